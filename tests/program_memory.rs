@@ -16,7 +16,8 @@ const MIB: u64 = 1 << 20;
 
 /// Starts the program in a folder, with events and marks of its own there.
 fn start(folder: &Path, line: &str) -> Child {
-    start_program(env!("CARGO_BIN_EXE_diskspd"), folder, line)
+    let diskspd = Path::new(env!("CARGO_BIN_EXE_truespd")).with_file_name("diskspd");
+    start_program(diskspd.to_str().expect("text"), folder, line)
 }
 
 fn start_program(program: &str, folder: &Path, line: &str) -> Child {
@@ -143,7 +144,7 @@ fn histogram(length: u32, digits: u32, payload: &[u8]) -> String {
 fn a_document_takes_memory_for_what_is_there() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let folder = dir.path();
-    let seed = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/documents/v1/sim-random-mix-L-D.json");
+    let seed = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/documents/v1/sim-random-mix-L-D.json");
     let seed = std::fs::read_to_string(seed).expect("a document");
     let seed: serde_json::Value = serde_json::from_str(&seed).expect("JSON");
     let reads = "/result/time_spans/0/measured/threads/0/targets/0/read/latency/hdr_v2_base64";

@@ -13,7 +13,7 @@ const SECTION: char = '\u{a7}';
 const CONTRACT: &str = "docs/contract";
 
 pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    Path::new(crate::support::ROOT)
 }
 
 /// Files below a folder of the repository whose name ends with one of `endings`, by their path from the root.
@@ -276,7 +276,7 @@ fn fault(citation: &Citation, from: &Path) -> Option<String> {
 fn citations_resolve() {
     let mut wrong = Vec::new();
     let mut sections = 0;
-    let mut sources = files("src", &[".rs"]);
+    let mut sources = files("crates", &[".rs"]);
     sources.extend(files("tests", &[".rs"]));
     for path in sources.iter().chain(&pages()) {
         let text = read(path);
@@ -317,7 +317,7 @@ fn the_citation_test_sees_citations() {
     assert!(citations("https://host/xml.md and *.md").is_empty());
     assert_eq!(comments("/// a\n/// b\nlet x = 1;\n// c").len(), 2);
 
-    let here = Path::new("src/lib.rs");
+    let here = Path::new("crates/core/src/lib.rs");
     assert!(fault(&cite(Some("command-line.md"), Some("5.2")), here).is_none());
     assert!(fault(&cite(Some("command-line.md"), Some("99")), here).is_some());
     assert!(fault(&cite(Some("nowhere.md"), None), here).is_some());
@@ -326,7 +326,7 @@ fn the_citation_test_sees_citations() {
 
 /// Paths of this repository that a page names in backticks, without patterns.
 fn named_paths(text: &str) -> Vec<(usize, String)> {
-    let ours = ["src/", "tests/", "docs/", "schema/", "profiles/", "bench/", "ci/", ".ci/"];
+    let ours = ["crates/", "tests/", "docs/", "schema/", "profiles/", "bench/", "ci/", ".ci/"];
     let mut paths = Vec::new();
     for block in paragraphs(text) {
         for (index, line) in block.text.lines().enumerate() {

@@ -4,8 +4,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Module and the modules it may use.
+/// The crates. Cargo keeps the arrows between them.
+const CRATES: &[&str] = &["core", "diskspd", "truespd", "mpi"];
+
+/// The rooms of each crate, and the rooms of the same crate that each may use.
 const ROOMS: &[(&str, &[&str])] = &[
+    // core
     ("text", &[]),
     ("fault", &["text"]),
     ("sys", &["text"]),
@@ -15,8 +19,6 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("engine", &["sys", "machine"]),
     ("access", &["profile", "sys"]),
     ("result", &["profile", "measure", "machine", "text", "sys"]),
-    ("request", &["profile", "result", "fault", "sys", "text"]),
-    ("import", &["text"]),
     ("plan", &["profile", "access", "engine", "machine", "fault", "text", "sys"]),
     ("guard", &["profile", "machine", "fault", "text", "sys"]),
     (
@@ -26,49 +28,72 @@ const ROOMS: &[(&str, &[&str])] = &[
             "sys",
         ],
     ),
-    ("doctor", &["engine", "machine", "profile", "fault", "text", "sys"]),
-    ("selfcost", &["load", "result", "fault", "access", "measure", "profile", "machine", "sys"]),
-    ("cluster", &["load", "result", "profile", "machine", "fault", "text", "sys"]),
+    ("doctor", &["engine", "result", "machine", "profile", "fault", "text", "sys"]),
     ("verdict", &["result", "profile", "measure", "text"]),
-    ("render", &["result", "profile", "measure", "text"]),
-    ("history", &["fault", "result", "measure", "profile", "text", "sys"]),
-    ("compare", &["suite", "verdict", "fault", "result", "profile", "measure", "text"]),
-    ("report", &["compare", "suite", "render", "verdict", "result", "measure", "profile", "text"]),
-    ("suite", &["request", "fault", "result", "profile", "measure", "machine", "text", "sys"]),
+    // diskspd
+    ("text_file", &[]),
+    ("request", &[]),
+    ("render", &[]),
+    ("run", &["render", "request"]),
+    ("telemetry", &["run", "request"]),
+    ("viewer", &["telemetry"]),
+    ("config", &["text_file"]),
+    ("beside", &["config"]),
+    ("show", &["config"]),
+    ("console", &["beside", "show", "viewer"]),
+    ("grammar", &["render", "request", "run"]),
+    ("keeping", &["config", "request"]),
     (
-        "session",
+        "program",
         &[
-            "suite", "render", "request", "verdict", "engine", "result", "load", "profile", "guard",
-            "machine", "fault", "text", "sys",
+            "beside",
+            "config",
+            "console",
+            "grammar",
+            "keeping",
+            "render",
+            "request",
+            "run",
+            "show",
+            "telemetry",
+            "viewer",
         ],
     ),
-    (
-        "cli",
-        &[
-            "session", "history", "compare", "report", "suite", "render", "request", "import", "selfcost",
-            "verdict", "cluster", "load", "guard", "plan", "result", "access", "engine", "measure",
-            "machine", "profile", "doctor", "fault", "text", "sys",
-        ],
-    ),
+    // truespd
+    ("import", &[]),
+    ("selfcost", &[]),
+    ("cluster", &[]),
+    ("history", &[]),
+    ("suite", &[]),
+    ("series", &["suite"]),
+    ("compare", &["suite"]),
+    ("report", &["compare", "suite"]),
+    ("cli", &["series", "history", "compare", "report", "suite", "import", "selfcost", "cluster"]),
 ];
 
 const LINES_MAX: usize = 800;
 
+/// Every source file of the crates: its room, its path below the `src` of its crate, and its text.
 pub(crate) fn sources() -> Vec<(String, PathBuf, String)> {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut stack = vec![src.clone()];
     let mut found = Vec::new();
-    while let Some(dir) = stack.pop() {
-        for entry in fs::read_dir(&dir).expect("source folder is readable") {
-            let path = entry.expect("entry is readable").path();
-            if path.is_dir() {
-                stack.push(path);
-            } else if path.extension().is_some_and(|e| e == "rs") {
-                let inside = path.strip_prefix(&src).expect("below src");
-                let first = inside.components().next().expect("has a name").as_os_str().to_string_lossy();
-                let room = first.trim_end_matches(".rs").to_string();
-                let text = fs::read_to_string(&path).expect("source is text");
-                found.push((room, inside.to_path_buf(), text));
+    for name in CRATES {
+        let src = Path::new(crate::support::ROOT).join("crates").join(name).join("src");
+        let mut stack = vec![src.clone()];
+        while let Some(dir) = stack.pop() {
+            for entry in fs::read_dir(&dir).expect("source folder is readable") {
+                let path = entry.expect("entry is readable").path();
+                if path.is_dir() {
+                    stack.push(path);
+                } else if path.extension().is_some_and(|e| e == "rs") {
+                    let inside = path.strip_prefix(&src).expect("below src");
+                    let first = inside.components().next().expect("has a name").as_os_str().to_string_lossy();
+                    let mut room = first.trim_end_matches(".rs").to_string();
+                    if *name == "mpi" {
+                        room = "mpi".into();
+                    }
+                    let text = fs::read_to_string(&path).expect("source is text");
+                    found.push((room, inside.to_path_buf(), text));
+                }
             }
         }
     }
@@ -103,7 +128,7 @@ fn arrows_point_down() {
     let mut wrong = Vec::new();
     for (room, path, text) in sources() {
         let Some((_, allowed)) = ROOMS.iter().find(|(name, _)| *name == room) else {
-            assert!(["lib", "bin"].contains(&room.as_str()), "{room} is not in the table of rooms");
+            assert!(["lib", "main", "mpi"].contains(&room.as_str()), "{room} is not in the table of rooms");
             continue;
         };
         for (number, line) in code_lines(&text) {
@@ -156,7 +181,9 @@ fn names(line: &str, what: &str) -> bool {
 fn one_system_is_named_in_sys_and_its_engines_only() {
     let mut wrong = Vec::new();
     for (room, path, text) in sources() {
-        if room == "sys" || ENGINES_OF_LINUX.iter().any(|engine| path == Path::new(engine)) {
+        if ["sys", "mpi"].contains(&room.as_str())
+            || ENGINES_OF_LINUX.iter().any(|engine| path == Path::new(engine))
+        {
             continue;
         }
         for (number, line) in code_lines(&text) {
@@ -195,7 +222,7 @@ fn the_system_test_sees_names() {
 fn unsafe_stays_in_engine_and_sys() {
     let mut wrong = Vec::new();
     for (room, path, text) in sources() {
-        if ["engine", "sys"].contains(&room.as_str()) {
+        if ["engine", "sys", "mpi"].contains(&room.as_str()) {
             continue;
         }
         for (number, line) in code_lines(&text) {
@@ -363,23 +390,23 @@ const MAY_WRITE: &[(&str, &str, &str)] = &[
     ("history/open.rs", "File::options", "the file of the history, new and empty"),
     ("guard/make.rs", "make_folders", "the folders of a file of -c"),
     ("guard/way.rs", "Destination::Open", "open for questions: refuses it, or asks whether it has a name"),
-    ("session/keep.rs", "Destination::Open", "refuses it"),
-    ("session/keep.rs", "make_folders", "the folder of kept documents"),
+    ("series/keep.rs", "Destination::Open", "refuses it"),
+    ("series/keep.rs", "make_folders", "the folder of kept documents"),
     ("cli/commands/values.rs", "make_folders", "the folder of generated files"),
-    ("session/outputs.rs", "Destination::Open", "standard output, or what the shell opened for a result"),
-    ("session/outputs.rs", "open_stream", "a pipe or character device that a result goes to"),
-    ("session/unfinished.rs", "make_entry", "results and kept documents, beside their place"),
-    ("session/unfinished.rs", "rename_entry", "results and kept documents, given their names"),
-    ("session/undo.rs", "tempfile", "a journal, in the user's state folder"),
-    ("session/undo.rs", "open_unlinked", "a journal, in the user's state folder"),
-    ("session/undo/setting.rs", "fs::write", "a disk's setting, in sysfs"),
+    ("run/outputs.rs", "Destination::Open", "standard output, or what the shell opened for a result"),
+    ("run/outputs.rs", "open_stream", "a pipe or character device that a result goes to"),
+    ("run/unfinished.rs", "make_entry", "results and kept documents, beside their place"),
+    ("run/unfinished.rs", "rename_entry", "results and kept documents, given their names"),
+    ("series/undo.rs", "tempfile", "a journal, in the user's state folder"),
+    ("series/undo.rs", "open_unlinked", "a journal, in the user's state folder"),
+    ("series/undo/setting.rs", "fs::write", "a disk's setting, in sysfs"),
     ("cli/commands/suite.rs", "fs::write", "a profile, in a folder that the program made"),
     ("cli/commands/study/places.rs", "fs::write", "an empty file, in a folder that the program made"),
 ];
 
 /// Whether all of a file is for tests.
 pub(crate) fn is_for_tests(path: &Path) -> bool {
-    path.iter().any(|part| ["tests", "tests.rs", "lab.rs", "ends.rs"].iter().any(|name| part == *name))
+    path.iter().any(|part| part.to_string_lossy().starts_with("tests"))
 }
 
 /// The code of a file up to its own tests.
@@ -475,7 +502,7 @@ fn the_error_test_sees_signatures() {
 fn only_cli_prints() {
     let mut wrong = Vec::new();
     for (room, path, text) in sources() {
-        if ["cli", "bin"].contains(&room.as_str()) || is_for_tests(&path) {
+        if PRINTING_ROOMS.contains(&room.as_str()) || is_for_tests(&path) {
             continue;
         }
         let own = without_tests(&text);
@@ -489,18 +516,22 @@ fn only_cli_prints() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Where standard streams are written to. Everything else goes through them, where [`truespd::text::printable_text`] takes
+/// The rooms that speak to people.
+const PRINTING_ROOMS: &[&str] = &["cli", "beside", "console", "main", "program", "show", "viewer"];
+
+/// Where standard streams are written to. Everything else goes through them, where [`truespd_core::text::printable_text`] takes
 /// out what would act on a terminal.
 const WRITES_STREAMS: &[(&str, &str)] = &[
-    ("cli/console.rs", "what passes on to the streams"),
-    ("cli/live/viewer.rs", "what the console kept back while the screen was taken; events for the view"),
+    ("console.rs", "what passes on to the streams"),
+    ("viewer.rs", "what the console kept back while the screen was taken; events for the view"),
     ("cli/commands/bench_self.rs", "numbers, for this program itself"),
 ];
 
 #[test]
 fn words_reach_the_terminal_one_way_only() {
     let mut wrong = Vec::new();
-    for (_, path, text) in sources().into_iter().filter(|(room, ..)| room == "cli") {
+    for (_, path, text) in sources().into_iter().filter(|(room, ..)| PRINTING_ROOMS.contains(&room.as_str()))
+    {
         let name = path.to_string_lossy().into_owned();
         if is_for_tests(&path) || WRITES_STREAMS.iter().any(|(file, _)| *file == name) {
             continue;
@@ -517,7 +548,7 @@ fn words_reach_the_terminal_one_way_only() {
 }
 
 /// The caretaker of a killed series says to its parent that it watches: that is no text for people.
-const PRINTS: &[&str] = &["session/caretaker.rs"];
+const PRINTS: &[&str] = &["series/caretaker.rs"];
 
 #[test]
 fn the_exit_code_follows_from_the_kind_in_one_place() {
@@ -527,7 +558,7 @@ fn the_exit_code_follows_from_the_kind_in_one_place() {
             continue;
         }
         let own = without_tests(&text);
-        for (number, line) in code_lines(own).filter(|_| room != "fault" && room != "bin") {
+        for (number, line) in code_lines(own).filter(|_| room != "fault" && room != "main") {
             let named = ["Failed", "Refused", "Guarded", "NotTrusted", "Unread"]
                 .map(|name| format!("ExitCode::{name}"));
             if named.iter().any(|name| line.contains(name)) {
@@ -670,7 +701,7 @@ fn no_engine_is_known_by_name_where_results_are_judged() {
             continue;
         }
         let code = code_without_tests(&path, &text);
-        for row in truespd::engine::TABLE {
+        for row in truespd_core::engine::TABLE {
             assert!(!code.contains(&format!("\"{}\"", row.name)), "{}: \"{}\"", path.display(), row.name);
         }
     }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use diskspd::grammar::parse::{Invocation, parse};
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
-use truespd::cli::{Invocation, parse};
 
 use crate::contract::{files, pages, plain, read, root};
 use crate::support::words::{BOOT_MS, words};

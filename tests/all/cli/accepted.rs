@@ -2,14 +2,14 @@
 //! stands for. Numbers are the rows of that table.
 
 use crate::support::words::{BOOT_MS, read, run};
-use truespd::cli::Invocation;
-use truespd::profile::{
+use diskspd::grammar::parse::Invocation;
+use diskspd::request::EngineChoice;
+use truespd_core::profile::{
     AffinityItem, Batch, CacheMode, Distribution, DistributionKind, DistributionRange, EfficiencyOrder, Etw,
     FlushMode, IoPriority, Placement, ProcessorId, Profile, ResultFormat, RingOptions, Target, Throughput,
     TimeSpan,
 };
-use truespd::request::EngineChoice;
-use truespd::result::Grade;
+use truespd_core::result::Grade;
 
 /// What a line stands for: defaults with changes.
 #[derive(Default)]
@@ -596,9 +596,9 @@ fn formats_on_standard_output() {
 fn help_of_one_option() {
     for word in ["-b", "b", "overwrite", "--overwrite", "-rdpct", "b4k", "engine", "json"] {
         assert_eq!(read(&format!("--help {word}")), Ok(Invocation::HelpOf(word.into())));
-        assert!(truespd::cli::help_of(word).is_some(), "{word}");
+        assert!(diskspd::grammar::help_of(word).is_some(), "{word}");
     }
-    let of = |word: &str| truespd::cli::help_of(word).expect("an option");
+    let of = |word: &str| diskspd::grammar::help_of(word).expect("an option");
     assert!(of("b").starts_with("  -b<size>") && of("b").contains("  -bs<n|p>"), "all forms of a letter");
     assert!(of("-b4k").starts_with("  -b<size>") && !of("-b4k").contains("-bs"));
     assert!(of("overwrite").starts_with("  --overwrite PATH") && of("engine").contains("io_uring"));

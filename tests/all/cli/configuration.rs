@@ -51,7 +51,7 @@ fn what_is_in_force_is_shown_with_its_source() {
 
 #[test]
 fn the_published_schema_is_that_of_the_types() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema/config-v1.json");
+    let path = Path::new(crate::support::ROOT).join("schema/config-v1.json");
     let published = fs::read_to_string(path).expect("schema/config-v1.json is there");
     assert!(published == Place::new().out("schema config"), "truespd schema config > schema/config-v1.json");
 }
@@ -87,7 +87,7 @@ fn a_wrong_line_is_refused_before_anything_happens() {
         for command in [line.as_str(), "mark .", "config", "history list", "inspect ."] {
             place.said(command).refused(&says);
         }
-        Said::by(&mut place.program(env!("CARGO_BIN_EXE_diskspd"), of_diskspd)).refused(&says);
+        Said::by(&mut place.program(crate::support::program::diskspd(), of_diskspd)).refused(&says);
         assert!(!place.path("t.dat").exists(), "nothing is made");
     }
     // A pipe is told as well: nobody may ever write to it.
@@ -118,9 +118,9 @@ fn unknown_keys_of_a_newer_version_are_warnings() {
 fn a_line_of_diskspd_stays_what_it_is() {
     let place = Place::new();
     let line = Place::line("").replacen("run ", "", 1);
-    let run = || Said::by(&mut place.program(env!("CARGO_BIN_EXE_diskspd"), &line)).done();
+    let run = || Said::by(&mut place.program(crate::support::program::diskspd(), &line)).done();
     let profile =
-        || Said::by(&mut place.program(env!("CARGO_BIN_EXE_diskspd"), &format!("-Rp {line}"))).done();
+        || Said::by(&mut place.program(crate::support::program::diskspd(), &format!("-Rp {line}"))).done();
     let (told, plan) = (run(), profile());
     fs::create_dir(place.path("usual")).expect("a folder");
     let folder = place.path("usual");
@@ -137,7 +137,7 @@ fn a_line_of_diskspd_stays_what_it_is() {
     let total = |text: &str| text.lines().find(|line| line.starts_with("total:")).map(str::to_string);
     assert!(total(&told.out).is_some() && total(&quiet.out) == total(&told.out));
     assert!(fs::read_dir(&folder).expect("a folder").next().is_none(), "nothing is made there");
-    let mut loud = place.program(env!("CARGO_BIN_EXE_diskspd"), &line);
+    let mut loud = place.program(crate::support::program::diskspd(), &line);
     let loud = Said::by(loud.env("TRUESPD_QUIET", "0")).done();
     assert!(loud.err.contains("verdict: \u{1b}["), "colours, as configured: {}", loud.err);
 }

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::support::words::{read, run};
-use truespd::cli::Invocation;
-use truespd::profile::{Profile, Severity, validate, xml};
+use diskspd::grammar::parse::Invocation;
+use truespd_core::profile::{Profile, Severity, validate, xml};
 
 const DIFFERENCES: &str = include_str!("../../data/deliberate-differences.md");
 
@@ -92,9 +92,9 @@ fn profiles_are_read_as_the_table_says() {
 
 #[test]
 fn each_difference_of_results_has_a_test() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(crate::support::ROOT);
     let mut sources = String::new();
-    for folder in ["src", "tests/all"] {
+    for folder in ["crates", "tests/all"] {
         read_all(&root.join(folder), &mut sources);
     }
     for row in rows("Results and what stands beside them") {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::history::tools::{Place, Said};
 
 fn jobs() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/fio");
+    let folder = Path::new(crate::support::ROOT).join("tests/data/fio");
     let entries =
         fs::read_dir(folder).expect("the folder is there").map(|entry| entry.expect("an entry").path());
     let mut jobs: Vec<PathBuf> =
@@ -36,7 +36,7 @@ fn lines(script: &str) -> Vec<&str> {
 #[test]
 fn what_it_prints_is_what_diskspd_takes() {
     let place = Place::new();
-    let diskspd = |line: &str| Said::by(&mut place.program(env!("CARGO_BIN_EXE_diskspd"), line)).done();
+    let diskspd = |line: &str| Said::by(&mut place.program(crate::support::program::diskspd(), line)).done();
     let mut count = 0;
     for job in jobs() {
         let name = job.display();
@@ -77,11 +77,9 @@ fn what_it_prints_is_what_diskspd_takes() {
 #[test]
 fn every_key_is_said_or_told() {
     let place = Place::new();
-    let script =
-        place.out(&format!("import {}/tests/data/fio/everything-else.fio", env!("CARGO_MANIFEST_DIR")));
-    let text =
-        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/fio/everything-else.fio"))
-            .expect("there");
+    let script = place.out(&format!("import {}/tests/data/fio/everything-else.fio", crate::support::ROOT));
+    let text = fs::read_to_string(Path::new(crate::support::ROOT).join("tests/data/fio/everything-else.fio"))
+        .expect("there");
     // These become options, which the lines show.
     let said = [
         "include common.inc",
@@ -129,7 +127,7 @@ fn a_file_of_which_no_job_can_be_said_is_refused() {
 #[test]
 fn jobs_at_the_same_time_are_one_profile() {
     let place = Place::new();
-    let job = format!("{}/tests/data/fio/database.fio", env!("CARGO_MANIFEST_DIR"));
+    let job = format!("{}/tests/data/fio/database.fio", crate::support::ROOT);
     place
         .said(&format!("import {job}"))
         .refused(&["truespd import --profile FILE.xml", "an XML profile says what a line cannot"]);
@@ -147,7 +145,7 @@ fn jobs_at_the_same_time_are_one_profile() {
     }
     assert_eq!(profile.matches("<TimeSpan>").count(), 1);
     assert_eq!(place.out(&format!("import --profile - {job}")), profile);
-    let corners = format!("{}/tests/data/fio/four-corners.fio", env!("CARGO_MANIFEST_DIR"));
+    let corners = format!("{}/tests/data/fio/four-corners.fio", crate::support::ROOT);
     assert_eq!(lines(&place.out(&format!("import {corners}"))).len(), 4);
     assert_eq!(place.out(&format!("import --profile - {corners}")).matches("<TimeSpan>").count(), 4);
 }
@@ -159,7 +157,8 @@ fn an_imported_line_runs() {
         .write("small.fio", "[small]\nrw=randrw\nrwmixread=75\nbs=16k\nsize=16m\nruntime=1\ntime_based\n");
     let script = place.out(&format!("import {}", job.display()));
     let [line] = lines(&script)[..] else { panic!("{script}") };
-    let said = Said::by(&mut place.program(env!("CARGO_BIN_EXE_diskspd"), &format!("-Rjson {line}"))).done();
+    let said =
+        Said::by(&mut place.program(crate::support::program::diskspd(), &format!("-Rjson {line}"))).done();
     let result: serde_json::Value = serde_json::from_str(&said.out).expect("JSON");
     let text = result.to_string();
     assert!(text.contains("\"block_bytes\":16384") && text.contains("\"write_percent\":25"), "{text}");

@@ -1,14 +1,14 @@
 //! The help and typical refusals as people see them.
 
 use crate::support::words::{refused, words};
-use truespd::cli;
-use truespd::profile::{Profile, Target, TimeSpan, validate};
+use diskspd::grammar;
+use truespd_core::profile::{Profile, Target, TimeSpan, validate};
 
 #[test]
 fn help() {
     let version = env!("CARGO_PKG_VERSION");
-    assert_eq!(cli::version(), format!("TrueSpd {version} (DiskSpd 2.2 for Linux)\n"));
-    insta::assert_snapshot!(cli::help("diskspd").replace(version, "VERSION"));
+    assert_eq!(grammar::version(), format!("TrueSpd {version} (DiskSpd 2.2 for Linux)\n"));
+    insta::assert_snapshot!(grammar::help("diskspd").replace(version, "VERSION"));
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn findings_in_a_profile_file_name_their_place() {
     let span = TimeSpan { targets: vec![target("a", 0), target("b", 0)], ..TimeSpan::default() };
     let profile = Profile { time_spans: vec![span], ..Profile::default() };
     let findings = validate(&profile, true);
-    let refusal = cli::refuse_findings(&words("-v -Xp.xml x y"), "diskspd", &profile, &findings);
+    let refusal = grammar::parse::refuse_findings(&words("-v -Xp.xml x y"), "diskspd", &profile, &findings);
     let shown = |place: &str| {
         format!(
             "ERROR: time span 1, {place}: the block size is 0 bytes: it must be 1..4294967294\n    \

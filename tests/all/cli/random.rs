@@ -2,9 +2,9 @@
 //! accepted line keeps the rules.
 
 use crate::support::words;
+use diskspd::grammar::parse::{Invocation, parse};
 use proptest::prelude::*;
-use truespd::cli::{Invocation, parse};
-use truespd::profile::{Severity, validate};
+use truespd_core::profile::{Severity, validate};
 
 /// Characters that mean something somewhere in the grammar, and some that mean trouble.
 const ALPHABET: &[char] = &[

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
 use crate::support::words::{self, refused};
-use truespd::cli::parse_os;
-use truespd::fault::Refusals;
+use diskspd::grammar::parse_os;
+use truespd_core::fault::Refusals;
 
 /// The characters under the main marks of the first problem.
 fn marked(refusal: &Refusals) -> String {

@@ -2,8 +2,8 @@
 //! §7), and the error group of the recorded runs of DiskSpd 2.2.
 
 use crate::support::words::{read, refused, run};
-use truespd::cli::Invocation;
-use truespd::profile::{CacheMode, Throughput};
+use diskspd::grammar::parse::Invocation;
+use truespd_core::profile::{CacheMode, Throughput};
 
 /// Legal sets of `command-line.md` §6, sorted.
 const LEGAL_SETS: &[&str] = &["b", "h", "m", "r", "u", "w", "bm", "bw", "mr", "mw", "rw", "uw", "bmw", "mrw"];

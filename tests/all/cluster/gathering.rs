@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use truespd::cluster::transport::{Threads, Transport, TransportError};
 use truespd::cluster::{Cluster, Joining};
-use truespd::fault::ExitCode;
-use truespd::load::companions::Companions;
-use truespd::load::live::{Counted, Phase, Progress, Rates};
-use truespd::sys::thread::running_ns_of_this_thread;
-use truespd::sys::wake::Latch;
+use truespd_core::fault::ExitCode;
+use truespd_core::load::companions::Companions;
+use truespd_core::load::live::{Counted, Phase, Progress, Rates};
+use truespd_core::sys::thread::running_ns_of_this_thread;
+use truespd_core::sys::wake::Latch;
 
 const EVERY: Duration = Duration::from_secs(1);
 

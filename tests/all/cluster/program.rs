@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use truespd::result::json;
+use truespd_core::result::json;
 
 use crate::support::killed::{run, truespd};
 use crate::support::program::{Lab, Ran, Running};

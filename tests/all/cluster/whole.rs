@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use diskspd::request::Request;
+use diskspd::run::judged::Ready;
 use truespd::cluster::transport::{Threads, Transport};
 use truespd::cluster::{Cluster, Joining};
-use truespd::fault::ExitCode;
-use truespd::load::companions::Companions;
-use truespd::measure::Histogram;
-use truespd::profile::{Profile, Target, TimeSpan};
-use truespd::request::Request;
-use truespd::result::merge::Merger;
-use truespd::result::{Document, TimeSpanResult, json};
-use truespd::session::run::Ready;
-use truespd::sys::wake::Latch;
-use truespd::verdict::judge;
+use truespd_core::fault::ExitCode;
+use truespd_core::load::companions::Companions;
+use truespd_core::measure::Histogram;
+use truespd_core::profile::{Profile, Target, TimeSpan};
+use truespd_core::result::merge::Merger;
+use truespd_core::result::{Document, TimeSpanResult, json};
+use truespd_core::sys::wake::Latch;
+use truespd_core::verdict::judge;
 
 const RANKS: u32 = 3;
 

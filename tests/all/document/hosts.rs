@@ -3,9 +3,9 @@
 use crate::support::documents::{Recipe, document};
 use crate::support::killed::run;
 use crate::support::program::Lab;
-use truespd::render::{text, xml};
-use truespd::result::merge::Merger;
-use truespd::result::{Document, Grade, Rank, Source, TimeSpanResult, Verdict, Window, json};
+use diskspd::render::{text, xml};
+use truespd_core::result::merge::Merger;
+use truespd_core::result::{Document, Grade, Rank, Source, TimeSpanResult, Verdict, Window, json};
 
 const RECIPE: Recipe = Recipe { latency: true, threads: 2, ..Recipe::PLAIN };
 

@@ -5,10 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::documents::{MACHINES, MIXES, POOLS, RANGES, Ranges, Recipe, document};
+use diskspd::render::{FORMATS, Format, format};
 use serde_json::{Value, json};
-use truespd::render::{FORMATS, Format, format};
-use truespd::result::json::{read, schema, write};
-use truespd::result::{Document, TimeSpanResult};
+use truespd_core::result::json::{read, schema, write};
+use truespd_core::result::{Document, TimeSpanResult};
 
 const RICH: Recipe = Recipe { threads: 2, ranges: Ranges::Percent, ..Recipe::RICH };
 
@@ -168,7 +168,7 @@ fn members_may_be_added() {
 }
 
 fn folder(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+    Path::new(crate::support::ROOT).join(name)
 }
 
 /// Documents that released versions wrote. Files are only ever added to the folder.

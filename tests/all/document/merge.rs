@@ -3,11 +3,11 @@
 use proptest::prelude::*;
 
 use crate::support::documents::{Machine, Ranges, Recipe, document};
-use truespd::measure::LatencySlices;
-use truespd::render::text;
-use truespd::result::json::{self, write};
-use truespd::result::merge::{MergeError, Merger};
-use truespd::result::{
+use diskspd::render::text;
+use truespd_core::measure::LatencySlices;
+use truespd_core::result::json::{self, write};
+use truespd_core::result::merge::{MergeError, Merger};
+use truespd_core::result::{
     ClockOffset, CommonStart, Document, LostHow, LostRank, Measured, Rank, Summary, TimeSpanResult, Timeline,
     Window,
 };
@@ -188,7 +188,7 @@ fn neither_order_nor_grouping_matters() {
     assert_eq!(write(&all(&[2, 3, 1, 0])), once);
     let (left, right) = (all(&[1, 3]), all(&[2, 0]));
     assert_eq!(write(&merge(&[&right, &left], false).expect("sums of one test")), once);
-    let stored = truespd::result::json::read(write(&left).as_bytes()).expect("a sum is a document");
+    let stored = truespd_core::result::json::read(write(&left).as_bytes()).expect("a sum is a document");
     assert_eq!(write(&merge(&[&stored, &hosts[0], &hosts[2]], false).expect("sum and parts")), once);
 }
 
@@ -209,7 +209,7 @@ fn seeds_and_formats_make_no_other_test() {
     let (one, mut other) = (host(0), host(1));
     other.profile.time_spans[0].rand_seed = 99;
     other.profile.verbose = true;
-    other.profile.result_format = truespd::profile::ResultFormat::Xml;
+    other.profile.result_format = truespd_core::profile::ResultFormat::Xml;
     assert!(merge(&[&one, &other], false).is_ok());
 }
 
@@ -269,7 +269,7 @@ fn machines_and_times_that_differ_are_told() {
     assert_eq!(seen(&sum, 0).cpu, seen(&one, 0).cpu);
     assert_eq!(sum.sources[1].time_spans[0].as_ref().expect("measured").cpu.len(), 2);
     // The sum is a document that every format takes.
-    assert!(truespd::result::json::read(write(&sum).as_bytes()).is_ok());
+    assert!(truespd_core::result::json::read(write(&sum).as_bytes()).is_ok());
     assert!(text(&sum).contains("total:"));
 }
 
@@ -280,7 +280,7 @@ fn threads_of_a_sum_are_all_threads() {
     let shown = |document: &Document| {
         let of_text =
             text(document).lines().find_map(|line| line.strip_prefix("thread count:\t\t")?.parse().ok());
-        let xml = truespd::render::xml::results(document);
+        let xml = diskspd::render::xml::results(document);
         let of_xml = xml.split("<TimeSpan>").find_map(|span| {
             let (_, rest) = span.split_once("<TestTimeSeconds>")?;
             rest.split_once("<ThreadCount>")?.1.split_once('<')?.0.parse::<u64>().ok()
@@ -300,7 +300,7 @@ fn threads_of_a_sum_are_all_threads() {
     let sum = merge(&[&two, &three], true).expect("forced");
     assert_eq!((rows(&sum), shown(&sum)), (few + many, (Some(few + many), Some(few + many))));
     // Also after it was stored, and in a sum of sums.
-    let stored = truespd::result::json::read(write(&sum).as_bytes()).expect("its own document");
+    let stored = truespd_core::result::json::read(write(&sum).as_bytes()).expect("its own document");
     let again = merge(&[&stored, &of(3, 2)], true).expect("forced");
     assert_eq!(shown(&again).0, Some(2 * few + many));
     // A sum from before the number was kept shows its rows.
@@ -345,7 +345,7 @@ fn ranks_of_a_run_belong_together() {
     // In any grouping.
     let two = merge(&[&ranks[1], &ranks[2]], false).expect("one run");
     assert_eq!(write(&merge(&[&two, &ranks[0]], false).expect("one run")), write(&sum));
-    let stored = truespd::result::json::read(write(&sum).as_bytes()).expect("a sum is a document");
+    let stored = truespd_core::result::json::read(write(&sum).as_bytes()).expect("a sum is a document");
     assert_eq!(write(&stored), write(&sum));
     // Another run is another test, and so is a run of one process.
     let mut other = rank(1, 3);
@@ -462,7 +462,7 @@ fn folds_alike(all: &[Document], entries: impl Fn(&Document) -> usize, expected:
         documents.chunks(all.len().div_ceil(3)).map(|part| merge(part, true).expect("a part")).collect();
     let parts: Vec<Document> = parts
         .iter()
-        .map(|part| truespd::result::json::read(write(part).as_bytes()).expect("a sum is a document"))
+        .map(|part| truespd_core::result::json::read(write(part).as_bytes()).expect("a sum is a document"))
         .collect();
     let parts: Vec<&Document> = parts.iter().rev().collect();
     assert!(write(&merge(&parts, true).expect("sums")) == once, "another grouping");
@@ -529,7 +529,7 @@ fn with_series(intervals: &[usize]) -> Vec<Document> {
 
 /// Rows of a sum that hold I/Os over time.
 fn series_rows(sum: &Document) -> usize {
-    let of = |source: &truespd::result::Source| source.time_spans[0].as_ref()?.series.clone();
+    let of = |source: &truespd_core::result::Source| source.time_spans[0].as_ref()?.series.clone();
     sum.sources.iter().filter_map(of).count()
 }
 
@@ -595,7 +595,7 @@ proptest! {
 /// Counts of made-up results do not run over, and a sum can be read again.
 #[test]
 fn counts_without_measure_have_no_sum() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/documents/v1/sim-random-mix-L-D.json");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/documents/v1/sim-random-mix-L-D.json");
     let mut stored: serde_json::Value =
         serde_json::from_slice(&std::fs::read(path).expect("a document")).expect("JSON");
     let target = stored.pointer_mut("/result/time_spans/0/measured/threads/0/targets/0").expect("a target");

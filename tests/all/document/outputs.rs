@@ -16,7 +16,7 @@ const ENGINE: &str = "sim:latency=1ms,jitter=exp,cpu=2us";
 
 fn command(program: &str, folder: &Path, words: &[&str]) -> Output {
     let path = match program {
-        "diskspd" => env!("CARGO_BIN_EXE_diskspd"),
+        "diskspd" => crate::support::program::diskspd(),
         _ => env!("CARGO_BIN_EXE_truespd"),
     };
     let mut command = Command::new(path);

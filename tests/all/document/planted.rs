@@ -7,17 +7,17 @@ use std::path::Path;
 
 use serde_json::Value;
 use truespd::compare::Comparison;
-use truespd::result::envelope::{self, DocumentKind};
-use truespd::result::json;
 use truespd::selfcost::CostReport;
 use truespd::suite::{ab, assess, mark, study, workload};
-use truespd::text::hides;
+use truespd_core::result::envelope::{self, DocumentKind};
+use truespd_core::result::json;
+use truespd_core::text::hides;
 
 use crate::history::tools::Place as Home;
 use crate::support::planted::{PLANT, Place, Schema, Step, documents};
 
 fn text(path: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("a file of data")
+    fs::read_to_string(Path::new(crate::support::ROOT).join(path)).expect("a file of data")
 }
 
 fn value(path: &str) -> Value {

@@ -8,10 +8,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use truespd::engine::{
+use truespd_core::engine::{
     AnyEngine, Completion, Engine, EngineError, EngineFile, EngineRow, Io, IoError, Op, Opened, Setup, TABLE,
 };
-use truespd::sys::buffer::IoBuffer;
+use truespd_core::sys::buffer::IoBuffer;
 
 pub const BLOCK: u32 = 4096;
 pub const DEPTH: u32 = 16;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::bench::{
     BLOCK, Bench, DEPTH, Draw, engines, everywhere, folders, make_file, of_descriptor, open_flags,
 };
-use truespd::engine::{self, Completion, Engine, EngineError, Io, Op, Setup, TABLE};
+use truespd_core::engine::{self, Completion, Engine, EngineError, Io, Op, Setup, TABLE};
 
 #[test]
 fn written_out_of_order_read_back_out_of_order() {

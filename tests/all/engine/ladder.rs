@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::bench::{make_file, not_available, open_flags};
-use truespd::engine::{self, EngineError, EngineRow, LADDER, Setup};
-use truespd::sys::buffer::IoBuffer;
+use truespd_core::engine::{self, EngineError, EngineRow, LADDER, Setup};
+use truespd_core::sys::buffer::IoBuffer;
 
 const MISSING: EngineRow = EngineRow {
     name: "missing",

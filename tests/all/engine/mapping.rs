@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use super::bench::{BLOCK, Bench, DEPTH, folders, make_file, not_available, of_descriptor, open_flags};
 use crate::support::gate::{self, Gate};
-use truespd::engine::{self, Engine, EngineFile, Io, MapFlush, MapMode, Op, Setup};
-use truespd::sys::buffer::IoBuffer;
+use truespd_core::engine::{self, Engine, EngineFile, Io, MapFlush, MapMode, Op, Setup};
+use truespd_core::sys::buffer::IoBuffer;
 
 fn mapped(path: &Path, mode: MapMode) -> EngineFile {
     EngineFile { map: Some(mode), ..open_flags(path, !mode.read_only, 0).expect("open") }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use truespd::engine::{self, AnyEngine, Completion, Engine, EngineFile, Io, IoError, Op, Setup};
+use truespd_core::engine::{self, AnyEngine, Completion, Engine, EngineFile, Io, IoError, Op, Setup};
 
 const FILE_BYTES: u64 = 64 << 20;
 

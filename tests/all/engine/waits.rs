@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::bench::{BLOCK, Bench, DEPTH, Draw, engines, everywhere, not_available, of_descriptor};
 use crate::support::gate::{self, Gate};
-use truespd::engine::{Completion, Engine, EngineRow, Op};
+use truespd_core::engine::{Completion, Engine, EngineRow, Op};
 
 /// Runs `check` with every asynchronous engine and a file whose I/Os can be held up.
 fn gated(names: &[&str], check: impl Fn(&EngineRow, &Gate, &mut Bench) + Sync) {

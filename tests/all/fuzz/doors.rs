@@ -3,23 +3,25 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use diskspd::grammar::parse::{Invocation, parse};
+use diskspd::render::FORMATS;
+use diskspd::telemetry::lines::Heard;
 use serde_json::Value;
-use truespd::cli::{Invocation, parse};
 use truespd::compare::Question;
-use truespd::engine;
 use truespd::history::{ExportedLine, Facts};
-use truespd::machine::{chain, cpustat, diskstat, fileserver, limits, memory, mounts, pressure, topology};
-use truespd::profile::{Severity, validate, xml};
-use truespd::render::FORMATS;
 use truespd::report::{Content, Input, page};
-use truespd::result::envelope::{self, DocumentKind};
-use truespd::result::merge::Merger;
-use truespd::result::{Document, json};
-use truespd::session::telemetry::lines::Heard;
 use truespd::suite::workload::preset::{Form, Preset};
 use truespd::suite::{ab, assess, mark, study, workload};
-use truespd::text::{hides, printable_json};
-use truespd::verdict::judge;
+use truespd_core::engine;
+use truespd_core::machine::{
+    chain, cpustat, diskstat, fileserver, limits, memory, mounts, pressure, topology,
+};
+use truespd_core::profile::{Severity, validate, xml};
+use truespd_core::result::envelope::{self, DocumentKind};
+use truespd_core::result::merge::Merger;
+use truespd_core::result::{Document, json};
+use truespd_core::text::{hides, printable_json};
+use truespd_core::verdict::judge;
 
 use super::change;
 use crate::support::documents::Random;
@@ -35,7 +37,7 @@ pub trait Door {
 }
 
 fn data(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+    Path::new(crate::support::ROOT).join(path)
 }
 
 /// The files of a folder that end so, up to a length.
@@ -401,7 +403,7 @@ impl Door for MachineTree {
         fs::write(path, text).expect("a file of the tree");
         for device in &self.devices {
             let layers = self.tree.device(device);
-            drop(limits::in_force(&truespd::machine::chain::numbers(&layers), &self.tree.roots));
+            drop(limits::in_force(&truespd_core::machine::chain::numbers(&layers), &self.tree.roots));
             drop(outline(&layers));
         }
         drop(topology::Topology::read(&self.tree.roots.sys));

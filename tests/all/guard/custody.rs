@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use super::layout::known_to_the_kernel;
 use crate::support::devices::{Loop, can_make_devices, text};
 use rustix::fs::{Mode, OFlags};
-use truespd::fault::Failure;
-use truespd::guard::mark::Marks;
-use truespd::guard::{Custody, Guard, Permit, Range, Word};
-use truespd::machine::roots::Roots;
-use truespd::machine::storage::{ReadFlags, open};
+use truespd_core::fault::Failure;
+use truespd_core::guard::mark::Marks;
+use truespd_core::guard::{Custody, Guard, Permit, Range, Word};
+use truespd_core::machine::roots::Roots;
+use truespd_core::machine::storage::{ReadFlags, open};
 
 const MIB: u64 = 1 << 20;
 

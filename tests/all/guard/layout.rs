@@ -5,10 +5,10 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use crate::support::devices::{Loop, Partitions, can_make_devices, has_tool, run, skip, text};
-use truespd::guard::mark::Marks;
-use truespd::guard::{Guard, Range, Word};
-use truespd::machine::roots::Roots;
-use truespd::machine::storage::facts_of;
+use truespd_core::guard::mark::Marks;
+use truespd_core::guard::{Guard, Range, Word};
+use truespd_core::machine::roots::Roots;
+use truespd_core::machine::storage::facts_of;
 
 const MIB: u64 = 1 << 20;
 

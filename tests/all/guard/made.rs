@@ -13,7 +13,7 @@ use super::makers::{
 use crate::support::devices::{Loop, Mount, Swap, Zram, has_tool, run, skip, text};
 use crate::support::killed::registry;
 use crate::support::program::{Lab, copy_to_run};
-use truespd::guard::mark::{MarkPlace, MarkState, Marks};
+use truespd_core::guard::mark::{MarkPlace, MarkState, Marks};
 
 /// One row of the table.
 pub struct Situation {

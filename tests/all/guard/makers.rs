@@ -9,7 +9,7 @@ use std::process::{Child, Command};
 use crate::support::devices::{Loop, Mount, Partitions, can_use_fuse, has_tool, run, skip, text};
 use crate::support::killed::{self};
 use crate::support::program::Lab;
-use truespd::guard::mark::{MarkState, Marks};
+use truespd_core::guard::mark::{MarkState, Marks};
 
 pub const MIB: u64 = 1 << 20;
 
@@ -257,7 +257,7 @@ pub fn locked_by_a_reader(path: &Path, places: &[u64]) -> Option<Killed> {
     has_tool("setpriv").then_some(())?;
     let reader = File::open(path).expect("readable");
     for &place in places {
-        truespd::sys::lock::share_byte(&reader, LOCK_START + place).expect("a lock");
+        truespd_core::sys::lock::share_byte(&reader, LOCK_START + place).expect("a lock");
     }
     let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups", "sleep", "600"];
     let child = Command::new("setpriv").args(nobody).stdin(reader).spawn().expect("it starts");

@@ -11,7 +11,7 @@ use super::makers::Mapped;
 use crate::support::devices::{Mount, can_make_devices, has_tool, skip, text};
 use crate::support::killed::{self, registry};
 use crate::support::program::{Lab, Ran};
-use truespd::guard::mark::{MarkPlace, MarkState, Marks};
+use truespd_core::guard::mark::{MarkPlace, MarkState, Marks};
 
 const MIB: usize = 1 << 20;
 const WRITE: &str = "-d1 -W0 -b4K -o1 -g64 -w100";

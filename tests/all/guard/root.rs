@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use crate::support::devices::{Loop, can_make_devices, has_tool, run, text};
 use crate::support::program::{Lab, Running};
-use truespd::fault::Refusal;
-use truespd::guard::mark::Marks;
-use truespd::guard::{Guard, Range, Word};
-use truespd::machine::roots::Roots;
-use truespd::machine::storage::facts_of;
+use truespd_core::fault::Refusal;
+use truespd_core::guard::mark::Marks;
+use truespd_core::guard::{Guard, Range, Word};
+use truespd_core::machine::roots::Roots;
+use truespd_core::machine::storage::facts_of;
 
 const MIB: u64 = 1 << 20;
 

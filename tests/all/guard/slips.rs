@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use crate::support::devices::{self, Mount, can_make_devices, has_tool, run, text};
-use truespd::guard::mark::{MarkState, Marks};
+use truespd_core::guard::mark::{MarkState, Marks};
 
 const MIB: u64 = 1 << 20;
 
@@ -31,7 +31,7 @@ impl Place {
     }
 
     fn command(&self, words: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_diskspd"));
+        let mut command = Command::new(crate::support::program::diskspd());
         command.args(words.split(' ')).current_dir(self.dir.path());
         command.env("XDG_STATE_HOME", self.path("state")).stdin(Stdio::null());
         command
@@ -309,7 +309,7 @@ fn a_script_that_makes_its_file_runs_again_where_files_cannot_be_marked() {
 fn a_standard_error_that_takes_nothing_does_not_end_a_run() {
     let place = Place::new();
     let full = File::options().write(true).open("/dev/full").unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_diskspd"))
+    let output = Command::new(crate::support::program::diskspd())
         .args(["-c1M", "-b4k", "-d1", "-W0", "-v", "-P1", "f"])
         .current_dir(place.dir.path())
         .stderr(full)

@@ -51,7 +51,7 @@ fn diskspd_keeps_only_when_it_is_asked() {
     let run = |options: &str| {
         let line = Place::line(options);
         let words = line.strip_prefix("run ").expect("a run");
-        Said::by(&mut place.program(env!("CARGO_BIN_EXE_diskspd"), words)).done()
+        Said::by(&mut place.program(crate::support::program::diskspd(), words)).done()
     };
     assert!(!run("").err.contains("kept"));
     assert!(!place.path("data").exists());

@@ -9,7 +9,7 @@ use super::tools::Place;
 
 /// A stored document of a suite, as it would be written today: with the hashes of its profiles and the metrics of its figures.
 fn stored(suite: &str) -> Value {
-    let path = format!("{}/tests/data/documents/suites/{suite}.json", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/tests/data/documents/suites/{suite}.json", crate::support::ROOT);
     let mut document = serde_json::from_slice(&fs::read(path).expect("kept with the tests")).expect("JSON");
     note(&mut document);
     document
@@ -164,7 +164,7 @@ fn figures_of_suites_travel_with_exported_documents() {
 fn an_older_document_of_a_suite_has_no_figures() {
     let place = Place::new();
     for suite in ["mark", "assess", "ab", "study", "workload"] {
-        let path = format!("{}/tests/data/documents/suites/{suite}.json", env!("CARGO_MANIFEST_DIR"));
+        let path = format!("{}/tests/data/documents/suites/{suite}.json", crate::support::ROOT);
         place.out(&format!("history import {path}"));
     }
     assert_eq!(place.ids("").len(), 5);

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use crate::support::devices;
 use crate::support::gate::{Gate, Law, Served};
 use crate::support::runner::{Place, no_stop, run};
-use truespd::engine;
-use truespd::measure::Histogram;
+use truespd_core::engine;
+use truespd_core::measure::Histogram;
 
 /// Clocks differ by some parts per million, a bucket of the histogram is 0.05 % wide.
 const CLOCKS: f64 = 0.001;
@@ -22,7 +22,7 @@ struct Account {
 impl Account {
     /// Every latency as the client saw it, ascending: the buckets' bounds.
     fn reported_ns(&self) -> Vec<(u64, u64)> {
-        let of_bucket = |bucket: truespd::measure::histogram::Bucket| {
+        let of_bucket = |bucket: truespd_core::measure::histogram::Bucket| {
             std::iter::repeat_n((bucket.low_ns, bucket.high_ns), bucket.count as usize)
         };
         self.reported.buckets().flat_map(of_bucket).collect()

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::support::{devices, gate};
-use truespd::load::fill::{Content, DirectAlignment, FillError, FillReport, FillSpec, fill};
+use truespd_core::load::fill::{Content, DirectAlignment, FillError, FillReport, FillSpec, fill};
 
 const DIRECT: Option<DirectAlignment> = Some(DirectAlignment { offset_bytes: 512, memory_bytes: 512 });
 

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use crate::support::runner::{Outcome, Place, no_stop, run, run_watched};
-use truespd::engine;
-use truespd::load::Event;
-use truespd::measure::coarse::bucket_of;
-use truespd::measure::slices::Slice;
-use truespd::measure::{Histogram, LatencySlices};
-use truespd::result::Direction;
+use truespd_core::engine;
+use truespd_core::load::Event;
+use truespd_core::measure::coarse::bucket_of;
+use truespd_core::measure::slices::Slice;
+use truespd_core::measure::{Histogram, LatencySlices};
+use truespd_core::result::Direction;
 
 const MIB: u64 = 1 << 20;
 

@@ -6,7 +6,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::support::runner::{Place, no_stop, run};
-use truespd::engine::{self, AnyEngine, Completion, Engine, EngineError, EngineRow, Io, Op, Opened, Setup};
+use truespd_core::engine::{
+    self, AnyEngine, Completion, Engine, EngineError, EngineRow, Io, Op, Opened, Setup,
+};
 
 const KIB: u64 = 1024;
 const MIB: u64 = 1 << 20;

@@ -4,14 +4,14 @@ use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use crate::support::runner::{Outcome, Place, no_stop, run, run_watched};
-use truespd::engine::{
+use truespd_core::engine::{
     self, AnyEngine, Completion, Engine, EngineError, EngineRow, Io, IoError, Opened, Setup,
 };
-use truespd::load::live::Phase;
-use truespd::load::{self, Event, Options};
-use truespd::profile::{Profile, TimeSpan};
-use truespd::result::{Measured, TimeSpanResult};
-use truespd::sys::wake::Latch;
+use truespd_core::load::live::Phase;
+use truespd_core::load::{self, Event, Options};
+use truespd_core::profile::{Profile, TimeSpan};
+use truespd_core::result::{Measured, TimeSpanResult};
+use truespd_core::sys::wake::Latch;
 
 const MIB: u64 = 1 << 20;
 /// A stop takes effect within a few milliseconds. The machine may be busy with other tests; but what would go

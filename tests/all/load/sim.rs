@@ -1,9 +1,9 @@
 //! Runs on a simulated device: what is reported is the law of the device, exactly.
 
 use crate::support::runner::{Outcome, Place};
-use truespd::measure::Histogram;
-use truespd::result::{Document, FindingGrade, TimeSpanResult};
-use truespd::verdict::judge;
+use truespd_core::measure::Histogram;
+use truespd_core::result::{Document, FindingGrade, TimeSpanResult};
+use truespd_core::verdict::judge;
 
 const MIB: u64 = 1 << 20;
 
@@ -338,7 +338,7 @@ fn the_same_seed_gives_the_same_result_byte_for_byte() {
             // How busy other machines on the host were is no part of the simulation.
             let mut notes = outcome.report.notes;
             notes.retain(|note| !note.words.contains("(steal)"));
-            (truespd::render::text(&document), truespd::render::xml::results(&document), notes)
+            (diskspd::render::text(&document), diskspd::render::xml::results(&document), notes)
         };
         let first = run(&words);
         for _ in 0..2 {

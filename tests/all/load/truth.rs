@@ -2,10 +2,10 @@
 //! batches, and response times under a rate limit are those of the schedule.
 
 use crate::support::runner::{Outcome, Place};
-use truespd::measure::Histogram;
-use truespd::render;
-use truespd::result::merge::Merger;
-use truespd::result::{Document, TimeSpanResult};
+use diskspd::render;
+use truespd_core::measure::Histogram;
+use truespd_core::result::merge::Merger;
+use truespd_core::result::{Document, TimeSpanResult};
 
 const MIB: u64 = 1 << 20;
 const US: u64 = 1_000;
@@ -233,7 +233,7 @@ fn without_an_intended_start_there_is_no_response_time() {
     }
 }
 
-fn reads(document: &mut Document) -> &mut truespd::result::Direction {
+fn reads(document: &mut Document) -> &mut truespd_core::result::Direction {
     match &mut document.time_spans[..] {
         [TimeSpanResult::Measured(measured)] => &mut measured.threads[0].targets[0].read,
         other => panic!("one measured time span: {other:?}"),
@@ -244,8 +244,8 @@ fn reads(document: &mut Document) -> &mut truespd::result::Direction {
 fn response_times_are_stored_and_summed_and_change_no_result() {
     let outcome = Place::new(MIB).sim("latency=100us,stall=2s#50", "-b4K -o1 -g100i -W0 -d10 -L FILE");
     let mut document = outcome.report.document;
-    let stored = truespd::result::json::write(&document);
-    let mut read_again = truespd::result::json::read(stored.as_bytes()).expect("a document");
+    let stored = truespd_core::result::json::write(&document);
+    let mut read_again = truespd_core::result::json::read(stored.as_bytes()).expect("a document");
     assert_eq!(reads(&mut read_again).response, reads(&mut document).response);
     assert!(stored.contains("\"response\""));
 
@@ -273,7 +273,7 @@ fn response_times_are_stored_and_summed_and_change_no_result() {
 fn the_verdict_tells_of_a_stall_that_latencies_hide() {
     let judged = |parameters: &str, words: &str| {
         let outcome = Place::new(MIB).sim(parameters, words);
-        let verdict = truespd::verdict::judge(&outcome.report.document);
+        let verdict = truespd_core::verdict::judge(&outcome.report.document);
         verdict.findings.into_iter().find(|finding| finding.rule == "coordinated-omission")
     };
     let words = "-b4K -o1 -g100i -W0 -d30 -L FILE";

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::support::devices::{Loop, Mount, Partitions, Zram, can_make_devices, has_tool, run, skip, text};
-use truespd::machine::chain::{Layer, LayerKind};
-use truespd::machine::roots::Roots;
-use truespd::machine::storage::ReadFlags;
-use truespd::machine::{chain, limits, storage};
+use truespd_core::machine::chain::{Layer, LayerKind};
+use truespd_core::machine::roots::Roots;
+use truespd_core::machine::storage::ReadFlags;
+use truespd_core::machine::{chain, limits, storage};
 
 const READ: ReadFlags = ReadFlags::CACHED;
 
@@ -233,7 +233,7 @@ fn a_throttle_on_a_loop_device_is_seen_from_inside_its_group() {
     let command = format!(
         "echo $$ > '{}/cgroup.procs' && exec '{}' -d1 -W0 -b4K -r -o4 -Su --json '{}' {} 2>&1",
         group.0.display(),
-        env!("CARGO_BIN_EXE_diskspd"),
+        crate::support::program::diskspd(),
         text(&result),
         text(&device.node)
     );

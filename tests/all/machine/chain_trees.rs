@@ -1,10 +1,10 @@
 //! The layers below targets of recorded machines, and limits of recorded cgroups.
 
 use crate::support::trees::{Tree, outline};
-use truespd::load::facts::of_layer;
-use truespd::machine::chain::LayerKind;
-use truespd::machine::limits::LimitKind;
-use truespd::machine::{chain, limits};
+use truespd_core::load::facts::of_layer;
+use truespd_core::machine::chain::LayerKind;
+use truespd_core::machine::limits::LimitKind;
+use truespd_core::machine::{chain, limits};
 
 /// Compares an outline with lines as they stand in a test, without their common indentation.
 fn assert_outline(layers: &[chain::Layer], expected: &str) {
@@ -468,16 +468,16 @@ fn an_overlay_seen_from_its_host() {
 fn a_machine_that_tells_nothing_gives_what_the_path_says() {
     let tree = Tree::load("nvme");
     let empty = tempfile::tempdir().unwrap();
-    let roots = truespd::machine::roots::Roots {
+    let roots = truespd_core::machine::roots::Roots {
         proc: empty.path().into(),
         sys: empty.path().into(),
         dev: empty.path().into(),
     };
-    let facts = truespd::machine::storage::TargetFacts {
+    let facts = truespd_core::machine::storage::TargetFacts {
         path: "/dev/sdz".into(),
-        kind: truespd::machine::storage::TargetKind::Block,
+        kind: truespd_core::machine::storage::TargetKind::Block,
         size_bytes: 0,
-        device: truespd::machine::device::DeviceNumber { major: 65, minor: 144 },
+        device: truespd_core::machine::device::DeviceNumber { major: 65, minor: 144 },
         inode: 0,
         device_name: None,
         sectors: None,

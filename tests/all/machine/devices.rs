@@ -8,20 +8,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::support::devices::{
     Loop, Mount, Partitions, Swap, Zram, can_make_devices, has_tool, run, skip, text,
 };
-use truespd::guard::mark::{MarkPlace, MarkState, Marks};
-use truespd::guard::reuse::{Reuse, reuse_decision};
-use truespd::guard::{claim, signatures};
-use truespd::machine::device::BlockDevice;
-use truespd::machine::loops::{Below, standing_on};
-use truespd::machine::mounts::read_swaps;
-use truespd::machine::roots::Roots;
-use truespd::machine::storage;
-use truespd::machine::storage::{
+use truespd_core::guard::mark::{MarkPlace, MarkState, Marks};
+use truespd_core::guard::reuse::{Reuse, reuse_decision};
+use truespd_core::guard::{claim, signatures};
+use truespd_core::machine::device::BlockDevice;
+use truespd_core::machine::loops::{Below, standing_on};
+use truespd_core::machine::mounts::read_swaps;
+use truespd_core::machine::roots::Roots;
+use truespd_core::machine::storage;
+use truespd_core::machine::storage::{
     Access, AlignmentSource, OpenFailure, OpenFlags, OpenedTarget, TargetError, TargetKind, WriteLeave,
 };
-use truespd::sys::extents;
-use truespd::sys::extents::Extents;
-use truespd::sys::identity::Identity;
+use truespd_core::sys::extents;
+use truespd_core::sys::extents::Extents;
+use truespd_core::sys::identity::Identity;
 
 const MIB: u64 = 1024 * 1024;
 const READ: OpenFlags = OpenFlags { access: Access::Read, direct: false, dsync: false };

@@ -3,9 +3,9 @@
 use std::process::Command;
 
 use serde_json::Value;
-use truespd::machine::chain::{Layer, on_disk};
-use truespd::machine::device::BlockDevice;
-use truespd::machine::storage::whole_disks;
+use truespd_core::machine::chain::{Layer, on_disk};
+use truespd_core::machine::device::BlockDevice;
+use truespd_core::machine::storage::whole_disks;
 
 use crate::support::devices::{Loop, can_make_devices};
 use crate::support::trees::Tree;

@@ -7,8 +7,8 @@ use std::process::{Command, Output};
 use crate::support::devices::{Loop, can_make_devices, has_tool, text};
 use crate::support::program::copy_to_run;
 use serde_json::Value;
-use truespd::doctor::{CHECKS, thresholds};
-use truespd::verdict::{RULES, thresholds as of_rules};
+use truespd_core::doctor::{CHECKS, thresholds};
+use truespd_core::verdict::{RULES, thresholds as of_rules};
 
 const MIB: u64 = 1 << 20;
 
@@ -92,7 +92,7 @@ fn what_it_says_is_what_the_kernels_files_say() {
         }
     }
     let findings = report["findings"].as_array().expect("a list");
-    for check in CHECKS.iter().filter(|check| matches!(check.look, truespd::doctor::Look::Machine(_))) {
+    for check in CHECKS.iter().filter(|check| matches!(check.look, truespd_core::doctor::Look::Machine(_))) {
         assert!(findings.iter().any(|finding| finding["check"] == check.id), "{} answers", check.id);
     }
     let count = |state: &str| findings.iter().filter(|finding| finding["state"] == state).count();

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::support::devices::{Loop, Mount, Zram, can_make_devices, has_tool, run, skip, text};
 use crate::support::program::copy_to_run;
 use serde_json::Value;
-use truespd::sys::residency::{Cached, cached, drop_cached};
+use truespd_core::sys::residency::{Cached, cached, drop_cached};
 use unicode_width::UnicodeWidthStr;
 
 const MIB: u64 = 1 << 20;
@@ -168,7 +168,7 @@ fn a_file_is_told_and_left_as_it_was() {
 fn it_tells_what_a_run_finds() {
     let dir = tempfile::tempdir().unwrap();
     let (target, result) = (dir.path().join("test.dat"), dir.path().join("result.json"));
-    let run = Command::new(env!("CARGO_BIN_EXE_diskspd"))
+    let run = Command::new(crate::support::program::diskspd())
         .args(["-c1M", "-d1", "-W0", "-b4K", "--json", text(&result), text(&target)])
         .output()
         .unwrap();

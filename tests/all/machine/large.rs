@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use truespd::machine::topology::Topology;
-use truespd::plan::{assign, processor_order};
-use truespd::profile::{Placement, ProcessorId, Target, TimeSpan, WholeGroup};
-use truespd::render::format;
-use truespd::result::{CpuUse, System, TimeSpanResult};
+use diskspd::render::format;
+use truespd_core::machine::topology::Topology;
+use truespd_core::plan::{assign, processor_order};
+use truespd_core::profile::{Placement, ProcessorId, Target, TimeSpan, WholeGroup};
+use truespd_core::result::{CpuUse, System, TimeSpanResult};
 
 use crate::support::documents::{Recipe, document};
 

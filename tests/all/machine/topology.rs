@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
-use truespd::machine::topology::{Processor, Topology, TopologyError, parse_cpu_list};
+use truespd_core::machine::topology::{Processor, Topology, TopologyError, parse_cpu_list};
 
 /// Makes a sysfs tree of lines "path, tab, content".
 fn unpack(lines: &str) -> TempDir {
@@ -23,8 +23,7 @@ fn read(lines: &str) -> Result<Topology, TopologyError> {
 }
 
 fn machine(name: &str) -> Topology {
-    let file =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/sysfs").join(name).with_extension("txt");
+    let file = Path::new(crate::support::ROOT).join("tests/data/sysfs").join(name).with_extension("txt");
     read(&fs::read_to_string(file).expect("recorded")).expect("understood")
 }
 
@@ -230,9 +229,9 @@ fn groups_tell_what_could_be_online() {
     assert_eq!(maxima(&topology("0-69", "0-79")), [64, 16]);
     // A kernel that does not tell: as far as the highest number.
     assert_eq!(maxima(&topology("0,5", "")), [6]);
-    let mut system = truespd::result::System { topology: topology("0-1", "0-7"), ..Default::default() };
-    let maximum = |system: &truespd::result::System| {
-        let xml = truespd::render::xml::system(system);
+    let mut system = truespd_core::result::System { topology: topology("0-1", "0-7"), ..Default::default() };
+    let maximum = |system: &truespd_core::result::System| {
+        let xml = diskspd::render::xml::system(system);
         xml.split("MaximumProcessors=\"").nth(1).and_then(|rest| rest.split('"').next()).map(String::from)
     };
     assert_eq!(maximum(&system).as_deref(), Some("8"));

@@ -1,9 +1,9 @@
 //! The profiles and presets that come with the program, held against the DiskSpd lines that they stand for.
 
-use truespd::cli::{Invocation, parse};
-use truespd::fault::Refusal;
-use truespd::profile::{Profile, Severity, Target, TimeSpan, validate, xml};
+use diskspd::grammar::parse::{Invocation, parse};
 use truespd::suite::workload::preset::{BUILT_IN, Form, Load, Preset};
+use truespd_core::fault::Refusal;
+use truespd_core::profile::{Profile, Severity, Target, TimeSpan, validate, xml};
 
 /// VM Fleet 2.1's profiles as lines, one per target, and what all of them have. The XML holds seed 0, and the times of
 /// its default profile.

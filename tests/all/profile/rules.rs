@@ -1,7 +1,7 @@
 //! Every rule that needs no machine (`command-line.md` §9 and the Strict ones): a profile that breaks it
 //! and one next to it that does not.
 
-use truespd::profile::{
+use truespd_core::profile::{
     Batch, CacheMode, Distribution, DistributionKind, DistributionRange, EfficiencyOrder, Finding, FlushMode,
     Placement, ProcessorId, Profile, RingOptions, Rule, Severity, Target, ThreadTarget, Throughput, TimeSpan,
     WholeGroup, validate,
@@ -403,7 +403,7 @@ fn only_the_first_cause_of_a_distribution_is_told() {
 
 #[test]
 fn affinity_lists_keep_their_order() {
-    use truespd::profile::AffinityItem::{Processor, WholeGroup as Group};
+    use truespd_core::profile::AffinityItem::{Processor, WholeGroup as Group};
     let cpu = |processor| ProcessorId { group: 0, processor };
     let whole = |group, position| WholeGroup { group, position };
     let span = TimeSpan {

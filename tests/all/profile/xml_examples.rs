@@ -4,15 +4,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use truespd::cli::{Invocation, parse};
-use truespd::profile::xml::{Overrides, XmlError, apply_overrides, read, read_bytes, read_from, write};
-use truespd::profile::{
+use diskspd::grammar::parse::{Invocation, parse};
+use truespd_core::profile::xml::{Overrides, XmlError, apply_overrides, read, read_bytes, read_from, write};
+use truespd_core::profile::{
     CacheMode, DistributionKind, DistributionRange, IoPriority, Profile, Severity, Target, ThreadTarget,
     Throughput, TimeSpan, WholeGroup, validate,
 };
 
 fn data(folder: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(folder)
+    Path::new(crate::support::ROOT).join("tests/data").join(folder)
 }
 
 /// Name, verdict and stage of every example.
@@ -330,7 +330,7 @@ fn editors_may_add_schema_hints_and_declarations() {
 
 #[test]
 fn settings_that_came_with_2_3() {
-    use truespd::profile::{Batch, EfficiencyOrder, Placement, ProcessorId, RingOptions};
+    use truespd_core::profile::{Batch, EfficiencyOrder, Placement, ProcessorId, RingOptions};
     let elements = "<IoRing><IoRingBatchSize Percent=\"false\">8</IoRingBatchSize>\
                     <UseRegBuffer>false</UseRegBuffer></IoRing>\
                     <AffinityTraversal Group=\"Span\" Efficiency=\"EFirst\">CoreAware</AffinityTraversal>\
@@ -363,7 +363,7 @@ fn settings_that_came_with_2_3() {
 
 #[test]
 fn processors_beyond_a_windows_group_are_written_by_their_group() {
-    use truespd::profile::ProcessorId;
+    use truespd_core::profile::ProcessorId;
     let affinity: Vec<_> = [255, 300, 1000].map(|processor| ProcessorId { group: 0, processor }).to_vec();
     let span =
         TimeSpan { affinity: affinity.clone(), targets: vec![Target::default()], ..TimeSpan::default() };
@@ -377,11 +377,11 @@ fn overrides_and_templates_meet_an_example() {
     let mut profile = accepted("template-targets.xml");
     apply_overrides(&mut profile, &Overrides { duration_s: Some(1), ..Overrides::default() });
     let given = ["x".to_string(), "y".to_string()];
-    truespd::profile::xml::substitute_templates(&mut profile, &given).expect("two templates");
+    truespd_core::profile::xml::substitute_templates(&mut profile, &given).expect("two templates");
     assert!(profile.time_spans.iter().all(|span| span.duration_s == 1));
     assert!(profile.time_spans.iter().flat_map(|span| &span.targets).all(|t| t.template().is_none()));
     let mut one = accepted("template-targets.xml");
-    assert!(truespd::profile::xml::substitute_templates(&mut one, &given[..1]).is_err());
+    assert!(truespd_core::profile::xml::substitute_templates(&mut one, &given[..1]).is_err());
 }
 
 #[test]

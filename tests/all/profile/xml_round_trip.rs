@@ -4,8 +4,8 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-use truespd::profile::xml::{read, read_bytes, write};
-use truespd::profile::{
+use truespd_core::profile::xml::{read, read_bytes, write};
+use truespd_core::profile::{
     Batch, CacheMode, Distribution, DistributionKind, DistributionRange, EfficiencyOrder, Etw, FlushMode,
     IoPriority, Placement, Precreate, ProcessorId, Profile, ResultFormat, RingOptions, Target, ThreadTarget,
     Throughput, TimeSpan, WholeGroup,

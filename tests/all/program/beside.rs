@@ -68,7 +68,7 @@ fn both_streams_in_one_file() {
         strict_xml::check(&text).unwrap_or_else(|fault| panic!("{way}: {fault}\n{text}"));
     }
     for (way, text) in merged(&lab, &format!("{TALKATIVE} -Rjson")) {
-        let read = truespd::result::json::read(text.as_bytes());
+        let read = truespd_core::result::json::read(text.as_bytes());
         assert!(read.is_ok(), "{way}: {read:?}\n{text}");
     }
     let words = TALKATIVE.trim_start_matches("-v -P100 ");
@@ -189,7 +189,7 @@ fn a_file_whose_name_begins_with_a_dash() {
 fn the_start_time_is_that_of_the_start() {
     let lab = Lab::new();
     let ran = lab.run("-c1M -b4K -d1 -W1 -g4 -Rjson f").expect_code(0);
-    let document = truespd::result::json::read(ran.stdout.as_bytes()).expect("a result");
+    let document = truespd_core::result::json::read(ran.stdout.as_bytes()).expect("a result");
     let start_s = document.system.start_unix_s.expect("known");
     let measured = document.measured().next().expect("measured");
     let window = measured.evidence.window.expect("known");
@@ -218,12 +218,12 @@ fn other_formats_on_standard_output() {
     }
     // A failed run has its document, too, and the same phrases.
     let failed = lab.run("-Rjson -b4K -d1 -W0 --engine sim:error=eio#9 f").expect_code(1);
-    let document = truespd::result::json::read(failed.stdout.as_bytes()).expect("a result");
+    let document = truespd_core::result::json::read(failed.stdout.as_bytes()).expect("a result");
     assert!(!document.failures.is_empty(), "{failed}");
     failed.says(&["Error generating I/O requests"]);
     let run = killed::truespd(&lab, &format!("run {RUN} -Rjson f")).stdin(Stdio::null()).output();
     let run = run.expect("it starts");
-    assert!(truespd::result::json::read(&run.stdout).is_ok(), "no verdict under it: {run:?}");
+    assert!(truespd_core::result::json::read(&run.stdout).is_ok(), "no verdict under it: {run:?}");
 }
 
 fn table(text: &str) -> Vec<Vec<&str>> {

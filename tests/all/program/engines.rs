@@ -1,7 +1,7 @@
 //! `--engine`: each of the table on a real file, and the simulated device, which answers alike each time.
 
 use crate::support::program::{Lab, Ran, with_ios};
-use truespd::engine::{TABLE, find};
+use truespd_core::engine::{TABLE, find};
 
 fn lab_with_file() -> Lab {
     let lab = Lab::new();

@@ -136,7 +136,7 @@ fn documents_have_a_largest_size() {
 fn the_limit_of_the_stack_changes_nothing() {
     let lab = Lab::new();
     lab.run("-c1M -b4K -d1 -W0 -g1 --json r.json f").expect_code(0);
-    let (diskspd, truespd) = (env!("CARGO_BIN_EXE_diskspd"), env!("CARGO_BIN_EXE_truespd"));
+    let (diskspd, truespd) = (crate::support::program::diskspd(), env!("CARGO_BIN_EXE_truespd"));
     let lines = [
         format!("{diskspd} -?"),
         format!("{diskspd} -b4K -d1 -W0 -t4 -o4 -L f"),

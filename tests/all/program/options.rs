@@ -7,7 +7,7 @@ use crate::support::killed;
 use crate::support::program::{Lab, rows_of, target_lines, with_ios};
 use crate::support::strict_text::ResultText;
 use crate::support::strict_xml;
-use truespd::guard::mark::{MarkState, Marks};
+use truespd_core::guard::mark::{MarkState, Marks};
 
 /// Seconds that every run here measures.
 const SECONDS: f64 = 1.0;

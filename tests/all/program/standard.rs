@@ -78,8 +78,11 @@ fn closed_standard_output_is_refused_before_anything_runs() {
     for (program, line) in
         LINES.iter().map(|line| ("truespd", *line)).chain([("diskspd", "-c1M -d1 -W0 --json new.json new")])
     {
-        let path =
-            if program == "truespd" { env!("CARGO_BIN_EXE_truespd") } else { env!("CARGO_BIN_EXE_diskspd") };
+        let path = if program == "truespd" {
+            env!("CARGO_BIN_EXE_truespd")
+        } else {
+            crate::support::program::diskspd()
+        };
         let mut command = Command::new("sh");
         command.args(["-c", "exec \"$0\" \"$@\" >&-", path]).args(line.split(' ')).current_dir(lab.work());
         let output = command.output().expect("a shell");

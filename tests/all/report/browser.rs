@@ -106,7 +106,7 @@ fn assert_good(lab: &Lab, pages: &[Expected]) {
 
 /// A page of stored documents of a folder of the repository.
 fn page_of(lab: &Lab, page: &str, folder: &str, documents: &[&str]) {
-    let folder = format!("{}/tests/data/documents/{folder}", env!("CARGO_MANIFEST_DIR"));
+    let folder = format!("{}/tests/data/documents/{folder}", crate::support::ROOT);
     let words: Vec<String> = documents.iter().map(|document| format!("{folder}/{document}.json")).collect();
     run(lab, &format!("report {} -o {page}", words.join(" "))).expect_code(0);
 }
@@ -147,7 +147,7 @@ fn pages_of_several_documents_are_good_in_a_browser() {
     run(&lab, "report one.json two.json -o two.html").expect_code(0);
     run(&lab, "report one.json two.json three.json -o three.html").expect_code(0);
     run(&lab, "report one.json unlike.json -o unlike.html").expect_code(0);
-    let suite = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/documents/suites/workload.json");
+    let suite = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/documents/suites/workload.json");
     run(&lab, &format!("report one.json two.json three.json unlike.json {suite} one.json -o all.html"))
         .expect_code(0);
     assert_good(

@@ -6,8 +6,8 @@ use std::process::{Command, Output};
 
 use crate::support::program::Lab;
 use serde_json::Value;
-use truespd::result::envelope::{read, schema, write};
 use truespd::selfcost::{CostReport, CountedBy, Load, Spread, WORDS};
+use truespd_core::result::envelope::{read, schema, write};
 
 /// A first look from a folder of its own; `path` stands for the places of programs.
 fn bench(folder: &Path, path: Option<&Path>) -> Output {

@@ -5,8 +5,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use truespd::session::undo::{Journal, Undo};
-use truespd::sys::identity::Identity;
+use truespd::series::undo::{Journal, Undo};
+use truespd_core::sys::identity::Identity;
 
 use crate::support::devices;
 use crate::support::killed::{journals, run, state, truespd};

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use truespd::profile::{Profile, Target, TimeSpan};
-use truespd::result::json::write;
-use truespd::result::{
+use truespd_core::profile::{Profile, Target, TimeSpan};
+use truespd_core::result::json::write;
+use truespd_core::result::{
     Direction, Document, Measured, System, TargetResult, ThreadResult, TimeSpanResult, Timeline,
     WaitStatistics,
 };
@@ -178,7 +178,7 @@ fn markdown_takes_no_file() {
 #[test]
 fn forms_of_a_comparison() {
     let lab = lab();
-    let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/documents/v1");
+    let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/documents/v1");
     for name in ["sim-random-mix-L-D.json", "real-paced-reads.json"] {
         lab.write(name, &fs::read(format!("{recorded}/{name}")).expect("kept with the tests"));
     }
@@ -236,7 +236,7 @@ fn what_cannot_be_compared_is_refused_and_nothing_is_made() {
         "other.json",
         result(20_500.0, |of| of.profile.time_spans[0].targets[0].block_bytes = 8192).as_bytes(),
     );
-    let suite = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/documents/suites/mark.json");
+    let suite = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/documents/suites/mark.json");
     lab.write("mark.json", &fs::read(suite).expect("kept with the tests"));
     fs::create_dir(lab.path("empty")).expect("made");
     let names = lab.names();

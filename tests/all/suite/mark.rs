@@ -6,8 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use crate::support::devices;
 use crate::support::killed::{self, run, scratch_folders, truespd};
 use crate::support::program::{Lab, Ran, Running};
-use truespd::result::envelope::{read, schema};
 use truespd::suite::mark::{MarkReport, Operation};
+use truespd_core::result::envelope::{read, schema};
 
 /// Small and short, and nothing of the defaults' length.
 const QUICK: &str = "--size 16M --measure 1 --interval 0 --loops 2 --test RND4K-Q4T1";

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::support::devices;
 use rustix::process::{Pid, Signal, kill_process};
 
-const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+const ROOT: &str = crate::support::ROOT;
 
 /// A size that hardly anybody else uses at the same time, the same test of another suite included.
 fn size_bytes() -> u64 {
@@ -21,7 +21,7 @@ fn size_bytes() -> u64 {
 fn harness(folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new("python3");
     command.arg(Path::new(ROOT).join("bench/side-by-side"));
-    command.args(["--diskspd", env!("CARGO_BIN_EXE_diskspd"), "--rounds", "1"]);
+    command.args(["--diskspd", crate::support::program::diskspd(), "--rounds", "1"]);
     command.args(["--size", &size_bytes().to_string()]);
     command.args(["--tools", "TrueSpd*"]);
     if has_fio() {

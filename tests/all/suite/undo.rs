@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use truespd::session::undo::{Journal, Undo};
-use truespd::sys::identity::Identity;
+use truespd::series::undo::{Journal, Undo};
+use truespd_core::sys::identity::Identity;
 
 fn journal(place: &Path) -> (Journal, std::path::PathBuf) {
     let made = place.join("truespd-made");

@@ -67,7 +67,7 @@ fn a_profile_that_is_printed_runs_with_diskspd() {
     let ran = lab.run("-Xworkload.xml -W0 -d1 data").expect_code(0);
     assert!(ran.stdout.contains("data"), "{ran}");
     // And what comes with the program, as it is: nothing but the targets is missing.
-    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/profiles/fleet-peak.xml");
+    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles/fleet-peak.xml");
     lab.run("-c16M -d1 -W0 other").expect_code(0);
     lab.run(&format!("-X{own} -W0 -d1 -C0 other")).expect_code(0);
 }

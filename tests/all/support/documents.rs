@@ -1,11 +1,11 @@
 //! Documents for tests: every combination of options, with numbers that a run could have produced.
 
-use truespd::machine::topology::{Processor, Topology};
-use truespd::measure::coarse::{BUCKETS, bucket_of};
-use truespd::measure::slices::Slice;
-use truespd::measure::{Histogram, Intervals, LatencySlices};
-use truespd::profile::{Distribution, DistributionKind, DistributionRange, Profile, Target, TimeSpan};
-use truespd::result::{
+use truespd_core::machine::topology::{Processor, Topology};
+use truespd_core::measure::coarse::{BUCKETS, bucket_of};
+use truespd_core::measure::slices::Slice;
+use truespd_core::measure::{Histogram, Intervals, LatencySlices};
+use truespd_core::profile::{Distribution, DistributionKind, DistributionRange, Profile, Target, TimeSpan};
+use truespd_core::result::{
     CpuUse, Direction, DistributionPart, Document, Measured, System, TargetResult, ThreadResult,
     TimeSpanResult, WaitStatistics,
 };

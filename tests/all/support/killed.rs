@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
-use truespd::guard::mark::{MarkState, Marks};
+use truespd_core::guard::mark::{MarkState, Marks};
 
 use crate::support::program::{Lab, Ran, Running, keeps_nothing};
 

@@ -14,3 +14,6 @@ pub mod strict_text;
 pub mod strict_xml;
 pub mod trees;
 pub mod words;
+
+/// The folder of the workspace.
+pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");

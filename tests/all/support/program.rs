@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use super::strict_text::{self, Parsed, ResultText, Row};
@@ -68,7 +69,7 @@ impl Lab {
 
     /// A command line without the program's name, in words split at blanks.
     pub fn command(&self, line: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_diskspd"));
+        let mut command = Command::new(crate::support::program::diskspd());
         command.arg0("diskspd").args(line.split(' ').filter(|word| !word.is_empty()));
         self.settle(&mut command);
         command
@@ -87,7 +88,7 @@ impl Lab {
     pub fn copy_of_program(&self) -> PathBuf {
         let copy = self.dir.path().join("diskspd");
         if !copy.exists() {
-            copy_to_run(Path::new(env!("CARGO_BIN_EXE_diskspd")), &copy);
+            copy_to_run(Path::new(crate::support::program::diskspd()), &copy);
         }
         copy
     }
@@ -140,6 +141,16 @@ pub fn keeps_nothing(command: &mut Command, folder: &Path) {
         .env_remove("TRUESPD_STORE")
         .env("XDG_CONFIG_HOME", folder.join("config"))
         .env("XDG_DATA_HOME", folder.join("data"));
+}
+
+/// The path of `diskspd`. It is of another package, so cargo tells only that of `truespd`, which stands beside it.
+pub fn diskspd() -> &'static str {
+    static PATH: LazyLock<String> = LazyLock::new(|| {
+        let path = Path::new(env!("CARGO_BIN_EXE_truespd")).with_file_name("diskspd");
+        assert!(path.exists(), "{path:?} is not built: cargo build -p diskspd, with --release as here");
+        path.into_os_string().into_string().expect("cargo's own path is text")
+    });
+    &PATH
 }
 
 /// Copies a program that is started at once. A child does it: what another thread's child inherits between fork and
@@ -404,5 +415,5 @@ pub fn set_bytes(path: &Path, offset: u64, bytes: &[u8]) {
 }
 
 pub fn data(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(path)
+    Path::new(crate::support::ROOT).join("tests/data").join(path)
 }

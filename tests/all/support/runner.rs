@@ -2,13 +2,13 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use diskspd::grammar::parse::{Invocation, parse};
 use tempfile::TempDir;
-use truespd::cli::{Invocation, parse};
-use truespd::engine::{self, EngineRow};
-use truespd::load::{self, Event, FinishedRun, Options};
-use truespd::profile::Profile;
-use truespd::result::{Measured, TargetResult, TimeSpanResult};
-use truespd::sys::wake::Latch;
+use truespd_core::engine::{self, EngineRow};
+use truespd_core::load::{self, Event, FinishedRun, Options};
+use truespd_core::profile::Profile;
+use truespd_core::result::{Measured, TargetResult, TimeSpanResult};
+use truespd_core::sys::wake::Latch;
 
 /// A directory with sparse files, gone when dropped. `FILE` in a command line is the first of them.
 pub struct Place {

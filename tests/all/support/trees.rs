@@ -4,12 +4,12 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use truespd::machine::chain;
-use truespd::machine::chain::Layer;
-use truespd::machine::device::DeviceNumber;
-use truespd::machine::mounts::read_mounts;
-use truespd::machine::roots::Roots;
-use truespd::machine::storage::{Filesystem, TargetFacts, TargetKind};
+use truespd_core::machine::chain;
+use truespd_core::machine::chain::Layer;
+use truespd_core::machine::device::DeviceNumber;
+use truespd_core::machine::mounts::read_mounts;
+use truespd_core::machine::roots::Roots;
+use truespd_core::machine::storage::{Filesystem, TargetFacts, TargetKind};
 
 /// A machine's trees in a directory of their own.
 pub struct Tree {
@@ -20,7 +20,7 @@ pub struct Tree {
 impl Tree {
     /// Unpacks `tests/data/trees/<name>.txt`; the format is described in the folder's README.
     pub fn load(name: &str) -> Self {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/trees");
+        let folder = Path::new(crate::support::ROOT).join("tests/data/trees");
         let text = fs::read_to_string(folder.join(format!("{name}.txt"))).expect("the tree is readable");
         let dir = tempfile::tempdir().expect("a temporary directory");
         let top = dir.path();

@@ -1,8 +1,8 @@
 //! Command lines for the tests of the command line.
 
-use truespd::cli::{Invocation, parse};
-use truespd::fault::Refusals;
-use truespd::request::Request;
+use diskspd::grammar::parse::{Invocation, parse};
+use diskspd::request::Request;
+use truespd_core::fault::Refusals;
 
 /// Milliseconds since boot in the tests; more than 32 bits.
 pub const BOOT_MS: u64 = (7 << 32) + 123_456;

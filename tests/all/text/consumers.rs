@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::support::documents::{Machine, Ranges, Recipe, document};
-use truespd::render::text;
-use truespd::result::{Document, Measured, TimeSpanResult};
+use diskspd::render::text;
+use truespd_core::result::{Document, Measured, TimeSpanResult};
 
 const RECIPE: Recipe = Recipe { latency: true, iops: true, targets: 2, threads: 2, ..Recipe::PLAIN };
 

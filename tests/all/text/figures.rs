@@ -2,9 +2,9 @@
 
 use crate::support::documents::{Mix, Ranges, Recipe, document};
 use crate::support::strict_text::{Parsed, ResultText, parse};
-use truespd::measure::{Histogram, Intervals};
-use truespd::render::text;
-use truespd::result::{CpuUse, Direction, DistributionPart, Document, Measured, TimeSpanResult};
+use diskspd::render::text;
+use truespd_core::measure::{Histogram, Intervals};
+use truespd_core::result::{CpuUse, Direction, DistributionPart, Document, Measured, TimeSpanResult};
 
 const MS: u64 = 1_000_000;
 

@@ -9,13 +9,13 @@ use std::path::Path;
 
 use crate::support::documents::{Machine, Mix, Pool, Ranges, Recipe, document, system};
 use crate::support::strict_text::parse;
-use truespd::measure::{Histogram, Intervals};
-use truespd::profile::*;
-use truespd::render::{FORMATS, format, profile_text, system_text, text};
-use truespd::result::*;
+use diskspd::render::{FORMATS, format, profile_text, system_text, text};
+use truespd_core::measure::{Histogram, Intervals};
+use truespd_core::profile::*;
+use truespd_core::result::*;
 
 fn read(path: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(path);
+    let path = Path::new(crate::support::ROOT).join("tests/data").join(path);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -360,7 +360,7 @@ fn sample_with_latency_and_series() {
 fn two_sockets() -> System {
     let mut system = sample_system(Machine::Plain);
     let model = system.topology.processors[0];
-    let processors = (0..8).map(|cpu| truespd::machine::topology::Processor {
+    let processors = (0..8).map(|cpu| truespd_core::machine::topology::Processor {
         cpu,
         number: cpu,
         core: cpu / 2,

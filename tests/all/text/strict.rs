@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use crate::support::documents::{MIXES, Machine, Mix, Pool, Ranges, Recipe, document, recipes};
 use crate::support::strict_text::{before_blocks, parse, parse_profile, parse_system};
-use truespd::render::{profile_text, system_text, text};
+use diskspd::render::{profile_text, system_text, text};
 
 fn data(folder: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(folder);
+    let folder = Path::new(crate::support::ROOT).join("tests/data").join(folder);
     let entries = fs::read_dir(folder).expect("test data is there");
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("entry is readable").path()).collect();
     paths.sort();

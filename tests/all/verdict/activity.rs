@@ -232,7 +232,7 @@ fn engines_without_disks() {
     if !null["evidence"]["disks"].as_array().expect("a list").is_empty() {
         let own = number(&null["evidence"]["host"]["own_disk_read_bytes"]);
         // Its own code, where the kernel has taken that back, is read from the disk as well.
-        let program = fs::metadata(env!("CARGO_BIN_EXE_diskspd")).expect("it runs").len();
+        let program = fs::metadata(crate::support::program::diskspd()).expect("it runs").len();
         assert!(own < program, "{own} of at most {program}: {}", null["evidence"]["host"]);
     }
     let simulated = measured(&lab, "--engine sim -b4K -r -o4 -d1", &file);

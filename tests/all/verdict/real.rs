@@ -419,7 +419,7 @@ impl Throttle {
 
     /// The program in the group, by a shell.
     pub fn line(&self, words: &str) -> String {
-        let program = env!("CARGO_BIN_EXE_diskspd");
+        let program = crate::support::program::diskspd();
         format!("echo $$ > '{}/cgroup.procs' && exec '{program}' {words}", self.folder.display())
     }
 
@@ -487,7 +487,7 @@ fn limited(lab: &Lab, group: &Throttle, node: &Path) -> Value {
     let line = format!(
         "echo $$ > '{}/cgroup.procs' && exec '{}' -r -b4k -o128 -Su -L -W1 -d4 --json '{}' {} 2>&1",
         group.folder.display(),
-        env!("CARGO_BIN_EXE_diskspd"),
+        crate::support::program::diskspd(),
         text(&document),
         text(node)
     );

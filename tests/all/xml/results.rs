@@ -6,19 +6,19 @@ use std::path::Path;
 
 use crate::support::documents::{MIXES, Mix, Recipe, document, recipes};
 use crate::support::strict_xml::check;
+use diskspd::render::{format, xml};
 use roxmltree::Node;
-use truespd::machine::topology::{Processor, Topology};
-use truespd::measure::{Histogram, Intervals};
-use truespd::profile::{TimeSpan, xml as profile_xml};
-use truespd::render::{format, xml};
-use truespd::result::{
+use truespd_core::machine::topology::{Processor, Topology};
+use truespd_core::measure::{Histogram, Intervals};
+use truespd_core::profile::{TimeSpan, xml as profile_xml};
+use truespd_core::result::{
     CpuUse, Direction, DistributionPart, Document, Measured, System, TargetResult, ThreadResult,
     TimeSpanResult, WaitStatistics,
 };
 
 /// Name and text of every result in a folder.
 fn results_in(folder: &str) -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/xml").join(folder);
+    let folder = Path::new(crate::support::ROOT).join("tests/data/xml").join(folder);
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("the data is there") {
         let path = entry.expect("entry is readable").path();

@@ -1,0 +1,20 @@
+//! System calls behind one narrow API. Every platform has a folder with the same modules; the rest of the program
+//! names `sys::...` and never the platform.
+
+#[cfg(target_os = "linux")]
+mod linux;
+// Of the processor, not of the system.
+pub mod vector;
+
+#[cfg(target_os = "linux")]
+pub use linux::{
+    allocator, attribute, blkid, buffer, destination, device, error, events, extents, file, folders,
+    identity, instructions, kernel_table, lease, lock, nvme, open, pages, residency, rusage, signals, source,
+    space, stack, standard, stat, system, terminal, thread, times, tsc, wake,
+};
+
+/// Things that tests make and the program does not.
+#[cfg(all(test, target_os = "linux"))]
+pub(crate) use linux::made;
+#[cfg(test)]
+pub(crate) use linux::made::within_a_second;

@@ -1,0 +1,291 @@
+//! Hints for frequent mistakes: values apart from their letter, dashes from web pages, Windows
+//! spellings, wrong case, several options in one word.
+
+use super::rows;
+use super::value::Slip;
+use crate::grammar::arguments::{Arguments, Word, is_option};
+use crate::grammar::fio::said_here;
+use truespd_core::fault::{Mark, Refusal};
+use truespd_core::text::nearest;
+
+/// Characters that word processors put where a hyphen was typed, and their names.
+const DASHES: &[(char, &str)] = &[
+    ('\u{2010}', "hyphen"),
+    ('\u{2011}', "non-breaking hyphen"),
+    ('\u{2012}', "figure dash"),
+    ('\u{2013}', "en dash"),
+    ('\u{2014}', "em dash"),
+    ('\u{2015}', "horizontal bar"),
+    ('\u{2212}', "minus sign"),
+    ('\u{fe58}', "small em dash"),
+    ('\u{fe63}', "small hyphen-minus"),
+    ('\u{ff0d}', "fullwidth hyphen-minus"),
+];
+
+/// Why an argument in the place of a target cannot be one.
+pub fn no_target(target: &str, index: usize, line: &Arguments) -> Option<Refusal> {
+    if target.is_empty() {
+        return Some(
+            Refusal::command_line("a target is empty")
+                .at([Mark { word: index, chars: 0..0, main: true }])
+                .legal("the path of a file or a device")
+                .hint("perhaps a variable of the shell is empty: \"$FILE\""),
+        );
+    }
+    let first = target.chars().next().filter(|_| !line.has_end_of_options)?;
+    let (dash, name) = DASHES.iter().find(|(dash, _)| *dash == first)?;
+    let plain: String = target.chars().skip(1).collect();
+    let what = format!(
+        "{target} begins with U+{:04X} ({name}), not with '-', so it would be taken for a file",
+        u32::from(*dash)
+    );
+    let hint = format!(
+        "the line was probably copied from a page that replaces dashes: type -{plain}; for a file of this name write \
+         ./{}",
+        line.args[index]
+    );
+    let refusal = Refusal::command_line(what).at([Mark { word: index, chars: 0..1, main: true }]);
+    Some(refusal.legal("options begin with the '-' of the keyboard").hint(hint))
+}
+
+/// Hints for an option after the first target.
+pub fn misplaced(line: &Arguments, option: usize) -> Vec<String> {
+    let first = &line.args[line.targets];
+    let mut hints = of_fio(line);
+    if !hints.is_empty() {
+        // `--rw randread --bs 4k`: the values were taken for targets.
+        return hints;
+    }
+    if let Some(word) = line.words.last()
+        && let Some(glued) = glued(line, word)
+    {
+        hints.push(glued);
+    } else if let Some(plain) = slash_option(first) {
+        hints
+            .push(format!("on Linux a path begins with /, an option only with -: write {plain} for {first}"));
+    } else if is_long(&line.args[option]) {
+        hints.push("long options also come before the targets".into());
+    } else if is_option(&line.args[option]) {
+        hints.push(format!("move {} in front of {first}", line.args[option]));
+    } else {
+        hints.push(format!(
+            "for a file whose name begins with a dash write ./{0}, or -- before the targets",
+            line.args[option]
+        ));
+    }
+    hints
+}
+
+/// What the words of fio in a line are here.
+fn of_fio(line: &Arguments) -> Vec<String> {
+    let said = |(i, typed): (usize, &String)| {
+        let next = line.args.get(i + 1).filter(|next| !next.starts_with('-')).map(String::as_str);
+        said_here(typed.strip_prefix("--")?, next)
+    };
+    line.args.iter().enumerate().filter_map(said).collect()
+}
+
+fn is_long(typed: &str) -> bool {
+    typed.strip_prefix('-').and_then(rows::find).is_some_and(|row| row.is_long())
+}
+
+/// `-b 4k`: the value is separate, where the first target should be.
+pub fn glued(line: &Arguments, word: &Word) -> Option<String> {
+    let row = word.row.filter(|row| !row.is_long() && !row.value.is_empty())?;
+    let next = line.args.get(word.index + 1)?;
+    let option = format!("{}{next}", line.args[word.index]);
+    // A path could be a value, too: only a digit at its start, or certain options, make a value likely.
+    let plausible =
+        next.starts_with(|c: char| c.is_ascii_digit()) || matches!(row.name, "X" | "R" | "N" | "e" | "S");
+    (word.value.is_empty() && plausible && is_option(&option))
+        .then(|| format!("a value follows its letter without a blank: {option}"))
+}
+
+/// `/b4k` as an option of Windows, in our spelling.
+fn slash_option(target: &str) -> Option<String> {
+    let option = target.strip_prefix('/').filter(|rest| !rest.contains('/'))?;
+    let plain = format!("-{option}");
+    (option != "-" && is_option(&plain)).then_some(plain)
+}
+
+/// Hints for a value that was refused.
+pub fn for_slip(line: &Arguments, word: &Word, slip: &Slip) -> Vec<String> {
+    let mut hints: Vec<String> = slip.hint.iter().cloned().collect();
+    let typed = &line.args[word.index];
+    let Some(row) = word.row else { return hints };
+    if let Some(glued) = glued(line, word) {
+        hints.push(glued);
+    } else if row.is_long() {
+        if word.value.is_empty() && !row.value.is_empty() {
+            hints.push(format!("write -{0} VALUE or -{0}=VALUE", row.name));
+        }
+    } else if let Some(value) = word.value.strip_prefix(['=', ':', ' '])
+        && is_option(&format!("-{}{value}", row.name))
+    {
+        hints.push(format!("a value follows its letter directly: -{}{value}", row.name));
+    } else if slip.earlier.is_none()
+        && !(is_number(word.value) || row.name == "X")
+        && let Some(meant) = other_case(typed)
+    {
+        hints.push(format!("letters are case sensitive: did you mean {meant}?"));
+    } else if row.value.is_empty()
+        && let Some(split) = split_cluster(row.name, word.value)
+    {
+        hints.push(format!("every option is an argument of its own: {split}"));
+    } else if let Some(long) = long_option(typed) {
+        hints.push(long);
+    }
+    hints
+}
+
+/// A number with or without suffix, which is then out of range and not meant for another letter.
+fn is_number(value: &str) -> bool {
+    let rest = value.trim_start_matches(|c: char| c.is_ascii_digit());
+    rest.len() < value.len() && rest.chars().count() <= 1
+}
+
+/// The same letters in another case, when that is an option.
+fn other_case(typed: &str) -> Option<String> {
+    let option = typed.strip_prefix('-')?;
+    let first = option.chars().next()?;
+    let rest: String = option.chars().skip(1).collect();
+    let swapped = if first.is_lowercase() {
+        first.to_uppercase().to_string()
+    } else {
+        first.to_lowercase().to_string()
+    };
+    [
+        format!("-{first}{}", rest.to_lowercase()),
+        format!("-{first}{}", rest.to_uppercase()),
+        format!("-{swapped}{rest}"),
+        format!("-{swapped}{}", rest.to_lowercase()),
+    ]
+    .into_iter()
+    .find(|meant| meant != typed && is_option(meant))
+}
+
+/// `-Lv` as `-L -v`, when both halves are options.
+pub fn split_cluster(name: &str, tail: &str) -> Option<String> {
+    let mut parts = vec![format!("-{name}")];
+    let mut rest = tail;
+    while !rest.is_empty() {
+        let whole = format!("-{rest}");
+        if is_option(&whole) {
+            parts.push(whole);
+            rest = "";
+        } else {
+            let letter = rest.chars().next()?;
+            let single = format!("-{letter}");
+            if !is_option(&single) {
+                return None;
+            }
+            parts.push(single);
+            rest = &rest[letter.len_utf8()..];
+        }
+    }
+    (parts.len() > 1).then(|| parts.join(" "))
+}
+
+/// `-help` and `--hlep` for `--help`.
+fn long_option(typed: &str) -> Option<String> {
+    let name = typed.trim_start_matches('-').to_lowercase();
+    let name = name.split_once('=').map_or(name.as_str(), |(name, _)| name);
+    let all = || rows::all().filter(|row| row.is_long()).map(|row| &row.name[1..]);
+    let known = all().find(|known| *known == name);
+    // One dash is a letter with its value, which is near to many words.
+    let meant = known.or_else(|| nearest(name, all()).filter(|_| typed.starts_with("--")))?;
+    let is_typed = typed.split('=').next() == Some(&format!("--{meant}"));
+    (!is_typed).then(|| format!("did you mean --{meant}?"))
+}
+
+/// What a long option that does not exist was probably meant to be.
+pub fn named(typed: &str) -> Vec<String> {
+    let of_fio = typed.strip_prefix("--").and_then(|name| said_here(name, None));
+    of_fio.or_else(|| long_option(typed)).into_iter().chain(["all options: --help".to_string()]).collect()
+}
+
+/// What long options of other programs are here.
+fn wish(name: &str) -> Option<&'static str> {
+    let name = name.split_once('=').map_or(name, |(name, _)| name);
+    Some(match name {
+        "force" | "yes" | "assume-yes" | "no-confirm" | "destroy" | "destructive" => {
+            "--overwrite PATH names the file or device whose data may be lost"
+        }
+        "output" | "out" | "outfile" | "output-file" => {
+            "--json FILE, --xml FILE, --text FILE and --csv FILE write the result; > FILE keeps standard output"
+        }
+        "silent" => "--quiet leaves only what DiskSpd prints on standard error",
+        "verbose" => "-v tells what is done",
+        "threads" => "-t<n>",
+        "duration" | "time" => "-d<s>",
+        "file" | "target" | "device" => "the file or device is the last word of the line, without an option",
+        _ => return None,
+    })
+}
+
+/// What is legal instead of an unknown option, and hints.
+pub fn for_unknown(line: &Arguments, word: &Word) -> (Option<String>, Vec<String>) {
+    let typed = &line.args[word.index];
+    let letter: String = typed.chars().skip(1).take(1).collect();
+    let mut hints = Vec::new();
+    let is_fios = typed.strip_prefix("--").is_some_and(|name| said_here(name, None).is_some());
+    let forms: Vec<String> = if is_fios {
+        Vec::new()
+    } else if typed.starts_with("--") {
+        rows::all().filter(|row| row.is_long()).map(|row| row.form()).collect()
+    } else {
+        rows::all()
+            .filter(|row| !letter.is_empty() && row.name.starts_with(&letter))
+            .map(|row| row.form())
+            .collect()
+    };
+    if typed == "-" {
+        hints.push(
+            "write the target without a dash in front; for a file whose name begins with a dash, write ./-name"
+                .into(),
+        );
+    } else if is_fios {
+        hints.extend(of_fio(line));
+    } else if let Some(wish) = typed.strip_prefix("--").and_then(wish) {
+        hints.push(wish.into());
+    } else if let Some(long) = long_option(typed) {
+        hints.push(long);
+    } else if let Some(meant) = other_case(typed) {
+        hints.push(format!("letters are case sensitive: did you mean {meant}?"));
+    }
+    hints.push("all options: --help".into());
+    ((!forms.is_empty()).then(|| forms.join("  ")), hints)
+}
+
+/// Hints for a line without target.
+pub fn without_target(line: &Arguments) -> Vec<String> {
+    let only_h = line.args.len() == 1 && line.args[0] == "-h";
+    let last = line
+        .words
+        .last()
+        .filter(|word| word.row.is_some_and(|row| row.is_long()) && word.value_index > word.index);
+    match last {
+        _ if only_h => vec!["-h is DiskSpd's old name of -Sh; for help write --help or '-?'".into()],
+        Some(word) => vec![format!("'{}' was taken as the value of {}", word.value, line.args[word.index])],
+        None => vec![
+            "a disk is written '#5', in quotes: outside of them the shell takes # for the beginning of a comment".into(),
+            "all options: --help".into(),
+        ],
+    }
+}
+
+/// What an accepted line probably meant otherwise.
+pub fn notes(line: &Arguments) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (i, target) in line.args[line.targets..].iter().enumerate() {
+        if let Some(plain) = slash_option(target) {
+            notes.push(format!("'{target}' is taken as a path; the option is written {plain}"));
+        } else if i == 0
+            && let Some(word) = line.words.last()
+            && let Some(glued) = glued(line, word)
+        {
+            notes.push(format!("'{target}' is taken as a target; {glued}"));
+        }
+    }
+    notes
+}

@@ -1,0 +1,378 @@
+//! Reading the arguments in DiskSpd's order (`command-line.md` §4): targets first, then two passes over
+//! the options, then the rules of the profile.
+
+use std::ffi::OsString;
+
+use crate::grammar::arguments::{Arguments, Word};
+use crate::grammar::draft::{Draft, Stop};
+use crate::grammar::help::help_of;
+use crate::grammar::hints;
+use crate::grammar::rows::Row;
+use crate::grammar::strays;
+use crate::grammar::value::{Slip, Value, length};
+use crate::request::{Request, is_idle};
+use truespd_core::fault::{Mark, Refusal, RefusalKind, Refusals};
+use truespd_core::profile::{Finding, Profile, ResultFormat, Rule, Severity, validate};
+use truespd_core::text::foreign::PathMap;
+
+/// What a command line asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Invocation {
+    /// `-?` or `--help`: print [`help`](crate::grammar::help()), exit 0.
+    Help,
+    /// `--help WORD`: print [`help_of`](crate::grammar::help_of()) with it, exit 0.
+    HelpOf(String),
+    /// Nothing was given: print [`help`](crate::grammar::help()), exit 3.
+    NoArguments,
+    /// `--version`.
+    Version,
+    /// `-Rs`: print system information only.
+    SystemInformation(ResultFormat),
+    /// `-ye`: set these existing events, in order, and exit 0.
+    SetEvents(Vec<String>),
+    /// Run a profile, or print it.
+    Run(Box<Request>),
+}
+
+/// Reads a command line (`args` without the program name, which is only used in messages).
+///
+/// Pure: opens nothing, sets nothing, asks nothing. `boot_ms` gives the milliseconds since boot and is
+/// called only for a bare `-z`.
+///
+/// # Errors
+/// [`Refusals`] with the arguments, and a mark under the wrong one.
+pub fn parse(args: &[String], program: &str, boot_ms: &dyn Fn() -> u64) -> Result<Invocation, Refusals> {
+    if args.is_empty() {
+        return Ok(Invocation::NoArguments);
+    }
+    let line = Arguments::split(args, program);
+    if let Some(word) = asked_for(args) {
+        return line.help_of(word);
+    }
+    line.check_targets()?;
+    line.check_alone()?;
+    let mut draft = Draft::new(boot_ms);
+    let has_profile = line.profile_file().is_some();
+    for word in &line.words {
+        if has_profile {
+            line.check_with_profile(word)?;
+        }
+        if let Some(row) = word.row.filter(|row| row.first_pass) {
+            line.read(&mut draft, word, row)?;
+        }
+    }
+    for word in &line.words {
+        let Some(row) = word.row else { return Err(line.unknown(word)) };
+        if !row.first_pass {
+            line.read(&mut draft, word, row)?;
+        }
+        match draft.stop {
+            Some(Stop::Help) => return Ok(Invocation::Help),
+            Some(Stop::Version) => return Ok(Invocation::Version),
+            None => {}
+        }
+    }
+    if let Some(format) = draft.system_information {
+        return Ok(Invocation::SystemInformation(format));
+    }
+    if !draft.set_events.is_empty() {
+        return Ok(Invocation::SetEvents(draft.set_events));
+    }
+    line.request(draft)
+}
+
+/// The option that `--help -b`, `--help b` or `--help=b` asks for, where nothing else is asked.
+fn asked_for(args: &[String]) -> Option<&str> {
+    match args {
+        [help] => help.strip_prefix("--help=").filter(|word| !word.is_empty()),
+        [help, word] if help == "--help" => Some(word),
+        _ => None,
+    }
+}
+
+/// [`parse`] for arguments as the system gives them.
+///
+/// # Errors
+/// As [`parse`], and for an argument that is not UTF-8.
+pub fn parse_os(args: &[OsString], program: &str, boot_ms: &dyn Fn() -> u64) -> Result<Invocation, Refusals> {
+    let shown: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    match args.iter().position(|arg| arg.to_str().is_none()) {
+        None => parse(&shown, program, boot_ms),
+        Some(index) => {
+            let mark = Mark { word: index, chars: 0..length(&shown[index]), main: true };
+            let refusal = Refusal::command_line(format!("argument {} is not UTF-8 text", index + 1))
+                .at([mark])
+                .legal("arguments in UTF-8, because results and profiles name the target in UTF-8")
+                .hint("for a file with such a name, make a link with another name and give that");
+            Err(Refusals::from(refusal).of(program, &shown))
+        }
+    }
+}
+
+/// Shows findings about a profile with the words that caused them marked.
+///
+/// `findings` may come from [`validate`] or from checks against the machine that use the same switches.
+/// Findings of several targets that say the same are shown once, as all targets of a command line share
+/// their options. With an XML profile (`-X`) each is shown with its place within `profile`.
+pub fn refuse_findings(args: &[String], program: &str, profile: &Profile, findings: &[Finding]) -> Refusals {
+    Arguments::split(args, program).refuse(profile, findings)
+}
+
+/// Shows why an option (its row's `name`) is refused, with its word marked.
+pub fn refuse_option(args: &[String], program: &str, name: &str, what: &str) -> Refusals {
+    let line = Arguments::split(args, program);
+    let word = line.words.iter().rev().find(|word| word.row.is_some_and(|row| row.name == name));
+    line.refusal(Refusal::command_line(what).at(word.map(|word| line.mark_all(word.value_index, true))))
+}
+
+/// Shows why the plan refuses, under the words it is about.
+///
+/// A refusal of the write guard is marked at the target; a refusal because of the machine at its switches, or at
+/// the target when no switch was typed.
+pub fn refuse_plan(args: &[String], program: &str, refusals: &[Refusal]) -> Refusals {
+    let line = Arguments::split(args, program);
+    let marked = |refusal: &Refusal| {
+        let typed = if refusal.kind == RefusalKind::Open { refusal.subject.as_deref() } else { None };
+        refusal.clone().at(line.marks_of_plan(refusal)).with_hints(typed.and_then(strays::meant))
+    };
+    Refusals::from(refusals.iter().map(marked).collect::<Vec<_>>()).of(program, args)
+}
+
+impl<'a> Arguments<'a> {
+    /// The target scan: no option may follow a target.
+    fn check_targets(&self) -> Result<(), Refusals> {
+        for (index, target) in self.args.iter().enumerate().skip(self.targets) {
+            if let Some(problem) = hints::no_target(target, index, self) {
+                return Err(self.refusal(problem));
+            }
+        }
+        if self.has_end_of_options {
+            return Ok(());
+        }
+        let misplaced = self.args.iter().enumerate().skip(self.targets).find(|(_, arg)| arg.starts_with('-'));
+        let Some((index, option)) = misplaced else { return Ok(()) };
+        let target = &self.args[self.targets];
+        Err(self.refusal(
+            Refusal::command_line(format!("option {option} follows the target '{target}'"))
+                .at([self.mark_all(index, true), self.mark_all(self.targets, false)])
+                .legal("all options come before the first target")
+                .with_hints(hints::misplaced(self, index)),
+        ))
+    }
+
+    /// `--help` with a word that should be an option.
+    fn help_of(&self, word: &str) -> Result<Invocation, Refusals> {
+        if help_of(word).is_some() {
+            return Ok(Invocation::HelpOf(word.to_string()));
+        }
+        let last = self.args.len() - 1;
+        let name = format!("--{}", word.trim_start_matches('-'));
+        let refusal = Refusal::command_line(format!("'{word}' is not an option"))
+            .at([self.mark_all(last, true)])
+            .legal("--help and an option, with or without its dashes: --help -b, --help overwrite")
+            .with_hints(hints::named(&name));
+        Err(self.refusal(refusal))
+    }
+
+    /// `-Rs` must be the only argument.
+    fn check_alone(&self) -> Result<(), Refusals> {
+        let alone = self.words.iter().find(|word| word.row.is_some_and(|row| row.name == "Rs"));
+        match alone {
+            Some(word) if self.args.len() > 1 => Err(self.refusal(
+                Refusal::command_line(format!("{} is not the only argument", self.args[word.index]))
+                    .at([self.mark_all(word.index, true)])
+                    .legal("-Rs, -Rstext or -Rsxml as the only argument"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_with_profile(&self, word: &Word) -> Result<(), Refusals> {
+        let Some(row) = word.row else { return Err(self.unknown(word)) };
+        if row.with_profile {
+            return Ok(());
+        }
+        let mut marks = vec![self.mark_all(word.index, true)];
+        marks.extend(self.profile_file().map(|word| self.mark_all(word.index, false)));
+        Err(self.refusal(
+            Refusal::command_line(format!(
+                "{} cannot be combined with an XML profile (-X)",
+                self.args[word.index]
+            ))
+            .at(marks)
+            .legal("with -X: -: -C -d -W -R -v -z, the long options, and targets for its templates")
+            .hint("everything else is set in the profile itself"),
+        ))
+    }
+
+    fn read(&self, draft: &mut Draft, word: &Word<'a>, row: &Row) -> Result<(), Refusals> {
+        let value = Value { text: word.value, word: word.index };
+        let taken = draft.taken.len();
+        (row.parse)(draft, &value).map_err(|slip| self.slip(word, row, slip))?;
+        // DiskSpd would take `-W 5 f` for no warm-up on two targets.
+        if draft.taken.len() > taken && word.value.is_empty() && hints::glued(self, word).is_some() {
+            return Err(self.slip(word, row, Slip::new("a number is missing").at(0..0)));
+        }
+        if let Some(last) = draft.taken.get_mut(taken..).and_then(<[String]>::last_mut)
+            && row.value.is_empty()
+            && let Some(split) = hints::split_cluster(row.name, word.value)
+        {
+            last.push_str(&format!("; every option is an argument of its own: {split}"));
+        }
+        Ok(())
+    }
+
+    fn slip(&self, word: &Word, row: &Row, slip: Slip) -> Refusals {
+        let hints = hints::for_slip(self, word, &slip);
+        let main = match slip.chars {
+            Some(chars) => {
+                let lead = word.lead;
+                Mark { word: word.value_index, chars: chars.start + lead..chars.end + lead, main: true }
+            }
+            None => self.mark_all(word.index, true),
+        };
+        let mut marks = vec![main];
+        marks.extend(slip.earlier.map(|position| {
+            match (position.char, self.words.iter().find(|w| w.index == position.word)) {
+                (Some(at), Some(earlier)) => {
+                    let at = at + earlier.lead;
+                    Mark { word: position.word, chars: at..at + 1, main: false }
+                }
+                _ => self.mark_all(position.word, false),
+            }
+        }));
+        let about = format!("{}: {}", row.form(), row.help);
+        self.refusal(
+            Refusal::command_line(format!("{}: {}", self.args[word.index], slip.what))
+                .at(marks)
+                .legal(slip.legal.unwrap_or(about))
+                .with_hints(hints),
+        )
+    }
+
+    fn unknown(&self, word: &Word) -> Refusals {
+        let option = &self.args[word.index];
+        let (legal, hints) = hints::for_unknown(self, word);
+        let refusal = Refusal::command_line(format!("{option}: there is no such option"))
+            .at([self.mark_all(word.index, true)])
+            .with_hints(hints);
+        self.refusal(legal.into_iter().fold(refusal, Refusal::legal))
+    }
+
+    /// Applies the rules of the profile to a complete request.
+    fn request(&self, draft: Draft) -> Result<Invocation, Refusals> {
+        let targets = &self.args[self.targets..];
+        if targets.is_empty() && draft.profile_file.is_none() {
+            let end = self.args.len() - 1;
+            let at = length(&self.args[end]);
+            return Err(self.refusal(
+                Refusal::command_line("there is no target to test")
+                    .at([Mark { word: end, chars: at + 1..at + 1, main: true }])
+                    .legal("at least one file or device after the options")
+                    .with_hints(hints::without_target(self)),
+            ));
+        }
+        let mut request: Request = draft.finish(targets);
+        request.notes.extend(hints::notes(self));
+        if request.profile_file.is_none() {
+            request.map_paths().map_err(|idle| self.idle(&idle))?;
+            let findings = validate(&request.profile, !request.profile_only);
+            if findings.iter().any(|finding| finding.severity == Severity::Error) {
+                return Err(self.refuse(&request.profile, &findings));
+            }
+            request.warn(distinct(&findings));
+        }
+        Ok(Invocation::Run(Box::new(request)))
+    }
+
+    /// Maps of `--map` that change nothing, each with its word.
+    fn idle(&self, maps: &[PathMap]) -> Refusals {
+        let value = |map: &PathMap| format!("{}={}", map.prefix, map.folder);
+        let word = |map: &PathMap| self.words.iter().find(|word| word.value == value(map));
+        let refusal =
+            |map: &PathMap| is_idle(map).at(word(map).map(|word| self.mark_all(word.value_index, true)));
+        Refusals::from(maps.iter().map(refusal).collect::<Vec<_>>()).of(self.program, self.args)
+    }
+
+    fn refuse(&self, profile: &Profile, findings: &[Finding]) -> Refusals {
+        let file = self.profile_file();
+        let text = |finding: &Finding| match (file, finding.place(profile)) {
+            (Some(_), Some(place)) => format!("{place}: {finding}"),
+            _ => finding.to_string(),
+        };
+        let told: Vec<&Finding> = match file {
+            Some(_) => findings.iter().collect(),
+            None => distinct(findings).collect(),
+        };
+        let of = |severity| told.iter().filter(move |finding| finding.severity == severity);
+        let marks = |finding: &Finding| match file {
+            Some(word) => vec![self.mark_all(word.index, true)],
+            None => self.marks(finding),
+        };
+        let refusal = |finding: &&Finding| {
+            let about = Refusal::new(RefusalKind::CommandLine, text(finding)).about(&finding.switches);
+            about.at(marks(finding))
+        };
+        let all: Vec<Refusal> = of(Severity::Error).map(refusal).collect();
+        let warnings = of(Severity::Warning).map(|finding| text(finding)).collect();
+        Refusals { warnings, ..Refusals::from(all).of(self.program, self.args) }
+    }
+
+    /// The words that a finding is about: the last one of each switch, or the target.
+    fn marks(&self, finding: &Finding) -> Vec<Mark> {
+        let mut marks: Vec<Mark> = Vec::new();
+        for switch in &finding.switches {
+            let is_meant =
+                |word: &&Word| word.row.is_some_and(|row| row.keys.contains(switch) || row.name == *switch);
+            if let Some(word) = self.words.iter().rev().find(is_meant)
+                && !marks.iter().any(|mark| mark.word == word.index)
+            {
+                marks.push(self.mark_all(word.index, true));
+            }
+        }
+        let target =
+            finding.target.map(|target| self.targets + target).filter(|&index| index < self.args.len());
+        if let Some(index) = target
+            && (finding.switches.is_empty() || finding.rule == Rule::CREATE_DEVICE)
+        {
+            marks.push(self.mark_all(index, true));
+        }
+        marks
+    }
+
+    /// Switches and target of a refusal of the plan; with an XML profile the word that names it.
+    fn marks_of_plan(&self, refusal: &Refusal) -> Vec<Mark> {
+        let target = refusal.subject.as_ref();
+        let at = self.args.iter().skip(self.targets).position(|arg| Some(arg) == target);
+        let at = at.map(|at| at + self.targets);
+        let is_guard = refusal.kind == RefusalKind::Guard;
+        let mut marks: Vec<Mark> = Vec::new();
+        for switch in &refusal.switches {
+            let is_meant =
+                |word: &&Word| word.row.is_some_and(|row| row.keys.contains(switch) || row.name == *switch);
+            if let Some(word) = self.words.iter().rev().find(is_meant)
+                && !marks.iter().any(|mark| mark.word == word.index)
+            {
+                marks.push(self.mark_all(word.index, !is_guard));
+            }
+        }
+        let has_main = marks.iter().any(|mark| mark.main);
+        let is_one_of_several = self.args.len() - self.targets > 1;
+        match at {
+            Some(index) if !has_main || is_one_of_several => marks.push(self.mark_all(index, !has_main)),
+            None if marks.is_empty() => {
+                marks.extend(self.profile_file().map(|word| self.mark_all(word.index, true)));
+            }
+            _ => {}
+        }
+        marks
+    }
+}
+
+/// Findings without those that only repeat an earlier one for another target.
+fn distinct(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
+    findings.iter().enumerate().filter_map(|(i, finding)| {
+        let said = findings[..i].iter().any(|f| f.rule == finding.rule && f.message == finding.message);
+        (!said).then_some(finding)
+    })
+}

@@ -1,0 +1,15 @@
+//! DiskSpd's words and forms: its command line, its results as text and XML, and the drop-in program.
+
+pub mod beside;
+pub mod config;
+pub mod console;
+pub mod grammar;
+pub mod keeping;
+pub mod program;
+pub mod render;
+pub mod request;
+pub mod run;
+pub mod show;
+pub mod telemetry;
+pub mod text_file;
+pub mod viewer;

@@ -1,0 +1,13 @@
+//! `diskspd`: the drop-in command.
+
+use std::process::ExitCode;
+
+use diskspd::program;
+use truespd_core::sys::allocator::EndsInWords;
+
+#[global_allocator]
+static ALLOCATOR: EndsInWords = EndsInWords;
+
+fn main() -> ExitCode {
+    ExitCode::from(program::main("diskspd", program::diskspd) as u8)
+}

@@ -1,0 +1,554 @@
+//! `diskspd` as a command: words in, result on standard output, everything else on standard error.
+
+use std::ffi::OsString;
+use std::io::{ErrorKind, IsTerminal};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::beside::{Beside, Told};
+use crate::config;
+use crate::console::{Console, ProgressAs, say, say_beside, say_line, tell, write_out};
+use crate::grammar::parse::Invocation;
+use crate::grammar::parse::{refuse_findings, refuse_option, refuse_plan};
+use crate::grammar::strays::refuse_strays;
+use crate::grammar::{help_for, help_of_for};
+use crate::keeping::{self, Keep};
+use crate::render::{self, Format};
+use crate::request::{HistoryOptions, Request};
+use crate::run::judged::Ready;
+use crate::run::outputs::{OutputError, Outputs, files_of, use_of};
+use crate::run::signals::stop_on_signals;
+use crate::show::live::can_draw;
+use crate::show::verdict::{Extent, Style, line, readable, text};
+use crate::telemetry::{Listener, Seldom, Telemetry, Wishes};
+use crate::viewer;
+pub use truespd_core::fault::ExitCode;
+use truespd_core::fault::{Failure, FailureKind, Outcome, Refusal, RefusalKind, Refusals};
+use truespd_core::load::{self, Event, FinishedRun};
+use truespd_core::machine::host::uptime_ms;
+use truespd_core::profile::xml;
+use truespd_core::profile::{Finding, Profile, ResultFormat};
+use truespd_core::result::{Document, Verdict};
+use truespd_core::sys::error::system_text;
+use truespd_core::sys::signals::survive_file_size_limit;
+use truespd_core::sys::stack::with_room;
+use truespd_core::sys::standard::is_output_closed;
+use truespd_core::sys::terminal;
+use truespd_core::sys::wake::Latch;
+
+/// What the program was started as.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// For usage and for the report's command line.
+    pub name: String,
+}
+
+/// What a run does that the two programs do differently.
+#[derive(Clone, Copy)]
+pub struct Front {
+    /// Where its verdict goes.
+    pub verdict_to: VerdictTo,
+    /// How its result is kept, if it is.
+    pub keeping: fn(&HistoryOptions) -> Result<Option<Keep>, Refusals>,
+}
+
+/// `diskspd`: standard output is DiskSpd's, and `truespd` keeps results.
+const DISKSPD: Front = Front { verdict_to: VerdictTo::StandardError, keeping: keeping::by_truespd };
+
+/// Where the verdict of a run goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VerdictTo {
+    /// To standard error: standard output is DiskSpd's.
+    StandardError,
+    /// Under a text result on standard output; to standard error for a format that programs read.
+    UnderResult,
+}
+
+/// Runs a command on the words that this process was started with. `usual_name` is what it is called where nobody says.
+pub fn main(usual_name: &str, command: fn(&Program, &[OsString]) -> ExitCode) -> ExitCode {
+    let ran = with_room(|| {
+        let mut args = std::env::args_os();
+        let name = args.next().map_or_else(|| usual_name.into(), |name| name.to_string_lossy().into_owned());
+        command(&Program { name }, &args.collect::<Vec<_>>())
+    });
+    ran.unwrap_or_else(|error| {
+        let message = format!(
+            "the stack is limited to less than this program needs, and there is no memory for another one: {}",
+            system_text(&error)
+        );
+        let hint = "raise the limit of the stack (ulimit -s 8192), or of address space (ulimit -v)";
+        tell(Refusal::new(RefusalKind::Machine, message).hint(hint))
+    })
+}
+
+/// Runs the DiskSpd command with `args` (without the program name).
+pub fn diskspd(program: &Program, args: &[OsString]) -> ExitCode {
+    begin().map_or_else(|code| code, |()| run_words(program, args, &DISKSPD))
+}
+
+/// Runs the words of DiskSpd's command line.
+pub fn run_words(program: &Program, args: &[OsString], front: &Front) -> ExitCode {
+    match crate::grammar::parse::parse_os(args, &program.name, &uptime_ms) {
+        Ok(invocation) => dispatch(program, args, invocation, front),
+        Err(refusals) => tell(refusals),
+    }
+}
+
+fn dispatch(program: &Program, args: &[OsString], invocation: Invocation, front: &Front) -> ExitCode {
+    match invocation {
+        Invocation::Help => print(&help(program), ExitCode::Done),
+        Invocation::HelpOf(word) => {
+            let help = help_of_for(&word, columns().unwrap_or(usize::MAX));
+            print(&help.unwrap_or_default(), ExitCode::Done)
+        }
+        Invocation::NoArguments => {
+            let refused = ExitCode::of(Outcome::Refused(RefusalKind::CommandLine));
+            print(&help(program), refused)
+        }
+        Invocation::Version => print(&crate::grammar::version(), ExitCode::Done),
+        Invocation::SystemInformation(format) => system_information(format),
+        Invocation::SetEvents(names) => set_events(&names),
+        Invocation::Run(request) => run(program, args, *request, front),
+    }
+}
+
+/// The help, as wide as the terminal that it is for.
+fn help(program: &Program) -> String {
+    help_for(&program.name, columns().unwrap_or(usize::MAX))
+}
+
+/// Width for text on standard output; `None` where that is no terminal.
+fn columns() -> Option<usize> {
+    terminal::columns(std::io::stdout()).map(readable)
+}
+
+/// Prints a document. A full disk is a failure; a reader that has seen enough (`| head`) is told nothing, as other
+/// programs do it.
+pub fn print(text: &str, code: ExitCode) -> ExitCode {
+    match write_out(text) {
+        Ok(()) => code,
+        Err(error) if error.kind() == ErrorKind::BrokenPipe && code == ExitCode::Done => {
+            ExitCode::of(Outcome::Unread)
+        }
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => code,
+        Err(error) => {
+            let failure = Failure::new(FailureKind::Output, "could not write to standard output");
+            tell(failure.because(system_text(&error)))
+        }
+    }
+}
+
+/// What both programs do before anything else.
+///
+/// # Errors
+/// The exit code, when standard output is closed: a result would be lost without an error.
+pub fn begin() -> Result<(), ExitCode> {
+    survive_file_size_limit();
+    if !is_output_closed() {
+        return Ok(());
+    }
+    let refusal = Refusal::new(RefusalKind::Output, "standard output is closed, so the result would be lost");
+    Err(tell(refusal.hint("send it to a file (> FILE), or to /dev/null if it is not wanted")))
+}
+
+fn system_information(format: ResultFormat) -> ExitCode {
+    let render = match format {
+        ResultFormat::Text => render::system_text,
+        ResultFormat::Xml => render::xml::system,
+    };
+    match load::system() {
+        Ok(system) => print(&render(&system), ExitCode::Done),
+        Err(error) => {
+            let failure = Failure::new(FailureKind::Machine, "could not read the processors of this machine");
+            tell(failure.because(error))
+        }
+    }
+}
+
+fn set_events(names: &[String]) -> ExitCode {
+    for name in names {
+        if let Err(fault) = load::events::set_existing(name) {
+            return tell(fault);
+        }
+    }
+    ExitCode::Done
+}
+
+fn command_line(program: &Program, args: &[OsString]) -> Vec<String> {
+    std::iter::once(program.name.clone()).chain(typed(args)).collect()
+}
+
+fn run(program: &Program, args: &[OsString], mut request: Request, front: &Front) -> ExitCode {
+    let read = config::read().map(|_| ()).and_then(|()| load_profile(program, args, &mut request));
+    if let Err(refusals) = read {
+        return tell(refusals);
+    }
+    let shape = Shape::of(&request, front.verdict_to);
+    tell_warnings(shape.beside);
+    tell_how_understood(&request, shape.beside);
+    if request.profile_only {
+        let text = match request.profile.result_format {
+            ResultFormat::Text => render::profile_text(&command_line(program, args), &request.profile),
+            ResultFormat::Xml => xml::write(&request.profile, 0),
+        };
+        return print(&text, ExitCode::Done);
+    }
+    let makes = request
+        .profile
+        .time_spans
+        .iter()
+        .flat_map(|span| &span.targets)
+        .any(|one| one.create_bytes.is_some());
+    if makes
+        && request.profile_file.is_none()
+        && let Some(refusals) = refuse_strays(&typed(args), &program.name)
+    {
+        return tell(refusals);
+    }
+    let keep = match (front.keeping)(&request.options.history) {
+        Ok(keep) => keep,
+        Err(refusal) => return tell(refusal),
+    };
+    if request.options.live && front.verdict_to == VerdictTo::StandardError {
+        let hint = "diskspd has no live view; truespd run has, and takes the same options";
+        return tell(refuse_option(&typed(args), &program.name, "-live", hint));
+    }
+    match ready(program, args, &request) {
+        Ok(ready) => measure(program, args, &request, ready, shape, keep.as_ref()),
+        Err(refusals) => tell(refusals),
+    }
+}
+
+/// What goes where.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    /// The format on standard output.
+    pub format: &'static Format,
+    pub beside: Beside,
+    pub verdict_to: VerdictTo,
+}
+
+impl Shape {
+    pub fn of(request: &Request, verdict_to: VerdictTo) -> Self {
+        let of_profile = render::format_of(request.profile.result_format);
+        let format = request.options.stdout.and_then(render::format).unwrap_or(of_profile);
+        Shape { format, beside: Beside::of_process(request.options.quiet, format.is_for_people), verdict_to }
+    }
+}
+
+/// How the words of the line were taken, before anything happens.
+pub fn tell_how_understood(request: &Request, beside: Beside) {
+    let tell_all = |told, all: &[String]| all.iter().for_each(|words| say_beside(beside, told, words));
+    tell_all(Told::WarningOfDiskSpd, &request.findings_warnings);
+    tell_all(Told::Warning, &request.taken);
+    tell_all(Told::Note, &request.notes);
+    let has_results = !request.options.outputs.is_empty() || request.options.stdout.is_some();
+    if request.profile_only && has_results {
+        say_beside(beside, Told::Note, "-Rp runs nothing, so no result is written");
+    }
+}
+
+/// The request, when its engine is available.
+fn ready<'a>(program: &Program, args: &[OsString], request: &'a Request) -> Result<Ready<'a>, Refusals> {
+    Ready::of(request, command_line(program, args))
+        .map_err(|error| refuse_option(&typed(args), &program.name, "-engine", &error.to_string()))
+}
+
+/// Reads the profile of `-X` into the request, with the overrides and targets beside it; the error is
+/// what to show.
+pub fn load_profile(program: &Program, args: &[OsString], request: &mut Request) -> Result<(), Refusals> {
+    request.load_profile().map_err(|error| {
+        let of_rules = |profile: &Profile, findings: &[Finding]| {
+            refuse_findings(&typed(args), &program.name, profile, findings)
+        };
+        error.refusals(of_rules)
+    })
+}
+
+fn typed(args: &[OsString]) -> Vec<String> {
+    args.iter().map(|a| a.to_string_lossy().into_owned()).collect()
+}
+
+/// Runs the load and prints the document.
+fn measure(
+    program: &Program,
+    args: &[OsString],
+    request: &Request,
+    ready: Ready<'_>,
+    shape: Shape,
+    keep: Option<&Keep>,
+) -> ExitCode {
+    let options = &request.options;
+    let has_view = options.live && can_draw();
+    let progress_as = match shape.beside.tells(Told::Progress) {
+        true if !has_view => {
+            ProgressAs::of_stderr(options.progress || options.live, request.profile.progress_ios > 0)
+        }
+        _ => ProgressAs::Nothing,
+    };
+    let console = Arc::new(Console::new(request.profile.verbose, progress_as, shape.beside));
+    let stop = match watch_signals(shape, &console) {
+        Ok(stop) => stop,
+        Err(refusal) => return tell(refusal),
+    };
+    let opened = Outputs::open(&request.options.outputs, request)
+        .and_then(|outputs| Ok((outputs, telemetry(program, args, request, live_view(options.live))?)));
+    let (outputs, telemetry) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            viewer::leave();
+            return tell(Refusal::from(error));
+        }
+    };
+    console.begin();
+    let seldom = Seldom::every(progress_as.every());
+    let on_event = |event: Event| {
+        telemetry.see(&event);
+        if seldom.passes(&event) {
+            console.show(event);
+        }
+    };
+    let every = telemetry.every().into_iter().chain(progress_as.every()).min();
+    let report = ready.telling(every).run(&on_event, &stop);
+    viewer::leave();
+    console.finish();
+    if let Ok(report) = &report {
+        telemetry.result(&report.document);
+    }
+    let asked = Asked { program, args, request, shape, keep };
+    let code = asked.finish(report, outputs, &console, &stop);
+    telemetry.end().into_iter().fold(code, |_, error| tell(Failure::from(error)))
+}
+
+/// What other programs are told while it runs. Their files must be others than those of the run and of its results.
+/// `listener` hears it as well.
+fn telemetry(
+    program: &Program,
+    args: &[OsString],
+    request: &Request,
+    listener: Option<Listener>,
+) -> Result<Telemetry, OutputError> {
+    let options = &request.options;
+    let wishes = Wishes { metrics: options.metrics.clone(), events: options.events.clone() };
+    let taken = files_of(request).chain(options.outputs.iter().map(use_of));
+    Telemetry::open(&wishes, &command_line(program, args), taken, listener)
+}
+
+/// The live view, which hears what is told, where it is wanted and standard error can show it. Without it the run goes on.
+pub fn live_view(is_wanted: bool) -> Option<Listener> {
+    if !is_wanted || !can_draw() {
+        return None;
+    }
+    let told = |error: std::io::Error| {
+        say_line(format_args!(
+            "note: the live view could not be started: {}; the run goes on",
+            system_text(&error)
+        ));
+    };
+    viewer::start().map_err(told).ok()
+}
+
+/// A run as it was asked for.
+struct Asked<'a> {
+    program: &'a Program,
+    args: &'a [OsString],
+    request: &'a Request,
+    shape: Shape,
+    keep: Option<&'a Keep>,
+}
+
+impl Asked<'_> {
+    /// Shows what came of it, and writes the results.
+    fn finish(
+        &self,
+        report: Result<FinishedRun, Vec<Refusal>>,
+        outputs: Outputs,
+        console: &Console,
+        stop: &Latch,
+    ) -> ExitCode {
+        let Asked { program, args, request, shape, keep } = *self;
+        match report {
+            Ok(report) if stop.is_set() && is_empty(&report) => stopped_unmeasured(),
+            Ok(report) => {
+                let verdict = report.document.verdict.clone().unwrap_or_default();
+                let is_unmet = request.options.require.is_some_and(|required| verdict.grade > required);
+                let show = Show { verdict, shape, has_all: request.options.verdict, is_unmet };
+                let code = print_report(&report, outputs, console, &show);
+                // At last, so that nothing is lost for it.
+                keep_result(keep, &report.document, shape.beside);
+                match code {
+                    ExitCode::Done if is_unmet => ExitCode::of(Outcome::Unmet),
+                    code => code,
+                }
+            }
+            Err(refusals) => {
+                let refusals = refuse_plan(&typed(args), &program.name, &refusals);
+                let is_not_opened = refusals.kind() == RefusalKind::Open;
+                let code = tell(refusals);
+                if is_not_opened {
+                    tell_phrases(request.profile.result_format);
+                }
+                code
+            }
+        }
+    }
+}
+
+/// Keeps the result of a run that measured something, and tells where.
+pub fn keep_result(keep: Option<&Keep>, document: &Document, beside: Beside) {
+    let Some(keep) = keep else { return };
+    if document.measured().next().is_none() {
+        return;
+    }
+    match keep(document) {
+        Ok(words) => say_beside(beside, Told::Kept, &words),
+        Err(error) => say_beside(beside, Told::Warning, &error.to_string()),
+    }
+}
+
+/// Tells the warnings of the configuration beside a result.
+pub fn tell_warnings(beside: Beside) {
+    for words in &config::known().warnings {
+        say_beside(beside, Told::Warning, words);
+    }
+}
+
+/// Whether nothing was measured, and nothing failed.
+pub fn is_empty(report: &FinishedRun) -> bool {
+    report.failures.is_empty() && report.document.measured().next().is_none()
+}
+
+/// A run that was stopped before it had a result to show.
+pub fn stopped_unmeasured() -> ExitCode {
+    say_line(format_args!("stopped before anything was measured"));
+    ExitCode::of(Outcome::Failed(FailureKind::Interrupted))
+}
+
+/// The verdict and how it is shown.
+pub struct Show {
+    pub verdict: Verdict,
+    pub shape: Shape,
+    /// `--verdict`.
+    pub has_all: bool,
+    /// `--require` is not met: the verdict is the reason for the exit code.
+    pub is_unmet: bool,
+}
+
+impl Show {
+    fn is_under_result(&self) -> bool {
+        self.shape.verdict_to == VerdictTo::UnderResult && self.shape.format.is_for_people
+    }
+
+    fn extent(&self) -> Extent {
+        if self.has_all { Extent::All } else { Extent::Findings }
+    }
+
+    /// What stands under the result on standard output.
+    fn under_result(&self) -> String {
+        match self.is_under_result() {
+            true => format!("\n{}", text(&self.verdict, "verdict", self.extent(), Style::of_stdout())),
+            false => String::new(),
+        }
+    }
+
+    /// What standard error shows.
+    fn on_stderr(&self, report: &FinishedRun) -> String {
+        let is_told = self.is_unmet || self.shape.beside.tells(Told::Verdict);
+        match self.has_all {
+            _ if self.is_under_result() => String::new(),
+            true => text(&self.verdict, "verdict", Extent::All, Style::of_stderr()),
+            // The reasons of a failure are shown below.
+            false if !report.failures.is_empty() || !is_told => String::new(),
+            false => format!("{}\n", line(&self.verdict, Style::of_stderr())),
+        }
+    }
+
+    /// Facts about the run that standard error shows.
+    fn tell_facts(&self, report: &FinishedRun, console: &Console) {
+        let beside = self.shape.beside;
+        let document = &report.document;
+        for warning in document.warnings.iter().filter(|words| !console.has_warned(words)) {
+            say_beside(beside, Told::Warning, warning);
+        }
+        for note in report.notes.iter().filter(|note| !note.is_detail || document.profile.verbose) {
+            say_beside(beside, Told::Note, &note.words);
+        }
+    }
+}
+
+pub fn print_report(report: &FinishedRun, outputs: Outputs, console: &Console, show: &Show) -> ExitCode {
+    let Shape { format, beside, .. } = show.shape;
+    let waits_with_notice = console.is_interrupted() && format.is_for_people && !shows_notice_at_once();
+    let notice = if waits_with_notice { NOTICE } else { "" };
+    let result = format!("{notice}{}{}", (format.render)(&report.document), show.under_result());
+    let mut code = print(&result, ExitCode::Done);
+    let errors = outputs.write(&report.document);
+    let verdict = show.on_stderr(report);
+    // DiskSpd's text does not end with a line end, so the next line would follow it.
+    let has_more = !errors.is_empty() || !verdict.is_empty() || !report.failures.is_empty();
+    let is_one_terminal = std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
+    if !result.ends_with('\n') && (is_one_terminal || (beside.is_merged() && has_more)) {
+        say("\n");
+    }
+    for error in errors {
+        code = tell(Failure::from(error));
+    }
+    show.tell_facts(report, console);
+    say(&verdict);
+    if report.failures.is_empty() {
+        return code;
+    }
+    let code = tell(report.failures.clone());
+    tell_phrases(report.document.profile.result_format);
+    code
+}
+
+/// The phrases that wrappers look for after a failure (`text-output.md` §13.2).
+fn tell_phrases(format: ResultFormat) {
+    say_line(format_args!("There has been an error during threads execution"));
+    if format == ResultFormat::Xml {
+        say_line(format_args!(""));
+    }
+    say_line(format_args!("Error generating I/O requests"));
+}
+
+/// How long a run that is stopped may take to end before it is told what it waits for.
+const STOP_PATIENCE: Duration = Duration::from_secs(1);
+
+/// The first SIGINT, SIGTERM or SIGHUP stops the run in an orderly way.
+fn watch_signals(shape: Shape, console: &Arc<Console>) -> Result<Latch, Refusal> {
+    stop_on_signals(stop_notice(shape, console))
+}
+
+/// Where DiskSpd prints it before a text result; nothing may stand before a result that programs read.
+const NOTICE: &str = "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n";
+
+/// A person who stops a run wants to see it at once. In a file or pipe it comes with the result: without one, nothing stands
+/// there.
+fn shows_notice_at_once() -> bool {
+    std::io::stdout().is_terminal()
+}
+
+/// What the first of these signals shows.
+pub fn stop_notice(shape: Shape, console: &Arc<Console>) -> impl Fn() + Send + Sync + 'static {
+    let console = Arc::clone(console);
+    move || {
+        viewer::leave();
+        console.stop();
+        if shape.format.is_for_people {
+            if shows_notice_at_once() {
+                // If nobody reads it any more, the result will tell.
+                drop(write_out(NOTICE));
+            }
+        } else if shape.beside.tells(Told::Note) {
+            say(NOTICE);
+        }
+        let console = Arc::clone(&console);
+        let tell_later = move || {
+            std::thread::sleep(STOP_PATIENCE);
+            console.tell_wait();
+        };
+        // It ends with the process. Without a thread, the wait is not told.
+        let _ = std::thread::Builder::new().name("stopping".into()).spawn(tell_later);
+    }
+}

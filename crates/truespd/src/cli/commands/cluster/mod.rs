@@ -1,0 +1,149 @@
+//! `truespd cluster`: one run on many hosts at the same time.
+
+mod folder;
+mod join;
+mod options;
+mod parent;
+mod run;
+mod series;
+mod sum;
+mod transport;
+
+use std::ffi::OsString;
+
+use clap::Args;
+
+use crate::cli::commands::answer::told as shown;
+use crate::cli::commands::suites::Row;
+use diskspd::beside::Beside;
+use diskspd::config;
+use diskspd::console::tell;
+use diskspd::program::{ExitCode, Program, print, tell_warnings};
+use options::Own;
+use truespd_core::fault::{FailureKind, Outcome, Refusal, RefusalKind};
+use truespd_core::machine::launcher::launched;
+
+/// One run on many hosts at the same time, by MPI: mpirun -np 3 --host a,b,c truespd cluster run LINE
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct ClusterArguments {
+    /// run, mark or workload, with its options (`truespd cluster run --help`)
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
+    words: Vec<OsString>,
+}
+
+/// What runs on every rank.
+#[derive(Debug, Clone, Copy)]
+enum What {
+    /// A line of DiskSpd.
+    Line,
+    /// A suite.
+    Suite(&'static Row),
+}
+
+impl What {
+    /// What the first word names.
+    fn named(word: &str) -> Option<Self> {
+        match word {
+            "run" => Some(What::Line),
+            name => Row::named(name).filter(|row| series::SUITES.contains(&row.name)).map(What::Suite),
+        }
+    }
+}
+
+/// `truespd cluster` with what it runs as subcommands, which its parser does not know.
+pub(crate) fn described(own: clap::Command) -> clap::Command {
+    let suites = series::SUITES.iter().filter_map(|name| Row::named(name));
+    clap::Command::new("cluster")
+        .about(own.get_about().cloned().unwrap_or_default())
+        .display_order(own.get_display_order())
+        .override_usage("mpirun -np RANKS --host HOSTS truespd cluster <run|mark|workload> [OPTIONS] ...")
+        .subcommand(options::described())
+        .subcommands(suites.map(|row| options::described_suite(row.name, row.command())))
+}
+
+/// `truespd cluster`.
+pub(crate) fn run(program: &Program, arguments: &ClusterArguments) -> ExitCode {
+    run_words(program, &arguments.words)
+}
+
+/// Help, the version, or why options behind `cluster` are refused.
+fn refused_option(answer: &clap::Error, program: &Program, words: &[OsString]) -> ExitCode {
+    let name = format!("{} cluster", program.name);
+    let command = described(clap::Command::new("cluster")).name("truespd cluster");
+    shown(answer, &Program { name }, words, command)
+}
+
+/// `truespd cluster` with these words.
+pub(crate) fn run_words(program: &Program, words: &[OsString]) -> ExitCode {
+    // All ranks have the same words, so one of them is enough to say what is wrong with them.
+    let launched = launched();
+    let is_first = launched.is_none_or(|launched| launched.rank.unwrap_or(0) == 0);
+    let told = |refusal: Refusal| {
+        let code = ExitCode::of(Outcome::Refused(refusal.kind));
+        if is_first { tell(refusal) } else { code }
+    };
+    let typed: Option<Vec<String>> = words.iter().map(|word| word.to_str().map(str::to_string)).collect();
+    let Some(typed) = typed else {
+        return told(Refusal::command_line("a word of the command line is not UTF-8 text"));
+    };
+    let (first, rest) = match typed.split_first() {
+        Some((first, rest)) if !matches!(first.as_str(), "--help" | "-h" | "-?" | "help") => (first, rest),
+        asked => {
+            let refused = ExitCode::of(Outcome::Refused(RefusalKind::CommandLine));
+            let code = if asked.is_some() { ExitCode::Done } else { refused };
+            return if is_first { print(&options::help(), code) } else { code };
+        }
+    };
+    let Some(what) = What::named(first) else { return told(series::no_suite(first)) };
+    let own = match Own::split(rest, matches!(what, What::Line)) {
+        Ok(own) => own,
+        Err(answer) if !answer.use_stderr() => {
+            return if is_first { print(&options::help(), ExitCode::Done) } else { ExitCode::Done };
+        }
+        Err(answer) if is_first => return refused_option(&answer, program, words),
+        Err(_) => return ExitCode::of(Outcome::Refused(RefusalKind::CommandLine)),
+    };
+    if own.line.is_empty() && matches!(what, What::Line) {
+        return told(
+            Refusal::command_line("there is no command line to run")
+                .legal("options and targets as for diskspd, after the options of the cluster")
+                .hint("truespd cluster run --help"),
+        );
+    }
+    if let What::Suite(row) = what
+        && let Err(answer) = series::chosen(row, &own.line)
+    {
+        let refused = ExitCode::of(Outcome::Refused(RefusalKind::CommandLine));
+        let code = if answer.use_stderr() { refused } else { ExitCode::Done };
+        return if is_first { refused_option(&answer, program, words) } else { code };
+    }
+    let open = match transport::choose(launched) {
+        Ok(open) => open,
+        Err(refusal) => return told(refusal),
+    };
+    let has_others = launched.is_some_and(|launched| launched.ranks != Some(1));
+    if has_others && let Err(code) = parent::is_rank(&own, matches!(what, What::Line), is_first) {
+        let told = u8::try_from(code).ok().and_then(ExitCode::of_number);
+        return told.unwrap_or_else(|| ExitCode::of(Outcome::Failed(FailureKind::Lost)));
+    }
+    // What is wrong with it is told when all ranks are asked whether they can run.
+    if config::read().is_ok() && is_first {
+        tell_warnings(Beside::of_process(false, true));
+    }
+    let joined = match join::join(&typed, &own.options, open, is_first) {
+        Ok(joined) => joined,
+        Err(code) => return code,
+    };
+    let code = match what {
+        What::Line => {
+            let program = Program { name: format!("{} cluster run", program.name) };
+            run::run(&program, rest, &own, &joined)
+        }
+        What::Suite(row) => series::run(row, &own, &joined),
+    };
+    if joined.cluster.me().is_hub() {
+        joined.cluster.dismiss(code);
+    }
+    code
+}

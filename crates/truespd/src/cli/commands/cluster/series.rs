@@ -1,0 +1,236 @@
+//! A suite as a cluster run: every rank runs each of its steps, and all go on with the sum of the results.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use clap::FromArgMatches;
+use clap::Subcommand;
+
+use super::folder::Folder;
+use super::join::{Joined, Signals, end_as};
+use super::options::Own;
+use super::sum::sum;
+use crate::cli::commands::suites::{Chosen, Row};
+use crate::cluster::Cluster;
+use crate::series::crew::Crew;
+use diskspd::console::{fall_silent, say_line, tell, untold_faults};
+use diskspd::run::outputs::Outputs;
+use truespd_core::fault::{ExitCode, Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind, Refusals};
+use truespd_core::load::FinishedRun;
+use truespd_core::load::companions::Companions;
+use truespd_core::load::live::{Counted, Progress};
+use truespd_core::profile::{Profile, Throughput, hash};
+use truespd_core::result::{Document, json};
+use truespd_core::sys::wake::Latch;
+use truespd_core::verdict::judge;
+
+/// The suites that have a meaning on several hosts.
+pub(super) const SUITES: [&str; 2] = ["mark", "workload"];
+
+/// Runs the suite as one rank that has joined.
+pub(super) fn run(row: &'static Row, own: &Own, joined: &Joined) -> ExitCode {
+    let cluster = &joined.cluster;
+    if !cluster.me().is_hub() {
+        fall_silent();
+    }
+    let code = match prepared(row, own, joined) {
+        Ok((chosen, crew)) => {
+            if cluster.me().ranks > 1 {
+                say_line(format_args!(
+                    "note: every step runs on {} ranks at once, and its figures are those of all together",
+                    cluster.me().ranks
+                ));
+            }
+            let folder = crew.folder.clone();
+            let code = chosen
+                .run(Some(Arc::new(crew)))
+                .unwrap_or_else(|answer| tell(Refusal::command_line(answer.to_string())));
+            folder.take_back();
+            if cluster.me().is_hub() && folder.is_there() {
+                say_line(format_args!("{}", folder.words(cluster.me())));
+            }
+            code
+        }
+        Err(refusals) => {
+            let code = ExitCode::of(Outcome::Refused(refusals.kind()));
+            cluster.refuse(&refusals.all);
+            refused(cluster, refusals);
+            code
+        }
+    };
+    if cluster.me().is_hub() {
+        return code;
+    }
+    // Who ends before the others tells them why; after the last step nobody asks for it.
+    cluster.hand_in_nothing(untold_faults());
+    end_as(cluster.await_end())
+}
+
+/// Rank 0 says why nothing runs, for all.
+fn refused(cluster: &Cluster, own: Refusals) {
+    if cluster.me().is_hub() {
+        let others = cluster.refusals_of_others();
+        tell(own);
+        if !others.is_empty() {
+            tell(Refusals::from(others));
+        }
+    }
+}
+
+/// The suite with its options.
+///
+/// # Errors
+/// Its help, or why the words are refused.
+pub(super) fn chosen(row: &'static Row, words: &[String]) -> Result<Chosen, clap::Error> {
+    let words: Vec<OsString> =
+        std::iter::once(row.name).chain(words.iter().map(String::as_str)).map(OsString::from).collect();
+    let command = Chosen::augment_subcommands(clap::Command::new("truespd cluster").no_binary_name(true));
+    Chosen::from_arg_matches(&command.try_get_matches_from((row.words)(&words))?)
+}
+
+/// The suite with its options on this rank.
+fn prepared(row: &'static Row, own: &Own, joined: &Joined) -> Result<(Chosen, RankCrew), Refusals> {
+    let me = joined.cluster.me();
+    if own.options.shard || own.options.shared {
+        let message =
+            "--shard and --shared are for truespd cluster run: a suite makes files of its own on each rank";
+        return Err(Refusal::command_line(message).into());
+    }
+    // As typed they were legal.
+    let refused = |answer: clap::Error| Refusal::command_line(answer.to_string());
+    let chosen = chosen(row, &me.values().replaced(&own.line)?).map_err(refused)?;
+    let folder =
+        Folder::make(own.options.documents.as_deref(), joined.has_folder, me).map_err(Refusal::from)?;
+    let crew = RankCrew {
+        cluster: Arc::clone(&joined.cluster),
+        folder,
+        stop: joined.stop.clone(),
+        signals: joined.signals.clone(),
+        runs: AtomicU32::new(0),
+    };
+    Ok((chosen, crew))
+}
+
+/// The ranks of a series, from one of them.
+#[derive(Debug)]
+struct RankCrew {
+    cluster: Arc<Cluster>,
+    folder: Folder,
+    stop: Latch,
+    signals: Signals,
+    /// Runs so far.
+    runs: AtomicU32,
+}
+
+impl Crew for RankCrew {
+    fn shows(&self) -> bool {
+        self.cluster.me().is_hub()
+    }
+
+    fn stop(&self, notice: Box<dyn Fn() + Send + Sync>) -> Latch {
+        self.signals.say_by(notice);
+        self.stop.clone()
+    }
+
+    fn arrange(&self, profile: &mut Profile) {
+        self.cluster.has_profile(hash(profile));
+        let me = self.cluster.me();
+        for target in profile.time_spans.iter_mut().flat_map(|span| &mut span.targets) {
+            target.throughput = target.throughput.map(|rate| match rate {
+                Throughput::BytesPerMs(whole) => Throughput::BytesPerMs(part(whole, me.rank, me.ranks)),
+                Throughput::Iops(whole) => Throughput::Iops(part(whole, me.rank, me.ranks)),
+            });
+        }
+    }
+
+    fn companions(&self) -> Arc<dyn Companions> {
+        Arc::clone(&self.cluster) as Arc<dyn Companions>
+    }
+
+    fn progress(&self, own: &Progress) -> Progress {
+        self.cluster.progress(own)
+    }
+
+    fn counted(&self, own: Counted) -> Counted {
+        self.cluster.counted(own)
+    }
+
+    fn refusals(&self) -> Vec<Refusal> {
+        self.cluster.refusals_of_others()
+    }
+
+    fn sum(&self, mut own: FinishedRun) -> Result<Document, Fault> {
+        self.cluster.sign(&mut own.document);
+        own.document.verdict = Some(judge(&own.document));
+        let number = self.runs.fetch_add(1, Ordering::Relaxed) + 1;
+        let outputs = Outputs::open_beside(&[self.folder.document_of_run(number)], std::iter::empty());
+        match outputs {
+            Ok(outputs) => own.failures.extend(outputs.write(&own.document).into_iter().map(Failure::from)),
+            Err(error) => own.failures.push(error.into()),
+        }
+        match self.cluster.me().is_hub() {
+            true => self.sum_of_all(own),
+            false => self.handed_in(&own),
+        }
+    }
+}
+
+impl RankCrew {
+    /// Rank 0 adds up, and tells the others.
+    fn sum_of_all(&self, own: FinishedRun) -> Result<Document, Fault> {
+        let finished = self.cluster.collect();
+        let sum = sum(own, &finished, self.cluster.me());
+        if sum.failures.is_empty() {
+            self.cluster.tell_sum(Some(json::write(&sum.document).as_bytes()));
+            return Ok(sum.document);
+        }
+        self.cluster.tell_sum(None);
+        Err(sum.failures.into())
+    }
+
+    /// Any other rank hands in, and waits for the sum.
+    fn handed_in(&self, own: &FinishedRun) -> Result<Document, Fault> {
+        let failures = own.failures.iter().map(ToString::to_string).collect();
+        self.cluster.hand_in(&own.document, failures);
+        let lost = |what: &str| Fault::from(Failure::new(FailureKind::Lost, what));
+        let sum =
+            self.cluster.await_sum().ok_or_else(|| lost("there is no sum of the results of all ranks"))?;
+        json::read(&sum).map_err(|error| lost(&format!("the sum of all ranks {error}")))
+    }
+}
+
+/// The share of a rank in a whole number; all shares add up to it.
+fn part(whole: u64, rank: u32, ranks: u32) -> u64 {
+    let (rank, ranks) = (u64::from(rank), u64::from(ranks.max(1)));
+    whole / ranks + u64::from(rank < whole % ranks)
+}
+
+/// Why a suite does not run on several hosts.
+pub(super) fn no_suite(word: &str) -> Refusal {
+    let message = format!("truespd cluster {word}: there is no such cluster run");
+    Refusal::new(RefusalKind::CommandLine, message)
+        .hint(format!("what runs on many hosts: run, {} (truespd cluster run --help)", SUITES.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_add_up_to_the_whole_and_differ_by_one_at_most() {
+        for (whole, ranks) in [(0, 3), (1, 3), (100, 3), (1_000_003, 7), (5, 1000)] {
+            let parts: Vec<u64> = (0..ranks).map(|rank| part(whole, rank, ranks)).collect();
+            assert_eq!(parts.iter().sum::<u64>(), whole);
+            let (least, most) = (parts.iter().min().unwrap(), parts.iter().max().unwrap());
+            assert!(most - least <= 1, "{whole} of {ranks}");
+        }
+    }
+
+    #[test]
+    fn the_suites_are_there() {
+        for name in SUITES {
+            assert!(Row::named(name).is_some(), "{name}");
+        }
+    }
+}

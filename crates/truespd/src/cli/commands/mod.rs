@@ -1,0 +1,36 @@
+//! One thin file each: the words of a command to what it does.
+
+pub(crate) mod ab;
+pub(crate) mod adopt;
+pub(crate) mod answer;
+pub(crate) mod assess;
+pub(crate) mod bench_self;
+pub(crate) mod clean;
+pub(crate) mod cluster;
+pub(crate) mod compare;
+pub(crate) mod comparing;
+pub(crate) mod completions;
+pub(crate) mod config;
+pub(crate) mod configured;
+pub(crate) mod doctor;
+pub(crate) mod history;
+pub(crate) mod import;
+pub(crate) mod inspect;
+pub(crate) mod judge;
+pub(crate) mod keeping;
+pub(crate) mod manual;
+pub(crate) mod mark;
+pub(crate) mod merge;
+pub(crate) mod render;
+pub(crate) mod report;
+pub(crate) mod show;
+pub(crate) mod slips;
+pub(crate) mod study;
+pub(crate) mod suite;
+pub(crate) mod suites;
+pub(crate) mod truespd;
+pub(crate) mod values;
+pub(crate) mod watch;
+pub(crate) mod workload;
+
+pub use truespd::truespd;

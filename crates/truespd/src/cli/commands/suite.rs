@@ -1,0 +1,405 @@
+//! What is the same in all suites: their options, and the one way from words to an exit code.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::{Args, FromArgMatches};
+
+use crate::cli::commands::configured::usual_folder;
+use crate::cli::commands::keeping::{HistoryArguments, Keeping};
+use crate::cli::show::series::{Throughput, View, tell_left};
+use crate::cli::show::series_verdict::series as series_verdict;
+use crate::report::Piece;
+use crate::series::caretaker;
+use crate::series::crew::Crew;
+use crate::series::place::Place;
+use crate::series::telling::Told;
+use crate::series::{Series, Wishes};
+use crate::suite::findings::SeriesVerdict;
+use crate::suite::{Ended, SuiteDocument};
+use diskspd::console::{say_line, tell};
+use diskspd::grammar::lines::Lines;
+use diskspd::program::{ExitCode, live_view, print};
+use diskspd::request::Output;
+use diskspd::run::outputs::{LaterOutputs, use_of};
+use diskspd::run::required::{Answer, Required, required_grade};
+use diskspd::show::verdict::{Style, fitting_stdout};
+use diskspd::telemetry::{self, Telemetry};
+use diskspd::viewer;
+use truespd_core::fault::{Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind};
+use truespd_core::result::envelope::{self, DocumentKind, ReadError};
+use truespd_core::result::{Grade, Part};
+use truespd_core::sys::error::system_text;
+use truespd_core::text::{printable, rate, shell_word};
+
+/// A suite as a command: its options (its own and [`SeriesArguments`]), its steps, its document and its tables. [`run`]
+/// does the rest.
+pub(crate) trait Suite: Args + FromArgMatches {
+    /// The subcommand, and the kind of documents.
+    const NAME: &'static str;
+    /// What is to be done, once nothing speaks against it.
+    type Work;
+    /// What `--json` writes.
+    type Document: SuiteDocument;
+
+    /// Words as people write them to words that the parser takes.
+    fn words(args: &[OsString]) -> Vec<OsString> {
+        args.to_vec()
+    }
+
+    /// How its tables write bytes per second, and so what is shown while it runs.
+    const THROUGHPUT: Throughput = rate;
+
+    /// The options that all suites share.
+    fn series(&self) -> &SeriesArguments;
+
+    /// What stands behind `truespd` in messages and in the documents of its runs.
+    fn title(&self) -> String {
+        Self::NAME.to_string()
+    }
+
+    /// Files that are written at the end.
+    fn outputs(&self) -> Vec<Output> {
+        self.series().json.iter().map(|path| Output { format: "json", path: path.clone() }).collect()
+    }
+
+    /// Everything that can be refused without touching anything.
+    fn ask(&self) -> Result<Asked<Self::Work>, Fault>;
+
+    /// Runs the steps. The error is the end of a series that has nothing to show.
+    fn measure(&self, work: Self::Work, series: &mut Series) -> Measured<Self::Document>;
+
+    /// What a report shows of it.
+    fn pieces(document: &Self::Document) -> Vec<Piece>;
+
+    /// The tables for standard output.
+    fn text(document: &Self::Document, style: Style) -> String;
+
+    /// What one of the files holds.
+    fn content(&self, _output: &Output, document: &Self::Document) -> String {
+        envelope::write(document)
+    }
+
+    /// What keeps the answer from being what a word of `--require` asks for that only this suite has.
+    fn lacks(_document: &Self::Document, _required: Required) -> Option<String> {
+        None
+    }
+}
+
+/// What the words ask for.
+pub(crate) enum Asked<W> {
+    /// Only this text; nothing runs.
+    Text(String),
+    /// To do this.
+    Work {
+        /// What.
+        work: W,
+        /// Paths that are tested or read: no result may replace them.
+        used: Vec<String>,
+    },
+}
+
+/// A document, and how the series ended: it holds what was measured until then.
+pub(crate) type Measured<D> = Result<(D, Result<(), Ended>), Ended>;
+
+/// Runs a suite, as one of several processes where there is a crew.
+pub(crate) fn run<S: Suite>(suite: &S, crew: Option<Arc<dyn Crew>>) -> ExitCode {
+    let ended = ask_and_run(suite, crew);
+    viewer::leave();
+    ended.unwrap_or_else(tell)
+}
+
+fn ask_and_run<S: Suite>(suite: &S, crew: Option<Arc<dyn Crew>>) -> Result<ExitCode, Fault> {
+    let (work, used) = match suite.ask()? {
+        Asked::Text(text) => return Ok(print(&text, ExitCode::Done)),
+        Asked::Work { work, used } => (work, used),
+    };
+    let shows = crew.as_ref().is_none_or(|crew| crew.shows());
+    let outputs = if shows { suite.outputs() } else { Vec::new() };
+    let (on_stdout, files): (Vec<Output>, Vec<Output>) =
+        outputs.into_iter().partition(|output| output.path == "-");
+    if on_stdout.len() > 1 {
+        return Err(Refusal::command_line("standard output (-) can take one result only").into());
+    }
+    let outputs = LaterOutputs::check(files, &used).map_err(Refusal::from)?;
+    let keeping = Keeping::of(&suite.series().history.options())?;
+    let telemetry = match shows {
+        true => Arc::new(suite.series().telemetry(&used, &outputs)?),
+        false => Arc::default(),
+    };
+    let program = format!("truespd {}", suite.title());
+    let mut series = suite.series().begin(&program, &outputs, S::THROUGHPUT, &telemetry, crew)?;
+    let (document, result) = match suite.measure(work, &mut series) {
+        Ok((document, result)) => (Some(document), result),
+        Err(ended) => (None, Err(ended)),
+    };
+    let is_complete = result.is_ok();
+    let disks = series.disks().to_vec();
+    let code = series.end(result);
+    let code = telemetry.end().into_iter().fold(code, |_, error| tell(Failure::from(error)));
+    let Some(document) = document.filter(SuiteDocument::has_figures) else {
+        return Ok(nothing_measured(code, is_complete));
+    };
+    let text = match on_stdout.first() {
+        Some(output) => suite.content(output, &document),
+        None => fitting_stdout(envelope::shown(&document, |shown| S::text(shown, Style::of_stdout()))),
+    };
+    let code = print(&text, code);
+    let errors = outputs.write(|output| suite.content(output, &document));
+    let code = errors.into_iter().fold(code, |_, error| tell(Failure::from(error)));
+    if shows {
+        keeping.keep_suite(S::NAME, &used, &disks, &document);
+    }
+    let lacks = |required| S::lacks(&document, required);
+    let answer = Answer { is_complete, grade: document.grade(), lacks: &lacks };
+    Ok(suite.series().held_to(&answer, code))
+}
+
+/// Options that all suites share.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct SeriesArguments {
+    /// Write the result to this file as JSON (`truespd schema` prints its schema); - is standard output, then without
+    /// the tables
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<String>,
+
+    /// Keep the document of every run in this directory, which is created if it is missing
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<String>,
+
+    /// Continue a series that was interrupted: runs whose documents are in the --keep directory are not repeated
+    #[arg(long, requires = "keep")]
+    pub resume: bool,
+
+    /// Replace this file every second by a page for Prometheus (textfile collector of the node exporter)
+    #[arg(long, value_name = "FILE")]
+    pub metrics: Option<String>,
+
+    /// Write a line of JSON to the end of this file for everything that happens; a pipe or /dev/fd/3 goes as well
+    #[arg(long, value_name = "FILE")]
+    pub events: Option<String>,
+
+    /// Show the series on a full screen while it goes on; where standard error is no terminal, as lines
+    #[arg(long)]
+    pub live: bool,
+
+    /// Allow writes to this device or file although it holds data: its contents will be lost
+    #[arg(long, value_name = "PATH")]
+    pub overwrite: Vec<String>,
+
+    /// Exit with code 5 unless the verdict is at least this: certified or suspect
+    #[arg(long, value_name = "WORD", value_parser = required_grade)]
+    pub require: Vec<Required>,
+
+    #[command(flatten)]
+    pub history: HistoryArguments,
+}
+
+impl SeriesArguments {
+    /// A series of this program (`truespd <suite>`), shown on standard error.
+    fn begin(
+        &self,
+        program: &str,
+        outputs: &LaterOutputs,
+        throughput: Throughput,
+        telemetry: &Arc<Telemetry>,
+        crew: Option<Arc<dyn Crew>>,
+    ) -> Result<Series, Refusal> {
+        if crew.is_some() && self.resume {
+            let message =
+                "--resume does not go with a cluster run: the other ranks would not skip what is kept";
+            return Err(Refusal::command_line(message).hint("run it anew, without --resume"));
+        }
+        let shows = crew.as_ref().is_none_or(|crew| crew.shows());
+        let keep = self.keep.clone().filter(|_| shows);
+        let wishes = Wishes { keep, resume: self.resume, overwrite: self.overwrite.clone(), crew };
+        let grammar = Box::new(Lines { program: program.to_string() });
+        // The telemetry has started the live view, if that could be.
+        let view = match viewer::is_shown() {
+            true => Arc::new(View::beside_screen(throughput)),
+            false => Arc::new(View::new(throughput)),
+        };
+        let watch = Arc::new(Told::beside(view, Arc::clone(telemetry)));
+        Series::begin(program, &wishes, outputs, grammar, watch)
+    }
+
+    /// What other programs are told while it runs: not in files that it tests, reads or writes at its end.
+    fn telemetry(&self, used: &[String], outputs: &LaterOutputs) -> Result<Telemetry, Refusal> {
+        let wishes = telemetry::Wishes { metrics: self.metrics.clone(), events: self.events.clone() };
+        let used =
+            used.iter().map(|path| (PathBuf::from(path), format!("'{path}', which is tested or read")));
+        let command_line: Vec<String> =
+            std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        let used = used.chain(outputs.files().map(use_of));
+        Telemetry::open(&wishes, &command_line, used, live_view(self.live)).map_err(Refusal::from)
+    }
+
+    /// The directory or device that a suite tests; the usual folder where none is named.
+    pub fn place_or_usual(&self, typed: Option<&str>) -> Result<Place, Refusal> {
+        let place = Place::find(&typed.map_or_else(usual_folder, |typed| Ok(typed.to_string()))?)?
+            .directory_or_device()?;
+        place.check_overwrite(&self.overwrite)?;
+        Ok(place)
+    }
+
+    /// Whether that may be written: files that are made always, a device where the person says so.
+    pub fn may_write(&self, place: &Place) -> bool {
+        place.is_directory() || !self.overwrite.is_empty()
+    }
+
+    /// The exit code of a suite that ended with `code`: what is required and not so is told, and makes a success
+    /// [`Outcome::Unmet`].
+    fn held_to(&self, answer: &Answer<'_>, code: ExitCode) -> ExitCode {
+        let lacking = answer.lacking(&self.require);
+        for (required, lack) in &lacking {
+            say_line(format_args!("--require {}: {lack}", required.word()));
+        }
+        match code {
+            ExitCode::Done if !lacking.is_empty() => ExitCode::of(Outcome::Unmet),
+            code => code,
+        }
+    }
+}
+
+/// A stored document of a suite.
+pub(crate) trait Stored {
+    /// Name of the suite.
+    fn name(&self) -> &'static str;
+    /// What it is, behind "a".
+    fn kind(&self) -> &'static str;
+    /// The tables, as the suite printed them.
+    fn text(&self, style: Style) -> String;
+    /// What a report shows of it.
+    fn pieces(&self) -> Vec<Piece>;
+    /// As it is stored.
+    fn json(&self) -> String;
+    /// The worst verdict of its runs; none when no run was judged.
+    fn grade(&self) -> Option<Grade>;
+    /// The figures of its tests.
+    fn parts(&self) -> Vec<Part>;
+    /// The verdicts of its runs, as they were judged then.
+    fn verdicts(&self, style: Style) -> String;
+}
+
+/// A stored document, or why it is none.
+pub(crate) type MaybeStored = Result<Box<dyn Stored>, ReadError>;
+
+/// A document of the suite `S`.
+struct Held<S: Suite>(S::Document);
+
+/// Reads a stored document of a suite.
+///
+/// # Errors
+/// Why it is none.
+pub(crate) fn stored<S: Suite + 'static>(text: &[u8]) -> MaybeStored {
+    Ok(Box::new(Held::<S>(envelope::read(text)?)))
+}
+
+impl<S: Suite> Stored for Held<S> {
+    fn name(&self) -> &'static str {
+        S::NAME
+    }
+
+    fn kind(&self) -> &'static str {
+        S::Document::NAME
+    }
+
+    fn text(&self, style: Style) -> String {
+        S::text(&self.0, style)
+    }
+
+    fn pieces(&self) -> Vec<Piece> {
+        S::pieces(&self.0)
+    }
+
+    fn json(&self) -> String {
+        envelope::write(&self.0)
+    }
+
+    fn grade(&self) -> Option<Grade> {
+        self.0.grade()
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        self.0.parts()
+    }
+
+    fn verdicts(&self, style: Style) -> String {
+        let paragraph = |(title, verdict): &(&str, &SeriesVerdict)| {
+            let head = if title.is_empty() { String::new() } else { format!("== {}\n", printable(title)) };
+            head + &series_verdict(verdict, style)
+        };
+        self.0.verdicts().iter().map(paragraph).collect()
+    }
+}
+
+/// Tells that a target is not written.
+pub(crate) fn say_read_only(typed: &str) {
+    say_line(format_args!(
+        "note: '{}' is only read. Write tests destroy its contents; to run them: --overwrite {}",
+        printable(typed),
+        shell_word(typed)
+    ));
+}
+
+/// Why `tests` (the words that ask for them) do not run on a device that may not be written.
+pub(crate) fn would_destroy(tests: &str, place: &Place) -> Refusal {
+    let path = place.word();
+    let message = format!("{tests}: this would write to '{}' and destroy its contents", printable(&path));
+    let hint = format!("if they may be lost: --overwrite {}", shell_word(&path));
+    Refusal::command_line(message).hint(hint).on(path)
+}
+
+/// A profile for `-X`, in a folder of the series.
+pub(crate) fn write_profile(path: &str, profile: &str) -> Result<(), Ended> {
+    std::fs::write(path, profile).map_err(|error| {
+        let message = format!("'{path}': could not be written: {}", system_text(&error));
+        Refusal::new(RefusalKind::Target, message).into()
+    })
+}
+
+/// The exit code of a series without a figure, which scripts must not take for a success.
+fn nothing_measured(code: ExitCode, is_complete: bool) -> ExitCode {
+    if code != ExitCode::Done {
+        return code;
+    }
+    if is_complete {
+        let words = "no run completed any I/O in its measured time; measure longer";
+        return tell(Failure::new(FailureKind::Figure, words));
+    }
+    say_line(format_args!("stopped before anything was measured"));
+    ExitCode::of(Outcome::Failed(FailureKind::Interrupted))
+}
+
+/// The life of the caretaker of the journal at `path`.
+pub(crate) fn caretaker(path: &str) -> ExitCode {
+    match caretaker::live(Path::new(path)) {
+        Ok(undone) => {
+            undone.iter().for_each(tell_left);
+            ExitCode::Done
+        }
+        Err(error) => tell(Failure::new(FailureKind::Thread, system_text(&error))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_so_changes_a_success_only() {
+        let lacks = |required| (required == Required::Better).then(|| "it is not".to_string());
+        let answer = Answer { is_complete: true, grade: Some(Grade::Suspect), lacks: &lacks };
+        let held_to = |required: &[Required], code| {
+            SeriesArguments { require: required.to_vec(), ..SeriesArguments::default() }
+                .held_to(&answer, code)
+        };
+        let suspect = Required::Grade(Grade::Suspect);
+        assert_eq!(held_to(&[], ExitCode::Done), ExitCode::Done);
+        assert_eq!(held_to(&[suspect, Required::NotWorse], ExitCode::Done), ExitCode::Done);
+        assert_eq!(held_to(&[suspect, Required::Better], ExitCode::Done), ExitCode::NotTrusted);
+        // A failure stays one.
+        assert_eq!(held_to(&[Required::Better], ExitCode::Failed), ExitCode::Failed);
+    }
+}

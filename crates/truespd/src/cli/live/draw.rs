@@ -1,0 +1,461 @@
+//! The picture of a run on a screen of any size.
+
+use jiff::tz::TimeZone;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::symbols::bar;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Sparkline};
+
+use super::model::{Doing, Message, Model, Outcome, Spread, Weight};
+use super::words::{filling, lead, place, seconds};
+use diskspd::show::live::{hosts, phase_words};
+use diskspd::telemetry::lines::{At, Sum};
+use truespd_core::load::live::Phase;
+use truespd_core::result::Grade;
+use truespd_core::text::{clock, columns_of, number, printable, program_line, rate, wrap};
+
+/// Columns for the name of a row.
+const LEAD: usize = 17;
+/// Columns for a figure.
+const FIGURE: usize = 13;
+/// Rows of a chart, with its heading.
+const CHART_LEAST: usize = 3;
+const CHART_MOST: usize = 12;
+/// From so many rows on there are two charts.
+const CHARTS_FROM: usize = 12;
+/// Columns of a bar at most.
+const BAR_MOST: usize = 4;
+/// From so many rows on there are blank lines between the parts.
+const ROOMY_FROM: usize = 20;
+/// Columns for the number of hosts.
+const HOSTS_LEAST: usize = 24;
+/// A run that tells nothing for so long is said to.
+const SILENT_FROM_S: u64 = 5;
+/// A test of which the disks moved less is probably served by something else.
+const SHARE_NOTABLE: f64 = 0.9;
+
+/// How it is drawn.
+#[derive(Debug, Clone)]
+pub(super) struct Look {
+    /// Weights and grades in colour.
+    pub has_colour: bool,
+    /// Bars of plain characters.
+    pub is_ascii: bool,
+    /// For the times of messages.
+    pub zone: TimeZone,
+    /// Seconds since the last event.
+    pub silent_s: u64,
+    /// What keys do.
+    pub keys: &'static str,
+}
+
+/// Draws what is known.
+pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, look: &Look) {
+    let area = frame.area();
+    let (columns, rows) = (usize::from(area.width), usize::from(area.height));
+    if columns == 0 || rows == 0 {
+        return;
+    }
+    let mut page = Page { frame, area, row: 0, is_roomy: rows >= ROOMY_FROM };
+    page.text(head(model, look, columns));
+    page.text(figures(model, columns));
+    let disks = disks(model, columns, look);
+    let has_footer = rows >= 12;
+    // The charts take what the rest does not need.
+    let gap = usize::from(page.is_roomy);
+    let said = message_rows(model, columns, look).min(rows / 4) + gap;
+    let brought = if model.results.is_empty() { 0 } else { (model.results.len() + 1).min(rows / 4) + gap };
+    let others = disks.len() + gap + said + brought + usize::from(has_footer);
+    let left = rows.saturating_sub(page.row + others);
+    for chart in charts(model, left) {
+        page.chart(&chart, look);
+    }
+    page.text(disks);
+    let left = rows.saturating_sub(page.row + usize::from(has_footer));
+    // A heading and two results, where messages would take all of it.
+    let results = results(model, columns, left.saturating_sub(said).max((left / 2).min(3)), look);
+    page.text(results);
+    let left = rows.saturating_sub(page.row + usize::from(has_footer));
+    page.text(messages(model, columns, left, look));
+    if has_footer {
+        page.last(Line::styled(look.keys, Style::new().add_modifier(Modifier::DIM)));
+    }
+}
+
+/// A screen that is filled from the top.
+struct Page<'a, 'f> {
+    frame: &'a mut Frame<'f>,
+    area: Rect,
+    row: usize,
+    is_roomy: bool,
+}
+
+impl Page<'_, '_> {
+    /// The next rows, as many as are left and are wanted.
+    fn next(&mut self, wanted: usize) -> Rect {
+        let height = wanted.min(usize::from(self.area.height) - self.row);
+        let y = self.area.y + self.row as u16;
+        self.row += height;
+        Rect { y, height: height as u16, ..self.area }
+    }
+
+    fn gap(&mut self) {
+        if self.is_roomy {
+            self.next(1);
+        }
+    }
+
+    fn text(&mut self, lines: Vec<Line<'_>>) {
+        if lines.is_empty() {
+            return;
+        }
+        let area = self.next(lines.len());
+        self.frame.render_widget(Paragraph::new(lines), area);
+        self.gap();
+    }
+
+    fn chart(&mut self, chart: &Chart, look: &Look) {
+        let area = self.next(chart.rows);
+        if usize::from(area.height) < CHART_LEAST || usize::from(area.width) <= LEAD {
+            return;
+        }
+        let most = chart.values.iter().copied().fold(0.0, f64::max);
+        let columns = usize::from(area.width) - LEAD;
+        let each = (columns / chart.planned.max(1)).clamp(1, BAR_MOST);
+        let shown = &chart.values[chart.values.len().saturating_sub(columns / each)..];
+        let words = format!("{:<LEAD$}0 to {}, the last {} s", chart.name, (chart.words)(most), shown.len());
+        self.frame.render_widget(Paragraph::new(words), Rect { height: 1, ..area });
+        // The widget takes whole numbers.
+        let scaled = shown.iter().map(|value| (value / most.max(f64::MIN_POSITIVE) * 1e6) as u64);
+        let scaled = scaled.flat_map(|value| std::iter::repeat_n(value, each));
+        let bars = Sparkline::default().data(scaled).max(1_000_000).bar_set(bars(look.is_ascii));
+        let bars = bars.style(if look.has_colour { Style::new().fg(Color::Cyan) } else { Style::new() });
+        let place =
+            Rect { x: area.x + LEAD as u16, y: area.y + 1, width: columns as u16, height: area.height - 1 };
+        self.frame.render_widget(bars, place);
+        self.gap();
+    }
+
+    /// The last row of the screen.
+    fn last(&mut self, line: Line<'_>) {
+        let area = Rect { y: self.area.y + self.area.height - 1, height: 1, ..self.area };
+        self.frame.render_widget(Paragraph::new(line), area);
+    }
+}
+
+fn bars(is_ascii: bool) -> bar::Set<'static> {
+    match is_ascii {
+        false => bar::NINE_LEVELS,
+        true => bar::Set {
+            full: "#",
+            seven_eighths: "#",
+            three_quarters: "#",
+            five_eighths: "=",
+            half: "=",
+            three_eighths: "-",
+            one_quarter: "-",
+            one_eighth: ".",
+            empty: " ",
+        },
+    }
+}
+
+/// What runs, and how far it is.
+fn head(model: &Model, look: &Look, columns: usize) -> Vec<Line<'static>> {
+    let bold = Style::new().add_modifier(Modifier::BOLD);
+    let command = printable(&program_line(&model.command_line));
+    let mut lines = vec![Line::styled(cut(&command, columns), bold)];
+    if let Some(step) = &model.step {
+        let passed_s = model.now.map_or(0.0, |now| now.duration_since(step.since).as_secs_f64());
+        let left_s = (step.planned_s - passed_s).max(0.0) + step.ahead_s;
+        let words = match (&model.doing, step.runs_ahead) {
+            (Doing::Over, _) => printable(&step.name),
+            (_, 0) => format!("{}, the last run, {} left", printable(&step.name), clock(left_s)),
+            (_, ahead) => {
+                format!("{}, {ahead} more to come, {} left", printable(&step.name), clock(left_s))
+            }
+        };
+        lines.push(Line::raw(cut(&words, columns)));
+    }
+    let (words, share) = doing(model);
+    let silent = match look.silent_s {
+        s if s >= SILENT_FROM_S && model.doing != Doing::Over => format!(", nothing told for {s} s"),
+        _ => String::new(),
+    };
+    let words = cut(&format!("{words}{silent}"), columns);
+    let room = columns.saturating_sub(columns_of(&words) + 2);
+    let gauge = share.filter(|_| room >= 10).map(|share| gauge(share, room, look));
+    let line = gauge.map_or(words.clone(), |gauge| format!("{words}  {gauge}"));
+    lines.push(Line::raw(line));
+    lines
+}
+
+/// What goes on, and which part of it is done.
+fn doing(model: &Model) -> (String, Option<f64>) {
+    match &model.doing {
+        Doing::Preparing => (phase_words(Phase::Start).into(), None),
+        Doing::Filling { path, done_bytes, total_bytes } => {
+            let (words, share) = filling(path, *done_bytes, *total_bytes);
+            (words, Some(share))
+        }
+        Doing::Running => model.at.as_ref().map_or((phase_words(Phase::Start).into(), None), running),
+        Doing::Between => ("the run is over".into(), None),
+        Doing::Over => ("everything is over".into(), None),
+    }
+}
+
+fn running(at: &At) -> (String, Option<f64>) {
+    let whole_s = at.elapsed_s + at.left_s;
+    let share = (whole_s > 0.0).then(|| at.elapsed_s / whole_s);
+    (place(at), share)
+}
+
+/// A bar of so many columns.
+fn gauge(share: f64, columns: usize, look: &Look) -> String {
+    let (full, empty) = if look.is_ascii { ("#", "-") } else { ("█", "░") };
+    let columns = columns.min(60);
+    let done = ((share.clamp(0.0, 1.0) * columns as f64) as usize).min(columns);
+    full.repeat(done) + &empty.repeat(columns - done)
+}
+
+/// A figure of a run.
+struct Figure {
+    name: &'static str,
+    of: fn(&At) -> Option<f64>,
+    words: fn(f64) -> String,
+}
+
+const PROCESSORS: &str = "processors busy";
+
+const FIGURES: [Figure; 5] = [
+    Figure { name: "IOPS", of: |at| at.iops, words: number },
+    Figure { name: "throughput", of: |at| at.bytes_per_s, words: rate },
+    Figure { name: "mean latency", of: |at| at.latency_mean_s, words: seconds },
+    Figure { name: "I/Os in flight", of: |at| at.in_flight_mean, words: tenths },
+    Figure { name: PROCESSORS, of: |at| at.processors_busy_percent, words: percent },
+];
+
+fn tenths(value: f64) -> String {
+    format!("{value:.1}")
+}
+
+fn percent(value: f64) -> String {
+    format!("{value:.1} %")
+}
+
+/// The table of figures: now, and over the measured time so far.
+fn figures(model: &Model, columns: usize) -> Vec<Line<'static>> {
+    let Some(last) = model.course.back() else { return Vec::new() };
+    let room = (columns.saturating_sub(LEAD) / FIGURE).clamp(1, 4);
+    let row = |name: &str, cells: [String; 4]| {
+        let cells: String = cells[..room].iter().map(|cell| format!("{cell:>FIGURE$}")).collect();
+        format!("{name:<LEAD$}{cells}")
+    };
+    let names = row("", ["now", "mean", "lowest", "highest"].map(String::from));
+    let mut lines = vec![Line::styled(names, Style::new().add_modifier(Modifier::DIM))];
+    for figure in &FIGURES {
+        let Some(spread) = Spread::of(model.measured().filter_map(figure.of)) else { continue };
+        let now = (figure.of)(last).map_or("-".into(), figure.words);
+        let cells =
+            [now, (figure.words)(spread.mean), (figure.words)(spread.least), (figure.words)(spread.most)];
+        // Only rank 0 tells of its host.
+        let is_of_rank_0 = last.hosts.is_some() && figure.name == PROCESSORS;
+        lines.push(Line::raw(row(if is_of_rank_0 { "rank 0 busy" } else { figure.name }, cells)));
+    }
+    if let Some(of) = &last.hosts {
+        lines.push(Line::raw(cut(&hosts(of).fitting(columns.max(HOSTS_LEAST)), columns)));
+    }
+    lines
+}
+
+/// A figure over time.
+struct Chart {
+    name: &'static str,
+    values: Vec<f64>,
+    words: fn(f64) -> String,
+    /// How many values there are going to be.
+    planned: usize,
+    rows: usize,
+}
+
+/// As many charts as fit into so many rows.
+fn charts(model: &Model, rows: usize) -> Vec<Chart> {
+    if model.course.len() < 2 {
+        return Vec::new();
+    }
+    let (count, each) = match rows {
+        ..CHART_LEAST => (0, 0),
+        CHART_LEAST..CHARTS_FROM => (1, rows.saturating_sub(1).clamp(CHART_LEAST, CHART_MOST)),
+        _ => (2, (rows / 2 - 1).clamp(CHART_LEAST, CHART_MOST)),
+    };
+    let planned_s = model.at.as_ref().map_or(0.0, |at| at.elapsed_s + at.left_s);
+    let chart = |figure: &Figure| Chart {
+        name: figure.name,
+        values: model.course.iter().map(|at| (figure.of)(at).unwrap_or(0.0)).collect(),
+        words: figure.words,
+        planned: planned_s as usize,
+        rows: each,
+    };
+    [&FIGURES[0], &FIGURES[2]][..count].iter().map(|figure| chart(figure)).collect()
+}
+
+/// What the disks did, beside what the test did.
+fn disks(model: &Model, columns: usize, look: &Look) -> Vec<Line<'static>> {
+    let Some(last) = model.course.back().filter(|last| !last.disks.is_empty()) else { return Vec::new() };
+    let widths = [11, 13, 11, 13, 10, 11];
+    let row = |name: &str, cells: [String; 6]| {
+        let mut line = format!("{:<LEAD$}", cut(name, LEAD - 1));
+        for (cell, width) in cells.iter().zip(widths) {
+            if columns_of(&line) + width > columns {
+                break;
+            }
+            line.push_str(&format!("{cell:>width$}"));
+        }
+        line
+    };
+    let names = ["reads/s", "read", "writes/s", "written", "latency", "in flight"].map(String::from);
+    // The name and the reads and writes of a narrow screen say what there is; the order is that of iostat.
+    let heading = if last.hosts.is_some() { "disk of rank 0" } else { "disk" };
+    let mut lines = vec![Line::styled(row(heading, names), Style::new().add_modifier(Modifier::DIM))];
+    const DISKS_MAX: usize = 4;
+    for disk in last.disks.iter().take(DISKS_MAX) {
+        let cells = [
+            number(disk.reads_per_s),
+            rate(disk.read_bytes_per_s),
+            number(disk.writes_per_s),
+            rate(disk.write_bytes_per_s),
+            disk.latency_mean_s.map_or("-".into(), seconds),
+            tenths(disk.in_flight_mean),
+        ];
+        lines.push(Line::raw(row(&printable(&disk.name), cells)));
+    }
+    if last.disks.len() > DISKS_MAX {
+        lines.push(Line::raw(format!("and {} more", last.disks.len() - DISKS_MAX)));
+    }
+    if let Some(share) = model.share_of_disks() {
+        let words = format!("the disks moved {:.0} % of the bytes of the test", share * 100.0);
+        let weight = if share < SHARE_NOTABLE { Weight::Warning } else { Weight::Note };
+        lines.push(Line::styled(cut(&words, columns), style_of(weight, look)));
+    }
+    lines
+}
+
+/// The last results of a series.
+fn results(model: &Model, columns: usize, rows: usize, look: &Look) -> Vec<Line<'static>> {
+    if model.results.is_empty() || rows < 2 {
+        return Vec::new();
+    }
+    let widths = [10, FIGURE, 10, 10];
+    let name_columns = columns.saturating_sub(widths.iter().sum::<usize>() + 11).max(LEAD);
+    let mut cells = format!("{:<name_columns$}", "result");
+    for (name, width) in ["IOPS", "throughput", "mean", "p99"].iter().zip(widths) {
+        cells.push_str(&format!("{name:>width$}"));
+    }
+    let mut lines = vec![Line::styled(cells, Style::new().add_modifier(Modifier::DIM))];
+    let from = model.results.len().saturating_sub(rows - 1);
+    lines.extend(model.results[from..].iter().map(|one| outcome(one, name_columns, &widths, look)));
+    lines
+}
+
+fn outcome(one: &Outcome, name_columns: usize, widths: &[usize; 4], look: &Look) -> Line<'static> {
+    let name = one.name.as_deref().unwrap_or("this run");
+    let mut line = format!("{:<name_columns$}", cut(&printable(name), name_columns - 1));
+    let both = |of: fn(&Sum) -> f64| {
+        one.spans.last().map(|span| of(&span.read) + of(&span.write)).unwrap_or_default()
+    };
+    let cells = [
+        number(both(|sum| sum.iops)),
+        rate(both(|sum| sum.bytes_per_s)),
+        latency(one, |sum| sum.latency_mean_s),
+        latency(one, |sum| sum.latency_p99_s),
+    ];
+    for (cell, width) in cells.iter().zip(widths) {
+        line.push_str(&format!("{cell:>width$}"));
+    }
+    let grade = one.grade.map_or("", |grade| grade.word());
+    let weight = match one.grade {
+        Some(Grade::Invalid) => Weight::Bad,
+        Some(Grade::Suspect) => Weight::Warning,
+        _ => Weight::Note,
+    };
+    Line::from(vec![
+        Span::raw(line),
+        Span::raw("  "),
+        Span::styled(grade.to_string(), style_of(weight, look)),
+    ])
+}
+
+/// A latency of reads and of writes, or of the one that there is: two percentiles have no sum.
+fn latency(one: &Outcome, of: fn(&Sum) -> Option<f64>) -> String {
+    let Some(span) = one.spans.last() else { return "-".into() };
+    let all: Vec<String> =
+        [&span.read, &span.write].into_iter().filter(|sum| sum.ios > 0).filter_map(of).map(seconds).collect();
+    if all.is_empty() { "-".into() } else { all.join("/") }
+}
+
+/// Rows that all messages would take.
+fn message_rows(model: &Model, columns: usize, look: &Look) -> usize {
+    model.messages.iter().map(|message| message_lines(message, columns, look).len()).sum()
+}
+
+/// The last messages that fit into so many rows.
+fn messages(model: &Model, columns: usize, rows: usize, look: &Look) -> Vec<Line<'static>> {
+    let mut lines: Vec<Line<'static>> = Vec::new();
+    for message in model.messages.iter().rev() {
+        let mut next = message_lines(message, columns, look);
+        if next.len() + lines.len() > rows {
+            // The beginning of the newest one says more than nothing.
+            if lines.is_empty() {
+                next.truncate(rows);
+                lines = next;
+            }
+            break;
+        }
+        next.append(&mut lines);
+        lines = next;
+    }
+    lines
+}
+
+fn message_lines(message: &Message, columns: usize, look: &Look) -> Vec<Line<'static>> {
+    let time = message.at.to_zoned(look.zone.clone()).strftime("%H:%M:%S  ").to_string();
+    let lead = match message.weight {
+        Weight::Note => "",
+        weight => lead(weight),
+    };
+    let words =
+        wrap(&format!("{lead}{}", printable(&message.says)), columns.saturating_sub(time.len()).max(10));
+    let blank = " ".repeat(time.len());
+    let leads = std::iter::once(time).chain(std::iter::repeat(blank));
+    let style = style_of(message.weight, look);
+    leads
+        .zip(words)
+        .map(|(lead, words)| Line::from(vec![Span::raw(lead), Span::styled(words, style)]))
+        .collect()
+}
+
+fn style_of(weight: Weight, look: &Look) -> Style {
+    match weight {
+        _ if !look.has_colour => Style::new(),
+        Weight::Note => Style::new(),
+        Weight::Warning => Style::new().fg(Color::Yellow),
+        Weight::Bad => Style::new().fg(Color::Red),
+    }
+}
+
+/// As much of the beginning as fits.
+fn cut(text: &str, columns: usize) -> String {
+    if columns_of(text) <= columns {
+        return text.to_string();
+    }
+    let mut kept = String::new();
+    for c in text.chars() {
+        if columns_of(&kept) + columns_of(c.encode_utf8(&mut [0; 4])) + 3 > columns {
+            break;
+        }
+        kept.push(c);
+    }
+    kept + "..."
+}

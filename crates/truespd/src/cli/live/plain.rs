@@ -1,0 +1,116 @@
+//! The events as lines, where there is no screen.
+
+use jiff::tz::TimeZone;
+
+use super::model::{Message, Model};
+use super::words::{filling, lead, place, seconds};
+use diskspd::show::live::{hosts, phase_words};
+use diskspd::telemetry::lines::{At, Happened, Heard, Span, Sum};
+use truespd_core::load::live::Phase;
+use truespd_core::text::{number, printable, program_line, rate};
+
+/// From one line of the progress to the next, by the times of the events.
+const EVERY_S: f64 = 10.0;
+
+/// Makes lines of events.
+#[derive(Debug)]
+pub(super) struct Plain {
+    zone: TimeZone,
+    /// When the progress was told last.
+    told: Option<(Option<Phase>, jiff::Timestamp)>,
+}
+
+impl Plain {
+    /// With times of this zone.
+    pub fn new(zone: TimeZone) -> Self {
+        Plain { zone, told: None }
+    }
+
+    /// The line for an event that `model` has just taken; none for most of the progress.
+    pub fn line(&mut self, heard: &Heard, model: &Model) -> Option<String> {
+        let words = match &heard.happened {
+            Happened::Begin { command_line } => program_line(command_line),
+            Happened::Step { name, .. } => format!("begins: {name}"),
+            Happened::Fill { path, done_bytes, total_bytes } => {
+                self.is_due(None, heard).then(|| filling(path, *done_bytes, *total_bytes).0)?
+            }
+            Happened::Progress(at) => self.is_due(Some(at.phase), heard).then(|| progress(at))?,
+            Happened::Result(_) => model.results.last().map(|one| outcome(one.name.as_deref(), one))?,
+            Happened::End => "over".into(),
+            _ => message(model.messages.back()?),
+        };
+        let time = heard.time.to_zoned(self.zone.clone()).strftime("%H:%M:%S");
+        Some(format!("{time}  {}\n", printable(&words)))
+    }
+
+    /// Whether a line is due, which is also said to be told then.
+    fn is_due(&mut self, phase: Option<Phase>, heard: &Heard) -> bool {
+        let is_due = self.told.is_none_or(|(before, at)| {
+            before != phase || heard.time.duration_since(at).as_secs_f64() >= EVERY_S
+        });
+        if is_due {
+            self.told = Some((phase, heard.time));
+        }
+        is_due
+    }
+}
+
+fn message(message: &Message) -> String {
+    format!("{}{}", lead(message.weight), message.says)
+}
+
+fn progress(at: &At) -> String {
+    if matches!(at.phase, Phase::Start | Phase::End) {
+        return phase_words(at.phase).into();
+    }
+    let mut words = place(at);
+    if let Some(iops) = at.iops {
+        words.push_str(&format!(", {} IOPS", number(iops)));
+    }
+    if let Some(bytes_per_s) = at.bytes_per_s {
+        words.push_str(&format!(", {}", rate(bytes_per_s)));
+    }
+    if let Some(latency_s) = at.latency_mean_s {
+        words.push_str(&format!(", mean latency {}", seconds(latency_s)));
+    }
+    if let Some(of) = &at.hosts {
+        words.push_str(&format!(", {}", hosts(of).whole()));
+    }
+    words
+}
+
+/// What came of a watched series, for people: a line for each run.
+pub(super) fn summary(model: &Model) -> String {
+    model.results.iter().map(|one| printable(&outcome(one.name.as_deref(), one)) + "\n").collect()
+}
+
+fn outcome(name: Option<&str>, one: &super::model::Outcome) -> String {
+    let spans: Vec<String> = one.spans.iter().map(span).collect();
+    let figures = if spans.is_empty() { "nothing was measured".to_string() } else { spans.join("; ") };
+    let grade = one.grade.map_or("not judged", |grade| grade.word());
+    let why = one.findings.first().filter(|found| !found.grade.is_remark());
+    let why = why.map_or(String::new(), |found| format!(": {}: {}", found.rule, found.says));
+    let lead = name.map_or("result: ".into(), |name| format!("{name}: "));
+    format!("{lead}{figures}, {grade}{why}")
+}
+
+/// The figures of reads, of writes, or of both.
+fn span(span: &Span) -> String {
+    let has_both = span.read.ios > 0 && span.write.ios > 0;
+    match (has_both, span.write.ios > 0) {
+        (true, _) => format!("reads {}, writes {}", figures(&span.read), figures(&span.write)),
+        (false, true) => figures(&span.write),
+        (false, false) => figures(&span.read),
+    }
+}
+
+fn figures(sum: &Sum) -> String {
+    let mut words = format!("{} IOPS, {}", number(sum.iops), rate(sum.bytes_per_s));
+    let latencies = [("mean", sum.latency_mean_s), ("p99", sum.latency_p99_s)];
+    for (name, latency_s) in latencies {
+        if let Some(latency_s) = latency_s {
+            words.push_str(&format!(", {name} {}", seconds(latency_s)));
+        }
+    }
+    words
+}

@@ -1,0 +1,328 @@
+//! Reads events as they come and shows them, until they end.
+
+use std::fs::File;
+use std::io::{self, BufReader, IsTerminal, Read};
+use std::path::Path;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::time::{Duration, Instant};
+
+use jiff::tz::TimeZone;
+
+use super::draw::Look;
+use super::model::Model;
+use super::plain::{self, Plain};
+use super::screen::Screen;
+use diskspd::console::write_out;
+use diskspd::show::live::can_draw;
+use diskspd::show::verdict::Style;
+use diskspd::telemetry::lines::{Happened, Heard};
+use diskspd::viewer::{LEFT, leave_at_panic, leave_screen, spawn};
+use truespd_core::machine::process::{ProcessState, state_of};
+use truespd_core::machine::roots::Roots;
+use truespd_core::sys::signals::{ScreenSignal, ScreenSignals, suspend_this_process};
+use truespd_core::sys::source::read_line;
+use truespd_core::sys::terminal;
+
+/// How often it looks at what no event tells.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How often the screen is drawn again although nothing happened.
+const DRAW_EVERY: Duration = Duration::from_secs(1);
+/// How often a file is asked whether it has grown.
+const FOLLOW_EVERY: Duration = Duration::from_millis(200);
+/// A run that was asked to stop for a while does so within this time.
+const AWAY_LEAST: Duration = Duration::from_millis(500);
+
+/// Bytes of a line, at most: what a run on a thousand hosts tells is a tenth of it.
+const LINE_BYTES_MAX: u64 = 4 << 20;
+/// Events that may wait to be shown.
+const NEWS_MAX: usize = 1000;
+
+/// Why events cannot be watched.
+#[derive(Debug)]
+pub(crate) enum WatchError {
+    /// A line is no event.
+    Foreign {
+        /// Its number, from 1.
+        line: usize,
+        /// Why.
+        reason: String,
+    },
+    /// They could not be read.
+    Read(io::Error),
+    /// There is no event at all.
+    Nothing,
+    /// Signals, threads or the terminal.
+    System(io::Error),
+}
+
+/// Where the events come from.
+pub(crate) enum Events {
+    /// A file, which may still grow.
+    File(File),
+    /// Standard input, a pipe: they end where it ends.
+    Stream(Box<dyn Read + Send>),
+}
+
+impl Events {
+    /// Opens a file, a pipe or standard input (`-`).
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn open(path: &Path) -> io::Result<Events> {
+        if path == Path::new("-") {
+            return Ok(Events::Stream(Box::new(io::stdin())));
+        }
+        let file = File::open(path)?;
+        let kind = file.metadata()?.file_type();
+        if kind.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        Ok(if kind.is_file() { Events::File(file) } else { Events::Stream(Box::new(file)) })
+    }
+}
+
+/// What came.
+enum News {
+    Event(Box<Heard>),
+    NoMore(Result<(), WatchError>),
+    Signal(ScreenSignal),
+}
+
+/// The view of a run of this program, on its standard error, until its pipe closes. `owner` is its process.
+///
+/// # Errors
+/// [`WatchError`]; the terminal was given back.
+pub(crate) fn view(owner: u32) -> Result<(), WatchError> {
+    let mut view = Watched::begin(Events::Stream(Box::new(io::stdin())), Some(owner))?;
+    view.follow().map(|_| ())
+}
+
+/// Shows the events to a person, or as lines on standard output where there is no screen.
+///
+/// # Errors
+/// [`WatchError`]; the terminal was given back.
+pub(crate) fn watch(events: Events) -> Result<(), WatchError> {
+    let has_screen = io::stdout().is_terminal() && can_draw();
+    if !has_screen {
+        return lines(events);
+    }
+    let model = Watched::begin(events, None)?.follow()?;
+    // Nobody reads it: then it need not be told.
+    let _ = write_out(&plain::summary(&model));
+    Ok(())
+}
+
+/// The events as lines on standard output.
+fn lines(events: Events) -> Result<(), WatchError> {
+    let (sender, news) = mpsc::sync_channel(NEWS_MAX);
+    spawn("events", move || read(events, &sender)).map_err(WatchError::System)?;
+    let (mut model, mut plain) = (Model::default(), Plain::new(TimeZone::system()));
+    loop {
+        match news.recv() {
+            Ok(News::Event(heard)) => {
+                model.take((*heard).clone());
+                let Some(line) = plain.line(&heard, &model) else { continue };
+                if write_out(&line).is_err() {
+                    return Ok(());
+                }
+            }
+            Ok(News::NoMore(result)) => return result,
+            Ok(News::Signal(_)) | Err(_) => return Ok(()),
+        }
+    }
+}
+
+/// A screen that follows events.
+struct Watched {
+    news: Receiver<News>,
+    model: Model,
+    look: Look,
+    screen: Option<Screen>,
+    /// The run whose view this is.
+    owner: Option<u32>,
+    /// Since when the screen is left to others.
+    left: Option<Instant>,
+    /// When the last event came, and when the screen was drawn.
+    heard: Instant,
+    drawn: Option<Instant>,
+}
+
+impl Watched {
+    fn begin(events: Events, owner: Option<u32>) -> Result<Watched, WatchError> {
+        let mut signals = ScreenSignals::receive().map_err(WatchError::System)?;
+        let (sender, news) = mpsc::sync_channel(NEWS_MAX);
+        let signal_sender = sender.clone();
+        spawn("events", move || read(events, &sender)).map_err(WatchError::System)?;
+        let hand_over = move || {
+            for signal in signals.forever() {
+                if signal_sender.send(News::Signal(signal)).is_err() {
+                    return;
+                }
+            }
+        };
+        spawn("signals", hand_over).map_err(WatchError::System)?;
+        leave_at_panic(leave_screen);
+        let keys = match owner {
+            Some(_) => "Ctrl+C ends the run, Ctrl+Z suspends it",
+            None => "Ctrl+C leaves; the run goes on",
+        };
+        let look = Look {
+            has_colour: Style::of_stderr().has_colour,
+            is_ascii: is_ascii(),
+            zone: TimeZone::system(),
+            silent_s: 0,
+            keys,
+        };
+        let heard = Instant::now();
+        let (screen, left, drawn) = (None, None, None);
+        Ok(Watched { news, model: Model::default(), look, screen, owner, left, heard, drawn })
+    }
+
+    /// Until the events end, or a person ends it.
+    fn follow(&mut self) -> Result<Model, WatchError> {
+        let result = self.until_over();
+        drop(self.screen.take());
+        result.map(|()| std::mem::take(&mut self.model))
+    }
+
+    fn until_over(&mut self) -> Result<(), WatchError> {
+        loop {
+            self.keep_screen()?;
+            let mut next = self.news.recv_timeout(LOOK_EVERY);
+            let mut has_changed = false;
+            // What has piled up is drawn once.
+            loop {
+                match next {
+                    Ok(News::Event(heard)) => {
+                        self.model.take(*heard);
+                        self.heard = Instant::now();
+                        has_changed = true;
+                    }
+                    Ok(News::Signal(ScreenSignal::Suspend)) => self.suspend(),
+                    Ok(News::Signal(ScreenSignal::Resize)) => has_changed = true,
+                    // The run itself is told as well, and ends the view when it is ready for it.
+                    Ok(News::Signal(ScreenSignal::End)) if self.owner.is_some() => {}
+                    Ok(News::Signal(ScreenSignal::End)) => return Ok(()),
+                    // A run may end before it has told anything.
+                    Ok(News::NoMore(Err(WatchError::Nothing))) if self.owner.is_some() => return Ok(()),
+                    Ok(News::NoMore(result)) => return result,
+                    Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                    Err(RecvTimeoutError::Timeout) => break,
+                }
+                match self.news.try_recv() {
+                    Ok(more) => next = Ok(more),
+                    Err(_) => break,
+                }
+            }
+            self.draw(has_changed)?;
+        }
+    }
+
+    fn draw(&mut self, has_changed: bool) -> Result<(), WatchError> {
+        let Some(screen) = &mut self.screen else { return Ok(()) };
+        if has_changed || self.drawn.is_none_or(|drawn| drawn.elapsed() >= DRAW_EVERY) {
+            self.look.silent_s = self.heard.elapsed().as_secs();
+            screen.draw(&self.model, &self.look).map_err(WatchError::System)?;
+            self.drawn = Some(Instant::now());
+        }
+        Ok(())
+    }
+
+    /// Takes the screen when it may, and leaves it while the run is stopped or not in the foreground.
+    fn keep_screen(&mut self) -> Result<(), WatchError> {
+        let is_stopped =
+            self.owner.is_some_and(|owner| state_of(owner, &Roots::default()) == ProcessState::Stopped);
+        let is_ours = !is_stopped && terminal::is_ours(io::stderr());
+        match &self.screen {
+            Some(_) if !is_ours => self.leave(),
+            None if is_ours && self.left.is_none_or(|left| left.elapsed() >= AWAY_LEAST) => {
+                self.screen = Some(Screen::take().map_err(WatchError::System)?);
+                (self.left, self.drawn) = (None, None);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self) {
+        drop(self.screen.take());
+        self.left = Some(Instant::now());
+    }
+
+    /// Ctrl+Z. The run waits for the screen to be left before it stops.
+    fn suspend(&mut self) {
+        self.leave();
+        if self.owner.is_none() {
+            suspend_this_process();
+            self.left = None;
+            return;
+        }
+        // If nobody reads, the run is over.
+        let _ = write_out(LEFT);
+    }
+}
+
+/// Sends each whole line. A file is followed until it says that everything is over.
+fn read(events: Events, sender: &SyncSender<News>) {
+    let (mut lines, is_followed): (BufReader<Box<dyn Read + Send>>, bool) = match events {
+        Events::File(file) => (BufReader::new(Box::new(file)), true),
+        Events::Stream(stream) => (BufReader::new(stream), false),
+    };
+    let (mut line, mut count, mut is_over) = (Vec::new(), 0, false);
+    let result = loop {
+        match read_line(&mut lines, &mut line, LINE_BYTES_MAX) {
+            Err(error) => break Err(WatchError::Read(error)),
+            Ok(0) if !is_followed || is_over => {
+                break if count > 0 { Ok(()) } else { Err(WatchError::Nothing) };
+            }
+            // The writer has not come to its end.
+            Ok(_) if line.last() != Some(&b'\n') && is_followed => std::thread::sleep(FOLLOW_EVERY),
+            Ok(_) => {
+                count += 1;
+                let heard = match Heard::read(&String::from_utf8_lossy(&line)) {
+                    Ok(heard) => heard,
+                    Err(error) => {
+                        break Err(WatchError::Foreign { line: count, reason: error.to_string() });
+                    }
+                };
+                line.clear();
+                is_over = heard.happened == Happened::End;
+                if sender.send(News::Event(Box::new(heard))).is_err() {
+                    return;
+                }
+            }
+        }
+    };
+    // If nobody waits for it, it is not wanted.
+    let _ = sender.send(News::NoMore(result));
+}
+
+/// Whether the person's locale says that the terminal knows no other characters.
+fn is_ascii() -> bool {
+    let locale =
+        ["LC_ALL", "LC_CTYPE", "LANG"].iter().filter_map(std::env::var_os).find(|value| !value.is_empty());
+    locale.is_some_and(|locale| knows_ascii_only(&locale.to_string_lossy()))
+}
+
+fn knows_ascii_only(locale: &str) -> bool {
+    let locale = locale.to_ascii_lowercase();
+    !(locale.contains("utf-8") || locale.contains("utf8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::knows_ascii_only;
+
+    #[test]
+    fn locales() {
+        for (locale, is_ascii) in [
+            ("C", true),
+            ("POSIX", true),
+            ("de_DE.ISO-8859-1", true),
+            ("C.UTF-8", false),
+            ("en_US.utf8", false),
+        ] {
+            assert_eq!(knows_ascii_only(locale), is_ascii, "{locale}");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Kept documents as people see them.
+
+use jiff::Timestamp;
+
+use crate::history::{Entry, Environment, Group, Rank};
+use crate::suite::findings::word;
+use diskspd::show::verdict::{Style, plural};
+use truespd_core::result::metrics::{Better, Metric};
+use truespd_core::text::{columns_of, hanging, printable};
+
+/// Columns of the words before a value in [`head`].
+const LEAD: usize = 10;
+/// Digits of a profile's hash that tables show.
+const HASH_SHOWN: usize = 8;
+/// What a list shows of a run.
+const FIGURES: [Metric; 3] = [Metric::IOPS, Metric::BYTES, Metric::MEAN];
+
+/// A moment as people read it, UTC; a dash for what no calendar has.
+fn moment(unix_s: i64, format: &str) -> String {
+    Timestamp::from_second(unix_s).map_or("-".to_string(), |moment| moment.strftime(format).to_string())
+}
+
+/// A table whose columns are as wide as their values, which are made printable; `is_number` columns end at one place. Ends
+/// with a line end.
+fn aligned(mut rows: Vec<Vec<String>>, is_number: &[bool]) -> String {
+    rows.iter_mut().flatten().for_each(|cell| *cell = printable(cell));
+    let width = |column: usize| rows.iter().map(|row| columns_of(&row[column])).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..is_number.len()).map(width).collect();
+    let mut out = String::new();
+    for row in &rows {
+        let mut line = String::new();
+        for (column, value) in row.iter().enumerate() {
+            let gap = " ".repeat(widths[column] - columns_of(value));
+            let cell = if is_number[column] { format!("{gap}{value}") } else { format!("{value}{gap}") };
+            line.push_str(if column == 0 { "" } else { "  " });
+            line.push_str(&cell);
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// A list of documents; empty without any.
+pub(crate) fn table(entries: &[Entry], style: Style) -> String {
+    if entries.is_empty() {
+        return String::new();
+    }
+    let head = [
+        "id",
+        "time (UTC)",
+        "kind",
+        "verdict",
+        "IOPS",
+        "throughput",
+        "mean",
+        "host",
+        "target",
+        "label, tags",
+    ];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    rows.extend(entries.iter().map(row));
+    let text = aligned(rows, &[false, false, false, false, true, true, true, false, false, false]);
+    // Colours take no room, so they come after the widths.
+    let coloured = text.lines().skip(1).zip(entries).map(|(line, entry)| match entry.facts.grade {
+        Some(grade) => line.replacen(grade.word(), &style.paint(grade, grade.word()), 1),
+        None => line.to_string(),
+    });
+    let lines: Vec<String> = text.lines().take(1).map(String::from).chain(coloured).collect();
+    lines.join("\n") + "\n"
+}
+
+fn row(entry: &Entry) -> Vec<String> {
+    let facts = &entry.facts;
+    let figure =
+        |metric: Metric| facts.figures.get(metric.id()).map_or("-".into(), |value| metric.show(*value));
+    let [iops, bytes, mean] = FIGURES.map(figure);
+    let target = match facts.targets.as_slice() {
+        [] => "-".to_string(),
+        [only] => only.clone(),
+        [first, others @ ..] => format!("{first} +{}", others.len()),
+    };
+    let label = entry.given.label.iter().cloned();
+    let tags = entry.given.tags.iter().map(|tag| format!("+{tag}"));
+    vec![
+        entry.id.clone(),
+        moment(entry.time_s(), "%Y-%m-%d %H:%M"),
+        facts.kind.clone(),
+        word(facts.grade).to_string(),
+        iops,
+        bytes,
+        mean,
+        facts.host.clone(),
+        target,
+        label.chain(tags).collect::<Vec<_>>().join(" "),
+    ]
+}
+
+/// What is known of a document, above it.
+pub(crate) fn head(entry: &Entry, style: Style) -> String {
+    let (facts, given) = (&entry.facts, &entry.given);
+    let device = |device: &crate::history::Device| {
+        let firmware = device.firmware.as_ref().map(|revision| format!("firmware {revision}"));
+        let words = [Some(device.name.clone()), device.model.clone(), firmware];
+        words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    };
+    let devices: Vec<String> = facts.devices.iter().map(device).collect();
+    let rows = [
+        ("id", Some(entry.id.clone())),
+        ("kind", Some(facts.kind.clone())),
+        ("time", Some(moment(entry.time_s(), "%Y-%m-%d %H:%M:%S UTC"))),
+        ("host", Some(facts.host.clone())),
+        ("command", Some(facts.command.clone())),
+        ("devices", Some(devices.join(", "))),
+        ("profile", facts.profile.clone()),
+        ("label", given.label.clone()),
+        ("tags", Some(given.tags.join(" "))),
+        ("revision", given.revision.clone()),
+        ("note", given.note.clone()),
+    ];
+    let told =
+        rows.into_iter().filter_map(|(name, value)| Some((name, value.filter(|value| !value.is_empty())?)));
+    told.map(|(name, value)| hanging(&format!("{name:<LEAD$}"), &printable(&value), style.columns)).collect()
+}
+
+/// Distributions of a metric; each ends with a line end.
+pub(crate) fn statistics(groups: &[Group], by: &[Environment], metric: Metric) -> String {
+    let better = match metric.better() {
+        Better::Higher => "more is better",
+        Better::Lower => "less is better",
+    };
+    let title = format!("{}, {better}\n", metric.words(false));
+    if groups.is_empty() {
+        return format!("{title}no kept result has this figure\n");
+    }
+    let has_parts = groups.iter().any(|group| group.part.is_some());
+    let test = has_parts.then_some("test");
+    let rest =
+        ["profile", "results", "min", "25 %", "median", "75 %", "max", "command of the newest"].into_iter();
+    let heads = by.iter().map(|one| one.name()).chain(test).chain(rest);
+    let mut rows = vec![heads.map(String::from).collect::<Vec<_>>()];
+    rows.extend(groups.iter().map(|group| {
+        let spread = &group.spread;
+        let environment = group.environment.iter().map(|value| value.clone().unwrap_or("-".into()));
+        let test = has_parts.then(|| match &group.part {
+            Some(part) => format!("{} {part}", group.kind),
+            None => "run".to_string(),
+        });
+        let figures = [spread.min, spread.lower_quartile, spread.median, spread.upper_quartile, spread.max];
+        let profile: String = group.profile.chars().take(HASH_SHOWN).collect();
+        let mut row: Vec<String> =
+            environment.chain(test).chain([profile, spread.runs.to_string()]).collect();
+        row.extend(figures.map(|value| metric.show(value)));
+        row.push(group.command.clone());
+        row
+    }));
+    let names = by.len() + usize::from(has_parts);
+    let is_number: Vec<bool> =
+        (0..names).map(|_| false).chain([false, true, true, true, true, true, true, false]).collect();
+    title + &aligned(rows, &is_number)
+}
+
+/// Where a result stands, a line for each of its tests.
+pub(crate) fn standing(ranks: &[Rank], metric: Metric) -> String {
+    let line = |rank: &Rank| {
+        let part = rank.part.iter().map(|part| format!(", {part}"));
+        let id = printable(&format!("{}{}", rank.id, part.collect::<String>()));
+        let value = metric.show(rank.value);
+        match (&rank.others, rank.better_than_percent) {
+            (Some(others), Some(percent)) => format!(
+                "\n{id}: {value}, better than {percent:.0} % of {} with the same profile in the same environment (median {})",
+                plural(others.runs, "other result"),
+                metric.show(others.median)
+            ),
+            _ => format!("\n{id}: {value}; no other result has the same profile in the same environment"),
+        }
+    };
+    let lines: String = ranks.iter().map(line).collect();
+    if lines.is_empty() { lines } else { lines + "\n" }
+}

@@ -1,0 +1,13 @@
+//! What people see: tables and verdicts as text.
+
+pub mod bench;
+pub mod disks;
+pub mod doctor;
+pub mod history;
+pub mod inspect;
+pub mod judged;
+pub mod mark;
+pub mod rules;
+pub mod series;
+pub mod series_verdict;
+pub mod summary;

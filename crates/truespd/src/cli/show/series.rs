@@ -1,0 +1,420 @@
+//! What people see of a series, on standard error: three lines that change on a terminal, one line per run elsewhere.
+
+use std::io::IsTerminal;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::series::undo::Undone;
+use crate::series::watch::{Event, Watch};
+use crate::suite::findings::word;
+use crate::suite::{Ahead, Known, Step};
+use diskspd::console::{self, PlainPace, say, say_line};
+use diskspd::show::live::{self, Words, phase_words};
+use diskspd::viewer;
+use truespd_core::fault::Fault;
+use truespd_core::load;
+use truespd_core::load::live::Progress;
+use truespd_core::profile::Target;
+use truespd_core::result::metrics::{Metric, Since};
+use truespd_core::result::{DirectionSummary, Document, Summary};
+use truespd_core::sys::error::system_text;
+use truespd_core::sys::terminal;
+use truespd_core::text::shell_line;
+use truespd_core::text::{clock, duration_ns, number, printable, size};
+
+/// How often the line of the present run changes.
+const EVERY: Duration = Duration::from_millis(250);
+/// Columns before the words of the present run, and the last one.
+const RUN_LEAD: usize = 7;
+/// Narrower terminals have no room for a bar beside the numbers.
+const BAR_FROM: usize = 72;
+
+/// The view. Shared with the thread that a run is watched from.
+pub struct View {
+    bars: Option<Bars>,
+    /// The live view shows runs and their results: here come only notes, warnings and faults, when it has ended.
+    is_beside_screen: bool,
+    throughput: Throughput,
+    state: Mutex<State>,
+}
+
+/// Writes bytes per second. One screen has one family of units: that of its tables.
+pub type Throughput = fn(f64) -> String;
+
+struct Bars {
+    all: MultiProgress,
+    /// The run before.
+    last: ProgressBar,
+    /// Runs done, time left.
+    series: ProgressBar,
+    /// The present run.
+    run: ProgressBar,
+}
+
+#[derive(Default)]
+struct State {
+    done: usize,
+    ahead: Ahead,
+    name: String,
+    pace: PlainPace,
+    now: Option<Now>,
+}
+
+/// The present run or pause.
+struct Now {
+    planned_s: f64,
+    since: Instant,
+    is_run: bool,
+}
+
+impl State {
+    /// Runs done, runs in all, seconds left.
+    fn series(&self) -> (usize, usize, f64) {
+        let left = |now: &Now| (now.planned_s - now.since.elapsed().as_secs_f64()).max(0.0);
+        let here = usize::from(self.now.as_ref().is_some_and(|now| now.is_run));
+        let left_s = self.now.as_ref().map_or(0.0, left) + self.ahead.seconds;
+        (self.done, self.done + here + self.ahead.steps, left_s)
+    }
+}
+
+impl View {
+    /// On standard error, with throughput in the unit of the suite's tables.
+    pub fn new(throughput: Throughput) -> Self {
+        let bars = std::io::stderr().is_terminal().then(Bars::new);
+        View { bars, is_beside_screen: false, throughput, state: Mutex::new(State::default()) }
+    }
+
+    /// Beside the live view.
+    pub fn beside_screen(throughput: Throughput) -> Self {
+        View { bars: None, is_beside_screen: true, throughput, state: Mutex::new(State::default()) }
+    }
+
+    /// The steps after the one that begins next. Shown when that has begun: until then it is in neither count.
+    fn ahead(&self, ahead: Ahead) {
+        self.with(|state| state.ahead = ahead);
+    }
+
+    /// A step begins.
+    fn begin(&self, step: &Step) {
+        self.with(|state| {
+            state.name.clone_from(&step.name);
+            // A step that makes a file does not count as a run.
+            let is_run = step.kind.is_run();
+            state.now = Some(Now { planned_s: step.seconds, since: Instant::now(), is_run });
+        });
+        self.show_run(0, &format!("{}: preparing", step.name));
+    }
+
+    /// A pause begins.
+    fn pause(&self, length: Duration) {
+        let now = Now { planned_s: length.as_secs_f64(), since: Instant::now(), is_run: false };
+        self.with(|state| state.now = Some(now));
+        self.show_run(0, "pause");
+    }
+
+    /// A file is being written.
+    fn fill(&self, done_bytes: u64, total_bytes: u64) {
+        let percent = done_bytes * 100 / total_bytes.max(1);
+        let words = format!("writing the test file: {} of {}", size(done_bytes), size(total_bytes));
+        match self.bars {
+            None if !self.is_beside_screen && self.with(|state| state.pace.is_due()) => {
+                say_line(format_args!("{words}"))
+            }
+            _ => self.show_run(percent, &words),
+        }
+    }
+
+    /// Something of the present run.
+    fn run(&self, event: load::Event) {
+        match event {
+            load::Event::Progress(progress) => self.progress(&progress),
+            load::Event::Fill { done_bytes, total_bytes, .. } => self.fill(done_bytes, total_bytes),
+            load::Event::Warning(words) => self.line(&format!("WARNING: {words}")),
+            load::Event::Note(words) | load::Event::Reused { words, .. } => {
+                self.line(&format!("note: {words}"));
+            }
+            load::Event::Removing { bytes, .. } => {
+                self.line(&format!("note: removing the unfinished test file ({})", size(bytes)));
+            }
+            load::Event::GivenUp(failure) => {
+                self.clear();
+                console::end_without_result(failure);
+            }
+            load::Event::Dot | load::Event::Verbose(_) | load::Event::Counted(_) => {}
+        }
+    }
+
+    /// A run goes on.
+    fn progress(&self, progress: &Progress) {
+        let percent =
+            (progress.elapsed_ns as u128 * 100 / u128::from(progress.planned_ns.max(1))).min(100) as u64;
+        let name = self.with(|state| state.name.clone());
+        let words = phase_words(progress.phase);
+        let words = live::with_rates(Words::new(format!("{name}: {words}")), progress, self.throughput);
+        self.show_run(percent, &words.fitting(columns().saturating_sub(RUN_LEAD)));
+    }
+
+    /// A step is done.
+    fn end(&self, step: &Step, document: &Document, is_kept: bool) {
+        let is_run = step.kind.is_run();
+        let (done, ahead) = self.with(|state| {
+            state.done += usize::from(is_run);
+            state.now = None;
+            (state.done, state.ahead)
+        });
+        self.show_series();
+        let from = if is_kept { " (kept from before)" } else { "" };
+        let outcome = if is_run { outcome(document, self.throughput) } else { "done".into() };
+        let words = format!("{}: {outcome}{from}", step.name);
+        match &self.bars {
+            Some(bars) => bars.last.set_message(printable(&words)),
+            None if self.is_beside_screen => {}
+            None if is_run => {
+                let behind = behind(ahead.known);
+                say_line(format_args!("[{done}/{}{behind}] {words}", done + ahead.steps));
+            }
+            None => say_line(format_args!("{words}")),
+        }
+    }
+
+    /// A line above those that change.
+    fn line(&self, words: &str) {
+        // `suspend` of the crate panics when the terminal has gone away. The bars are drawn again with their next change.
+        self.clear();
+        say_line(format_args!("{}", printable(words)));
+    }
+
+    /// Clears the lines that change.
+    fn clear(&self) {
+        if let Some(bars) = &self.bars {
+            // If the terminal is gone, there is nothing to clear.
+            let _ = bars.all.clear();
+        }
+    }
+
+    fn with<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
+        change(&mut self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+
+    fn show_run(&self, percent: u64, words: &str) {
+        if let Some(bars) = &self.bars {
+            bars.run.set_position(percent);
+            bars.run.set_message(printable(words));
+            self.show_series();
+        }
+    }
+
+    fn show_series(&self) {
+        let Some(bars) = &self.bars else { return };
+        let ((done, steps, left_s), known) = self.with(|state| (state.series(), state.ahead.known));
+        bars.series.set_length(steps as u64);
+        bars.series.set_position(done as u64);
+        bars.series.set_message(format!("{} left{}", clock(left_s), behind(known)));
+    }
+}
+
+impl Watch for View {
+    fn progress_every(&self) -> Option<Duration> {
+        self.bars.as_ref().map(|_| EVERY)
+    }
+
+    fn see(&self, event: Event<'_>) {
+        match event {
+            Event::Ahead(ahead) => self.ahead(ahead),
+            Event::Begins(step) => self.begin(step),
+            Event::Again(step) => {
+                self.line(&format!("{}: repeated for the runs that are still to be made", step.name));
+            }
+            Event::Pause(length) => self.pause(length),
+            Event::Run(event) => self.run(event),
+            Event::Done { step, document, is_kept } => self.end(step, document, is_kept),
+            Event::Told(words) => self.line(words),
+            Event::Stopping => {
+                viewer::leave();
+                self.clear();
+                say_line(format_args!("stopping; press Ctrl+C again to stop at once"));
+            }
+            Event::Undoing => self.line("removing the test files"),
+            Event::Over => {
+                viewer::leave();
+                self.clear();
+            }
+            Event::Fault { fault, line } => say(&with_line(fault, line)),
+            Event::Left(undone) => tell_left(undone),
+            Event::NotUndone(undone) => {
+                let hint = if undone.is_settled { "" } else { "; truespd clean settles it later" };
+                say_line(format_args!("WARNING: {}{hint}", undone.words));
+            }
+            Event::NoCaretaker(error) => say_line(format_args!(
+                "note: the process that cleans up after a killed suite could not be started ({}); if this suite is killed, \
+                 the next one cleans up",
+                system_text(error)
+            )),
+        }
+    }
+}
+
+/// Shows what a killed series had left, and whether it was undone.
+pub(crate) fn tell_left(undone: &Undone) {
+    let kind = if undone.is_done { "note" } else { "WARNING" };
+    let hint = if undone.is_settled { "" } else { "; truespd clean shows what is left and settles it" };
+    say_line(format_args!("{kind}: left by a series that was killed: {}{hint}", undone.words));
+}
+
+/// A fault as it is shown; with its command line when it may name options that the suite itself does not have.
+fn with_line(fault: &Fault, line: Option<&[String]>) -> String {
+    let names_options = match fault {
+        Fault::Failed(_) => true,
+        Fault::Refused(refusals) | Fault::RefusedLater(refusals) => {
+            refusals.all.iter().any(|refusal| !(refusal.switches.is_empty() && refusal.marks.is_empty()))
+        }
+    };
+    let fault_lines = fault.shown(console::columns());
+    let Some(words) = line.filter(|_| names_options) else { return fault_lines };
+    let line = printable(&shell_line(words));
+    format!(
+        "{fault_lines}note: options of one letter are those of diskspd; this was the line: diskspd {line}\n"
+    )
+}
+
+fn columns() -> usize {
+    terminal::columns(std::io::stderr()).unwrap_or(80)
+}
+
+impl Bars {
+    fn new() -> Self {
+        let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
+        let bar = |length, template: &str| {
+            let bar = all.add(ProgressBar::new(length));
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style);
+            }
+            bar
+        };
+        let last = bar(1, "{wide_msg}");
+        let series = match columns() {
+            ..BAR_FROM => bar(1, "{pos} of {len} runs done, {msg}"),
+            _ => bar(1, "{bar:24} {pos} of {len} runs done, {msg}"),
+        };
+        let run = bar(100, "{pos:>3} % {wide_msg}");
+        Bars { all, last, series, run }
+    }
+}
+
+/// What follows a number of runs that may still change.
+fn behind(known: Known) -> &'static str {
+    match known {
+        Known::Exactly => "",
+        Known::AtMost => " at most",
+        Known::Usually => " usually",
+    }
+}
+
+/// A run in a line.
+fn outcome(document: &Document, throughput: Throughput) -> String {
+    let mut targets = document.profile.time_spans.iter().flat_map(|span| &span.targets);
+    // With a rate on some targets only, there would be response times of some I/Os only.
+    let are_paced = targets.all(Target::is_rate_limited);
+    let figures: Vec<String> = document
+        .measured()
+        .map(|measured| figures(&Summary::of(measured).total, are_paced, throughput))
+        .collect();
+    let grade = document.verdict.as_ref().map(|verdict| verdict.grade);
+    format!("{}, {}", figures.join("; "), word(grade))
+}
+
+/// Under a rate, times begin when the rate (-g) scheduled the I/O, as in the tables of the suites.
+fn figures(total: &DirectionSummary, are_paced: bool, throughput: Throughput) -> String {
+    let mean = |what, since| Some((what, Metric::MEAN.of_sum(total, since)?));
+    let response = are_paced.then(|| mean(", response time ", Since::Wanted)).flatten();
+    let times = response.or_else(|| mean(", ", Since::Issued));
+    let latency = times.map(|(what, ns)| format!("{what}{}", duration_ns(ns))).unwrap_or_default();
+    let rate = |metric: Metric| metric.of_sum(total, Since::Issued).unwrap_or_default();
+    format!("{} IOPS, {}{latency}", number(rate(Metric::IOPS)), throughput(rate(Metric::BYTES)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::Kind;
+    use diskspd::request::Line;
+    use truespd_core::fault::{Failure, FailureKind, Refusal, RefusalKind};
+
+    #[test]
+    fn what_a_line_of_a_suite_is_refused_for_comes_with_the_line() {
+        let words = ["-b512", "-c1G", "/mnt/a b"].map(String::from);
+        let about_size = Refusal::machine(&["-b"], None, "the block size (-b) is 512".into());
+        let said = with_line(&about_size.into(), Some(&words));
+        assert!(said.starts_with("ERROR: the block size"), "{said}");
+        assert!(said.ends_with("this was the line: diskspd -b512 -c1G '/mnt/a b'\n"), "{said}");
+        let full = Failure::new(FailureKind::Create, "no room").hint("ask for a smaller file (-c)");
+        assert!(with_line(&full.into(), Some(&words)).contains("(-c)\nnote: "));
+        let gone = Refusal::new(RefusalKind::Target, "'a-b' is gone").hint("name it again: --overwrite a-b");
+        let plain = "ERROR: 'a-b' is gone; name it again: --overwrite a-b\n";
+        assert_eq!(with_line(&gone.into(), Some(&words)), plain);
+    }
+
+    /// A series of two runs with a pause between them.
+    #[test]
+    fn runs_and_time_left_add_up_at_every_moment() {
+        let view = View {
+            bars: None,
+            is_beside_screen: false,
+            throughput: truespd_core::text::rate,
+            state: Mutex::default(),
+        };
+        let ahead = |steps, seconds| Ahead { steps, seconds, known: Known::Exactly };
+        let step = Step { name: "run".into(), line: Line::default(), seconds: 100.0, kind: Kind::Counts };
+        let shown = || view.with(|state| state.series());
+        let is = |done, steps, left_s: f64| {
+            let (is_done, is_steps, is_left_s) = shown();
+            assert_eq!((is_done, is_steps), (done, steps));
+            assert!((is_left_s - left_s).abs() < 20.0, "{is_left_s}");
+        };
+        view.ahead(ahead(1, 150.0));
+        view.begin(&step);
+        is(0, 2, 250.0);
+        view.end(&step, &Document::default(), false);
+        is(1, 2, 150.0);
+        view.ahead(ahead(1, 100.0));
+        view.pause(Duration::from_secs(50));
+        is(1, 2, 150.0);
+        view.ahead(ahead(0, 0.0));
+        view.begin(&step);
+        is(1, 2, 100.0);
+        view.end(&step, &Document::default(), false);
+        is(2, 2, 0.0);
+    }
+
+    #[test]
+    fn under_a_rate_times_are_response_times() {
+        let histogram = |ns| {
+            let mut histogram = truespd_core::measure::Histogram::default();
+            histogram.record(ns);
+            Some(histogram)
+        };
+        let mut direction = truespd_core::result::Direction {
+            ios: 1000,
+            latency: histogram(100_000).map(Box::new),
+            response: histogram(20_000_000).map(Box::new),
+            ..Default::default()
+        };
+        let shown = |direction: &truespd_core::result::Direction, are_paced| {
+            figures(&DirectionSummary::of(direction, 1.0), are_paced, truespd_core::text::rate)
+        };
+        assert_eq!(shown(&direction, true), "1,000 IOPS, 0 KiB/s, response time 20 ms");
+        assert_eq!(shown(&direction, false), "1,000 IOPS, 0 KiB/s, 100 us");
+        direction.response = None;
+        assert_eq!(shown(&direction, true), "1,000 IOPS, 0 KiB/s, 100 us");
+    }
+
+    #[test]
+    fn times_and_figures_read_well() {
+        assert_eq!(
+            [0.0, 59.2, 61.0, 3599.5, 7325.0].map(clock),
+            ["0:00", "1:00", "1:01", "1:00:00", "2:02:05"]
+        );
+    }
+}

@@ -1,0 +1,276 @@
+//! A stored result in some twenty lines: figures, rate over time, latencies, verdict. DiskSpd's text has four times as many.
+
+use jiff::Timestamp;
+
+use diskspd::show::verdict::{Style, plural};
+use truespd_core::machine::topology::Topology;
+use truespd_core::profile::{Target, TimeSpan};
+use truespd_core::result::hosts::{Spread, Times, folded, rows};
+use truespd_core::result::metrics::{Operations, completions};
+use truespd_core::result::{
+    DirectionSummary, Document, Grade, LatencySummary, Measured, NodeSummary, Proof, Summary, TimeSpanResult,
+    Verdict,
+};
+use truespd_core::text::{
+    clock, columns_of, duration_ns, hanging, number, printable, program_line, rate, typed_size, wrap,
+};
+
+/// Eighths of a line's height.
+const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Column at which what a row is of ends.
+const LEAD: usize = 11;
+/// Columns of the course of the rate at most.
+const COURSE_MAX: usize = 44;
+/// Missing ranks that are named.
+const MISSING_MAX: usize = 8;
+/// Columns of the longest bar at most.
+const BAR_MAX: usize = 40;
+
+/// The summary; ends with a line end. `name` is what the result is called.
+pub(crate) fn text(name: &str, document: &Document, style: Style) -> String {
+    let mut out = head(name, document, style);
+    let spans: Vec<_> = document.profile.time_spans.iter().zip(&document.time_spans).collect();
+    for (number, (asked, result)) in spans.iter().enumerate() {
+        if spans.len() > 1 {
+            out.push_str(&format!("\ntime span {} of {}\n", number + 1, spans.len()));
+        }
+        match result {
+            TimeSpanResult::Measured(measured) => {
+                out.push_str(&span(asked, measured, &document.system.topology, style));
+                out.push_str(&hosts(document, number, style));
+            }
+            TimeSpanResult::NotMeasured => out.push_str("\nnothing was measured\n"),
+        }
+    }
+    out.push_str(&missing(document, style));
+    out.push('\n');
+    out.push_str(&judged(document.verdict.as_ref(), style));
+    out
+}
+
+/// The grade, and why: the worst finding, or what the disks did.
+fn judged(verdict: Option<&Verdict>, style: Style) -> String {
+    let Some(verdict) = verdict else {
+        return format!("{}none: this result was not judged\n", lead("verdict"));
+    };
+    let grade = style.paint(verdict.grade, verdict.grade.word());
+    let worst = verdict.findings.first().filter(|_| verdict.grade != Grade::Certified);
+    let why = worst.map(|worst| format!("{}: {}", worst.rule, worst.says));
+    let why = why.or(verdict.proofs.first().map(Proof::words));
+    let others = verdict.findings.len() - usize::from(worst.is_some());
+    let more = match (others, worst) {
+        (0, _) => String::new(),
+        (others, Some(_)) => format!(" (and {others} more: truespd judge)"),
+        (others, None) => format!(" ({}: truespd judge)", plural(others, "remark")),
+    };
+    let mut out = format!("{}{grade}{more}\n", lead("verdict"));
+    if let Some(why) = why {
+        out.push_str(&hanging(&lead(""), &printable(&why), style.columns));
+    }
+    out
+}
+
+/// What it is, when and where it ran, and how it can be repeated.
+fn head(name: &str, document: &Document, style: Style) -> String {
+    let system = &document.system;
+    let began = system.start_unix_s.and_then(|s| Timestamp::from_second(s).ok());
+    let began = began.map(|at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string());
+    let host = Some(document.host_words()).filter(|host| !host.is_empty());
+    let parts = [Some(printable(name)), began, host.map(|host| format!("on {}", printable(&host)))];
+    let mut out = wrap(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "), style.columns).join("\n");
+    out.push('\n');
+    if !document.command_line.is_empty() {
+        out.push_str(&hanging("  ", &printable(&program_line(&document.command_line)), style.columns));
+    }
+    out
+}
+
+fn span(asked: &TimeSpan, measured: &Measured, topology: &Topology, style: Style) -> String {
+    let summary = Summary::with_nodes(measured, topology);
+    let mut out = String::from("\n");
+    for target in &asked.targets {
+        out.push_str(&hanging(&lead("target"), &of_target(asked, target), style.columns));
+    }
+    let mut times = format!(
+        "{} measured, processors {:.1} % busy",
+        clock(measured.test_time_s),
+        summary.cpu_usage_percent
+    );
+    if !summary.nodes.is_empty() {
+        let busy = |node: &NodeSummary| format!("node {}: {:.1} %", node.node, node.cpu_usage_percent);
+        let busy: Vec<String> = summary.nodes.iter().map(busy).collect();
+        times.push_str(&format!(" ({})", busy.join(", ")));
+    }
+    out.push_str(&hanging(&lead("time"), &times, style.columns));
+    out.push('\n');
+    out.push_str(&figures(&summary));
+    out.push_str(&course(measured, style));
+    let total = &summary.total;
+    match (&total.response, &total.latency) {
+        (Some(times), _) => out.push_str(&bars("response", times, style)),
+        (None, Some(times)) => out.push_str(&bars("latency", times, style)),
+        (None, None) => out.push_str("\nlatencies were not measured (-L)\n"),
+    }
+    out
+}
+
+fn lead(words: &str) -> String {
+    format!("{words:<LEAD$}")
+}
+
+fn of_target(span: &TimeSpan, target: &Target) -> String {
+    let mut parts = vec![format!("{}: {}", printable(&target.path), typed_size(target.block_bytes))];
+    parts.push(match target.random_percent {
+        0 => "sequential".to_string(),
+        100 => "random".to_string(),
+        percent => format!("{percent} % random"),
+    });
+    parts.push(match target.write_percent {
+        0 => "reads".to_string(),
+        100 => "writes".to_string(),
+        percent => format!("{percent} % writes"),
+    });
+    if span.thread_count == 0 {
+        parts.push(plural(target.threads_per_file as usize, "thread"));
+        parts.push(format!("{} outstanding each", target.request_count));
+    }
+    parts.join(", ")
+}
+
+/// What stands above the figures.
+const NAMES: [&str; 7] = ["IOPS", "throughput", "mean", "p50", "p99", "p99.9", "max"];
+
+/// A row of figures.
+fn row(name: &str, cells: &[String]) -> String {
+    let widths = [11, 13, 9, 9, 9, 9, 9];
+    let cells: String = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
+    format!("{}{cells}\n", lead(name)).trim_end().to_string() + "\n"
+}
+
+/// The figures of latencies.
+fn latency_cells(times: &LatencySummary) -> Vec<String> {
+    let [p50, p99, p99_9, max] = [times.p50_ns, times.p99_ns, times.p99_9_ns, times.max_ns];
+    let whole = [p50, p99, p99_9, max].map(|ns| duration_ns(ns as f64));
+    std::iter::once(duration_ns(times.mean_ns)).chain(whole).collect()
+}
+
+/// What each host of a sum did.
+fn hosts(document: &Document, time_span: usize, style: Style) -> String {
+    let rows = rows(document, time_span);
+    let Some(spread) = Spread::of(rows.iter().map(|row| row.iops)).filter(|_| rows.len() > 1) else {
+        return String::new();
+    };
+    let ratio = spread.ratio().map_or(String::new(), |ratio| format!(", {} times", number(ratio)));
+    let words = format!(
+        "{} to {} IOPS{ratio}; the median is {}",
+        number(spread.least),
+        number(spread.most),
+        number(spread.median)
+    );
+    let mut out =
+        format!("\n{}{}", hanging(&lead("hosts"), &words, style.columns), row("", &NAMES.map(String::from)));
+    let folded = folded(&rows);
+    for host in folded.shown.iter().map(|&place| &rows[place]) {
+        let mut cells = vec![number(host.iops), rate(host.bytes_per_s)];
+        match host.times() {
+            Some(Times { all: Some(all), .. }) => cells.extend(latency_cells(all)),
+            Some(Times { mean_ns, all: None }) => cells.push(duration_ns(*mean_ns)),
+            None => {}
+        }
+        let name = printable(&host.name);
+        // A long name has a line of its own.
+        if columns_of(&name) < LEAD {
+            out.push_str(&row(&name, &cells));
+        } else {
+            out.push_str(&format!("{name}\n{}", row("", &cells)));
+        }
+    }
+    if let Some((count, [least, most])) = folded.left_out {
+        let words = format!("... {count} more hosts between {} and {} IOPS", number(least), number(most));
+        out.push_str(&hanging(&lead(""), &words, style.columns));
+    }
+    out
+}
+
+/// Ranks of a cluster run that left no result.
+fn missing(document: &Document, style: Style) -> String {
+    let named = document.missing.iter().take(MISSING_MAX).map(|rank| printable(&rank.words()));
+    let more = document.missing.len().checked_sub(MISSING_MAX).filter(|more| *more > 0);
+    let missing: Vec<String> = named.chain(more.map(|more| format!("and {more} more"))).collect();
+    match missing.is_empty() {
+        true => String::new(),
+        false => format!("\n{}", hanging(&lead("missing"), &missing.join("; "), style.columns)),
+    }
+}
+
+/// The table of figures: what reads, writes and both did.
+fn figures(summary: &Summary) -> String {
+    let has_both = summary.read.ios > 0 && summary.write.ios > 0;
+    let mut out = row("", &NAMES.map(String::from));
+    let named = |name: &str, sum| (name.to_string(), sum);
+    let mut rows: Vec<(String, &DirectionSummary)> = match (has_both, summary.write.ios > 0) {
+        (true, _) => [("all", &summary.total), ("reads", &summary.read), ("writes", &summary.write)]
+            .map(|(name, sum)| named(name, sum))
+            .into(),
+        (false, true) => vec![named("writes", &summary.write)],
+        (false, false) => vec![named("reads", &summary.read)],
+    };
+    // What the threads on the processors of each memory node did.
+    rows.extend(summary.nodes.iter().map(|node| (format!("node {}", node.node), &node.total)));
+    for (name, sum) in &rows {
+        let mut cells = vec![number(sum.iops), rate(sum.bytes_per_s)];
+        if let Some(times) = sum.response.as_ref().or(sum.latency.as_ref()) {
+            cells.extend(latency_cells(times));
+        }
+        out.push_str(&row(name, &cells));
+    }
+    out
+}
+
+/// The rate over the measured time: heights from 0, so that a steady rate looks steady.
+fn course(measured: &Measured, style: Style) -> String {
+    let (counts, interval_s) = completions(measured, Operations::All);
+    if counts.len() < 2 || interval_s <= 0.0 {
+        return String::new();
+    }
+    let columns = counts.len().min(COURSE_MAX).min(style.columns.saturating_sub(LEAD));
+    let rates: Vec<f64> = (0..columns)
+        .map(|column| {
+            let (from, to) = (column * counts.len() / columns, (column + 1) * counts.len() / columns);
+            let part = &counts[from..to.max(from + 1)];
+            part.iter().sum::<f64>() / (part.len() as f64 * interval_s)
+        })
+        .collect();
+    let most = rates.iter().copied().fold(0.0, f64::max);
+    if most <= 0.0 {
+        return String::new();
+    }
+    let height = |rate: &f64| HEIGHTS[((rate / most * 8.0).ceil() as usize).clamp(1, 8) - 1];
+    let line: String = rates.iter().map(height).collect();
+    let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
+    format!("\n{}{line}  {} to {}\n", lead("over time"), number(least), number(most))
+}
+
+/// Latencies as bars whose lengths are their logarithms: an outlier does not make all others vanish.
+fn bars(name: &str, times: &LatencySummary, style: Style) -> String {
+    let rows = [
+        ("min", times.min_ns),
+        ("p50", times.p50_ns),
+        ("p99", times.p99_ns),
+        ("p99.9", times.p99_9_ns),
+        ("p99.99", times.p99_99_ns),
+        ("max", times.max_ns),
+    ];
+    let log = |ns: u64| (ns.max(1) as f64).ln();
+    let (least, most) = (log(times.min_ns), log(times.max_ns));
+    let label = |(row, ns): (&str, u64)| format!("{row:>6}{:>10}", duration_ns(ns as f64));
+    let columns = style.columns.saturating_sub(LEAD + columns_of(&label(rows[0])) + 2).min(BAR_MAX);
+    let mut out = String::new();
+    for (place, row) in rows.into_iter().enumerate() {
+        let share = if most > least { (log(row.1) - least) / (most - least) } else { 1.0 };
+        let length = 1 + (share * columns.saturating_sub(1) as f64).round() as usize;
+        let first = if place == 0 { name } else { "" };
+        out.push_str(&format!("{}{}  {}\n", lead(first), label(row), "█".repeat(length)));
+    }
+    out
+}

@@ -1,0 +1,388 @@
+//! What rank 0 does: it hears everybody, decides, and says when.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use super::agreement::{Decision, Sharing, decide, hosts_in_words, standings};
+use super::link::{Link, Next};
+use super::message::{Checked, Hello, Letter, Message, Welcome};
+use super::post::{Arrival, Command, Leaving, wall_ns};
+use truespd_core::fault::{ExitCode, Outcome, Refusal, RefusalKind, Refusals};
+use truespd_core::load::companions::{AgreedStart, CalledOff};
+use truespd_core::result::{ClockOffset, CommonStart, LostHow, LostRank};
+
+/// How long all ranks may take to say who they are, beyond the patience.
+const HELLO_PATIENCE: Duration = Duration::from_secs(20);
+/// From the decision to start to the start: what a letter may take.
+const START_AHEAD: Duration = Duration::from_millis(100);
+/// The same for each rank, because letters leave one after the other.
+const START_AHEAD_PER_RANK: Duration = Duration::from_micros(200);
+/// How long after its own end a rank may wait for an I/O before it ends without a result.
+const LOAD_PATIENCE: Duration = Duration::from_secs(70);
+/// How long the ranks may take to leave.
+const LEAVE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// What a rank handed in.
+#[derive(Debug)]
+pub struct HandedIn {
+    /// Its document, as it wrote it; none when its run did not begin.
+    pub document: Option<Vec<u8>>,
+    /// It has measured something.
+    pub has_measured: bool,
+    /// Why it failed, one sentence each.
+    pub failures: Vec<String>,
+}
+
+/// Rank 0.
+#[derive(Debug)]
+pub struct Hub {
+    link: Link,
+    hellos: BTreeMap<u32, Hello>,
+    sharing: Sharing,
+    /// Other ranks that are there and have not handed in anything.
+    awaited: BTreeSet<u32>,
+    /// What other ranks handed in.
+    handed_in: BTreeMap<u32, HandedIn>,
+    lost: Vec<LostRank>,
+    ready: BTreeMap<usize, BTreeSet<u32>>,
+    checked: BTreeMap<u32, Checked>,
+    decision: Decision,
+}
+
+impl Hub {
+    /// Waits until all ranks have said who they are, and tells them where they stand.
+    ///
+    /// # Errors
+    /// Why the run does not begin; the other ranks know it.
+    pub fn gather(
+        link: Link,
+        own: Hello,
+        ranks: u32,
+        sharing: Sharing,
+        ranks_per_host: Option<u32>,
+        run: &str,
+    ) -> Result<(Hub, Welcome), Vec<Refusal>> {
+        let mut hub = Hub {
+            link,
+            hellos: BTreeMap::from([(0, own)]),
+            sharing,
+            awaited: (1..ranks).collect(),
+            handed_in: BTreeMap::new(),
+            lost: Vec::new(),
+            ready: BTreeMap::new(),
+            checked: BTreeMap::new(),
+            decision: Decision::default(),
+        };
+        let standings = match hub.hear_all(ranks).map(|()| standings(&hub.hellos, ranks_per_host)) {
+            Ok(Ok(standings)) => standings,
+            Ok(Err(refusals)) | Err(refusals) => {
+                hub.refuse(&refusals);
+                return Err(refusals);
+            }
+        };
+        let welcome = |rank: u32| {
+            let standing = standings[&rank].clone();
+            Welcome {
+                run: run.to_string(),
+                local: standing.local,
+                local_ranks: standing.local_ranks,
+                processors: standing.processors,
+                processes: standing.processes,
+            }
+        };
+        (1..ranks).for_each(|rank| hub.link.send(rank, Message::Welcome(welcome(rank))));
+        Ok((hub, welcome(0)))
+    }
+
+    fn hear_all(&mut self, ranks: u32) -> Result<(), Vec<Refusal>> {
+        let deadline = Instant::now() + HELLO_PATIENCE;
+        while self.hellos.len() < ranks as usize {
+            match self.link.next(Some(deadline), true) {
+                Next::Arrival(Arrival::Letter {
+                    from,
+                    letter: Letter { message: Message::Hello(hello), .. },
+                }) => {
+                    self.hellos.insert(from, hello);
+                }
+                Next::Arrival(Arrival::Unreadable { from }) => {
+                    let message = format!("rank {from} runs another version of truespd");
+                    let refusal = Refusal::new(RefusalKind::Machine, message);
+                    return Err(vec![refusal.hint("install the same version on every host")]);
+                }
+                Next::Arrival(Arrival::Broken(error)) => return Err(vec![broken(&error.to_string())]),
+                Next::Arrival(Arrival::Lost { .. }) | Next::Late => {
+                    let silent: Vec<String> = (0..ranks)
+                        .filter(|rank| !self.hellos.contains_key(rank))
+                        .map(|r| r.to_string())
+                        .collect();
+                    let message = format!("these ranks do not answer: {}", silent.join(", "));
+                    let refusal = Refusal::new(RefusalKind::Machine, message);
+                    return Err(vec![
+                        refusal.hint("look whether their hosts and the network between them are up"),
+                    ]);
+                }
+                Next::Stopped => {
+                    return Err(vec![Refusal::new(RefusalKind::Machine, "stopped before the run began")]);
+                }
+                Next::Arrival(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells all ranks that they do not fit together, and ends the run.
+    fn refuse(&mut self, refusals: &[Refusal]) {
+        let kind = Refusals::from(refusals.to_vec()).kind();
+        let exit_code = ExitCode::of(Outcome::Refused(kind)) as u8;
+        self.link.broadcast(Message::Refused { exit_code });
+        self.end(exit_code);
+    }
+
+    /// Names of the hosts, by rank.
+    pub fn hosts(&self) -> Vec<String> {
+        self.hellos.values().map(|hello| hello.host.clone()).collect()
+    }
+
+    /// What the agreement found.
+    pub fn decision(&self) -> &Decision {
+        &self.decision
+    }
+
+    /// Ranks that were lost.
+    pub fn lost(&self) -> &[LostRank] {
+        &self.lost
+    }
+
+    /// Waits for the checks of all ranks, and decides.
+    ///
+    /// # Errors
+    /// Somebody refuses or has left; the other ranks know it. [`Hub::decision`] has what is not rank 0's own.
+    pub fn agree(&mut self, own: Checked) -> Result<(), CalledOff> {
+        let has_own = !own.refusals.is_empty();
+        self.checked.insert(0, own);
+        while self.awaited.iter().any(|rank| !self.checked.contains_key(rank)) {
+            match self.link.next(None, true) {
+                Next::Stopped => return Err(self.call_off()),
+                Next::Late => {}
+                Next::Arrival(arrival) => self.take(arrival),
+            }
+        }
+        self.decision = decide(&self.hellos, &self.checked, self.sharing);
+        for lost in &self.lost {
+            let message = "it does not answer any more";
+            let host = hosts_in_words(&self.hellos, &[lost.rank]);
+            self.decision.refusals.push(Refusal::new(RefusalKind::Machine, message).behind(host));
+        }
+        for (rank, of_rank) in &self.handed_in {
+            let message = match of_rank.failures.is_empty() {
+                true => "it has ended".to_string(),
+                false => of_rank.failures.join("; "),
+            };
+            let host = hosts_in_words(&self.hellos, &[*rank]);
+            self.decision.refusals.push(Refusal::new(RefusalKind::Machine, message).behind(host));
+        }
+        if has_own || !self.decision.refusals.is_empty() {
+            return Err(self.call_off());
+        }
+        for rank in self.awaited.clone() {
+            let left = self.decision.left.remove(&rank).unwrap_or_default();
+            self.link.send(rank, Message::Go { left });
+        }
+        Ok(())
+    }
+
+    /// A file of `-c` was made here.
+    pub fn has_made(&self, typed: &str) {
+        self.link.broadcast(Message::Made { rank: 0, typed: typed.to_string() });
+    }
+
+    /// Waits until the threads of all ranks stand ready, and agrees with them on the start.
+    ///
+    /// # Errors
+    /// A rank failed or was lost before anything was measured, or the run is stopped.
+    pub fn start(&mut self, time_span: usize) -> Result<AgreedStart, CalledOff> {
+        loop {
+            let ready = self.ready.entry(time_span).or_default();
+            if self.awaited.iter().all(|rank| ready.contains(rank)) {
+                break;
+            }
+            match self.link.next(None, true) {
+                Next::Stopped => return Err(self.call_off()),
+                Next::Late => {}
+                Next::Arrival(arrival) => self.take(arrival),
+            }
+            // Later, what the others measure still counts without it.
+            if time_span == 0 && !(self.handed_in.is_empty() && self.lost.is_empty()) {
+                return Err(self.call_off());
+            }
+        }
+        let clocks = self.compare();
+        let agreed_unix_ns = wall_ns() + self.ahead_ns(clocks.values());
+        for (rank, clock) in &clocks {
+            self.link.send(*rank, Message::Start { time_span, agreed_unix_ns, clock: *clock });
+        }
+        let clock_before = ClockOffset { ahead_ns: 0, uncertainty_ns: 0, at_unix_ns: wall_ns() };
+        let common = CommonStart { agreed_unix_ns, late_ns: 0, clock_before, clock_after: None };
+        Ok(AgreedStart { unix_ns: agreed_unix_ns, common })
+    }
+
+    /// How far ahead the start is: every rank must hear of it in time.
+    fn ahead_ns<'c>(&self, clocks: impl Iterator<Item = &'c ClockOffset>) -> u64 {
+        let slowest_ns = clocks.map(|clock| clock.uncertainty_ns).max().unwrap_or(0);
+        let ranks = u32::try_from(self.hellos.len()).unwrap_or(u32::MAX);
+        let ahead = START_AHEAD + START_AHEAD_PER_RANK * ranks;
+        u64::try_from(ahead.as_nanos()).unwrap_or(u64::MAX) + 8 * slowest_ns
+    }
+
+    /// The clocks of all ranks that are to start. One that does not answer is lost.
+    fn compare(&mut self) -> BTreeMap<u32, ClockOffset> {
+        if self.awaited.is_empty() {
+            return BTreeMap::new();
+        }
+        self.link.command(Command::Compare(self.awaited.iter().copied().collect()));
+        let compared = loop {
+            match self.link.next(None, false) {
+                Next::Arrival(Arrival::Compared(all)) => break all,
+                Next::Arrival(Arrival::Broken(error)) => {
+                    self.take(Arrival::Broken(error));
+                    break Vec::new();
+                }
+                Next::Arrival(arrival) => self.take(arrival),
+                Next::Late | Next::Stopped => {}
+            }
+        };
+        let mut clocks = BTreeMap::new();
+        for (rank, clock) in compared {
+            match clock {
+                Some(clock) => drop(clocks.insert(rank, clock)),
+                None => self.lose(rank, wall_ns()),
+            }
+        }
+        clocks.retain(|rank, _| self.awaited.contains(rank));
+        clocks
+    }
+
+    fn call_off(&self) -> CalledOff {
+        self.link.broadcast(Message::Off);
+        CalledOff
+    }
+
+    /// Takes what has come.
+    fn take(&mut self, arrival: Arrival) {
+        match arrival {
+            Arrival::Letter { from, letter: Letter { message, tail } } => match message {
+                Message::Checked(checked) => drop(self.checked.insert(from, checked)),
+                Message::Ready { time_span } => {
+                    self.ready.entry(time_span).or_default().insert(from);
+                }
+                Message::Ended { has_measured, failures } => {
+                    let document = (!tail.is_empty()).then_some(tail);
+                    if self.awaited.remove(&from) {
+                        self.handed_in.insert(from, HandedIn { document, has_measured, failures });
+                    }
+                }
+                _ => {}
+            },
+            Arrival::Lost { rank, last_heard_unix_ns } => self.lose(rank, last_heard_unix_ns),
+            Arrival::Broken(_) => {
+                for rank in self.awaited.clone() {
+                    self.lose(rank, wall_ns());
+                }
+            }
+            Arrival::Unreadable { .. } | Arrival::Compared(_) | Arrival::Left => {}
+        }
+    }
+
+    fn lose(&mut self, rank: u32, last_heard_unix_ns: u64) {
+        self.link.command(Command::Forget(rank));
+        if self.awaited.remove(&rank) {
+            let host = self.hellos.get(&rank).map_or_else(String::new, |hello| hello.host.clone());
+            self.lost.push(LostRank {
+                rank,
+                host,
+                last_heard_unix_ns,
+                how: LostHow::Silent,
+                failures: Vec::new(),
+            });
+        }
+    }
+
+    /// Waits until all ranks have handed in their results; what each of them handed in. A rank that does not is lost.
+    pub fn collect(&mut self) -> BTreeMap<u32, HandedIn> {
+        // Where the load of rank 0 did not begin, the others still wait for it.
+        self.link.broadcast(Message::Off);
+        let deadline = Instant::now() + LOAD_PATIENCE;
+        while !self.awaited.is_empty() {
+            match self.link.next(Some(deadline), false) {
+                Next::Arrival(arrival) => self.take(arrival),
+                Next::Late => {
+                    for rank in self.awaited.clone() {
+                        self.lose(rank, wall_ns());
+                    }
+                }
+                Next::Stopped => {}
+            }
+        }
+        let handed_in = std::mem::take(&mut self.handed_in);
+        // Who has neither was stopped before anything was measured.
+        let has_failed = |of_rank: &HandedIn| of_rank.document.is_none() && !of_rank.failures.is_empty();
+        for (rank, of_rank) in handed_in.iter().filter(|(_, of_rank)| has_failed(of_rank)) {
+            let host = self.hellos.get(rank).map_or_else(String::new, |hello| hello.host.clone());
+            let (how, failures) = (LostHow::Failed, of_rank.failures.clone());
+            self.lost.push(LostRank { rank: *rank, host, last_heard_unix_ns: wall_ns(), how, failures });
+        }
+        self.lost.sort();
+        // The next run of a series begins with all that are left.
+        let lost: BTreeSet<u32> = self.lost.iter().map(|lost| lost.rank).collect();
+        self.awaited =
+            self.hellos.keys().copied().filter(|rank| *rank != 0 && !lost.contains(rank)).collect();
+        self.checked.clear();
+        self.ready.clear();
+        handed_in
+    }
+
+    /// Tells all ranks the sum of their results; none where there is no sum.
+    pub fn tell_sum(&self, sum: Option<&[u8]>) {
+        for rank in &self.awaited {
+            let tail = sum.unwrap_or_default().to_vec();
+            self.link.send_letter(*rank, Letter { message: Message::Sum, tail });
+        }
+    }
+
+    /// Lets all ranks end, with the exit code of the run.
+    pub fn dismiss(&mut self, exit_code: ExitCode) {
+        let in_order = !self.lost.iter().any(|lost| lost.how == LostHow::Silent);
+        self.link.broadcast(Message::Bye { exit_code: exit_code as u8, in_order });
+        self.end(exit_code as u8);
+    }
+
+    /// Waits until all have said that they leave, and leaves.
+    fn end(&mut self, exit_code: u8) {
+        let silent = self.lost.iter().filter(|lost| lost.how == LostHow::Silent).map(|lost| lost.rank);
+        let silent: BTreeSet<u32> = silent.collect();
+        let mut there: BTreeSet<u32> =
+            self.hellos.keys().copied().filter(|rank| *rank != 0 && !silent.contains(rank)).collect();
+        self.wait_until_gone(&mut there);
+        self.link.leave(match there.is_empty() && silent.is_empty() {
+            true => Leaving::InOrder,
+            false => Leaving::EndAll(exit_code),
+        });
+    }
+
+    fn wait_until_gone(&mut self, there: &mut BTreeSet<u32>) {
+        let deadline = Instant::now() + LEAVE_PATIENCE;
+        while !there.is_empty() {
+            match self.link.next(Some(deadline), false) {
+                Next::Arrival(Arrival::Letter { from, letter: Letter { message: Message::Gone, .. } })
+                | Next::Arrival(Arrival::Lost { rank: from, .. }) => drop(there.remove(&from)),
+                Next::Arrival(Arrival::Broken(_) | Arrival::Left) | Next::Late => return,
+                Next::Arrival(_) | Next::Stopped => {}
+            }
+        }
+    }
+}
+
+/// The transport does not work.
+pub fn broken(words: &str) -> Refusal {
+    Refusal::new(RefusalKind::Machine, format!("the ranks cannot reach each other: {words}"))
+}

@@ -1,0 +1,383 @@
+//! What else differs between two groups: profile, targets, limits, disks, kernel, machine. Likely causes of a difference come
+//! first.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::question::Named;
+use super::report::{Area, Difference};
+use truespd_core::result::{Document, Layer, LayerKind, Limit, Measured, TargetFacts};
+use truespd_core::text::size;
+
+/// A fact of one run.
+struct Fact {
+    area: Area,
+    name: String,
+    value: String,
+}
+
+/// What a run has no value for.
+const NONE: &str = "none";
+
+/// Everything that differs.
+pub(super) fn differences(sides: [&[Named]; 2]) -> Vec<Difference> {
+    let [a, b] = sides.map(|side| side.iter().map(|named| facts(&named.document)).collect::<Vec<_>>());
+    let mut names: Vec<(Area, &str)> = Vec::new();
+    for fact in a.iter().chain(&b).flatten() {
+        if !names.contains(&(fact.area, &fact.name)) {
+            names.push((fact.area, &fact.name));
+        }
+    }
+    names.sort_by_key(|(area, _)| *area);
+    let differs = |(area, name): (Area, &str)| {
+        let [a, b] = [&a, &b].map(|side| values(side, area, name));
+        let (mut sorted_a, mut sorted_b) = (a.clone(), b.clone());
+        sorted_a.sort_unstable();
+        sorted_b.sort_unstable();
+        (sorted_a != sorted_b).then(|| Difference { area, name: name.to_string(), a, b })
+    };
+    names.into_iter().filter_map(differs).collect()
+}
+
+/// The values of a fact on one side, each once.
+fn values(side: &[Vec<Fact>], area: Area, name: &str) -> Vec<String> {
+    let mut values = Vec::new();
+    for facts in side {
+        // A run of several time spans has the fact of each.
+        let of_name = facts.iter().filter(|fact| fact.area == area && fact.name == name);
+        let found: Vec<&str> = of_name.map(|fact| fact.value.as_str()).collect();
+        let value = match found.as_slice() {
+            [] => NONE.to_string(),
+            [first, rest @ ..] if rest.iter().all(|one| one == first) => (*first).to_string(),
+            several => several.join(", then "),
+        };
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    values
+}
+
+fn facts(document: &Document) -> Vec<Fact> {
+    let mut all = profile(document);
+    let mut add = |area, name: &str, value: String| {
+        let value = if value.is_empty() { NONE.to_string() } else { value };
+        all.push(Fact { area, name: name.to_string(), value });
+    };
+    for measured in document.measured() {
+        targets(measured, &mut add);
+        add(Area::Limits, "limits", list(measured.evidence.limits.iter().map(limit)));
+        storage(&measured.evidence.targets, &mut add);
+        add(Area::Program, "engine", measured.engine.clone());
+        let governors = measured.evidence.host.iter().flat_map(|host| host.governors.clone());
+        add(Area::Machine, "frequency governors", list(governors));
+        let clock = measured.evidence.clock.iter().map(|clock| clock.name.clone());
+        add(Area::Machine, "clock", list(clock));
+    }
+    let system = &document.system;
+    add(Area::Program, "version of TrueSpd", document.tool_version.clone());
+    add(Area::Kernel, "kernel", system.kernel_release.clone());
+    add(Area::Machine, "power scheme", system.power_scheme.clone());
+    add(Area::Machine, "processors", system.topology.processors.len().to_string());
+    add(Area::Machine, "sockets", system.topology.sockets.to_string());
+    add(Area::Machine, "memory nodes", system.topology.nodes.to_string());
+    add(Area::Machine, "memory", system.memory_bytes.map(size).unwrap_or_default());
+    add(Area::Machine, "host", document.host_words());
+    all
+}
+
+/// Several values as one, each once.
+fn list(values: impl Iterator<Item = String>) -> String {
+    let mut once: Vec<String> = Vec::new();
+    for value in values {
+        if !value.is_empty() && !once.contains(&value) {
+            once.push(value);
+        }
+    }
+    once.join(", ")
+}
+
+fn limit(limit: &Limit) -> String {
+    let what = serde_json::to_value(limit.what).ok();
+    let what = what.as_ref().and_then(Value::as_str).unwrap_or_default().replace('_', " ");
+    let device = limit.device.as_ref().map_or(String::new(), |device| format!(" of {device}"));
+    format!("{what}{device} {} ({} {})", limit.value, limit.by, limit.group)
+}
+
+fn targets(measured: &Measured, add: &mut impl FnMut(Area, &str, String)) {
+    // A target that several threads share is there once for each.
+    let results = measured.threads.iter().flat_map(|thread| &thread.targets);
+    let mut sizes: Vec<(&str, u64)> =
+        results.map(|target| (target.path.as_str(), target.size_bytes)).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let sizes: Vec<String> = sizes.iter().map(|(_, bytes)| size(*bytes)).collect();
+    add(Area::Target, "size", sizes.join(", "));
+    let kinds = measured.evidence.targets.iter().map(|target| word(&target.kind));
+    add(Area::Target, "kind", list(kinds));
+}
+
+/// The word of a value that is one in documents.
+fn word<T: Serialize>(value: &T) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(word)) => word.replace('_', " "),
+        Ok(Value::Null) | Err(_) => String::new(),
+        Ok(other) => other.to_string(),
+    }
+}
+
+/// A fact of a layer, or of the target in documents from before there were layers.
+struct OfLayer {
+    name: &'static str,
+    of_layer: fn(&Layer) -> Option<String>,
+    of_target: fn(&TargetFacts) -> Option<String>,
+}
+
+impl OfLayer {
+    const fn new(name: &'static str, of_layer: fn(&Layer) -> Option<String>) -> Self {
+        OfLayer { name, of_layer, of_target: |_| None }
+    }
+}
+
+/// What is told of layers and disks, likely causes first.
+const OF_LAYERS: &[OfLayer] = &[
+    OfLayer {
+        of_target: |target| target.scheduler.clone(),
+        ..OfLayer::new("scheduler", |layer| layer.scheduler.clone())
+    },
+    OfLayer {
+        of_target: |target| target.mount_options.clone(),
+        ..OfLayer::new("mount options", |layer| layer.mount_options.clone())
+    },
+    OfLayer {
+        of_target: |target| target.write_cache.clone(),
+        ..OfLayer::new("write cache", |layer| layer.write_cache.clone())
+    },
+    OfLayer::new("device model", |layer| layer.model.clone()),
+    OfLayer::new("firmware", |layer| layer.firmware.clone()),
+    OfLayer::new("transport", |layer| layer.transport.clone()),
+    OfLayer::new("server", |layer| layer.server.clone()),
+    OfLayer::new("compression", |layer| layer.compression.clone()),
+    OfLayer::new("queue of the scheduler (requests)", |layer| {
+        layer.queue_requests.map(|count| count.to_string())
+    }),
+    OfLayer::new("queue depth of the device", |layer| layer.queue_depth.map(|count| count.to_string())),
+    OfLayer::new("largest request (bytes)", |layer| layer.request_bytes_max.map(|bytes| bytes.to_string())),
+    OfLayer::new("rotational", |layer| layer.rotational.map(|is| if is { "yes" } else { "no" }.to_string())),
+    OfLayer::new("size of the disk", |layer| {
+        layer.size_bytes.filter(|_| layer.kind == LayerKind::Disk).map(size)
+    }),
+    OfLayer::new("disk", |layer| (layer.kind == LayerKind::Disk).then(|| layer.name.clone())),
+];
+
+fn storage(targets: &[TargetFacts], add: &mut impl FnMut(Area, &str, String)) {
+    let of_targets = |of: fn(&TargetFacts) -> Option<String>| list(targets.iter().filter_map(of));
+    add(Area::Storage, "file system", of_targets(|target| target.filesystem.clone()));
+    let chain = |target: &TargetFacts| {
+        let kinds: Vec<String> = target.layers.iter().map(|layer| word(&layer.kind)).collect();
+        kinds.join(" > ")
+    };
+    add(Area::Storage, "layers", list(targets.iter().map(chain)));
+    let layers = || targets.iter().flat_map(|target| &target.layers);
+    for OfLayer { name, of_layer, of_target } in OF_LAYERS {
+        let of_layers = list(layers().filter_map(of_layer));
+        let value = if of_layers.is_empty() { of_targets(*of_target) } else { of_layers };
+        add(Area::Storage, name, value);
+    }
+}
+
+/// Members of profiles that change nothing in a run but how it is told.
+const TOLD_ONLY: &[&str] = &[
+    "progress_ios",
+    "result_format",
+    "verbose",
+    "verbose_stats",
+    "etw",
+    "rand_seed",
+    "calculate_iops_std_dev",
+    "io_bucket_ms",
+];
+
+/// What members of profiles are called, with their switches.
+const MEMBERS: &[(&str, &str)] = &[
+    ("block_bytes", "block size in bytes (-b)"),
+    ("write_percent", "writes in percent (-w)"),
+    ("random_percent", "random I/O in percent (-r, -rs)"),
+    ("request_count", "outstanding I/Os (-o)"),
+    ("threads_per_file", "threads per target (-t)"),
+    ("thread_count", "threads (-F)"),
+    ("duration_s", "measured seconds (-d)"),
+    ("warmup_s", "warm-up seconds (-W)"),
+    ("cooldown_s", "cool-down seconds (-C)"),
+    ("throughput", "rate (-g)"),
+    ("cache", "caching (-S)"),
+    ("write_through", "write-through (-Sw)"),
+    ("memory_mapped", "memory-mapped I/O (-Sm)"),
+    ("stride_bytes", "alignment or stride in bytes (-r, -s)"),
+    ("base_bytes", "begin of the range in bytes (-B)"),
+    ("max_bytes", "end of the range in bytes (-f)"),
+    ("create_bytes", "size of the file in bytes (-c)"),
+    ("distribution", "distribution (-rd)"),
+    ("measure_latency", "latencies measured (-L)"),
+    ("disable_affinity", "threads not bound (-n)"),
+    ("affinity", "processors of the threads (-a)"),
+    ("zero_write_buffers", "write buffers of zeros (-Z)"),
+    ("random_write_data", "new random data for each write (-Zr)"),
+    ("write_source_bytes", "source of write data in bytes (-Z)"),
+    ("interlocked", "one sequence for all threads (-si)"),
+    ("parallel", "parallel sequences (-p)"),
+    ("burst_ios", "I/Os in a burst (-i)"),
+    ("think_ms", "pause in milliseconds (-j)"),
+    ("priority", "priority of I/Os (-I)"),
+    ("completion_routines", "completion routines (-x)"),
+];
+
+/// The same of members of a time span whose name a target's member has, too.
+const MEMBERS_OF_SPANS: &[(&str, &str)] = &[("request_count", "outstanding I/Os over all targets (-O)")];
+
+/// What was asked for, a fact for each member of its profile, and the paths of its targets.
+fn profile(document: &Document) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let mut add = |area, name: String, value: String| facts.push(Fact { area, name, value });
+    add(Area::Profile, "time spans".into(), document.profile.time_spans.len().to_string());
+    for span in &document.profile.time_spans {
+        let Ok(Value::Object(mut members)) = serde_json::to_value(span) else { continue };
+        let targets = members.remove("targets").unwrap_or_default();
+        let targets = targets.as_array().cloned().unwrap_or_default();
+        add(Area::Profile, "targets".into(), targets.len().to_string());
+        for (name, value) in members.iter().filter(|(name, _)| !TOLD_ONLY.contains(&name.as_str())) {
+            add(Area::Profile, called_in_span(name), shown(value));
+        }
+        add(Area::Target, "path".into(), list(span.targets.iter().map(|target| target.path.clone())));
+        let names: Vec<&String> =
+            targets.first().and_then(Value::as_object).into_iter().flatten().map(|of| of.0).collect();
+        for name in names.into_iter().filter(|name| *name != "path") {
+            let each: Vec<String> = targets.iter().map(|target| shown(&target[name.as_str()])).collect();
+            let is_one = each.windows(2).all(|two| two[0] == two[1]);
+            add(Area::Profile, called(name), if is_one { each[0].clone() } else { each.join(", ") });
+        }
+    }
+    facts
+}
+
+/// The name of a member of a time span for people.
+fn called_in_span(member: &str) -> String {
+    let own = MEMBERS_OF_SPANS.iter().find(|(name, _)| *name == member);
+    own.map_or_else(|| called(member), |(_, words)| (*words).to_string())
+}
+
+/// The name of a member for people.
+fn called(member: &str) -> String {
+    let known = MEMBERS.iter().find(|(name, _)| *name == member);
+    known.map_or_else(|| member.replace('_', " "), |(_, words)| (*words).to_string())
+}
+
+/// A value for people.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => NONE.into(),
+        Value::Bool(is) => if *is { "yes" } else { "no" }.into(),
+        Value::String(word) => word.replace('_', " "),
+        Value::Array(all) if all.is_empty() => NONE.into(),
+        Value::Object(members) => {
+            let told =
+                |(name, value): (&String, &Value)| format!("{} {}", name.replace('_', " "), shown(value));
+            members.iter().map(told).collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use truespd_core::profile::{Profile, Target, TimeSpan};
+    use truespd_core::result::{System, TimeSpanResult};
+
+    fn named(change: impl FnOnce(&mut Document)) -> Vec<Named> {
+        let target = Target { path: "f".into(), ..Target::default() };
+        let span = TimeSpan { targets: vec![target], ..TimeSpan::default() };
+        let facts = TargetFacts { scheduler: Some("none".into()), ..TargetFacts::default() };
+        let mut measured = Measured { engine: "uring".into(), ..Measured::default() };
+        measured.evidence.targets = vec![facts];
+        let mut document = Document {
+            profile: Profile { time_spans: vec![span], ..Profile::default() },
+            system: System { kernel_release: "6.1".into(), ..System::default() },
+            time_spans: vec![TimeSpanResult::Measured(Box::new(measured))],
+            ..Document::default()
+        };
+        change(&mut document);
+        vec![Named { name: "run".into(), document }]
+    }
+
+    fn measured(document: &mut Document) -> &mut Measured {
+        match &mut document.time_spans[0] {
+            TimeSpanResult::Measured(measured) => measured,
+            TimeSpanResult::NotMeasured => panic!("it was measured"),
+        }
+    }
+
+    #[test]
+    fn what_differs_is_told_with_both_values_likely_causes_first() {
+        let a = named(|_| ());
+        assert_eq!(differences([&a, &named(|_| ())]), []);
+        let b = named(|document| {
+            document.system.kernel_release = "6.8".into();
+            document.profile.time_spans[0].targets[0].block_bytes = 4096;
+            document.profile.time_spans[0].rand_seed = 7;
+            measured(document).engine = "aio".into();
+            measured(document).evidence.targets[0].scheduler = Some("bfq".into());
+            let limit = Limit { by: "io.max".into(), group: "/x".into(), value: 500, ..Limit::default() };
+            measured(document).evidence.limits.push(limit);
+        });
+        let told: Vec<String> = differences([&a, &b]).iter().map(Difference::sentence).collect();
+        assert_eq!(
+            told,
+            [
+                "block size in bytes (-b): 65536 and 4096",
+                "limits: none and read iops 500 (io.max /x)",
+                "scheduler: none and bfq",
+                "engine: uring and aio",
+                "kernel: 6.1 and 6.8",
+            ]
+        );
+    }
+
+    #[test]
+    fn every_member_of_a_profile_has_a_name_of_its_own() {
+        let one = named(|_| ());
+        let mut names: Vec<String> = profile(&one[0].document).into_iter().map(|fact| fact.name).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count, "{names:?}");
+    }
+
+    #[test]
+    fn a_difference_in_any_target_and_any_time_span_is_told() {
+        let one = named(|_| ());
+        let told = |change: fn(&mut Document)| -> Vec<String> {
+            differences([&one, &named(change)]).iter().map(Difference::sentence).collect()
+        };
+        let deeper = told(|document| document.profile.time_spans[0].targets[0].request_count = 8);
+        assert_eq!(deeper, ["outstanding I/Os (-o): 2 and 8"]);
+        let over_all = told(|document| document.profile.time_spans[0].request_count = 8);
+        assert_eq!(over_all, ["outstanding I/Os over all targets (-O): 0 and 8"]);
+        let longer = told(|document| {
+            let mut second = document.profile.time_spans[0].clone();
+            second.targets[0].request_count = 8;
+            document.profile.time_spans.push(second);
+        });
+        assert_eq!(longer, ["time spans: 1 and 2", "outstanding I/Os (-o): 2 and 2, then 8"]);
+    }
+
+    #[test]
+    fn groups_are_compared_as_sets() {
+        let engine = |name: &'static str| named(move |document| measured(document).engine = name.into());
+        let group =
+            |names: &[&'static str]| names.iter().flat_map(|name| engine(name)).collect::<Vec<Named>>();
+        assert_eq!(differences([&group(&["uring", "aio"]), &group(&["aio", "uring", "aio"])]), []);
+        let told = differences([&group(&["uring"]), &group(&["aio", "uring"])]);
+        assert_eq!(told[0].sentence(), "engine: uring and aio, uring");
+    }
+}

@@ -1,0 +1,380 @@
+//! Opening the file: where it is, whose it is, which version it has, and how changes are kept.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
+
+use super::error::{HistoryError, Problem};
+use super::journal::{self, Journal};
+use super::schema::{APPLICATION_ID, STEPS};
+use truespd_core::sys::file::{self, FileKind, Stat};
+use truespd_core::sys::folders;
+use truespd_core::sys::lock::{Lock, lock};
+use truespd_core::sys::system::user;
+
+/// Name of the file in the person's data folder.
+pub const DEFAULT_NAME: &str = "history.sqlite";
+
+/// How long others may hold the file. Each of them holds it for the time of one small write and its flush.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How often a lock file is tried.
+const LOCK_EVERY: Duration = Duration::from_millis(20);
+
+/// The open history.
+#[derive(Debug)]
+pub struct Store {
+    pub(super) db: Connection,
+    pub(super) path: PathBuf,
+    journal: Journal,
+    /// Held while the history is open, where SQLite's own locks do not work. Closed after `db`: fields go in their order.
+    _lock: Option<File>,
+}
+
+impl Store {
+    /// Where the history of this user is: `$XDG_DATA_HOME/truespd/history.sqlite`, or below `~/.local/share`.
+    ///
+    /// # Errors
+    /// [`Problem::NoPlace`].
+    pub fn default_path() -> Result<PathBuf, HistoryError> {
+        folders::data().map(|folder| folder.join(DEFAULT_NAME)).ok_or_else(HistoryError::no_place)
+    }
+
+    /// Opens the file for reading and writing, and makes it and its folder when they are missing. Another user's file is not
+    /// touched: what root writes there, its owner could not write any more.
+    ///
+    /// # Errors
+    /// [`HistoryError`]; a file that is no history is as it was.
+    pub fn open(path: &Path) -> Result<Store, HistoryError> {
+        let of_system = |error: io::Error| HistoryError::of_system(path, &error);
+        let file = match check(path)? {
+            Some(()) => File::open(path).map_err(of_system)?,
+            None => make(path).map_err(of_system)?,
+        };
+        file::may_write(path).map_err(|_| HistoryError::new(path, Problem::ReadOnly))?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let of_sqlite = |error: rusqlite::Error| HistoryError::of_sqlite(path, &error);
+        let network = journal::needs_rollback(&file);
+        let lock = match network.is_some_and(journal::needs_lock_file) {
+            true => Some(take_lock(path)?),
+            false => None,
+        };
+        let db = match &lock {
+            None => Connection::open_with_flags(path, flags),
+            Some(_) => {
+                Connection::open_with_flags(address(path, "nolock=1"), flags | OpenFlags::SQLITE_OPEN_URI)
+            }
+        };
+        let mut db = db.map_err(of_sqlite)?;
+        db.busy_timeout(PATIENCE).map_err(of_sqlite)?;
+        version(&db, path, STEPS)?;
+        let journal = journal::set(&db, network, PATIENCE).map_err(of_sqlite)?;
+        db.pragma_update(None, "foreign_keys", true).map_err(of_sqlite)?;
+        migrate(&mut db, path, STEPS)?;
+        Ok(Store { db, path: path.to_path_buf(), journal, _lock: lock })
+    }
+
+    /// Opens the file for reading; none when there is no file or an empty one, which is a history without documents. Where file and folder
+    /// may be written this is [`Store::open`], since a file of an earlier version is brought to the present one.
+    ///
+    /// # Errors
+    /// [`HistoryError`].
+    pub fn open_to_read(path: &Path) -> Result<Option<Store>, HistoryError> {
+        if check(path)?.is_none() || is_empty(path) {
+            return Ok(None);
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if file::may_write(path).is_ok() && file::may_write(folder).is_ok() {
+            match Self::open(path) {
+                // What is there can be read without room for a log.
+                Err(error) if error.problem == Problem::Full => {}
+                opened => return opened.map(Some),
+            }
+        }
+        let of_sqlite = |error: rusqlite::Error| HistoryError::of_sqlite(path, &error);
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        // A reader of a write-ahead log needs files beside it, which cannot be made here. Without a log there is nothing
+        // that changes while the file is read-only.
+        let has_log = fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
+        let db = match has_log {
+            true => Connection::open_with_flags(path, flags),
+            false => {
+                Connection::open_with_flags(address(path, "immutable=1"), flags | OpenFlags::SQLITE_OPEN_URI)
+            }
+        };
+        let db = db.map_err(of_sqlite)?;
+        db.busy_timeout(PATIENCE).map_err(of_sqlite)?;
+        let version = version(&db, path, STEPS)?;
+        if version < latest(STEPS) {
+            return Err(HistoryError::new(path, Problem::Older { version }));
+        }
+        let (path, journal) = (path.to_path_buf(), Journal::ReadOnly);
+        Ok(Some(Store { db, path, journal, _lock: None }))
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How it keeps half-written changes apart.
+    pub fn journal(&self) -> Journal {
+        self.journal
+    }
+
+    /// A history has no triggers of its own.
+    ///
+    /// # Errors
+    /// It has one: what is written may then not be kept.
+    pub(super) fn check_triggers(&self) -> Result<(), HistoryError> {
+        let query = "SELECT name FROM sqlite_schema WHERE type = 'trigger' LIMIT 1";
+        let found = self.db.query_row(query, [], |row| row.get::<_, String>(0)).optional();
+        match found.map_err(|error| self.fault(error))? {
+            Some(name) => Err(HistoryError::new(&self.path, Problem::Trigger(name))),
+            None => Ok(()),
+        }
+    }
+
+    /// An error of SQLite about this file.
+    pub(super) fn fault(&self, error: rusqlite::Error) -> HistoryError {
+        HistoryError::of_sqlite(&self.path, &error)
+    }
+
+    /// Does several changes as one: all of them, or none.
+    ///
+    /// # Errors
+    /// That of `change`, or what SQLite says.
+    pub(super) fn change<T>(
+        &mut self,
+        change: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, HistoryError> {
+        self.check_triggers()?;
+        let path = &self.path;
+        let done =
+            self.db.transaction_with_behavior(TransactionBehavior::Immediate).and_then(|transaction| {
+                let done = change(&transaction)?;
+                transaction.commit().map(|()| done)
+            });
+        done.map_err(|error| HistoryError::of_sqlite(path, &error))
+    }
+}
+
+/// Whether it is a database that nothing was ever put into: an empty file, too. Reading makes no history of it.
+fn is_empty(path: &Path) -> bool {
+    let has_length = |path: &Path| fs::metadata(path).is_ok_and(|about| about.len() > 0);
+    if !has_length(path) {
+        return true;
+    }
+    // What another process has just written may be in its log only.
+    if has_length(&beside(path, "-wal")) || has_length(&beside(path, "-journal")) {
+        return false;
+    }
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let db = Connection::open_with_flags(address(path, "immutable=1"), flags);
+    db.is_ok_and(|db| version(&db, path, STEPS) == Ok(0))
+}
+
+/// A file beside the database, of SQLite.
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_os_string();
+    name.push(end);
+    name.into()
+}
+
+/// Waits until nobody else has the history open. The file beside it stays; the system releases the lock of a killed
+/// program.
+fn take_lock(path: &Path) -> Result<File, HistoryError> {
+    let beside = beside(path, "-lock");
+    let of_system = |error: io::Error| HistoryError::of_system(&beside, &error);
+    let opened = File::options().write(true).create(true).truncate(false).open(&beside);
+    let file = opened.map_err(of_system)?;
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match lock(&file, Lock::Try) {
+            Ok(()) => return Ok(file),
+            // A server of SMB says that access is denied.
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::PermissionDenied)
+                    && Instant::now() < end =>
+            {
+                std::thread::sleep(LOCK_EVERY);
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return Err(HistoryError::new(path, Problem::Busy));
+            }
+            Err(error) => return Err(of_system(error)),
+        }
+    }
+}
+
+/// The address of a file with a parameter: `immutable=1` for one that nobody changes, `nolock=1` without SQLite's locks
+/// (sqlite.org/uri.html).
+fn address(path: &Path, parameter: &str) -> String {
+    let path = path.to_string_lossy();
+    let escaped = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let slash = if escaped.starts_with('/') { "//" } else { "" };
+    format!("file:{slash}{escaped}?{parameter}")
+}
+
+/// Whether there is a file that this user may use; none when there is nothing.
+fn check(path: &Path) -> Result<Option<()>, HistoryError> {
+    match Stat::at(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(HistoryError::of_system(path, &error)),
+        Ok(stat) if stat.kind != FileKind::Regular => Err(HistoryError::new(path, Problem::NoFile)),
+        Ok(stat) if stat.owner != user() => Err(HistoryError::new(path, Problem::OfAnother(stat.owner))),
+        Ok(_) => Ok(Some(())),
+    }
+}
+
+/// Makes an empty file, which is an empty database, in a folder for this user alone. Another process may do so now.
+fn make(path: &Path) -> io::Result<File> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        file::make_private_directories(folder)?;
+    }
+    match File::options().write(true).create_new(true).open(path) {
+        Ok(made) => file::make_private_file(path).map(|()| made),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => File::open(path),
+        Err(error) => Err(error),
+    }
+}
+
+fn latest(steps: &[&str]) -> i64 {
+    i64::try_from(steps.len()).expect("there are a few")
+}
+
+/// The version of the layout; 0 of an empty file.
+///
+/// # Errors
+/// It is no history, or one that this program does not know.
+fn version(db: &Connection, path: &Path, steps: &[&str]) -> Result<i64, HistoryError> {
+    let of_sqlite = |error: rusqlite::Error| HistoryError::of_sqlite(path, &error);
+    let number =
+        |name: &str| db.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(of_sqlite);
+    // One look at all three: another program may make the history between two looks.
+    let look = db.is_autocommit().then(|| db.unchecked_transaction()).transpose().map_err(of_sqlite)?;
+    let (application, version) = (number("application_id")?, number("user_version")?);
+    let count = "SELECT count(*) FROM sqlite_schema";
+    let tables: i64 = db.query_row(count, [], |row| row.get(0)).map_err(of_sqlite)?;
+    drop(look);
+    match () {
+        () if application == APPLICATION_ID && version > latest(steps) => {
+            Err(HistoryError::new(path, Problem::Newer { version, known: latest(steps) }))
+        }
+        () if application == APPLICATION_ID && version > 0 => Ok(version),
+        () if application == 0 && version == 0 && tables == 0 => Ok(0),
+        () => Err(HistoryError::new(path, Problem::Foreign)),
+    }
+}
+
+/// Brings a file to the latest version, all of it or nothing.
+fn migrate(db: &mut Connection, path: &Path, steps: &[&str]) -> Result<(), HistoryError> {
+    if version(db, path, steps)? == latest(steps) {
+        return Ok(());
+    }
+    let of_sqlite = |error: rusqlite::Error| HistoryError::of_sqlite(path, &error);
+    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(of_sqlite)?;
+    // Another process may have done it meanwhile.
+    let from = usize::try_from(version(&transaction, path, steps)?).unwrap_or(0);
+    for step in &steps[from..] {
+        transaction.execute_batch(step).map_err(of_sqlite)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(of_sqlite)?;
+    transaction.pragma_update(None, "user_version", latest(steps)).map_err(of_sqlite)?;
+    transaction.commit().map_err(of_sqlite)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_step_changes_files_of_the_version_before_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(DEFAULT_NAME);
+        drop(Store::open(&path).unwrap());
+        let steps = [STEPS, &["CREATE TABLE later (word TEXT) STRICT;"]].concat();
+        for _ in 0..2 {
+            let mut db = Connection::open(&path).unwrap();
+            migrate(&mut db, &path, &steps).unwrap();
+            assert_eq!(version(&db, &path, &steps), Ok(latest(&steps)));
+            db.execute("INSERT INTO later VALUES ('x')", []).unwrap();
+        }
+        let known = latest(STEPS);
+        let newer = Problem::Newer { version: known + 1, known };
+        assert_eq!(Store::open(&path).unwrap_err().problem, newer);
+        assert_eq!(Store::open_to_read(&path).unwrap_err().problem, newer);
+    }
+
+    /// What one of them reads of a new file must not be half of before and half of after another one's first step.
+    #[test]
+    fn many_may_make_the_file_at_once() {
+        const ROUNDS: usize = 20;
+        const AT_ONCE: usize = 16;
+        for _ in 0..ROUNDS {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join(DEFAULT_NAME);
+            let start = std::sync::Barrier::new(AT_ONCE);
+            std::thread::scope(|scope| {
+                for _ in 0..AT_ONCE {
+                    scope.spawn(|| {
+                        start.wait();
+                        assert_eq!(Store::open(&path).map(|_| ()), Ok(()));
+                    });
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn a_step_that_fails_changes_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(DEFAULT_NAME);
+        drop(Store::open(&path).unwrap());
+        let steps = [STEPS, &["CREATE TABLE later (word TEXT) STRICT;", "no SQL;"]].concat();
+        let mut db = Connection::open(&path).unwrap();
+        migrate(&mut db, &path, &steps).unwrap_err();
+        assert_eq!(version(&db, &path, STEPS), Ok(latest(STEPS)));
+        assert!(db.prepare("SELECT word FROM later").is_err());
+    }
+
+    #[test]
+    fn reading_makes_no_history() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::write(at("empty"), "").unwrap();
+        let made = Connection::open(at("without tables")).unwrap();
+        made.execute_batch("CREATE TABLE gone (x); DROP TABLE gone; VACUUM").unwrap();
+        drop(made);
+        for name in ["empty", "without tables", "none"] {
+            let before = fs::read(at(name)).ok();
+            assert!(Store::open_to_read(&at(name)).unwrap().is_none(), "{name}");
+            assert_eq!(fs::read(at(name)).ok(), before, "{name}");
+        }
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2, "nothing was made beside them");
+        Store::open(&at("empty")).unwrap();
+        assert!(Store::open_to_read(&at("empty")).unwrap().is_some());
+    }
+
+    #[test]
+    fn what_is_no_history_stays_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("other.db");
+        let db = Connection::open(&path).unwrap();
+        db.execute_batch("CREATE TABLE mine (x); PRAGMA user_version = 1;").unwrap();
+        drop(db);
+        let before = fs::read(&path).unwrap();
+        assert_eq!(Store::open(&path).unwrap_err().problem, Problem::Foreign);
+        fs::write(dir.path().join("text"), "no database, but more than a hundred bytes of text ".repeat(30))
+            .unwrap();
+        assert_eq!(Store::open(&dir.path().join("text")).unwrap_err().problem, Problem::NotSqlite);
+        assert_eq!(Store::open(dir.path()).unwrap_err().problem, Problem::NoFile);
+        assert_eq!(fs::read(&path).unwrap(), before);
+        assert!(Store::open_to_read(&dir.path().join("none")).unwrap().is_none());
+        assert!(!dir.path().join("none").exists());
+    }
+}

@@ -1,0 +1,316 @@
+//! Keeping, reading, naming and removing documents.
+
+use std::io::{Read, Write};
+
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::entry::{Added, Entry, Given, ID_DIGITS, NewEntry, digest};
+use super::error::{HistoryError, Problem};
+use super::open::Store;
+use super::query::Filter;
+use truespd_core::result::Part;
+use truespd_core::sys::source::BYTES_MAX;
+
+/// Ids that the message of an ambiguous one names.
+const NAMED: usize = 5;
+
+impl Store {
+    /// Keeps a document. One that is there already stays as it is, but for tags, a label and a note that it has not.
+    ///
+    /// # Errors
+    /// [`HistoryError`]; nothing was kept.
+    pub fn add(&mut self, entry: &NewEntry<'_>) -> Result<Added, HistoryError> {
+        let deflated = deflated(entry.document);
+        self.change(|db| insert(db, entry, &deflated))
+    }
+
+    /// Keeps several documents as one change: all, or none.
+    ///
+    /// # Errors
+    /// The first error of `entries`, or what keeps them from being written; nothing was kept.
+    pub fn add_all<E: From<HistoryError>>(
+        &mut self,
+        entries: impl Iterator<Item = Result<super::ExportedLine, E>>,
+    ) -> Result<Vec<Added>, E> {
+        self.check_triggers().map_err(E::from)?;
+        let path = self.path.clone();
+        let of_sqlite = |error: rusqlite::Error| E::from(HistoryError::of_sqlite(&path, &error));
+        let behavior = rusqlite::TransactionBehavior::Immediate;
+        let transaction = self.db.transaction_with_behavior(behavior).map_err(of_sqlite)?;
+        let mut all = Vec::new();
+        for line in entries {
+            let line = line?;
+            let deflated = deflated(line.document.as_bytes());
+            all.push(insert(&transaction, &line.entry(), &deflated).map_err(of_sqlite)?);
+        }
+        transaction.commit().map_err(of_sqlite)?;
+        Ok(all)
+    }
+
+    /// The documents that a word names, the newest first: that with this id, those with this label, or that whose id begins
+    /// so. A label names a group of documents.
+    ///
+    /// # Errors
+    /// [`Problem::Unknown`], [`Problem::Ambiguous`], or what keeps the file from being read.
+    pub fn find(&self, selector: &str) -> Result<Vec<Entry>, HistoryError> {
+        let of = |condition: &str, value: &str| self.entries(&format!("WHERE {condition}"), &[&value], None);
+        let id = selector.to_ascii_lowercase();
+        let known = of("d.id = ?1", &id)?;
+        if !known.is_empty() {
+            return Ok(known);
+        }
+        let labelled = of("d.label = ?1", selector)?;
+        if !labelled.is_empty() {
+            return Ok(labelled);
+        }
+        let unknown = || HistoryError::new(&self.path, Problem::Unknown(selector.to_string()));
+        if id.is_empty() || !id.chars().all(|c| c.is_ascii_alphanumeric()) {
+            return Err(unknown());
+        }
+        // No digit of an id comes after `z`.
+        let begins = "WHERE d.digest >= ?1 AND d.digest < ?1 || '{'";
+        let mut found = self.entries(begins, &[&id], Some(NAMED + 1))?;
+        match found.len() {
+            0 => Err(unknown()),
+            1 => Ok(found),
+            more => {
+                found.truncate(NAMED);
+                let mut ids: Vec<String> = found.into_iter().map(|entry| entry.id).collect();
+                if more > NAMED {
+                    ids.push("...".into());
+                }
+                Err(HistoryError::new(&self.path, Problem::Ambiguous(selector.to_string(), ids)))
+            }
+        }
+    }
+
+    /// [`Store::find`] for something that is done to one document.
+    ///
+    /// # Errors
+    /// As there; a label of several documents is [`Problem::Ambiguous`].
+    pub fn find_one(&self, selector: &str) -> Result<Entry, HistoryError> {
+        let mut found = self.find(selector)?;
+        match found.len() {
+            1 => Ok(found.remove(0)),
+            _ => {
+                let ids = found.into_iter().map(|entry| entry.id).take(NAMED).collect();
+                Err(HistoryError::new(&self.path, Problem::Shared(selector.to_string(), ids)))
+            }
+        }
+    }
+
+    /// The bytes of a document, as they were kept.
+    ///
+    /// # Errors
+    /// [`HistoryError`]: also when they are not those that were kept.
+    pub fn document(&self, entry: &Entry) -> Result<Vec<u8>, HistoryError> {
+        let damaged = |how: String| HistoryError::new(&self.path, Problem::Damaged(how));
+        let query = "SELECT d.digest, c.deflated FROM document d JOIN content c ON c.document = d.number WHERE d.number = ?1";
+        let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?));
+        let found =
+            self.db.query_row(query, [entry.number], row).optional().map_err(|error| self.fault(error))?;
+        let (kept, deflated) =
+            found.ok_or_else(|| HistoryError::new(&self.path, Problem::Unknown(entry.id.clone())))?;
+        let mut bytes = Vec::new();
+        // No more than was kept: what is damaged may claim any size.
+        let most = entry.document_bytes.min(BYTES_MAX) + 1;
+        let read = DeflateDecoder::new(deflated.as_slice()).take(most).read_to_end(&mut bytes);
+        match read {
+            Ok(_) if digest(&bytes) == kept => Ok(bytes),
+            _ => Err(damaged(format!("the content of {} is not what was kept", entry.id))),
+        }
+    }
+
+    /// Sets or removes the label of a document.
+    ///
+    /// # Errors
+    /// [`HistoryError`].
+    pub fn set_label(&mut self, entry: &Entry, label: Option<&str>) -> Result<(), HistoryError> {
+        self.change(|db| {
+            db.execute("UPDATE document SET label = ?2 WHERE number = ?1", params![entry.number, label])
+        })?;
+        Ok(())
+    }
+
+    /// Sets or removes the note of a document.
+    ///
+    /// # Errors
+    /// [`HistoryError`].
+    pub fn set_note(&mut self, entry: &Entry, note: Option<&str>) -> Result<(), HistoryError> {
+        self.change(|db| {
+            db.execute("UPDATE document SET note = ?2 WHERE number = ?1", params![entry.number, note])
+        })?;
+        Ok(())
+    }
+
+    /// Adds tags to documents and removes others, as one change.
+    ///
+    /// # Errors
+    /// [`HistoryError`]; nothing was changed.
+    pub fn tag(&mut self, entries: &[Entry], add: &[String], remove: &[String]) -> Result<(), HistoryError> {
+        self.change(|db| {
+            for entry in entries {
+                add_tags(db, entry.number, add)?;
+                for tag in remove {
+                    db.execute(
+                        "DELETE FROM tag WHERE document = ?1 AND tag = ?2",
+                        params![entry.number, tag],
+                    )?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Removes documents, as one change.
+    ///
+    /// # Errors
+    /// [`HistoryError`]; nothing was removed.
+    pub fn remove(&mut self, entries: &[Entry]) -> Result<(), HistoryError> {
+        self.change(|db| {
+            let mut remove = db.prepare("DELETE FROM document WHERE number = ?1")?;
+            entries.iter().try_for_each(|entry| remove.execute([entry.number]).map(drop))
+        })
+    }
+
+    /// Gives the room of removed documents back to the file system.
+    ///
+    /// # Errors
+    /// [`HistoryError`]: it takes the room of the file once more, for a moment. Nothing is lost.
+    pub fn shrink(&mut self) -> Result<(), HistoryError> {
+        self.db.execute_batch("VACUUM").map_err(|error| self.fault(error))
+    }
+
+    /// What pruning would remove among the documents of `filter`: those that began before `before_s`, except the newest
+    /// `keep_last` of all of them. Documents with a label or a note stay: somebody named them to have them later.
+    ///
+    /// # Errors
+    /// [`HistoryError`].
+    pub fn prunable(
+        &self,
+        filter: &Filter,
+        before_s: Option<i64>,
+        keep_last: usize,
+    ) -> Result<Vec<Entry>, HistoryError> {
+        let all = self.list(&Filter { limit: None, ..filter.clone() })?;
+        let is_old = |entry: &Entry| before_s.is_none_or(|before_s| entry.time_s() < before_s);
+        let is_named = |entry: &Entry| entry.given.label.is_some() || entry.given.note.is_some();
+        Ok(all.into_iter().skip(keep_last).filter(|entry| is_old(entry) && !is_named(entry)).collect())
+    }
+}
+
+impl Entry {
+    /// When the run began, or when it was kept where the document does not tell. Seconds since 1970 UTC.
+    pub fn time_s(&self) -> i64 {
+        self.facts.start_unix_s.unwrap_or(self.kept_unix_s)
+    }
+}
+
+fn deflated(document: &[u8]) -> Vec<u8> {
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(document).and_then(|()| encoder.finish()).expect("memory takes all that is written")
+}
+
+/// Writes the rows of a document, inside a transaction.
+fn insert(db: &Connection, entry: &NewEntry<'_>, deflated: &[u8]) -> rusqlite::Result<Added> {
+    let digest = digest(entry.document);
+    let known = db
+        .prepare_cached("SELECT number, id FROM document WHERE digest = ?1")?
+        .query_row([&digest], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))
+        .optional()?;
+    if let Some((number, id)) = known {
+        complete(db, number, entry.given)?;
+        return Ok(Added { id, is_new: false });
+    }
+    let id = free_id(db, &digest)?;
+    let (facts, given) = (entry.facts, entry.given);
+    db.prepare_cached(
+        "INSERT INTO document (id, digest, kind, time_s, start_s, kept_s, host, command, profile, grade, tool_version, \
+         label, note, revision, bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+    )?
+    .execute(params![
+        id,
+        digest,
+        facts.kind,
+        facts.start_unix_s.unwrap_or(entry.kept_unix_s),
+        facts.start_unix_s,
+        entry.kept_unix_s,
+        facts.host,
+        facts.command,
+        facts.profile,
+        facts.grade.map(|grade| grade.word()),
+        facts.tool_version,
+        given.label,
+        given.note,
+        given.revision,
+        i64::try_from(entry.document.len()).unwrap_or(i64::MAX),
+    ])?;
+    let number = db.last_insert_rowid();
+    db.prepare_cached("INSERT INTO content VALUES (?1, ?2)")?.execute(params![number, deflated])?;
+    let mut target = db.prepare_cached("INSERT INTO target VALUES (?1, ?2, ?3)")?;
+    for (place, path) in facts.targets.iter().enumerate() {
+        target.execute(params![number, place as i64, path])?;
+    }
+    let mut device = db.prepare_cached("INSERT INTO device VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    for (place, one) in facts.devices.iter().enumerate() {
+        device.execute(params![number, place as i64, one.name, one.model, one.firmware])?;
+    }
+    let mut figure = db.prepare_cached("INSERT INTO figure VALUES (?1, ?2, ?3)")?;
+    for (metric, value) in facts.figures.iter().filter(|(_, value)| value.is_finite()) {
+        figure.execute(params![number, metric, value])?;
+    }
+    insert_parts(db, number, &facts.parts)?;
+    add_tags(db, number, &given.tags)?;
+    // Read back before anybody is told that it is kept.
+    db.prepare_cached(
+        "SELECT 1 FROM document d JOIN content c ON c.document = d.number WHERE d.number = ?1 AND d.digest = ?2 \
+         AND length(c.deflated) = ?3",
+    )?
+    .query_row(params![number, digest, deflated.len() as i64], |_| Ok(()))?;
+    Ok(Added { id, is_new: true })
+}
+
+/// Writes the tests of a suite with their figures.
+fn insert_parts(db: &Connection, number: i64, parts: &[Part]) -> rusqlite::Result<()> {
+    let mut insert = db.prepare_cached("INSERT INTO part VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    let mut figure = db.prepare_cached("INSERT INTO part_figure VALUES (?1, ?2, ?3, ?4)")?;
+    for (place, part) in parts.iter().enumerate() {
+        insert.execute(params![number, place as i64, part.name, part.profile, part.command])?;
+        for (metric, value) in part.figures.iter().filter(|(_, value)| value.is_finite()) {
+            figure.execute(params![number, place as i64, metric, value])?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds what is known of a document that was there already, and changes nothing that it has.
+fn complete(db: &Connection, number: i64, given: &Given) -> rusqlite::Result<()> {
+    db.execute(
+        "UPDATE document SET label = coalesce(label, ?2), note = coalesce(note, ?3), revision = coalesce(revision, ?4) \
+         WHERE number = ?1",
+        params![number, given.label, given.note, given.revision],
+    )?;
+    add_tags(db, number, &given.tags)
+}
+
+fn add_tags(db: &Connection, number: i64, tags: &[String]) -> rusqlite::Result<()> {
+    let mut add = db.prepare_cached("INSERT OR IGNORE INTO tag VALUES (?1, ?2)")?;
+    tags.iter().try_for_each(|tag| add.execute(params![number, tag]).map(drop))
+}
+
+/// The first digits of a digest with which no other document begins, at least [`ID_DIGITS`]. Ids are chosen inside the
+/// transaction that writes them, so that no two processes choose the same.
+fn free_id(db: &Connection, digest: &str) -> rusqlite::Result<String> {
+    let mut taken = db
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM document WHERE digest >= ?1 AND digest < ?1 || '{')")?;
+    for length in ID_DIGITS..digest.len() {
+        let id = &digest[..length];
+        if !taken.query_row([id], |row| row.get::<_, bool>(0))? {
+            return Ok(id.to_string());
+        }
+    }
+    Ok(digest.to_string())
+}

@@ -1,0 +1,294 @@
+//! The file: sections, what they inherit, included files, variables.
+
+use std::fmt;
+
+use truespd_core::text::shortened;
+
+/// Files may include files, but not themselves.
+const DEPTH_MAX: usize = 16;
+/// More jobs are none that fio would run.
+const JOBS_MAX: usize = 4096;
+/// More lines, with those of included files, are a slip: files that include each other several times.
+const LINES_MAX: usize = 100_000;
+/// So many characters of a line show which one it is.
+const SHOWN_MAX: usize = 80;
+
+/// A place in a file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct At {
+    /// The file as it is named.
+    pub file: String,
+    /// Number of the line, from 1.
+    pub line: usize,
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// A line of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Setting {
+    /// What stands before `=`.
+    pub key: String,
+    /// What stands behind it; none where there is no `=`.
+    pub value: Option<String>,
+    /// Its place.
+    pub at: At,
+    /// A variable in it that is not set.
+    pub unset: Option<String>,
+    /// So many lines were read before it, in all files.
+    pub order: usize,
+    /// So many sections begin above it.
+    pub section: usize,
+}
+
+impl Setting {
+    /// As it was written.
+    pub fn shown(&self) -> String {
+        match &self.value {
+            Some(value) => format!("{}={value}", self.key),
+            None => self.key.clone(),
+        }
+    }
+}
+
+/// A job with all that it inherits, which comes first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Section {
+    /// Its name in brackets.
+    pub name: String,
+    /// Its lines.
+    pub settings: Vec<Setting>,
+    /// Where it begins.
+    pub at: At,
+}
+
+/// Why a file is no job file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoJobFile {
+    /// Where.
+    pub at: At,
+    /// What is wrong.
+    pub what: String,
+    /// What to do.
+    pub hint: Option<&'static str>,
+}
+
+/// The name and the text of a file, or why it cannot be read.
+pub type Included = Result<(String, String), String>;
+
+/// What a job file can name outside of itself.
+pub struct Outside<'a> {
+    /// Reads the file of an `include` that stands in the first one; its name and its text, or why not.
+    pub include: &'a dyn Fn(&str, &str) -> Included,
+    /// A variable of the environment.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// Reads the jobs of a file.
+pub(super) fn read(file: &str, text: &str, outside: &Outside<'_>) -> Result<Vec<Section>, NoJobFile> {
+    let mut reader = Reader {
+        outside,
+        global: Vec::new(),
+        jobs: Vec::new(),
+        current: Current::None,
+        sections: 0,
+        lines: 0,
+    };
+    reader.file(file, text, 0)?;
+    if reader.jobs.is_empty() {
+        return Err(NoJobFile {
+            at: At { file: file.to_string(), line: 1 },
+            what: "there is no job in it".into(),
+            hint: Some("a job begins with its name in brackets: [name]"),
+        });
+    }
+    Ok(reader.jobs)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Current {
+    None,
+    Global,
+    Job,
+}
+
+struct Reader<'a> {
+    outside: &'a Outside<'a>,
+    global: Vec<Setting>,
+    jobs: Vec<Section>,
+    current: Current,
+    sections: usize,
+    lines: usize,
+}
+
+impl Reader<'_> {
+    fn file(&mut self, file: &str, text: &str, depth: usize) -> Result<(), NoJobFile> {
+        for (number, line) in text.lines().enumerate() {
+            let at = At { file: file.to_string(), line: number + 1 };
+            self.lines += 1;
+            if self.lines > LINES_MAX {
+                let what = format!("these are more than {LINES_MAX} lines, with those of included files");
+                return Err(NoJobFile { at, what, hint: None });
+            }
+            // fio takes away what follows a ; or # anywhere in a line.
+            let line = line.split([';', '#']).next().unwrap_or_default().trim();
+            if !line.is_empty() {
+                self.line(line, at, depth)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, line: &str, at: At, depth: usize) -> Result<(), NoJobFile> {
+        let wrong = |what: String, hint| Err(NoJobFile { at: at.clone(), what, hint });
+        if let Some(rest) = line.strip_prefix('[') {
+            let Some(name) = rest.strip_suffix(']') else {
+                return wrong(
+                    format!("a name in brackets has no end: {}", shortened(line, SHOWN_MAX)),
+                    Some("write [name]"),
+                );
+            };
+            if depth > 0 {
+                return wrong("an included file has no sections of its own".into(), None);
+            }
+            self.begin(name, at.clone());
+            return match self.jobs.len() > JOBS_MAX {
+                true => {
+                    wrong(format!("these are more than {JOBS_MAX} jobs, which is all that fio runs"), None)
+                }
+                false => Ok(()),
+            };
+        }
+        if self.current == Current::None && depth == 0 {
+            let hint = "a job file of fio begins with a name in brackets, such as [global] or [job]";
+            return wrong(format!("a line outside of a section: {}", shortened(line, SHOWN_MAX)), Some(hint));
+        }
+        if let Some(name) = line.strip_prefix("include").filter(|rest| rest.starts_with([' ', '\t', '='])) {
+            let name = name[1..].trim();
+            if depth == DEPTH_MAX {
+                return wrong(format!("files that include files are too deep here: {name}"), None);
+            }
+            let read = (self.outside.include)(&at.file, name);
+            let (file, text) = match read {
+                Ok(read) => read,
+                Err(why) => return wrong(format!("the included file '{name}' cannot be read: {why}"), None),
+            };
+            return self.file(&file, &text, depth + 1);
+        }
+        let setting = self.setting(line, at);
+        match self.current {
+            Current::Job => self.jobs.last_mut().map(|job| &mut job.settings),
+            Current::Global | Current::None => Some(&mut self.global),
+        }
+        .into_iter()
+        .for_each(|settings| settings.push(setting.clone()));
+        Ok(())
+    }
+
+    fn begin(&mut self, name: &str, at: At) {
+        self.sections += 1;
+        self.current = match name.starts_with("global") {
+            true => Current::Global,
+            false => {
+                let settings = self.global.clone();
+                self.jobs.push(Section { name: name.to_string(), settings, at });
+                Current::Job
+            }
+        };
+    }
+
+    fn setting(&self, line: &str, at: At) -> Setting {
+        let (key, value) = match line.split_once('=') {
+            Some((key, value)) => (key.trim(), Some(value.trim())),
+            None => (line, None),
+        };
+        let mut unset = None;
+        let value = value.map(|value| expanded(value, self.outside.variable, &mut unset));
+        Setting { key: key.to_string(), value, at, unset, order: self.lines, section: self.sections }
+    }
+}
+
+/// The text with `${NAME}` replaced; the first one that is not set is told, and stays.
+fn expanded(text: &str, variable: &dyn Fn(&str) -> Option<String>, unset: &mut Option<String>) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once("${") {
+        out.push_str(before);
+        let Some((name, after)) = behind.split_once('}') else {
+            out.push_str("${");
+            rest = behind;
+            continue;
+        };
+        match variable(name) {
+            Some(value) => out.push_str(&value),
+            None => {
+                out.push_str(&format!("${{{name}}}"));
+                unset.get_or_insert_with(|| name.to_string());
+            }
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sections(text: &str) -> Result<Vec<Section>, NoJobFile> {
+        let outside = Outside {
+            include: &|from, name| match name {
+                "more.fio" => Ok(("more.fio".into(), "bs=8k\n".into())),
+                "again.fio" => Ok(("again.fio".into(), "include again.fio\n".into())),
+                "many.fio" => Ok(("many.fio".into(), "include few.fio\n".repeat(1000))),
+                "few.fio" => Ok(("few.fio".into(), "bs=8k\n".repeat(200))),
+                _ => Err(format!("not beside {from}")),
+            },
+            variable: &|name| (name == "DISK").then(|| "/dev/sdz".into()),
+        };
+        read("a.fio", text, &outside)
+    }
+
+    #[test]
+    fn jobs_inherit_from_the_globals_above_them() {
+        let text = "; a comment\n[global]\nrw = randread  # random\n[a]\n[global]\nbs=4k\n[b]\ninclude more.fio\nthread\n";
+        let sections = sections(text).expect("a job file");
+        let shown = |at: usize| sections[at].settings.iter().map(Setting::shown).collect::<Vec<_>>();
+        assert_eq!((sections[0].name.as_str(), shown(0)), ("a", vec!["rw=randread".to_string()]));
+        assert_eq!(shown(1), ["rw=randread", "bs=4k", "bs=8k", "thread"]);
+        let at = |index: usize| sections[1].settings[index].at.to_string();
+        assert_eq!((at(0), at(2), at(3)), ("a.fio:3".into(), "more.fio:1".into(), "a.fio:9".into()));
+    }
+
+    #[test]
+    fn variables_are_replaced_or_told() {
+        let sections = sections("[a]\nfilename=${DISK}:${OTHER}x\ncommand=${\n").expect("a job file");
+        let [file, open] = &sections[0].settings[..] else { panic!("two lines") };
+        assert_eq!(file.value.as_deref(), Some("/dev/sdz:${OTHER}x"));
+        assert_eq!((file.unset.as_deref(), open.value.as_deref()), (Some("OTHER"), Some("${")));
+    }
+
+    #[test]
+    fn what_is_no_job_file_is_told_with_its_line() {
+        for (text, line, says) in [
+            ("", 1, "no job in it"),
+            ("[global]\nbs=4k\n", 1, "no job in it"),
+            ("\nbs=4k\n[a]\n", 2, "outside of a section: bs=4k"),
+            ("[a\n", 1, "has no end"),
+            ("[a]\ninclude none.fio\n", 2, "'none.fio' cannot be read: not beside a.fio"),
+            ("[a]\ninclude again.fio\n", 1, "too deep"),
+            ("[a]\ninclude many.fio\n", 101, "more than 100000 lines"),
+            (&"[a]\n".repeat(JOBS_MAX + 1), JOBS_MAX + 1, "more than 4096 jobs"),
+            (&"x".repeat(1000), 1, "outside of a section: xxxx"),
+        ] {
+            let error = sections(text).expect_err(text);
+            assert!(error.at.line == line && error.what.contains(says), "{text}: {error:?}");
+            assert!(error.what.len() < 200, "{error:?}");
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! What a job does: sequential or random, reads or writes, in which sizes, with which data.
+
+use super::ini::Setting;
+use super::job::Job;
+use super::value::{bytes, for_reads_and_writes, is_yes};
+use truespd_core::text::typed_size;
+
+/// fio's I/O size where a job says nothing.
+const BLOCK_BYTES: u64 = 4096;
+/// A source of random write data, which is filled once, as fio's buffers are: so many bytes, or so many blocks.
+const SOURCE_BYTES: u64 = 1 << 20;
+const SOURCE_BLOCKS: u64 = 4;
+
+/// What a job does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pattern {
+    /// Bytes of an I/O.
+    pub block_bytes: u64,
+    /// It reads.
+    pub reads: bool,
+    /// It writes.
+    pub writes: bool,
+}
+
+/// The options for it; none when the job cannot be said at all.
+pub(super) fn pattern(job: &mut Job) -> Option<(Pattern, Vec<String>)> {
+    let rw = job.take("rw");
+    let typed = rw.as_ref().and_then(|rw| rw.value.clone()).unwrap_or_else(|| "read".into());
+    let (mode, suffix) = match typed.split_once(':') {
+        Some((mode, suffix)) => (mode, Some(suffix)),
+        None => (typed.as_str(), None),
+    };
+    let (is_random, reads, writes) = match mode {
+        "read" => (false, true, false),
+        "write" => (false, false, true),
+        "rw" | "readwrite" => (false, true, true),
+        "randread" => (true, true, false),
+        "randwrite" => (true, false, true),
+        "randrw" => (true, true, true),
+        _ => {
+            job.unsaid(rw.as_ref(), "reads and writes are all there is; the whole job is left out", "");
+            return None;
+        }
+    };
+    let block_bytes = block(job, reads, writes);
+    let pattern = Pattern { block_bytes, reads, writes };
+    let mut options = vec![format!("-b{}", typed_size(block_bytes))];
+    let random_percent = if is_random { randomness(job, &pattern) } else { 0 };
+    let has_map = has_map(job, &pattern);
+    options.extend(order(job, &pattern, random_percent, suffix, rw.as_ref()));
+    options.push(format!("-w{}", mix(job, &pattern)));
+    if is_random {
+        repeats(job, rw.as_ref(), has_map && random_percent > 0);
+    } else if reads && writes {
+        job.differs(rw.as_ref(), "fio reads and writes at two places of their own; here one place moves on, whatever is done there");
+    }
+    Some((pattern, options))
+}
+
+/// The size of an I/O.
+fn block(job: &mut Job, reads: bool, writes: bool) -> u64 {
+    if let Some(split) = job.take("bssplit") {
+        let text = split.value.clone().unwrap_or_default();
+        let (of_reads, of_writes) = for_reads_and_writes(&text);
+        let part = if reads { of_reads } else { of_writes.or(of_reads) };
+        let shares = part.unwrap_or_default().split(':').filter_map(|share| {
+            let (size, percent) = share.split_once('/').unwrap_or((share, ""));
+            Some((bytes(size, job.is_si)?, percent.parse::<u64>().unwrap_or(0)))
+        });
+        let most = shares.max_by_key(|(_, percent)| *percent).map_or(BLOCK_BYTES, |(size, _)| size);
+        let nearest = format!("-b{}, the most frequent size", typed_size(most));
+        job.unsaid(Some(&split), "a target has one I/O size", &nearest);
+        job.forget("bs");
+        return most.max(1);
+    }
+    if let Some(range) = job.take("bsrange") {
+        let text = range.value.clone().unwrap_or_default();
+        let (of_reads, of_writes) = for_reads_and_writes(&text);
+        let part = if reads { of_reads } else { of_writes.or(of_reads) }.unwrap_or_default();
+        let (least, most) = part.split_once(['-', ':']).unwrap_or((part, part));
+        let least = bytes(least, job.is_si);
+        let most = bytes(most, job.is_si).max(least).unwrap_or(BLOCK_BYTES).max(1);
+        if least != Some(most) || (reads && writes && of_reads != of_writes) {
+            job.unsaid(
+                Some(&range),
+                "a target has one I/O size",
+                &format!("-b{}, the largest size", typed_size(most)),
+            );
+        }
+        job.forget("bs");
+        return most;
+    }
+    let Some(setting) = job.take("bs") else { return BLOCK_BYTES };
+    // Other separators between both are as good.
+    let text = setting.value.clone().unwrap_or_default().replace([':', '-'], ",");
+    let (of_reads, of_writes) = for_reads_and_writes(&text);
+    let size = |part: Option<&str>| {
+        part.map_or(Some(BLOCK_BYTES), |part| bytes(part, job.is_si)).filter(|size| *size > 0)
+    };
+    let (Some(of_reads), Some(of_writes)) = (size(of_reads), size(of_writes)) else {
+        job.unsaid(Some(&setting), "this is no size", "-b4K, the default of fio");
+        return BLOCK_BYTES;
+    };
+    if reads && writes && of_reads != of_writes {
+        let nearest = format!("-b{}, the size of the reads", typed_size(of_reads));
+        job.unsaid(Some(&setting), "reads and writes of a target have one size", &nearest);
+    }
+    if reads { of_reads } else { of_writes }
+}
+
+/// Percentage of I/Os at random places.
+fn randomness(job: &mut Job, pattern: &Pattern) -> u32 {
+    let Some(setting) = job.take("percentage_random") else { return 100 };
+    let text = setting.value.clone().unwrap_or_default();
+    let (of_reads, of_writes) = for_reads_and_writes(&text);
+    if pattern.reads && pattern.writes && of_reads != of_writes {
+        job.unsaid(
+            Some(&setting),
+            "reads and writes of a target have one share of random I/O",
+            "that of the reads",
+        );
+    }
+    let part = if pattern.reads { of_reads } else { of_writes.or(of_reads) };
+    match part.and_then(|part| part.parse().ok()).filter(|percent| *percent <= 100) {
+        Some(percent) => percent,
+        None => {
+            job.unsaid(Some(&setting), "this is no percentage", "");
+            100
+        }
+    }
+}
+
+/// Where I/Os go.
+fn order(
+    job: &mut Job,
+    pattern: &Pattern,
+    random_percent: u32,
+    suffix: Option<&str>,
+    rw: Option<&Setting>,
+) -> Vec<String> {
+    let align = job.take("blockalign");
+    if random_percent == 0 {
+        if let Some(align) = &align {
+            job.unsaid(Some(align), "it is for random I/O, and this is sequential", "");
+        }
+        job.forget("random_distribution");
+        let skip = suffix.map(|suffix| bytes(suffix, job.is_si));
+        return match skip {
+            None => Vec::new(),
+            // Behind each I/O, fio leaves out so much.
+            Some(Some(skip)) => vec![format!("-s{}", typed_size(pattern.block_bytes.saturating_add(skip)))],
+            Some(None) => {
+                let why = match suffix {
+                    Some(suffix) if suffix.trim().starts_with('-') => "places only go forward",
+                    _ => "what follows the colon is no size",
+                };
+                job.unsaid(rw, why, "");
+                Vec::new()
+            }
+        };
+    }
+    if suffix.is_some() {
+        job.unsaid(
+            rw,
+            "a new place is drawn for every I/O, not for every few of them",
+            "-rs<pct>, a share of random I/O",
+        );
+    }
+    let aligned = align.as_ref().map(|setting| {
+        let part = setting.value.as_deref().map(for_reads_and_writes);
+        let part = part.and_then(|(reads, writes)| if pattern.reads { reads } else { writes });
+        let size = part.and_then(|part| bytes(part, job.is_si)).filter(|size| *size > 0);
+        if size.is_none() {
+            job.unsaid(Some(setting), "this is no size", "");
+        }
+        size.map(typed_size).unwrap_or_default()
+    });
+    let aligned = aligned.unwrap_or_default();
+    let mut options = match (random_percent, aligned.as_str()) {
+        (100, align) => vec![format!("-r{align}")],
+        (percent, "") => vec![format!("-rs{percent}")],
+        (percent, align) => vec![format!("-rs{percent}"), format!("-r{align}")],
+    };
+    options.extend(distribution(job));
+    options
+}
+
+/// Random I/O that prefers some places.
+fn distribution(job: &mut Job) -> Option<String> {
+    let setting = job.take("random_distribution")?;
+    let text = setting.value.clone().unwrap_or_default();
+    let (kind, values) = text.split_once(':').unwrap_or((text.as_str(), ""));
+    let option = match kind {
+        "random" => return None,
+        "zoned" => "-rdpct",
+        "zoned_abs" => "-rdabs",
+        _ => {
+            job.unsaid(
+                Some(&setting),
+                "shares of I/O go to parts of the target, and not by this law",
+                "-rdpct<io>/<target>: such as -rdpct80/20",
+            );
+            return None;
+        }
+    };
+    // The last zone can be the rest, as it is here where nothing is said.
+    let (values, rest) = match values.rsplit_once(':') {
+        Some((zones, last)) if last.ends_with('/') => {
+            (zones, last.trim_end_matches('/').parse().unwrap_or(0))
+        }
+        _ => (values, 0),
+    };
+    let pairs: Option<Vec<(u32, String)>> = values
+        .split(':')
+        .map(|pair| {
+            let (share, part) = pair.split_once('/')?;
+            let part = match kind {
+                "zoned" => part.parse::<u32>().ok().filter(|part| (1..=100).contains(part))?.to_string(),
+                _ => typed_size(bytes(part, job.is_si).filter(|part| *part > 0)?),
+            };
+            Some((share.parse().ok()?, part))
+        })
+        .collect();
+    let total =
+        |pairs: &[(u32, String)]| pairs.iter().fold(rest, |sum: u32, (share, _)| sum.saturating_add(*share));
+    match pairs.filter(|pairs| total(pairs) == 100) {
+        Some(pairs) => {
+            let words: Vec<String> = pairs.iter().map(|(share, part)| format!("{share}/{part}")).collect();
+            Some(format!("{option}{}", words.join(":")))
+        }
+        None => {
+            job.unsaid(Some(&setting), "only zones in whole numbers that add up to 100 %, the same for reads and writes, can be said", option);
+            None
+        }
+    }
+}
+
+/// Percentage of writes.
+fn mix(job: &mut Job, pattern: &Pattern) -> u64 {
+    if !(pattern.reads && pattern.writes) {
+        ["rwmixread", "rwmixwrite"].into_iter().for_each(|key| job.forget(key));
+    }
+    let percent = |job: &mut Job, key: &str| {
+        let setting = job.take(key)?;
+        let number = setting.value.as_deref().and_then(|text| text.parse::<u64>().ok()).filter(|n| *n <= 100);
+        if number.is_none() {
+            job.unsaid(Some(&setting), "this is no percentage", "");
+        }
+        Some((number?, setting.order))
+    };
+    let (reads, writes) = (percent(job, "rwmixread"), percent(job, "rwmixwrite"));
+    if !(pattern.reads && pattern.writes) {
+        return if pattern.writes { 100 } else { 0 };
+    }
+    match (reads, writes) {
+        (Some((reads, of_reads)), Some((writes, of_writes))) => {
+            if of_reads > of_writes {
+                100 - reads
+            } else {
+                writes
+            }
+        }
+        (Some((reads, _)), None) => 100 - reads,
+        (None, Some((writes, _))) => writes,
+        (None, None) => 50,
+    }
+}
+
+/// Whether fio keeps a map of the blocks that it has met: not where they are aligned otherwise, or some are preferred.
+fn has_map(job: &Job, pattern: &Pattern) -> bool {
+    let value = |key: &str| job.look(key).and_then(|one| one.value);
+    let is_aligned =
+        value("blockalign").is_some_and(|align| bytes(&align, job.is_si) != Some(pattern.block_bytes));
+    let prefers = value("random_distribution").is_some_and(|law| law != "random");
+    !is_aligned && !prefers
+}
+
+/// Whether places can be met again before all others were.
+fn repeats(job: &mut Job, rw: Option<&Setting>, has_map: bool) {
+    let is_on = |job: &mut Job, key: &str| {
+        job.take(key).is_some_and(|one| is_yes(one.value.as_deref()) == Some(true))
+    };
+    let has_no_map = is_on(job, "norandommap");
+    job.forget("softrandommap");
+    if has_map && !has_no_map {
+        job.differs(
+            rw,
+            "fio meets every block once before it meets one again (norandommap=0); -r draws each place anew",
+        );
+    }
+}
+
+/// What writes hold: options of the target, and whether buffers are filled before each write, which goes for a whole run.
+pub(super) fn data(job: &mut Job, pattern: &Pattern) -> (Vec<String>, bool) {
+    if !pattern.writes {
+        ["zero_buffers", "refill_buffers"].into_iter().for_each(|key| job.forget(key));
+    }
+    let mut is_on = |key: &str| job.take(key).is_some_and(|one| is_yes(one.value.as_deref()) == Some(true));
+    let (zeros, refilled) = (is_on("zero_buffers"), is_on("refill_buffers"));
+    match (pattern.writes, zeros, refilled) {
+        (false, _, _) => (Vec::new(), false),
+        (true, true, _) => (vec!["-Z".into()], false),
+        (true, false, true) => (Vec::new(), true),
+        (true, false, false) => {
+            let bytes = SOURCE_BYTES.max(pattern.block_bytes.saturating_mul(SOURCE_BLOCKS));
+            (vec![format!("-Z{}", typed_size(bytes))], false)
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! What can be asked of storage with the runs of `diskspd`: suites, comparisons, a history, reports.
+
+pub mod cli;
+pub mod cluster;
+pub mod compare;
+pub mod history;
+pub mod import;
+#[cfg(test)]
+#[path = "../../core/src/sys/linux/made.rs"]
+#[allow(dead_code, reason = "each crate needs some of it")]
+mod made;
+pub mod report;
+pub mod selfcost;
+pub mod series;
+pub mod suite;

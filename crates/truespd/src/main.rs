@@ -1,0 +1,12 @@
+//! `truespd`: the command with subcommands.
+
+use std::process::ExitCode;
+
+use truespd_core::sys::allocator::EndsInWords;
+
+#[global_allocator]
+static ALLOCATOR: EndsInWords = EndsInWords;
+
+fn main() -> ExitCode {
+    ExitCode::from(diskspd::program::main("truespd", truespd::cli::truespd) as u8)
+}

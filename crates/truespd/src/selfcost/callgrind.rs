@@ -1,0 +1,138 @@
+//! Instructions by callgrind: one run of this program under valgrind, which dumps its counts before and after every
+//! load and part. Counts are of the program's own instructions, all libraries included, none of the kernel's.
+
+use std::ffi::{OsStr, OsString};
+use std::hint::black_box;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::loads::Case;
+use super::parts::pieces;
+use super::piece_turn;
+use truespd_core::fault::{Failure, FailureKind};
+use truespd_core::measure::clock::MachineClock;
+use truespd_core::sys::error::system_text;
+
+/// Calls of a part that are counted.
+const CALLS: u32 = 20_000;
+/// How often a load may do no I/O.
+const TURNS_MAX: u32 = 5;
+
+/// Where callgrind dumps what it has counted and begins anew. Found by its name, which a stripped program lacks.
+#[inline(never)]
+fn callgrind_mark() {
+    black_box(());
+}
+
+fn mark() -> Option<u64> {
+    callgrind_mark();
+    None
+}
+
+/// Under callgrind: every load of a single thread and every part once for `length_ns`, with a mark before and after,
+/// and one line with the number of I/Os or calls for each. A load that did no I/O has its line with 0 and is repeated.
+///
+/// # Errors
+/// A thread could not be started, a load did no I/O however often, or the counts could not be written.
+pub fn count_here(cases: &[Case], length_ns: u64, out: &mut dyn Write) -> Result<(), Failure> {
+    let clock = MachineClock::start();
+    let unheard = |error: io::Error| Failure::new(FailureKind::Output, system_text(&error));
+    let mut say = |amount: u64| writeln!(out, "{amount}").map_err(unheard);
+    for case in cases.iter().filter(|case| case.bare.threads() == 1) {
+        let mut turns = 0;
+        loop {
+            let ios = case.bare.turn(&clock, length_ns, &mark)?.ios;
+            say(ios)?;
+            turns += 1;
+            match ios {
+                // The machine gave the thread no processor in all that time.
+                0 if turns < TURNS_MAX => {}
+                0 => return Err(Failure::new(FailureKind::Figure, format!("{} did no I/O", case.words))),
+                _ => break,
+            }
+        }
+    }
+    for piece in &mut pieces(&clock) {
+        say(piece_turn(piece, CALLS, &mark).ios)?;
+    }
+    Ok(())
+}
+
+/// Runs `command` under callgrind and returns instructions per I/O or call, in the order of [`count_here`].
+///
+/// # Errors
+/// Why there are none.
+pub(super) fn count(command: &[OsString]) -> Result<Vec<f64>, Failure> {
+    let failed = |words: String| Failure::new(FailureKind::Figure, words);
+    // In memory if possible, so that no disk is disturbed.
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+    let folder = folder.map_err(|e| {
+        failed("no directory could be created for callgrind's counts".into()).because(system_text(&e))
+    })?;
+    let dumps = folder.path().join("counts");
+    let mut file = OsString::from("--callgrind-out-file=");
+    file.push(&dumps);
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(
+        ["--tool=callgrind", "--dump-before=*callgrind_mark*", "--dump-line=no", "--quiet"].map(OsStr::new),
+    );
+    valgrind.arg(&file).args(command).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ran = valgrind.output().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => failed("callgrind (package valgrind) is not installed".into()),
+        _ => failed("valgrind could not be started".into()).because(system_text(&error)),
+    })?;
+    if !ran.status.success() {
+        let words = String::from_utf8_lossy(&ran.stderr);
+        let last = words.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        return Err(failed(format!("callgrind failed ({})", ran.status)).because(last));
+    }
+    let amounts = String::from_utf8_lossy(&ran.stdout);
+    let amounts: Vec<u64> = amounts.lines().filter_map(|line| line.parse().ok()).collect();
+    // Dumps are numbered from 1; the odd ones hold what lies between two of what is counted.
+    let counts = (1..).zip(&amounts).filter(|(_, amount)| **amount > 0).map(|(number, &amount)| {
+        let counted = total(&dumps, 2 * number)?;
+        Some(counted as f64 / amount as f64)
+    });
+    let counts: Option<Vec<f64>> = counts.collect();
+    counts.filter(|counts| !counts.is_empty()).ok_or_else(|| {
+        failed(
+            "callgrind did not find the function that marks what to count (the program may be stripped)"
+                .into(),
+        )
+    })
+}
+
+/// Instructions in one dump.
+fn total(dumps: &Path, number: usize) -> Option<u64> {
+    let mut path = dumps.as_os_str().to_owned();
+    path.push(format!(".{number}"));
+    total_of(&std::fs::read_to_string(path).ok()?)
+}
+
+fn total_of(dump: &str) -> Option<u64> {
+    dump.lines().rev().find_map(|line| line.strip_prefix("totals: "))?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dump_tells_its_total() {
+        let dump =
+            "# callgrind format\nversion: 1\nevents: Ir\nsummary: 17\n\nfn=(1) main\n0 17\n\ntotals: 4711\n";
+        assert_eq!(total_of(dump), Some(4711));
+        assert_eq!(total_of("events: Ir\n"), None);
+    }
+
+    #[test]
+    fn a_program_that_fails_or_says_nothing_gives_no_counts() {
+        let of = |words: &[&str]| count(&words.iter().map(OsString::from).collect::<Vec<_>>());
+        // With valgrind installed or not, never a figure.
+        for words in [&["/nonexistent/program"][..], &["true"], &["echo", "5"]] {
+            let why = of(words).expect_err("nothing was counted").to_string();
+            assert!(why.contains("callgrind") || why.contains("valgrind"), "{why}");
+        }
+    }
+}

@@ -1,0 +1,420 @@
+//! Runs the command lines of a suite ([`crate::suite::Runner`]): asks the write guard first, makes a folder for test files
+//! ([`scratch`]), keeps the document of every run and resumes an earlier series ([`keep`]), stops at Ctrl+C, and undoes its
+//! changes, whatever ends it ([`undo`], [`caretaker`]).
+//!
+//! [`crew`] are the processes that run the same series at the same time (a cluster run), and [`place`] is the directory, file
+//! or device that a person chose for a test. Nothing here prints or parses a command line. Progress goes to a
+//! [`watch::Watch`]; what ends a series is a [`truespd_core::fault::Fault`]; a [`diskspd::request::Grammar`] parses each
+//! command line once, when its step is made.
+
+pub mod caretaker;
+pub mod crew;
+pub mod keep;
+pub mod place;
+pub mod scratch;
+pub mod telling;
+pub mod undo;
+pub mod watch;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use self::crew::Crew;
+use self::keep::{Kept, Planned};
+use self::place::check_write;
+use self::scratch::Scratch;
+use self::undo::{Journal, journals_of_this_user, sweep};
+use self::watch::{Event, Watch};
+use crate::series::caretaker::Caretaker;
+use crate::suite::{Ahead, Ended, Kind, Runner, Step};
+use diskspd::request::{Grammar, Line, Request};
+use diskspd::run::judged::Ready;
+use diskspd::run::outputs::LaterOutputs;
+use diskspd::run::signals::stop_on_signals;
+use truespd_core::fault::{ExitCode, Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind, Refusals};
+use truespd_core::guard::check_directory;
+use truespd_core::load;
+use truespd_core::machine::host::{host_name, uptime_ms};
+use truespd_core::machine::roots::Roots;
+use truespd_core::result::{Document, Layer};
+use truespd_core::sys::error::system_text;
+use truespd_core::sys::wake::Latch;
+
+/// Hidden subcommand of the process that cleans up after a killed suite.
+pub const CARETAKER: &str = "caretaker";
+
+/// How often a process of several tells the progress of its run.
+const CREW_TELLS_EVERY: Duration = Duration::from_secs(1);
+
+/// What a person can ask of every series.
+#[derive(Debug, Clone, Default)]
+pub struct Wishes {
+    /// Folder for the document of every run.
+    pub keep: Option<String>,
+    /// Runs whose documents are kept already are not repeated.
+    pub resume: bool,
+    /// Targets that may be written although they hold something.
+    pub overwrite: Vec<String>,
+    /// Processes that run the same series.
+    pub crew: Option<Arc<dyn Crew>>,
+}
+
+/// A running series.
+pub struct Series {
+    /// `truespd <suite>`, for the program in documents.
+    program: String,
+    grammar: Box<dyn Grammar>,
+    watch: Arc<dyn Watch>,
+    stop: Latch,
+    overwrite: Vec<String>,
+    crew: Option<Arc<dyn Crew>>,
+    keep: Option<Kept>,
+    /// Notes and warnings shown so far: each run of a series would repeat them.
+    told: Mutex<Vec<String>>,
+    undo: Option<(Journal, Option<Caretaker>)>,
+    /// Folders of the series' own files.
+    scratch: Vec<Scratch>,
+    /// The steps after the present part of the series.
+    later: Ahead,
+    /// Whether a run was made since the last pause. Kept documents need no pauses between them.
+    has_run: bool,
+    /// Whether a run has been made: then an error is not a refusal any more.
+    has_begun: bool,
+    /// Runs that prepare the next ones, and were skipped because their documents are kept.
+    owed: Vec<Step>,
+    /// The last run prepared something.
+    has_prepared: bool,
+    /// The disks below the targets of its runs.
+    disks: Vec<Layer>,
+    /// The line that could not be run.
+    broken: Option<Line>,
+}
+
+impl Series {
+    /// A series called `program` (`truespd <suite>`), with results in `outputs`. What a killed one left is undone first.
+    ///
+    /// # Errors
+    /// Why it cannot begin; nothing was changed.
+    pub fn begin(
+        program: &str,
+        wishes: &Wishes,
+        outputs: &LaterOutputs,
+        grammar: Box<dyn Grammar>,
+        watch: Arc<dyn Watch>,
+    ) -> Result<Self, Refusal> {
+        journals_of_this_user()
+            .iter()
+            .flat_map(|dir| sweep(dir))
+            .for_each(|undone| watch.see(Event::Left(&undone)));
+        let notice = Arc::clone(&watch);
+        let notice = move || notice.see(Event::Stopping);
+        let stop = match &wishes.crew {
+            Some(crew) => crew.stop(Box::new(notice)),
+            None => stop_on_signals(notice)?,
+        };
+        let keep = wishes.keep.as_ref().map(|folder| Kept::open(Path::new(folder), wishes.resume));
+        let keep = keep.transpose()?;
+        let is_kept = |path: &str| keep.as_ref().is_some_and(|keep| keep.would_hold(Path::new(path)));
+        if let Some(file) = outputs.files().find(|file| is_kept(&file.path)) {
+            let words = format!(
+                "--{} '{}': --keep uses such names for the documents of runs in that folder; choose another name",
+                file.format, file.path
+            );
+            return Err(Refusal::new(RefusalKind::Output, words).on(&file.path));
+        }
+        Ok(Series {
+            program: program.to_string(),
+            grammar,
+            watch,
+            stop,
+            overwrite: wishes.overwrite.clone(),
+            crew: wishes.crew.clone(),
+            keep,
+            told: Mutex::new(Vec::new()),
+            undo: None,
+            scratch: Vec::new(),
+            later: Ahead::default(),
+            has_run: false,
+            has_begun: false,
+            owed: Vec::new(),
+            has_prepared: false,
+            disks: Vec::new(),
+            broken: None,
+        })
+    }
+
+    /// The disks below the targets of all its runs, each once, as the first of these met it.
+    pub fn disks(&self) -> &[Layer] {
+        &self.disks
+    }
+
+    fn note_disks(&mut self, document: &Document) {
+        let targets = document.measured().flat_map(|measured| &measured.evidence.targets);
+        for disk in targets.flat_map(|target| target.lowest()) {
+            let is_it = |known: &Layer| {
+                known.name == disk.name && known.model == disk.model && known.firmware == disk.firmware
+            };
+            if !self.disks.iter().any(is_it) {
+                self.disks.push(disk.clone());
+            }
+        }
+    }
+
+    /// Sets the paths of `--overwrite` for the steps that follow, and returns those before. The write guard refuses a path
+    /// that names no target of a run.
+    pub fn allow(&mut self, overwrite: Vec<String>) -> Vec<String> {
+        std::mem::replace(&mut self.overwrite, overwrite)
+    }
+
+    /// Refuses a device that a later step could not write, before the time for the steps that only read it is spent.
+    ///
+    /// # Errors
+    /// The write guard's reasons.
+    pub fn check_write(&self, typed: &str) -> Result<(), Ended> {
+        check_write(typed, &self.overwrite).map_err(|mut refusal| {
+            // A suite does not have these options.
+            refusal.switch_hints.clear();
+            let words = self.overwrite.iter().flat_map(|path| ["--overwrite", path]).chain([typed]);
+            let words: Vec<String> = words.map(str::to_string).collect();
+            self.grammar.marked(&words, vec![refusal]).into()
+        })
+    }
+
+    /// Sets the steps after the present part of the series.
+    pub fn later(&mut self, later: Ahead) {
+        self.later = later;
+    }
+
+    /// A folder for files called `files` in `parent`, removed when the series ends, however it ends.
+    ///
+    /// # Errors
+    /// Why it cannot be made.
+    pub fn scratch(&mut self, parent: &Path, suite: &str, files: &[&str]) -> Result<Scratch, Ended> {
+        check_directory(parent, &Roots::default()).map_err(|refusal| {
+            self.grammar.marked(&[parent.to_string_lossy().into_owned()], vec![refusal])
+        })?;
+        let made = Scratch::make(parent, suite, files, self.journal()?)?;
+        self.scratch.push(made.clone());
+        Ok(made)
+    }
+
+    /// The journal of changes to be undone when the series ends, whatever ends it.
+    ///
+    /// # Errors
+    /// Why there can be no journal.
+    pub fn journal(&mut self) -> Result<&mut Journal, Ended> {
+        if self.undo.is_none() {
+            self.undo = Some(self.watched_journal()?);
+        }
+        Ok(&mut self.undo.as_mut().expect("just made").0)
+    }
+
+    /// Reports what a killed series left, when that is found later than at the beginning.
+    pub fn tell_left(&self, undone: &self::undo::Undone) {
+        self.watch.see(Event::Left(undone));
+    }
+
+    /// A journal with a process that looks after it. Without a caretaker the next suite cleans up.
+    fn watched_journal(&self) -> Result<(Journal, Option<Caretaker>), Refusal> {
+        let refused = |words: String| Refusal::new(RefusalKind::Machine, words);
+        let dir = journals_of_this_user().ok_or_else(|| {
+            refused("there is no folder for the clean-up journal; set XDG_STATE_HOME or HOME".into())
+        })?;
+        let journal = Journal::begin(&dir).map_err(|error| {
+            refused(format!(
+                "the clean-up journal could not be written in {}: {}; set XDG_STATE_HOME to a folder that you may write to",
+                dir.display(),
+                system_text(&error)
+            ))
+        })?;
+        let started =
+            std::env::current_exe().and_then(|own| Caretaker::start(&own, &[CARETAKER], journal.path()));
+        if let Err(error) = &started {
+            self.watch.see(Event::NoCaretaker(error));
+        }
+        Ok((journal, started.ok()))
+    }
+
+    /// Ends the series: undoes what it changed. `result` tells how it ended; partial results are for the caller.
+    pub fn end(mut self, result: Result<(), Ended>) -> ExitCode {
+        self.watch.see(Event::Over);
+        let mut code = match &result {
+            Ok(()) | Err(Ended::Stopped) => ExitCode::Done,
+            Err(Ended::Failed(fault)) => {
+                let line = self.broken.as_ref().map(Line::words);
+                self.watch.see(Event::Fault { fault, line });
+                fault.exit_code()
+            }
+        };
+        if let Some((journal, caretaker)) = self.undo.take() {
+            if matches!(result, Err(Ended::Stopped)) {
+                self.watch.see(Event::Undoing);
+            }
+            let undone = journal.undo();
+            for one in undone.iter().filter(|one| !one.is_done) {
+                self.watch.see(Event::NotUndone(one));
+                code = ExitCode::of(Outcome::Failed(FailureKind::Lost));
+            }
+            if let Some(caretaker) = caretaker {
+                caretaker.dismiss();
+            }
+        }
+        code
+    }
+
+    /// The end of the series because its next run cannot be made: a refusal only while nothing has been done.
+    fn hindered(&self, fault: impl Into<Fault>) -> Ended {
+        let fault = fault.into();
+        Ended::Failed(if self.has_begun { fault.later() } else { fault })
+    }
+
+    /// The kept document of a run of an earlier series. If there is none, the folder is made for the next one.
+    fn kept(&mut self, step: &Step, line: &Line) -> Result<Option<Document>, Ended> {
+        let Some(keep) = &mut self.keep else { return Ok(None) };
+        let computer_name = host_name();
+        let planned = Planned { computer_name: &computer_name, program: &self.program, line };
+        // Every series fills its files again, with other data.
+        let found = if step.kind == Kind::Fill { Ok(None) } else { keep.found(step, &planned) };
+        let found = found.and_then(|found| keep.make().map(|()| found));
+        found.map_err(|refusal| self.hindered(refusal))
+    }
+
+    /// Makes a run.
+    fn make(&mut self, line: Line) -> Result<Document, Ended> {
+        let lost = self.scratch.iter().try_for_each(Scratch::check);
+        lost.map_err(|refusal| self.hindered(refusal))?;
+        self.has_run = true;
+        match self.measure(&line) {
+            Ok(document) => {
+                self.has_begun = true;
+                if self.stop.is_set() { Err(Ended::Stopped) } else { Ok(document) }
+            }
+            // Stopped before its first I/O, together with the other processes.
+            Err(_) if self.stop.is_set() && self.crew.is_some() => Err(Ended::Stopped),
+            Err(fault) => {
+                self.broken = Some(line);
+                Err(self.hindered(fault))
+            }
+        }
+    }
+
+    fn measure(&self, line: &Line) -> Result<Document, Fault> {
+        let marked = |refusals: Vec<Refusal>| self.grammar.marked(line.words(), refusals);
+        let command_line = std::iter::once(&self.program).chain(line.words()).cloned().collect();
+        let mut request = line.request().beginning(uptime_ms());
+        if let Some(crew) = &self.crew {
+            crew.arrange(&mut request.to_mut().profile);
+        }
+        let ready = Ready::of(&request, command_line)
+            .map_err(|error| marked(vec![Refusal::command_line(error.to_string()).about(&["-engine"])]))?;
+        let Some(crew) = &self.crew else {
+            let ready = ready.telling(self.watch.progress_every());
+            let report = ready.run(&|event| self.tell_of_run(event), &self.stop).map_err(marked)?;
+            return if report.failures.is_empty() {
+                Ok(report.document)
+            } else {
+                Err(report.failures.into())
+            };
+        };
+        let on_event = |event| match event {
+            load::Event::Progress(own) => self.tell_of_run(load::Event::Progress(crew.progress(&own))),
+            load::Event::Counted(own) => self.tell_of_run(load::Event::Counted(crew.counted(own))),
+            other => self.tell_of_run(other),
+        };
+        let ready = ready.telling(Some(CREW_TELLS_EVERY)).beside(crew.companions());
+        match ready.run(&on_event, &self.stop) {
+            Ok(report) => crew.sum(report),
+            Err(own) => Err(called_off(marked(own), crew.refusals())),
+        }
+    }
+
+    /// Reports an event of a run, unless an earlier run reported the same.
+    fn tell_of_run(&self, event: load::Event) {
+        if let load::Event::Reused { path, .. } = &event {
+            let is_own = |own: &Scratch| Path::new(path).starts_with(own.path());
+            // It is expected that a run uses the file that an earlier one made.
+            if self.scratch.iter().any(is_own) {
+                return;
+            }
+        }
+        if let load::Event::Warning(words) | load::Event::Note(words) | load::Event::Reused { words, .. } =
+            &event
+        {
+            let Ok(mut told) = self.told.lock() else { return };
+            if told.contains(words) {
+                return;
+            }
+            told.push(words.clone());
+        }
+        self.watch.see(Event::Run(event));
+    }
+}
+
+/// Why a step does not run that this process or another one refuses.
+fn called_off(mut own: Refusals, others: Vec<Refusal>) -> Fault {
+    own.all.extend(others);
+    match own.all.is_empty() {
+        true => Failure::new(FailureKind::Interrupted, "the run was called off").into(),
+        false => own.into(),
+    }
+}
+
+impl Runner for Series {
+    fn line(&mut self, words: Vec<String>) -> Result<Line, Ended> {
+        self.grammar.line(words.clone()).map_err(|refusals| {
+            self.broken = Some(Line::new(words, Request::default()).allowing(&self.overwrite));
+            self.hindered(refusals)
+        })
+    }
+
+    fn run(&mut self, step: &Step) -> Result<Document, Ended> {
+        if self.stop.is_set() {
+            return Err(Ended::Stopped);
+        }
+        if step.kind.prepares() && !self.has_prepared {
+            self.owed.clear();
+        }
+        self.has_prepared = step.kind.prepares();
+        let line = step.line.clone().allowing(&self.overwrite);
+        self.watch.see(Event::Begins(step));
+        if let Some(document) = self.kept(step, &line)? {
+            self.note_disks(&document);
+            self.watch.see(Event::Done { step, document: &document, is_kept: true });
+            self.owed.extend(step.kind.prepares().then(|| step.clone()));
+            return Ok(document);
+        }
+        for owed in std::mem::take(&mut self.owed) {
+            self.watch.see(Event::Again(&owed));
+            self.watch.see(Event::Begins(&owed));
+            self.make(owed.line.allowing(&self.overwrite))?;
+            self.watch.see(Event::Begins(step));
+        }
+        let document = self.make(line)?;
+        self.note_disks(&document);
+        if let Some(keep) = &mut self.keep {
+            keep.put(step, &document)?;
+        }
+        self.watch.see(Event::Done { step, document: &document, is_kept: false });
+        Ok(document)
+    }
+
+    fn pause(&mut self, length: Duration) -> Result<(), Ended> {
+        if !std::mem::take(&mut self.has_run) {
+            return Ok(());
+        }
+        self.watch.see(Event::Pause(length));
+        match Latch::wait_any(&[&self.stop], Some(length)) {
+            true => Err(Ended::Stopped),
+            false => Ok(()),
+        }
+    }
+
+    fn ahead(&mut self, ahead: Ahead) {
+        self.watch.see(Event::Ahead([ahead, self.later].into_iter().sum()));
+    }
+
+    fn tell(&mut self, words: &str) {
+        self.watch.see(Event::Told(words));
+    }
+}

@@ -1,0 +1,331 @@
+//! Where a suite tests: a directory for files of its own, or an existing file or device.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use truespd_core::fault::{Refusal, RefusalKind};
+use truespd_core::guard::mark::Marks;
+use truespd_core::guard::{Guard, Range, Word};
+use truespd_core::machine::device::BlockDevice;
+use truespd_core::machine::roots::Roots;
+use truespd_core::machine::storage;
+use truespd_core::machine::storage::{ReadFlags, Room, TargetKind, resolve, room};
+use truespd_core::sys::destination::{LostWay, follow_target};
+use truespd_core::sys::error::system_text;
+use truespd_core::sys::file::FileKind;
+use truespd_core::text::foreign::Foreign;
+use truespd_core::text::{meant_size, printable_path, shell_word, size, typed_size};
+
+/// CrystalDiskMark's smallest test file. A smaller one is no test of a disk: a run is over the same blocks again and again.
+pub const FILE_BYTES_MIN: u64 = 16 << 20;
+
+/// A directory, file or device that a person chose.
+#[derive(Debug)]
+pub struct Place {
+    path: PathBuf,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// Files are made there and removed again.
+    Directory(Option<Room>),
+    /// Stays.
+    File { size_bytes: u64 },
+    /// Stays.
+    Device { size_bytes: u64 },
+}
+
+impl Place {
+    /// Finds out what `typed` names; opens read-only.
+    ///
+    /// # Errors
+    /// It does not exist, or cannot be tested.
+    pub fn find(typed: &str) -> Result<Self, Refusal> {
+        let roots = Roots::default();
+        let path = resolve(typed, &roots)?.path;
+        let failed = |error: std::io::Error| {
+            let refusal = refused(format!("'{}': {}", printable_path(&path), system_text(&error)));
+            match error.kind() {
+                std::io::ErrorKind::NotFound => {
+                    let refusal = refusal.hint("give a directory for the test file, or a block device");
+                    let size = meant_size(typed)
+                        .map(|size| format!("a size is given with its option: --size {size}"));
+                    refusal.with_hints(size)
+                }
+                _ => refusal,
+            }
+        };
+        let not_utf8 =
+            |hint| refused(format!("'{}': the name is not UTF-8 text", printable_path(&path))).hint(hint);
+        let about = fs::metadata(&path).map_err(failed)?;
+        if about.is_dir() {
+            if let Err(lost @ LostWay::ForeignLink { .. }) = follow_target(&path) {
+                return Err(Refusal::new(RefusalKind::Guard, lost.to_string()));
+            }
+            let path = fs::canonicalize(&path).map_err(failed)?;
+            if path.to_str().is_none() {
+                return Err(not_utf8("choose another directory"));
+            }
+            // Some file systems in memory, on networks or in programs report no size.
+            let room = File::open(&path).and_then(|directory| room(&directory)).ok();
+            let room = room.filter(|room| room.size_bytes > 0 || room.is_read_only);
+            return Ok(Place { path, kind: Kind::Directory(room) });
+        }
+        if !about.is_file() && FileKind::of(&about) != FileKind::Block {
+            let what = "is a pipe, a socket or a character device, which cannot be measured";
+            let refusal = refused(format!("'{}' {what}", printable_path(&path)));
+            return Err(refusal.hint("give a directory or a block device"));
+        }
+        let size_bytes = storage::open(&path, ReadFlags::CACHED, &roots)?.facts.size_bytes;
+        let kind = if about.is_file() { Kind::File { size_bytes } } else { Kind::Device { size_bytes } };
+        let absolute = path.to_str().and_then(absolute_path).map(PathBuf::from);
+        Ok(Place { path: absolute.ok_or_else(|| not_utf8("choose another file or device"))?, kind })
+    }
+
+    /// For suites that do not test an existing file.
+    ///
+    /// # Errors
+    /// It is one.
+    pub fn directory_or_device(self) -> Result<Self, Refusal> {
+        if !matches!(self.kind, Kind::File { .. }) {
+            return Ok(self);
+        }
+        let parent = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        Err(refused(format!("'{}' is a file", printable_path(&self.path))).hint(format!(
+            "give a directory, e.g. '{}', where a test file is made and removed, or a block device",
+            printable_path(parent.unwrap_or(Path::new(".")))
+        )))
+    }
+
+    /// As a word of a command line: absolute.
+    pub fn word(&self) -> String {
+        self.path.to_string_lossy().into_owned()
+    }
+
+    /// A file in the directory, as a word of a command line.
+    pub fn file(&self, name: &str) -> String {
+        self.path.join(name).to_string_lossy().into_owned()
+    }
+
+    /// It is a directory, where files are made.
+    pub fn is_directory(&self) -> bool {
+        matches!(self.kind, Kind::Directory(_))
+    }
+
+    /// It is a block device.
+    pub fn is_device(&self) -> bool {
+        matches!(self.kind, Kind::Device { .. })
+    }
+
+    /// Room of the directory's file system, if it reports that.
+    pub fn room(&self) -> Option<&Room> {
+        match &self.kind {
+            Kind::Directory(room) => room.as_ref(),
+            Kind::File { .. } | Kind::Device { .. } => None,
+        }
+    }
+
+    /// Bytes of the file or device.
+    pub fn size_bytes(&self) -> Option<u64> {
+        match self.kind {
+            Kind::Directory(_) => None,
+            Kind::File { size_bytes } | Kind::Device { size_bytes } => Some(size_bytes),
+        }
+    }
+
+    /// Where a suite's own small files go: the directory, or that of temporary files.
+    pub fn folder(&self) -> PathBuf {
+        match self.is_directory() {
+            true => self.path.clone(),
+            false => std::env::temp_dir(),
+        }
+    }
+
+    /// Whether `count` files of `--size`, or so much of a device, fit.
+    ///
+    /// # Errors
+    /// They do not; with a size that fits and is at least `least_bytes`, if there is one.
+    pub fn check_room(&self, size_bytes: u64, count: u64, least_bytes: u64) -> Result<(), Refusal> {
+        let path = printable_path(&self.path);
+        let share = |bytes: u64| bytes / count.max(1);
+        let (has_bytes, usable_bytes, has) = match (&self.kind, self.room()) {
+            (_, Some(room)) if room.is_read_only => {
+                return Err(refused(format!("'{path}': the file system is read-only"))
+                    .hint("choose a directory on another one"));
+            }
+            // A file system needs some of it for itself.
+            (_, Some(room)) => (
+                room.free_bytes,
+                share(room.free_bytes) / 8 * 7,
+                format!("{} are free", size(room.free_bytes)),
+            ),
+            (Kind::Directory(_), None) => return Ok(()),
+            (Kind::File { size_bytes }, _) => {
+                (*size_bytes, share(*size_bytes), format!("the file has {}", size(*size_bytes)))
+            }
+            (Kind::Device { size_bytes }, _) => {
+                (*size_bytes, share(*size_bytes), format!("the device has {}", size(*size_bytes)))
+            }
+        };
+        if share(has_bytes) >= size_bytes {
+            return Ok(());
+        }
+        let next = match fitting(usable_bytes).filter(|bytes| *bytes >= least_bytes) {
+            Some(bytes) => format!("--size {} would fit", typed_size(bytes)),
+            None => "choose another place".to_string(),
+        };
+        let wanted = match count {
+            0 | 1 => format!("--size {} does not fit", typed_size(size_bytes)),
+            _ => format!("{count} files of --size {} do not fit", typed_size(size_bytes)),
+        };
+        Err(refused(format!("'{path}': {wanted}: {has}")).hint(next))
+    }
+
+    /// `--overwrite` is for existing targets.
+    ///
+    /// # Errors
+    /// It is given for a directory.
+    pub fn check_overwrite(&self, overwrite: &[String]) -> Result<(), Refusal> {
+        match overwrite.first() {
+            Some(first) if self.is_directory() => Err(Refusal::command_line(format!(
+                "--overwrite {}: '{}' is a directory, where a new file is made and nothing is overwritten",
+                shell_word(first),
+                printable_path(&self.path)
+            ))
+            .hint("leave it out")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether a write test of an existing target is possible: it is not write-protected, and the write guard allows it. If it
+/// cannot be opened, the run says so.
+pub fn check_write(typed: &str, overwrite: &[String]) -> Result<(), Refusal> {
+    let roots = Roots::default();
+    let opened = resolve(typed, &roots)
+        .ok()
+        .and_then(|found| storage::open(&found.path, ReadFlags::CACHED, &roots).ok());
+    let Some(opened) = opened else { return Ok(()) };
+    let is_block = opened.facts.kind == TargetKind::Block;
+    let device = is_block.then(|| BlockDevice::find(opened.facts.device, &roots)).flatten();
+    if device.is_some_and(|device| device.is_read_only()) {
+        let message = format!("'{typed}' is write-protected");
+        let hint = "test reads only, or remove the protection (blockdev --setrw)";
+        return Err(Refusal::machine(&["-w"], Some(typed), message).hint(hint));
+    }
+    let word = Word { overwrite, ..Word::default() };
+    let guard = Guard { word, marks: &Marks::of_this_user(), roots: &roots };
+    guard.check(typed, &opened.facts.path, &opened.file, &opened.facts, Range::ALL).map(|_| ())
+}
+
+/// Which of the targets a path of `--overwrite` names, spelt as the target is.
+pub fn target_named<'t>(path: &str, targets: &[&'t str]) -> Option<&'t str> {
+    let guard = Guard { word: Word::default(), marks: &Marks::of_this_user(), roots: &Roots::default() };
+    guard.named_by(path, targets)
+}
+
+/// Why a path of `--overwrite` is refused that names none of the targets.
+pub fn names_no_target(path: &str) -> Refusal {
+    let (why, hint) = match path.starts_with('#') {
+        true => {
+            ("a number may mean another disk when disks are added or removed", "give the device by its name")
+        }
+        false => {
+            ("this is none of the targets", "repeat the path of a target, not its disk or a partition of it")
+        }
+    };
+    Refusal::command_line(format!("--overwrite {path}: {why}")).hint(hint)
+}
+
+/// What cannot be tested.
+fn refused(words: String) -> Refusal {
+    Refusal::new(RefusalKind::Target, words)
+}
+
+/// A target with an absolute path, so that a command line that a suite shows or keeps means the same in any directory.
+/// Numbers of disks, templates and paths of Windows, which are refused, stay as they are.
+pub fn absolute(word: String) -> String {
+    if Foreign::of(&word).is_some() && fs::symlink_metadata(&word).is_err() {
+        return word;
+    }
+    match word.chars().next() {
+        None | Some('#' | '*' | '/') => word,
+        Some(_) => absolute_path(&word).unwrap_or(word),
+    }
+}
+
+/// Without resolving links. `None` where the name of the current directory is not UTF-8.
+fn absolute_path(path: &str) -> Option<String> {
+    std::path::absolute(path).ok()?.into_os_string().into_string().ok()
+}
+
+/// The largest power of two, from 1 MiB, that fits.
+fn fitting(usable_bytes: u64) -> Option<u64> {
+    let bytes = 1u64 << usable_bytes.checked_ilog2()?;
+    (bytes >= 1 << 20).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directory(free_bytes: u64, is_read_only: bool) -> Place {
+        let room = Room { free_bytes, size_bytes: 1 << 40, used_bytes: 0, is_read_only };
+        Place { path: "/m".into(), kind: Kind::Directory(Some(room)) }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told_with_what_would() {
+        assert_eq!(directory(1 << 30, false).check_room(1 << 30, 1, FILE_BYTES_MIN), Ok(()));
+        let refused = |place: &Place, size, count| {
+            place.check_room(size, count, FILE_BYTES_MIN).unwrap_err().to_string()
+        };
+        for (free_bytes, size_bytes, count, says) in [
+            ((1 << 30) - 1, 1 << 30, 1, "'/m': --size 1G does not fit: 1024.0 MiB are free;"),
+            ((1 << 30) - 1, 1 << 30, 1, "; --size 512M would fit"),
+            (600 << 30, 1 << 40, 1, "; --size 512G would fit"),
+            (20 << 20, 1 << 30, 1, "; --size 16M would fit"),
+            (18 << 20, 1 << 30, 1, "; choose another place"),
+            (0, 1 << 30, 1, "; choose another place"),
+            (3 << 30, 1 << 30, 4, "4 files of --size 1G do not fit"),
+            (3 << 30, 1 << 30, 4, "; --size 512M would fit"),
+        ] {
+            let words = refused(&directory(free_bytes, false), size_bytes, count);
+            assert!(words.contains(says), "{free_bytes} {size_bytes} {count}: {words}");
+        }
+        assert!(refused(&directory(1 << 40, true), 1 << 30, 1).contains("read-only"));
+        let device = Place { path: "/dev/x".into(), kind: Kind::Device { size_bytes: 100 << 20 } };
+        let words = refused(&device, 1 << 30, 1);
+        assert!(
+            words.contains("the device has 100 MiB") && words.ends_with("--size 64M would fit"),
+            "{words}"
+        );
+        let device = Place { path: "/dev/x".into(), kind: Kind::Device { size_bytes: 64 << 20 } };
+        let words = refused(&device, 128 << 20, 1);
+        assert!(words.contains("--size 128M does") && words.ends_with("--size 64M would fit"), "{words}");
+    }
+
+    #[test]
+    fn places_are_directories_files_or_devices() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = Place::find(dir.path().to_str().unwrap()).unwrap();
+        assert!(place.is_directory() && !place.is_device() && place.room().is_some());
+        assert_eq!((place.size_bytes(), place.folder()), (None, dir.path().canonicalize().unwrap()));
+        assert!(place.check_overwrite(&["/dev/x".into()]).unwrap_err().to_string().contains("leave it out"));
+        let file = dir.path().join("f");
+        fs::write(&file, "x").unwrap();
+        let place = Place::find(file.to_str().unwrap()).unwrap();
+        assert_eq!((place.size_bytes(), place.is_device()), (Some(1), false));
+        let words = place.directory_or_device().unwrap_err().to_string();
+        assert!(words.contains("is a file; give a directory, e.g. '"), "{words}");
+        assert!(
+            Place::find("/dev/null")
+                .unwrap_err()
+                .to_string()
+                .contains("; give a directory or a block device")
+        );
+        let words = Place::find(dir.path().join("none").to_str().unwrap()).unwrap_err().to_string();
+        assert!(words.contains("No such file or directory; give a directory"), "{words}");
+    }
+}

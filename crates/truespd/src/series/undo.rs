@@ -1,0 +1,368 @@
+//! What must be put back or removed when a program ends, however it ends.
+//!
+//! A [`Journal`] in the user's state directory says what to undo, and is written before anything is changed. The program
+//! undoes it at its end. When it is killed, its caretaker does (a process that only waits for that); when that was killed
+//! too, or the power failed, the next series does ([`sweep`]). A lock (`flock(2)`) that ends with the process tells whose
+//! journal it is.
+//!
+//! Only journals of this user are used, and only changes that this program makes are undone: folders with its names,
+//! settings of disks.
+
+mod folder;
+mod left;
+mod outcome;
+mod setting;
+#[cfg(test)]
+mod tests;
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub use folder::FOLDER_PREFIX;
+pub use left::{Abandoned, Fate, Leftover};
+use outcome::Left;
+pub use outcome::Undone;
+pub use setting::Disk;
+use truespd_core::fault::{Refusal, RefusalKind};
+use truespd_core::machine::host::boot_id;
+use truespd_core::machine::roots::Roots;
+use truespd_core::sys::error::system_text;
+use truespd_core::sys::file::{self, FileKind, Stat};
+use truespd_core::sys::identity::Identity;
+use truespd_core::sys::lock::{Lock, lock};
+use truespd_core::sys::system::user;
+use truespd_core::text::printable_path;
+
+/// One thing to undo.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Undo {
+    /// Removes a folder that the program made, with the files it made there.
+    Folder {
+        /// Absolute path; its last name begins with [`FOLDER_PREFIX`].
+        path: PathBuf,
+        /// Device and inode number, once it is made; before that only an empty folder goes.
+        identity: Option<Identity>,
+        /// Names of the files that go with it; what else is there stays, and the folder with it.
+        files: Vec<String>,
+    },
+    /// Writes a disk's setting back, unless somebody else changed it meanwhile.
+    Setting {
+        /// Absolute path in sysfs.
+        path: PathBuf,
+        /// What it was.
+        before: String,
+        /// What the program made it.
+        during: String,
+        /// Whose setting it is: another disk can have the path after the next boot.
+        disk: Disk,
+    },
+    /// Nothing is to be undone at this path any more: it was never made, or it is settled. Earlier lines about it are void.
+    Settled {
+        /// As in the earlier lines.
+        path: PathBuf,
+    },
+}
+
+impl Undo {
+    fn path(&self) -> &Path {
+        match self {
+            Undo::Folder { path, .. } | Undo::Setting { path, .. } | Undo::Settled { path } => path,
+        }
+    }
+}
+
+/// A line of a journal.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Entry {
+    /// The boot that it was noted in (`random/boot_id` in procfs).
+    boot: Option<String>,
+    undo: Undo,
+}
+
+/// What this program has to undo. Undo it with [`Journal::undo`]; dropped without that, it stays for a caretaker or
+/// the next [`sweep`].
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    /// Holds the lock.
+    file: Locked,
+    entries: Vec<Entry>,
+    /// Settings that nobody else may change until this is undone, locked.
+    claims: Vec<Locked>,
+    roots: Roots,
+}
+
+/// `truespd/undo` in the user's state directory; none where neither XDG_STATE_HOME nor HOME is set.
+pub fn journals_of_this_user() -> Option<PathBuf> {
+    truespd_core::sys::folders::state().map(|dir| dir.join("undo"))
+}
+
+impl Journal {
+    /// An empty journal in `dir`, which is made when it is missing.
+    ///
+    /// # Errors
+    /// What the system says about the folder or the file, or in words that the folder is another user's.
+    pub fn begin(dir: &Path) -> io::Result<Self> {
+        Self::begin_with(dir, Roots::default())
+    }
+
+    fn begin_with(dir: &Path, roots: Roots) -> io::Result<Self> {
+        file::make_private_directories(dir)?;
+        let about = Stat::at(dir)?;
+        if about.owner == user() && about.mode & WRITABLE_BY_OTHERS != 0 {
+            // Made by an umask that lets the group write.
+            file::make_private(dir)?;
+        }
+        check_folder(dir).map_err(io::Error::other)?;
+        loop {
+            let (file, path) = tempfile::Builder::new()
+                .prefix("run-")
+                .suffix(".json")
+                .tempfile_in(dir)?
+                .keep()
+                .map_err(|e| e.error)?;
+            // A sweep of another process can lock it before its maker does, and removes it as empty.
+            lock(&file, Lock::Wait)?;
+            if is_at(&file, &path) {
+                return Ok(Journal {
+                    path,
+                    file: Locked(file),
+                    entries: Vec::new(),
+                    claims: Vec::new(),
+                    roots,
+                });
+            }
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes a setting for this program alone, until this is undone. Read what it says after that, not before: a series
+    /// that was killed may have left it changed, and that is undone first and told.
+    ///
+    /// # Errors
+    /// Another series has it.
+    pub fn claim(&mut self, setting: &Path) -> Result<Vec<Undone>, Refusal> {
+        let refused = |words: String| Refusal::new(RefusalKind::Target, words);
+        let told =
+            |error: io::Error| refused(format!("{}: {}", printable_path(setting), system_text(&error)));
+        let taken = "another series of TrueSpd has changed its write cache and sets it back at its end; wait until then";
+        let file = File::open(setting).map_err(told)?;
+        match lock(&file, Lock::Try) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(refused(taken.into())),
+            other => other.map_err(told)?,
+        }
+        let dir = self.path.parent().expect("a file in a folder");
+        let undone = sweep_with(dir, &self.roots);
+        if let Some(left) = undone.iter().find(|one| !one.is_settled) {
+            let words = format!("a series that was killed may have left it changed: {}", left.words);
+            return Err(refused(words));
+        }
+        let names_it = |entry: &Entry| matches!(&entry.undo, Undo::Setting { path, .. } if path == setting);
+        let others = journals(dir).into_iter().filter(|path| *path != self.path);
+        // A journal that is still there has an owner, or a caretaker that is undoing it.
+        if others
+            .filter_map(|path| fs::read_to_string(path).ok())
+            .any(|text| entries(&text).iter().any(names_it))
+        {
+            return Err(refused(taken.into()));
+        }
+        self.claims.push(Locked(file));
+        Ok(undone)
+    }
+
+    /// Notes one more thing to undo. Call it before the thing is done.
+    ///
+    /// # Errors
+    /// What the system says; then it is not noted and must not be done.
+    pub fn add(&mut self, undo: Undo) -> io::Result<()> {
+        let entry = Entry { boot: boot_id(&self.roots), undo };
+        self.store(&entry)?;
+        take(&mut self.entries, entry);
+        Ok(())
+    }
+
+    /// Takes back what was noted about a path, because nothing was made there.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn withdraw(&mut self, path: &Path) -> io::Result<()> {
+        self.add(Undo::Settled { path: path.to_path_buf() })
+    }
+
+    /// One entry a line, so that a torn last line costs none of those before it; appended, so that none is ever lost.
+    fn store(&mut self, entry: &Entry) -> io::Result<()> {
+        let mut line = serde_json::to_string(entry)?;
+        line.push('\n');
+        self.file.0.seek(io::SeekFrom::End(0))?;
+        self.file.0.write_all(line.as_bytes())?;
+        self.file.0.sync_data()
+    }
+
+    /// Undoes everything, the last first, and removes the journal when nothing is left to do. Of each path it tells once.
+    pub fn undo(mut self) -> Vec<Undone> {
+        let boot = boot_id(&self.roots);
+        let mut undone: Vec<Undone> = Vec::new();
+        let mut kept: Vec<PathBuf> = Vec::new();
+        let entries = std::mem::take(&mut self.entries);
+        for entry in entries.iter().rev() {
+            let Some(one) = undo_one(&entry.undo, entry.boot == boot, &self.roots) else { continue };
+            if !one.is_settled {
+                kept.push(entry.undo.path().to_path_buf());
+            }
+            if !undone.contains(&one) {
+                undone.push(one);
+            }
+        }
+        if kept.is_empty() {
+            // If it cannot be removed, it holds nothing that is still to be undone.
+            let _ = fs::remove_file(&self.path);
+            return undone;
+        }
+        for path in
+            entries.iter().map(|entry| entry.undo.path()).filter(|path| !kept.iter().any(|k| k == path))
+        {
+            // If it cannot be noted, it is told once more.
+            let _ = self.withdraw(path);
+        }
+        undone
+    }
+}
+
+/// Adds an entry to those that are still to be undone. What it makes void goes.
+fn take(entries: &mut Vec<Entry>, entry: Entry) {
+    let path = entry.undo.path();
+    match &entry.undo {
+        Undo::Settled { .. } => entries.retain(|earlier| earlier.undo.path() != path),
+        Undo::Folder { identity: Some(_), .. } => {
+            let is_before_it_was_made = |earlier: &Entry| matches!(&earlier.undo, Undo::Folder { path: same, identity: None, .. } if same == path);
+            entries.retain(|earlier| !is_before_it_was_made(earlier));
+            entries.push(entry);
+        }
+        _ => entries.push(entry),
+    }
+}
+
+/// Undoes what the owner of the journal at `path` left, after waiting for the owner's end. Nothing, when the owner
+/// did it.
+pub fn undo_abandoned(path: &Path) -> Vec<Undone> {
+    let journal = take_over(path, Lock::Wait, &Roots::default());
+    journal.map(Journal::undo).unwrap_or_default()
+}
+
+/// Undoes what programs left that were killed together with their caretakers.
+pub fn sweep(dir: &Path) -> Vec<Undone> {
+    sweep_with(dir, &Roots::default())
+}
+
+fn sweep_with(dir: &Path, roots: &Roots) -> Vec<Undone> {
+    let journals = journals(dir);
+    match check_folder(dir) {
+        Err(why) if !journals.is_empty() => return vec![told(Err(Left::Refused(why)), String::new(), dir)],
+        Err(_) => return Vec::new(),
+        Ok(()) => {}
+    }
+    let free = Lock::Try;
+    let abandoned = journals.iter().filter_map(|path| take_over(path, free, roots));
+    abandoned.flat_map(Journal::undo).collect()
+}
+
+fn journals(dir: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    let paths = entries.flatten().map(|entry| entry.path());
+    paths.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect()
+}
+
+/// What is still to be undone of a journal.
+fn entries(text: &str) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for entry in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
+        take(&mut entries, entry);
+    }
+    entries
+}
+
+/// The journal, when its owner is gone. Only one that this user wrote: another user could have this program remove files
+/// for them.
+fn take_over(path: &Path, how: Lock, roots: &Roots) -> Option<Journal> {
+    check_folder(path.parent()?).ok()?;
+    // Only a plain file: links are not followed, pipes are not waited for.
+    let mut file = file::open_unlinked(path).ok()?;
+    let about = Stat::of_open(&file).ok()?;
+    if about.kind != FileKind::Regular || about.owner != user() || about.mode & WRITABLE_BY_OTHERS != 0 {
+        return None;
+    }
+    lock(&file, how).ok()?;
+    // Else removed by the one who had it.
+    if !is_at(&file, path) {
+        return None;
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text).ok()?;
+    let entries = entries(&text);
+    let (path, file) = (path.to_path_buf(), Locked(file));
+    Some(Journal { path, file, entries, claims: Vec::new(), roots: roots.clone() })
+}
+
+/// Bits of a mode that let others write.
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+
+/// Journals of a folder count where nobody else can put, move or remove one. The error says why not and what to do.
+fn check_folder(dir: &Path) -> Result<(), String> {
+    let about = Stat::at(dir).map_err(|error| system_text(&error))?;
+    let why = match about.owner == user() {
+        true if about.mode & WRITABLE_BY_OTHERS == 0 => return Ok(()),
+        true => "other users may write to this folder; forbid that (chmod 700)",
+        false => "this folder belongs to another user; set XDG_STATE_HOME to a folder of your own",
+    };
+    Err(why.into())
+}
+
+/// A file with a lock of this program. The lock is released explicitly, not only by closing the file: a process that
+/// another thread is starting has a copy of every descriptor, and so the lock, until it executes its program.
+#[derive(Debug)]
+struct Locked(File);
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // The end of the process does the same.
+        let _ = lock(&self.0, Lock::Release);
+    }
+}
+
+/// Whether the path still leads to the open file.
+fn is_at(file: &File, path: &Path) -> bool {
+    let (Ok(own), Ok(now)) = (Identity::of(file), Identity::of_name(path)) else { return false };
+    own == now
+}
+
+/// Nothing to tell when there was nothing to do.
+fn undo_one(undo: &Undo, is_same_boot: bool, roots: &Roots) -> Option<Undone> {
+    match undo {
+        Undo::Folder { path, identity, files } => {
+            let removed = folder::remove(path, *identity, files, is_same_boot)?;
+            Some(told(removed, format!("removed '{}'", printable_path(path)), path))
+        }
+        Undo::Setting { path, before, during, disk } => {
+            let (place, restored) = setting::restore(path, disk, [before, during], is_same_boot, roots)?;
+            Some(told(restored, format!("set {} back to '{before}'", printable_path(&place)), &place))
+        }
+        Undo::Settled { .. } => None,
+    }
+}
+
+fn told(result: Result<(), Left>, done: String, path: &Path) -> Undone {
+    let left = |why| format!("'{}' was left as it is: {why}", printable_path(path));
+    match result {
+        Ok(()) => Undone { words: done, is_done: true, is_settled: true },
+        Err(Left::Foreign(why)) => Undone { words: left(why), is_done: false, is_settled: true },
+        Err(Left::Refused(why)) => Undone { words: left(why), is_done: false, is_settled: false },
+    }
+}

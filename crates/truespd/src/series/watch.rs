@@ -1,0 +1,64 @@
+//! What a series reports while it runs. A view implements [`Watch`]; nothing here prints.
+
+use std::io;
+use std::time::Duration;
+
+use crate::series::undo::Undone;
+use crate::suite::{Ahead, Step};
+use truespd_core::fault::Fault;
+use truespd_core::load;
+use truespd_core::result::Document;
+
+/// Receives the reports of a series. Called from several threads, also from the one that waits for signals.
+pub trait Watch: Send + Sync {
+    /// How often it wants the progress of a run.
+    fn progress_every(&self) -> Option<Duration>;
+
+    /// Something happened.
+    fn see(&self, event: Event<'_>);
+}
+
+/// What happened.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// The steps after the one that begins next.
+    Ahead(Ahead),
+    /// A step begins.
+    Begins(&'a Step),
+    /// A step that prepares others is repeated, for runs whose documents are not kept.
+    Again(&'a Step),
+    /// A pause begins.
+    Pause(Duration),
+    /// An event of the present run; each note and warning comes once in a series.
+    Run(load::Event),
+    /// A step is done.
+    Done {
+        /// Which.
+        step: &'a Step,
+        /// What it measured.
+        document: &'a Document,
+        /// It was made before, by the series that this one resumes.
+        is_kept: bool,
+    },
+    /// A line of the suite itself, beside what is shown of the present step.
+    Told(&'a str),
+    /// Ctrl+C: the present run is being ended.
+    Stopping,
+    /// A series that was stopped is being undone, which can take long when its files are large.
+    Undoing,
+    /// The runs are over. Later events tell how the series ended.
+    Over,
+    /// Why the series could not go on.
+    Fault {
+        /// Why.
+        fault: &'a Fault,
+        /// The command line that it is about.
+        line: Option<&'a [String]>,
+    },
+    /// Something that a killed series had left.
+    Left(&'a Undone),
+    /// A change of this series that could not be undone.
+    NotUndone(&'a Undone),
+    /// The process that cleans up after this program, if it is killed, could not be started.
+    NoCaretaker(&'a io::Error),
+}

@@ -1,0 +1,502 @@
+//! What a workload reached: document and tables.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::sweep::{self, LatencyLimit, Next, Point};
+use super::{Draft, Plan};
+use crate::suite::SuiteDocument;
+use crate::suite::findings::{SeriesVerdict, judged, word};
+use truespd_core::profile::{self, Size, Target, Throughput, TimeSpan};
+use truespd_core::result::envelope::DocumentKind;
+use truespd_core::result::metrics::{Metric, Since};
+use truespd_core::result::{
+    Direction, DirectionSummary, Document, Grade, LatencySummary, Measured, Part, Summary, TimeSpanResult,
+};
+use truespd_core::text::printable;
+
+const MIB: f64 = 1_048_576.0;
+/// Columns of a run's table.
+const LATENCIES: [Metric; 4] = [Metric::MEAN, Metric::P50, Metric::P99, Metric::MAX];
+/// Columns of a bar whose middle is the limit.
+const BAR_COLUMNS: usize = 20;
+
+/// Reads or writes of one target of a run, or all of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Row {
+    /// What was done, in a few words.
+    pub what: String,
+    /// `read`, `write` or `total`.
+    pub direction: String,
+    /// I/Os per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+    /// Latencies in nanoseconds; response times from the intended start where there was a rate, as `is_response` says.
+    pub latency: Option<LatencySummary>,
+    /// The latencies are response times.
+    pub is_response: bool,
+}
+
+/// A run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    /// Its name.
+    pub name: String,
+    /// DiskSpd's line.
+    pub line: Vec<String>,
+    /// Hash of its profile, by which the history knows the same test; none in documents from before it was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// What was reached; one group per time span and target.
+    pub rows: Vec<Row>,
+    /// I/Os per second of the first time span.
+    pub total_iops: Option<f64>,
+    /// Mean use of all processors over the run, in percent.
+    pub cpu_usage_percent: Option<f64>,
+    /// Its verdict.
+    pub grade: Option<Grade>,
+}
+
+/// How a search ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchEnd {
+    /// The highest rate that kept the limit, in two runs or more; per stream.
+    Found(u64),
+    /// Every rate kept it: not the limit ends the search, but what is outstanding at once. The highest rate that was reached,
+    /// in two runs or more; per stream.
+    AllKeepIt(u64),
+    /// No rate kept it.
+    NoneKeepsIt,
+    /// The storage did not answer twice alike.
+    GaveUp,
+    /// No I/O was completed at this rate; per stream.
+    NoIo(u64),
+}
+
+impl SearchEnd {
+    /// How a search over these points ended.
+    pub(super) fn of(next: Next, limit: LatencyLimit, points: &[Point]) -> Self {
+        // A rate that was not reached broke no limit. Of the answer itself, most runs kept it.
+        let is_broken = |rate: u64| points.iter().any(|p| p.per_stream > rate && p.held_ms > limit.ms);
+        match next {
+            Next::Found(rate) if !is_broken(rate) => SearchEnd::AllKeepIt(rate),
+            Next::Found(rate) => SearchEnd::Found(rate),
+            Next::None => SearchEnd::NoneKeepsIt,
+            Next::Try(_) | Next::GaveUp => SearchEnd::GaveUp,
+        }
+    }
+}
+
+/// Rates that were tried.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Search {
+    /// What had to be kept.
+    pub limit: LatencyLimit,
+    /// Threads times targets.
+    pub streams: u64,
+    /// I/Os of all threads that are outstanding at once, at most; 0 in documents from before this was noted.
+    #[serde(default)]
+    pub outstanding: u64,
+    /// I/Os per second without a limit.
+    pub unlimited_iops: f64,
+    /// In the order of trying.
+    pub points: Vec<Point>,
+    /// How it ended; none when it was stopped.
+    pub end: Option<SearchEnd>,
+}
+
+/// What a workload reached.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Outcome {
+    /// Version of the tool.
+    pub tool_version: String,
+    /// Name of the workload.
+    pub workload: String,
+    /// What it is.
+    pub about: String,
+    /// Where its figures come from.
+    pub source: String,
+    /// Runs, but those of the search.
+    pub runs: Vec<Run>,
+    /// The search for a rate.
+    pub search: Option<Search>,
+    /// What the verdicts of all runs say, those of the search with them.
+    pub verdict: SeriesVerdict,
+}
+
+impl DocumentKind for Outcome {
+    const FORMAT: &'static str = "truespd-workload";
+    const VERSION_ABOUT: &'static str = "Version of this layout: 1. Within a version members are only added, and each of those may be missing.";
+    const MEMBER: &'static str = "outcome";
+    const MEMBER_ABOUT: &'static str = "What was reached.";
+    const TITLE: &'static str = "TrueSpd workload, version 1";
+    const ABOUT: &'static str =
+        "An outcome as JSON, version 1. Units are at the end of names: `_ms`, `_ns`, `_iops`.";
+    const NAME: &'static str = "result of truespd workload";
+}
+
+impl SuiteDocument for Outcome {
+    fn has_figures(&self) -> bool {
+        self.runs.iter().any(|run| !run.rows.is_empty())
+    }
+
+    fn grade(&self) -> Option<Grade> {
+        self.verdict.grade
+    }
+
+    fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
+        vec![("", &self.verdict)]
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let rows = self.runs.iter().flat_map(|run| run.rows.iter().filter_map(move |row| row.part(run)));
+        Part::apart(rows.chain(self.found()))
+    }
+}
+
+impl Row {
+    fn part(&self, run: &Run) -> Option<Part> {
+        let name = format!("{}, {}, {}", run.name, self.what, self.direction);
+        let rates = [(Metric::IOPS, Some(self.iops)), (Metric::BYTES, Some(self.bytes_per_s))];
+        let latencies = self
+            .latency
+            .iter()
+            .flat_map(|latency| Metric::all().map(move |metric| (metric, metric.of_latencies(latency))));
+        Part::of(name, run.profile.as_deref(), &run.line, rates.into_iter().chain(latencies))
+    }
+}
+
+impl Outcome {
+    /// The highest rate within a limit, of a search that found it.
+    fn found(&self) -> Option<Part> {
+        let (search, first) = (self.search.as_ref()?, self.runs.first()?);
+        let (SearchEnd::Found(rate) | SearchEnd::AllKeepIt(rate)) = search.end? else { return None };
+        let LatencyLimit { of, ms } = search.limit;
+        let name = format!("{}, highest rate with {} up to {ms} ms", self.workload, of.word());
+        let iops = rate.saturating_mul(search.streams) as f64;
+        Part::of(name, first.profile.as_deref(), &first.line, [(Metric::IOPS, Some(iops))])
+    }
+
+    pub(super) fn begin(plan: &Plan) -> Self {
+        Outcome {
+            tool_version: env!("CARGO_PKG_VERSION").to_string(),
+            workload: plan.name.clone(),
+            about: plan.about.clone(),
+            source: plan.source.clone(),
+            runs: Vec::new(),
+            search: None,
+            verdict: SeriesVerdict::default(),
+        }
+    }
+
+    pub(super) fn take(&mut self, step: &Draft, document: &Document) {
+        let grade = self.judge(&step.name, document);
+        let mut rows = Vec::new();
+        let mut measured_spans = Vec::new();
+        let several = document.time_spans.len() > 1;
+        for (index, (span, result)) in
+            document.profile.time_spans.iter().zip(&document.time_spans).enumerate()
+        {
+            let TimeSpanResult::Measured(measured) = result else { continue };
+            let prefix = if several { format!("time span {}, ", index + 1) } else { String::new() };
+            rows.extend(rows_of(span, measured, &prefix));
+            measured_spans.push(Summary::of(measured));
+        }
+        self.runs.push(Run {
+            name: step.name.clone(),
+            line: step.words.clone(),
+            profile: Some(profile::hash(&document.profile)),
+            rows,
+            total_iops: measured_spans
+                .first()
+                .and_then(|span| Metric::IOPS.of_sum(&span.total, Since::Issued)),
+            cpu_usage_percent: measured_spans.first().map(|summary| summary.cpu_usage_percent),
+            grade,
+        });
+    }
+
+    /// Takes the verdict of a run.
+    pub(super) fn judge(&mut self, name: &str, document: &Document) -> Option<Grade> {
+        let (grade, findings) = judged(document, |_| false);
+        self.verdict.take(name, grade, findings);
+        self.verdict.advise(advice);
+        grade
+    }
+
+    /// The tables.
+    pub fn text(&self) -> String {
+        // A person's preset may hold anything.
+        let mut out = format!("{}: {}\n", printable(&self.workload), printable(&self.about));
+        if !self.source.is_empty() {
+            out.push_str(&format!("source: {}\n", printable(&self.source)));
+        }
+        for run in &self.runs {
+            out.push('\n');
+            out.push_str(&run_text(run));
+        }
+        if let Some(search) = &self.search {
+            out.push('\n');
+            out.push_str(&search_text(search));
+        }
+        out
+    }
+}
+
+/// Advice in options of this suite.
+fn advice(rule: &str) -> Option<&'static str> {
+    Some(match rule {
+        "working-set" => "use --size 20G, or another size much larger than the caches",
+        "generator-bound" => {
+            "stop other programs, or write a preset of your own with fewer threads (-t), or with -n"
+        }
+        _ => return None,
+    })
+}
+
+/// Reads and writes of each target, in the profile's order, and the sum when there are several rows.
+fn rows_of(span: &TimeSpan, measured: &Measured, prefix: &str) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (index, target) in span.targets.iter().enumerate() {
+        let parts = directions(span, measured, index);
+        let what = format!("{prefix}{}", words_of(target));
+        for (direction, is_there, pick) in [("read", target.reads(), true), ("write", target.writes(), false)]
+        {
+            if is_there {
+                let of = parts.iter().map(|(read, write)| if pick { *read } else { *write });
+                rows.push(row(&what, direction, &sum(of, measured.test_time_s)));
+            }
+        }
+    }
+    if rows.len() > 1 {
+        let mut total = Summary::of(measured).total;
+        // With targets with and without a rate, the sum would have the response times of only some I/Os.
+        total.response = total.response.filter(|_| rows.iter().all(|row: &Row| row.is_response));
+        rows.push(row(&format!("{prefix}all"), "total", &total));
+    }
+    rows
+}
+
+/// What the threads on the profile's target `index` did.
+fn directions<'a>(
+    span: &TimeSpan,
+    measured: &'a Measured,
+    index: usize,
+) -> Vec<(&'a Direction, &'a Direction)> {
+    let threads = measured.threads.iter().enumerate();
+    let found = |(number, thread): (usize, &'a truespd_core::result::ThreadResult)| {
+        let target = match span.thread_count {
+            // Threads of their own: those of the first target come first.
+            0 => {
+                let before: usize = span.targets[..index].iter().map(|t| t.threads_per_file as usize).sum();
+                let own = before..before + span.targets[index].threads_per_file as usize;
+                own.contains(&number).then(|| thread.targets.first()).flatten()
+            }
+            _ => thread
+                .targets
+                .iter()
+                .filter(|t| t.path == span.targets[index].path)
+                .nth(span.targets[..index].iter().filter(|t| t.path == span.targets[index].path).count()),
+        };
+        target.map(|target| (&target.read, &target.write))
+    };
+    threads.filter_map(found).collect()
+}
+
+fn sum<'a>(parts: impl Iterator<Item = &'a Direction>, test_time_s: f64) -> DirectionSummary {
+    let mut sum = Direction::default();
+    for part in parts {
+        sum.ios += part.ios;
+        sum.bytes += part.bytes;
+        for (to, from) in [(&mut sum.latency, &part.latency), (&mut sum.response, &part.response)] {
+            if let Some(from) = from {
+                to.get_or_insert_default().merge(from);
+            }
+        }
+    }
+    DirectionSummary::of(&sum, test_time_s)
+}
+
+fn row(what: &str, direction: &str, summary: &DirectionSummary) -> Row {
+    let is_response = summary.response.is_some();
+    let rate = |metric: Metric| metric.of_sum(summary, Since::Issued).unwrap_or_default();
+    Row {
+        what: what.to_string(),
+        direction: direction.to_string(),
+        iops: rate(Metric::IOPS),
+        bytes_per_s: rate(Metric::BYTES),
+        latency: if is_response { summary.response.clone() } else { summary.latency.clone() },
+        is_response,
+    }
+}
+
+/// `8KiB random, 30 % writes, 1500/s a thread`
+fn words_of(target: &Target) -> String {
+    let pattern = match target.random_percent {
+        0 if target.interlocked => "sequential, shared".to_string(),
+        0 => "sequential".to_string(),
+        100 => "random".to_string(),
+        percent => format!("{percent} % random"),
+    };
+    let rate = match target.throughput {
+        Some(Throughput::Iops(n)) if n > 0 => format!(", {n}/s a thread"),
+        Some(Throughput::BytesPerMs(n)) if n > 0 => format!(", {n} bytes/ms a thread"),
+        _ => String::new(),
+    };
+    format!("{} {pattern}{rate}", Size(target.block_bytes))
+}
+
+fn run_text(run: &Run) -> String {
+    let cpu = run.cpu_usage_percent.map_or(String::new(), |cpu| format!(", processors {cpu:.0} % in use"));
+    let mut out = format!("{}: {}{cpu}\n", printable(&run.name), word(run.grade));
+    let mark = if run.grade == Some(Grade::Invalid) { " INVALID" } else { "" };
+    out.push_str(&format!(
+        "{:<32}{:<6}{:>11}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
+        "", "", "IOPS", "MiB/s", "mean ms", "p50 ms", "p99 ms", "max ms"
+    ));
+    for row in &run.rows {
+        let star = if row.is_response { "*" } else { "" };
+        let latency = LATENCIES.map(|metric| {
+            let ns = row.latency.as_ref().and_then(|latency| metric.of_latencies(latency));
+            format!("{:>10}", ns.map_or("-".into(), |ns| format!("{:.3}", ns / 1e6)))
+        });
+        let latency = latency.concat();
+        out.push_str(&format!(
+            "{:<32}{:<6}{:>11.1}{:>10.2}{latency}{star}{mark}\n",
+            row.what,
+            row.direction,
+            row.iops,
+            row.bytes_per_s / MIB
+        ));
+    }
+    if run.rows.iter().any(|row| row.is_response) {
+        out.push_str("* response time, from the time for which the rate scheduled the I/O\n");
+    }
+    out
+}
+
+fn search_text(search: &Search) -> String {
+    let LatencyLimit { of, ms: limit_ms } = search.limit;
+    let of = of.word();
+    let mut out = format!("limit: {of} response time at most {limit_ms} ms, and the rate reached\n");
+    out.push_str(&format!(
+        "{:>12}{:>12}{:>10}{:>10}{:>10}{:>10}{:>10}  {:<6}{:<11}{of}, up to twice the limit\n",
+        "offered IOPS", "reached", "mean ms", "p50 ms", "p95 ms", "p99 ms", "max ms", "kept", "verdict"
+    ));
+    let mut points: Vec<&Point> = search.points.iter().collect();
+    points.sort_by_key(|point| point.per_stream);
+    for point in points {
+        let kept = if point.is_within { "yes" } else { "no" };
+        out.push_str(&format!(
+            "{:>12.0}{:>12.0}{:>10.3}{:>10.3}{:>10.3}{:>10.3}{:>10.3}  {kept:<6}{:<11}{}\n",
+            point.offered_iops,
+            point.reached_iops,
+            point.mean_ms,
+            point.p50_ms,
+            point.p95_ms,
+            point.p99_ms,
+            point.max_ms,
+            word(point.grade),
+            bar(point.held_ms, limit_ms)
+        ));
+    }
+    out.push_str(&answer(search));
+    out
+}
+
+/// A bar whose middle is the limit; `>` at its end when it goes beyond twice the limit.
+fn bar(value: f64, limit: f64) -> String {
+    let half = BAR_COLUMNS / 2;
+    let length = ((value / limit * half as f64).round() as usize).clamp(1, BAR_COLUMNS);
+    let cell = |column: usize| match (column < length, column == half) {
+        (_, true) => '|',
+        (true, false) => '#',
+        (false, false) => ' ',
+    };
+    let bar: String = (0..BAR_COLUMNS).map(cell).collect();
+    let end = if value > limit * 2.0 { ">" } else { "" };
+    format!("{bar}{end}").trim_end().to_string()
+}
+
+impl Search {
+    /// How it ended, in sentences.
+    pub fn answer(&self) -> String {
+        answer(self).trim_end().to_string()
+    }
+}
+
+/// How the search ended, for people; with a line end.
+fn answer(search: &Search) -> String {
+    let LatencyLimit { of, ms } = search.limit;
+    let of = of.word();
+    match search.end {
+        Some(SearchEnd::Found(rate)) => format!("highest rate within the limit: {}\n", found(search, rate)),
+        Some(SearchEnd::AllKeepIt(rate)) => format!(
+            "highest rate within the limit: {}\n{}: the {} outstanding I/Os are what ends the search, not the limit; \
+             a preset of your own with a larger -o can reach more\n",
+            found(search, rate),
+            // The table says "no" in both cases.
+            match search.points.iter().all(|point| point.is_reached) {
+                true => "the limit was kept at every rate tried",
+                false => "no higher rate broke the limit, but some were not reached",
+            },
+            search.outstanding
+        ),
+        Some(SearchEnd::NoneKeepsIt) => match search.points.iter().min_by_key(|point| point.per_stream) {
+            Some(point) => format!(
+                "no rate keeps {of} within {ms} ms: at {:.0} IOPS, {of} is {:.3} ms\n",
+                point.offered_iops, point.held_ms
+            ),
+            None => format!(
+                "no rate could be tried: {:.1} IOPS without a limit are less than one for each of {} (threads x targets); \
+                 use a preset of your own with fewer threads\n",
+                search.unlimited_iops, search.streams
+            ),
+        },
+        Some(SearchEnd::GaveUp) => format!(
+            "undecided after {} runs: runs at the same rate disagree; longer runs (-d) may help{}\n",
+            search.points.len(),
+            best_so_far(search)
+        ),
+        Some(SearchEnd::NoIo(rate)) => format!(
+            "undecided: no I/O was completed in the run at {} IOPS; longer runs (-d) may help{}\n",
+            rate.saturating_mul(search.streams),
+            best_so_far(search)
+        ),
+        None => format!("stopped before it was decided{}\n", best_so_far(search)),
+    }
+}
+
+/// The answer: `1000 IOPS (p99 2.000 ms, ...), 50 % of ...`
+fn found(search: &Search, rate: u64) -> String {
+    let of = search.limit.of.word();
+    // The latest run at this rate that kept the limit; at a rate that is found, most did.
+    let at = search.points.iter().rfind(|point| point.per_stream == rate && point.is_within);
+    let held = at.map_or(0.0, |point| point.held_ms);
+    let grade = at.and_then(|point| point.grade);
+    let iops = rate.saturating_mul(search.streams);
+    let part = iops as f64 / search.unlimited_iops * 100.0;
+    let warning = if grade == Some(Grade::Invalid) { " (INVALID: see the verdict)" } else { "" };
+    format!(
+        "{iops} IOPS ({of} {held:.3} ms, kept in two runs or more), {part:.0} % of the {:.0} IOPS without a limit{warning}",
+        search.unlimited_iops
+    )
+}
+
+/// What is known when there is no answer: `; the highest rate that kept the limit so far: ...`
+fn best_so_far(search: &Search) -> String {
+    let Some(rate) = sweep::best(&search.points) else {
+        return if search.points.is_empty() {
+            String::new()
+        } else {
+            "; no rate kept the limit so far".into()
+        };
+    };
+    let (kept, broken) = sweep::runs_of(&search.points, rate);
+    format!(
+        "; the highest rate that kept the limit so far: {} IOPS (in {kept} of {} runs)",
+        rate.saturating_mul(search.streams),
+        kept + broken
+    )
+}
