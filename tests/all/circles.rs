@@ -1,5 +1,5 @@
-//! No circles of files within a room (ARCHITECTURE.md): files that use each other in a ring can only be understood all at
-//! once.
+//! No circles of files within a room (ARCHITECTURE.md): files that use each other in a ring can only be
+//! understood all at once.
 //!
 //! A file uses another when one of its paths names something that is defined there; a name that a file only hands on
 //! (`pub use`) counts for the file that defines it. What is compiled for tests only does not count.
@@ -185,8 +185,8 @@ fn read(name: &str, module: &[String], text: &str) -> File {
     file
 }
 
-/// The module of the file in which a thing is defined: names that a file only hands on are followed. None for a path that
-/// names a module and nothing of it.
+/// The module of the file in which a thing is defined: names that a file only hands on are followed. None for
+/// a path that names a module and nothing of it.
 fn defined_in<'a>(files: &'a Files, path: &[String], depth: u32) -> Option<&'a [String]> {
     let length = (1..=path.len()).rev().find(|&length| files.contains_key(&path[..length]))?;
     let (module, file) = files.get_key_value(&path[..length])?;

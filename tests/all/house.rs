@@ -444,8 +444,8 @@ fn only_the_guards_permit_opens_a_target_for_writing() {
     assert!(stale.is_empty(), "nothing of that is there any more: {stale:?}");
 }
 
-/// Numbers of lines in which a function for others begins that has a sentence for its error. Functions for the parent alone
-/// (`pub(super)`) are a file's own matter.
+/// Numbers of lines in which a function for others begins that has a sentence for its error. Functions for
+/// the parent alone (`pub(super)`) are a file's own matter.
 fn string_errors(text: &str) -> Vec<usize> {
     let lines: Vec<(usize, &str)> = code_lines(without_tests(text)).collect();
     let begins = |line: &str| {
@@ -519,8 +519,8 @@ fn only_cli_prints() {
 /// The rooms that speak to people.
 const PRINTING_ROOMS: &[&str] = &["cli", "beside", "console", "main", "program", "show", "viewer"];
 
-/// Where standard streams are written to. Everything else goes through them, where [`truespd_core::text::printable_text`] takes
-/// out what would act on a terminal.
+/// Where standard streams are written to. Everything else goes through them, where
+/// [`truespd_core::text::printable_text`] takes out what would act on a terminal.
 const WRITES_STREAMS: &[(&str, &str)] = &[
     ("console.rs", "what passes on to the streams"),
     ("viewer.rs", "what the console kept back while the screen was taken; events for the view"),

@@ -1,9 +1,9 @@
 //! All integration tests but three, in one program: one link, and `support` compiled once.
 //!
-//! `cargo test --release --test all suite::mark` runs a folder or a module. The tests run side by side, so none may
-//! change what belongs to the process (environment, current directory, limits, allocator) or open what the programs that
-//! others start would inherit. Those that measure memory are programs of their own: `tests/memory.rs`,
-//! `tests/program_memory.rs`, `tests/xml_attacks.rs`.
+//! `cargo test --release --test all suite::mark` runs a folder or a module. The tests run side by side, so
+//! none may change what belongs to the process (environment, current directory, limits, allocator) or open
+//! what the programs that others start would inherit. Those that measure memory are programs of their own:
+//! `tests/memory.rs`, `tests/program_memory.rs`, `tests/xml_attacks.rs`.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! The pages of `docs` and beside it: their links lead somewhere, `docs/SUMMARY.md` has every page, and the command lines
-//! that they show are accepted.
+//! The pages of `docs` and beside it: their links lead somewhere, `docs/SUMMARY.md` has every page, and the
+//! command lines that they show are accepted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -250,7 +250,8 @@ fn options_of_truespd_exist() {
     assert!(count > 40, "the walk found {count} lines");
 }
 
-/// `-T<size>` outside of backquotes is a tag to a browser, and not to be seen. Not of pages that hold what the program says.
+/// `-T<size>` outside of backquotes is a tag to a browser, and not to be seen. Not of pages that hold what
+/// the program says.
 #[test]
 fn pages_have_no_tags() {
     let said = [Path::new("tests/data/guard-situations.md")];

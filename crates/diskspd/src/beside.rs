@@ -33,8 +33,8 @@ enum Extent {
     All,
     /// What DiskSpd itself would print.
     AsDiskSpd,
-    /// Standard error goes where the result goes: in front of a text what options ask for, where DiskSpd prints it; beside
-    /// a format that programs read, nothing.
+    /// Standard error goes where the result goes: in front of a text what options ask for, where DiskSpd
+    /// prints it; beside a format that programs read, nothing.
     Merged { is_text: bool },
 }
 
@@ -43,8 +43,8 @@ enum Extent {
 pub struct Beside(Extent);
 
 impl Beside {
-    /// For the streams, the environment and the configuration of this process. `is_quiet`: `--quiet` was given. `is_text`: standard output
-    /// gets the result as text.
+    /// For the streams, the environment and the configuration of this process. `is_quiet`: `--quiet` was
+    /// given. `is_text`: standard output gets the result as text.
     pub fn of_process(is_quiet: bool, is_text: bool) -> Self {
         let is_merged = terminal::are_merged(std::io::stdout(), std::io::stderr());
         let is_quiet = is_quiet || config::in_force().is_quiet();

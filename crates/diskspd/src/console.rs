@@ -149,8 +149,8 @@ pub struct Console {
 /// Width where the terminal does not tell its own.
 const COLUMNS: usize = 80;
 
-/// A line that is drawn over itself, while standard error is a terminal. By hand, not with `indicatif`: whole figures are
-/// left out where the terminal is narrow, and no error of the terminal may end a run.
+/// A line that is drawn over itself, while standard error is a terminal. By hand, not with `indicatif`: whole
+/// figures are left out where the terminal is narrow, and no error of the terminal may end a run.
 #[derive(Debug, Default)]
 struct ChangingLine {
     is_shown: bool,

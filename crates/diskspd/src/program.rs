@@ -280,11 +280,10 @@ fn measure(
 ) -> ExitCode {
     let options = &request.options;
     let has_view = options.live && can_draw();
-    let progress_as = match shape.beside.tells(Told::Progress) {
-        true if !has_view => {
-            ProgressAs::of_stderr(options.progress || options.live, request.profile.progress_ios > 0)
-        }
-        _ => ProgressAs::Nothing,
+    let progress_as = if shape.beside.tells(Told::Progress) && !has_view {
+        ProgressAs::of_stderr(options.progress || options.live, request.profile.progress_ios > 0)
+    } else {
+        ProgressAs::Nothing
     };
     let console = Arc::new(Console::new(request.profile.verbose, progress_as, shape.beside));
     let stop = match watch_signals(shape, &console) {
@@ -334,7 +333,8 @@ fn telemetry(
     Telemetry::open(&wishes, &command_line(program, args), taken, listener)
 }
 
-/// The live view, which hears what is told, where it is wanted and standard error can show it. Without it the run goes on.
+/// The live view, which hears what is told, where it is wanted and standard error can show it. Without it the
+/// run goes on.
 pub fn live_view(is_wanted: bool) -> Option<Listener> {
     if !is_wanted || !can_draw() {
         return None;
@@ -445,9 +445,10 @@ impl Show {
 
     /// What stands under the result on standard output.
     fn under_result(&self) -> String {
-        match self.is_under_result() {
-            true => format!("\n{}", text(&self.verdict, "verdict", self.extent(), Style::of_stdout())),
-            false => String::new(),
+        if self.is_under_result() {
+            format!("\n{}", text(&self.verdict, "verdict", self.extent(), Style::of_stdout()))
+        } else {
+            String::new()
         }
     }
 
@@ -523,8 +524,8 @@ fn watch_signals(shape: Shape, console: &Arc<Console>) -> Result<Latch, Refusal>
 /// Where DiskSpd prints it before a text result; nothing may stand before a result that programs read.
 const NOTICE: &str = "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n";
 
-/// A person who stops a run wants to see it at once. In a file or pipe it comes with the result: without one, nothing stands
-/// there.
+/// A person who stops a run wants to see it at once. In a file or pipe it comes with the result: without one,
+/// nothing stands there.
 fn shows_notice_at_once() -> bool {
     std::io::stdout().is_terminal()
 }

@@ -1,7 +1,7 @@
 //! A requested run: a profile with its options, and the command line of DiskSpd for it.
 //!
-//! A [`Request`] is what a command line means, a [`Line`] is both. A [`Grammar`], in a room above, parses the words of a
-//! [`Line`] once.
+//! A [`Request`] is what a command line means, a [`Line`] is both. A [`Grammar`], in a room above, parses the
+//! words of a [`Line`] once.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -226,8 +226,8 @@ impl Request {
         Ok(())
     }
 
-    /// Puts folders of this machine in the place of paths of Windows (`--map`). Not for a profile of `-X`, which is read
-    /// later.
+    /// Puts folders of this machine in the place of paths of Windows (`--map`). Not for a profile of `-X`,
+    /// which is read later.
     ///
     /// # Errors
     /// Prefixes with which no path begins.
@@ -268,9 +268,10 @@ impl Request {
             }
         };
         for finding in findings {
-            match finding.rule.is_of_diskspd() {
-                true => self.findings_warnings.push(finding.message.clone()),
-                false => once(&mut self.taken, finding.message.clone()),
+            if finding.rule.is_of_diskspd() {
+                self.findings_warnings.push(finding.message.clone())
+            } else {
+                once(&mut self.taken, finding.message.clone())
             }
             finding.more.iter().for_each(|more| once(&mut self.notes, more.to_string()));
         }
@@ -289,8 +290,8 @@ impl Request {
     }
 }
 
-/// Puts folders in the place of paths of Windows, of targets and of the files that writes take their data from. Returns what
-/// fits none.
+/// Puts folders in the place of paths of Windows, of targets and of the files that writes take their data
+/// from. Returns what fits none.
 fn map_paths(profile: &mut Profile, maps: &[PathMap]) -> Vec<PathMap> {
     let mut fits = vec![false; maps.len()];
     for target in profile.time_spans.iter_mut().flat_map(|span| &mut span.targets) {
@@ -315,7 +316,8 @@ pub fn is_idle(map: &PathMap) -> Refusal {
         .hint("-X with -Rp shows the paths of a profile")
 }
 
-/// The seed of `-z` alone, from the milliseconds since boot: the low 32 bits, as a machine that runs for weeks has more.
+/// The seed of `-z` alone, from the milliseconds since boot: the low 32 bits, as a machine that runs for
+/// weeks has more.
 pub fn seed_of_moment(boot_ms: u64) -> u32 {
     (boot_ms & u64::from(u32::MAX)) as u32
 }

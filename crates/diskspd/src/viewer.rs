@@ -80,7 +80,8 @@ pub fn is_shown() -> bool {
     shown().view.is_some()
 }
 
-/// Keeps words for standard error while the screen is the view's. False when there is no view: then they can be written.
+/// Keeps words for standard error while the screen is the view's. False when there is no view: then they can
+/// be written.
 pub fn hold(text: &str) -> bool {
     let mut shown = shown();
     if shown.is_held {

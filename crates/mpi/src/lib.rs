@@ -98,8 +98,9 @@ impl Transfer {
             return Ok(());
         }
         let mut is_done: c_int = 0;
-        // SAFETY: the request was made by MPI_Isend or MPI_Imrecv and was not done at the last look; the pointers are valid
-        // for this call. Only the thread that joined has a `Transfer`, because `World` is not `Send`.
+        // SAFETY: the request was made by MPI_Isend or MPI_Imrecv and was not done at the last look; the
+        // pointers are valid for this call. Only the thread that joined has a `Transfer`, because `World` is
+        // not `Send`.
         let code =
             unsafe { ffi::MPI_Test(&raw mut self.request, &raw mut is_done, ffi::RSMPI_STATUS_IGNORE) };
         // The standard: a request whose operation failed is done, and so is its buffer.
@@ -127,8 +128,8 @@ pub struct World {
 static HAS_JOINED: AtomicBool = AtomicBool::new(false);
 
 impl World {
-    /// Becomes one of the ranks. Waits until all ranks do; a process that no launcher started is the only rank of a world of
-    /// its own.
+    /// Becomes one of the ranks. Waits until all ranks do; a process that no launcher started is the only
+    /// rank of a world of its own.
     ///
     /// Open MPI ends the process with a message of its own when it finds no way to the other ranks.
     ///
@@ -139,8 +140,8 @@ impl World {
             return Err(MpiError::JoinedBefore);
         }
         let mut level: c_int = 0;
-        // SAFETY: called once in this process, as HAS_JOINED keeps; MPI allows null for both arguments; `level` outlives the
-        // call.
+        // SAFETY: called once in this process, as HAS_JOINED keeps; MPI allows null for both arguments;
+        // `level` outlives the call.
         let code = unsafe {
             let funneled = ffi::RSMPI_THREAD_FUNNELED;
             ffi::MPI_Init_thread(std::ptr::null_mut(), std::ptr::null_mut(), funneled, &raw mut level)
@@ -189,8 +190,8 @@ impl World {
     }
 
     /// Sends a message; returns at once. Messages to one rank arrive in the order of sending. They move on in
-    /// [`World::receive`] and [`World::is_sent`], and their memory is free when they are sent. A message to this rank itself
-    /// arrives, too.
+    /// [`World::receive`] and [`World::is_sent`], and their memory is free when they are sent. A message to
+    /// this rank itself arrives, too.
     ///
     /// # Errors
     /// [`MpiError::NoSuchRank`], [`MpiError::TooLong`], what the library says.
@@ -205,8 +206,8 @@ impl World {
         // SAFETY: plain values of the library; the request is overwritten by MPI_Isend.
         let (mut request, byte, world) =
             unsafe { (ffi::RSMPI_REQUEST_NULL, ffi::RSMPI_UINT8_T, ffi::RSMPI_COMM_WORLD) };
-        // SAFETY: the message has `count` bytes. It is kept in `outgoing`, unchanged, until the request is done: `Transfer`s
-        // leave the list only then, and dropping the `World` leaks the rest.
+        // SAFETY: the message has `count` bytes. It is kept in `outgoing`, unchanged, until the request is
+        // done: `Transfer`s leave the list only then, and dropping the `World` leaks the rest.
         let code = unsafe {
             ffi::MPI_Isend(
                 message.as_ptr().cast(),
@@ -223,11 +224,12 @@ impl World {
         Ok(())
     }
 
-    /// The next message that is wholly here, with its sender; moves all others on. Never waits. Where messages are long,
-    /// call it again soon: nothing moves on between calls.
+    /// The next message that is wholly here, with its sender; moves all others on. Never waits. Where
+    /// messages are long, call it again soon: nothing moves on between calls.
     ///
     /// # Errors
-    /// See [`MpiError::Call`]; an error that names a rank is told once, and other ranks' messages can still be received.
+    /// See [`MpiError::Call`]; an error that names a rank is told once, and other ranks' messages can still
+    /// be received.
     pub fn receive(&mut self) -> Result<Option<(u32, Vec<u8>)>, MpiError> {
         self.move_sends_on()?;
         // The first look that finds nothing lets MPI read from the network, the second one finds what came.
@@ -239,8 +241,8 @@ impl World {
         Ok(self.take_whole().map(|whole| (whole.rank, whole.bytes)))
     }
 
-    /// Whether nothing is on its way to any rank any more, but to those that were given up. True says that the messages'
-    /// memory is free, not that they were received.
+    /// Whether nothing is on its way to any rank any more, but to those that were given up. True says that
+    /// the messages' memory is free, not that they were received.
     ///
     /// # Errors
     /// See [`World::receive`].
@@ -260,8 +262,8 @@ impl World {
     /// Ends this process's part of MPI in an orderly way. Waits until all ranks do.
     ///
     /// # Errors
-    /// [`MpiError::OnTheWay`] when there are messages that were not sent or received, also of ranks that were given up: then
-    /// MPI might wait for ever. What the library says.
+    /// [`MpiError::OnTheWay`] when there are messages that were not sent or received, also of ranks that were
+    /// given up: then MPI might wait for ever. What the library says.
     pub fn leave(mut self) -> Result<(), MpiError> {
         self.move_sends_on()?;
         let messages = self.outgoing.len() + self.incoming.len();
@@ -322,9 +324,9 @@ impl World {
         let mut bytes = vec![0; usize::try_from(count).unwrap_or(0)];
         // SAFETY: a plain value of the library.
         let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
-        // SAFETY: the message was matched by MPI_Improbe and is received here only. The buffer has its length, and is kept in
-        // `incoming`, untouched, until the request is done: `Transfer`s leave the list only then, and dropping the `World`
-        // leaks the rest.
+        // SAFETY: the message was matched by MPI_Improbe and is received here only. The buffer has its
+        // length, and is kept in `incoming`, untouched, until the request is done: `Transfer`s leave the list
+        // only then, and dropping the `World` leaks the rest.
         let code = unsafe {
             ffi::MPI_Imrecv(bytes.as_mut_ptr().cast(), count, byte, &raw mut message, &raw mut request)
         };
@@ -374,9 +376,9 @@ impl Drop for World {
     }
 }
 
-/// Waits until all ranks have come here, so that all call MPI_Finalize as nearly at the same instant as can be: in MPICH before
-/// 4.2 over UCX, a rank that closes its connections after the others have done so may wait for them for ever (fixed by
-/// pmodels/mpich pull request 6596).
+/// Waits until all ranks have come here, so that all call MPI_Finalize as nearly at the same instant as can
+/// be: in MPICH before 4.2 over UCX, a rank that closes its connections after the others have done so may
+/// wait for them for ever (fixed by pmodels/mpich pull request 6596).
 fn meet() -> Result<(), MpiError> {
     // SAFETY: values of the library; the request is overwritten by MPI_Ibarrier.
     let (mut request, world) = unsafe { (ffi::RSMPI_REQUEST_NULL, ffi::RSMPI_COMM_WORLD) };
@@ -386,7 +388,8 @@ fn meet() -> Result<(), MpiError> {
     let began = Instant::now();
     let mut have_all_come: c_int = 0;
     loop {
-        // SAFETY: the request was made by MPI_Ibarrier and was not done at the last look; the pointers are valid for the call.
+        // SAFETY: the request was made by MPI_Ibarrier and was not done at the last look; the pointers are
+        // valid for the call.
         let code =
             unsafe { ffi::MPI_Test(&raw mut request, &raw mut have_all_come, ffi::RSMPI_STATUS_IGNORE) };
         checked(code, "MPI_Ibarrier", None)?;

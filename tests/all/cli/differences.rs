@@ -1,4 +1,5 @@
-//! The list of deliberate differences from DiskSpd 2.2, row by row: what its third column says is what the program does.
+//! The list of deliberate differences from DiskSpd 2.2, row by row: what its third column says is what the
+//! program does.
 
 use std::path::Path;
 

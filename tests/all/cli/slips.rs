@@ -1,4 +1,5 @@
-//! Slips of newcomers: words of other programs, options without a dash, paths of Windows. Each is refused with what to do.
+//! Slips of newcomers: words of other programs, options without a dash, paths of Windows. Each is refused
+//! with what to do.
 
 use crate::support::killed;
 use crate::support::program::Lab;

@@ -1,4 +1,5 @@
-//! The progress of many ranks on rank 0. The ranks are threads of this process, with everything that a rank has but a load.
+//! The progress of many ranks on rank 0. The ranks are threads of this process, with everything that a rank
+//! has but a load.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,8 +16,8 @@ use truespd_core::sys::wake::Latch;
 
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Waits as the transport of MPI does: it looks, sleeps and looks again, because MPI's own waits keep a processor busy. The waits
-/// of a channel would do so too, for a while.
+/// Waits as the transport of MPI does: it looks, sleeps and looks again, because MPI's own waits keep a
+/// processor busy. The waits of a channel would do so too, for a while.
 #[derive(Debug)]
 struct Polled(Threads);
 

@@ -1,5 +1,5 @@
-//! `truespd cluster` as a person meets it without several hosts: no launcher, one rank, a build without MPI. With several ranks
-//! `ci/cluster` runs it under real launchers.
+//! `truespd cluster` as a person meets it without several hosts: no launcher, one rank, a build without MPI.
+//! With several ranks `ci/cluster` runs it under real launchers.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
-//! What others wrote into a document is never taken for words of this program: no string of any kind of documents acts on a
-//! terminal or makes a line of its own, on any way out. The strings come from the schemas, so that one that is added later is
-//! tried as well.
+//! What others wrote into a document is never taken for words of this program: no string of any kind of
+//! documents acts on a terminal or makes a line of its own, on any way out. The strings come from the
+//! schemas, so that one that is added later is tried as well.
 
 use std::fs;
 use std::path::Path;

@@ -28,8 +28,8 @@ pub fn not_available(what: &str, why: &dyn std::fmt::Display) {
 
 /// Engines that move data and can be had here.
 pub fn engines() -> Vec<&'static EngineRow> {
-    // Polling needs a device for it: `ci/guest polled`.
-    // Commands need a namespace: `ci/guest commands`; what they do with other targets, `commands_go_to_namespaces_only` holds.
+    // Polling needs a device for it: `ci/guest polled`. Commands need a namespace: `ci/guest commands`; what
+    // they do with other targets, `commands_go_to_namespaces_only` holds.
     let is_general = |row: &&EngineRow| row.moves_data && !row.sends_commands && row.name != "io_uring_poll";
     let moves = TABLE.iter().filter(is_general);
     let here = moves.filter(|row| match (row.probe)() {

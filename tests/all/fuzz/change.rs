@@ -189,8 +189,8 @@ pub fn words(seed: &[String], all: &[Vec<String>], random: &mut Random) -> Vec<S
     words
 }
 
-/// One to three changes somewhere in a tree of JSON; some of them are strings that act on a terminal, or lengths that are not
-/// true.
+/// One to three changes somewhere in a tree of JSON; some of them are strings that act on a terminal, or
+/// lengths that are not true.
 pub fn json(seed: &Value, random: &mut Random) -> Value {
     let mut value = seed.clone();
     for _ in 0..=random.below(3) {
@@ -247,7 +247,8 @@ fn has_histogram(value: &Value) -> bool {
 /// The member with the buckets.
 const HISTOGRAM: &str = "hdr_v2_base64";
 
-/// Other buckets in a frame that is good, or nearly so: lengths, digits and bounds that are not true, much in few bytes.
+/// Other buckets in a frame that is good, or nearly so: lengths, digits and bounds that are not true, much in
+/// few bytes.
 fn change_histogram(value: &mut Value, random: &mut Random) {
     let some = |random: &mut Random| {
         *one_of(&[0, 1, 2, 3, 40, 1 << 16, 1 << 20, 1 << 28, u32::MAX >> 1, u32::MAX], random)

@@ -1,5 +1,5 @@
-//! Changed inputs at every door: no panic, no endless work, no memory for what only a number says, no string that acts on a
-//! terminal or makes a line of its own, a message for what is refused.
+//! Changed inputs at every door: no panic, no endless work, no memory for what only a number says, no string
+//! that acts on a terminal or makes a line of its own, a message for what is refused.
 //!
 //! A usual run of the tests tries some thousands, always the same. `TRUESPD_FUZZ_INPUTS=1000000` tries more, and
 //! `TRUESPD_FUZZ_SEED` others:

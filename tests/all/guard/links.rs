@@ -1,5 +1,5 @@
-//! Links and hard links of other users, and links that lead to `/dev`: what is made, adopted and written is what the person
-//! named.
+//! Links and hard links of other users, and links that lead to `/dev`: what is made, adopted and written is
+//! what the person named.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, lchown, symlink};
@@ -15,8 +15,8 @@ const AS_NOBODY: [&str; 4] = ["setpriv", "--reuid=65534", "--regid=65534", "--cl
 const WRITE: &str = "-d1 -W0 -b4K -o1 -g64 -w100";
 const MIB: usize = 1 << 20;
 
-/// A folder of root with a file of zeros, an empty one and one of ours, and one for everybody with links of another user
-/// into it. `None`, said on standard error: this user cannot make them.
+/// A folder of root with a file of zeros, an empty one and one of ours, and one for everybody with links of
+/// another user into it. `None`, said on standard error: this user cannot make them.
 fn planted() -> Option<Lab> {
     if !rustix::process::geteuid().is_root() {
         devices::skip("only root can make links of other users");

@@ -20,14 +20,13 @@ const WORDS: &str = "-d1 -W0 -b4K -o1 -g64 -w100";
 
 fn run(lab: &Lab, made: &Made, overwrite: bool) -> Ran {
     let again = made.again.as_deref().unwrap_or(&made.target);
-    let line = match overwrite {
-        true => format!("{WORDS} {} --overwrite {}", made.options, again.display()),
-        false => format!("{WORDS} {}", made.options),
+    let line = if overwrite {
+        format!("{WORDS} {} --overwrite {}", made.options, again.display())
+    } else {
+        format!("{WORDS} {}", made.options)
     };
-    let mut command = match made.behind.is_empty() {
-        true => lab.command(&line),
-        false => lab.command_behind(&made.behind, &line),
-    };
+    let mut command =
+        if made.behind.is_empty() { lab.command(&line) } else { lab.command_behind(&made.behind, &line) };
     // The last argument: paths may hold blanks.
     command.arg(&made.target);
     if let Some(path) = &made.inherited {

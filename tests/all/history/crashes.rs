@@ -13,8 +13,9 @@ const KILLS: u32 = 100;
 /// What is killed.
 const IMPORT: &str = "history import a b";
 
-/// When a process is killed: at any time until a little after it is done. How long it takes is not known, and changes with what
-/// else the machine does, so it is learnt from whether the kills came too early or too late.
+/// When a process is killed: at any time until a little after it is done. How long it takes is not known, and
+/// changes with what else the machine does, so it is learnt from whether the kills came too early or too
+/// late.
 struct Moments {
     /// What an import is thought to take.
     takes: Duration,
@@ -86,10 +87,7 @@ fn kills_lose_nothing_that_was_kept_and_damage_nothing() {
         let is_told = said.starts_with("2 results imported");
         told += u32::from(is_told);
         moments.learn(is_told);
-        let found = match place.store().exists() {
-            true => place.ids(&format!("--target t{number}-")).len(),
-            false => 0,
-        };
+        let found = if place.store().exists() { place.ids(&format!("--target t{number}-")).len() } else { 0 };
         kept += found;
         assert!(found == 2 || (!is_told && found == 0), "{number}: told {is_told}, found {found}");
     }

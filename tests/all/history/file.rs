@@ -116,9 +116,10 @@ fn a_full_file_system_loses_neither_the_run_nor_what_is_kept() {
     let warned = loop {
         let said = place.run(option);
         assert!(said.out.contains("Total IO"));
-        match said.err.contains("kept as") {
-            true => kept += 1,
-            false => break said.err,
+        if said.err.contains("kept as") {
+            kept += 1
+        } else {
+            break said.err;
         }
         assert!(kept < 500, "it never was full");
     };

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::tools::Place;
 
-/// A stored document of a suite, as it would be written today: with the hashes of its profiles and the metrics of its figures.
+/// A stored document of a suite, as it would be written today: with the hashes of its profiles and the
+/// metrics of its figures.
 fn stored(suite: &str) -> Value {
     let path = format!("{}/tests/data/documents/suites/{suite}.json", crate::support::ROOT);
     let mut document = serde_json::from_slice(&fs::read(path).expect("kept with the tests")).expect("JSON");

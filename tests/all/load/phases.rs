@@ -30,8 +30,8 @@ fn spans(profile: &Profile, count: usize, edit: impl Fn(usize, &mut TimeSpan)) -
     profile
 }
 
-/// Runs, with a stop some time after it says `state` (`starting measurements (600 s)`); the outcome and how long the run
-/// went on after the stop.
+/// Runs, with a stop some time after it says `state` (`starting measurements (600 s)`); the outcome and how
+/// long the run went on after the stop.
 fn run_and_stop(
     profile: &Profile,
     row: &'static EngineRow,

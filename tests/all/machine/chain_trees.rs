@@ -125,7 +125,8 @@ fn firmware_of_each_kind_of_disk() {
     ] {
         assert_eq!(of(&Tree::load(tree), disk).as_deref(), revision, "{disk} of {tree}");
     }
-    // The member of documents and of `inspect --json`; where there is none, documents are as they were before there was one.
+    // The member of documents and of `inspect --json`; where there is none, documents are as they were before
+    // there was one.
     let member = |tree: &str, disk: &str| {
         let layer = of_layer(&Tree::load(tree).device(disk)[0]);
         serde_json::to_value(&layer).expect("keys are text").get("firmware").cloned()

@@ -101,7 +101,8 @@ fn what_it_says_is_what_the_kernels_files_say() {
     }
 }
 
-/// Settings of a queue as they are now, set back when it goes: a loop device keeps them for whoever gets its number next.
+/// Settings of a queue as they are now, set back when it goes: a loop device keeps them for whoever gets its
+/// number next.
 struct Queue(Vec<(String, String)>);
 
 impl Queue {

@@ -84,10 +84,8 @@ fn the_lines_in_comments_are_true() {
         }
         let comment = text.split("-->").next().expect("a comment");
         let common = if profile(name).time_spans[0].calculate_iops_std_dev { "-Suw -D -L " } else { "" };
-        let line = |line: &str| match line.contains(" -S") {
-            true => line.to_string(),
-            false => format!("{common}{line}"),
-        };
+        let line =
+            |line: &str| if line.contains(" -S") { line.to_string() } else { format!("{common}{line}") };
         let lines: Vec<String> =
             comment.lines().map(str::trim).filter(|l| l.starts_with("-t")).map(line).collect();
         assert_same(name, &lines);

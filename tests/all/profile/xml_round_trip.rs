@@ -113,10 +113,7 @@ prop_compose! {
         weight in number(),
         thread_targets in vec((number(), number()), 0..4),
     ) -> Target {
-        let limit = |(is_iops, n): (bool, u32)| match is_iops {
-            true => Throughput::Iops(n.into()),
-            false => Throughput::BytesPerMs(n.into()),
-        };
+        let limit = |(is_iops, n): (bool, u32)| if is_iops { Throughput::Iops(n.into()) } else { Throughput::BytesPerMs(n.into()) };
         Target {
             path,
             block_bytes: block.into(),

@@ -9,7 +9,8 @@ use crate::support::devices;
 use crate::support::killed;
 use crate::support::program::{Lab, Ran, Running};
 
-/// Holds a lease on a file as a file server does that ignores its client, until it is killed or so many seconds have passed.
+/// Holds a lease on a file as a file server does that ignores its client, until it is killed or so many
+/// seconds have passed.
 struct Holder(Child);
 
 impl Holder {

@@ -34,7 +34,8 @@ fn a_hangup_ends_a_run_as_sigterm_does() {
     assert!(measured_s(&lab, "r.json") < 60.0);
 }
 
-/// As a lost connection does it: nobody reads the streams any more, and the kernel and then the shell send their signal.
+/// As a lost connection does it: nobody reads the streams any more, and the kernel and then the shell send
+/// their signal.
 #[test]
 fn without_its_terminal_a_run_still_writes_its_results() {
     let lab = lab_with_file();

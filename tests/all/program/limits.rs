@@ -1,4 +1,5 @@
-//! Limits of engines, of processes and of what is read: in words, before anything is taken, and never by waiting for ever.
+//! Limits of engines, of processes and of what is read: in words, before anything is taken, and never by
+//! waiting for ever.
 
 use std::fs::{self, File};
 use std::io::Write;

@@ -137,9 +137,10 @@ fn recorded_xml_profile_output_byte_for_byte() {
         let genuine = fs::read_to_string(data("xml/genuine").join(file)).expect("is recorded");
         let ran = recorded_lab().run(line);
         // The original forgets -Zr: the deliberate difference.
-        let ours = match line.contains(" -Zr ") {
-            true => ran.stdout.replace("      <RandomWriteData>true</RandomWriteData>\n", ""),
-            false => ran.stdout.clone(),
+        let ours = if line.contains(" -Zr ") {
+            ran.stdout.replace("      <RandomWriteData>true</RandomWriteData>\n", "")
+        } else {
+            ran.stdout.clone()
         };
         assert_eq!(ran.status.code(), Some(0), "{ran}");
         assert_eq!(ours, genuine.replace("\r\n", "\n"), "{line}");

@@ -67,8 +67,8 @@ fn kinds(events: &[Value]) -> Vec<&str> {
     events.iter().map(|event| event["event"].as_str().expect("a kind")).collect()
 }
 
-/// Whoever reads the page while it is replaced finds a whole one, its counters only go up, and at the end they are those of
-/// the result.
+/// Whoever reads the page while it is replaced finds a whole one, its counters only go up, and at the end
+/// they are those of the result.
 #[test]
 fn a_page_for_prometheus_follows_the_run() {
     let lab = lab_with_file();

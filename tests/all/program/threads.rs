@@ -125,8 +125,8 @@ fn a_device_that_never_answers() {
         let result = parsed.results[0].as_ref().unwrap_or_else(|| panic!("measured\n{ran}"));
         assert!(result.time_s == 1.0 && result.tables[0].total.ios > 0, "{ran}");
         assert!(waited < Duration::from_secs(30), "{ran}");
-        // What could not be taken back within ten seconds was given up, and that is told. On a busy machine they are a few
-        // tenths more.
+        // What could not be taken back within ten seconds was given up, and that is told. On a busy machine
+        // they are a few tenths more.
         assert!(
             waited < Duration::from_secs(9)
                 || ran.stderr.contains("neither completed nor could be cancelled")

@@ -150,8 +150,9 @@ impl Mount {
         Mount { point, is_mounted: true, _dir: dir }
     }
 
-    /// The folders `lower` and `upper` of a folder as one, by overlayfs, which also needs its `work`. With `is_whole`, the
-    /// mount tells where they are. `None`, said on standard error: not on this file system or kernel.
+    /// The folders `lower` and `upper` of a folder as one, by overlayfs, which also needs its `work`. With
+    /// `is_whole`, the mount tells where they are. `None`, said on standard error: not on this file system or
+    /// kernel.
     pub fn by_overlay(folder: &Path, is_whole: bool) -> Option<Self> {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let point = dir.path().join("mounted-here");

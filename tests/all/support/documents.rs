@@ -154,9 +154,12 @@ pub fn document(recipe: &Recipe, seed: u64) -> Document {
     let mut random = Random(seed);
     let spans: Vec<TimeSpan> = (0..recipe.spans.len()).map(|index| time_span(recipe, index)).collect();
     let system = system(recipe.machine);
-    let time_spans = spans.iter().zip(recipe.spans).map(|(span, &was_measured)| match was_measured {
-        true => TimeSpanResult::Measured(Box::new(measured(recipe, span, &system, &mut random))),
-        false => TimeSpanResult::NotMeasured,
+    let time_spans = spans.iter().zip(recipe.spans).map(|(span, &was_measured)| {
+        if was_measured {
+            TimeSpanResult::Measured(Box::new(measured(recipe, span, &system, &mut random)))
+        } else {
+            TimeSpanResult::NotMeasured
+        }
     });
     let time_spans = time_spans.collect();
     let words = ["diskspd", "-b4K", "-r", "a b.dat"];

@@ -35,8 +35,8 @@ pub fn run(lab: &Lab, line: &str) -> Ran {
     Running::new(truespd(lab, line), line).finish()
 }
 
-/// The document of a suite that ended so can be shown and judged again: `render` prints what the suite printed, and `judge`
-/// its verdicts.
+/// The document of a suite that ended so can be shown and judged again: `render` prints what the suite
+/// printed, and `judge` its verdicts.
 #[track_caller]
 pub fn assert_renders(lab: &Lab, ran: &Ran, document: &str) {
     let rendered = run(lab, &format!("render {document}")).expect_code(0);

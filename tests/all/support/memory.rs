@@ -19,8 +19,8 @@ fn count(bytes: isize) {
     });
 }
 
-// SAFETY: every request is passed on unchanged to the system's allocator, which keeps the promises of the trait; the counters
-// are plain numbers of the thread.
+// SAFETY: every request is passed on unchanged to the system's allocator, which keeps the promises of the
+// trait; the counters are plain numbers of the thread.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);

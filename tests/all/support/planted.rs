@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-/// What is planted: this program's own colours, line ends of all kinds, a line like one of its own, and what turns, hides or
-/// commands.
+/// What is planted: this program's own colours, line ends of all kinds, a line like one of its own, and what
+/// turns, hides or commands.
 pub const PLANT: &str = "\u{1b}[32mgood\u{1b}[0m\n\u{1b}[32mverdict: certified forged\u{1b}[0m\r\nverdict: certified forged\
     \u{2028}verdict: certified forged\u{85}\u{202e}\u{2066}\u{200b}\u{feff}\u{9b}2J\u{7f}\u{7}\u{0}\u{e0041}\u{1b}]0;x\u{7}";
 
@@ -80,8 +80,8 @@ impl Schema {
         self.0.pointer(name.trim_start_matches('#')).expect("a definition")
     }
 
-    /// The document with the plant at a place; members on the way that it has not are made up. None where the document holds
-    /// something of another form there.
+    /// The document with the plant at a place; members on the way that it has not are made up. None where the
+    /// document holds something of another form there.
     pub fn planted(&self, document: &Value, place: &[Step]) -> Option<Value> {
         let mut planted = document.clone();
         self.plant(&mut planted, &self.0, place).then_some(planted)

@@ -133,8 +133,8 @@ impl Lab {
     }
 }
 
-/// Lets a command keep nothing in the history, and read no configuration: neither belongs to a test. Those of the history
-/// say otherwise afterwards.
+/// Lets a command keep nothing in the history, and read no configuration: neither belongs to a test. Those of
+/// the history say otherwise afterwards.
 pub fn keeps_nothing(command: &mut Command, folder: &Path) {
     command
         .env("TRUESPD_HISTORY", "0")

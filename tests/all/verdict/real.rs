@@ -337,8 +337,8 @@ fn a_file_that_btrfs_compresses() {
     assert!(finding["says"].as_str().is_some_and(|words| words.contains("btrfs compresses")), "{finding}");
 }
 
-/// btrfs reads what it keeps compressed through the page cache, also for direct I/O. Compression is no excuse for reads that
-/// never came to the disk.
+/// btrfs reads what it keeps compressed through the page cache, also for direct I/O. Compression is no excuse
+/// for reads that never came to the disk.
 #[test]
 fn compression_excuses_no_page_cache() {
     if !can_make_devices() || !has_tool("mkfs.btrfs") {
@@ -480,8 +480,8 @@ fn a_limit_in_force() {
     panic!("in 4 s each: {counted:?}");
 }
 
-/// The document of a run in a cgroup. A quarter of a second of I/Os in line, so that the limit is also reached while the
-/// thread waits for a processor.
+/// The document of a run in a cgroup. A quarter of a second of I/Os in line, so that the limit is also
+/// reached while the thread waits for a processor.
 fn limited(lab: &Lab, group: &Throttle, node: &Path) -> Value {
     let document = lab.path("limited.json");
     let line = format!(
@@ -524,8 +524,8 @@ impl Drop for Hogs {
     }
 }
 
-/// The depth asked for cannot be kept by a thread that gets no processor. The kernel prefers the loops to this run only,
-/// not to the tests beside it.
+/// The depth asked for cannot be kept by a thread that gets no processor. The kernel prefers the loops to
+/// this run only, not to the tests beside it.
 #[test]
 fn a_busy_processor() {
     if !can_make_devices() || !["taskset", "timeout", "nice"].iter().all(|tool| has_tool(tool)) {

@@ -43,9 +43,10 @@ impl Change {
         };
         let now = first.chosen().unwrap_or_default();
         let to_all = |value: &str| written_to_all(settings, value);
-        let back = match settings.iter().all(|setting| setting.chosen() == Some(now)) {
-            true => vec![to_all(now)],
-            false => different.iter().map(|s| written(&s.path, s.chosen().unwrap_or_default())).collect(),
+        let back = if settings.iter().all(|setting| setting.chosen() == Some(now)) {
+            vec![to_all(now)]
+        } else {
+            different.iter().map(|s| written(&s.path, s.chosen().unwrap_or_default())).collect()
         };
         Change { set: vec![to_all(to)], back, ..Self::of(first, to) }
     }
@@ -94,12 +95,11 @@ fn written_to_all(settings: &[Setting], value: &str) -> String {
     let [folder, file] = [folder, file].map(|path| shell_word(&path.display().to_string()));
     let value = shell_word(value);
     // Files of processors that are offline refuse what is written.
-    match all.all(|cpu| numbers.contains(&cpu)) {
-        true => format!("for file in {folder}/cpu[0-9]*/{file}; do echo {value} > \"$file\"; done"),
-        false => {
-            let numbers = in_sequences(&numbers);
-            format!("for cpu in {numbers}; do echo {value} > {folder}/cpu$cpu/{file}; done")
-        }
+    if all.all(|cpu| numbers.contains(&cpu)) {
+        format!("for file in {folder}/cpu[0-9]*/{file}; do echo {value} > \"$file\"; done")
+    } else {
+        let numbers = in_sequences(&numbers);
+        format!("for cpu in {numbers}; do echo {value} > {folder}/cpu$cpu/{file}; done")
     }
 }
 

@@ -1,4 +1,5 @@
-//! What the checks look at: the kernel's trees, this process, the disks, the file systems, and a second of what happens.
+//! What the checks look at: the kernel's trees, this process, the disks, the file systems, and a second of
+//! what happens.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -10,9 +10,9 @@ use super::{Completion, Engine, EngineError, Io, Setup};
 
 /// An engine of any kind.
 ///
-/// Those that most I/Os go through are told by name, so that the compiler can put their system calls into the worker's
-/// loop: a function that returns behind a system call cost 0.5 us per direct read (`docs/design/hot-path.md`, "No return
-/// behind the system call").
+/// Those that most I/Os go through are told by name, so that the compiler can put their system calls into the
+/// worker's loop: a function that returns behind a system call cost 0.5 us per direct read
+/// (`docs/design/hot-path.md`, "No return behind the system call").
 #[derive(Debug)]
 pub struct AnyEngine(Kind);
 

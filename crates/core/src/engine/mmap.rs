@@ -120,9 +120,10 @@ impl Map {
             // SAFETY: `len` bytes are inside the map and inside the slot's part of the region; a
             // mapping and a buffer are different memory. Pages without backing are `watch`'s matter.
             unsafe {
-                match self.mode.non_temporal {
-                    true => persist::copy_non_temporal(from, to, len),
-                    false => std::ptr::copy_nonoverlapping(from, to, len),
+                if self.mode.non_temporal {
+                    persist::copy_non_temporal(from, to, len)
+                } else {
+                    std::ptr::copy_nonoverlapping(from, to, len)
                 }
             }
         });

@@ -1,12 +1,13 @@
 //! `nvme`: reads and writes as NVMe commands to the character device of a namespace (`/dev/ngXnY`), through io_uring.
 //!
-//! A command goes past page cache, file system and block layer: what a drive does without them. Nothing splits, merges or
-//! checks it on its way, and for root the driver does not even look at how the device was opened. So this file refuses
-//! what a file would refuse: an I/O that is not open for it, and places and lengths that are no whole blocks.
+//! A command goes past page cache, file system and block layer: what a drive does without them. Nothing
+//! splits, merges or checks it on its way, and for root the driver does not even look at how the device was
+//! opened. So this file refuses what a file would refuse: an I/O that is not open for it, and places and
+//! lengths that are no whole blocks.
 //!
-//! Sources: the kernel's `include/uapi/linux/nvme_ioctl.h` (`struct nvme_uring_cmd`), `drivers/nvme/host/ioctl.c`, and
-//! Read and Write in the NVM Command Set specification. The ring has entries of 128 bytes and completions of 32, which the
-//! driver wants.
+//! Sources: the kernel's `include/uapi/linux/nvme_ioctl.h` (`struct nvme_uring_cmd`),
+//! `drivers/nvme/host/ioctl.c`, and Read and Write in the NVM Command Set specification. The ring has entries
+//! of 128 bytes and completions of 32, which the driver wants.
 
 use std::collections::VecDeque;
 use std::os::fd::AsRawFd;
@@ -128,8 +129,9 @@ pub(super) fn probe_polled() -> Result<(), EngineError> {
     polling_allowed(uring_setup::is_linux_6_6())
 }
 
-/// Linux 6.1 reads freed memory when it polls for a command (`bio_poll` below `nvme_ns_chr_uring_cmd_iopoll`), and the thread
-/// hangs in the kernel for ever; newer kernels look at the request instead. Nothing is tried on an older one.
+/// Linux 6.1 reads freed memory when it polls for a command (`bio_poll` below
+/// `nvme_ns_chr_uring_cmd_iopoll`), and the thread hangs in the kernel for ever; newer kernels look at the
+/// request instead. Nothing is tried on an older one.
 fn polling_allowed(is_safe: bool) -> Result<(), EngineError> {
     if is_safe {
         return Ok(());
@@ -143,8 +145,9 @@ fn polling_allowed(is_safe: bool) -> Result<(), EngineError> {
     })
 }
 
-/// Linux 6.1 counts the pages from a command's first to the end of its registered buffer as parts of the command, and refuses more
-/// than the drive takes (`queue/max_segments`): with 127 of them, `-b4K -o256` fails. Other buffers are counted right.
+/// Linux 6.1 counts the pages from a command's first to the end of its registered buffer as parts of the
+/// command, and refuses more than the drive takes (`queue/max_segments`): with 127 of them, `-b4K -o256`
+/// fails. Other buffers are counted right.
 fn registers_buffers(wanted: bool, is_new: bool, notes: &mut Vec<String>) -> bool {
     if wanted && !is_new {
         notes.push(format!(

@@ -1,5 +1,5 @@
-//! What the engines over io_uring share: a ring with the memory that its entries point to, and the one call that hands over
-//! what is held and waits for completions.
+//! What the engines over io_uring share: a ring with the memory that its entries point to, and the one call
+//! that hands over what is held and waits for completions.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -81,9 +81,10 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<
         notes: &mut Vec<String>,
     ) -> Self {
         let regions = Regions::new(setup.regions);
-        let first_piece = match setup.registered_buffers {
-            true => register_buffers(&uring, &regions, name, notes),
-            false => Vec::new(),
+        let first_piece = if setup.registered_buffers {
+            register_buffers(&uring, &regions, name, notes)
+        } else {
+            Vec::new()
         };
         let (enter_fd, enter_flags) = match uring_setup::register_ring_fd(uring.as_raw_fd()) {
             Ok(index) => (index as i32, IoringEnterFlags::REGISTERED_RING),
@@ -130,8 +131,8 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<
         self.in_flight += pushed;
     }
 
-    /// Hands over an entry that is no I/O, by itself, as far as the kernel takes it. It points to no memory and bears the user
-    /// data [`NO_IO`].
+    /// Hands over an entry that is no I/O, by itself, as far as the kernel takes it. It points to no memory
+    /// and bears the user data [`NO_IO`].
     pub(super) fn push_aside(&mut self, entry: &S) {
         if self.held > 0 && self.enter(0, None).is_err() {
             return;
@@ -144,8 +145,8 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<
         }
     }
 
-    /// Hands over what is held and takes up to `max` completions, waiting as [`super::Engine::reap`] says. `result` makes an
-    /// I/O's result of its slot and of what the kernel says.
+    /// Hands over what is held and takes up to `max` completions, waiting as [`super::Engine::reap`] says.
+    /// `result` makes an I/O's result of its slot and of what the kernel says.
     #[inline(always)]
     pub(super) fn reap(
         &mut self,

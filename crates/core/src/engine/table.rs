@@ -174,8 +174,8 @@ pub fn of_commands() -> &'static EngineRow {
     &NVME
 }
 
-/// The first engine of [`LADDER`] that this machine offers: what [`open_ladder`] will open for several outstanding I/Os,
-/// unless something else stands against it.
+/// The first engine of [`LADDER`] that this machine offers: what [`open_ladder`] will open for several
+/// outstanding I/Os, unless something else stands against it.
 pub fn likely(all_direct: bool) -> &'static EngineRow {
     let usable = |row: &&EngineRow| (all_direct || !row.needs_direct) && (row.probe)().is_ok();
     LADDER.iter().find(usable).unwrap_or(&LADDER[0])

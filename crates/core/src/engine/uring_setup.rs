@@ -87,8 +87,8 @@ pub(super) fn build<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
     Ok(ring)
 }
 
-/// Tries the steps in order; only EINVAL, the kernel's word for an unknown flag, leads to the next. The errno of the last
-/// one when no step is accepted.
+/// Tries the steps in order; only EINVAL, the kernel's word for an unknown flag, leads to the next. The errno
+/// of the last one when no step is accepted.
 fn first_accepted<T>(
     steps: &[Step],
     notes: &mut Vec<String>,
@@ -134,8 +134,8 @@ fn too_old(reason: &str) -> EngineError {
     }
 }
 
-/// The same as [`refusal`], of a ring whose submissions have this many bytes: those of commands are longer, and an older
-/// kernel has only the others.
+/// The same as [`refusal`], of a ring whose submissions have this many bytes: those of commands are longer,
+/// and an older kernel has only the others.
 fn refusal_of_entries(errno: i32, entry_bytes: usize, disabled: Option<u32>) -> EngineError {
     if errno == libc::EINVAL && entry_bytes > size_of::<squeue::Entry>() {
         return too_old(&format!("its io_uring has no entries of {entry_bytes} bytes (Linux 5.19)"));

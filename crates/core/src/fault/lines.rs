@@ -1,5 +1,5 @@
-//! A fault as standard error shows it: complete lines that begin with `ERROR: `. Where the typed arguments are known, a mark
-//! points at the wrong one.
+//! A fault as standard error shows it: complete lines that begin with `ERROR: `. Where the typed arguments
+//! are known, a mark points at the wrong one.
 
 use std::fmt;
 use std::ops::Range;
@@ -133,9 +133,10 @@ impl Page {
     /// One line; above a list of reasons it is broken to the width of that list.
     fn message(self, refusal: &Refusal) -> String {
         const LEAD: &str = "ERROR: ";
-        match refusal.reasons.is_empty() {
-            true => self.line(LEAD, &refusal.message),
-            false => hanging(LEAD, &printable(&refusal.message), self.at_most(REASON_COLUMNS)),
+        if refusal.reasons.is_empty() {
+            self.line(LEAD, &refusal.message)
+        } else {
+            hanging(LEAD, &printable(&refusal.message), self.at_most(REASON_COLUMNS))
         }
     }
 }

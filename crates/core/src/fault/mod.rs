@@ -1,8 +1,9 @@
 //! The one family of errors, below all rooms.
 //!
-//! A [`Refusal`] comes before anything was changed, a [`Failure`] after something had begun. A [`Fault`] is what ends a
-//! command: either of them, with the typed arguments. A room may have error types of its own, which convert into the family.
-//! The exit code follows from the kind, in [`ExitCode::of`] and nowhere else. Nothing here prints.
+//! A [`Refusal`] comes before anything was changed, a [`Failure`] after something had begun. A [`Fault`] is
+//! what ends a command: either of them, with the typed arguments. A room may have error types of its own,
+//! which convert into the family. The exit code follows from the kind, in [`ExitCode::of`] and nowhere else.
+//! Nothing here prints.
 
 mod exit;
 mod failure;

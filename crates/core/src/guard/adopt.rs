@@ -58,8 +58,8 @@ const SYSTEM_FOLDERS: &[&str] =
 const SHARED_MEMORY: &str = "/dev/shm";
 
 impl Guard<'_> {
-    /// The files that these paths stand for. A folder stands for all files in it when `is_recursive`; links in it are not
-    /// followed, and other file systems in it are not entered. Touches nothing.
+    /// The files that these paths stand for. A folder stands for all files in it when `is_recursive`; links
+    /// in it are not followed, and other file systems in it are not entered. Touches nothing.
     ///
     /// # Errors
     /// Everything that speaks against it: devices, files in use, files of the running system.

@@ -97,7 +97,8 @@ impl Search<'_> {
             if is_busy {
                 found.extend(self.runs_beside(device));
             }
-            // A tool that reads many devices may have this one open for a moment: only processes that keep it open count.
+            // A tool that reads many devices may have this one open for a moment: only processes that keep it
+            // open count.
             let now: Vec<Opener> = self.openers(device).into_iter().filter(|o| o.writes).collect();
             let stayed = match writers.take() {
                 Some(before) => now.into_iter().filter(|o| before.contains(o)).collect(),
@@ -289,10 +290,13 @@ fn is_busy(paths: &[&Path], device: DeviceNumber) -> Result<bool, GuardError> {
         }
     }
     match answer {
-        Ok(file) => match block_device(&file).map_err(failed)?.map(DeviceNumber::from_raw) == Some(device) {
-            true => Ok(false),
-            false => Err(GuardError::Changed { path: name() }),
-        },
+        Ok(file) => {
+            if block_device(&file).map_err(failed)?.map(DeviceNumber::from_raw) == Some(device) {
+                Ok(false)
+            } else {
+                Err(GuardError::Changed { path: name() })
+            }
+        }
         Err(e) if e.kind() == io::ErrorKind::ResourceBusy => Ok(true),
         Err(e) => Err(failed(e)),
     }

@@ -23,8 +23,8 @@ use crate::text::{coarse_size, printable, printable_path};
 
 /// More partitions than this are counted, not described.
 const PARTITIONS_TOLD_MAX: usize = 16;
-/// Samples taken of a device on which nothing known is found, besides those of the tested range: data that fills a tenth
-/// of the device is missed once in a thousand times.
+/// Samples taken of a device on which nothing known is found, besides those of the tested range: data that
+/// fills a tenth of the device is missed once in a thousand times.
 const PLACES: u64 = 64;
 
 /// Something that lies on a device or in a file.

@@ -64,7 +64,8 @@ impl Custody {
         own.for_each(|(_, hold)| hold.says_it_writes());
     }
 
-    /// Lets other runs know that this one reads the open file or device. Where the file system has no locks, they do not.
+    /// Lets other runs know that this one reads the open file or device. Where the file system has no locks,
+    /// they do not.
     pub(super) fn attend(&mut self, identity: Identity, file: &File, path: &Path, alone: bool) {
         if self.holds.iter().any(|(kept, _)| *kept == identity) {
             return;

@@ -68,8 +68,8 @@ pub(super) struct FileUses {
 const CHECKS: u32 = 5;
 const CHECK_PAUSE: Duration = Duration::from_millis(40);
 
-/// How long it is asked who writes a file that no process shows: the kernel closes the files of a killed process when its
-/// last I/O has ended, and until then nothing shows who has them open.
+/// How long it is asked who writes a file that no process shows: the kernel closes the files of a killed
+/// process when its last I/O has ended, and until then nothing shows who has them open.
 const LAST_IO: Duration = Duration::from_secs(3);
 
 /// Who uses the open file, which must be open for reading only.
@@ -124,8 +124,8 @@ impl Asked<'_> {
     }
 }
 
-/// Programs other than runs of this one that keep the file open for writing, as far as this process sees them. It may be open
-/// for writing here, so that the kernel cannot be asked for a lease.
+/// Programs other than runs of this one that keep the file open for writing, as far as this process sees
+/// them. It may be open for writing here, so that the kernel cannot be asked for a lease.
 pub fn writers_of_file(file: &File, roots: &Roots) -> Vec<Opener> {
     let Ok(own) = Identity::of(file) else { return Vec::new() };
     let mut stayed: Option<Vec<Opener>> = None;

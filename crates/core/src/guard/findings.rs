@@ -79,8 +79,8 @@ impl Findings {
         Ok(())
     }
 
-    /// The file was written by TrueSpd last, or its owner gives it to tests: what no program can ask of any file of such a
-    /// file system is not asked for each time. It is told.
+    /// The file was written by TrueSpd last, or its owner gives it to tests: what no program can ask of any
+    /// file of such a file system is not asked for each time. It is told.
     pub fn excuse_what_is_never_known(&mut self) {
         let is_beneath = |missing: &Missing| missing.fact == Fact::Beneath;
         let unseen = self.missing.iter().any(is_beneath).then_some(Unseen::Beneath);

@@ -1,11 +1,11 @@
 //! Reserves a target for the time of a test, and tells other runs that a test has it.
 //!
-//! A device is held open exclusively, so that nobody can mount it, swap to it or build on it meanwhile. Devices
-//! and files get a lock on bytes far beyond their end (`told`): runs recognise each other by it, whatever the program is
-//! called. Claim and lock end with the process, however that ends.
+//! A device is held open exclusively, so that nobody can mount it, swap to it or build on it meanwhile.
+//! Devices and files get a lock on bytes far beyond their end (`told`): runs recognise each other by it,
+//! whatever the program is called. Claim and lock end with the process, however that ends.
 //!
-//! Anybody who may read a device can take such a lock. So a device counts as held by a run only where a process of root or of
-//! this user has the lock.
+//! Anybody who may read a device can take such a lock. So a device counts as held by a run only where a
+//! process of root or of this user has the lock.
 
 use std::fs::File;
 use std::io;
@@ -213,7 +213,8 @@ pub(super) fn is_held(path: &Path, roots: &Roots) -> bool {
         || usual_node(&file).is_some_and(|(usual, _)| is_held(&usual))
 }
 
-/// The process of the run that holds the device exclusively. `known` held it a moment ago: to ask it alone takes no search.
+/// The process of the run that holds the device exclusively. `known` held it a moment ago: to ask it alone
+/// takes no search.
 fn holder(file: &File, device: u64, known: Option<u32>, roots: &Roots) -> Option<u32> {
     if !is_locked(file, Says::Held) {
         return None;

@@ -186,8 +186,9 @@ impl Guard<'_> {
         })
     }
 
-    /// May `-c` do what was decided? Replacing or writing a foreign file needs `--overwrite`, and so does one of ours that
-    /// holds a file system now. `entry` is where the path leads, `existing` the file that is there already.
+    /// May `-c` do what was decided? Replacing or writing a foreign file needs `--overwrite`, and so does one
+    /// of ours that holds a file system now. `entry` is where the path leads, `existing` the file that is
+    /// there already.
     ///
     /// # Errors
     /// As [`Guard::check`].
@@ -265,7 +266,8 @@ impl PermitToMake<'_> {
         may_become(alike, size_bytes).map_err(|code| cannot_be_made(typed, &action, code))
     }
 
-    /// Opens the file for reading and writing, after making it and missing folders above it. What is in it stays for now.
+    /// Opens the file for reading and writing, after making it and missing folders above it. What is in it
+    /// stays for now.
     ///
     /// # Errors
     /// The system's error, or that another file was put there since the decision. Then nothing was changed.

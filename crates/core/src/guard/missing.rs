@@ -36,8 +36,8 @@ pub enum Fact {
 }
 
 impl Fact {
-    /// A file that TrueSpd wrote last is tested all the same: what nobody here can ask of any file of such a file system
-    /// would make each of its files need a word, each time.
+    /// A file that TrueSpd wrote last is tested all the same: what nobody here can ask of any file of such a
+    /// file system would make each of its files need a word, each time.
     pub(super) fn is_needed_of_ours(self) -> bool {
         !matches!(self, Fact::Writers | Fact::Beneath)
     }

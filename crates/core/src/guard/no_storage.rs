@@ -54,8 +54,8 @@ pub(super) fn is_without_paths(filesystem: &str) -> bool {
     ["anon_inodefs", "dmabuf", "guest_memfd", "pidfs", "secretmem"].contains(&filesystem)
 }
 
-/// A typing error in a device's name must not create a file in `/dev` that fills the memory. Asked of the folder that the
-/// path leads to, by whatever links.
+/// A typing error in a device's name must not create a file in `/dev` that fills the memory. Asked of the
+/// folder that the path leads to, by whatever links.
 pub(super) fn check_place_of_new(typed: &str, entry: &Entry) -> Result<(), Refusal> {
     let folder = entry.folder.as_file();
     if let Some(filesystem) = type_of_open(folder).filter(|name| is_of_the_kernel(name)) {

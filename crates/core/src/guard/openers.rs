@@ -48,9 +48,8 @@ impl fmt::Display for Opener {
 /// not answer.
 const SEARCH_MAX: Duration = Duration::from_secs(10);
 
-/// Processes that have the device or a partition of it open, or the character device by which its disk takes NVMe commands;
-/// without the rights of root only those of the same
-/// user are seen.
+/// Processes that have the device or a partition of it open, or the character device by which its disk takes
+/// NVMe commands; without the rights of root only those of the same user are seen.
 ///
 /// Runs of this program may share a device: two tests at once are a test, too.
 ///
@@ -97,9 +96,9 @@ pub(super) fn writers_now(own: Identity, roots: &Roots) -> Result<Vec<Opener>, M
     Ok(found.into_iter().filter(|opener| opener.writes).collect())
 }
 
-/// Programs other than runs of this one that have the file mapped for writing at this moment, as far as this user sees into
-/// processes. A map outlives its descriptor, and a page of it that is written again changes no time until the kernel has
-/// written it back.
+/// Programs other than runs of this one that have the file mapped for writing at this moment, as far as this
+/// user sees into processes. A map outlives its descriptor, and a page of it that is written again changes no
+/// time until the kernel has written it back.
 ///
 /// # Errors
 /// As [`of`].
@@ -275,8 +274,8 @@ fn each_process(proc: &Path, stop: &AtomicBool, see: &mut dyn FnMut(u32, &Path))
     Ok(())
 }
 
-/// What one process has open; nothing for a run of this program, for a process that has ended and for one that this user
-/// may not look into.
+/// What one process has open; nothing for a run of this program, for a process that has ended and for one
+/// that this user may not look into.
 fn of_process(id: u32, dir: &Path, named: &dyn Fn(&Path, &Path, &Path) -> Option<Subject>) -> Vec<Opener> {
     let mut found: Vec<Opener> = Vec::new();
     for fd in fs::read_dir(dir.join("fd")).into_iter().flatten().flatten() {

@@ -48,9 +48,9 @@ pub enum PermitError {
 }
 
 impl Guard<'_> {
-    /// Reserves the open target `look` and checks whether it may be written. `custody` knows what the run has made and
-    /// reserved already, and holds the target from here on: no other program can take a device then. `range` is what the
-    /// run is going to write of it.
+    /// Reserves the open target `look` and checks whether it may be written. `custody` knows what the run has
+    /// made and reserved already, and holds the target from here on: no other program can take a device then.
+    /// `range` is what the run is going to write of it.
     ///
     /// # Errors
     /// The refusal, or why it could not be held.
@@ -85,8 +85,8 @@ impl Guard<'_> {
         Ok(Permit { path: facts.path.clone(), identity, unseen, namespace: facts.namespace.clone() })
     }
 
-    /// Lets other runs know that this one reads the open target, unless one of them wants it for itself. `custody` keeps
-    /// that up.
+    /// Lets other runs know that this one reads the open target, unless one of them wants it for itself.
+    /// `custody` keeps that up.
     ///
     /// # Errors
     /// Who has it.

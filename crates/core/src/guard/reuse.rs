@@ -47,8 +47,8 @@ pub struct ReuseError {
     pub text: String,
 }
 
-/// Decides what `-c` with `size_bytes` means for `path`, where `there` is: a regular file is open for reading, anything else
-/// for questions. Touches nothing.
+/// Decides what `-c` with `size_bytes` means for `path`, where `there` is: a regular file is open for
+/// reading, anything else for questions. Touches nothing.
 ///
 /// # Errors
 /// [`ReuseError`] when what is there cannot be examined.

@@ -93,9 +93,10 @@ impl Guard<'_> {
         let who = if who.is_empty() { "one that is just starting".to_string() } else { who.join(", ") };
         let words = format!("'{typed}' is being tested by another run of TrueSpd: {who}");
         let refusal = Refusal::guard(typed, words).about(&["-exclusive"]);
-        Err(match is_alone {
-            true => refusal.hint("that run has it for itself (--exclusive); wait until it ends"),
-            false => refusal.hint("wait until it ends, or leave out --exclusive to test beside it"),
+        Err(if is_alone {
+            refusal.hint("that run has it for itself (--exclusive); wait until it ends")
+        } else {
+            refusal.hint("wait until it ends, or leave out --exclusive to test beside it")
         })
     }
 }
@@ -112,12 +113,13 @@ mod tests {
     /// What the kernel tells of a descriptor by which a run reads or writes the file.
     fn told_by_a_run(target: &Path, writes: bool) -> String {
         let file = File::open(target).unwrap();
-        let _hold = match writes {
-            true => Hold::take(&file, target).map(|mut hold| {
+        let _hold = if writes {
+            Hold::take(&file, target).map(|mut hold| {
                 hold.says_it_writes();
                 hold
-            }),
-            false => Hold::attend(&file, target),
+            })
+        } else {
+            Hold::attend(&file, target)
         };
         open_file_info(&file)
     }

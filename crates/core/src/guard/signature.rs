@@ -98,8 +98,8 @@ impl Range {
     /// All of a target, however large.
     pub const ALL: Range = Range { start_bytes: 0, length_bytes: u64::MAX };
 
-    /// What a time span does I/O to, whatever the target's size: from `-B` to the end that `-f` or `-B` sets. All threads
-    /// stay inside.
+    /// What a time span does I/O to, whatever the target's size: from `-B` to the end that `-f` or `-B` sets.
+    /// All threads stay inside.
     pub fn tested(target: &Target) -> Self {
         let end = if target.max_bytes == 0 { u64::MAX } else { target.max_bytes };
         Range { start_bytes: target.base_bytes, length_bytes: end.saturating_sub(target.base_bytes) }

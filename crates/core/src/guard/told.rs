@@ -1,8 +1,8 @@
 //! What runs tell of a target by locks on bytes far beyond any end, which no other program has a reason to lock.
 //!
-//! Who may only read a file can take shared locks on any of its bytes. So they tell, and permit nothing: what permits
-//! something is told by [`is_written_by_a_run`], by a lock that only who may write the file can take, or by a process of
-//! root or of this user (`openers`).
+//! Who may only read a file can take shared locks on any of its bytes. So they tell, and permit nothing: what
+//! permits something is told by [`is_written_by_a_run`], by a lock that only who may write the file can take,
+//! or by a process of root or of this user (`openers`).
 
 use std::fs::File;
 use std::io;
@@ -136,8 +136,9 @@ pub fn is_written_by_a_run(file: &File) -> bool {
     false
 }
 
-/// Takes a place of its own among the runs that write the file, which must be open for writing. `None` where that is not
-/// possible: other runs do not know of this one then. The place is kept as long as the file is open.
+/// Takes a place of its own among the runs that write the file, which must be open for writing. `None` where
+/// that is not possible: other runs do not know of this one then. The place is kept as long as the file is
+/// open.
 pub fn take_seat(file: &File) -> Option<Seat> {
     let taken = SEATS.map(|at| (at, take_byte(file, at))).find(|(_, taken)| !matches!(taken, Ok(false)));
     let (at, _) = taken.filter(|(_, taken)| matches!(taken, Ok(true)))?;

@@ -1,7 +1,8 @@
 //! The way to what is to be written: by which names a path leads to the open file.
 //!
-//! What the guard decides on is an open descriptor. But who chose it? A link of another user, a hard link that another user
-//! made, or a path of procfs to what a program has open leads to a file that the person did not mean.
+//! What the guard decides on is an open descriptor. But who chose it? A link of another user, a hard link
+//! that another user made, or a path of procfs to what a program has open leads to a file that the person did
+//! not mean.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

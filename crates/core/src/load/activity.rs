@@ -1,5 +1,5 @@
-//! Counters of the disks, file servers and the machine over the measured time. The controller reads them at its start, at its end
-//! and in between.
+//! Counters of the disks, file servers and the machine over the measured time. The controller reads them at
+//! its start, at its end and in between.
 
 use std::path::PathBuf;
 

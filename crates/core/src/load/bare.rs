@@ -104,9 +104,12 @@ impl Bare {
         std::thread::scope(|scope| {
             let (phases, together, gate) = (&phases, &together, &gate);
             let body = |lane| {
-                move || match gate.wait() {
-                    true => self.thread_turn(lane, clock, length_ns, phases, together, probe),
-                    false => Err(Failure::new(FailureKind::Thread, "another thread could not be started")),
+                move || {
+                    if gate.wait() {
+                        self.thread_turn(lane, clock, length_ns, phases, together, probe)
+                    } else {
+                        Err(Failure::new(FailureKind::Thread, "another thread could not be started"))
+                    }
                 }
             };
             let threads = self.lanes.iter().map(|lane| {

@@ -19,10 +19,7 @@ impl Run<'_> {
         let who = |state: &TargetState| self.custody.other_runs(state.identity(), &self.roots);
         let found: Beside = targets.iter().map(who).collect();
         for (state, run) in pairs(targets, &found) {
-            match run.writes {
-                true => self.warn(&words(state, run)),
-                false => self.note(words(state, run)),
-            }
+            if run.writes { self.warn(&words(state, run)) } else { self.note(words(state, run)) }
         }
         found
     }

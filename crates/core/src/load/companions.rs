@@ -1,7 +1,7 @@
 //! Other processes that run the same test at the same time, on this host or on others (a cluster run).
 //!
-//! A run asks them three times: before it writes anything, before it makes a file that another process may make, and before
-//! each start. How they are reached is not known here.
+//! A run asks them three times: before it writes anything, before it makes a file that another process may
+//! make, and before each start. How they are reached is not known here.
 
 use std::fmt::Debug;
 

@@ -53,11 +53,11 @@ pub enum Event {
     },
     /// Progress of the time span, when [`Options::progress_every`] asks for it.
     Progress(Progress),
-    /// The time span is over: all its I/Os, in all its phases. Comes after its last [`Event::Progress`], and only when that
-    /// was asked for.
+    /// The time span is over: all its I/Os, in all its phases. Comes after its last [`Event::Progress`], and
+    /// only when that was asked for.
     Counted(Counted),
-    /// Threads do not end, because nothing can interrupt their I/Os. The run goes on waiting for them; who cannot wait for
-    /// ever ends the process.
+    /// Threads do not end, because nothing can interrupt their I/Os. The run goes on waiting for them; who
+    /// cannot wait for ever ends the process.
     GivenUp(Failure),
 }
 

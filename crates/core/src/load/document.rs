@@ -162,8 +162,8 @@ fn outstanding(outcomes: &[(u32, Outcome)], span: &TimeSpan) -> Vec<Outstanding>
     by_path.into_iter().map(of_path).collect()
 }
 
-/// Mean number of I/Os in flight against the number asked for: by Little's law where the latency is known, unless I/Os are
-/// missing in it because they did not end in the measured time.
+/// Mean number of I/Os in flight against the number asked for: by Little's law where the latency is known,
+/// unless I/Os are missing in it because they did not end in the measured time.
 fn queue_depth(
     lanes: &[Lane],
     threads: &[ThreadResult],
@@ -175,10 +175,8 @@ fn queue_depth(
     let directions = || threads.iter().flat_map(|t| &t.targets).flat_map(|t| [&t.read, &t.write]);
     let latencies: Vec<_> = directions().filter_map(|d| d.latency.as_ref()).collect();
     let from_latency = !latencies.is_empty() && !has_outstanding;
-    let sum_ns = match from_latency {
-        false => in_flight_ns as f64,
-        true => latencies.iter().map(|h| h.sum_ns() as f64).sum(),
-    };
+    let sum_ns =
+        if !from_latency { in_flight_ns as f64 } else { latencies.iter().map(|h| h.sum_ns() as f64).sum() };
     QueueDepth { asked, reached: sum_ns / measured_ns.max(1) as f64, from_latency }
 }
 
@@ -287,8 +285,8 @@ pub fn failure_of(thread: u32, failure: &IoFailure, span: &TimeSpan) -> Failure 
     .because(why)
 }
 
-/// Why an I/O moved no byte and the system told no error. Over SMB that is also how Linux 6.12 tells of a write to a file
-/// that somebody else has locked.
+/// Why an I/O moved no byte and the system told no error. Over SMB that is also how Linux 6.12 tells of a
+/// write to a file that somebody else has locked.
 fn nothing_transferred(op: Op) -> &'static str {
     match op {
         Op::Read => "nothing was transferred: the target ends there",

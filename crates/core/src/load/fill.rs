@@ -43,8 +43,8 @@ pub enum Content {
     Pattern0to255,
     /// Zeros (`-Z`).
     Zero,
-    /// Random bytes that neither compress nor repeat (`-Zr`, `-Z<size>`): each block is the noise of the seed that begins
-    /// at its offset ([`Noise::at`]).
+    /// Random bytes that neither compress nor repeat (`-Zr`, `-Z<size>`): each block is the noise of the seed
+    /// that begins at its offset ([`Noise::at`]).
     Random {
         /// Chooses the bytes.
         seed: u64,

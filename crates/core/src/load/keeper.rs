@@ -32,8 +32,8 @@ pub struct Watch<'a> {
     pub tell: &'a (dyn Fn(usize, &OtherRun) + Sync),
 }
 
-/// Calls `run`, takes over the devices that another run holds as soon as that run ends, and sees other runs that come to
-/// one of the targets. If somebody else takes a device first, `stop` is set.
+/// Calls `run`, takes over the devices that another run holds as soon as that run ends, and sees other runs
+/// that come to one of the targets. If somebody else takes a device first, `stop` is set.
 pub fn keeping<T>(
     custody: &mut Custody,
     watch: &Watch<'_>,

@@ -1,8 +1,9 @@
-//! Latencies over the measured time, for runs that measure latencies (`-L`): each worker's histograms count those of the
-//! present slice apart ([`Histogram::record_recent`]), and it adds them to a table of all workers when the slice is over.
+//! Latencies over the measured time, for runs that measure latencies (`-L`): each worker's histograms count
+//! those of the present slice apart ([`Histogram::record_recent`]), and it adds them to a table of all
+//! workers when the slice is over.
 //!
-//! Memory: nothing for each thread. The tables of all have 3.4 KiB for each slice, 845 KB at most, and there is one for every
-//! eight threads that can run at once.
+//! Memory: nothing for each thread. The tables of all have 3.4 KiB for each slice, 845 KB at most, and there
+//! is one for every eight threads that can run at once.
 //!
 //! [`Histogram::record_recent`]: crate::measure::Histogram::record_recent
 
@@ -101,7 +102,8 @@ impl Present {
         self.end_ns
     }
 
-    /// Adds up what was counted before `now_ns`, reads and writes of each target, and goes on with the slice that `now_ns` is in.
+    /// Adds up what was counted before `now_ns`, reads and writes of each target, and goes on with the slice
+    /// that `now_ns` is in.
     pub fn close<'c>(&mut self, now_ns: u64, counters: impl Iterator<Item = [&'c mut Counter; 2]>) {
         self.end(counters);
         self.enter(now_ns);

@@ -21,9 +21,9 @@ pub struct Counted {
 /// Workers tell their counts at multiples of this after the start signal, when somebody watches.
 pub const TOLD_EVERY_NS: u64 = 250_000_000;
 
-/// Counts of one worker. It writes them at the first completion after each multiple of [`TOLD_EVERY_NS`], so that nothing
-/// is shared on the hot path. For a moment, the three numbers may be of two instants. On a cache line of its own, because
-/// the worker's neighbours on the heap may be other workers' data.
+/// Counts of one worker. It writes them at the first completion after each multiple of [`TOLD_EVERY_NS`], so
+/// that nothing is shared on the hot path. For a moment, the three numbers may be of two instants. On a cache
+/// line of its own, because the worker's neighbours on the heap may be other workers' data.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Cell {

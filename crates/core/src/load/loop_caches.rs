@@ -25,8 +25,8 @@ pub struct Seen {
     cache: LoopCache,
 }
 
-/// Looks at what the loop devices of a chain stand on, of those without direct I/O. What cannot be opened or is too large
-/// to be looked at as a whole is left out.
+/// Looks at what the loop devices of a chain stand on, of those without direct I/O. What cannot be opened or
+/// is too large to be looked at as a whole is left out.
 pub fn look_before(chain: &[chain::Layer], roots: &Roots) -> Vec<Seen> {
     let is_served = |kind| matches!(kind, LayerKind::RemoteFilesystem | LayerKind::UserFilesystem);
     if chain.iter().any(|layer| is_served(layer.kind)) {

@@ -12,8 +12,8 @@ use crate::sys::identity::Identity;
 /// The files of a time span that are marked as being written, each once.
 pub struct Written<'t>(Vec<(&'t TargetState, Writing)>);
 
-/// Notes in the marks of our files that a run writes them for at most `longest`. The sentences say which files are taken
-/// because they hold nothing.
+/// Notes in the marks of our files that a run writes them for at most `longest`. The sentences say which
+/// files are taken because they hold nothing.
 pub fn begin<'t>(targets: &'t [TargetState], marks: &Marks, longest: Duration) -> (Written<'t>, Vec<String>) {
     let (mut written, mut sentences): (Vec<(&TargetState, Writing)>, _) = (Vec::new(), Vec::new());
     for state in targets.iter().filter(|state| state.is_marked()) {

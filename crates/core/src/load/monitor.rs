@@ -20,7 +20,8 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Ticks from the start of the measured time on. `waiting_ns` is for how long this thread has had no processor so far.
+    /// Ticks from the start of the measured time on. `waiting_ns` is for how long this thread has had no
+    /// processor so far.
     pub fn begin(measure_start_ns: u64, waiting_ns: Option<u64>) -> Self {
         let due_ns = measure_start_ns.saturating_add(EVERY_NS);
         Monitor { start_ns: measure_start_ns, due_ns, waiting_ns, late: Vec::new() }

@@ -1,8 +1,9 @@
 //! Do the buffers of bound threads lie on the memory nodes of their processors?
 //!
-//! A bound thread touches its buffers first, so that the kernel takes them from the thread's node; unless the process was
-//! told otherwise (numactl, a cpuset), or that node has no memory left. Nothing is moved: a policy that somebody chose
-//! may be what is to be measured. What is looked at afterwards is told. Machines of one node are not looked at.
+//! A bound thread touches its buffers first, so that the kernel takes them from the thread's node; unless the
+//! process was told otherwise (numactl, a cpuset), or that node has no memory left. Nothing is moved: a
+//! policy that somebody chose may be what is to be measured. What is looked at afterwards is told. Machines
+//! of one node are not looked at.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -119,8 +120,8 @@ impl Rules {
     }
 }
 
-/// One sentence about all threads whose buffers lie elsewhere, or are not known to lie right; `None` when all is well. The
-/// threads by their numbers.
+/// One sentence about all threads whose buffers lie elsewhere, or are not known to lie right; `None` when all
+/// is well. The threads by their numbers.
 pub fn note(threads: &[(u32, Placed)], rules: &Rules) -> Option<Note> {
     let apart = threads.iter().filter_map(|(id, placed)| {
         let pages = placed.pages.as_ref().ok().filter(|pages| pages.elsewhere > 0)?;

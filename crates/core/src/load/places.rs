@@ -66,8 +66,9 @@ fn remote_filesystem(path: &Path, roots: &Roots) -> Option<String> {
     Some(filesystem.source.map_or(filesystem.name, |source| source.to_string_lossy().into_owned()))
 }
 
-/// A disk or partition that other hosts may have as well (a LUN of a storage network), by the name that the disk gives of itself,
-/// its size, and what a little of it holds: makers give one name to several disks. None for what gives no such name.
+/// A disk or partition that other hosts may have as well (a LUN of a storage network), by the name that the
+/// disk gives of itself, its size, and what a little of it holds: makers give one name to several disks. None
+/// for what gives no such name.
 fn disk(path: &Path, roots: &Roots) -> Option<String> {
     let number = DeviceNumber::from_raw(block_device_at(path)?);
     let device = BlockDevice::find(number, roots)?;

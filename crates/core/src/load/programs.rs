@@ -57,7 +57,8 @@ fn is_served(layer: &Layer) -> bool {
     layer.kind == LayerKind::UserFilesystem && layer.below.is_empty()
 }
 
-/// All whole disks of this machine where a program serves a target, because any of them may be what it uses; otherwise none.
+/// All whole disks of this machine where a program serves a target, because any of them may be what it uses;
+/// otherwise none.
 pub fn disks_beside(chains: &[&[Layer]], roots: &Roots) -> Vec<(String, DeviceNumber)> {
     if !chains.iter().any(|chain| chain.iter().any(is_served)) {
         return Vec::new();

@@ -255,9 +255,10 @@ impl<'p> Run<'p> {
         let topology = &self.report.document.system.topology;
         let has_several_nodes = topology.nodes > 1 && !planned.is_virtual;
         let (wanted, duration_ns) = (Wanted::of(span), Lengths::of(span).duration_ns);
-        let latencies = match wanted.latency {
-            true => Tables::new(duration_ns, planned.lanes.len(), topology.processors.len()),
-            false => Tables::none(),
+        let latencies = if wanted.latency {
+            Tables::new(duration_ns, planned.lanes.len(), topology.processors.len())
+        } else {
+            Tables::none()
         };
         let context = StartContext {
             targets,
@@ -361,9 +362,10 @@ impl<'p> Run<'p> {
             ));
         }
         let topology = &self.report.document.system.topology;
-        let apart = match outcome.placed.is_empty() {
-            true => None,
-            false => nodes::note(&outcome.placed, &nodes::Rules::read(&self.roots)),
+        let apart = if outcome.placed.is_empty() {
+            None
+        } else {
+            nodes::note(&outcome.placed, &nodes::Rules::read(&self.roots))
         };
         let (mut measured, notes) =
             document::measured(span, Wanted::of(span), lanes, targets, outcome, topology);

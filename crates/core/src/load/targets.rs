@@ -99,9 +99,10 @@ fn open_one(
     rng: &mut DataRng,
 ) -> Result<TargetState, Failure> {
     let path = resolve(&target.path, guard.roots)?.path;
-    let Opened { opened, identity, permit } = match target.writes() {
-        true => open_permitted(target, &path, guard, checked, custody)?,
-        false => open_to_read(target, &path, guard, checked, custody)?,
+    let Opened { opened, identity, permit } = if target.writes() {
+        open_permitted(target, &path, guard, checked, custody)?
+    } else {
+        open_to_read(target, &path, guard, checked, custody)?
     };
     let is_file = opened.facts.kind == TargetKind::Regular;
     let is_marked = is_file && permit.is_some() && guard.marks.whose(&opened.file).may_be_written();
@@ -299,8 +300,8 @@ impl TargetState {
         }
     }
 
-    /// Drops what the page cache holds of a namespace that commands have written: they went past it, so that it is older
-    /// than what is there.
+    /// Drops what the page cache holds of a namespace that commands have written: they went past it, so that
+    /// it is older than what is there.
     pub fn drop_stale_pages(&self) {
         if self.permit.is_some() && self.facts.namespace.is_some() {
             drop_cached(&self.file, 0, self.facts.size_bytes);

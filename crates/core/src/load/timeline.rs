@@ -111,8 +111,8 @@ impl Buckets {
     }
 }
 
-/// The timeline of all workers, and the same in the parts of its intervals when it has any: whole ones of the time really
-/// measured.
+/// The timeline of all workers, and the same in the parts of its intervals when it has any: whole ones of the
+/// time really measured.
 pub fn timeline<'a>(
     workers: impl Iterator<Item = &'a Buckets>,
     measured_ns: u64,

@@ -1,5 +1,5 @@
-//! Which parts of a block device can hold something, where what is below it keeps account: the file of a loop device has
-//! holes, and zram counts its pages. Everything else reads as zeros.
+//! Which parts of a block device can hold something, where what is below it keeps account: the file of a loop
+//! device has holes, and zram counts its pages. Everything else reads as zeros.
 //!
 //! Source: `lseek(2)` (`SEEK_DATA`); the kernel's `Documentation/admin-guide/blockdev/zram.rst` (`mm_stat`, `bd_stat`).
 

@@ -1,5 +1,5 @@
-//! The files below a file: overlayfs keeps what is written to one of its files in a file of its upper layer, and whoever
-//! uses that one uses the same bytes.
+//! The files below a file: overlayfs keeps what is written to one of its files in a file of its upper layer,
+//! and whoever uses that one uses the same bytes.
 //!
 //! The kernel keeps its users apart: a lease, an inode number, a loop device of the one say nothing of the other. Where
 //! the layer is, is told by the options of the mount; that the file found there is the right one, by its times, which
@@ -77,8 +77,9 @@ fn next_below(file: &File, roots: &Roots) -> Result<Option<File>, String> {
     Ok(None)
 }
 
-/// The file of which a program makes one of its own file system: bindfs and mergerfs name the folders that they show as what
-/// is mounted. `None` where that is no folder here: then nothing tells whether there is such a file.
+/// The file of which a program makes one of its own file system: bindfs and mergerfs name the folders that
+/// they show as what is mounted. `None` where that is no folder here: then nothing tells whether there is
+/// such a file.
 fn served_file(file: &File, roots: &Roots) -> Result<Option<File>, String> {
     let Ok(Some((mount, _))) = mount_of(report(file).mount_id, "", roots) else { return Ok(None) };
     let source = bytes_of_name(mount.source.as_os_str());
@@ -136,7 +137,8 @@ fn inside(mount: &Mount, path: &Path) -> Option<PathBuf> {
     Some(if below == Path::new("") { root.to_path_buf() } else { root.join(below) })
 }
 
-/// The folder of a layer as the option says it, and without the backslashes that keep colons and commas from parting it.
+/// The folder of a layer as the option says it, and without the backslashes that keep colons and commas from
+/// parting it.
 fn spellings(option: &OsStr) -> Vec<PathBuf> {
     let mut plain = Vec::new();
     let mut is_kept = false;
@@ -196,7 +198,8 @@ fn is_layer_of(mount: &Mount, layer: &Path, inside: &Path) -> bool {
     false
 }
 
-/// Whether `below` is shown as `shown`: overlayfs passes size and times on, and so do programs, but for the time of birth.
+/// Whether `below` is shown as `shown`: overlayfs passes size and times on, and so do programs, but for the
+/// time of birth.
 fn is_same(shown: &File, below: &File) -> bool {
     for _ in 0..LOOKS {
         if let (Ok(shown), Ok(below)) = (Stamp::of(shown), Stamp::of(below)) {

@@ -96,8 +96,8 @@ impl DiskCounts {
     }
 }
 
-/// Parses the text of a device's `stat`: 17 numbers, 15 before Linux 5.5, 11 before 4.18. What an older kernel lacks is 0
-/// or absent. `None` for anything else.
+/// Parses the text of a device's `stat`: 17 numbers, 15 before Linux 5.5, 11 before 4.18. What an older
+/// kernel lacks is 0 or absent. `None` for anything else.
 pub fn parse(text: &str) -> Option<DiskCounts> {
     let numbers: Vec<u64> = text.split_ascii_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
     if numbers.len() < 11 {
@@ -142,9 +142,10 @@ pub struct DiskReading {
 }
 
 impl DiskReading {
-    /// What the device did since `before`. Where it has several paths, the sum of them, unless it counted more itself: what
-    /// stands above the paths counts nothing before Linux 6.4, and loses completions that come in batches until 6.10; of a
-    /// path that goes away the last counts are lost, and one that comes later is in no sum.
+    /// What the device did since `before`. Where it has several paths, the sum of them, unless it counted
+    /// more itself: what stands above the paths counts nothing before Linux 6.4, and loses completions that
+    /// come in batches until 6.10; of a path that goes away the last counts are lost, and one that comes
+    /// later is in no sum.
     pub fn since(&self, before: &DiskReading) -> DiskCounts {
         let own = self.own.zip(before.own).map(|(now, then)| now.since(&then)).unwrap_or_default();
         let pairs = self.paths.iter().zip(&before.paths);
@@ -213,8 +214,9 @@ fn read_stat(stat: &File) -> io::Result<DiskCounts> {
     parse(&text).ok_or_else(invalid)
 }
 
-/// Counters of the paths to an NVMe namespace that has several, with the controllers by which they lead. What stands above
-/// the paths counts nothing before Linux 6.4, and loses completions that come in batches until 6.10.
+/// Counters of the paths to an NVMe namespace that has several, with the controllers by which they lead. What
+/// stands above the paths counts nothing before Linux 6.4, and loses completions that come in batches until
+/// 6.10.
 fn nvme_paths(name: &str, roots: &Roots) -> Vec<(String, PathBuf)> {
     let entries = std::fs::read_dir(roots.sys.join("block")).into_iter().flatten().flatten();
     let path = |entry: std::fs::DirEntry| {

@@ -1,7 +1,8 @@
 //! Requests that wait in the programs that serve file systems (FUSE).
 //!
-//! Source: the kernel's `Documentation/filesystems/fuse.rst`, "Control filesystem": a directory for each connection, with
-//! `waiting`, the requests that were handed over and have no answer yet. Its name is the number of the file system's device.
+//! Source: the kernel's `Documentation/filesystems/fuse.rst`, "Control filesystem": a directory for each
+//! connection, with `waiting`, the requests that were handed over and have no answer yet. Its name is the
+//! number of the file system's device.
 
 use std::path::PathBuf;
 

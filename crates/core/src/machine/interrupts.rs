@@ -4,8 +4,9 @@
 //! `Documentation/core-api/irq/irq-affinity.rst` (`/proc/irq`), and the names that drivers give their interrupts:
 //! `virtio_blk` (`virtio1-req.0`), `nvme` (`nvme0q1`).
 //!
-//! An interrupt's folder in `/proc/irq` holds a folder with the name that its driver gave it. `/proc/interrupts` tells the
-//! same, but is a table of all interrupts and processors: megabytes on a large machine.
+//! An interrupt's folder in `/proc/irq` holds a folder with the name that its driver gave it.
+//! `/proc/interrupts` tells the same, but is a table of all interrupts and processors: megabytes on a large
+//! machine.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -145,8 +146,8 @@ impl Interrupt {
 struct Interrupts(BTreeMap<u32, Interrupt>);
 
 impl Interrupts {
-    /// Those of the nearest device above the disk that has any; of virtio devices without a bus that lists them, those that
-    /// are named after it.
+    /// Those of the nearest device above the disk that has any; of virtio devices without a bus that lists
+    /// them, those that are named after it.
     fn of(disk: &Path, owner: Option<&str>, roots: &Roots) -> Self {
         let folder = roots.proc.join("irq");
         let read = |irq: u32| Some((irq, Interrupt::read(&folder.join(irq.to_string()))?));
@@ -193,7 +194,8 @@ impl HardwareQueue {
         self.answered_by = of.map(|(_, of)| of.effective.clone()).unwrap_or_default();
     }
 
-    /// Whether the interrupts for this processor's I/O arrive at it; `None` when that is not known, or it uses another queue.
+    /// Whether the interrupts for this processor's I/O arrive at it; `None` when that is not known, or it
+    /// uses another queue.
     pub fn is_answered_by(&self, cpu: u32) -> Option<bool> {
         let is_known = self.processors.contains(cpu) && !self.answered_by.is_empty();
         is_known.then(|| self.answered_by.contains(cpu))

@@ -84,9 +84,10 @@ impl Sources {
             let Some(mount) = self.mounts.iter().find(|m| group.is_seen_in(m)) else { continue };
             for (at, (shown, dir)) in group.with_ancestors(mount, &self.roots).iter().enumerate() {
                 let cgroup = Cgroup { group: shown, dir, devices: &self.devices };
-                match group.controllers.is_empty() {
-                    true => cgroup.version_2(&mut found),
-                    false => cgroup.version_1(&group.controllers, at == 0, &mut found),
+                if group.controllers.is_empty() {
+                    cgroup.version_2(&mut found)
+                } else {
+                    cgroup.version_1(&group.controllers, at == 0, &mut found)
                 }
             }
         }

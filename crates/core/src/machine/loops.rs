@@ -67,8 +67,8 @@ pub struct ByNodes {
     pub is_complete: bool,
 }
 
-/// Loop devices that stand on the file or device, without sysfs: the nodes in `/dev` are asked. The kernel's list of devices
-/// with a capacity tells whether these are all.
+/// Loop devices that stand on the file or device, without sysfs: the nodes in `/dev` are asked. The kernel's
+/// list of devices with a capacity tells whether these are all.
 pub fn by_nodes(below: Identity, roots: &Roots) -> ByNodes {
     let listed = listed(roots);
     let names = listed.clone().unwrap_or_else(|| named_as_loops(roots));

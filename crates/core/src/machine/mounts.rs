@@ -40,8 +40,8 @@ pub fn read_mounts(roots: &Roots) -> io::Result<Vec<Mount>> {
     if mounts.is_empty() { Err(io::Error::other("it lists no mount")) } else { Ok(mounts) }
 }
 
-/// The mount with this number, and the value of an option of its file system; commas and other marks in a value are those
-/// of the value. Without a number nothing is found.
+/// The mount with this number, and the value of an option of its file system; commas and other marks in a
+/// value are those of the value. Without a number nothing is found.
 ///
 /// # Errors
 /// As [`read_mounts`].

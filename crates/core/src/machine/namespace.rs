@@ -1,10 +1,10 @@
 //! NVMe namespaces by their character devices (`/dev/ngXnY`), and the block device that is the same namespace.
 //!
-//! The numbers in the two names may differ: with native multipath on, the disk of a namespace that has one controller is
-//! named by its subsystem and its character device by its controller, so that `ng1n1` can be `nvme0n1`
-//! (`nvme_alloc_ns` and `nvme_add_ns_cdev` in the kernel's `drivers/nvme/host/core.c`). Three facts have to agree instead:
-//! both are of the same controller or subsystem, have the same place in it (the number behind the last `n`), and are the
-//! same namespace by what the driver answers.
+//! The numbers in the two names may differ: with native multipath on, the disk of a namespace that has one
+//! controller is named by its subsystem and its character device by its controller, so that `ng1n1` can be
+//! `nvme0n1` (`nvme_alloc_ns` and `nvme_add_ns_cdev` in the kernel's `drivers/nvme/host/core.c`). Three facts
+//! have to agree instead: both are of the same controller or subsystem, have the same place in it (the number
+//! behind the last `n`), and are the same namespace by what the driver answers.
 
 use std::fs::{self, File};
 use std::io;
@@ -175,8 +175,8 @@ impl Namespace {
         read_number::<u64>(&self.disk.queue("max_hw_sectors_kb"))?.checked_mul(1024)
     }
 
-    /// Whether the kernel counts commands of programs as it does other I/O (`queue/iostats_passthrough`, Linux 6.13). With
-    /// several paths each of them counts.
+    /// Whether the kernel counts commands of programs as it does other I/O (`queue/iostats_passthrough`,
+    /// Linux 6.13). With several paths each of them counts.
     pub fn is_counted(&self, roots: &Roots) -> bool {
         let counts =
             |dir: &Path| read_word(&dir.join("queue/iostats_passthrough")).is_some_and(|on| on == "1");
@@ -189,7 +189,8 @@ impl Namespace {
     }
 }
 
-/// The block device that is namespace `id` of the controller or subsystem to which the character device at `dir` belongs.
+/// The block device that is namespace `id` of the controller or subsystem to which the character device at
+/// `dir` belongs.
 fn disk_of(dir: &Path, id: u32, roots: &Roots) -> Result<BlockDevice, NamespaceError> {
     let (above, name) = (parent(dir), dir.file_name().unwrap_or_default().to_string_lossy());
     let is_it = |disk: &BlockDevice| {

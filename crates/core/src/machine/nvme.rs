@@ -1,8 +1,8 @@
 //! Names of the disks that stand for one path each of an NVMe namespace that has several (the kernel's
 //! `drivers/nvme/host/core.c`): `nvme1c2n1` is `nvme1n1` by the controller `nvme2`.
 
-/// The controller by which `path` leads to the namespace `disk`, e.g. `nvme2` for `nvme1c2n1` of `nvme1n1`. `None` when it
-/// is no path of it.
+/// The controller by which `path` leads to the namespace `disk`, e.g. `nvme2` for `nvme1c2n1` of `nvme1n1`.
+/// `None` when it is no path of it.
 pub(crate) fn controller_of_path(path: &str, disk: &str) -> Option<String> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let (subsystem, namespace) = disk.strip_prefix("nvme")?.split_once('n')?;

@@ -1,7 +1,8 @@
 //! How the processors save power: frequency, idle states, throttling, battery.
 //!
 //! Sources: the kernel's `Documentation/admin-guide/pm/cpufreq.rst`, `pm/cpuidle.rst`, `pm/intel_pstate.rst`,
-//! `Documentation/power/pm_qos_interface.rst`, `Documentation/ABI/testing/sysfs-class-power`, and `arch/x86/kernel/cpu/mce/therm_throt.c`.
+//! `Documentation/power/pm_qos_interface.rst`, `Documentation/ABI/testing/sysfs-class-power`, and
+//! `arch/x86/kernel/cpu/mce/therm_throt.c`.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read};

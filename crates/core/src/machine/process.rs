@@ -29,8 +29,8 @@ pub fn state_of(pid: u32, roots: &Roots) -> ProcessState {
     }
 }
 
-/// Processes of these programs that do something, with their numbers, in order of these: none that has ended or was stopped.
-/// A program is known by the first 15 characters of its name.
+/// Processes of these programs that do something, with their numbers, in order of these: none that has ended
+/// or was stopped. A program is known by the first 15 characters of its name.
 pub fn of_programs(names: &[&str], roots: &Roots) -> Vec<(u32, String)> {
     let entries = std::fs::read_dir(&roots.proc).into_iter().flatten().flatten();
     let mut found: Vec<(u32, String)> = entries

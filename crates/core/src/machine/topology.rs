@@ -31,8 +31,8 @@ pub struct Topology {
     pub sockets: u32,
     /// Processor groups: sets of 64 kernel ids up to the highest online one, at least one.
     pub groups: u32,
-    /// Kernel ids are below this, also those of processors that could be brought online; `None` when the document does not
-    /// tell.
+    /// Kernel ids are below this, also those of processors that could be brought online; `None` when the
+    /// document does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus_possible: Option<u32>,
 }

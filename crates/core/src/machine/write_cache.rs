@@ -1,11 +1,11 @@
 //! The write cache of a disk as sysfs lets one switch it.
 //!
-//! Three files say `write back` (on) or `write through` (off). A SCSI, SAS or SATA disk's `cache_type` changes the disk
-//! itself (kernel, `drivers/scsi/sd.c`, `cache_type_store`), a virtio disk's asks the host (`drivers/block/virtio_blk.c`),
-//! where the host lets it.
-//! `queue/write_cache` only changes what the kernel does: with `write through` it sends no flush, whatever the disk's cache
-//! still holds (`Documentation/ABI/stable/sysfs-block`). NVMe disks have only that one: their own cache is changed with an
-//! administrative command (feature 6), which is no file.
+//! Three files say `write back` (on) or `write through` (off). A SCSI, SAS or SATA disk's `cache_type`
+//! changes the disk itself (kernel, `drivers/scsi/sd.c`, `cache_type_store`), a virtio disk's asks the host
+//! (`drivers/block/virtio_blk.c`), where the host lets it. `queue/write_cache` only changes what the kernel
+//! does: with `write through` it sends no flush, whatever the disk's cache still holds
+//! (`Documentation/ABI/stable/sysfs-block`). NVMe disks have only that one: their own cache is changed with
+//! an administrative command (feature 6), which is no file.
 
 use std::fs::{self, File};
 use std::io;
@@ -144,8 +144,8 @@ pub fn put(
     }
 }
 
-/// Kernel names of the disks whose caches a target's writes go into: the first whole devices on the way down that are no
-/// mere map of others. A loop device is one: its flushes are syncs of its file.
+/// Kernel names of the disks whose caches a target's writes go into: the first whole devices on the way down
+/// that are no mere map of others. A loop device is one: its flushes are syncs of its file.
 pub fn disks(layers: &[Layer]) -> Vec<String> {
     fn below(layers: &[Layer], at: usize, found: &mut Vec<String>) {
         let layer = &layers[at];
@@ -153,9 +153,10 @@ pub fn disks(layers: &[Layer]) -> Vec<String> {
             layer.kind,
             LayerKind::Disk | LayerKind::NetworkDisk | LayerKind::Loop | LayerKind::Memory
         );
-        match is_disk && layer.number.is_some() {
-            true => found.push(layer.name.clone()),
-            false => layer.below.iter().for_each(|&next| below(layers, next, found)),
+        if is_disk && layer.number.is_some() {
+            found.push(layer.name.clone())
+        } else {
+            layer.below.iter().for_each(|&next| below(layers, next, found))
         }
     }
     let mut found = Vec::new();

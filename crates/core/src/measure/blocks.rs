@@ -1,9 +1,10 @@
 //! How uncertain the mean of a series is whose values depend on their neighbours: the block bootstrap.
 //!
-//! Blocks of successive intervals keep the dependence that single intervals lose (Künsch 1989; circular: Politis and Romano
-//! 1992). Of a ratio of sums, the variance over all series that could be drawn has a closed form, which is computed here:
-//! the result is that of endlessly many draws, is the same every time, and needs no random numbers. The length of the blocks
-//! follows from the autocorrelation (Politis and White 2004, corrected by Patton, Politis and White 2009).
+//! Blocks of successive intervals keep the dependence that single intervals lose (Künsch 1989; circular:
+//! Politis and Romano 1992). Of a ratio of sums, the variance over all series that could be drawn has a
+//! closed form, which is computed here: the result is that of endlessly many draws, is the same every time,
+//! and needs no random numbers. The length of the blocks follows from the autocorrelation (Politis and White
+//! 2004, corrected by Patton, Politis and White 2009).
 
 use super::estimate::Estimate;
 
@@ -38,7 +39,8 @@ pub struct Part {
 }
 
 impl Course {
-    /// Of the ratio of all sums to all weights; none for less than [`INTERVALS_MIN`] intervals, or without anything counted.
+    /// Of the ratio of all sums to all weights; none for less than [`INTERVALS_MIN`] intervals, or without
+    /// anything counted.
     pub fn of(parts: &[Part]) -> Option<Self> {
         let count = parts.len();
         let ratio = ratio(parts)?;
@@ -85,8 +87,8 @@ fn variance(shares: &[f64], block: usize) -> f64 {
     squares / count as f64 / (block * count) as f64
 }
 
-/// The length of blocks that suits the autocorrelation of a series with the mean 0: 1 for values that do not depend on each
-/// other.
+/// The length of blocks that suits the autocorrelation of a series with the mean 0: 1 for values that do not
+/// depend on each other.
 fn block_length(series: &[f64]) -> f64 {
     let count = series.len() as f64;
     let covariance = |lag: usize| {

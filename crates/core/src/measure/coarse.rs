@@ -1,9 +1,10 @@
 //! Coarse buckets of latencies, for how they spread over time.
 //!
 //! # Buckets
-//! From 1,024 ns on, every power of two is cut into four buckets of equal width, so that a bucket is a quarter (at its
-//! low end) to a seventh (at its high end) as wide as the latencies in it: some 13 to a power of ten. Below there are four of 256 ns each.
-//! They hold every 64-bit number, and each is made of whole buckets of the fine histogram.
+//! From 1,024 ns on, every power of two is cut into four buckets of equal width, so that a bucket is a
+//! quarter (at its low end) to a seventh (at its high end) as wide as the latencies in it: some 13 to a power
+//! of ten. Below there are four of 256 ns each. They hold every 64-bit number, and each is made of whole
+//! buckets of the fine histogram.
 
 /// A power of two has `2^BITS` buckets.
 pub const BITS: u32 = 2;
@@ -29,8 +30,8 @@ pub fn low_ns(bucket: usize) -> u64 {
     }
 }
 
-/// Where a latency lies among the buckets: the number of its bucket, and how far it is in that, from 0 to 1. Each bucket
-/// takes the same room, so it is a logarithm but for a tenth of a power of two.
+/// Where a latency lies among the buckets: the number of its bucket, and how far it is in that, from 0 to 1.
+/// Each bucket takes the same room, so it is a logarithm but for a tenth of a power of two.
 pub fn position(ns: f64) -> f64 {
     let bucket = bucket_of(ns.max(0.0) as u64);
     let (low, high) = (low_ns(bucket) as f64, low_ns(bucket + 1) as f64);

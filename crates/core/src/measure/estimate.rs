@@ -37,7 +37,8 @@ impl Estimate {
         Some(Estimate { mean, error, freedom: (kept.len() - 1) as f64 })
     }
 
-    /// This middle less another one, of numbers that have nothing to do with these (Welch 1947; of trimmed means Yuen 1974).
+    /// This middle less another one, of numbers that have nothing to do with these (Welch 1947; of trimmed
+    /// means Yuen 1974).
     pub fn less(self, other: Estimate) -> Self {
         let [ours, theirs] = [self.error.powi(2), other.error.powi(2)];
         let sum = ours + theirs;

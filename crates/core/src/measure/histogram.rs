@@ -4,10 +4,10 @@
 //! threads times 16 targets times two directions), and no value may be clipped.
 //!
 //! # Buckets
-//! Values below 2048 have a bucket each. Above, every power of two is cut into 1024 buckets of equal
-//! width, up to `u64::MAX`. 1024 buckets form a block of 8 KiB (and 32 bytes for what is recent), made at the first value that falls
-//! into it: a typical latency distribution needs five to ten blocks. Blocks are made one by one rather
-//! than as one large zeroed mapping because that costs no more when recording, and neither the
+//! Values below 2048 have a bucket each. Above, every power of two is cut into 1024 buckets of equal width,
+//! up to `u64::MAX`. 1024 buckets form a block of 8 KiB (and 32 bytes for what is recent), made at the first
+//! value that falls into it: a typical latency distribution needs five to ten blocks. Blocks are made one by
+//! one rather than as one large zeroed mapping because that costs no more when recording, and neither the
 //! allocator nor transparent huge pages can turn unused parts into memory.
 
 mod packed;
@@ -34,8 +34,8 @@ const FRACTION_ONE: u64 = 1_000_000_000_000;
 /// Parts of a block that are counted apart, each a coarse bucket.
 const PARTS: usize = 1 << coarse::BITS;
 
-/// The counts of the buckets, and behind them those of what is recent ([`Histogram::record_recent`]): there they cost neither
-/// a table nor finding its place.
+/// The counts of the buckets, and behind them those of what is recent ([`Histogram::record_recent`]): there
+/// they cost neither a table nor finding its place.
 type Block = [u64; BLOCK_LEN + PARTS];
 
 /// Counts of latencies in nanoseconds.
@@ -241,7 +241,8 @@ impl Histogram {
         })
     }
 
-    /// The numbers of the buckets in use, counted over all blocks, with what they hold. There are blocks, or it is packed.
+    /// The numbers of the buckets in use, counted over all blocks, with what they hold. There are blocks, or
+    /// it is packed.
     fn counts(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         let blocks = self.blocks.iter().enumerate().filter_map(|(i, block)| Some((i, block.as_deref()?)));
         let of_blocks = blocks.flat_map(|(i, block)| {

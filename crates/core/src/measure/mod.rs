@@ -1,5 +1,5 @@
-//! Numbers without meaning: clock, histogram, intervals, latencies over time, processor counters, and how uncertain a mean
-//! is.
+//! Numbers without meaning: clock, histogram, intervals, latencies over time, processor counters, and how
+//! uncertain a mean is.
 
 pub mod blocks;
 pub mod clock;

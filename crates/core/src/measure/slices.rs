@@ -60,8 +60,8 @@ impl Slice {
         self.counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// About this latency in nanoseconds is not exceeded by `fraction` (0..1) of all, as if those of a bucket lay evenly
-    /// in it; none without latencies.
+    /// About this latency in nanoseconds is not exceeded by `fraction` (0..1) of all, as if those of a bucket
+    /// lay evenly in it; none without latencies.
     pub fn percentile_ns(&self, fraction: f64) -> Option<f64> {
         let rank = fraction.clamp(0.0, 1.0) * self.count() as f64;
         let mut seen = 0.0;

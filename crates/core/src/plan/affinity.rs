@@ -97,14 +97,15 @@ fn placed(usable: &[Processor], placement: Placement, class_max: u32) -> Vec<u32
     };
     // Which sibling of its core a processor is: 0 for the first. Groups of DiskSpd never part siblings; here a large
     // machine's second siblings are in groups of their own, whose turn comes after that of all first ones.
-    let sibling_ranks = |p: &Processor| match placement.cores_first {
-        true => {
+    let sibling_ranks = |p: &Processor| {
+        if placement.cores_first {
             let before = usable.iter().filter(|q| q.physical_core == p.physical_core && q.cpu < p.cpu);
             let (inside, outside): (Vec<&Processor>, Vec<&Processor>) =
                 before.partition(|q| q.group == p.group);
             (outside.len(), inside.len())
+        } else {
+            (0, 0)
         }
-        false => (0, 0),
     };
     let keyed = |p: &Processor| {
         let (over_all, in_group) = class_ranks(p);

@@ -16,8 +16,8 @@ struct Asked<'a> {
     engine: Option<&'static EngineRow>,
 }
 
-/// Refuses an engine that cannot serve the target, and what commands do not have: a page cache, priorities, I/Os that are
-/// split. `engine` is that of `--engine`.
+/// Refuses an engine that cannot serve the target, and what commands do not have: a page cache, priorities,
+/// I/Os that are split. `engine` is that of `--engine`.
 ///
 /// # Errors
 /// What is wrong, and which device or engine would do.
@@ -42,8 +42,8 @@ pub fn check_commands_of_file(target: &Target, engine: Option<&'static EngineRow
     Asked { target, engine }.without_commands(|| FILE.to_string())
 }
 
-/// Refuses threads that would serve targets of both kinds: one ring carries entries of one length. `kinds` tells of each
-/// target of the time span whether it takes commands.
+/// Refuses threads that would serve targets of both kinds: one ring carries entries of one length. `kinds`
+/// tells of each target of the time span whether it takes commands.
 ///
 /// # Errors
 /// What to do instead.

@@ -13,10 +13,10 @@ use crate::sys::thread::IoPrio;
 
 /// DiskSpd takes at most this many completions at a time (`io-semantics.md` §2).
 const REAP_BATCH_MAX: u32 = 16;
-/// Direct I/Os, and with stamps all others, handed over at a time when nothing else is asked for. The block layer holds a batch back until
-/// its last I/O is prepared, and the device runs dry meanwhile: all 16 that came back at once cost up to
-/// a tenth of the IOPS of a fast disk, single ones a quarter more processor time. (I/O through
-/// the page cache is finished by the call that hands it over: there all at once is best.)
+/// Direct I/Os, and with stamps all others, handed over at a time when nothing else is asked for. The block
+/// layer holds a batch back until its last I/O is prepared, and the device runs dry meanwhile: all 16 that
+/// came back at once cost up to a tenth of the IOPS of a fast disk, single ones a quarter more processor
+/// time. (I/O through the page cache is finished by the call that hands it over: there all at once is best.)
 const DIRECT_BATCH: u32 = 4;
 
 /// What is known of a target once it is open.
@@ -76,8 +76,8 @@ pub struct LaneEngine {
 pub struct Dispatch {
     /// I/Os handed over at a time, at most.
     pub submit_batch: u32,
-    /// One at a time as long as I/Os come back in the call that hands them over, because each would wait for the rest of
-    /// its batch.
+    /// One at a time as long as I/Os come back in the call that hands them over, because each would wait for
+    /// the rest of its batch.
     pub spares_answered_at_once: bool,
     /// Completions taken at a time.
     pub reap_batch: u32,
@@ -211,8 +211,8 @@ fn lane(work: &ThreadWork, inputs: &LaneInputs<'_>, shared: &[Arc<SharedOffset>]
     })
 }
 
-/// The engine asked for, else that of NVMe commands for targets which take only those, else io_uring when `-u` asks for it,
-/// else what DiskSpd's table implies (`io-semantics.md` §1).
+/// The engine asked for, else that of NVMe commands for targets which take only those, else io_uring when
+/// `-u` asks for it, else what DiskSpd's table implies (`io-semantics.md` §1).
 fn lane_engine(work: &ThreadWork, inputs: &LaneInputs<'_>) -> LaneEngine {
     let ring = inputs.span.ring;
     let of_ring = || ring.and_then(|_| engine::find("io_uring")).filter(|_| work.slots == 1);

@@ -120,11 +120,8 @@ pub fn memory_need(span: &TimeSpan, series: u128, as_xml: bool) -> MemoryNeed {
         need.buffers = need.buffers.saturating_add(u128::from(target.write_source_bytes));
         need.series = need.series.saturating_add(threads.saturating_mul(directions).saturating_mul(series));
         need.workers = need.workers.saturating_add(slots.saturating_mul(SLOT_BYTES));
-        let histograms = match span.measure_latency {
-            // With a rate there are response times, too.
-            true => directions * (1 + u128::from(target.is_rate_limited())),
-            false => 0,
-        };
+        let histograms =
+            if span.measure_latency { directions * (1 + u128::from(target.is_rate_limited())) } else { 0 };
         let histograms = threads.saturating_mul(histograms).saturating_mul(HISTOGRAM_BYTES);
         need.workers = need.workers.saturating_add(histograms);
         need.threads += if span.thread_count == 0 { threads } else { 0 };
@@ -132,11 +129,10 @@ pub fn memory_need(span: &TimeSpan, series: u128, as_xml: bool) -> MemoryNeed {
     need.threads += u128::from(span.thread_count);
     need.workers = need.workers.saturating_add(need.threads.saturating_mul(THREAD_BYTES));
     if series > 0 {
-        let text = match as_xml {
-            true => {
-                u128::from(span.duration_s) * 1000 / u128::from(span.io_bucket_ms.max(1)) * XML_INTERVAL_BYTES
-            }
-            false => 0,
+        let text = if as_xml {
+            u128::from(span.duration_s) * 1000 / u128::from(span.io_bucket_ms.max(1)) * XML_INTERVAL_BYTES
+        } else {
+            0
         };
         need.series =
             need.series.saturating_add(series.saturating_mul(SERIES_OF_RESULT)).saturating_add(text);

@@ -89,9 +89,10 @@ fn fixed(span: &TimeSpan) -> Vec<ThreadWork> {
                     })
                 })
                 .collect();
-            let slots = match is_pool {
-                true => span.request_count,
-                false => duties.iter().fold(0, |slots: u32, duty| slots.saturating_add(duty.requests)),
+            let slots = if is_pool {
+                span.request_count
+            } else {
+                duties.iter().fold(0, |slots: u32, duty| slots.saturating_add(duty.requests))
             };
             work(duties, slots, is_pool)
         })

@@ -9,9 +9,9 @@ const HASH_DIGITS: usize = 16;
 
 /// The hash of what a profile asks for: the same for runs that may be compared.
 ///
-/// Seeds, paths and the form of the output do not count, so that the same test on another disk has the same hash; sizes,
-/// times, caching and threads do. It is made from the XML of the profile, whose form DiskSpd decides and which therefore
-/// stays the same from version to version.
+/// Seeds, paths and the form of the output do not count, so that the same test on another disk has the same
+/// hash; sizes, times, caching and threads do. It is made from the XML of the profile, whose form DiskSpd
+/// decides and which therefore stays the same from version to version.
 pub fn hash(profile: &Profile) -> String {
     let mut plain = profile.clone();
     plain.result_format = ResultFormat::Text;

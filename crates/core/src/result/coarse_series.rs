@@ -14,14 +14,16 @@ const INTERVALS_MAX: usize = 60;
 pub struct CoarseSeries {
     /// Length of an interval in nanoseconds.
     pub interval_ns: u64,
-    /// Length of all intervals together in nanoseconds. Where it is no multiple of `interval_ns`, the last one is shorter.
+    /// Length of all intervals together in nanoseconds. Where it is no multiple of `interval_ns`, the last
+    /// one is shorter.
     pub length_ns: u64,
     /// Reads and writes completed in each interval.
     pub completed: Vec<u64>,
 }
 
 impl CoarseSeries {
-    /// Adds up neighbouring intervals of a series, always as many, until they are few. None of a series without intervals.
+    /// Adds up neighbouring intervals of a series, always as many, until they are few. None of a series
+    /// without intervals.
     pub fn of(series: &Timeline) -> Option<Self> {
         let Timeline { interval_ns, reads, writes } = series;
         let count = reads.len().max(writes.len());

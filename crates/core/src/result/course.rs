@@ -4,8 +4,9 @@ use super::metrics::{Metric, Operations, completions, gathered};
 use super::{Direction, Measured};
 use crate::measure::blocks::Part;
 
-/// What is summed in each interval, and what it is divided by, so that the sums give the metric of the run; `None` where
-/// intervals do not tell: of percentiles, the maximum and the processor time, and of latencies without `-D`.
+/// What is summed in each interval, and what it is divided by, so that the sums give the metric of the run;
+/// `None` where intervals do not tell: of percentiles, the maximum and the processor time, and of latencies
+/// without `-D`.
 pub fn parts(metric: Metric, measured: &Measured) -> Option<Vec<Part>> {
     if metric == Metric::MEAN {
         return latencies(measured);

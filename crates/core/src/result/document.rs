@@ -37,8 +37,8 @@ pub struct Document {
     /// Its place in a cluster run; none for a run of one process, and for a sum.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<Rank>,
-    /// The results this one was added up from, by host and start, the ranks of a cluster run by their numbers; empty for the
-    /// result of one run.
+    /// The results this one was added up from, by host and start, the ranks of a cluster run by their
+    /// numbers; empty for the result of one run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,
     /// Ranks of a cluster run whose results are not in this sum: with any, the sum is one of a part of the run.
@@ -135,7 +135,8 @@ pub struct Measured {
     pub engine_traits: Option<EngineTraits>,
     /// How the engine was reached: each step down and why, in words.
     pub engine_notes: Vec<String>,
-    /// Latencies over time, of all threads and targets together, when measured (`-L`); none when the document does not tell.
+    /// Latencies over time, of all threads and targets together, when measured (`-L`); none when the document
+    /// does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_over_time: Option<LatencySlices>,
     /// What the numbers rest on.
@@ -143,8 +144,8 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// How long the I/Os that completed were out on average, in nanoseconds, without those that the end of the measured time
-    /// found out; none when none completed, or nobody counted.
+    /// How long the I/Os that completed were out on average, in nanoseconds, without those that the end of
+    /// the measured time found out; none when none completed, or nobody counted.
     pub fn mean_time_out_ns(&self) -> Option<f64> {
         let results = self.threads.iter().flat_map(|thread| &thread.targets);
         let ios: f64 = results.map(|target| target.read.ios as f64 + target.write.ios as f64).sum();
@@ -206,8 +207,8 @@ impl CpuUse {
 pub struct ThreadResult {
     /// Thread number, from 0; in a sum one after the other over all of its sources.
     pub id: u32,
-    /// The source it belongs to, as its place in [`Document::sources`]; none for the result of one run, and where the threads
-    /// of several sources are added up.
+    /// The source it belongs to, as its place in [`Document::sources`]; none for the result of one run, and
+    /// where the threads of several sources are added up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<u32>,
     /// One per target that the thread served.

@@ -1,7 +1,7 @@
 //! Documents of other kinds than results of runs (of suites, of the tool's own cost): one versioned envelope for all.
 //!
-//! `{"format": "truespd-<kind>", "format_version": n, "<member>": ...}`. Within a version members are only added, and each of
-//! those may be missing.
+//! `{"format": "truespd-<kind>", "format_version": n, "<member>": ...}`. Within a version members are only
+//! added, and each of those may be missing.
 
 use std::borrow::Cow;
 
@@ -110,8 +110,8 @@ pub fn write<T: DocumentKind>(document: &T) -> String {
     indented(&Envelope(document))
 }
 
-/// What `show` makes of a document whose strings are printable: the way out for all that is no JSON. One that was read for that
-/// (by way of [`printable_json`]) is shown as it is.
+/// What `show` makes of a document whose strings are printable: the way out for all that is no JSON. One that
+/// was read for that (by way of [`printable_json`]) is shown as it is.
 pub fn shown<T: DocumentKind, R>(document: &T, show: impl FnOnce(&T) -> R) -> R {
     let json = serde_json::to_vec(document).expect("figures, text and lists are always JSON");
     let printable: Option<T> = match printable_json(&json) {

@@ -44,8 +44,8 @@ pub struct HostRow {
     pub latency: Option<Times>,
     /// Latencies from the intended start, of the I/Os on targets with a rate (`-g`).
     pub response: Option<Times>,
-    /// How long after the agreed instant its threads were let go; without one, how long after the first of all it began to
-    /// measure. Nanoseconds.
+    /// How long after the agreed instant its threads were let go; without one, how long after the first of
+    /// all it began to measure. Nanoseconds.
     pub late_ns: Option<u64>,
     /// What the rules said of it.
     pub grade: Option<Grade>,

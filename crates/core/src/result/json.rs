@@ -142,8 +142,8 @@ pub fn read_from(source: impl Read) -> Result<Document, ReadError> {
     read(&text_from(source)?)
 }
 
-/// The bytes of a document of any kind; no more than 1 GiB is taken, whatever the source is. Of what does not begin as one (a
-/// disk, zeros without end) only the beginning comes, and its reader tells what it is.
+/// The bytes of a document of any kind; no more than 1 GiB is taken, whatever the source is. Of what does not
+/// begin as one (a disk, zeros without end) only the beginning comes, and its reader tells what it is.
 ///
 /// # Errors
 /// [`ReadError::Io`], [`ReadError::TooLarge`].
@@ -190,8 +190,8 @@ fn other_form(text: &[u8]) -> Option<&'static str> {
         .find_map(|(words, form)| begins(words).then_some(form))
 }
 
-/// What the threads of some results counted: bytes, I/Os, and those that have a latency, a response time or an interval. They
-/// are added to each other later, as numbers of 64 bits.
+/// What the threads of some results counted: bytes, I/Os, and those that have a latency, a response time or
+/// an interval. They are added to each other later, as numbers of 64 bits.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counted([u128; 6]);
 

@@ -30,12 +30,12 @@ use crate::profile::{Profile, ResultFormat, TimeSpan};
 use rows::Rows;
 use threads::{Fold, Threads, bytes_of};
 
-/// With more sources than this, what is known of each target is left out: nothing says whose it is, and it would be most of
-/// the document.
+/// With more sources than this, what is known of each target is left out: nothing says whose it is, and it
+/// would be most of the document.
 const FACTS_OF_MAX: usize = 256;
 
-/// With more sources than this, rows have no I/Os over time: nobody can tell so many lines apart, and they would be much of a
-/// large sum.
+/// With more sources than this, rows have no I/Os over time: nobody can tell so many lines apart, and they
+/// would be much of a large sum.
 const SERIES_OF_MAX: usize = 32;
 
 /// Warnings of single results that a sum repeats.
@@ -169,10 +169,7 @@ impl Merger {
         }
         let (first, is_sum) = (self.sources.len(), document.is_sum());
         let run = run_of(&document).map(str::to_string);
-        let sources = match is_sum {
-            false => vec![source_of(&document)],
-            true => document.sources,
-        };
+        let sources = if !is_sum { vec![source_of(&document)] } else { document.sources };
         for source in sources {
             let key = place(&source);
             if self.base.as_ref().is_none_or(|(least, _)| key < *least) {
@@ -324,8 +321,8 @@ fn drop_series(source: &mut Source) {
     source.time_spans.iter_mut().flatten().for_each(|span| span.series = None);
 }
 
-/// The sort key of a source: ranks of a cluster run by number, others by host and start, then everything else. A result that
-/// lost its series in a large sum is still the same result.
+/// The sort key of a source: ranks of a cluster run by number, others by host and start, then everything
+/// else. A result that lost its series in a large sum is still the same result.
 fn place(source: &Source) -> String {
     let start = source.system.start_unix_s.unwrap_or(0);
     let mut bare = source.clone();

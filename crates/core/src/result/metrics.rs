@@ -346,7 +346,8 @@ impl Metric {
         }
     }
 
-    /// Of what reads, writes or both did; none without latencies where it needs some, and none where it is of whole runs.
+    /// Of what reads, writes or both did; none without latencies where it needs some, and none where it is of
+    /// whole runs.
     pub fn of_sum(self, sum: &DirectionSummary, since: Since) -> Option<f64> {
         let latencies = match since {
             Since::Issued => &sum.latency,
@@ -399,8 +400,8 @@ impl Metric {
         Some((sum.series()[..sum.valid()].iter().map(read).collect(), interval_s))
     }
 
-    /// Whether the figure of this run is one of response times. With rates on some targets only, response times would be
-    /// those of some I/Os.
+    /// Whether the figure of this run is one of response times. With rates on some targets only, response
+    /// times would be those of some I/Os.
     pub fn is_response(self, document: &Document) -> bool {
         let mut measured = document.measured().peekable();
         self.needs_latency()
@@ -429,10 +430,7 @@ impl Metric {
             Read::Run(read) => read(measured, total.ios).ok_or(NoFigure::NoProcessorTime)?,
             _ => self.of_sum(&total, since).ok_or(NoFigure::NoLatencies)?,
         };
-        match value > 0.0 && value.is_finite() {
-            true => Ok(value),
-            false => Err(NoFigure::Zero(self.words(false))),
-        }
+        if value > 0.0 && value.is_finite() { Ok(value) } else { Err(NoFigure::Zero(self.words(false))) }
     }
 
     /// What a run of so many I/Os cannot tell.
@@ -455,8 +453,8 @@ pub fn is_paced(document: &Document) -> bool {
     targets.peek().is_some() && targets.all(Target::is_rate_limited)
 }
 
-/// Completions per interval over the measured time, with the interval's length in seconds: the run's own series, or that
-/// of `-D` in documents without one. Empty when there is neither.
+/// Completions per interval over the measured time, with the interval's length in seconds: the run's own
+/// series, or that of `-D` in documents without one. Empty when there is neither.
 pub fn completions(measured: &Measured, operations: Operations) -> (Vec<f64>, f64) {
     if let Some(series) = measured.evidence.series.as_ref().filter(|series| series.interval_ns > 0) {
         let length = series.reads.len().max(series.writes.len());

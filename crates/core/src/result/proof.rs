@@ -40,8 +40,8 @@ pub struct FileServer {
     pub version: Option<String>,
 }
 
-/// What completed in one direction, and what the disks moved, or the server sent or took: for all programs together, as the
-/// kernel counted it.
+/// What completed in one direction, and what the disks moved, or the server sent or took: for all programs
+/// together, as the kernel counted it.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Served {
@@ -49,8 +49,8 @@ pub struct Served {
     pub completed_per_s: f64,
     /// Their bytes per second.
     pub completed_bytes_per_s: f64,
-    /// I/Os of the disks, or requests to the server, per second; `disk_per_s` in documents from before there were proofs of
-    /// servers.
+    /// I/Os of the disks, or requests to the server, per second; `disk_per_s` in documents from before there
+    /// were proofs of servers.
     #[serde(alias = "disk_per_s")]
     pub moved_per_s: f64,
     /// Their bytes per second; `disk_bytes_per_s` in such documents.
@@ -66,8 +66,9 @@ impl Proof {
         self.reads.is_none() && self.writes.is_none()
     }
 
-    /// What was done, without a full stop: `vda served 150,790 reads/s of 4 KiB, 100.0 % of the 150,806/s completed`, or
-    /// `filer1 served 71.4 READ/s over NFS 4.2, 97 % of the bytes read; what the server did is not seen`.
+    /// What was done, without a full stop: `vda served 150,790 reads/s of 4 KiB, 100.0 % of the 150,806/s
+    /// completed`, or `filer1 served 71.4 READ/s over NFS 4.2, 97 % of the bytes read; what the server did is
+    /// not seen`.
     pub fn words(&self) -> String {
         match &self.server {
             Some(server) => self.words_of_server(server),
@@ -133,12 +134,11 @@ impl Served {
         // A tenth of a percent tells whether all was served. Where others moved ten times as much it tells nothing.
         let share =
             if self.share < 10.0 { format!("{:.1} %", self.share * 100.0) } else { percent(self.share) };
-        let of = match (moved - asked).abs() <= asked / 100.0 {
-            true => format!("{share} of the {}/s completed", number(self.completed_per_s)),
-            false => {
-                let done = number(self.completed_per_s);
-                format!("{share} of the bytes of the {done}/s of {} completed", bytes(asked))
-            }
+        let of = if (moved - asked).abs() <= asked / 100.0 {
+            format!("{share} of the {}/s completed", number(self.completed_per_s))
+        } else {
+            let done = number(self.completed_per_s);
+            format!("{share} of the bytes of the {done}/s of {} completed", bytes(asked))
         };
         format!("{} {plural}/s of {}, {of}", number(self.moved_per_s), bytes(moved))
     }

@@ -1,7 +1,8 @@
 //! How a run on several hosts went together, as one of its ranks saw it.
 //!
-//! A rank is one process of a cluster run (`truespd cluster run`), in the words of MPI. Each rank writes a document of its own;
-//! everything that the sum of them says of the run stands in these documents, so that they can be added up later.
+//! A rank is one process of a cluster run (`truespd cluster run`), in the words of MPI. Each rank writes a
+//! document of its own; everything that the sum of them says of the run stands in these documents, so that
+//! they can be added up later.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -105,8 +106,8 @@ pub struct ClockOffset {
 }
 
 impl CommonStart {
-    /// How much the clock of this rank went faster than that of rank 0 during the time span, in parts per million; none when
-    /// they were compared only once.
+    /// How much the clock of this rank went faster than that of rank 0 during the time span, in parts per
+    /// million; none when they were compared only once.
     pub fn drift_ppm(&self) -> Option<f64> {
         let after = self.clock_after?;
         let passed_ns = after.at_unix_ns.checked_sub(self.clock_before.at_unix_ns).filter(|&ns| ns > 0)?;

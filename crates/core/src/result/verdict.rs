@@ -92,8 +92,8 @@ impl FindingGrade {
     }
 }
 
-/// What a finding means for the number, in the order in which findings of one grade are told: what the number is comes before
-/// why it is low.
+/// What a finding means for the number, in the order in which findings of one grade are told: what the number
+/// is comes before why it is low.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
 )]
@@ -122,8 +122,8 @@ impl Meaning {
     }
 }
 
-/// What a rule is about, in the order in which findings that mean the same are told: what comes earlier may explain what comes
-/// later, and never the other way round.
+/// What a rule is about, in the order in which findings that mean the same are told: what comes earlier may
+/// explain what comes later, and never the other way round.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
 )]

@@ -29,8 +29,8 @@ impl Foreign {
         rest.map(|_| Foreign::Eaten)
     }
 
-    /// The part of a name that says where it is on Windows: `C:\`, `\\server\share`, `%TEMP%`; nothing where it is beside
-    /// the current folder.
+    /// The part of a name that says where it is on Windows: `C:\`, `\\server\share`, `%TEMP%`; nothing where
+    /// it is beside the current folder.
     pub fn root(name: &str) -> Option<&str> {
         if let Some(rest) = behind_drive(name) {
             let slash = usize::from(rest.starts_with(['\\', '/']));

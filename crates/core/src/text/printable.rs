@@ -17,8 +17,8 @@ pub fn printable(text: &str) -> String {
 /// Colours that this program gives its own words.
 pub const COLOURS: [&str; 4] = ["\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[0m"];
 
-/// A whole text with line ends, tabs and [`COLOURS`], otherwise as [`printable`]. Everything passes through here on its way
-/// to a terminal: words from outside that nobody thought of change nothing there.
+/// A whole text with line ends, tabs and [`COLOURS`], otherwise as [`printable`]. Everything passes through
+/// here on its way to a terminal: words from outside that nobody thought of change nothing there.
 pub fn printable_text(text: &str) -> Cow<'_, str> {
     let must_go = |c: char| hides(c) && !matches!(c, '\n' | '\t');
     if !text.contains(must_go) {
@@ -39,8 +39,9 @@ pub fn printable_text(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// JSON whose strings are [`printable`]: how a document is read whose words are shown. All of its strings pass here, so no
-/// place that shows one can forget it. What is no JSON comes back unchanged where it is none.
+/// JSON whose strings are [`printable`]: how a document is read whose words are shown. All of its strings
+/// pass here, so no place that shows one can forget it. What is no JSON comes back unchanged where it is
+/// none.
 pub fn printable_json(json: &[u8]) -> Cow<'_, [u8]> {
     let Ok(text) = std::str::from_utf8(json) else { return Cow::Borrowed(json) };
     let mut out = String::new();
@@ -96,8 +97,8 @@ fn escaped(text: &str) -> (Option<char>, usize) {
     }
 }
 
-/// JSON with escapes for characters that hide something on a terminal. They can only stand in strings, where readers take
-/// an escape for the character: nothing is changed by it.
+/// JSON with escapes for characters that hide something on a terminal. They can only stand in strings, where
+/// readers take an escape for the character: nothing is changed by it.
 pub fn visible_json(json: String) -> String {
     let must_go = |c: char| hides(c) && c != '\n';
     if !json.contains(must_go) {

@@ -7,9 +7,10 @@
 /// A path as it can be pasted into a shell.
 pub fn shell_word(path: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+:,@%=".contains(c);
-    match path.chars().all(is_plain) && !path.is_empty() {
-        true => path.to_string(),
-        false => format!("'{}'", path.replace('\'', "'\\''")),
+    if path.chars().all(is_plain) && !path.is_empty() {
+        path.to_string()
+    } else {
+        format!("'{}'", path.replace('\'', "'\\''"))
     }
 }
 
@@ -29,8 +30,8 @@ pub fn program_line(words: &[String]) -> String {
     [name, shell_line(options)].join(" ").trim_end().to_string()
 }
 
-/// Splits a line at blanks as a shell would, without its variables and patterns: quotes hold words together, a backslash
-/// takes the next character as it is.
+/// Splits a line at blanks as a shell would, without its variables and patterns: quotes hold words together,
+/// a backslash takes the next character as it is.
 ///
 /// # Errors
 /// The quote that has no end.

@@ -1,6 +1,7 @@
 //! Words that people write for a size.
 
-/// The size in DiskSpd's spelling (`1G`), of a word such as `1GB`, `64KiB` or `4k`; none of other words, and of plain numbers.
+/// The size in DiskSpd's spelling (`1G`), of a word such as `1GB`, `64KiB` or `4k`; none of other words, and
+/// of plain numbers.
 pub fn meant_size(word: &str) -> Option<String> {
     let end = word.find(|c: char| !c.is_ascii_digit())?;
     let (digits, unit) = word.split_at(end);

@@ -22,8 +22,8 @@ pub fn hanging(lead: &str, words: &str, columns: usize) -> String {
     first.zip(lines).map(|(lead, line)| format!("{lead}{line}\n")).collect()
 }
 
-/// The text with lines of no more than `columns`: what is broken at a blank goes on two columns further right than its line
-/// began.
+/// The text with lines of no more than `columns`: what is broken at a blank goes on two columns further right
+/// than its line began.
 pub fn folded(text: &str, columns: usize) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {

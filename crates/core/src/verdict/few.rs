@@ -4,8 +4,8 @@ use super::view::{Flow, View, Way};
 use super::{Case, Missing};
 use crate::text::number;
 
-/// What is in flight at the ends of the measured time, and what a file system adds to it, is no more than a few hundredths
-/// of so many I/Os.
+/// What is in flight at the ends of the measured time, and what a file system adds to it, is no more than a
+/// few hundredths of so many I/Os.
 pub const IOS_MIN: f64 = 100.0;
 /// So many are enough when they are large: ...
 const LARGE_IOS_MIN: f64 = 10.0;

@@ -4,8 +4,8 @@ use super::{Look, Missing};
 use crate::result::{Figure, Finding, FindingGrade};
 use crate::text::printable;
 
-/// A finding about the run as a whole, with what is so. [`super::judge`] fills in the rest. Words of a stored document may
-/// be anybody's.
+/// A finding about the run as a whole, with what is so. [`super::judge`] fills in the rest. Words of a stored
+/// document may be anybody's.
 pub fn found(grade: FindingGrade, says: String) -> Finding {
     Finding { grade, says: printable(&says), ..Finding::default() }
 }

@@ -7,8 +7,8 @@ use super::rules::{OnServer, on_servers};
 use super::view::{Flow, Group, View, Way};
 use crate::result::{Proof, Served};
 
-/// One for each group of targets that share disks, and for each mount whose server is counted; none where nothing is seen to
-/// do the work.
+/// One for each group of targets that share disks, and for each mount whose server is counted; none where
+/// nothing is seen to do the work.
 pub(super) fn of(case: &Case<'_>, time_span: u32) -> Vec<Proof> {
     let (groups, servers) = (case.groups().unwrap_or_default(), on_servers(case));
     let all = groups.iter().map(of_disks).chain(servers.iter().map(of_server));

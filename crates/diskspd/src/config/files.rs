@@ -70,7 +70,8 @@ impl Config {
                 Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                     State::Missing
                 }
-                // The machine's may be for root only. A program that root started as another user may still have root's home.
+                // The machine's may be for root only. A program that root started as another user may still
+                // have root's home.
                 Err(error) if error.kind() == ErrorKind::PermissionDenied => {
                     config.warnings.push(format!(
                         "the configuration file '{}' is not for this user to read, so nothing in it counts: {}",

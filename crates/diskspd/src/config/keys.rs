@@ -1,6 +1,7 @@
 //! What can be configured: a row per key. Reading, refusals, `truespd config` and its document come from the rows.
 //!
-//! No key may change what a line of `diskspd` means: what it reads and writes, how, and what it prints on standard output.
+//! No key may change what a line of `diskspd` means: what it reads and writes, how, and what it prints on
+//! standard output.
 
 use std::path::PathBuf;
 

@@ -1,12 +1,12 @@
 //! The configuration files: `/etc/truespd/config.toml` of the machine, and above it that of the person,
-//! `$XDG_CONFIG_HOME/truespd/config.toml` or `~/.config/truespd/config.toml`. Variables and the command line come above both
-//! ([`Force`]).
+//! `$XDG_CONFIG_HOME/truespd/config.toml` or `~/.config/truespd/config.toml`. Variables and the command line
+//! come above both ([`Force`]).
 //!
-//! Everything in them may be missing. What is not known is refused before anything happens: a misspelt line would do
-//! nothing, and nobody would see. Only a file that says `version = N` with an N that is newer than this program is
-//! believed to hold more than this program knows: then that is a warning. A number decides, and not how near a key is to
-//! one that is known: a new key can look like an old one. A file without it is taken for one of this version, because
-//! most people never write it, and their slips are to be found.
+//! Everything in them may be missing. What is not known is refused before anything happens: a misspelt line
+//! would do nothing, and nobody would see. Only a file that says `version = N` with an N that is newer than
+//! this program is believed to hold more than this program knows: then that is a warning. A number decides,
+//! and not how near a key is to one that is known: a new key can look like an old one. A file without it is
+//! taken for one of this version, because most people never write it, and their slips are to be found.
 //!
 //! Each process reads them once. Whatever comes before that sees what is usual.
 

@@ -70,8 +70,8 @@ const HERE: &[(&str, Here)] = &[
     ("status-interval", Words("-D shows intervals")),
 ];
 
-/// What a long option of fio is here; `typed` without its dashes, and its value when it stands behind `=` or in the next
-/// word.
+/// What a long option of fio is here; `typed` without its dashes, and its value when it stands behind `=` or
+/// in the next word.
 pub fn said_here(typed: &str, next: Option<&str>) -> Option<String> {
     let (name, value) = typed.split_once('=').unwrap_or((typed, ""));
     let (_, here) = HERE.iter().find(|(known, _)| *known == name)?;

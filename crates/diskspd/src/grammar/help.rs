@@ -76,8 +76,8 @@ impl Page {
     }
 }
 
-/// The rows that a word names: an option with or without its dashes and its value; for a letter all its forms. `None` when
-/// there is no such option.
+/// The rows that a word names: an option with or without its dashes and its value; for a letter all its
+/// forms. `None` when there is no such option.
 pub fn help_of(word: &str) -> Option<String> {
     help_of_for(word, COLUMNS)
 }

@@ -23,8 +23,8 @@ pub fn meant(target: &str) -> Option<String> {
     (has_value && target.len() > 1 && is_option(&option)).then(|| format!("the option is written {option}"))
 }
 
-/// Refuses a line whose `-c` would make a file for a word that was meant otherwise: others beside it are targets, and no file
-/// has this name.
+/// Refuses a line whose `-c` would make a file for a word that was meant otherwise: others beside it are
+/// targets, and no file has this name.
 pub fn refuse_strays(args: &[String], program: &str) -> Option<Refusals> {
     let line = Arguments::split(args, program);
     let targets = &line.args[line.targets..];

@@ -138,9 +138,10 @@ pub struct Number {
 
 /// A number within `range`.
 ///
-/// DiskSpd reads blanks, a plus and digits, and ignores what follows (`command-line.md` §3.2). That is done here, too,
-/// where it takes what was meant: a fraction that a script has computed (`-g409.6`), the unit of the option (`-d10s`), a blank
-/// within the word (`"-d 10"`). Everything else is refused: `-d1m` would be one second, `-o1e3` one request.
+/// DiskSpd reads blanks, a plus and digits, and ignores what follows (`command-line.md` §3.2). That is done
+/// here, too, where it takes what was meant: a fraction that a script has computed (`-g409.6`), the unit of
+/// the option (`-d10s`), a blank within the word (`"-d 10"`). Everything else is refused: `-d1m` would be one
+/// second, `-o1e3` one request.
 pub fn number(text: &str, unit: Unit, range: RangeInclusive<u64>) -> Result<Number, Slip> {
     let unsigned = text.trim_start_matches([' ', '\t']);
     let unsigned = unsigned.strip_prefix('+').unwrap_or(unsigned);
@@ -379,19 +380,19 @@ pub fn size_above_zero(text: &str, block_bytes: u64) -> Result<u64, Slip> {
 /// Reads a label or a revision; the error is what is legal.
 pub fn history_label(text: &str) -> Result<String, &'static str> {
     let is_legal = !text.trim().is_empty() && text.trim() == text && text.chars().count() <= WORDS_MAX;
-    match is_legal && !text.contains(hides) {
-        true => Ok(text.to_string()),
-        false => Err("1 to 200 characters, without blanks at the ends, line ends and control characters"),
+    if is_legal && !text.contains(hides) {
+        Ok(text.to_string())
+    } else {
+        Err("1 to 200 characters, without blanks at the ends, line ends and control characters")
     }
 }
 
 /// Reads a tag; the error is what is legal.
 pub fn history_tag(text: &str) -> Result<String, &'static str> {
-    match is_tag(text) && text.chars().count() <= WORDS_MAX {
-        true => Ok(text.to_string()),
-        false => Err(
-            "a word of letters, digits and . _ : / = -, which begins with a letter or digit: --tag nightly",
-        ),
+    if is_tag(text) && text.chars().count() <= WORDS_MAX {
+        Ok(text.to_string())
+    } else {
+        Err("a word of letters, digits and . _ : / = -, which begins with a letter or digit: --tag nightly")
     }
 }
 

@@ -51,15 +51,12 @@ fn latencies(out: &mut String, l: &LatencySummary) {
     }
 }
 
-/// A text as a cell. Spreadsheets run what begins like a formula, so that gets an apostrophe in front, which they take for
-/// "this is text"; control characters are escaped.
+/// A text as a cell. Spreadsheets run what begins like a formula, so that gets an apostrophe in front, which
+/// they take for "this is text"; control characters are escaped.
 pub(super) fn quoted(text: &str) -> String {
     let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let text = format!("{}{}", if is_formula { "'" } else { "" }, printable(text));
-    match text.contains([',', '"', ';']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text,
-    }
+    if text.contains([',', '"', ';']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The course of a run as comma-separated values: one row per time span, interval and target.
 //!
-//! The series of `-D` where they were gathered. Otherwise those that every document has, which count the I/Os of all targets
-//! together: then the target is named only where there is one. Units are in the header; latencies are empty where none was
-//! measured.
+//! The series of `-D` where they were gathered. Otherwise those that every document has, which count the I/Os
+//! of all targets together: then the target is named only where there is one. Units are in the header;
+//! latencies are empty where none was measured.
 
 use std::fmt::Write;
 
@@ -22,9 +22,10 @@ pub fn intervals(document: &Document) -> String {
     let mut out = HEADER.to_string();
     for (index, (span, result)) in document.profile.time_spans.iter().zip(&document.time_spans).enumerate() {
         let Some(measured) = measured(result) else { continue };
-        match span.calculate_iops_std_dev {
-            true => of_targets(&mut out, index + 1, span, measured),
-            false => of_all(&mut out, index + 1, measured),
+        if span.calculate_iops_std_dev {
+            of_targets(&mut out, index + 1, span, measured)
+        } else {
+            of_all(&mut out, index + 1, measured)
         }
     }
     out
@@ -58,12 +59,11 @@ impl Part {
     /// Reads or writes of the interval; latencies only `with_latency`.
     fn push(&self, out: &mut String, interval: &Interval, with_latency: bool) {
         let _ = write!(out, ",{},{:.3}", interval.count, self.rate(interval.count));
-        match with_latency && interval.count > 0 {
-            true => {
-                let mean_ns = interval.latency_mean_ns();
-                let _ = write!(out, ",{mean_ns:.1},{},{}", interval.min_ns, interval.max_ns);
-            }
-            false => out.push_str(",,,"),
+        if with_latency && interval.count > 0 {
+            let mean_ns = interval.latency_mean_ns();
+            let _ = write!(out, ",{mean_ns:.1},{},{}", interval.min_ns, interval.max_ns);
+        } else {
+            out.push_str(",,,")
         }
     }
 }

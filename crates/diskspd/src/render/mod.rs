@@ -1,7 +1,8 @@
 //! Document to bytes: one table of formats.
 //!
-//! A renderer reads the document and nothing else: it asks no machine, takes no clock and judges no
-//! number. JSON is the document itself (`result::json`). Text is DiskSpd 2.2's, byte for byte (`text-output.md` of the contract).
+//! A renderer reads the document and nothing else: it asks no machine, takes no clock and judges no number.
+//! JSON is the document itself (`result::json`). Text is DiskSpd 2.2's, byte for byte (`text-output.md` of
+//! the contract).
 
 mod csv;
 mod intervals;
@@ -26,7 +27,8 @@ pub struct Format {
     pub summary: &'static str,
     /// People read it: other words may stand under it.
     pub is_for_people: bool,
-    /// Every string stands in it as it is, by escapes that every reader takes for the character; in the others it is printable.
+    /// Every string stands in it as it is, by escapes that every reader takes for the character; in the
+    /// others it is printable.
     pub keeps_strings: bool,
     /// Writes a whole document.
     pub render: fn(&Document) -> String,

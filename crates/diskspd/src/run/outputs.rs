@@ -4,8 +4,8 @@
 //! it is complete: a path that cannot be written is refused before anything runs, a result is never
 //! half written, and an earlier one is not lost when writing fails.
 //!
-//! Links are followed and stay links, but those of other users are not followed, and in folders where everybody may write
-//! no file of another user is replaced: root would write where somebody else wants it to.
+//! Links are followed and stay links, but those of other users are not followed, and in folders where
+//! everybody may write no file of another user is replaced: root would write where somebody else wants it to.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Write};
@@ -434,8 +434,9 @@ fn put(sink: Sink, text: &str) -> io::Result<()> {
     }
 }
 
-/// Files that a suite writes at its end. Before the suite begins they are made and removed as a trial: a suite that is
-/// killed meanwhile leaves no unfinished file. Pipes stay open: their readers would take closing for the end of the result.
+/// Files that a suite writes at its end. Before the suite begins they are made and removed as a trial: a
+/// suite that is killed meanwhile leaves no unfinished file. Pipes stay open: their readers would take
+/// closing for the end of the result.
 #[derive(Debug)]
 pub struct LaterOutputs {
     outputs: Vec<(Output, Option<TextOutput>)>,

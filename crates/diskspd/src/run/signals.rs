@@ -11,7 +11,8 @@ use truespd_core::sys::wake::Latch;
 /// Signals that come this soon after the first one mean the same.
 const SAME_WISH: Duration = Duration::from_millis(500);
 
-/// A latch that is set at the first SIGINT, SIGTERM or SIGHUP, after `notice`; a second SIGINT or SIGTERM ends the process.
+/// A latch that is set at the first SIGINT, SIGTERM or SIGHUP, after `notice`; a second SIGINT or SIGTERM
+/// ends the process.
 ///
 /// # Errors
 /// The system's reason, with what to do.
@@ -69,9 +70,10 @@ impl Wished {
         };
         // `timeout` signals the process and then its group, which means one request to stop. When a terminal goes away,
         // the kernel and the shell tell it, and nobody is there who could have wished a second time.
-        match wish.is_hangup || now.saturating_duration_since(first) < SAME_WISH {
-            true => Answer::Nothing,
-            false => Answer::EndNow(wish.exit_code),
+        if wish.is_hangup || now.saturating_duration_since(first) < SAME_WISH {
+            Answer::Nothing
+        } else {
+            Answer::EndNow(wish.exit_code)
         }
     }
 }

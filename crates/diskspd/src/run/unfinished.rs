@@ -1,7 +1,8 @@
 //! A file that gets its name only when it is complete: until then it has another one in the same folder.
 //!
-//! A program that is killed leaves it. The next one that writes there removes it, and knows it by its name (with the name of
-//! the host, since a folder may be shared by several), its owner and its lock, which ends with the process that made it.
+//! A program that is killed leaves it. The next one that writes there removes it, and knows it by its name
+//! (with the name of the host, since a folder may be shared by several), its owner and its lock, which ends
+//! with the process that made it.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -86,8 +87,8 @@ impl Unfinished {
         Ok(Unfinished { entry, own_name, file })
     }
 
-    /// Writes it, and gives it its name. A file that it replaces leaves it its owner, group and permissions, as far as this
-    /// user may give them.
+    /// Writes it, and gives it its name. A file that it replaces leaves it its owner, group and permissions,
+    /// as far as this user may give them.
     ///
     /// # Errors
     /// The system's; what had the name is as before.
@@ -174,7 +175,8 @@ fn is_of_us(name: &str, lead: &str) -> bool {
         .is_some_and(|(pid, number)| digits(pid) && digits(number))
 }
 
-/// A file of this user without another name, whose maker is gone: nobody has its lock. It stays locked until it is closed.
+/// A file of this user without another name, whose maker is gone: nobody has its lock. It stays locked until
+/// it is closed.
 fn is_abandoned(file: &File, folder: &Directory, name: &OsStr) -> bool {
     let Ok(about) = file.metadata() else { return false };
     let stat = Stat::of(&about);

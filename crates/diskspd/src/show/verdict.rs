@@ -59,7 +59,8 @@ pub fn readable(columns: usize) -> usize {
     columns.clamp(*COLUMNS_LEGAL.start(), *COLUMNS_LEGAL.end())
 }
 
-/// Text for standard output with tables and sentences: on a terminal, lines that are too wide for it are broken at blanks.
+/// Text for standard output with tables and sentences: on a terminal, lines that are too wide for it are
+/// broken at blanks.
 pub fn fitting_stdout(text: String) -> String {
     match terminal::columns(std::io::stdout()) {
         Some(columns) => folded(&text, columns.max(*COLUMNS_LEGAL.start())),
@@ -101,10 +102,10 @@ pub fn line(verdict: &Verdict, style: Style) -> String {
     if !verdict.unchecked.is_empty() && verdict.grade == Grade::Certified {
         counts.push(format!("{} without evidence", plural(verdict.unchecked.len(), "rule")));
     }
-    let (said, counts) = match counts.is_empty() {
-        true => (said.as_str(), String::new()),
-        // The bracket belongs to the sentence.
-        false => (said.trim_end_matches('.'), format!(" ({}; --verdict shows all)", counts.join(", "))),
+    let (said, counts) = if counts.is_empty() {
+        (said.as_str(), String::new())
+    } else {
+        (said.trim_end_matches('.'), format!(" ({}; --verdict shows all)", counts.join(", ")))
     };
     format!("verdict: {}{said}{counts}", style.paint(verdict.grade, verdict.grade.word()))
 }
@@ -139,10 +140,8 @@ pub fn text(verdict: &Verdict, of: &str, extent: Extent, style: Style) -> String
     let has_spans = verdict.findings.iter().any(|finding| finding.time_span > 1)
         || verdict.proofs.iter().any(|proof| proof.time_span > 1)
         || verdict.unchecked.iter().any(|unchecked| unchecked.time_span > 1);
-    let span = |number: u32| match has_spans && number > 0 {
-        true => format!(", time span {number}"),
-        false => String::new(),
-    };
+    let span =
+        |number: u32| if has_spans && number > 0 { format!(", time span {number}") } else { String::new() };
     let columns = style.columns - INDENT;
     for finding in &verdict.findings {
         let grade = finding.grade.word();

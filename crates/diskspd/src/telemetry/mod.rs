@@ -37,8 +37,8 @@ pub struct Wishes {
     pub events: Option<String>,
 }
 
-/// Hears each line of the events as it happens, with its line end. Called from the threads of the run's progress: it must
-/// not wait.
+/// Hears each line of the events as it happens, with its line end. Called from the threads of the run's
+/// progress: it must not wait.
 pub type Listener = Box<dyn Fn(&str) + Send + Sync>;
 
 /// Tells it. Errors after the beginning end the telling, not the run: [`Telemetry::end`] returns them.

@@ -18,8 +18,8 @@ pub(crate) struct Kept {
     pub bytes: Vec<u8>,
 }
 
-/// The kept results that a word names by an id, the beginning of one, or a label; none when it names no kept result. A file
-/// of that name comes first, and what has a folder in it is a path.
+/// The kept results that a word names by an id, the beginning of one, or a label; none when it names no kept
+/// result. A file of that name comes first, and what has a folder in it is a path.
 ///
 /// # Errors
 /// The history cannot be read, or the word is the beginning of several ids.

@@ -12,8 +12,8 @@ use truespd_core::text::printable_path;
 /// What files of documents end with.
 const EXTENSION: &str = "json";
 
-/// The results of runs that a word names: a file, standard input (`-`), all `.json` files of a folder in the order of their
-/// names, or kept results by their id or label.
+/// The results of runs that a word names: a file, standard input (`-`), all `.json` files of a folder in the
+/// order of their names, or kept results by their id or label.
 ///
 /// # Errors
 /// There is none, or one that cannot be read or is of another kind; nothing is left out silently.
@@ -72,8 +72,8 @@ fn named(name: String, read: Read) -> Result<Named, Refusal> {
     Err(Refusal::new(RefusalKind::Input, message).on(name).hint(hint))
 }
 
-/// The documents of any kind that a word names, with what to call them: a file, standard input (`-`), a document of a report, or
-/// kept results by their id or label.
+/// The documents of any kind that a word names, with what to call them: a file, standard input (`-`), a
+/// document of a report, or kept results by their id or label.
 ///
 /// # Errors
 /// There is none, or it cannot be read.
@@ -81,15 +81,16 @@ pub(crate) fn stored(word: &Path) -> Result<Vec<Kept>, Refusal> {
     if let Some(all) = kept(word)? {
         return Ok(all);
     }
-    let name = match word == Path::new("-") {
-        true => "standard input".to_string(),
-        false => word.to_string_lossy().into_owned(),
+    let name = if word == Path::new("-") {
+        "standard input".to_string()
+    } else {
+        word.to_string_lossy().into_owned()
     };
     Ok(vec![Kept { name, label: None, is_file: true, bytes: render::bytes(word)? }])
 }
 
-/// What people call these documents, each by another name: by its label, by its id without one, or by the name of its file.
-/// Folders are named only where files are told apart by them.
+/// What people call these documents, each by another name: by its label, by its id without one, or by the
+/// name of its file. Folders are named only where files are told apart by them.
 pub(crate) fn titles(all: &[&Kept]) -> Vec<String> {
     let with_folders = |one: &Kept, folders: usize| match (&one.label, one.is_file) {
         (Some(label), _) if folders == 0 => label.clone(),

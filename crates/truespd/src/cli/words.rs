@@ -45,8 +45,8 @@ pub fn has_number(words: &[String], letter: char) -> bool {
     })
 }
 
-/// The command line of a variant: the words typed after `option`, on `target` when there is one. The length of a run and
-/// what the metric needs are added where the words do not have them.
+/// The command line of a variant: the words typed after `option`, on `target` when there is one. The length
+/// of a run and what the metric needs are added where the words do not have them.
 ///
 /// # Errors
 /// Why it cannot be run; each reason follows the option.

@@ -1,5 +1,5 @@
-//! What rank 0 decides from what all ranks say: who stands where, whether anybody refuses, who makes a file that several
-//! would make. Pure.
+//! What rank 0 decides from what all ranks say: who stands where, whether anybody refuses, who makes a file
+//! that several would make. Pure.
 
 use std::collections::BTreeMap;
 
@@ -98,8 +98,8 @@ pub fn standings(
     Ok(standings)
 }
 
-/// The part of the processors for one of several ranks that may all use the same ones: otherwise the first thread of each would
-/// run on the first processor.
+/// The part of the processors for one of several ranks that may all use the same ones: otherwise the first
+/// thread of each would run on the first processor.
 fn own_processors(hellos: &BTreeMap<u32, Hello>, ranks: &[u32], local: usize) -> Option<Vec<u32>> {
     let all = &hellos[&ranks[0]].processors;
     let is_same = ranks.iter().all(|rank| hellos[rank].processors == *all);

@@ -29,9 +29,8 @@ impl Told {
     /// A rank tells its progress.
     pub fn take(&mut self, rank: u32, progress: RankProgress, at: Instant) {
         let known = self.by_rank.remove(&rank);
-        let before = known.and_then(|known| match known.last.time_span == progress.time_span {
-            true => known.before,
-            false => Some(known.last),
+        let before = known.and_then(|known| {
+            if known.last.time_span == progress.time_span { known.before } else { Some(known.last) }
         });
         self.by_rank.insert(rank, OfRank { at, last: progress, before });
     }
@@ -41,8 +40,8 @@ impl Told {
         self.by_rank.clear();
     }
 
-    /// The last progress of each rank in a time span. A rank that is ahead, or that was silent for too long, counts with
-    /// what it did and without rates.
+    /// The last progress of each rank in a time span. A rank that is ahead, or that was silent for too long,
+    /// counts with what it did and without rates.
     pub fn in_time_span(&self, time_span: usize, now: Instant) -> BTreeMap<u32, RankProgress> {
         let of_rank = |(rank, told): (&u32, &OfRank)| {
             let is_now = now.saturating_duration_since(told.at) <= FRESH;
@@ -118,8 +117,8 @@ fn rates(all: &BTreeMap<u32, RankProgress>) -> Option<Rates> {
     })
 }
 
-/// The rates of the hosts; none for a run on one, and until a host has told. A host has told when all its ranks have: a part of its ranks would make it
-/// look slow.
+/// The rates of the hosts; none for a run on one, and until a host has told. A host has told when all its
+/// ranks have: a part of its ranks would make it look slow.
 fn host_rates(all: &BTreeMap<u32, RankProgress>, names: &[String]) -> Option<HostRates> {
     let mut by_host: BTreeMap<&str, Option<f64>> = BTreeMap::new();
     for (rank, name) in (0..).zip(names) {

@@ -174,9 +174,10 @@ impl Hub {
             self.decision.refusals.push(Refusal::new(RefusalKind::Machine, message).behind(host));
         }
         for (rank, of_rank) in &self.handed_in {
-            let message = match of_rank.failures.is_empty() {
-                true => "it has ended".to_string(),
-                false => of_rank.failures.join("; "),
+            let message = if of_rank.failures.is_empty() {
+                "it has ended".to_string()
+            } else {
+                of_rank.failures.join("; ")
             };
             let host = hosts_in_words(&self.hellos, &[*rank]);
             self.decision.refusals.push(Refusal::new(RefusalKind::Machine, message).behind(host));
@@ -363,9 +364,10 @@ impl Hub {
         let mut there: BTreeSet<u32> =
             self.hellos.keys().copied().filter(|rank| *rank != 0 && !silent.contains(rank)).collect();
         self.wait_until_gone(&mut there);
-        self.link.leave(match there.is_empty() && silent.is_empty() {
-            true => Leaving::InOrder,
-            false => Leaving::EndAll(exit_code),
+        self.link.leave(if there.is_empty() && silent.is_empty() {
+            Leaving::InOrder
+        } else {
+            Leaving::EndAll(exit_code)
         });
     }
 

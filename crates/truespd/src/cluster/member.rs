@@ -206,8 +206,8 @@ impl Cluster {
         own.clone()
     }
 
-    /// A time span of this rank is over, with so many I/Os. On rank 0 those of all ranks, as far as they were told: what the
-    /// others did in their last second may be missing.
+    /// A time span of this rank is over, with so many I/Os. On rank 0 those of all ranks, as far as they were
+    /// told: what the others did in their last second may be missing.
     pub fn counted(&self, own: Counted) -> Counted {
         match self.time_span.swap(0, Ordering::Relaxed) {
             time_span if self.me.is_hub() => gather::counted(own, &self.shared.progress(time_span)),

@@ -1,7 +1,8 @@
 //! What ranks say to each other.
 //!
-//! A letter is the length of the message, the message as JSON, and bytes that belong to it (a document). Ranks of different
-//! versions of the program must understand [`Hello`] and [`Message::Refused`] of each other; the rest is only said among equals.
+//! A letter is the length of the message, the message as JSON, and bytes that belong to it (a document).
+//! Ranks of different versions of the program must understand [`Hello`] and [`Message::Refused`] of each
+//! other; the rest is only said among equals.
 
 use serde::{Deserialize, Serialize};
 
@@ -84,15 +85,15 @@ pub enum Message {
         /// Why it failed, one sentence each.
         failures: Vec<String>,
     },
-    /// From rank 0: the results of all added up, which is the document in the bytes of the letter; no bytes where there is no sum.
-    /// Only between the runs of a series.
+    /// From rank 0: the results of all added up, which is the document in the bytes of the letter; no bytes
+    /// where there is no sum. Only between the runs of a series.
     Sum,
     /// From rank 0: all is done; the process ends with this exit code.
     Bye {
         /// See [`truespd_core::fault::ExitCode`].
         exit_code: u8,
-        /// All ranks are there to leave together. Otherwise rank 0 ends them, and none leaves before: the launcher would
-        /// end the others at once.
+        /// All ranks are there to leave together. Otherwise rank 0 ends them, and none leaves before: the
+        /// launcher would end the others at once.
         in_order: bool,
     },
     /// To rank 0: this rank leaves now.

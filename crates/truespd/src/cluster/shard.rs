@@ -6,8 +6,8 @@ use truespd_core::text::{printable, size};
 
 /// Gives every target of the profile the stretch of one rank. `size_of` tells the size of a target that is there.
 ///
-/// What is tested (from `-B`, up to `-f` or the end) is cut into as many equal stretches as there are ranks, each a whole number
-/// of blocks; the rest at the end is not tested.
+/// What is tested (from `-B`, up to `-f` or the end) is cut into as many equal stretches as there are ranks,
+/// each a whole number of blocks; the rest at the end is not tested.
 ///
 /// # Errors
 /// A target whose size is not known, or with less than one block for each rank.

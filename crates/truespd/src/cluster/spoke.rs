@@ -13,8 +13,8 @@ use truespd_core::result::{ClockOffset, CommonStart};
 const CLOCK_PATIENCE: Duration = Duration::from_secs(3);
 /// How long rank 0 may take to end this rank.
 const ENDED_BY_RANK_0: Duration = Duration::from_secs(3);
-/// How long rank 0 may take for the sum of all results, after this rank handed in its own: other ranks may still wait for their
-/// last I/Os.
+/// How long rank 0 may take for the sum of all results, after this rank handed in its own: other ranks may
+/// still wait for their last I/Os.
 const SUM_PATIENCE: Duration = Duration::from_secs(300);
 
 /// A rank that is not rank 0.
@@ -219,10 +219,7 @@ impl Spoke {
     }
 
     fn check_on(&self) -> Result<(), CalledOff> {
-        match self.is_off || self.is_alone || self.exit_code.is_some() {
-            true => Err(CalledOff),
-            false => Ok(()),
-        }
+        if self.is_off || self.is_alone || self.exit_code.is_some() { Err(CalledOff) } else { Ok(()) }
     }
 
     fn take(&mut self, arrival: Arrival) {

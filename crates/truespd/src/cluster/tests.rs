@@ -34,10 +34,7 @@ impl Transport for Fragile {
     }
 
     fn send(&mut self, to: u32, letter: Vec<u8>) -> Result<(), TransportError> {
-        match self.is_cut.load(Ordering::Relaxed) {
-            true => Ok(()),
-            false => self.inner.send(to, letter),
-        }
+        if self.is_cut.load(Ordering::Relaxed) { Ok(()) } else { self.inner.send(to, letter) }
     }
 
     fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Vec<u8>)>, TransportError> {
@@ -161,12 +158,11 @@ fn one_refusal_stops_all_and_rank_0_has_it() {
         let own = if cluster.me().rank == 2 { vec![refusal] } else { Vec::new() };
         assert_eq!(cluster.agree(&[], &own), Err(CalledOff));
         let others = cluster.refusals_of_others();
-        let code = match cluster.me().is_hub() {
-            true => {
-                cluster.dismiss(ExitCode::Guarded);
-                None
-            }
-            false => cluster.await_end(),
+        let code = if cluster.me().is_hub() {
+            cluster.dismiss(ExitCode::Guarded);
+            None
+        } else {
+            cluster.await_end()
         };
         (others, code)
     });
@@ -327,9 +323,10 @@ fn a_file_that_ranks_share_is_made_by_the_first_of_them() {
         // Rank 0 has another target.
         let places = if cluster.me().is_hub() { Vec::new() } else { vec![place.clone()] };
         cluster.agree(&places, &[]).expect("nobody refuses");
-        let maker = match cluster.me().is_hub() {
-            true => Maker::This,
-            false => cluster.turn_to_make("f").expect("nobody failed"),
+        let maker = if cluster.me().is_hub() {
+            Maker::This
+        } else {
+            cluster.turn_to_make("f").expect("nobody failed")
         };
         match maker {
             Maker::This if !cluster.me().is_hub() => {
@@ -376,12 +373,11 @@ fn a_series_goes_on_with_the_sum_of_each_run_on_all_ranks() {
                 sums.push(cluster.await_sum());
             }
         }
-        let code = match cluster.me().is_hub() {
-            true => {
-                cluster.dismiss(ExitCode::NotTrusted);
-                Some(ExitCode::NotTrusted as u8)
-            }
-            false => cluster.await_end(),
+        let code = if cluster.me().is_hub() {
+            cluster.dismiss(ExitCode::NotTrusted);
+            Some(ExitCode::NotTrusted as u8)
+        } else {
+            cluster.await_end()
         };
         (sums, code)
     });
@@ -401,9 +397,10 @@ fn a_rank_that_left_a_series_is_told_at_the_next_run() {
         }
         assert_eq!(cluster.agree(&[], &[]), Err(CalledOff));
         let others = cluster.refusals_of_others();
-        match cluster.me().is_hub() {
-            true => cluster.dismiss(ExitCode::Failed),
-            false => drop(cluster.await_end()),
+        if cluster.me().is_hub() {
+            cluster.dismiss(ExitCode::Failed);
+        } else {
+            cluster.await_end();
         }
         others
     });

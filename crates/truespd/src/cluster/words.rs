@@ -75,9 +75,10 @@ impl Values<'_> {
 }
 
 fn unknown(word: &str, name: &str, is_closed: bool, mark: Mark) -> Refusal {
-    let what = match is_closed {
-        true => format!("'{word}': {{{name}}} means nothing here"),
-        false => format!("'{word}': the closing brace is missing"),
+    let what = if is_closed {
+        format!("'{word}': {{{name}}} means nothing here")
+    } else {
+        format!("'{word}': the closing brace is missing")
     };
     Refusal::command_line(what).at([mark]).legal(LEGAL)
 }

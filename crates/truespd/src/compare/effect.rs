@@ -80,9 +80,9 @@ pub(super) fn figures(metric: Metric, side: &[Named]) -> Result<Vec<f64>, Untest
     side.iter().map(|named| metric.of(&named.document).map_err(no_figure(named))).collect()
 }
 
-/// ln(B / A) of a metric. One run on each side cannot show that means of equal runs differ although each run is steady: files
-/// lie elsewhere, threads start otherwise. Their interval is longer by `between_runs` at both ends, a logarithm, and by what
-/// the rate wandered within a run.
+/// ln(B / A) of a metric. One run on each side cannot show that means of equal runs differ although each run
+/// is steady: files lie elsewhere, threads start otherwise. Their interval is longer by `between_runs` at
+/// both ends, a logarithm, and by what the rate wandered within a run.
 pub(super) fn gap(metric: Metric, [a, b]: [&[Named]; 2], between_runs: f64) -> Result<Gap, Untested> {
     let logs = |side| Ok(figures(metric, side)?.into_iter().map(f64::ln).collect::<Vec<f64>>());
     let (logs_a, logs_b) = (logs(a)?, logs(b)?);

@@ -1,5 +1,5 @@
-//! What else differs between two groups: profile, targets, limits, disks, kernel, machine. Likely causes of a difference come
-//! first.
+//! What else differs between two groups: profile, targets, limits, disks, kernel, machine. Likely causes of a
+//! difference come first.
 
 use serde::Serialize;
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! Two groups of documents beside each other: every metric with its difference and how sure it is, what else differs, and
-//! gates for programs.
+//! Two groups of documents beside each other: every metric with its difference and how sure it is, what else
+//! differs, and gates for programs.
 //!
 //! Pure: documents in, one [`Comparison`] out. `effect` says how sure a difference is, `facts` what else differs.
 

@@ -120,8 +120,8 @@ pub struct MetricRow {
 /// How sure a difference is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Effect {
-    /// Lower end of the interval of the difference, in percent. With a probability of 95 %, the intervals of all metrics
-    /// together hold.
+    /// Lower end of the interval of the difference, in percent. With a probability of 95 %, the intervals of
+    /// all metrics together hold.
     pub percent_low: f64,
     /// Its upper end.
     pub percent_high: f64,

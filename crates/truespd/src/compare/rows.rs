@@ -1,8 +1,8 @@
 //! All metrics of both sides, and how the permitted error is shared among them.
 //!
-//! All intervals together hold with 95 % confidence (Bonferroni, with weights): the headline metrics share one half of the 5 %,
-//! the other metrics the other half. So equal sides are called different in any metric in 5 % of all comparisons at most, and
-//! the metric that one looks at first keeps its power.
+//! All intervals together hold with 95 % confidence (Bonferroni, with weights): the headline metrics share
+//! one half of the 5 %, the other metrics the other half. So equal sides are called different in any metric
+//! in 5 % of all comparisons at most, and the metric that one looks at first keeps its power.
 
 use super::effect::{Gap, Untested, figures, gap};
 use super::question::{Named, Question};

@@ -90,8 +90,8 @@ fn p_words(p: f64) -> String {
     if p < 0.001 { "<0.001".into() } else { format!("{p:.3}") }
 }
 
-/// What the words and the interval mean, and what could not be tested; `name` is what a metric is called, of latencies or of
-/// response times.
+/// What the words and the interval mean, and what could not be tested; `name` is what a metric is called, of
+/// latencies or of response times.
 pub fn legend(comparison: &Comparison, name: impl Fn(Metric, bool) -> &'static str) -> Vec<String> {
     let is_response = comparison.metrics.iter().any(|row| row.is_response);
     let name = |metric: Metric| name(metric, is_response);

@@ -72,8 +72,8 @@ pub struct Entry {
     pub document_bytes: u64,
 }
 
-/// The digest of a document, of which ids are the first digits. Two documents have the same one only when they are the same
-/// byte for byte, so that programs which know nothing of each other choose different ids.
+/// The digest of a document, of which ids are the first digits. Two documents have the same one only when
+/// they are the same byte for byte, so that programs which know nothing of each other choose different ids.
 pub(super) fn digest(document: &[u8]) -> String {
     let hash = Sha256::digest(document);
     let bit = |at: usize| usize::from(hash[at / 8] >> (7 - at % 8) & 1);

@@ -74,8 +74,8 @@ impl Facts {
         }
     }
 
-    /// Of the document of a suite, whose tests have the figures of `parts`. Suites tell the same under different names, and some
-    /// of it not at all: what is not there is left empty.
+    /// Of the document of a suite, whose tests have the figures of `parts`. Suites tell the same under
+    /// different names, and some of it not at all: what is not there is left empty.
     ///
     /// # Errors
     /// It is no JSON.

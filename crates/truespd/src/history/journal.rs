@@ -69,8 +69,8 @@ pub(super) fn needs_rollback(file: &File) -> Option<&'static str> {
     WITHOUT_SHARED_MEMORY.iter().find(|(number, _)| *number == magic).map(|(_, name)| *name)
 }
 
-/// Whether SQLite can never lock a file there to write it: it makes its shared lock on some bytes an exclusive one, and a
-/// server of SMB refuses an exclusive lock beside the shared one of the same program.
+/// Whether SQLite can never lock a file there to write it: it makes its shared lock on some bytes an
+/// exclusive one, and a server of SMB refuses an exclusive lock beside the shared one of the same program.
 pub(super) fn needs_lock_file(file_system: &str) -> bool {
     file_system == SMB
 }

@@ -11,7 +11,8 @@ pub const FORMAT: &str = "truespd-history";
 /// The version that this program writes and reads.
 const VERSION: u32 = 1;
 
-/// A document with what is known of it. The document is text inside of the text, so that it stays as it is byte for byte.
+/// A document with what is known of it. The document is text inside of the text, so that it stays as it is
+/// byte for byte.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExportedLine {
     format: String,

@@ -30,7 +30,8 @@ pub struct Store {
     pub(super) db: Connection,
     pub(super) path: PathBuf,
     journal: Journal,
-    /// Held while the history is open, where SQLite's own locks do not work. Closed after `db`: fields go in their order.
+    /// Held while the history is open, where SQLite's own locks do not work. Closed after `db`: fields go in
+    /// their order.
     _lock: Option<File>,
 }
 
@@ -43,8 +44,8 @@ impl Store {
         folders::data().map(|folder| folder.join(DEFAULT_NAME)).ok_or_else(HistoryError::no_place)
     }
 
-    /// Opens the file for reading and writing, and makes it and its folder when they are missing. Another user's file is not
-    /// touched: what root writes there, its owner could not write any more.
+    /// Opens the file for reading and writing, and makes it and its folder when they are missing. Another
+    /// user's file is not touched: what root writes there, its owner could not write any more.
     ///
     /// # Errors
     /// [`HistoryError`]; a file that is no history is as it was.
@@ -58,10 +59,7 @@ impl Store {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let of_sqlite = |error: rusqlite::Error| HistoryError::of_sqlite(path, &error);
         let network = journal::needs_rollback(&file);
-        let lock = match network.is_some_and(journal::needs_lock_file) {
-            true => Some(take_lock(path)?),
-            false => None,
-        };
+        let lock = if network.is_some_and(journal::needs_lock_file) { Some(take_lock(path)?) } else { None };
         let db = match &lock {
             None => Connection::open_with_flags(path, flags),
             Some(_) => {
@@ -77,8 +75,9 @@ impl Store {
         Ok(Store { db, path: path.to_path_buf(), journal, _lock: lock })
     }
 
-    /// Opens the file for reading; none when there is no file or an empty one, which is a history without documents. Where file and folder
-    /// may be written this is [`Store::open`], since a file of an earlier version is brought to the present one.
+    /// Opens the file for reading; none when there is no file or an empty one, which is a history without
+    /// documents. Where file and folder may be written this is [`Store::open`], since a file of an earlier
+    /// version is brought to the present one.
     ///
     /// # Errors
     /// [`HistoryError`].
@@ -96,14 +95,13 @@ impl Store {
         }
         let of_sqlite = |error: rusqlite::Error| HistoryError::of_sqlite(path, &error);
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        // A reader of a write-ahead log needs files beside it, which cannot be made here. Without a log there is nothing
-        // that changes while the file is read-only.
+        // A reader of a write-ahead log needs files beside it, which cannot be made here. Without a log there
+        // is nothing that changes while the file is read-only.
         let has_log = fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
-        let db = match has_log {
-            true => Connection::open_with_flags(path, flags),
-            false => {
-                Connection::open_with_flags(address(path, "immutable=1"), flags | OpenFlags::SQLITE_OPEN_URI)
-            }
+        let db = if has_log {
+            Connection::open_with_flags(path, flags)
+        } else {
+            Connection::open_with_flags(address(path, "immutable=1"), flags | OpenFlags::SQLITE_OPEN_URI)
         };
         let db = db.map_err(of_sqlite)?;
         db.busy_timeout(PATIENCE).map_err(of_sqlite)?;

@@ -57,7 +57,8 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// The condition with its values. Text compares part by part without patterns, so that no sign of a path means more.
+    /// The condition with its values. Text compares part by part without patterns, so that no sign of a path
+    /// means more.
     pub(super) fn condition(&self) -> (String, Vec<Value>) {
         let mut conditions: Vec<String> = Vec::new();
         let mut values: Vec<Value> = Vec::new();
@@ -109,10 +110,8 @@ impl Filter {
                           (SELECT 1 FROM part WHERE document = d.number AND substr(profile, 1, length(?)) = ?))";
             add(begins, Value::Text(profile.to_lowercase()));
         }
-        let words = match conditions.is_empty() {
-            true => String::new(),
-            false => format!("WHERE {}", conditions.join(" AND ")),
-        };
+        let words =
+            if conditions.is_empty() { String::new() } else { format!("WHERE {}", conditions.join(" AND ")) };
         (words, values)
     }
 }

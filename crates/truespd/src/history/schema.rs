@@ -3,8 +3,8 @@
 /// `application_id` of our files: "TSpd" (sqlite.org/fileformat2.html, "Application ID").
 pub(super) const APPLICATION_ID: i64 = 0x5453_7064;
 
-/// What makes version `n` of a file of version `n - 1`, from version 1 on. A released step never changes; a new version is
-/// a new step, with a file of the version before it in `tests/data/history`.
+/// What makes version `n` of a file of version `n - 1`, from version 1 on. A released step never changes; a
+/// new version is a new step, with a file of the version before it in `tests/data/history`.
 pub(super) const STEPS: &[&str] = &[VERSION_1, VERSION_2];
 
 /// Bytes are apart from facts, so that a list reads no documents.

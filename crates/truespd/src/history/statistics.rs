@@ -161,8 +161,8 @@ impl Spread {
 }
 
 impl Store {
-    /// The distributions of a metric over the results of a filter, in the order of their environments. Each test is a group of
-    /// its own: a profile, of suites one with its name.
+    /// The distributions of a metric over the results of a filter, in the order of their environments. Each
+    /// test is a group of its own: a profile, of suites one with its name.
     ///
     /// # Errors
     /// [`HistoryError`].
@@ -230,8 +230,8 @@ impl Group {
 }
 
 impl Rank {
-    /// Where `entry` stands in the groups of [`Store::statistics`], once for each of its tests; empty when it has no such
-    /// figure, or is in none of them.
+    /// Where `entry` stands in the groups of [`Store::statistics`], once for each of its tests; empty when it
+    /// has no such figure, or is in none of them.
     pub fn of(entry: &Entry, groups: &[Group], metric: Metric) -> Vec<Rank> {
         groups.iter().filter_map(|group| Self::within(entry, group, metric)).collect()
     }

@@ -50,8 +50,8 @@ impl Store {
         Ok(all)
     }
 
-    /// The documents that a word names, the newest first: that with this id, those with this label, or that whose id begins
-    /// so. A label names a group of documents.
+    /// The documents that a word names, the newest first: that with this id, those with this label, or that
+    /// whose id begins so. A label names a group of documents.
     ///
     /// # Errors
     /// [`Problem::Unknown`], [`Problem::Ambiguous`], or what keeps the file from being read.

@@ -24,8 +24,8 @@ pub(super) fn is_about_it(key: &str) -> bool {
     key == "sync" || matches!(table::find(key), Some((_, table::Job::Flush(..))))
 }
 
-/// Reads all keys that speak of it; `writes`: the job writes to storage. Where something cannot be said, the job is to be left
-/// out unless `is_lossy`.
+/// Reads all keys that speak of it; `writes`: the job writes to storage. Where something cannot be said, the
+/// job is to be left out unless `is_lossy`.
 pub(super) fn durability(job: &mut Job, pattern: &Pattern, writes: bool, is_lossy: bool) -> Durability {
     let opened = opened(job, writes, is_lossy);
     let mut found = opened;

@@ -60,8 +60,8 @@ impl Run {
     }
 }
 
-/// Reads a job file: its runs, one after the other. A job whose writes become durable in a way that cannot be said is left out,
-/// unless `is_lossy`.
+/// Reads a job file: its runs, one after the other. A job whose writes become durable in a way that cannot be
+/// said is left out, unless `is_lossy`.
 ///
 /// # Errors
 /// It is no job file.
@@ -109,13 +109,10 @@ fn lanes(loads: &[(String, Load)], remarks: &mut Vec<(String, Remark)>) -> (Vec<
     for (name, load) in loads {
         let is_pool = load.each_thread > 1 && loads.len() == 1;
         if load.each_thread > 1 {
-            let why = match is_pool {
-                true => {
-                    "fio takes the files of a job in turn, one I/O each; with -F and -O each I/O draws one of all"
-                }
-                false => {
-                    "each thread has several files beside other jobs; here every file has threads and depth of its own"
-                }
+            let why = if is_pool {
+                "fio takes the files of a job in turn, one I/O each; with -F and -O each I/O draws one of all"
+            } else {
+                "each thread has several files beside other jobs; here every file has threads and depth of its own"
             };
             let kind = if is_pool { Kind::Differs } else { Kind::Unsaid };
             remarks.push((name.clone(), Remark { kind, ..unsaid(why) }));

@@ -156,11 +156,10 @@ impl Reader<'_> {
                 return wrong("an included file has no sections of its own".into(), None);
             }
             self.begin(name, at.clone());
-            return match self.jobs.len() > JOBS_MAX {
-                true => {
-                    wrong(format!("these are more than {JOBS_MAX} jobs, which is all that fio runs"), None)
-                }
-                false => Ok(()),
+            return if self.jobs.len() > JOBS_MAX {
+                wrong(format!("these are more than {JOBS_MAX} jobs, which is all that fio runs"), None)
+            } else {
+                Ok(())
             };
         }
         if self.current == Current::None && depth == 0 {
@@ -191,13 +190,12 @@ impl Reader<'_> {
 
     fn begin(&mut self, name: &str, at: At) {
         self.sections += 1;
-        self.current = match name.starts_with("global") {
-            true => Current::Global,
-            false => {
-                let settings = self.global.clone();
-                self.jobs.push(Section { name: name.to_string(), settings, at });
-                Current::Job
-            }
+        self.current = if name.starts_with("global") {
+            Current::Global
+        } else {
+            let settings = self.global.clone();
+            self.jobs.push(Section { name: name.to_string(), settings, at });
+            Current::Job
         };
     }
 

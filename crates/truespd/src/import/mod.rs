@@ -1,7 +1,7 @@
 //! Job files of fio as lines of `diskspd`.
 //!
-//! Text in, words out: this room opens nothing. It makes the options of each target and of each run; the command line's own
-//! parser reads them, so that a line and a profile of the same job cannot differ.
+//! Text in, words out: this room opens nothing. It makes the options of each target and of each run; the
+//! command line's own parser reads them, so that a line and a profile of the same job cannot differ.
 //!
 //! Nothing is dropped in silence. A key of the job file becomes a word, needs none, or leaves a [`Remark`].
 

@@ -290,7 +290,8 @@ fn repeats(job: &mut Job, rw: Option<&Setting>, has_map: bool) {
     }
 }
 
-/// What writes hold: options of the target, and whether buffers are filled before each write, which goes for a whole run.
+/// What writes hold: options of the target, and whether buffers are filled before each write, which goes for
+/// a whole run.
 pub(super) fn data(job: &mut Job, pattern: &Pattern) -> (Vec<String>, bool) {
     if !pattern.writes {
         ["zero_buffers", "refill_buffers"].into_iter().for_each(|key| job.forget(key));

@@ -9,8 +9,8 @@ pub(super) enum Extent {
     Percent(u64),
 }
 
-/// A number of bytes, with fio's units: by default `k`, `kb` and `ki` are 1024 and `kib` is 1000; with `kb_base=1000` it is the
-/// other way round. fio's own pages say that `ki` is `kib`; fio does not read it so.
+/// A number of bytes, with fio's units: by default `k`, `kb` and `ki` are 1024 and `kib` is 1000; with
+/// `kb_base=1000` it is the other way round. fio's own pages say that `ki` is `kib`; fio does not read it so.
 pub(super) fn bytes(text: &str, is_si: bool) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     if let Some(digits) = text.strip_prefix("0x") {

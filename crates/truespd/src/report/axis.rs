@@ -84,8 +84,8 @@ impl Axis {
         part.clamp(0.0, 1.0)
     }
 
-    /// So many times powers of ten, down to the first that would touch the one above it: buckets of the smallest latencies are
-    /// all of one width, so that round values lie close together there.
+    /// So many times powers of ten, down to the first that would touch the one above it: buckets of the
+    /// smallest latencies are all of one width, so that round values lie close together there.
     fn apart(&self, times: &[f64]) -> Vec<f64> {
         let all = (0..20).rev().flat_map(|power| times.iter().rev().map(move |n| n * 10f64.powi(power)));
         let mut above = f64::INFINITY;

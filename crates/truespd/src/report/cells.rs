@@ -1,7 +1,8 @@
-//! The cells of a heat map: how many I/Os each slice of time has in each bucket of latencies, as a picture for light and
-//! one for dark pages, and as numbers for the script and the table.
+//! The cells of a heat map: how many I/Os each slice of time has in each bucket of latencies, as a picture
+//! for light and one for dark pages, and as numbers for the script and the table.
 //!
-//! A rectangle for each cell would make a page of an hour larger than all else in it: a picture has a byte or less for each.
+//! A rectangle for each cell would make a page of an hour larger than all else in it: a picture has a byte or
+//! less for each.
 
 use std::fmt::Write;
 
@@ -81,8 +82,8 @@ impl Cells {
         Axis::buckets(coarse::low_ns(rows.start) as f64, coarse::low_ns(rows.end) as f64)
     }
 
-    /// The shade of a cell, 0 without I/Os. Evenly, a single I/O would not be seen; by logarithms alone, all of the busy cells
-    /// would look alike. The square of the logarithm shows both.
+    /// The shade of a cell, 0 without I/Os. Evenly, a single I/O would not be seen; by logarithms alone, all
+    /// of the busy cells would look alike. The square of the logarithm shows both.
     fn shade(&self, count: u64, most: u64) -> u8 {
         let part = if most > 1 { (count as f64).ln() / (most as f64).ln() } else { 1.0 };
         if count == 0 { 0 } else { 1 + (part * part * (SHADES - 1) as f64).round() as u8 }
@@ -146,8 +147,8 @@ impl Cells {
         )
     }
 
-    /// For the script: the counts of each column from its first row on, the words of the rows' limits, where the columns
-    /// lie along the x axis, and what is counted.
+    /// For the script: the counts of each column from its first row on, the words of the rows' limits, where
+    /// the columns lie along the x axis, and what is counted.
     pub fn attributes(&self, x: &Axis, show_x: fn(f64) -> String, show_y: fn(f64) -> String) -> String {
         let rows = self.rows();
         let mut counts = String::from("[");

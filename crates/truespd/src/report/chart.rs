@@ -202,8 +202,8 @@ impl Chart {
         (x, y)
     }
 
-    /// The class of a line, without its first letter: there are eight colours, and lines beyond take them again, with other
-    /// dashes. Above cells, lines have colours that none of these has.
+    /// The class of a line, without its first letter: there are eight colours, and lines beyond take them
+    /// again, with other dashes. Above cells, lines have colours that none of these has.
     fn colour(&self, place: usize) -> String {
         match place {
             _ if self.cells.is_some() => ["mid", "tail"][place.min(1)].to_string(),
@@ -249,7 +249,8 @@ impl Chart {
         )
     }
 
-    /// For the script, as JSON: for each series its name, colour and points, each where it lies in the plot and its words.
+    /// For the script, as JSON: for each series its name, colour and points, each where it lies in the plot
+    /// and its words.
     fn values(&self) -> String {
         let (x, y) = self.axes();
         let thousandths = |part: f64| (part * 10_000.0).round() / 10_000.0;
@@ -385,7 +386,8 @@ impl Chart {
         out
     }
 
-    /// Lines or dots. Lines over cells need an edge that parts them from those, and do not lead over columns without I/Os.
+    /// Lines or dots. Lines over cells need an edge that parts them from those, and do not lead over columns
+    /// without I/Os.
     fn push_series(&self, out: &mut String, plot: &Plot) {
         let gap = self.cells.as_ref().map_or(f64::INFINITY, |cells| 1.5 * cells.column_s);
         if self.cells.is_some() {
@@ -398,9 +400,10 @@ impl Chart {
             let _ = write!(out, "<g class=\"s{}\">", self.colour(place));
             // Dots of several series at one place stand beside each other.
             let aside = if self.has_neighbours() { (place as f64 - middle) * ASIDE } else { 0.0 };
-            match self.is_dots {
-                true => push_dots(out, series, plot, aside),
-                false => push_line(out, series, plot, self.has_bands, gap),
+            if self.is_dots {
+                push_dots(out, series, plot, aside)
+            } else {
+                push_line(out, series, plot, self.has_bands, gap)
             }
             out.push_str("</g>");
         }
@@ -455,10 +458,8 @@ impl Chart {
         for guide in &self.guides {
             let at = plot.at_x(guide.at);
             let width = guide.name.chars().count() as f64 * TICK_CHARACTER;
-            let (anchor, words_at) = match at + width < plot.right {
-                true => ("start", at + 5.0),
-                false => ("end", at - 5.0),
-            };
+            let (anchor, words_at) =
+                if at + width < plot.right { ("start", at + 5.0) } else { ("end", at - 5.0) };
             let _ = write!(
                 out,
                 "<line class=\"level\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{}\" y2=\"{}\"/>\
@@ -582,8 +583,8 @@ const NARROW: Frame = Frame {
     ticks: 4,
 };
 
-/// The band of the ranges, then the line, its end dashed from where samples are few. It is broken where points lie further
-/// apart than `gap`.
+/// The band of the ranges, then the line, its end dashed from where samples are few. It is broken where
+/// points lie further apart than `gap`.
 fn push_line(out: &mut String, series: &Series, plot: &Plot, has_bands: bool, gap: f64) {
     let points = &series.points;
     if let [point] = points.as_slice() {

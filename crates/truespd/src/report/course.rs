@@ -104,7 +104,8 @@ fn rate_unit(largest: f64) -> f64 {
     if largest >= 1_048_576.0 { 1_048_576.0 } else { 1024.0 }
 }
 
-/// The charts of rates and latencies over time, one line for each course; reads and writes apart where there is one course.
+/// The charts of rates and latencies over time, one line for each course; reads and writes apart where there
+/// is one course.
 pub(super) fn rates_and_latencies(courses: &[Course]) -> Vec<Chart> {
     let mut iops = over_time("IOPS over time", "I/Os completed per second", number, courses);
     let mut throughput = over_time("Throughput over time", "bytes completed per second", rate, courses);
@@ -293,8 +294,9 @@ impl<'d> Course<'d> {
         self.span.targets.iter().find(|target| target.path == path).map(|target| target.block_bytes)
     }
 
-    /// Bytes per second in each interval, and its length in seconds: completions times the block size, of each target where
-    /// the intervals tell of targets. Nothing where several block sizes cannot be told apart.
+    /// Bytes per second in each interval, and its length in seconds: completions times the block size, of
+    /// each target where the intervals tell of targets. Nothing where several block sizes cannot be told
+    /// apart.
     fn throughput(&self, operations: Operations) -> (Vec<f64>, f64) {
         let mut sizes: Vec<u64> = self.span.targets.iter().map(|target| target.block_bytes).collect();
         sizes.dedup();

@@ -27,7 +27,8 @@ fn escaped_json(json: &str) -> String {
 /// JSON that is longer than this is packed.
 const PLAIN_MAX: usize = 4096;
 
-/// An attribute for the script: `data-NAME` holds the JSON, or `data-packed-NAME` holds it as gzip in base64 where it is long.
+/// An attribute for the script: `data-NAME` holds the JSON, or `data-packed-NAME` holds it as gzip in base64
+/// where it is long.
 pub(super) fn data(name: &str, json: &str) -> String {
     match json.len() {
         ..=PLAIN_MAX => format!(" data-{name}='{}'", escaped_json(json)),

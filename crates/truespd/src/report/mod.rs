@@ -121,8 +121,9 @@ fn other(input: &Input, is_only: bool) -> String {
     let shown: String = pieces.iter().map(Piece::html).collect();
     let badge = grade.map_or(String::new(), |grade| format!(", verdict: {}", verdicts::badge(grade)));
     let inside = format!("<p class=\"subtitle\">{}{badge}</p>\n{shown}", escaped(&words::first_large(kind)));
-    match is_only {
-        true => format!("<section class=\"head\">\n{inside}</section>\n"),
-        false => run::section(&input.name, &inside),
+    if is_only {
+        format!("<section class=\"head\">\n{inside}</section>\n")
+    } else {
+        run::section(&input.name, &inside)
     }
 }

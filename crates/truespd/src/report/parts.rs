@@ -29,10 +29,8 @@ fn tables(course: &Course, is_only: bool) -> String {
     let all =
         [disks(course), per_target(course), per_thread(course), per_node(course), per_processor(course)];
     let named = |mut table: Table| {
-        table.caption = match is_only {
-            true => first_large(&table.caption),
-            false => format!("{}: {}", course.name, table.caption),
-        };
+        table.caption =
+            if is_only { first_large(&table.caption) } else { format!("{}: {}", course.name, table.caption) };
         table.html()
     };
     all.into_iter().map(named).collect()
@@ -84,8 +82,8 @@ fn per_target(course: &Course) -> Table {
     by_part("per target", "target", parts.collect())
 }
 
-/// Of a sum with the host of each; nothing where all threads are one, or those of many hosts: the hosts have rows of their
-/// own.
+/// Of a sum with the host of each; nothing where all threads are one, or those of many hosts: the hosts have
+/// rows of their own.
 fn per_thread(course: &Course) -> Table {
     let sources = &course.document.sources;
     let is_folded = sources.len() > 1 && course.measured.threads.len() < 2;
@@ -213,11 +211,10 @@ pub(super) fn in_flight(courses: &[Course]) -> String {
 /// What the latencies of these time spans count from, where one has response times.
 pub(super) fn about_times(courses: &[Course]) -> &'static str {
     let is_response = |course: &Course| Summary::of(course.measured).total.response.is_some();
-    match courses.iter().any(is_response) {
-        true => {
-            "<p class=\"note\">Latencies of a test with a rate are response times: they begin when the rate (-g) scheduled the I/O. \
-             Those in the charts begin when it was issued.</p>\n"
-        }
-        false => "",
+    if courses.iter().any(is_response) {
+        "<p class=\"note\">Latencies of a test with a rate are response times: they begin when the rate (-g) scheduled the I/O. \
+         Those in the charts begin when it was issued.</p>\n"
+    } else {
+        ""
     }
 }

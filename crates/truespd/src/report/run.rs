@@ -78,9 +78,10 @@ pub(super) fn section(title: &str, inside: &str) -> String {
 fn unmeasured(runs: &[Run]) -> String {
     let names: Vec<&str> =
         runs.iter().filter(|(name, document)| courses(name, document).is_empty()).map(|run| run.0).collect();
-    match names.is_empty() {
-        true => String::new(),
-        false => format!("<p>Nothing was measured in {}.</p>\n", escaped(&listed(&names))),
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!("<p>Nothing was measured in {}.</p>\n", escaped(&listed(&names)))
     }
 }
 

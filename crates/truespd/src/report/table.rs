@@ -74,9 +74,12 @@ impl Table {
         let told: Vec<bool> = (1..self.head.len()).map(|place| is_told(place - 1)).collect();
         let head = self.head.iter().zip(std::iter::once(&true).chain(&told));
         let head = head.filter(|(_, is_told)| **is_told).map(|(name, _)| name);
-        let names = head.map(|name| match name.is_empty() {
-            true => "<td role=\"cell\"></td>".to_string(),
-            false => format!("<th scope=\"col\" role=\"columnheader\">{}</th>", escaped(name)),
+        let names = head.map(|name| {
+            if name.is_empty() {
+                "<td role=\"cell\"></td>".to_string()
+            } else {
+                format!("<th scope=\"col\" role=\"columnheader\">{}</th>", escaped(name))
+            }
         });
         let body = self.rows.iter().map(|(heading, cells)| {
             let names = self.head.iter().skip(1).map(String::as_str).chain(std::iter::repeat(""));
@@ -89,10 +92,8 @@ impl Table {
             )
         });
         let count = self.rows.len();
-        let (long, rows) = match count > ROWS_MAX {
-            true => (" long", format!(" ({count} rows)")),
-            false => ("", String::new()),
-        };
+        let (long, rows) =
+            if count > ROWS_MAX { (" long", format!(" ({count} rows)")) } else { ("", String::new()) };
         format!(
             "<div class=\"scroll cards{long}\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table role=\"table\"><caption>{0}{rows}</caption>\
              <thead role=\"rowgroup\"><tr role=\"row\">{1}</tr></thead><tbody role=\"rowgroup\">{2}</tbody></table></div>\n",

@@ -112,8 +112,8 @@ struct Found<'d> {
     finding: &'d Finding,
 }
 
-/// The findings of all runs, one per rule and grade: the worst first, and within a grade what decides the meaning of the
-/// number before what slowed it.
+/// The findings of all runs, one per rule and grade: the worst first, and within a grade what decides the
+/// meaning of the number before what slowed it.
 fn told<'d>(runs: &[Run<'d>]) -> Vec<Told<'d>> {
     let found = runs.iter().flat_map(|(name, document)| {
         let has_spans = document.time_spans.len() > 1;
@@ -171,9 +171,10 @@ impl Told<'_> {
         };
         let saying = |(subjects, says): &(Vec<String>, &str)| {
             let are_runs = subjects.iter().all(|subject| self.runs.contains(&subject.as_str()));
-            match subjects.iter().all(String::is_empty) || (self.says.len() == 1 && are_runs) {
-                true => escaped(says),
-                false => format!("{}: {}", escaped(&listed(subjects)), escaped(says)),
+            if subjects.iter().all(String::is_empty) || (self.says.len() == 1 && are_runs) {
+                escaped(says)
+            } else {
+                format!("{}: {}", escaped(&listed(subjects)), escaped(says))
             }
         };
         let says = match self.says.as_slice() {

@@ -1,7 +1,8 @@
 //! A process that outlives the program and undoes what a killed program left.
 //!
-//! It is the program's own executable with other arguments. The program holds the write end of its standard input; when
-//! that closes, the program has ended. It has a session of its own, so that signals to the program's group do not reach it.
+//! It is the program's own executable with other arguments. The program holds the write end of its standard
+//! input; when that closes, the program has ended. It has a session of its own, so that signals to the
+//! program's group do not reach it.
 
 use std::ffi::OsStr;
 use std::io::{self, BufRead, Read, Write};
@@ -23,8 +24,8 @@ pub struct Caretaker {
 }
 
 impl Caretaker {
-    /// Starts `program` with the arguments `words` and the path of the journal; it has to call [`live`]. Returns when it is
-    /// ready.
+    /// Starts `program` with the arguments `words` and the path of the journal; it has to call [`live`].
+    /// Returns when it is ready.
     ///
     /// # Errors
     /// The system's error, or that it ended at once.

@@ -1,4 +1,5 @@
-//! Processes that run the same series at the same time (a cluster run): each runs every step, and all go on with the sum.
+//! Processes that run the same series at the same time (a cluster run): each runs every step, and all go on
+//! with the sum.
 
 use std::fmt::Debug;
 use std::sync::Arc;

@@ -92,9 +92,9 @@ impl Kept {
         name.is_some_and(|name| number(&name).is_some()) && real(folder) == real(&self.folder)
     }
 
-    /// The kept document of the next run, of the same machine and suite, with the same command line and the same profile:
-    /// the file of `-X` may have changed. After that (or after [`Kept::put`]) the run after it is the next one. A document
-    /// that cannot be read counts as missing.
+    /// The kept document of the next run, of the same machine and suite, with the same command line and the
+    /// same profile: the file of `-X` may have changed. After that (or after [`Kept::put`]) the run after it
+    /// is the next one. A document that cannot be read counts as missing.
     ///
     /// # Errors
     /// It is the document of another run.
@@ -211,8 +211,8 @@ fn number(name: &str) -> Option<usize> {
 fn slug(name: &str) -> String {
     let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let slug = words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-");
-    // ASCII. A name may have 255 bytes, and steps that name their targets can be longer; the number tells them apart. The
-    // end stays: what a run is, and whether it counts.
+    // ASCII. A name may have 255 bytes, and steps that name their targets can be longer; the number tells
+    // them apart. The end stays: what a run is, and whether it counts.
     slug[slug.len().saturating_sub(SLUG_BYTES_MAX)..].to_string()
 }
 

@@ -1,11 +1,11 @@
-//! Runs the command lines of a suite ([`crate::suite::Runner`]): asks the write guard first, makes a folder for test files
-//! ([`scratch`]), keeps the document of every run and resumes an earlier series ([`keep`]), stops at Ctrl+C, and undoes its
-//! changes, whatever ends it ([`undo`], [`caretaker`]).
+//! Runs the command lines of a suite ([`crate::suite::Runner`]): asks the write guard first, makes a folder
+//! for test files ([`scratch`]), keeps the document of every run and resumes an earlier series ([`keep`]),
+//! stops at Ctrl+C, and undoes its changes, whatever ends it ([`undo`], [`caretaker`]).
 //!
-//! [`crew`] are the processes that run the same series at the same time (a cluster run), and [`place`] is the directory, file
-//! or device that a person chose for a test. Nothing here prints or parses a command line. Progress goes to a
-//! [`watch::Watch`]; what ends a series is a [`truespd_core::fault::Fault`]; a [`diskspd::request::Grammar`] parses each
-//! command line once, when its step is made.
+//! [`crew`] are the processes that run the same series at the same time (a cluster run), and [`place`] is the
+//! directory, file or device that a person chose for a test. Nothing here prints or parses a command line.
+//! Progress goes to a [`watch::Watch`]; what ends a series is a [`truespd_core::fault::Fault`]; a
+//! [`diskspd::request::Grammar`] parses each command line once, when its step is made.
 
 pub mod caretaker;
 pub mod crew;
@@ -92,7 +92,8 @@ pub struct Series {
 }
 
 impl Series {
-    /// A series called `program` (`truespd <suite>`), with results in `outputs`. What a killed one left is undone first.
+    /// A series called `program` (`truespd <suite>`), with results in `outputs`. What a killed one left is
+    /// undone first.
     ///
     /// # Errors
     /// Why it cannot begin; nothing was changed.
@@ -161,8 +162,8 @@ impl Series {
         }
     }
 
-    /// Sets the paths of `--overwrite` for the steps that follow, and returns those before. The write guard refuses a path
-    /// that names no target of a run.
+    /// Sets the paths of `--overwrite` for the steps that follow, and returns those before. The write guard
+    /// refuses a path that names no target of a run.
     pub fn allow(&mut self, overwrite: Vec<String>) -> Vec<String> {
         std::mem::replace(&mut self.overwrite, overwrite)
     }
@@ -354,9 +355,10 @@ impl Series {
 /// Why a step does not run that this process or another one refuses.
 fn called_off(mut own: Refusals, others: Vec<Refusal>) -> Fault {
     own.all.extend(others);
-    match own.all.is_empty() {
-        true => Failure::new(FailureKind::Interrupted, "the run was called off").into(),
-        false => own.into(),
+    if own.all.is_empty() {
+        Failure::new(FailureKind::Interrupted, "the run was called off").into()
+    } else {
+        own.into()
     }
 }
 
@@ -404,10 +406,7 @@ impl Runner for Series {
             return Ok(());
         }
         self.watch.see(Event::Pause(length));
-        match Latch::wait_any(&[&self.stop], Some(length)) {
-            true => Err(Ended::Stopped),
-            false => Ok(()),
-        }
+        if Latch::wait_any(&[&self.stop], Some(length)) { Err(Ended::Stopped) } else { Ok(()) }
     }
 
     fn ahead(&mut self, ahead: Ahead) {

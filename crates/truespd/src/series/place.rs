@@ -16,7 +16,8 @@ use truespd_core::sys::file::FileKind;
 use truespd_core::text::foreign::Foreign;
 use truespd_core::text::{meant_size, printable_path, shell_word, size, typed_size};
 
-/// CrystalDiskMark's smallest test file. A smaller one is no test of a disk: a run is over the same blocks again and again.
+/// CrystalDiskMark's smallest test file. A smaller one is no test of a disk: a run is over the same blocks
+/// again and again.
 pub const FILE_BYTES_MIN: u64 = 16 << 20;
 
 /// A directory, file or device that a person chose.
@@ -136,10 +137,7 @@ impl Place {
 
     /// Where a suite's own small files go: the directory, or that of temporary files.
     pub fn folder(&self) -> PathBuf {
-        match self.is_directory() {
-            true => self.path.clone(),
-            false => std::env::temp_dir(),
-        }
+        if self.is_directory() { self.path.clone() } else { std::env::temp_dir() }
     }
 
     /// Whether `count` files of `--size`, or so much of a device, fit.
@@ -199,8 +197,8 @@ impl Place {
     }
 }
 
-/// Whether a write test of an existing target is possible: it is not write-protected, and the write guard allows it. If it
-/// cannot be opened, the run says so.
+/// Whether a write test of an existing target is possible: it is not write-protected, and the write guard
+/// allows it. If it cannot be opened, the run says so.
 pub fn check_write(typed: &str, overwrite: &[String]) -> Result<(), Refusal> {
     let roots = Roots::default();
     let opened = resolve(typed, &roots)
@@ -227,13 +225,10 @@ pub fn target_named<'t>(path: &str, targets: &[&'t str]) -> Option<&'t str> {
 
 /// Why a path of `--overwrite` is refused that names none of the targets.
 pub fn names_no_target(path: &str) -> Refusal {
-    let (why, hint) = match path.starts_with('#') {
-        true => {
-            ("a number may mean another disk when disks are added or removed", "give the device by its name")
-        }
-        false => {
-            ("this is none of the targets", "repeat the path of a target, not its disk or a partition of it")
-        }
+    let (why, hint) = if path.starts_with('#') {
+        ("a number may mean another disk when disks are added or removed", "give the device by its name")
+    } else {
+        ("this is none of the targets", "repeat the path of a target, not its disk or a partition of it")
     };
     Refusal::command_line(format!("--overwrite {path}: {why}")).hint(hint)
 }

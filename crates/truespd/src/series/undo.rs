@@ -1,9 +1,9 @@
 //! What must be put back or removed when a program ends, however it ends.
 //!
-//! A [`Journal`] in the user's state directory says what to undo, and is written before anything is changed. The program
-//! undoes it at its end. When it is killed, its caretaker does (a process that only waits for that); when that was killed
-//! too, or the power failed, the next series does ([`sweep`]). A lock (`flock(2)`) that ends with the process tells whose
-//! journal it is.
+//! A [`Journal`] in the user's state directory says what to undo, and is written before anything is changed.
+//! The program undoes it at its end. When it is killed, its caretaker does (a process that only waits for
+//! that); when that was killed too, or the power failed, the next series does ([`sweep`]). A lock
+//! (`flock(2)`) that ends with the process tells whose journal it is.
 //!
 //! Only journals of this user are used, and only changes that this program makes are undone: folders with its names,
 //! settings of disks.
@@ -60,7 +60,8 @@ pub enum Undo {
         /// Whose setting it is: another disk can have the path after the next boot.
         disk: Disk,
     },
-    /// Nothing is to be undone at this path any more: it was never made, or it is settled. Earlier lines about it are void.
+    /// Nothing is to be undone at this path any more: it was never made, or it is settled. Earlier lines
+    /// about it are void.
     Settled {
         /// As in the earlier lines.
         path: PathBuf,
@@ -206,7 +207,8 @@ impl Journal {
         self.file.0.sync_data()
     }
 
-    /// Undoes everything, the last first, and removes the journal when nothing is left to do. Of each path it tells once.
+    /// Undoes everything, the last first, and removes the journal when nothing is left to do. Of each path it
+    /// tells once.
     pub fn undo(mut self) -> Vec<Undone> {
         let boot = boot_id(&self.roots);
         let mut undone: Vec<Undone> = Vec::new();
@@ -289,8 +291,8 @@ fn entries(text: &str) -> Vec<Entry> {
     entries
 }
 
-/// The journal, when its owner is gone. Only one that this user wrote: another user could have this program remove files
-/// for them.
+/// The journal, when its owner is gone. Only one that this user wrote: another user could have this program
+/// remove files for them.
 fn take_over(path: &Path, how: Lock, roots: &Roots) -> Option<Journal> {
     check_folder(path.parent()?).ok()?;
     // Only a plain file: links are not followed, pipes are not waited for.

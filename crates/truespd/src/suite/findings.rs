@@ -53,8 +53,8 @@ pub struct Of {
 }
 
 impl SeriesVerdict {
-    /// Takes a run that measured `what`, with its grade (none: it was not judged) and those of its findings that matter.
-    /// Several findings of one rule in one run (of two targets) count as one, the first.
+    /// Takes a run that measured `what`, with its grade (none: it was not judged) and those of its findings
+    /// that matter. Several findings of one rule in one run (of two targets) count as one, the first.
     pub fn take<'a>(
         &mut self,
         what: &str,

@@ -116,8 +116,8 @@ impl Kind {
         }
     }
 
-    /// Only the state in which it leaves the storage matters: a resumed series repeats it before the first run that it still
-    /// has to make.
+    /// Only the state in which it leaves the storage matters: a resumed series repeats it before the first
+    /// run that it still has to make.
     pub fn prepares(self) -> bool {
         matches!(self, Kind::First | Kind::Discarded)
     }

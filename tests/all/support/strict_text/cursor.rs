@@ -53,10 +53,7 @@ impl<'a> Lines<'a> {
     }
 
     pub fn exact(&mut self, text: &str) -> Outcome<()> {
-        match self.optional(text) {
-            true => Ok(()),
-            false => self.line(text)?.fault(&format!("expected {text:?}")),
-        }
+        if self.optional(text) { Ok(()) } else { self.line(text)?.fault(&format!("expected {text:?}")) }
     }
 
     /// The next line if it is exactly this.
@@ -97,9 +94,10 @@ impl<'a> Lines<'a> {
 
 /// Control characters but tabs. Bytes are faster to compare than characters.
 fn has_control(line: &str) -> bool {
-    match line.is_ascii() {
-        true => line.bytes().any(|b| b.is_ascii_control() && b != b'\t'),
-        false => line.contains(|c: char| c.is_control() && c != '\t'),
+    if line.is_ascii() {
+        line.bytes().any(|b| b.is_ascii_control() && b != b'\t')
+    } else {
+        line.contains(|c: char| c.is_control() && c != '\t')
     }
 }
 

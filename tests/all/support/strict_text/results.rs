@@ -46,16 +46,15 @@ pub fn block(
     time.literal("s")?;
     time.end()?;
     let threads = lines.number_line("thread count:\t\t", "")?;
-    let requests = match span.has_request_pool() {
-        true => Some(lines.number_line("request count:\t\t", "")?),
-        false => None,
-    };
+    let requests =
+        if span.has_request_pool() { Some(lines.number_line("request count:\t\t", "")?) } else { None };
     lines.exact("")?;
     let (cpu, cpu_mean) = cpu_table(lines, system)?;
     lines.exact("")?;
-    let distributions = match span.targets.iter().any(|target| target.has_distribution) {
-        true => effective(lines)?,
-        false => Vec::new(),
+    let distributions = if span.targets.iter().any(|target| target.has_distribution) {
+        effective(lines)?
+    } else {
+        Vec::new()
     };
     let total = table(lines, "Total IO", span)?;
     lines.exact("")?;
@@ -107,16 +106,15 @@ fn cpu_table(lines: &mut Lines, system: &SystemText) -> Outcome<(Vec<CpuRow>, [f
         let node = cell(leads[1].1, 5)?;
         let group = cell(leads[2].1, 6)?;
         let core = cell(leads[3].1, 5)?;
-        let class = match leads[4].1 {
-            false => None,
-            true => {
-                let class = line.uint(5)?;
-                let is_best = line.optional("P| ");
-                if !is_best {
-                    line.literal(" | ")?;
-                }
-                Some((class, is_best))
+        let class = if !leads[4].1 {
+            None
+        } else {
+            let class = line.uint(5)?;
+            let is_best = line.optional("P| ");
+            if !is_best {
+                line.literal(" | ")?;
             }
+            Some((class, is_best))
         };
         let cpu = line.uint(4)?;
         let percent = percentages(&mut line)?;
@@ -151,15 +149,10 @@ pub fn absolute_range(mut line: Line) -> Outcome<RangeText> {
         line.uint(3)? as f64
     };
     line.literal("% of IO => [")?;
-    let first = match line.optional("     0   ") {
-        true => super::SizeText { bytes: 0.0, exact: true },
-        false => line.size(6)?,
-    };
+    let first =
+        if line.optional("     0   ") { super::SizeText { bytes: 0.0, exact: true } } else { line.size(6)? };
     line.literal(" - ")?;
-    let end = match line.optional("      end") {
-        true => None,
-        false => Some(line.size(6)?),
-    };
+    let end = if line.optional("      end") { None } else { Some(line.size(6)?) };
     line.literal(")")?;
     line.end()?;
     Ok(RangeText { line: number, share, scaled, first, end })
@@ -279,12 +272,11 @@ fn cells(line: &mut Line, span: &SpanText) -> Outcome<Row> {
         iops_dev = Some(line.fixed(10, 2)?);
     }
     if span.latency {
-        latency_dev = match line.optional(" |       N/A") {
-            true => Some(None),
-            false => {
-                line.literal(" |  ")?;
-                Some(Some(line.fixed(8, 3)?))
-            }
+        latency_dev = if line.optional(" |       N/A") {
+            Some(None)
+        } else {
+            line.literal(" |  ")?;
+            Some(Some(line.fixed(8, 3)?))
         };
     }
     let path = String::new();

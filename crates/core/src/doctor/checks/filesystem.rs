@@ -126,20 +126,20 @@ pub(super) fn options(_: &View, one: &MountedFileSystem) -> Vec<Answer> {
     let as_set = |option: &'static MountOption| set.iter().find(|set| option.is(set));
     let on = OPTIONS.iter().filter_map(|option| Some((option, as_set(option)?)));
     let answers: Vec<Answer> = on.map(|(option, set)| answer(option, set, one)).collect();
-    match answers.is_empty() {
-        true => {
-            let told: Vec<&str> = one.options.iter().take(6).map(String::as_str).collect();
-            vec![Answer::good("No option of the mount disturbs.").now(told.join(","))]
-        }
-        false => answers,
+    if answers.is_empty() {
+        let told: Vec<&str> = one.options.iter().take(6).map(String::as_str).collect();
+        vec![Answer::good("No option of the mount disturbs.").now(told.join(","))]
+    } else {
+        answers
     }
 }
 
 impl MountOption {
     fn is(&self, set: &str) -> bool {
-        match self.name.ends_with('=') {
-            true => set.starts_with(self.name) && set != self.instead,
-            false => set == self.name,
+        if self.name.ends_with('=') {
+            set.starts_with(self.name) && set != self.instead
+        } else {
+            set == self.name
         }
     }
 }
@@ -148,13 +148,14 @@ fn answer(option: &MountOption, set: &str, one: &MountedFileSystem) -> Answer {
     let answer = if option.spoils { Answer::spoils(option.says) } else { Answer::may_spoil(option.says) };
     let point = shell_word(&one.point.to_string_lossy());
     let mount = |word: &str| format!("mount -o remount,{} {point}", shell_word(word));
-    let change = match option.by_remount {
-        true => Change::by(mount(option.instead), mount(set), Lasts::UntilMountedAgain)
-            .keep(format!("{} in the options of {point} in /etc/fstab", option.instead)),
-        false => Change::only_kept(format!(
+    let change = if option.by_remount {
+        Change::by(mount(option.instead), mount(set), Lasts::UntilMountedAgain)
+            .keep(format!("{} in the options of {point} in /etc/fstab", option.instead))
+    } else {
+        Change::only_kept(format!(
             "{} in the options of {point} in /etc/fstab, and mounting it anew (of / a restart)",
             option.instead
-        )),
+        ))
     };
     answer.now(set).wanted(option.instead).change(change)
 }

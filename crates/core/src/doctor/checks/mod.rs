@@ -354,7 +354,8 @@ pub const CHECKS: &[Check] = &[
         "Paced runs (-g, -ib, -ii) miss their times by up to a tick, 1 to 10 ms.",
         "the kernel's timers/hrtimers.rst, timer_list",
     ),
-    // Before the governor: under `performance` the kernel refuses every other preference, so the way back is the governor first.
+    // Before the governor: under `performance` the kernel refuses every other preference, so the way back is
+    // the governor first.
     check(
         "energy-preference",
         "what the processors prefer: speed or power",

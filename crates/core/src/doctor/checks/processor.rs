@@ -43,9 +43,10 @@ pub(super) fn governor(view: &View) -> Vec<Answer> {
         .all(|offered| offered.offers("performance"));
     let change = || {
         let change = Change::of_processors(&governors, "performance");
-        match has_performance {
-            true => change.keep("the kernel parameter cpufreq.default_governor=performance (Linux 5.9)"),
-            false => Change::default(),
+        if has_performance {
+            change.keep("the kernel parameter cpufreq.default_governor=performance (Linux 5.9)")
+        } else {
+            Change::default()
         }
     };
     let answer = match () {
@@ -88,7 +89,8 @@ pub(super) fn energy_preference(view: &View) -> Vec<Answer> {
     vec![answer.now(now).wanted("performance").change(Change::of_processors(&preferences, "performance"))]
 }
 
-/// Capped to less than this share of the highest frequency, processors are slower than they can; a little less is rounding.
+/// Capped to less than this share of the highest frequency, processors are slower than they can; a little
+/// less is rounding.
 const CAPPED: f64 = 0.97;
 
 pub(super) fn frequency_limit(view: &View) -> Vec<Answer> {
@@ -152,12 +154,11 @@ pub(super) fn turbo(view: &View) -> Vec<Answer> {
     let Some(is_on) = turbo_is_on(view) else {
         return vec![Answer::absent("The kernel does not tell of a turbo.")];
     };
-    let says = match is_on {
-        true => {
-            "How far it reaches depends on temperature and on the other processors: small differences between runs can come \
-             from it."
-        }
-        false => "The processors keep to their nominal speed, which repeats well and is not the highest.",
+    let says = if is_on {
+        "How far it reaches depends on temperature and on the other processors: small differences between runs can come \
+         from it."
+    } else {
+        "The processors keep to their nominal speed, which repeats well and is not the highest."
     };
     vec![Answer::good(says).now(if is_on { "on" } else { "off" })]
 }
@@ -228,10 +229,7 @@ pub(super) fn idle_governor(view: &View) -> Vec<Answer> {
     let answer =
         Answer::may_spoil("Others than menu choose deeper idle states for the short waits of fast I/O.");
     let keep = "the kernel parameter cpuidle.governor=menu, of a kernel with that governor";
-    let change = match can_be_set {
-        true => Change::of(&governor, "menu").keep(keep),
-        false => Change::only_kept(keep),
-    };
+    let change = if can_be_set { Change::of(&governor, "menu").keep(keep) } else { Change::only_kept(keep) };
     vec![answer.now(now).wanted("menu").change(change)]
 }
 

@@ -249,12 +249,11 @@ pub(super) fn depth(_: &View, disk: &Disk) -> Vec<Answer> {
     let says =
         format!("With more than {now} I/Os outstanding the others wait in the kernel for a free request.");
     let answer = Answer::may_spoil(says).now(now);
-    vec![match setting.number::<u32>().is_some_and(|requests| requests < most) {
-        true => {
-            let to = most.min(256).to_string();
-            answer.wanted(to.clone()).change(change(disk, &setting, "nr_requests", &to))
-        }
-        false => answer,
+    vec![if setting.number::<u32>().is_some_and(|requests| requests < most) {
+        let to = most.min(256).to_string();
+        answer.wanted(to.clone()).change(change(disk, &setting, "nr_requests", &to))
+    } else {
+        answer
     }]
 }
 
@@ -310,14 +309,16 @@ pub(super) fn interrupts(view: &View, disk: &Disk) -> Vec<Answer> {
             (_, 0) => Answer::unknown("Which processors answer its interrupts is not told."),
             (all, _) => {
                 let near = known.iter().filter(|queue| queue.processors.holds(&queue.answered_by)).count();
-                match near == known.len() {
-                    true => Answer::good("Each queue's interrupts arrive where its I/O comes from.").now(format!("{} queues", grouped(all as u64))),
-                    false => Answer::may_spoil(
-                        "Interrupts of some queues arrive at processors that do not use them: completions travel between processors.",
-                    )
-                    .now(format!("{near} of {} near", known.len()))
-                    .wanted("all near")
-                    .change(moved_near(&known, view)),
+                if near == known.len() {
+                    Answer::good("Each queue's interrupts arrive where its I/O comes from.")
+                        .now(format!("{} queues", grouped(all as u64)))
+                } else {
+                    Answer::may_spoil(
+                    "Interrupts of some queues arrive at processors that do not use them: completions travel between processors.",
+                )
+                .now(format!("{near} of {} near", known.len()))
+                .wanted("all near")
+                .change(moved_near(&known, view))
                 }
             }
         }];

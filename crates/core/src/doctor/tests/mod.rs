@@ -1,4 +1,5 @@
-//! Every check on trees that are made for it: good, bad, not there, not readable. Commands are run by a shell and undone.
+//! Every check on trees that are made for it: good, bad, not there, not readable. Commands are run by a shell
+//! and undone.
 
 mod cases;
 mod tree;
@@ -168,8 +169,8 @@ fn rows_are_whole_and_named_once() {
     assert!(CHECKS.len() >= 45, "{}", CHECKS.len());
 }
 
-/// Under the governor `performance` the kernel takes no other preference ("Device or resource busy"), and the way back goes from the
-/// last to the first.
+/// Under the governor `performance` the kernel takes no other preference ("Device or resource busy"), and the
+/// way back goes from the last to the first.
 #[test]
 fn the_preference_is_set_before_the_governor() {
     let place = |id: &str| CHECKS.iter().position(|check| check.id == id).expect(id);

@@ -164,7 +164,8 @@ fn sum_of_all(
     Ok((count == places.len()).then_some(sum))
 }
 
-/// Adds up what the places hold, until `goes_on`, given how many have been read, says otherwise; and how many those were.
+/// Adds up what the places hold, until `goes_on`, given how many have been read, says otherwise; and how many
+/// those were.
 fn sum(
     file: &File,
     places: &[(u64, u64)],
@@ -178,14 +179,16 @@ fn sum(
         };
         // A sum, because places come in any order.
         total.fetch_add(hash(offset, bytes), Ordering::Relaxed);
-        match goes_on(read.fetch_add(1, Ordering::Relaxed) + 1) {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
+        if goes_on(read.fetch_add(1, Ordering::Relaxed) + 1) {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
         }
     })?;
-    match failed.into_inner() {
-        true => Err(io::Error::other("a sample cannot be read")),
-        false => Ok((total.into_inner(), places)),
+    if failed.into_inner() {
+        Err(io::Error::other("a sample cannot be read"))
+    } else {
+        Ok((total.into_inner(), places))
     }
 }
 
@@ -193,9 +196,10 @@ fn sum(
 /// order that spreads also the first few. The same ranges have the same places.
 fn places(ranges: &[Range<u64>]) -> Vec<(u64, u64)> {
     let total = total(ranges);
-    let mut found = match total <= WHOLE_BYTES {
-        true => ranges.iter().flat_map(|range| pieces(range.clone())).collect(),
-        false => spread(ranges, total),
+    let mut found = if total <= WHOLE_BYTES {
+        ranges.iter().flat_map(|range| pieces(range.clone())).collect()
+    } else {
+        spread(ranges, total)
     };
     // The ends stay in front: other people's files begin and end there.
     let ends = found.len().min(2);
@@ -222,7 +226,8 @@ fn pieces(range: Range<u64>) -> Vec<(u64, u64)> {
     found
 }
 
-/// Both ends, and one place somewhere in each of as many equal parts: no change that is longer than two parts is missed.
+/// Both ends, and one place somewhere in each of as many equal parts: no change that is longer than two parts
+/// is missed.
 fn spread(ranges: &[Range<u64>], total: u64) -> Vec<(u64, u64)> {
     let ends = |range: &Range<u64>| (range.start, PIECE_BYTES.min(range.end - range.start));
     let tail = |range: &Range<u64>| {

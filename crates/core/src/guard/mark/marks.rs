@@ -27,8 +27,8 @@ const ATTRIBUTE: &str = "user.truespd.made";
 pub(super) const MARK_BYTES_MAX: usize = 256;
 /// An answer that needed the content is kept for so long.
 const KNOWN_FOR: Duration = Duration::from_secs(2);
-/// Where times do not show every write, all of a large file is read if that takes no longer: at the end of a run, and of
-/// what a run does not write before it begins.
+/// Where times do not show every write, all of a large file is read if that takes no longer: at the end of a
+/// run, and of what a run does not write before it begins.
 const READ_ALL_LONGEST: Duration = Duration::from_secs(1);
 /// The content of such a file is looked at again and again.
 const SMALL_BYTES: u64 = 64 << 20;
@@ -225,10 +225,10 @@ impl Marks {
         // Putting the mark changes the file's entry, at a time that is known afterwards only.
         for step in SETTLE_STEPS {
             let begun = Instant::now();
-            let latest = match keeps_own_times(file) {
-                true => from_now(step),
-                // By the clock of the server.
-                false => set(mark).and_then(|()| Stamp::of(file)).ok().map(|now| after(now.change, step)),
+            let latest = if keeps_own_times(file) {
+                from_now(step)
+            } else {
+                set(mark).and_then(|()| Stamp::of(file)).ok().map(|now| after(now.change, step))
             };
             set(Mark { changed_by: latest, ..mark })?;
             let Some(latest) = latest.filter(|latest| Stamp::of(file).is_ok_and(|now| now.change <= *latest))
@@ -299,8 +299,8 @@ impl Marks {
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = answer;
     }
 
-    /// Marks a file that may be written without asking as being written by a run, for at most so long, in these ranges of
-    /// bytes. `None` when it is somebody else's.
+    /// Marks a file that may be written without asking as being written by a run, for at most so long, in
+    /// these ranges of bytes. `None` when it is somebody else's.
     ///
     /// Runs of several programs on one file know each other (`Sharing`). What none of them writes has to stay as it was
     /// when the first one began: the mark says what they write, and what the rest held.
@@ -415,10 +415,7 @@ impl Writing {
 
 /// Of what no run writes; `None` where they write all.
 fn digest_of(file: &File, outside: &[Range<u64>]) -> Option<Digest> {
-    match outside.is_empty() {
-        true => None,
-        false => Digest::of_all_within(READ_ALL_LONGEST, file, outside).ok(),
-    }
+    if outside.is_empty() { None } else { Digest::of_all_within(READ_ALL_LONGEST, file, outside).ok() }
 }
 
 fn stamp_of(file: &File) -> Result<Stamp, MarkError> {

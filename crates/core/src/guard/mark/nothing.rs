@@ -13,8 +13,9 @@ const PLACES: u64 = 64;
 /// A file of very many pieces is not looked through for longer.
 const LAYOUT_LIMIT: Duration = Duration::from_secs(5);
 
-/// Whether it is proven that the file, which has a size, holds nothing: no byte of it was ever written, or all of it was
-/// read and is zero. A file that cannot be read within a second is not proven, unless it is small.
+/// Whether it is proven that the file, which has a size, holds nothing: no byte of it was ever written, or
+/// all of it was read and is zero. A file that cannot be read within a second is not proven, unless it is
+/// small.
 pub(super) fn holds_nothing(file: &File, size_bytes: u64) -> bool {
     let is_odd = |_, bytes: &[u8]| !is_zero(bytes);
     // Read first, because asking for the layout makes the system write back what is in its cache.

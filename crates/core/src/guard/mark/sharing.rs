@@ -1,8 +1,8 @@
-//! How runs that write the same file know of each other: each takes a place of its own (`told`), which only who may write
-//! the file can take, and which ends with the process, however it ends.
+//! How runs that write the same file know of each other: each takes a place of its own (`told`), which only
+//! who may write the file can take, and which ends with the process, however it ends.
 //!
-//! Not over SMB, where a lock is asked for by taking it: of two runs there the first to end marks the file as ours, and what
-//! the other one leaves decides. Source: the kernel's `fs/smb/client/file.c` (`cifs_getlk`).
+//! Not over SMB, where a lock is asked for by taking it: of two runs there the first to end marks the file as
+//! ours, and what the other one leaves decides. Source: the kernel's `fs/smb/client/file.c` (`cifs_getlk`).
 
 use std::fs::File;
 use std::time::{Duration, Instant};

@@ -171,9 +171,10 @@ impl Mark {
     fn may_be_written_at(&self, modified: Moment, are_own: bool) -> bool {
         let Some((seconds, nanoseconds)) = self.written else { return true };
         let can_compare_all = self.digest.is_some_and(|digest| digest.is_of_all(self.size_bytes));
-        let newest = match !are_own && can_compare_all {
-            true => (seconds.saturating_add(SERVER_LATE_S), nanoseconds),
-            false => (seconds, nanoseconds),
+        let newest = if !are_own && can_compare_all {
+            (seconds.saturating_add(SERVER_LATE_S), nanoseconds)
+        } else {
+            (seconds, nanoseconds)
         };
         let is_old = modified < (seconds, nanoseconds);
         let is_kept = !is_old || is_rounded((seconds, nanoseconds), modified);

@@ -16,20 +16,20 @@ pub(super) const LATEST: Duration = Duration::from_secs(1);
 /// A clock that does not go on is waited for so long.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Whether the file system keeps times in fine steps, by one of its times. Whole seconds, as of ext2, ext3 and ext4 with small
-/// inodes, show in every time.
+/// Whether the file system keeps times in fine steps, by one of its times. Whole seconds, as of ext2, ext3
+/// and ext4 with small inodes, show in every time.
 pub(super) fn are_fine(time: Moment) -> bool {
     u128::from(time.1) % TICK.as_nanos() != 0
 }
 
-/// Whether a write that came after the mark would show in the time of last modification: that of our last write lies at least
-/// one step before the mark, whatever the steps are.
+/// Whether a write that came after the mark would show in the time of last modification: that of our last
+/// write lies at least one step before the mark, whatever the steps are.
 pub(super) fn is_long_before(written: Moment, marked: Moment) -> bool {
     after(written, LONGEST_STEP + LATEST + TICK) < marked
 }
 
-/// Waits until what is changed from now on has a later time than this one, where times are fine; `false` when the clock does
-/// not get there.
+/// Waits until what is changed from now on has a later time than this one, where times are fine; `false` when
+/// the clock does not get there.
 pub(super) fn wait_past(moment: Moment) -> bool {
     let begun = Instant::now();
     while file_clock() <= after(moment, TICK) {
@@ -41,8 +41,8 @@ pub(super) fn wait_past(moment: Moment) -> bool {
     true
 }
 
-/// Where the steps of times are long, sets the time of last modification so far back that a write from now on shows in it.
-/// The owner of the file may do that.
+/// Where the steps of times are long, sets the time of last modification so far back that a write from now on
+/// shows in it. The owner of the file may do that.
 pub(super) fn set_back(file: &File, stamp: Stamp) -> Stamp {
     let now = file_clock();
     if are_fine(stamp.change) || is_long_before(stamp.modified, now) {

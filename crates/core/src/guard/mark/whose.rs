@@ -59,12 +59,12 @@ impl Whose {
         }
     }
 
-    /// Of a complete file, by its content. Without a digest (an older mark), only what tests write unless told otherwise is
-    /// known as ours.
+    /// Of a complete file, by its content. Without a digest (an older mark), only what tests write unless
+    /// told otherwise is known as ours.
     ///
-    /// Samples of a large file are enough where a write would show in the times, and nothing changed the file's entry, or
-    /// something explains why it was changed, such as `chmod` or `mv`. Where nothing does, a write may have had its time set
-    /// back: then every byte has to be known.
+    /// Samples of a large file are enough where a write would show in the times, and nothing changed the
+    /// file's entry, or something explains why it was changed, such as `chmod` or `mv`. Where nothing does, a
+    /// write may have had its time set back: then every byte has to be known.
     fn by_content(mark: &Mark, file: &File, now: &Stamp) -> Self {
         let size = now.size_bytes;
         let fits = match mark.digest {
@@ -114,8 +114,8 @@ impl fmt::Display for Whose {
     }
 }
 
-/// Whether a write would show in the times of the file. Those of a server are as good as the server; a program that serves a file
-/// system (FUSE) may keep the files anywhere.
+/// Whether a write would show in the times of the file. Those of a server are as good as the server; a
+/// program that serves a file system (FUSE) may keep the files anywhere.
 fn do_writes_show(mark: &Mark, file: &File, now: &Stamp) -> bool {
     if keeps_own_times(file) {
         return mark.shows_writes(now);
@@ -156,8 +156,8 @@ fn is_pattern(bytes: &[u8]) -> bool {
     bytes.windows(2).filter(is_break).count() <= BREAKS_MAX
 }
 
-/// Whether times are set by this kernel, at the write: elsewhere a server sets them, perhaps later. That is known of these
-/// file systems. Source: `linux/magic.h`, and those of file systems that are not in it.
+/// Whether times are set by this kernel, at the write: elsewhere a server sets them, perhaps later. That is
+/// known of these file systems. Source: `linux/magic.h`, and those of file systems that are not in it.
 pub(super) fn keeps_own_times(file: &File) -> bool {
     const OWN: &[u64] = &[
         EXT,
@@ -188,9 +188,9 @@ fn is_of_a_program(file: &File) -> bool {
     filesystem(file).is_ok_and(|found| found.is_none_or(|found| found.magic == FUSE))
 }
 
-/// Whether writes through memory maps show in the times of the file: by trying it out, and where that is not possible (the
-/// folder cannot be written, or there is no procfs) by what is known of these file systems. Source: the kernel, where each
-/// of them has a `page_mkwrite` that sets the time.
+/// Whether writes through memory maps show in the times of the file: by trying it out, and where that is not
+/// possible (the folder cannot be written, or there is no procfs) by what is known of these file systems.
+/// Source: the kernel, where each of them has a `page_mkwrite` that sets the time.
 pub(super) fn do_maps_show(file: &File) -> bool {
     const KNOWN: &[u64] = &[EXT, XFS, BTRFS, F2FS];
     let is_known =

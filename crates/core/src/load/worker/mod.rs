@@ -29,13 +29,15 @@ const DRAIN_STEP: Duration = Duration::from_millis(50);
 const DRAIN_STEPS: u32 = 200;
 /// Failures stop the run, so few can come together; the first ones are kept.
 const FAILURES_KEPT: usize = 8;
-/// The stamp taken at the end of a wait also stamps the I/O that is issued next, if the worker only counted one
-/// completion and prepared one I/O (without filling its buffer) in between. The loop's own work on an I/O took 23 ns where it was
-/// measured (null engine, without the stamp), so a latency is too long by less than that.
+/// The stamp taken at the end of a wait also stamps the I/O that is issued next, if the worker only counted
+/// one completion and prepared one I/O (without filling its buffer) in between. The loop's own work on an I/O
+/// took 23 ns where it was measured (null engine, without the stamp), so a latency is too long by less than
+/// that.
 const FRESH: u32 = 2;
 /// No stamp to share.
 const STALE: u32 = 1 << 30;
-/// After an I/O that came back in the call that handed it over, so many are handed over one by one before the next batch.
+/// After an I/O that came back in the call that handed it over, so many are handed over one by one before the
+/// next batch.
 const ONE_BY_ONE: u32 = 64;
 
 /// Where a worker's time comes from: the machine, or an engine that simulates it.
@@ -233,9 +235,9 @@ impl<T: Time> Turn<'_, T> {
         if self.copies { self.time.now_after_copies_ns(engine) } else { self.time.now_ns(engine) }
     }
 
-    /// After a call that handed over so many I/Os: whether the next ones may go together. Each of those that came back in
-    /// the same call has waited for the rest of its batch. A call that waited may have brought back one that took its
-    /// time, and tells nothing unless it brought back all of several.
+    /// After a call that handed over so many I/Os: whether the next ones may go together. Each of those that
+    /// came back in the same call has waited for the rest of its batch. A call that waited may have brought
+    /// back one that took its time, and tells nothing unless it brought back all of several.
     #[inline(always)]
     fn spare(&mut self, handed_over: usize, waited: bool) {
         // What this call handed over has this stamp.

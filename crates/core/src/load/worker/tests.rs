@@ -124,7 +124,8 @@ fn batches(slots: u32, service_ns: impl Fn(u64, &Io) -> u64 + 'static) -> Vec<us
 #[test]
 fn what_came_back_together_goes_out_together() {
     let seen = batches(8, |_, _| 1000);
-    // The first goes alone, to see whether it is answered at once. Those that were handed over together come back together.
+    // The first goes alone, to see whether it is answered at once. Those that were handed over together come
+    // back together.
     assert_eq!(seen[..3], [1, 4, 3]);
     let together: usize = seen.iter().filter(|&&count| count >= 3).sum();
     assert!(together * 4 >= seen.iter().sum::<usize>() * 3, "{seen:?}");
@@ -545,8 +546,8 @@ fn waits_are_told_apart() {
 #[test]
 fn counts_of_all_phases_are_told_at_multiples_of_a_quarter_second_and_at_the_end() {
     const MS: u64 = 1_000_000;
-    // Two at a time, 50 ms each: seen at 50, 100, ... What comes at the moment of telling is told the next time, and what
-    // comes at the very end does not count.
+    // Two at a time, 50 ms each: seen at 50, 100, ... What comes at the moment of telling is told the next
+    // time, and what comes at the very end does not count.
     for (stop_ms, told_ios, end_ms) in
         [(200, vec![0], 200), (700, vec![0, 8, 18], 700), (5000, vec![0, 8, 18, 28], 1000)]
     {

@@ -87,10 +87,7 @@ enum Backing {
 
 fn backing(device: &BlockDevice) -> Option<Backing> {
     let file = device.loop_backing_file()?;
-    match file.to_string_lossy().ends_with(DELETED) {
-        true => Some(Backing::Gone),
-        false => Some(Backing::File(file)),
-    }
+    if file.to_string_lossy().ends_with(DELETED) { Some(Backing::Gone) } else { Some(Backing::File(file)) }
 }
 
 /// Everything about a device but what lies below it.

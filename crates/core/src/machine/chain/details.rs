@@ -96,8 +96,8 @@ pub struct LayerDetails {
     /// Number of a partition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partition: Option<String>,
-    /// What the storage calls itself: the qualified name of an NVMe subsystem or of an iSCSI target, the number (fsid) of a
-    /// Ceph cluster, what an nbd client was told about its server.
+    /// What the storage calls itself: the qualified name of an NVMe subsystem or of an iSCSI target, the
+    /// number (fsid) of a Ceph cluster, what an nbd client was told about its server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     /// The paths to one device; of a disk of a storage server also a single one.
@@ -216,10 +216,10 @@ impl LayerDetails {
                 Some(mode) => format!("bcache, {mode}"),
                 None => "bcache".to_string(),
             }),
-            LayerRole::Loop => self.backing_file.as_ref().map(|path| match self.is_deleted {
-                true => format!("{path}{DELETED}"),
-                false => path.clone(),
-            }),
+            LayerRole::Loop => self
+                .backing_file
+                .as_ref()
+                .map(|path| if self.is_deleted { format!("{path}{DELETED}") } else { path.clone() }),
             LayerRole::Zram => {
                 self.idle_pages_to.as_ref().map(|device| format!("moves idle pages to {device}"))
             }
@@ -238,10 +238,7 @@ impl LayerDetails {
             }
             LayerRole::ServedDisk | LayerRole::Zfs | LayerRole::Other => None,
         };
-        match self.is_suspended {
-            true => words.map(|words| format!("{words}, suspended")),
-            false => words,
-        }
+        if self.is_suspended { words.map(|words| format!("{words}, suspended")) } else { words }
     }
 
     /// `raid1, 2 disks, with bitmap, degraded by 1, recover running`.

@@ -1,7 +1,8 @@
 //! What DRBD tells of its devices.
 //!
-//! Sources: `/proc/drbd` of DRBD 8 (the kernel's `drivers/block/drbd/drbd_proc.c`), and `proc_drbd` of each connection below
-//! `/sys/kernel/debug/drbd` of DRBD 9 (its `drbd_debugfs.c`), which has the same line and which only root may read.
+//! Sources: `/proc/drbd` of DRBD 8 (the kernel's `drivers/block/drbd/drbd_proc.c`), and `proc_drbd` of each
+//! connection below `/sys/kernel/debug/drbd` of DRBD 9 (its `drbd_debugfs.c`), which has the same line and
+//! which only root may read.
 
 use std::path::Path;
 

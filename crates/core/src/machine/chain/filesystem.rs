@@ -219,9 +219,10 @@ impl Builder<'_> {
             }
             (_, "btrfs") => {
                 let devices = self.btrfs_devices(mounted);
-                match devices.is_empty() {
-                    true => self.devices_named(device, mounted),
-                    false => devices.iter().map(|d| self.device(d)).collect(),
+                if devices.is_empty() {
+                    self.devices_named(device, mounted)
+                } else {
+                    devices.iter().map(|d| self.device(d)).collect()
                 }
             }
             _ => self.devices_named(device, mounted),

@@ -1,7 +1,8 @@
 //! The revision of a disk's firmware, as the kernel shows it beside the model.
 //!
-//! Sources: the attributes of the kernel's `drivers/nvme/host/sysfs.c` (`firmware_rev`, of a controller and of a subsystem),
-//! `drivers/scsi/scsi_sysfs.c` (`rev`, `vpd_pg89`) and `drivers/mmc/core/mmc.c` and `sd.c` (`fwrev`, `prv`).
+//! Sources: the attributes of the kernel's `drivers/nvme/host/sysfs.c` (`firmware_rev`, of a controller and
+//! of a subsystem), `drivers/scsi/scsi_sysfs.c` (`rev`, `vpd_pg89`) and `drivers/mmc/core/mmc.c` and `sd.c`
+//! (`fwrev`, `prv`).
 //!
 //! A serial number is not read: results are sent to others, and it would name a single disk.
 
@@ -9,7 +10,8 @@ use std::path::Path;
 
 use crate::machine::read::read_word;
 
-/// Of the disk whose directory in sysfs this is; `None` where the driver shows none (virtio, Xen, network block devices).
+/// Of the disk whose directory in sysfs this is; `None` where the driver shows none (virtio, Xen, network
+/// block devices).
 pub(super) fn firmware(dir: &Path) -> Option<String> {
     let below = dir.join("device");
     let word = |file: &str| read_word(&below.join(file)).filter(|word| !word.is_empty());

@@ -58,8 +58,8 @@ pub fn of_facts(facts: &TargetFacts, roots: &Roots) -> Vec<Layer> {
     builder.layers
 }
 
-/// Devices whose way to the storage can change while they are used: those with paths, and those that DRBD keeps the same on
-/// several machines.
+/// Devices whose way to the storage can change while they are used: those with paths, and those that DRBD
+/// keeps the same on several machines.
 pub fn watched(layers: &[Layer]) -> impl Iterator<Item = &Layer> {
     layers.iter().filter(|layer| {
         let details = layer.details.as_ref();

@@ -1,7 +1,7 @@
 //! NVMe: controllers of a namespace, where they are, and whether they stand.
 //!
-//! Sources: the attributes of the kernel's `drivers/nvme/host/sysfs.c` (`transport`, `address`, `state`, `subsysnqn`) and
-//! `multipath.c` (`iopolicy` of a subsystem, `ana_state` of a path).
+//! Sources: the attributes of the kernel's `drivers/nvme/host/sysfs.c` (`transport`, `address`, `state`,
+//! `subsysnqn`) and `multipath.c` (`iopolicy` of a subsystem, `ana_state` of a path).
 
 use std::path::{Path, PathBuf};
 
@@ -98,8 +98,8 @@ pub(super) fn nvme(device: &BlockDevice) -> Connection {
     }
 }
 
-/// The controllers as paths, when there are several or they lead to another machine. A namespace of several paths has lost
-/// them all when no controller is listed.
+/// The controllers as paths, when there are several or they lead to another machine. A namespace of several
+/// paths has lost them all when no controller is listed.
 fn details(controllers: &[Controller], name: &str, above: &Path, is_network: bool) -> Option<LayerDetails> {
     let role = match controllers.len() {
         0 => return None,

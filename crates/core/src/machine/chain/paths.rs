@@ -50,8 +50,8 @@ impl PathAccess {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct DevicePath {
-    /// Kernel name of the controller (NVMe), the disk (device-mapper), the session (iSCSI), the remote port (Fibre Channel)
-    /// or the device.
+    /// Kernel name of the controller (NVMe), the disk (device-mapper), the session (iSCSI), the remote port
+    /// (Fibre Channel) or the device.
     pub name: String,
     /// State in the kernel's words.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,8 @@ pub struct DevicePath {
     pub access: Option<PathAccess>,
 }
 
-/// States in which no I/O goes through; a state may have an addition. None means something else for another kind of path.
+/// States in which no I/O goes through; a state may have an addition. None means something else for another
+/// kind of path.
 const DOWN: [&str; 21] = [
     // Controllers of NVMe (`nvme_sysfs_show_state`).
     "connecting",
@@ -109,7 +110,8 @@ impl DevicePath {
         DevicePath { name: name.to_string(), state, is_down, ..DevicePath::default() }
     }
 
-    /// A path that is up when all of its parts are: the first part that is down tells the state, or else the first part.
+    /// A path that is up when all of its parts are: the first part that is down tells the state, or else the
+    /// first part.
     pub(super) fn of_parts(name: &str, parts: impl IntoIterator<Item = Option<String>>) -> Self {
         let mut told = parts.into_iter().flatten().map(|state| DevicePath::new(name, Some(state))).peekable();
         let first = told.peek().cloned();

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A device that DRBD keeps the same on several machines. States are in DRBD's words. Absent members: the kernel does not
-/// tell.
+/// A device that DRBD keeps the same on several machines. States are in DRBD's words. Absent members: the
+/// kernel does not tell.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Replica {
@@ -49,8 +49,8 @@ const WHOLE: &str = "UpToDate";
 const DISKLESS: &str = "Diskless";
 /// Connections over which writes go as they come: DRBD 8 and DRBD 9.
 const CONNECTED: [&str; 2] = ["Connected", "Established"];
-/// Connections that are not there: `drbd_conn_str` of DRBD 8 (the kernel's `drivers/block/drbd/drbd_strings.c`), and what
-/// DRBD 9 calls waiting for one.
+/// Connections that are not there: `drbd_conn_str` of DRBD 8 (the kernel's
+/// `drivers/block/drbd/drbd_strings.c`), and what DRBD 9 calls waiting for one.
 const NOT_THERE: [&str; 10] = [
     "StandAlone",
     "Disconnecting",

@@ -106,9 +106,9 @@ fn rbd(dir: &Path) -> Connection {
     }
 }
 
-/// A server of the network block device protocol. The kernel shows a process (`pid`) from when the device is set up until it
-/// is given up, also where that process has ended or the server has gone, and what it was told of the server since Linux
-/// 5.14 (`drivers/block/nbd.c`), but no address.
+/// A server of the network block device protocol. The kernel shows a process (`pid`) from when the device is
+/// set up until it is given up, also where that process has ended or the server has gone, and what it was
+/// told of the server since Linux 5.14 (`drivers/block/nbd.c`), but no address.
 fn nbd(device: &BlockDevice) -> Connection {
     let word = |file: &str| read_word(&device.dir().join(file)).filter(|w| !w.is_empty());
     let state = if word("pid").is_some() { SET_UP } else { NOT_CONNECTED };

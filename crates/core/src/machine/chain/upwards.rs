@@ -1,5 +1,5 @@
-//! What stands on a disk: its partitions, devices built on those, file systems. The same layers as below a target, found
-//! the other way round.
+//! What stands on a disk: its partitions, devices built on those, file systems. The same layers as below a
+//! target, found the other way round.
 
 use std::path::Path;
 

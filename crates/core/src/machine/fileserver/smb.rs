@@ -1,8 +1,8 @@
 //! Counters of the SMB client, one block of `/proc/fs/cifs/Stats` for each share.
 //!
-//! Source: the kernel's `fs/smb/client/cifs_debug.c` (`cifs_stats_proc_show`) and `smb2ops.c` (`smb2_print_stats`). Counters
-//! are the sums of all programs that use the share; times are kept for each server only, and what programs asked for is
-//! not counted.
+//! Source: the kernel's `fs/smb/client/cifs_debug.c` (`cifs_stats_proc_show`) and `smb2ops.c`
+//! (`smb2_print_stats`). Counters are the sums of all programs that use the share; times are kept for each
+//! server only, and what programs asked for is not counted.
 
 use std::io;
 use std::path::Path;

@@ -131,8 +131,8 @@ pub struct TargetFacts {
     pub scheduler: Option<String>,
     /// Volatile cache of the device as the kernel drives it, when it says: `write back`, `write through`.
     pub write_cache: Option<String>,
-    /// The target was given as the character device of an NVMe namespace, and the test sends commands to it. Everything else
-    /// is told of the block device that is the same namespace.
+    /// The target was given as the character device of an NVMe namespace, and the test sends commands to it.
+    /// Everything else is told of the block device that is the same namespace.
     pub namespace: Option<Namespace>,
 }
 

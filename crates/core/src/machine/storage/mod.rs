@@ -45,8 +45,8 @@ const PROBE_BYTES_MAX: usize = 1 << 20;
 /// Turns a target argument into a path: `#n` into the n-th whole disk, anything else into itself.
 ///
 /// # Errors
-/// [`TargetError::NoSuchDisk`], [`TargetError::Volume`], and [`TargetError::Foreign`] for what is a path on Windows and no file
-/// here: a test would make a file of that name in the current folder.
+/// [`TargetError::NoSuchDisk`], [`TargetError::Volume`], and [`TargetError::Foreign`] for what is a path on
+/// Windows and no file here: a test would make a file of that name in the current folder.
 pub fn resolve(typed: &str, roots: &Roots) -> Result<Resolved, TargetError> {
     let plain = || Resolved { path: typed.into(), disk_number: None, by_id: None };
     let volume = typed.len() == 2 && typed.as_bytes()[0].is_ascii_alphabetic() && typed.ends_with(':');
@@ -67,9 +67,10 @@ pub fn resolve(typed: &str, roots: &Roots) -> Result<Resolved, TargetError> {
     let number: usize = digits.parse().unwrap_or(usize::MAX);
     let Some(name) = disks.get(number) else {
         let listed: Vec<String> = disks.iter().enumerate().map(|(i, d)| format!("#{i} {d}")).collect();
-        return Err(refuse(match listed.is_empty() {
-            true => "this machine shows no whole disk; give the device node".to_string(),
-            false => format!("this machine has {}", listed.join(", ")),
+        return Err(refuse(if listed.is_empty() {
+            "this machine shows no whole disk; give the device node".to_string()
+        } else {
+            format!("this machine has {}", listed.join(", "))
         }));
     };
     // sysfs writes a slash in a device name as an exclamation mark (cciss!c0d0).
@@ -93,8 +94,8 @@ pub fn open_file(path: &Path, flags: ReadFlags) -> Result<File, TargetError> {
     }
 }
 
-/// The same for a target that may be written, as `flags` say. Of a namespace that is written by NVMe commands the character
-/// device is opened.
+/// The same for a target that may be written, as `flags` say. Of a namespace that is written by NVMe commands
+/// the character device is opened.
 ///
 /// # Errors
 /// As [`open_file`].
@@ -364,8 +365,8 @@ fn direct_alignment(
     }
 }
 
-/// Reads once with direct I/O at `offset`, `block_bytes` (at most 1 MiB) long: some filesystems accept `O_DIRECT` at open
-/// and refuse the first transfer.
+/// Reads once with direct I/O at `offset`, `block_bytes` (at most 1 MiB) long: some filesystems accept
+/// `O_DIRECT` at open and refuse the first transfer.
 ///
 /// The read goes through a descriptor of its own, so it also serves tests that only write; a
 /// user who may not read the target gets no answer and no error.

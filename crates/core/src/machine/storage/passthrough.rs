@@ -1,7 +1,8 @@
 //! The two devices of an NVMe namespace that is given by its character device (`/dev/ngXnY`).
 //!
-//! What a test must know of it (size, users, content) is known of the block device that is the same namespace, so that is
-//! what is opened in its place wherever somebody asks. The character device is opened for the commands alone.
+//! What a test must know of it (size, users, content) is known of the block device that is the same
+//! namespace, so that is what is opened in its place wherever somebody asks. The character device is opened
+//! for the commands alone.
 
 use std::fs::File;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! Counts of buckets in few bytes: what a histogram of a document is in memory, as in the document itself.
 //!
-//! The form is the payload of HdrHistogram V2: a number for each bucket from the first on, and one for a run of empty ones.
-//! A number is zigzag (a count is positive, a run negative) in LEB128 of nine bytes at most. So a histogram takes what is
-//! there, not what somebody says of it.
+//! The form is the payload of HdrHistogram V2: a number for each bucket from the first on, and one for a run
+//! of empty ones. A number is zigzag (a count is positive, a run negative) in LEB128 of nine bytes at most.
+//! So a histogram takes what is there, not what somebody says of it.
 
 /// Bytes of a number, at most.
 pub(super) const NUMBER_BYTES_MAX: usize = 9;

@@ -26,8 +26,8 @@ const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
 const HEAD_BYTES: usize = 40;
 /// Bytes of the payload, at most: a number for each bucket.
 const PAYLOAD_BYTES_MAX: u32 = (BUCKETS * NUMBER_BYTES_MAX) as u32;
-/// A histogram takes this at most, or so many times what its compressed form takes. Latencies that are measured come to a
-/// tenth of both; what is beyond was made so that a small file takes much memory.
+/// A histogram takes this at most, or so many times what its compressed form takes. Latencies that are
+/// measured come to a tenth of both; what is beyond was made so that a small file takes much memory.
 const BYTES_MAX: usize = 16 << 10;
 const BYTES_FOR_EACH_MAX: usize = 64;
 

@@ -11,10 +11,11 @@ use crate::measure::coarse;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "LatencySlices")]
 pub(super) struct Stored {
-    /// Length of a slice in nanoseconds. The first one begins with the measured time; the last one may be cut short by its
-    /// end.
+    /// Length of a slice in nanoseconds. The first one begins with the measured time; the last one may be cut
+    /// short by its end.
     slice_ns: u64,
-    /// Limits of the buckets in nanoseconds, ascending: bucket n (from 0) holds latencies from limit n to below limit n + 1.
+    /// Limits of the buckets in nanoseconds, ascending: bucket n (from 0) holds latencies from limit n to
+    /// below limit n + 1.
     limits_ns: Vec<u64>,
     /// Reads.
     reads: Lists,
@@ -88,9 +89,10 @@ impl TryFrom<Stored> for LatencySlices {
         let of = |lists: &Lists, slice: usize| {
             let (first, counts) = (lists.first[slice], &lists.counts[slice]);
             let end = first.saturating_add(counts.len());
-            match counts.is_empty() || end <= buckets {
-                true => Ok(Slice::beginning_at(begin.saturating_add(first), counts)),
-                false => Err(Unreadable::Beyond { slice, end, buckets }),
+            if counts.is_empty() || end <= buckets {
+                Ok(Slice::beginning_at(begin.saturating_add(first), counts))
+            } else {
+                Err(Unreadable::Beyond { slice, end, buckets })
             }
         };
         let both = |slice| Ok([of(&reads, slice)?, of(&writes, slice)?]);

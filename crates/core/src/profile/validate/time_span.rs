@@ -34,9 +34,10 @@ fn affinity(found: &mut Collector, span: &TimeSpan) {
         );
     }
     if span.placement != Placement::default() && (span.disable_affinity || span.has_affinity_list()) {
-        let (switch, why) = match span.disable_affinity {
-            true => ("-n", "-n places no thread"),
-            false => ("-a", "an explicit list of processors already says where every thread goes"),
+        let (switch, why) = if span.disable_affinity {
+            ("-n", "-n places no thread")
+        } else {
+            ("-a", "an explicit list of processors already says where every thread goes")
         };
         found.error(
             Rule::PLACEMENT_WITHOUT_EFFECT,

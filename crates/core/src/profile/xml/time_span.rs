@@ -206,9 +206,10 @@ fn read_affinity(span: &mut TimeSpan, element: Element<'_>) -> Result<()> {
 }
 
 fn no_content(entry: Element<'_>, attributes: &[&str]) -> Result<()> {
-    match entry.text(attributes)?.trim().is_empty() {
-        true => Ok(()),
-        false => Err(entry.error("the entry has content", "attributes only".to_string())),
+    if entry.text(attributes)?.trim().is_empty() {
+        Ok(())
+    } else {
+        Err(entry.error("the entry has content", "attributes only".to_string()))
     }
 }
 
@@ -237,8 +238,9 @@ fn write_affinity(span: &TimeSpan, name: &'static str, out: &mut Writer) {
 
 /// A Linux processor whose number goes beyond what the form allows, named by the group that it is in.
 fn within_group(id: ProcessorId, number_max: u32) -> ProcessorId {
-    match id.processor > number_max {
-        true => ProcessorId { group: id.cpu() / GROUP_LEN, processor: id.cpu() % GROUP_LEN },
-        false => id,
+    if id.processor > number_max {
+        ProcessorId { group: id.cpu() / GROUP_LEN, processor: id.cpu() % GROUP_LEN }
+    } else {
+        id
     }
 }

@@ -17,8 +17,8 @@ pub struct DiskActivity {
     pub name: String,
     /// Time between the first and the last reading in nanoseconds.
     pub window_ns: u64,
-    /// How long after the start of the measured time the first reading came, in nanoseconds: what the disk did before it
-    /// is in no count.
+    /// How long after the start of the measured time the first reading came, in nanoseconds: what the disk
+    /// did before it is in no count.
     #[serde(skip_serializing_if = "is_zero")]
     pub late_ns: u64,
     /// From the first to the last reading.
@@ -160,8 +160,8 @@ pub struct Limit {
     pub value: u64,
 }
 
-/// I/Os on a target that were out when the measured time ended, and for a second or more in all. They are in no count and
-/// in no latency.
+/// I/Os on a target that were out when the measured time ended, and for a second or more in all. They are in
+/// no count and in no latency.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Outstanding {
@@ -173,8 +173,8 @@ pub struct Outstanding {
     pub broken_off: u64,
     /// Of these: had not ended when the run stopped waiting for them.
     pub never: u64,
-    /// How long the oldest had been out when the measured time ended, in nanoseconds. Without `-L` and `-D` it may have been
-    /// longer.
+    /// How long the oldest had been out when the measured time ended, in nanoseconds. Without `-L` and `-D`
+    /// it may have been longer.
     pub age_ns_max: u64,
     /// The times of all of them that were measured time, added up, in nanoseconds.
     pub measured_ns: u64,
@@ -186,8 +186,8 @@ pub struct Outstanding {
 const STALL_TIMES: f64 = 10.0;
 
 impl Outstanding {
-    /// Whether no queue explains how long they were out: `mean_ns` is how long those that completed were out on average,
-    /// none when there were none.
+    /// Whether no queue explains how long they were out: `mean_ns` is how long those that completed were out
+    /// on average, none when there were none.
     pub fn is_stall(&self, mean_ns: Option<f64>) -> bool {
         let longest_ns = self.age_ns_max.saturating_add(self.late_ns_max) as f64;
         self.ios > 0 && (self.never > 0 || mean_ns.is_none_or(|mean_ns| longest_ns >= STALL_TIMES * mean_ns))

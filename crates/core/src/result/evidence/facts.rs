@@ -62,8 +62,8 @@ pub struct Evidence {
     /// For how long these threads had no processor, over time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processor_waits: Option<ProcessorWaits>,
-    /// On which processors the threads ran that were not bound to one (`-n`), over time; none when all were bound, or when
-    /// more than 64 were not.
+    /// On which processors the threads ran that were not bound to one (`-n`), over time; none when all were
+    /// bound, or when more than 64 were not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processors: Option<Processors>,
     /// Where the threads that are bound to processors lie, and their buffers, on machines with several memory nodes.

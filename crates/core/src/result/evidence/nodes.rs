@@ -14,7 +14,8 @@ pub struct BoundThread {
     pub processor: u32,
     /// Number of its memory node, the kernel's.
     pub node: u32,
-    /// Pages of the thread's own buffers that were looked at, a sample of each buffer; none where the kernel does not tell.
+    /// Pages of the thread's own buffers that were looked at, a sample of each buffer; none where the kernel
+    /// does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer_pages_seen: Option<u64>,
     /// Pages among them that lie on another node.

@@ -36,7 +36,8 @@ pub struct ServedMount {
 pub struct ServingProgram {
     /// Where the file system is mounted.
     pub mount_point: String,
-    /// Requests without an answer, of all programs that use the file system, on average over the readings; none without one.
+    /// Requests without an answer, of all programs that use the file system, on average over the readings;
+    /// none without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting_mean: Option<f64>,
     /// Readings, one per second, without those at both ends.

@@ -58,8 +58,8 @@ impl Layer {
         self.details.as_ref().and_then(|details| details.replica.as_ref())
     }
 
-    /// `10.0.0.5:4420 over NVMe/TCP (2 paths, 1 of them optimized)`; `None` for a device that is not in another machine, and
-    /// for one that DRBD keeps, of which a copy is here.
+    /// `10.0.0.5:4420 over NVMe/TCP (2 paths, 1 of them optimized)`; `None` for a device that is not in
+    /// another machine, and for one that DRBD keeps, of which a copy is here.
     pub fn served_by(&self) -> Option<String> {
         if self.kind != LayerKind::NetworkDisk || self.role() == LayerRole::Replica {
             return None;
@@ -95,9 +95,10 @@ fn count(paths: &[DevicePath]) -> String {
     let optimized = paths.iter().filter(|path| path.access == Some(PathAccess::Optimized)).count();
     let mut words = vec![format!("{} paths", paths.len())];
     if paths.iter().any(|path| path.access.is_some()) {
-        words.push(match optimized == paths.len() {
-            true => "all optimized".to_string(),
-            false => format!("{optimized} of them optimized"),
+        words.push(if optimized == paths.len() {
+            "all optimized".to_string()
+        } else {
+            format!("{optimized} of them optimized")
         });
     }
     if down > 0 {
@@ -106,14 +107,15 @@ fn count(paths: &[DevicePath]) -> String {
     format!(" ({})", words.join(", "))
 }
 
-/// Disks that a server holds: their names, and by whom they are served. Paths of device-mapper are told as the device above
-/// them.
+/// Disks that a server holds: their names, and by whom they are served. Paths of device-mapper are told as
+/// the device above them.
 pub fn served(layers: &[Layer]) -> Vec<(Vec<&str>, String)> {
     let mut found: Vec<(Vec<&str>, String)> = Vec::new();
     for (at, layer) in layers.iter().enumerate() {
-        let by = match is_path(layers, at) {
-            true => None,
-            false => by_its_paths(layers, layer).or_else(|| layer.served_by()),
+        let by = if is_path(layers, at) {
+            None
+        } else {
+            by_its_paths(layers, layer).or_else(|| layer.served_by())
         };
         let Some(by) = by else { continue };
         match found.iter_mut().find(|(_, known)| *known == by) {

@@ -7,8 +7,8 @@ use crate::result::{LostRank, MissingRank, RANKS_MAX, Source};
 /// Ranks that a warning names.
 const NAMED_MAX: usize = 8;
 
-/// Ranks of each run that no source is of. What became of them is in the results of the others; a rank whose result is here
-/// is not missing, whatever they say.
+/// Ranks of each run that no source is of. What became of them is in the results of the others; a rank whose
+/// result is here is not missing, whatever they say.
 pub(super) fn missing(sources: &[Source]) -> Vec<MissingRank> {
     #[derive(Default)]
     struct Run<'s> {

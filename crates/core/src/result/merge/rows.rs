@@ -46,9 +46,10 @@ impl<'a> Rows<'a> {
             let first = of(&alike[0][i]);
             first + alike.iter().map(|cpu| of(&cpu[i]) - first).sum::<f64>() / alike.len() as f64
         };
-        let processor = |i| match alike.is_empty() {
-            true => CpuUse { user: 0.0, kernel: 0.0, idle: 100.0 },
-            false => {
+        let processor = |i| {
+            if alike.is_empty() {
+                CpuUse { user: 0.0, kernel: 0.0, idle: 100.0 }
+            } else {
                 CpuUse { user: mean(|c| c.user, i), kernel: mean(|c| c.kernel, i), idle: mean(|c| c.idle, i) }
             }
         };

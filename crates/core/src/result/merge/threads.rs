@@ -1,8 +1,9 @@
-//! The threads of a sum. Each stands for itself and names its source while there are few; then the threads of each source
-//! are one entry, and at last all of them are one. Otherwise the sum would grow with every histogram of every result.
+//! The threads of a sum. Each stands for itself and names its source while there are few; then the threads of
+//! each source are one entry, and at last all of them are one. Otherwise the sum would grow with every
+//! histogram of every result.
 //!
-//! How far they are folded follows from what the sum is made of alone ([`Fold::of`]), and only ever goes further as results
-//! are added. So order and grouping change nothing.
+//! How far they are folded follows from what the sum is made of alone ([`Fold::of`]), and only ever goes
+//! further as results are added. So order and grouping change nothing.
 
 use std::collections::BTreeMap;
 
@@ -57,8 +58,8 @@ impl Fold {
     }
 }
 
-/// What the results of a source in a time span may take in memory as one entry. `interval_ms` is the length of the intervals
-/// of its series, where there are any; it is the same for all results of a sum.
+/// What the results of a source in a time span may take in memory as one entry. `interval_ms` is the length
+/// of the intervals of its series, where there are any; it is the same for all results of a sum.
 pub(super) fn bytes_of(source: &SourceSpan, interval_ms: Option<u32>) -> u64 {
     // Sums from before there were paths do not tell.
     let targets = source.targets.len().max(1) as u64;
@@ -156,8 +157,8 @@ impl Threads {
         }
     }
 
-    /// The threads in the order of their sources, numbered one after the other. `place_of` tells where a source stands in the
-    /// table, and `paths` is what the targets are called where all threads are one.
+    /// The threads in the order of their sources, numbered one after the other. `place_of` tells where a
+    /// source stands in the table, and `paths` is what the targets are called where all threads are one.
     pub fn finish(self, place_of: &[u32], paths: &[String]) -> Vec<ThreadResult> {
         if let Some(mut all) = self.all {
             all.targets.iter_mut().zip(paths).for_each(|(target, path)| target.path.clone_from(path));

@@ -1,7 +1,8 @@
 //! The allocator of the programs: the system's, and words instead of an abort when there is no memory left.
 //!
-//! What a run needs is checked before it begins, but limits can be lower than anything that is checked, and other programs
-//! can take the memory meanwhile. The standard library would end the process by SIGABRT, with a core dump.
+//! What a run needs is checked before it begins, but limits can be lower than anything that is checked, and
+//! other programs can take the memory meanwhile. The standard library would end the process by SIGABRT, with
+//! a core dump.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::{self, Write};
@@ -54,8 +55,8 @@ fn end(bytes: usize) -> ! {
         "ERROR: the system has no {bytes} bytes of memory left for this program; raise its limit (ulimit -v, ulimit -d), \
          or use fewer threads (-t, -F) and outstanding I/Os (-o)"
     );
-    // SAFETY: the bytes are there, and nothing of this process runs after the second call. An error of the first changes
-    // nothing about the end.
+    // SAFETY: the bytes are there, and nothing of this process runs after the second call. An error of the
+    // first changes nothing about the end.
     unsafe {
         libc::write(libc::STDERR_FILENO, words.text.as_ptr().cast(), words.len);
         libc::_exit(1)

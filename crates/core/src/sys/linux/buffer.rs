@@ -88,7 +88,8 @@ impl IoBuffer {
         let mapped = len.max(1).next_multiple_of(rustix::param::page_size());
         let memory = |e: rustix::io::Errno| BufferError::Memory { bytes: len, error: e.into() };
         let buffer = Self::map(len, mapped, MapFlags::PRIVATE).map_err(memory)?;
-        // SAFETY: advice on a mapping that is this value's own. A kernel without large pages refuses it, and needs none.
+        // SAFETY: advice on a mapping that is this value's own. A kernel without large pages refuses it, and
+        // needs none.
         let _ = unsafe {
             rustix::mm::madvise(buffer.ptr.as_ptr().cast(), mapped, rustix::mm::Advice::LinuxNoHugepage)
         };

@@ -1,10 +1,10 @@
-//! Where a path leads for a file that is to be written, link by link, and how such a file is made: through the open folder,
-//! so that nobody can put another place under the path meanwhile. A result is made under another name in the same folder;
-//! the target of a test under its own.
+//! Where a path leads for a file that is to be written, link by link, and how such a file is made: through
+//! the open folder, so that nobody can put another place under the path meanwhile. A result is made under
+//! another name in the same folder; the target of a test under its own.
 //!
-//! Links of other users are not followed. In a folder that others may write, such a link is a way to make this user (often
-//! root) replace a file of the planter's choice: `fs.protected_symlinks` in `proc_sys_fs(5)`, which not every system has on
-//! and which holds for sticky folders only.
+//! Links of other users are not followed. In a folder that others may write, such a link is a way to make
+//! this user (often root) replace a file of the planter's choice: `fs.protected_symlinks` in
+//! `proc_sys_fs(5)`, which not every system has on and which holds for sticky folders only.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -239,7 +239,8 @@ impl Way {
         Ok(None)
     }
 
-    /// A link of procfs to something that a process has open. Its text need not be a path, and only the kernel follows it.
+    /// A link of procfs to something that a process has open. Its text need not be a path, and only the
+    /// kernel follows it.
     fn follow_proc(&mut self, name: &OsStr, at: &Path) -> Result<Option<File>, LostWay> {
         let lost = |code| LostWay::System { at: at.to_path_buf(), code };
         if self.ahead.is_empty() && self.aim == Aim::Target {
@@ -283,10 +284,7 @@ fn duplicate(number: i32) -> Result<File, Code> {
     let open = unsafe { BorrowedFd::borrow_raw(number) };
     let own = rustix::io::fcntl_dupfd_cloexec(open, 3).map_err(code)?;
     let flags = rustix::fs::fcntl_getfl(&own).map_err(code)?;
-    match flags & OFlags::ACCMODE == OFlags::RDONLY {
-        true => Err(Code::BAD_FILE),
-        false => Ok(File::from(own)),
-    }
+    if flags & OFlags::ACCMODE == OFlags::RDONLY { Err(Code::BAD_FILE) } else { Ok(File::from(own)) }
 }
 
 fn open_to_append(folder: &Directory, name: &OsStr) -> Result<File, Code> {
@@ -306,8 +304,8 @@ impl Entry {
     /// Opens the pipe or character device that has the name, for writing. Nothing is made or cut.
     ///
     /// # Errors
-    /// What `openat(2)` says; [`Code::NO_ADDRESS`] for a pipe that nobody reads; [`Code::AGAIN`] when something else has
-    /// the name now.
+    /// What `openat(2)` says; [`Code::NO_ADDRESS`] for a pipe that nobody reads; [`Code::AGAIN`] when
+    /// something else has the name now.
     pub fn open_stream(&self) -> Result<File, Code> {
         let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
         let opened =
@@ -432,8 +430,8 @@ impl Entry {
         self.open_regular(OFlags::RDONLY)
     }
 
-    /// Opens the regular file that has the name, for reading and writing; makes it when nothing had the name. What it holds
-    /// stays.
+    /// Opens the regular file that has the name, for reading and writing; makes it when nothing had the name.
+    /// What it holds stays.
     ///
     /// # Errors
     /// As [`Entry::look`]; [`Code::ALREADY_EXISTS`] when something has the name that had nothing.
@@ -462,8 +460,8 @@ impl Entry {
         if is_same { Ok(opened) } else { Err(Code::AGAIN) }
     }
 
-    /// Removes the name if it is a name of this file. It is changed first, because another file could take it between check
-    /// and removal.
+    /// Removes the name if it is a name of this file. It is changed first, because another file could take it
+    /// between check and removal.
     pub fn remove_if(&self, own: Identity) -> bool {
         let aside = OsString::from(format!(".truespd-{}.removed", std::process::id()));
         if !self.folder.is_name_of(&self.name, own)

@@ -116,9 +116,10 @@ impl Code {
         Code { number: number as i16, nvme_status: 0 }
     }
 
-    /// By the status with which an NVMe drive completed a command: type and code (bits 0 to 10), retry and "do not retry"
-    /// above. The number is the one that the kernel's block layer makes of it (`nvme_error_status` in its
-    /// `drivers/nvme/host/core.c`), so that errors compare, whichever way the drive was asked.
+    /// By the status with which an NVMe drive completed a command: type and code (bits 0 to 10), retry and
+    /// "do not retry" above. The number is the one that the kernel's block layer makes of it
+    /// (`nvme_error_status` in its `drivers/nvme/host/core.c`), so that errors compare, whichever way the
+    /// drive was asked.
     pub fn from_nvme_status(status: u16) -> Code {
         let status = status & nvme::TYPE_AND_CODE;
         Code { nvme_status: status, ..nvme::code_of(status) }
@@ -189,8 +190,8 @@ mod nvme {
     /// The part of a status that says what happened.
     pub const TYPE_AND_CODE: u16 = 0x7ff;
 
-    /// Status, its name in the specification (NVM Express Base Specification and NVM Command Set Specification), and what
-    /// the block layer makes of it.
+    /// Status, its name in the specification (NVM Express Base Specification and NVM Command Set
+    /// Specification), and what the block layer makes of it.
     const KNOWN: [(u16, &str, Code); 27] = [
         (0x001, "Invalid Command Opcode", Code::NOT_SUPPORTED),
         (0x002, "Invalid Field in Command", Code::NOT_SUPPORTED),

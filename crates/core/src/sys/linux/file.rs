@@ -313,7 +313,8 @@ pub(super) fn status_flags(file: &File) -> io::Result<i32> {
 pub unsafe fn read_into(file: &File, address: *mut u8, len: u32, offset: u64) -> Result<u32, Code> {
     // SAFETY: the memory is valid for `len` bytes and ours, as the caller promises; a buffer always holds something.
     let bytes = unsafe { std::slice::from_raw_parts_mut(address, len as usize) };
-    // Offsets beyond the signed range are the kernel's to refuse (EINVAL). It moves at most `len`, which is 32 bits wide.
+    // Offsets beyond the signed range are the kernel's to refuse (EINVAL). It moves at most `len`, which is
+    // 32 bits wide.
     rustix::io::pread(file, bytes, offset).map(|moved| moved as u32).map_err(code)
 }
 

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 /// Name of our folder in each of them.
 const OWN: &str = "truespd";
 
-/// What outlives a run: `$XDG_STATE_HOME/truespd` or `~/.local/state/truespd`; none where neither XDG_STATE_HOME nor HOME
-/// is set.
+/// What outlives a run: `$XDG_STATE_HOME/truespd` or `~/.local/state/truespd`; none where neither
+/// XDG_STATE_HOME nor HOME is set.
 pub fn state() -> Option<PathBuf> {
     own(variable, "XDG_STATE_HOME", ".local/state")
 }

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::file::{FileKind, Stat};
 
-/// Tells whether two descriptors or paths are the same file, folder or device: device and inode, or of a block device its
-/// number, so that two nodes of one device are the same.
+/// Tells whether two descriptors or paths are the same file, folder or device: device and inode, or of a
+/// block device its number, so that two nodes of one device are the same.
 ///
 /// It holds as long as somebody keeps the file open or its name in place: after that the inode can be another file's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -1,8 +1,8 @@
 //! Lists that the kernel writes while they are read: `/proc/swaps`, `/proc/self/mountinfo`.
 //!
-//! The kernel holds such a list still during one `read(2)` only, and goes on by counting lines. Read in small pieces, as
-//! [`std::fs::read`] does, a list that gets shorter in between loses a line that was there all the time. A swap area
-//! that is overlooked is one that gets overwritten.
+//! The kernel holds such a list still during one `read(2)` only, and goes on by counting lines. Read in small
+//! pieces, as [`std::fs::read`] does, a list that gets shorter in between loses a line that was there all the
+//! time. A swap area that is overlooked is one that gets overwritten.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};

@@ -15,8 +15,9 @@ const HOLDER_PATIENCE: Duration = Duration::from_secs(2);
 /// How often it is looked whether he did.
 const HOLDER_LOOK: Duration = Duration::from_millis(5);
 
-/// Opens something by a call that does not wait (`O_NONBLOCK`), for as long as somebody's lease is in the way. Such a call
-/// asks the holder to let go of it; one that waits would do so for as long as `fs.lease-break-time`, and take no signal.
+/// Opens something by a call that does not wait (`O_NONBLOCK`), for as long as somebody's lease is in the
+/// way. Such a call asks the holder to let go of it; one that waits would do so for as long as
+/// `fs.lease-break-time`, and take no signal.
 ///
 /// # Errors
 /// What `open` says: [`Code::AGAIN`] when somebody still holds a lease.

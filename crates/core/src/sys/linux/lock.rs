@@ -1,10 +1,11 @@
 //! Locks on open files.
 //!
-//! Two kinds: locks on single bytes that belong to the open file (`F_OFD_SETLK` in `fcntl(2)`), which `fdinfo` in procfs
-//! shows to everybody, and locks on whole files (`flock(2)`). Both end with the process, however it ends.
+//! Two kinds: locks on single bytes that belong to the open file (`F_OFD_SETLK` in `fcntl(2)`), which
+//! `fdinfo` in procfs shows to everybody, and locks on whole files (`flock(2)`). Both end with the process,
+//! however it ends.
 //!
-//! Who may only read a file can take a shared lock on any byte of it, and any lock on the whole file. An exclusive lock on
-//! a byte needs a descriptor that is open for writing.
+//! Who may only read a file can take a shared lock on any byte of it, and any lock on the whole file. An
+//! exclusive lock on a byte needs a descriptor that is open for writing.
 
 use std::fs::File;
 use std::io;

@@ -1,6 +1,7 @@
 //! NVMe namespaces by their character devices (`/dev/ngXnY`): what the driver and the drive answer.
 //!
-//! Sources: the kernel's `include/uapi/linux/nvme_ioctl.h`, and the NVM Command Set specification for Identify Namespace.
+//! Sources: the kernel's `include/uapi/linux/nvme_ioctl.h`, and the NVM Command Set specification for
+//! Identify Namespace.
 
 use std::fs::File;
 use std::io;

@@ -9,8 +9,8 @@ use std::ptr;
 
 use super::buffer::IoBuffer;
 
-/// Pages of each node among `samples` pages spread evenly over the buffer, its first and last among them; fewer where it has
-/// fewer. Pages that were never touched lie nowhere and are left out.
+/// Pages of each node among `samples` pages spread evenly over the buffer, its first and last among them;
+/// fewer where it has fewer. Pages that were never touched lie nowhere and are left out.
 ///
 /// # Errors
 /// What `move_pages(2)` says: `ENOSYS` without NUMA in the kernel, `EPERM` in containers.
@@ -23,8 +23,8 @@ pub fn nodes_of(buffer: &IoBuffer, samples: usize) -> io::Result<BTreeMap<u32, u
         .map(|page| buffer.as_ptr().wrapping_add(page * page_bytes).cast())
         .collect();
     let mut found = vec![0 as libc::c_int; count];
-    // SAFETY: the kernel reads `count` addresses, which it looks up and never follows, and writes `count` numbers. Without
-    // nodes to go to it moves nothing. Process 0 is the caller.
+    // SAFETY: the kernel reads `count` addresses, which it looks up and never follows, and writes `count`
+    // numbers. Without nodes to go to it moves nothing. Process 0 is the caller.
     let result = unsafe {
         libc::syscall(
             libc::SYS_move_pages,
@@ -47,8 +47,8 @@ pub fn nodes_of(buffer: &IoBuffer, samples: usize) -> io::Result<BTreeMap<u32, u
     Ok(nodes)
 }
 
-/// Whether somebody gave the calling thread a policy for its memory, as `numactl` does; `None` where the kernel does not
-/// tell.
+/// Whether somebody gave the calling thread a policy for its memory, as `numactl` does; `None` where the
+/// kernel does not tell.
 pub fn has_memory_policy() -> Option<bool> {
     let mut mode: libc::c_int = 0;
     // SAFETY: the kernel writes one number into `mode`, and no nodes without a mask for them.

@@ -23,8 +23,8 @@ pub struct Cached {
     pub cached_bytes: u64,
     /// Bytes of them that are not on the disk yet; `None` where the kernel does not tell.
     pub dirty_bytes: Option<u64>,
-    /// Bytes that were cached once, were dropped for want of memory and were not read again; `None` where the kernel does
-    /// not tell.
+    /// Bytes that were cached once, were dropped for want of memory and were not read again; `None` where the
+    /// kernel does not tell.
     pub evicted_bytes: Option<u64>,
 }
 

@@ -42,8 +42,8 @@ pub struct EndWishes {
 }
 
 impl EndWishes {
-    /// From now on such a signal no longer ends the process; it is received by [`EndWishes::forever`]. A SIGHUP that the
-    /// starter of this process had ignored (`nohup`) stays ignored.
+    /// From now on such a signal no longer ends the process; it is received by [`EndWishes::forever`]. A
+    /// SIGHUP that the starter of this process had ignored (`nohup`) stays ignored.
     ///
     /// # Errors
     /// What the system says.
@@ -113,8 +113,8 @@ pub struct SuspendWishes {
 }
 
 impl SuspendWishes {
-    /// From now on such a signal does nothing but come out of [`SuspendWishes::forever`]. None where the starter of this
-    /// process had them ignored.
+    /// From now on such a signal does nothing but come out of [`SuspendWishes::forever`]. None where the
+    /// starter of this process had them ignored.
     ///
     /// # Errors
     /// What the system says.
@@ -131,8 +131,8 @@ impl SuspendWishes {
     }
 }
 
-/// Stops this process, as Ctrl+Z does without a handler; returns when it is continued. The kernel does not stop a process
-/// that nobody could continue.
+/// Stops this process, as Ctrl+Z does without a handler; returns when it is continued. The kernel does not
+/// stop a process that nobody could continue.
 pub fn suspend_this_process() {
     // SAFETY: plain C structures, for which zero is a value; SIG_DFL runs nothing of this program; the handler that was
     // there is put back as it was.
@@ -156,8 +156,8 @@ pub fn ask_to_suspend(child: u32) {
 
 /// A write beyond the limit of file sizes (`ulimit -f`) fails with an error instead of ending this process by SIGXFSZ.
 pub fn survive_file_size_limit() {
-    // SAFETY: no handler is installed, so nothing of this program runs in one. It cannot fail: the signal exists and may
-    // be ignored.
+    // SAFETY: no handler is installed, so nothing of this program runs in one. It cannot fail: the signal
+    // exists and may be ignored.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 

@@ -15,14 +15,14 @@ use super::error::Code;
 use super::file::{FileKind, Stat};
 use super::lease::patiently;
 
-/// How long a pipe is given until somebody writes into it: the shell starts its writer at the same time as this program.
-/// As long is a file given that the kernel makes up and that has nothing to say (`/proc/kmsg`).
+/// How long a pipe is given until somebody writes into it: the shell starts its writer at the same time as
+/// this program. As long is a file given that the kernel makes up and that has nothing to say (`/proc/kmsg`).
 const WRITER_PATIENCE: Duration = Duration::from_secs(3);
 /// How often it is looked whether somebody does.
 const WRITER_LOOK: Duration = Duration::from_millis(20);
 
-/// Most bytes that are read of a document, or of a line of a file of lines. What is larger is usually none, but a disk, or the
-/// file of a test.
+/// Most bytes that are read of a document, or of a line of a file of lines. What is larger is usually none,
+/// but a disk, or the file of a test.
 pub const BYTES_MAX: u64 = 1 << 30;
 
 /// Adds the rest of a line, with its end if it has one, to what was read of it; returns how many bytes came.

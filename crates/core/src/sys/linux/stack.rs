@@ -11,9 +11,9 @@ const STACK_BYTES: u64 = 8 << 20;
 /// Sets the stacks of threads that name none: far too little or far too much of it would end the program.
 const THREAD_STACKS: &str = "RUST_MIN_STACK";
 
-/// Runs the main function with room for it: the limit of the stack is raised where this user may, and else `body` runs in a
-/// thread whose stack is memory like any other. Beyond the limit, the kernel would end the program with a signal and no word. To
-/// be called first.
+/// Runs the main function with room for it: the limit of the stack is raised where this user may, and else
+/// `body` runs in a thread whose stack is memory like any other. Beyond the limit, the kernel would end the
+/// program with a signal and no word. To be called first.
 ///
 /// # Errors
 /// There is no memory for the thread; `body` did not run.

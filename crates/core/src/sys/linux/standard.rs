@@ -7,8 +7,8 @@ use super::error::Code;
 /// Whether standard output was closed when the process began.
 static IS_OUTPUT_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Run by the loader before `main`: the standard library opens `/dev/null` in place of what is closed, and what is written
-/// there would be lost without an error.
+/// Run by the loader before `main`: the standard library opens `/dev/null` in place of what is closed, and
+/// what is written there would be lost without an error.
 #[used]
 // SAFETY: the section holds pointers to functions that the loader calls once each, before any thread is started.
 #[unsafe(link_section = ".init_array")]

@@ -88,10 +88,7 @@ pub fn data_limit() -> ResourceLimit {
 
 /// Processes and threads of this user (`RLIMIT_NPROC`); nothing limits root.
 pub fn processes_limit() -> ResourceLimit {
-    match is_root() {
-        true => ResourceLimit { soft: None, hard: None },
-        false => limit(Resource::Nproc),
-    }
+    if is_root() { ResourceLimit { soft: None, hard: None } } else { limit(Resource::Nproc) }
 }
 
 /// Raises the limit of open files to its hard limit and returns the limit that then counts.

@@ -11,8 +11,8 @@ pub fn columns(stream: impl AsFd) -> Option<usize> {
     (size.ws_col > 0).then_some(usize::from(size.ws_col))
 }
 
-/// Whether two streams lead to the same file, pipe or socket (`2>&1`) and that is no terminal, where people can tell one
-/// from the other.
+/// Whether two streams lead to the same file, pipe or socket (`2>&1`) and that is no terminal, where people
+/// can tell one from the other.
 pub fn are_merged(a: impl AsFd, b: impl AsFd) -> bool {
     let place = |stream| rustix::fs::fstat(stream).ok().map(|about| (about.st_dev, about.st_ino));
     let one = place(a.as_fd());

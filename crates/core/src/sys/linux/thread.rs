@@ -218,8 +218,8 @@ impl ThreadId {
     }
 }
 
-/// Time a thread of this process was ready to run and had no processor, in nanoseconds; `None` when it has ended, or where
-/// the kernel keeps no such account.
+/// Time a thread of this process was ready to run and had no processor, in nanoseconds; `None` when it has
+/// ended, or where the kernel keeps no such account.
 pub fn waiting_ns_of(thread: ThreadId) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/self/task/{}/schedstat", thread.0)).ok()?;
     text.split_whitespace().nth(1)?.parse().ok()

@@ -1,4 +1,5 @@
-//! What the times of files tell of writes: by which clock they go, and whether a write through a memory map changes them.
+//! What the times of files tell of writes: by which clock they go, and whether a write through a memory map
+//! changes them.
 //!
 //! On file systems in memory (tmpfs, ramfs) a page that was read through a map is then written without a time being
 //! changed. Nothing says so, so it is tried out.
@@ -23,8 +24,8 @@ pub fn file_clock() -> Moment {
     (now.tv_sec, u32::try_from(now.tv_nsec).unwrap_or_default())
 }
 
-/// Whether a write through a memory map changes the times of files where this one lies: tried out with a nameless file in its
-/// folder. `None` where none can be made there.
+/// Whether a write through a memory map changes the times of files where this one lies: tried out with a
+/// nameless file in its folder. `None` where none can be made there.
 pub fn do_maps_change_times(file: &File) -> Option<bool> {
     let path = std::fs::read_link(own_path(file)).ok()?;
     let folder = Directory::open(path.parent()?).ok()?;

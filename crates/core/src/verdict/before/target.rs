@@ -94,9 +94,10 @@ fn never_written(facts: &TargetFacts) -> Option<String> {
     let parts = [(map.hole_bytes, "in holes"), (map.unwritten_bytes, "allocated but not written")];
     let parts = parts.iter().filter(|(bytes, _)| *bytes > 0).map(|(b, what)| format!("{} {what}", size(*b)));
     let parts: Vec<String> = parts.collect();
-    let what = match map.unwritten_bytes + map.hole_bytes >= map.range_bytes {
-        true => "The file".to_string(),
-        false => format!("{} of the file", percent(share)),
+    let what = if map.unwritten_bytes + map.hole_bytes >= map.range_bytes {
+        "The file".to_string()
+    } else {
+        format!("{} of the file", percent(share))
     };
     Some(format!(
         "{what} was never written ({}): reads there return zeros without the disk. -c makes files with every byte \
@@ -118,9 +119,10 @@ fn zeros(facts: &TargetFacts) -> Option<String> {
     if zeros < ZERO_NOTABLE + never_written_share(facts) {
         return None;
     }
-    let fill = match facts.kind == OpenedKind::File {
-        true => "-c with -Zr makes a file of random data.",
-        false => "A write test over all of it (-w100 -Zr) fills it, and destroys its content.",
+    let fill = if facts.kind == OpenedKind::File {
+        "-c with -Zr makes a file of random data."
+    } else {
+        "A write test over all of it (-w100 -Zr) fills it, and destroys its content."
     };
     Some(format!(
         "{} of {} sampled blocks hold only zeros: thin volumes, compressing storage and many solid-state disks answer \

@@ -46,9 +46,10 @@ fn not_at_the_disks(case: &Case<'_>, group: &Group<'_>, way: Way, most: Most<'_>
     let (done, moved) = (group.done(way), group.moved(way));
     let own_less = reach::own(case, group, way).is_some_and(|own| own < MOVED_INVALID * done.bytes);
     let cause = cause(group, way, share, own_less);
-    let grade = match share < MOVED_INVALID && cause.is_not_the_target {
-        true => FindingGrade::Invalid,
-        false => FindingGrade::Suspect,
+    let grade = if share < MOVED_INVALID && cause.is_not_the_target {
+        FindingGrade::Invalid
+    } else {
+        FindingGrade::Suspect
     };
     let says = format!(
         "The test completed {} {}/s of {}, but {}: {}{}.",
@@ -145,8 +146,8 @@ fn seen(moved: Flow, done: Flow) -> String {
     format!("{} of {} ({share} of the bytes)", per_s(moved.ios), bytes(moved.size()))
 }
 
-/// The cause of `share`, the part of the bytes that can have been at the disks. `own_less`: this process had the disks move
-/// less than half, so that it was answered above the devices.
+/// The cause of `share`, the part of the bytes that can have been at the disks. `own_less`: this process had
+/// the disks move less than half, so that it was answered above the devices.
 fn cause(group: &Group<'_>, way: Way, share: f64, own_less: bool) -> Cause {
     if let Some(cause) = cause_in_the_profile(group, way) {
         return cause;
@@ -251,12 +252,13 @@ fn cause_below(group: &Group<'_>, way: Way, is_reduced: bool, own_less: bool) ->
             "write the whole range once with -Zr before reading it, which destroys its content",
         );
     }
-    match is_held {
-        true => Cause::page_cache(
+    if is_held {
+        Cause::page_cache(
             "the page cache answered, although the test asked for direct I/O",
             "choose a file system that supports direct I/O",
-        ),
-        false => Cause::something(Asked::Disks),
+        )
+    } else {
+        Cause::something(Asked::Disks)
     }
 }
 

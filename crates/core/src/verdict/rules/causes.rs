@@ -1,5 +1,5 @@
-//! Why a rate was lower than at other times: one decision in one place. Every candidate shows its evidence over time, the
-//! strongest is named, and when none fits, that is said.
+//! Why a rate was lower than at other times: one decision in one place. Every candidate shows its evidence
+//! over time, the strongest is named, and when none fits, that is said.
 
 use super::processors::{Answers, Moved, answers, moved};
 use super::rhythm::{self, Stretch};
@@ -264,8 +264,8 @@ fn no_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
             percent(outside)
         )
     } else if inside >= WAITS_ALWAYS && inside >= outside {
-        // Their waits are known per second, and many of them fit into one. Where they waited less than at other times, it
-        // was something else.
+        // Their waits are known per second, and many of them fit into one. Where they waited less than at
+        // other times, it was something else.
         format!("The threads waited for a processor {} of the time, which is probably why.", percent(inside))
     } else {
         return None;

@@ -1,5 +1,5 @@
-//! Was a limit measured, instead of the medium? Limits of cgroups are known. That of a cloud's volume, of a hypervisor or of
-//! an array is not visible here and shows by the shape of the rate alone.
+//! Was a limit measured, instead of the medium? Limits of cgroups are known. That of a cloud's volume, of a
+//! hypervisor or of an array is not visible here and shows by the shape of the rate alone.
 //!
 //! A medium scatters: each I/O takes its own time, so the sums of a second vary by chance. A limit lets through what it
 //! allows, keeps account, and makes up for what it let through too much.

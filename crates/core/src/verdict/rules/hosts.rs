@@ -244,9 +244,10 @@ pub fn clocks(document: &Document) -> Look {
             .into_iter()
             .filter_map(|(grade, moved)| moved_clocks(grade, moved))
             .collect();
-        match told.is_empty() && !open.is_empty() {
-            true => Err(Missing(format!("whether these clocks moved: {}", listed(&open)))),
-            false => Ok(told),
+        if told.is_empty() && !open.is_empty() {
+            Err(Missing(format!("whether these clocks moved: {}", listed(&open))))
+        } else {
+            Ok(told)
         }
     })
 }

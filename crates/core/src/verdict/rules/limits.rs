@@ -50,9 +50,12 @@ fn reached(case: &Case<'_>, limit: &Limit) -> Option<Finding> {
     let value = limit.value as f64;
     let rates = disk.into_iter().chain([issued]);
     let rate = rates.into_iter().find(|rate| AT_LIMIT.contains(&ratio(*rate, value)))?;
-    let shown = |rate: f64| match is_bytes {
-        true => format!("{}/s of {}", bytes(rate), way.plural()),
-        false => format!("{} {}/s", number(rate), way.plural()),
+    let shown = |rate: f64| {
+        if is_bytes {
+            format!("{}/s of {}", bytes(rate), way.plural())
+        } else {
+            format!("{} {}/s", number(rate), way.plural())
+        }
     };
     let says = format!(
         "The measured {} reach the limit of {} that {} of cgroup {} sets on {device}: this is the rate of the limit, \

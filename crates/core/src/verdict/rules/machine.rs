@@ -23,10 +23,8 @@ pub fn other_test(case: &Case<'_>) -> Look {
         let runs = target.facts.map_or(&[][..], |facts| &facts.other_runs);
         let writers = runs.iter().filter(|run| run.writes).count();
         let Some(first) = runs.iter().find(|run| run.writes).or(runs.first()) else { continue };
-        let (does, grade) = match first.writes {
-            true => ("writes", FindingGrade::Suspect),
-            false => ("reads", FindingGrade::Remark),
-        };
+        let (does, grade) =
+            if first.writes { ("writes", FindingGrade::Suspect) } else { ("reads", FindingGrade::Remark) };
         let who = match (&first.command_line, first.process) {
             (Some(line), Some(id)) => format!(" ({line}; process {id})"),
             (None, Some(id)) => format!(" (process {id})"),
@@ -88,18 +86,19 @@ pub fn other_io(case: &Case<'_>) -> Look {
         }
         let parts = parts.join(" and ");
         // The page cache answers most, and what the run itself has the disks move is nothing to compare with.
-        let says = match ours < OWN_LITTLE * foreign {
-            true => format!(
+        let says = if ours < OWN_LITTLE * foreign {
+            format!(
                 "Other I/O used {} during the run: {parts}; this run itself had it move {}/s.",
                 group.names(),
                 bytes(ours)
-            ),
-            false => format!(
+            )
+        } else {
+            format!(
                 "Other I/O used {} during the run: {parts} beside the {}/s of this run ({}).",
                 group.names(),
                 bytes(ours),
                 percent(ratio(foreign, ours))
-            ),
+            )
         };
         let finding = found(FindingGrade::Suspect, says).of(group.path());
         findings.push(finding.figure("foreign_bytes_per_s", foreign).figure("own_bytes_per_s", ours));
@@ -156,9 +155,10 @@ pub fn steal(case: &Case<'_>) -> Look {
     } else {
         return Ok(Vec::new());
     };
-    let of_one = match worst > 2.0 * steal {
-        true => format!(", and {} of the time of one processor", percent(worst / 100.0)),
-        false => String::new(),
+    let of_one = if worst > 2.0 * steal {
+        format!(", and {} of the time of one processor", percent(worst / 100.0))
+    } else {
+        String::new()
     };
     let says = format!(
         "Other virtual machines on this host took {} of the processor time (steal){of_one}.",

@@ -60,8 +60,8 @@ const fn rule(
     Rule { name, worst, meaning, cause, about, advice, look }
 }
 
-/// Every rule. Findings of one grade are shown in the order of what they mean for the number, those that mean the same in the
-/// order of their causes, and those of one cause in the order of this table.
+/// Every rule. Findings of one grade are shown in the order of what they mean for the number, those that mean
+/// the same in the order of their causes, and those of one cause in the order of this table.
 pub const RULES: &[Rule] = &[
     rule(
         "run-failed",

@@ -12,7 +12,8 @@ use crate::verdict::figures::{Details, found, ratio, unless_missing};
 use crate::verdict::view::{Flow, RestsOn, View, Way, is_cached_loop};
 use crate::verdict::{Case, Look, Missing};
 
-/// As for disks (`served-from-cache`): the server may be asked for this part of the bytes less before it is worth a word.
+/// As for disks (`served-from-cache`): the server may be asked for this part of the bytes less before it is
+/// worth a word.
 const ASKED_SUSPECT: f64 = 0.90;
 /// Below this most of the bytes never were at the server.
 const ASKED_INVALID: f64 = 0.50;
@@ -91,8 +92,8 @@ impl Served<'_> {
         ratio(asked.bytes.max(in_measured) + edge(case, &self.targets, done), done.bytes)
     }
 
-    /// Bytes per second that other programs read or wrote on the mount, when that is worth a word. Mapped files are in no
-    /// count of programs.
+    /// Bytes per second that other programs read or wrote on the mount, when that is worth a word. Mapped
+    /// files are in no count of programs.
     fn others(&self, way: Way) -> Option<f64> {
         let total = &self.mount.total;
         let programs = match way {
@@ -208,8 +209,8 @@ fn cause(group: &Served<'_>, way: Way) -> Cause {
     }
 }
 
-/// Why it cannot be seen from here what came of the I/O on a target that another machine holds; `None` when the counters
-/// of its mount show it as far as the server.
+/// Why it cannot be seen from here what came of the I/O on a target that another machine holds; `None` when
+/// the counters of its mount show it as far as the server.
 pub fn hidden(case: &Case<'_>, target: &View<'_>) -> Option<String> {
     let Some(mount) = mount_of(case, target) else {
         return Some(format!(

@@ -7,8 +7,8 @@ use crate::verdict::figures::{Details, found};
 use crate::verdict::rules::cache::RANGE_SMALL_BYTES;
 use crate::verdict::{Case, Look};
 
-/// Sequential walks past the page cache that follow each other closely: what the first one fetches, a buffer of the disk
-/// can give to the others.
+/// Sequential walks past the page cache that follow each other closely: what the first one fetches, a buffer
+/// of the disk can give to the others.
 pub fn threads_overlap(case: &Case<'_>) -> Look {
     let targets = case.span.targets.iter().filter(|target| target.random_percent == 0 && target.is_direct());
     Ok(targets.filter_map(|target| overlap(case, target)).collect())

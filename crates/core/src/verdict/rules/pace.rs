@@ -37,10 +37,7 @@ pub fn queue_depth(case: &Case<'_>) -> Look {
         // Latencies of what is still in flight are in no mean.
         return if ios > 0.0 { Err(Missing::too_few(&number(ios), least)) } else { Ok(Vec::new()) };
     }
-    let how = match depth.from_latency {
-        true => "IOPS times mean latency",
-        false => "submitted and not yet completed",
-    };
+    let how = if depth.from_latency { "IOPS times mean latency" } else { "submitted and not yet completed" };
     let (wanted, got) = (number(asked), number(depth.reached));
     let says = format!(
         "The test asked for a queue depth of {wanted} and reached {got} ({how}). Treat this as a result for depth \
@@ -255,9 +252,8 @@ pub fn below_rate(case: &Case<'_>) -> Look {
             missing = Some(Missing::too_few(&number((asked_ios - missing_ios).round()), IOS_MIN));
             continue;
         }
-        let shown = |rate: f64| match is_bytes {
-            false => format!("{} IOPS", number(rate)),
-            true => format!("{}/s", bytes(rate)),
+        let shown = |rate: f64| {
+            if !is_bytes { format!("{} IOPS", number(rate)) } else { format!("{}/s", bytes(rate)) }
         };
         let says = format!(
             "-g set a rate of {}, but the test reached {} ({}).",
@@ -366,9 +362,10 @@ fn late(
     let (at_issue, at_due) = (service.percentile_ns(fraction), response.percentile_ns(fraction));
     let name = format!("p{}", (fraction * 1000.0).round() / 10.0);
     // What fell due while the program stood still is late by as much, and what came after it until it had caught up.
-    let why = match at_due as f64 / 1e9 <= longest_s + at_issue as f64 / 1e9 + CATCH_UP_S {
-        true => "they fell due while the program stood still, or had to wait until it had caught up",
-        false => "they waited for earlier I/Os to end",
+    let why = if at_due as f64 / 1e9 <= longest_s + at_issue as f64 / 1e9 + CATCH_UP_S {
+        "they fell due while the program stood still, or had to wait until it had caught up"
+    } else {
+        "they waited for earlier I/Os to end"
     };
     let says = format!(
         "The {name} latency of {} is {}, but {} from their intended start (-g): {why}.",

@@ -42,13 +42,14 @@ pub fn direct_not_honoured(case: &Case<'_>) -> Look {
     unless_missing(findings, missing)
 }
 
-/// Reads that bypassed the page cache leave as many bytes in the account of the process as completed; this part is enough.
+/// Reads that bypassed the page cache leave as many bytes in the account of the process as completed; this
+/// part is enough.
 const BYPASSED: f64 = 0.98;
 /// Pages of this test would be so many times those that came.
 const PAGES_TIMES: f64 = 2.0;
 
-/// Bytes of a target of direct I/O that somebody else put into the page cache during the run; `None` where nothing came, or
-/// where it may have been this test.
+/// Bytes of a target of direct I/O that somebody else put into the page cache during the run; `None` where
+/// nothing came, or where it may have been this test.
 pub fn pages_of_others(case: &Case<'_>, target: &View<'_>) -> Option<f64> {
     let (grew, is_notable) = residency_growth(target)?;
     let grew = grew as f64;
@@ -62,8 +63,8 @@ pub fn pages_of_others(case: &Case<'_>, target: &View<'_>) -> Option<f64> {
     (!is_ours()).then_some(grew)
 }
 
-/// Whether the reads of the test bypassed the page cache, of which `grew` bytes came during the run: each byte completed
-/// was read from the disks, and far more than came.
+/// Whether the reads of the test bypassed the page cache, of which `grew` bytes came during the run: each
+/// byte completed was read from the disks, and far more than came.
 fn reads_bypassed(case: &Case<'_>, grew: f64) -> bool {
     let views = case.views();
     let is_all_direct = views.iter().all(|view| view.is_direct() && view.rests_on() == RestsOn::Disks);
@@ -75,7 +76,8 @@ fn reads_bypassed(case: &Case<'_>, grew: f64) -> bool {
     })
 }
 
-/// How many bytes of a target the test would have brought into the page cache, each once; 0 where its accesses do not tell.
+/// How many bytes of a target the test would have brought into the page cache, each once; 0 where its
+/// accesses do not tell.
 fn touched_once(case: &Case<'_>, target: &View<'_>) -> f64 {
     let range = target.range_bytes() as f64;
     let done = (target.done(Way::Read).bytes + target.done(Way::Write).bytes) * case.seconds();

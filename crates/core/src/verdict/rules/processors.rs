@@ -1,5 +1,6 @@
-//! Did the threads run on other processors when the rate was low? Where a thread may run on any processor, its distance to
-//! the one that answers the disk's interrupts changes when it moves, and with it the rate of a shallow queue.
+//! Did the threads run on other processors when the rate was low? Where a thread may run on any processor,
+//! its distance to the one that answers the disk's interrupts changes when it moves, and with it the rate of
+//! a shallow queue.
 
 use std::collections::BTreeMap;
 
@@ -62,10 +63,7 @@ pub fn answers(case: &Case<'_>, Moved { low, otherwise, .. }: Moved) -> Answers 
             _ => return Answers::Unknown,
         }
     }
-    match names.is_empty() {
-        true => Answers::Unknown,
-        false => Answers::NotLow { disks: disks_in_words(&names) },
-    }
+    if names.is_empty() { Answers::Unknown } else { Answers::NotLow { disks: disks_in_words(&names) } }
 }
 
 /// `None` when threads were bound, or most of them did not move with the rate.

@@ -1,8 +1,10 @@
-//! How much of what completed can have been at the disks: by their own counters, by the kernel's account of this process,
-//! and by what loop devices had in the page cache. Each is a most, so that the least of them counts.
+//! How much of what completed can have been at the disks: by their own counters, by the kernel's account of
+//! this process, and by what loop devices had in the page cache. Each is a most, so that the least of them
+//! counts.
 //!
-//! The counters of a disk are no proof while somebody else uses it. The account of the process (`/proc/self/io`) counts what
-//! its threads handed to the block layer, also those of io_uring's kernel side, whatever lies below.
+//! The counters of a disk are no proof while somebody else uses it. The account of the process
+//! (`/proc/self/io`) counts what its threads handed to the block layer, also those of io_uring's kernel side,
+//! whatever lies below.
 
 use crate::result::{LayerKind, LayerRole, LoopCache, Residency};
 use crate::verdict::Case;
@@ -41,8 +43,8 @@ pub fn most<'a>(case: &Case<'_>, group: &Group<'a>, way: Way) -> Most<'a> {
     })
 }
 
-/// I/Os in flight at the ends of the measured time, as a rate in bytes per second: one per request, at most a tenth of what
-/// was done.
+/// I/Os in flight at the ends of the measured time, as a rate in bytes per second: one per request, at most a
+/// tenth of what was done.
 pub fn edge(case: &Case<'_>, targets: &[View<'_>], done: Flow) -> f64 {
     ratio(case.in_flight(targets) * done.size(), case.seconds()).min(done.bytes / 10.0)
 }
@@ -53,8 +55,8 @@ pub fn unread(case: &Case<'_>, group: &Group<'_>, way: Way) -> f64 {
     group.done(way).bytes * ratio(late_s, case.seconds()).min(1.0)
 }
 
-/// What this process handed to the block layer in all, in bytes per second, where it counts all I/O on the targets of the
-/// group. It may hold I/O on other targets as well.
+/// What this process handed to the block layer in all, in bytes per second, where it counts all I/O on the
+/// targets of the group. It may hold I/O on other targets as well.
 pub fn own(case: &Case<'_>, group: &Group<'_>, way: Way) -> Option<f64> {
     let host = case.measured.evidence.host.as_ref()?;
     let counted = match way {
@@ -124,8 +126,8 @@ const EVICTED_FEW: f64 = 0.05;
 /// From this part on all of the file counts as cached.
 const ALL_CACHED: f64 = 0.95;
 
-/// The most that the file of a loop device can have had read from its disk, in bytes per second. `None` where it may have
-/// been read several times, because the page cache dropped it in between.
+/// The most that the file of a loop device can have had read from its disk, in bytes per second. `None` where
+/// it may have been read several times, because the page cache dropped it in between.
 fn from_disk(cache: &LoopCache, done: f64, seconds: f64) -> Option<f64> {
     let Residency { range_bytes, cached_before_bytes, cached_after_bytes } = cache.residency;
     let grew = cached_after_bytes.saturating_sub(cached_before_bytes) as f64;
@@ -157,7 +159,8 @@ const BETTER_THAN_SAMPLE: f64 = 0.5;
 /// The smallest part without a sample: a sector of 4 KiB for 128 KiB, which is also the least that btrfs keeps.
 pub const SMALLEST: f64 = 1.0 / 32.0;
 
-/// What the layers of a group make of the bytes of a way; `None` where none is known to make them smaller above the disks.
+/// What the layers of a group make of the bytes of a way; `None` where none is known to make them smaller
+/// above the disks.
 pub fn reduction(group: &Group<'_>, way: Way) -> Option<Reduction> {
     let parts: Vec<(f64, Option<Reduction>)> =
         group.targets.iter().map(|target| (target.done(way).bytes, reduction_of(target, way))).collect();

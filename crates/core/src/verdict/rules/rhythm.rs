@@ -150,8 +150,8 @@ pub fn pauses_of(case: &Case<'_>, series: &[f64], interval_s: f64) -> Pauses {
     pauses(series, interval_s, least)
 }
 
-/// The pauses of a series, each of so many intervals at least; none where so little completes that intervals are empty by
-/// chance.
+/// The pauses of a series, each of so many intervals at least; none where so little completes that intervals
+/// are empty by chance.
 fn pauses(series: &[f64], interval_s: f64, least: usize) -> Pauses {
     let usually = median(series);
     if usually <= 0.0 {
@@ -167,9 +167,10 @@ fn pauses(series: &[f64], interval_s: f64, least: usize) -> Pauses {
     // A fall that stays is no pause: what comes next is as usual again.
     let is_pause = |&(from, count): &(usize, usize)| {
         let next = &series[from + count..(from + count + NEXT).min(series.len())];
-        match next.is_empty() {
-            true => count as f64 <= TAIL * series.len() as f64,
-            false => mean(next) >= GOES_ON * usual[from],
+        if next.is_empty() {
+            count as f64 <= TAIL * series.len() as f64
+        } else {
+            mean(next) >= GOES_ON * usual[from]
         }
     };
     let is_long = |&(_, length): &(usize, usize)| length * count >= least;
@@ -251,8 +252,8 @@ pub fn levels(points: &[f64]) -> Option<Levels> {
     })
 }
 
-/// How much neighbours differ, as the deviation of one as part of the mean; a trend or a step hardly changes it. Without
-/// what counted events scatter by chance.
+/// How much neighbours differ, as the deviation of one as part of the mean; a trend or a step hardly changes
+/// it. Without what counted events scatter by chance.
 pub fn scatter(points: &[f64]) -> f64 {
     let level = mean(points);
     let squares: Vec<f64> = points.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).collect();

@@ -98,12 +98,13 @@ pub fn unproven(case: &Case<'_>) -> Look {
         },
     };
     let finding = found(FindingGrade::Suspect, format!("The result cannot be proven: {why}."));
-    Ok(vec![match case.views().iter().any(|view| view.uncounted().is_some()) {
-        true => finding.advise(
-            "set queue/iostats_passthrough of the disk to 1 before the run, which counts them (Linux 6.13), or compare with a \
-             run on the block device",
-        ),
-        false => finding,
+    Ok(vec![if case.views().iter().any(|view| view.uncounted().is_some()) {
+        finding.advise(
+        "set queue/iostats_passthrough of the disk to 1 before the run, which counts them (Linux 6.13), or compare with a \
+         run on the block device",
+    )
+    } else {
+        finding
     }])
 }
 

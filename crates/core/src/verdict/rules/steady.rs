@@ -1,8 +1,9 @@
 //! Did the rate hold, and long enough to say so?
 //!
-//! Steady is what SNIA's Performance Test Specification calls steady: over five rounds the largest excursion is
-//! at most 20 % of the mean and that of the fitted line at most 10 %. Rounds are fifths of the measured time. SNIA's are a
-//! minute long. In rounds of seconds a disk that others share drifts by more than that, and its mean is still of use.
+//! Steady is what SNIA's Performance Test Specification calls steady: over five rounds the largest excursion
+//! is at most 20 % of the mean and that of the fitted line at most 10 %. Rounds are fifths of the measured
+//! time. SNIA's are a minute long. In rounds of seconds a disk that others share drifts by more than that,
+//! and its mean is still of use.
 
 use super::causes::{why, why_fell};
 use super::rhythm::{self, Stretch, mean, stretches};
@@ -177,9 +178,9 @@ fn shape(series: &[f64], interval_s: f64) -> Shape {
 
 const NO_SERIES: &str = "the number of completions over time";
 
-/// The shape of the run without what it is not made of: the program's own standstills and pauses, which other rules tell;
-/// `None` when there are too few intervals (another rule tells that), or bursts
-/// were asked for (`-i`, `-j`).
+/// The shape of the run without what it is not made of: the program's own standstills and pauses, which other
+/// rules tell; `None` when there are too few intervals (another rule tells that), or bursts were asked for
+/// (`-i`, `-j`).
 pub fn shape_of(case: &Case<'_>) -> Result<Option<Shape>, Missing> {
     if case.is_in_bursts() {
         return Ok(None);

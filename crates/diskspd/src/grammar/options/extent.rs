@@ -67,9 +67,10 @@ pub fn shifted(mut slip: Slip, by: usize) -> Slip {
 
 pub fn maximum(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     if let Some(earlier) = d.maximum {
-        let what = match d.base == Some(earlier) {
-            true => "the end of the range is given twice, by -f and by the length of -B",
-            false => "the maximum offset is given twice",
+        let what = if d.base == Some(earlier) {
+            "the end of the range is given twice, by -f and by the length of -B"
+        } else {
+            "the maximum offset is given twice"
         };
         return Err(Slip::new(what).with(earlier));
     }

@@ -33,9 +33,10 @@ pub fn engine(d: &mut Draft, v: &Value) -> Result<(), Slip> {
             other => other.to_string(),
         };
         return Err(Slip::new(what).at((start + 1).min(length(v.text))..length(v.text)).legal(
-            match row.simulates_time {
-                true => engine::SIM_PARAMETERS.to_string(),
-                false => format!("--engine {name}, without a colon"),
+            if row.simulates_time {
+                engine::SIM_PARAMETERS.to_string()
+            } else {
+                format!("--engine {name}, without a colon")
             },
         ));
     }

@@ -62,9 +62,8 @@ fn stride(d: &mut Draft, v: &Value, interlocked: bool) -> Result<(), Slip> {
             .legal("one -s[i][<size>]"));
     }
     if !v.text.is_empty() {
-        let bytes = size(v.text, d.target.block_bytes).map_err(|slip| match v.text.ends_with('i') {
-            true => slip.hint("the i comes first: -si<size>"),
-            false => slip,
+        let bytes = size(v.text, d.target.block_bytes).map_err(|slip| {
+            if v.text.ends_with('i') { slip.hint("the i comes first: -si<size>") } else { slip }
         })?;
         // A stride of 0 stands for the default, one block.
         d.stride_bytes = Some(bytes).filter(|&bytes| bytes > 0);

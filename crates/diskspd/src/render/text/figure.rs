@@ -4,8 +4,8 @@ use std::fmt;
 
 use truespd_core::text::hides;
 
-/// A name within a line: what [`hides`] is written escaped, so that no name can look like another line of the result, or
-/// act on a terminal. Every other name is written as given.
+/// A name within a line: what [`hides`] is written escaped, so that no name can look like another line of the
+/// result, or act on a terminal. Every other name is written as given.
 pub(super) struct OneLine<'a>(pub(super) &'a str);
 
 impl fmt::Display for OneLine<'_> {

@@ -29,8 +29,8 @@ use figure::{OneLine, shown};
 use truespd_core::profile::{Profile, TimeSpan};
 use truespd_core::result::{Document, Measured, System, TimeSpanResult};
 
-/// The whole document as DiskSpd 2.2 text, from the first empty line to the end of the last line. A sum of several results
-/// has a section of TrueSpd's behind it.
+/// The whole document as DiskSpd 2.2 text, from the first empty line to the end of the last line. A sum of
+/// several results has a section of TrueSpd's behind it.
 pub fn text(document: &Document) -> String {
     let mut out = profile_text(&document.command_line, &document.profile);
     let system = System { computer_name: document.host_words(), ..document.system.clone() };

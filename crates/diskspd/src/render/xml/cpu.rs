@@ -31,9 +31,10 @@ pub(super) fn utilization(out: &mut Writer, system: &System, cpu: &[CpuUse]) {
 
 /// A processor that counted no time at all was idle: its shares would be quotients by zero.
 fn idle_without_ticks(used: CpuUse) -> CpuUse {
-    match [used.user, used.kernel, used.idle].iter().all(|share| share.is_finite()) {
-        true => used,
-        false => CpuUse { user: 0.0, kernel: 0.0, idle: 100.0 },
+    if [used.user, used.kernel, used.idle].iter().all(|share| share.is_finite()) {
+        used
+    } else {
+        CpuUse { user: 0.0, kernel: 0.0, idle: 100.0 }
     }
 }
 

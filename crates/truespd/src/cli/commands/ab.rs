@@ -21,11 +21,12 @@ use truespd_core::text::split_line;
 
 /// Compare two variants of a run in turns, until a difference is shown or ruled out
 ///
-/// Runs blocks of four (A B B A or B A A B), so that a drift of the machine affects both variants alike, and checks the result
-/// after 4, 5, 7, 9, 12, ... of 100 blocks. The answer is "different" (the effect with an interval and a p value), "no
-/// difference larger than the margin", or "undecided" when the blocks or the time run out. The interval has the confidence
-/// that --significance asks for (99 %); that of "no difference" has 95 %. Interval and p value are corrected for the repeated
-/// checks. A block with a run that completes no I/O does not count.
+/// Runs blocks of four (A B B A or B A A B), so that a drift of the machine affects both variants alike, and
+/// checks the result after 4, 5, 7, 9, 12, ... of 100 blocks. The answer is "different" (the effect with an
+/// interval and a p value), "no difference larger than the margin", or "undecided" when the blocks or the
+/// time run out. The interval has the confidence that --significance asks for (99 %); that of "no difference"
+/// has 95 %. Interval and p value are corrected for the repeated checks. A block with a run that completes no
+/// I/O does not count.
 #[derive(Debug, Args)]
 #[command(mut_arg("require", |arg| arg.value_parser(|text: &str| required(text, &[Required::NotWorse, Required::Better])).help(
     "Exit with code 5 unless B is shown to be better (better), unless B is shown to be better or equal within the margin \

@@ -31,16 +31,18 @@ const DATA: &str = "data";
 
 /// Test a disk as `winsat disk` does, with winsat's labels and Microsoft's limits, but without scores
 ///
-/// Measures random and sequential reads, sequential writes, and the latency of reads during writes and flushes. Creates a
-/// file of 1 GiB in the directory, takes about a minute and removes the file. A device is only read, unless --overwrite
-/// names it. Choose single tests as in winsat, with one or two dashes: -ran -write, -seq -read, -flush -seq.
+/// Measures random and sequential reads, sequential writes, and the latency of reads during writes and
+/// flushes. Creates a file of 1 GiB in the directory, takes about a minute and removes the file. A device is
+/// only read, unless --overwrite names it. Choose single tests as in winsat, with one or two dashes: -ran
+/// -write, -seq -read, -flush -seq.
 #[derive(Debug, Args)]
 #[command(mut_arg("require", |arg| arg.value_parser(|text: &str| required(text, &[Required::Pass])).help(
     "Exit with code 5 unless the verdict is at least this (certified or suspect), or unless every limit is met by a valid \
      figure (pass); may be repeated"
 )))]
 pub(crate) struct AssessArguments {
-    /// Directory for the test file, or a device [default: the folder of the configuration file, or the current directory]
+    /// Directory for the test file, or a device [default: the folder of the configuration file, or the
+    /// current directory]
     #[arg(value_name = "DIR|DEVICE")]
     target: Option<String>,
     /// Only random tests

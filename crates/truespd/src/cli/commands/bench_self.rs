@@ -28,7 +28,8 @@ pub(crate) struct BenchArguments {
     /// Quick estimate: fewer and shorter rounds
     #[arg(long)]
     quick: bool,
-    /// Write the figures to this file as JSON (`truespd schema self-cost`); - is standard output, then without the table
+    /// Write the figures to this file as JSON (`truespd schema self-cost`); - is standard output, then
+    /// without the table
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
     /// Run every load once for so many nanoseconds, for callgrind to count
@@ -56,9 +57,10 @@ pub(crate) fn run(arguments: &BenchArguments) -> ExitCode {
         Ok(None) => return ExitCode::Done,
         Err(failure) => return tell(failure),
     };
-    let text = match on_stdout {
-        true => envelope::write(&report),
-        false => fitting_stdout(envelope::shown(&report, bench::text)),
+    let text = if on_stdout {
+        envelope::write(&report)
+    } else {
+        fitting_stdout(envelope::shown(&report, bench::text))
     };
     let code = print(&text, ExitCode::Done);
     match output.map(|output| output.write(&envelope::write(&report))) {

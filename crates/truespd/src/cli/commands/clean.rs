@@ -10,8 +10,9 @@ use truespd_core::fault::{Failure, FailureKind, Outcome, Refusal, RefusalKind};
 
 /// Show what suites left that were killed, and remove it or set it back
 ///
-/// Lists what is left and asks first. Only what the journals of this user name is touched, and only as long as it is what
-/// the suite made: folders with other files in them and settings that somebody else changed stay as they are.
+/// Lists what is left and asks first. Only what the journals of this user name is touched, and only as long
+/// as it is what the suite made: folders with other files in them and settings that somebody else changed
+/// stay as they are.
 #[derive(Debug, Args)]
 pub(crate) struct CleanArguments {
     /// Only list what is left

@@ -19,8 +19,8 @@ use truespd_core::text::printable_path;
 
 /// Compare stored results: every metric with its difference and how sure it is, and what else differs
 ///
-/// A and B are results written with --json, or folders of them. With several runs on each side, the intervals rest on how
-/// equal runs differ; with one run each, on the course of the run.
+/// A and B are results written with --json, or folders of them. With several runs on each side, the intervals
+/// rest on how equal runs differ; with one run each, on the course of the run.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
     /// The two sides, A and B: a file, a folder of results, or the id or label of kept ones, each
@@ -34,14 +34,15 @@ pub(crate) struct CompareArguments {
     b: Vec<PathBuf>,
     /// Metric that the decision rests on: iops, bytes, latency, p50, p95, p99, p99.9, max, cpu; can be repeated
     ///
-    /// Half of the permitted 5 % of errors is for these metrics, so a difference in them is found more easily than in the others.
-    /// Without it they are the metrics of --fail-if, or else iops.
+    /// Half of the permitted 5 % of errors is for these metrics, so a difference in them is found more easily
+    /// than in the others. Without it they are the metrics of --fail-if, or else iops.
     #[arg(long, value_name = "METRIC", value_parser = metric)]
     metric: Vec<Metric>,
     /// Differences up to this percentage do not matter
     #[arg(long, value_name = "PERCENT", default_value_t = Question::MARGIN_PERCENT, value_parser = margin)]
     margin: f64,
-    /// By how much the means of equal runs may differ, in percent; counts where each side has one run, which cannot show it
+    /// By how much the means of equal runs may differ, in percent; counts where each side has one run, which
+    /// cannot show it
     #[arg(long, value_name = "PERCENT", default_value_t = Question::BETWEEN_RUNS_PERCENT, value_parser = between_runs)]
     between_runs: f64,
     /// Exit code 5 when it is shown, e.g. 'iops < -5%' or 'p99 > +10%'; can be repeated

@@ -14,8 +14,8 @@ use truespd_core::fault::{Fault, Refusal, Refusals};
 pub(crate) struct Comparing {
     /// Figure to compare: iops, bytes, latency (mean), p99, p99.9, cpu (processor time per I/O)
     ///
-    /// With a rate (-g) in --a or --b, latency, p99 and p99.9 are response times: they count from the time for which the rate
-    /// scheduled the I/O.
+    /// With a rate (-g) in --a or --b, latency, p99 and p99.9 are response times: they count from the time
+    /// for which the rate scheduled the I/O.
     #[arg(long, default_value = "iops", value_parser = metric)]
     pub metric: Metric,
 

@@ -11,16 +11,16 @@ use diskspd::program::{ExitCode, print};
 
 /// Print what a shell needs to complete the words of diskspd and truespd
 ///
-/// For this shell only: source <(truespd completions bash). For all later ones: the same line in ~/.bashrc or ~/.zshrc, or
-/// the files of --folder where the shell looks for them.
+/// For this shell only: source <(truespd completions bash). For all later ones: the same line in ~/.bashrc or
+/// ~/.zshrc, or the files of --folder where the shell looks for them.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArguments {
     /// Shell that reads the script
     #[arg(required_unless_present = "folder", conflicts_with = "folder")]
     shell: Option<Shell>,
 
-    /// Write the files for all shells to bash, zsh and fish in this folder, which is created if it is missing; files of the
-    /// same names are replaced
+    /// Write the files for all shells to bash, zsh and fish in this folder, which is created if it is
+    /// missing; files of the same names are replaced
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
 }

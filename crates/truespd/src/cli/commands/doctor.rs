@@ -110,9 +110,10 @@ fn scope(targets: &[String], roots: &Roots) -> (Scope, Option<ExitCode>) {
 fn of_target(typed: &str, roots: &Roots) -> Result<Scope, Refusal> {
     let path = resolve(typed, roots)?.path;
     // Before a run its file may not be there yet: the folder tells the same of the disks.
-    let opened = match path.is_dir() {
-        true => storage::open_folder(&path, roots)?,
-        false => storage::open(&path, ReadFlags::CACHED, roots).map_err(TargetError::wanting_to_look)?,
+    let opened = if path.is_dir() {
+        storage::open_folder(&path, roots)?
+    } else {
+        storage::open(&path, ReadFlags::CACHED, roots).map_err(TargetError::wanting_to_look)?
     };
     Ok(Scope::of_target(&opened, roots))
 }

@@ -26,9 +26,9 @@ const STDIN: &str = "standard input";
 
 /// Turn a job file of fio into lines of diskspd; what cannot be said is listed
 ///
-/// Prints one line for jobs that run at the same time, as a script of the shell. Above each line stands what became of keys
-/// that are no options there: what cannot be said, with the line of the job file and what comes nearest, and what means
-/// something else. Runs nothing, and writes nothing but the file of --profile.
+/// Prints one line for jobs that run at the same time, as a script of the shell. Above each line stands what
+/// became of keys that are no options there: what cannot be said, with the line of the job file and what
+/// comes nearest, and what means something else. Runs nothing, and writes nothing but the file of --profile.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -43,15 +43,16 @@ pub(crate) struct ImportArguments {
     /// Job file of fio; - for standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Write all jobs to this file as one XML profile of DiskSpd, with a time span for each group of jobs; needed where jobs with
-    /// different options run at the same time; - is standard output, then without the lines
+    /// Write all jobs to this file as one XML profile of DiskSpd, with a time span for each group of jobs;
+    /// needed where jobs with different options run at the same time; - is standard output, then without the
+    /// lines
     #[arg(long, value_name = "FILE")]
     profile: Option<String>,
     /// Exit with code 5 when something cannot be said
     #[arg(long)]
     strict: bool,
-    /// Make lines also of jobs whose writes become durable in a way that cannot be said (fsync=32, end_fsync=1, ...): such a line
-    /// goes without the flushes, and tests something else
+    /// Make lines also of jobs whose writes become durable in a way that cannot be said (fsync=32,
+    /// end_fsync=1, ...): such a line goes without the flushes, and tests something else
     #[arg(long)]
     lossy: bool,
 }
@@ -104,9 +105,10 @@ fn read(file: &Path) -> Result<(String, String), Refusal> {
         Refusal::new(RefusalKind::Input, what).on(file.display().to_string())
     };
     let is_stdin = file.as_os_str() == "-";
-    let text = match is_stdin {
-        true => text_of(std::io::stdin().lock(), BYTES_MAX).map_err(|error| system_text(&error)),
-        false => read_text(file),
+    let text = if is_stdin {
+        text_of(std::io::stdin().lock(), BYTES_MAX).map_err(|error| system_text(&error))
+    } else {
+        read_text(file)
     };
     let name = if is_stdin { STDIN.into() } else { file.display().to_string() };
     Ok((name, text.map_err(refused)?))
@@ -130,10 +132,8 @@ fn word_of(file: &str) -> String {
 /// An included file: as it is named, or beside the file that includes it.
 fn included(from: &str, name: &str) -> Included {
     let beside = Path::new(from).parent().map(|folder| folder.join(name));
-    let path = match Path::new(name).exists() {
-        true => PathBuf::from(name),
-        false => beside.unwrap_or_else(|| name.into()),
-    };
+    let path =
+        if Path::new(name).exists() { PathBuf::from(name) } else { beside.unwrap_or_else(|| name.into()) };
     let text = read_text(&path)?;
     Ok((path.display().to_string(), text))
 }

@@ -44,10 +44,7 @@ pub(crate) fn run(arguments: &InspectArguments) -> ExitCode {
     let roots = Roots::default();
     if arguments.targets.is_empty() {
         let disks = disks(&roots);
-        let text = match arguments.json {
-            true => list::json(&disks),
-            false => fitting_stdout(list::text(&disks)),
-        };
+        let text = if arguments.json { list::json(&disks) } else { fitting_stdout(list::text(&disks)) };
         return print(&text, ExitCode::Done);
     }
     let mut found = Vec::new();
@@ -62,10 +59,7 @@ pub(crate) fn run(arguments: &InspectArguments) -> ExitCode {
         return code;
     }
     let inspection = inspection(&found, &roots);
-    let text = match arguments.json {
-        true => show::json(&inspection),
-        false => fitting_stdout(show::text(&inspection)),
-    };
+    let text = if arguments.json { show::json(&inspection) } else { fitting_stdout(show::text(&inspection)) };
     print(&text, ExitCode::Done)
 }
 

@@ -17,7 +17,8 @@ use truespd_core::text::{columns_of, hanging, nearest};
 
 /// Print a manual page, or write all of them to a folder
 ///
-/// On a terminal the page is shown as man shows it; elsewhere it is printed for troff. Without PAGE, the pages are listed.
+/// On a terminal the page is shown as man shows it; elsewhere it is printed for troff. Without PAGE, the
+/// pages are listed.
 #[derive(Debug, Args)]
 pub(crate) struct ManualArguments {
     /// Page: diskspd, truespd, truespd-ab, ...

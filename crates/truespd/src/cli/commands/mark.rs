@@ -23,9 +23,9 @@ use truespd_core::text::{decimal_rate, shell_line, typed_size};
 
 /// Run CrystalDiskMark's tests on a file in this directory, or on a device
 ///
-/// Prints CrystalDiskMark's table (the best run of each test), then the median, the spread and the verdict. The test file is
-/// removed at the end, even when the program is killed. A device is only read, unless --overwrite names it. Takes about four
-/// minutes by default.
+/// Prints CrystalDiskMark's table (the best run of each test), then the median, the spread and the verdict.
+/// The test file is removed at the end, even when the program is killed. A device is only read, unless
+/// --overwrite names it. Takes about four minutes by default.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -35,8 +35,8 @@ Examples:
   truespd mark --test RND4K-Q32T1 --test SEQ128K-Q4T2 --only read --save result.txt
   truespd mark /dev/nvme1n1                     only reads, of the first GiB of a disk")]
 pub(crate) struct MarkArguments {
-    /// Directory for the test file, or a block device (`#n` is the nth disk) [default: the folder of the configuration file,
-    /// or the current directory]
+    /// Directory for the test file, or a block device (`#n` is the nth disk) [default: the folder of the
+    /// configuration file, or the current directory]
     #[arg(value_name = "DIR|DEVICE")]
     target: Option<String>,
 
@@ -108,8 +108,8 @@ enum DataWord {
     Zero,
 }
 
-/// The words of `truespd`, with a number that stands apart from `--mix` joined to it: `--mix 50` is how people write it,
-/// and a directory may follow `--mix` alone.
+/// The words of `truespd`, with a number that stands apart from `--mix` joined to it: `--mix 50` is how
+/// people write it, and a directory may follow `--mix` alone.
 pub(crate) fn joined_words(args: &[OsString]) -> Vec<OsString> {
     let mut words: Vec<OsString> = Vec::new();
     for word in args {
@@ -228,9 +228,12 @@ fn settings(arguments: &MarkArguments, place: &Place) -> Result<Settings, Refusa
 
 fn parts(arguments: &MarkArguments, profile: Profile, place: &Place) -> Result<Vec<Operation>, Refusal> {
     let only = &arguments.only;
-    let is_wanted = |part: Operation| match only.is_empty() {
-        true => part != Operation::Mix || arguments.mix.is_some(),
-        false => only.contains(&part) || (part == Operation::Mix && arguments.mix.is_some()),
+    let is_wanted = |part: Operation| {
+        if only.is_empty() {
+            part != Operation::Mix || arguments.mix.is_some()
+        } else {
+            only.contains(&part) || (part == Operation::Mix && arguments.mix.is_some())
+        }
     };
     let wanted: Vec<Operation> = [Operation::Read, Operation::Write, Operation::Mix]
         .into_iter()
@@ -256,10 +259,8 @@ fn parts(arguments: &MarkArguments, profile: Profile, place: &Place) -> Result<V
 
 /// The lines, each once: loops differ in the seed (`-z`).
 fn lines(settings: &Settings, place: &Place) -> String {
-    let target = match place.is_device() {
-        true => Target::Device(place.word()),
-        false => Target::File(place.file(FILE)),
-    };
+    let target =
+        if place.is_device() { Target::Device(place.word()) } else { Target::File(place.file(FILE)) };
     let mut out = String::new();
     for planned in settings.planned() {
         let words = settings.words(planned, 1, &target);

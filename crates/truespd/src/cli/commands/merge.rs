@@ -51,9 +51,10 @@ pub(crate) fn run(arguments: &MergeArguments) -> ExitCode {
         Err(refusal) => return tell(refusal),
     };
     let verdict = judge(&document);
-    let told = match arguments.verdict {
-        true => text(&verdict, "verdict", Extent::All, Style::of_stderr()),
-        false => format!("{}\n", line(&verdict, Style::of_stderr())),
+    let told = if arguments.verdict {
+        text(&verdict, "verdict", Extent::All, Style::of_stderr())
+    } else {
+        format!("{}\n", line(&verdict, Style::of_stderr()))
     };
     document.verdict = Some(verdict);
     for warning in &document.warnings {

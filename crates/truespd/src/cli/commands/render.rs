@@ -193,10 +193,8 @@ fn numbered(path: &Path) -> (PathBuf, Option<usize>) {
 }
 
 fn file_bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
-    let read = match path == Path::new("-") {
-        true => json::text_from(io::stdin().lock()),
-        false => json::text_of_file(path),
-    };
+    let read =
+        if path == Path::new("-") { json::text_from(io::stdin().lock()) } else { json::text_of_file(path) };
     read.map_err(|error| match error {
         ReadError::Io(error) => {
             let refusal = unreadable(path, format!("cannot be read: {}", system_text(&error)));

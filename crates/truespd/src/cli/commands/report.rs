@@ -22,9 +22,9 @@ const PLAIN: Style = Style { columns: 100, has_colour: false };
 
 /// Make one HTML page from stored results, to look at and to send to others
 ///
-/// The page needs no network and no other file. Runs are drawn into the same charts, and the first is compared with each
-/// other, as `truespd compare` does; kept runs of one label are one side. The results are in the page: `truespd render` reads
-/// them back.
+/// The page needs no network and no other file. Runs are drawn into the same charts, and the first is
+/// compared with each other, as `truespd compare` does; kept runs of one label are one side. The results are
+/// in the page: `truespd render` reads them back.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
     /// Results written with --json, of runs or suites, other reports, or ids and labels of the history; - for standard

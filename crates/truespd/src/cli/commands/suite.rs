@@ -124,10 +124,7 @@ fn ask_and_run<S: Suite>(suite: &S, crew: Option<Arc<dyn Crew>>) -> Result<ExitC
     }
     let outputs = LaterOutputs::check(files, &used).map_err(Refusal::from)?;
     let keeping = Keeping::of(&suite.series().history.options())?;
-    let telemetry = match shows {
-        true => Arc::new(suite.series().telemetry(&used, &outputs)?),
-        false => Arc::default(),
-    };
+    let telemetry = if shows { Arc::new(suite.series().telemetry(&used, &outputs)?) } else { Arc::default() };
     let program = format!("truespd {}", suite.title());
     let mut series = suite.series().begin(&program, &outputs, S::THROUGHPUT, &telemetry, crew)?;
     let (document, result) = match suite.measure(work, &mut series) {
@@ -216,9 +213,10 @@ impl SeriesArguments {
         let wishes = Wishes { keep, resume: self.resume, overwrite: self.overwrite.clone(), crew };
         let grammar = Box::new(Lines { program: program.to_string() });
         // The telemetry has started the live view, if that could be.
-        let view = match viewer::is_shown() {
-            true => Arc::new(View::beside_screen(throughput)),
-            false => Arc::new(View::new(throughput)),
+        let view = if viewer::is_shown() {
+            Arc::new(View::beside_screen(throughput))
+        } else {
+            Arc::new(View::new(throughput))
         };
         let watch = Arc::new(Told::beside(view, Arc::clone(telemetry)));
         Series::begin(program, &wishes, outputs, grammar, watch)

@@ -159,9 +159,11 @@ fn dispatch(program: &Program, args: &[OsString]) -> ExitCode {
 /// The command, once the configuration is read that it needs.
 fn started(command: Command) -> Result<Command, ExitCode> {
     match command {
-        // They ask for nothing that could be configured, `diskspd` and a cluster read it themselves, and `config` tells all.
+        // They ask for nothing that could be configured, `diskspd` and a cluster read it themselves, and
+        // `config` tells all.
         Command::Schema { .. } | Command::Caretaker { .. } | Command::Run { .. } | Command::Cluster(_) => {}
-        // A configuration that is wrong stops neither itself being shown, nor the start of a shell that completes words.
+        // A configuration that is wrong stops neither itself being shown, nor the start of a shell that
+        // completes words.
         Command::Config(_) | Command::Manual(_) | Command::Completions(_) => {}
         _ => configured::begin()?,
     }

@@ -13,9 +13,10 @@ use truespd_core::sys::error::system_text;
 
 /// Watch a run or a suite from its `--events` file: IOPS, latency, disks and findings as they come
 ///
-/// A file is followed while it grows, so a run of another terminal can be watched: `truespd run --events FILE ...` there,
-/// `truespd watch FILE` here. Of a file of several runs the last one is shown. On a terminal it fills the screen; elsewhere it
-/// prints a line for what happens, and one for the progress every 10 seconds. The run itself shows the same with `--live`.
+/// A file is followed while it grows, so a run of another terminal can be watched: `truespd run --events FILE
+/// ...` there, `truespd watch FILE` here. Of a file of several runs the last one is shown. On a terminal it
+/// fills the screen; elsewhere it prints a line for what happens, and one for the progress every 10 seconds.
+/// The run itself shows the same with `--live`.
 #[derive(Debug, Args)]
 pub(crate) struct WatchArguments {
     /// File written with --events, or a pipe; - for standard input

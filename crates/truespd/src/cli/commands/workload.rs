@@ -41,8 +41,8 @@ const SECONDS_MAX: u32 = 86_400;
 pub(crate) struct WorkloadArguments {
     /// Name of the workload
     name: Option<String>,
-    /// Directory for the test files [default: the folder of the configuration file, or the current directory], or as many
-    /// files or devices as the workload needs
+    /// Directory for the test files [default: the folder of the configuration file, or the current
+    /// directory], or as many files or devices as the workload needs
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
     /// List all workloads
@@ -58,7 +58,8 @@ pub(crate) struct WorkloadArguments {
     /// Size of each test file; regions of a profile shrink in proportion
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     size: Option<u64>,
-    /// Percentage of writes, instead of the workload's own; not for several loads at once (web, sql, fleet-vdi, fleet-sql)
+    /// Percentage of writes, instead of the workload's own; not for several loads at once (web, sql,
+    /// fleet-vdi, fleet-sql)
     #[arg(long, short = 'w', value_name = "PERCENT", value_parser = between::<0, 100>)]
     write_ratio: Option<u32>,
     /// I/O size, instead of the workload's own; not for several loads at once
@@ -137,9 +138,10 @@ impl Suite for WorkloadArguments {
         let files: Vec<&str> = names.iter().map(String::as_str).chain([PROFILE]).collect();
         let folder = places.first().map_or_else(std::env::temp_dir, Place::folder);
         let scratch = series.scratch(&folder, Self::NAME, &files)?;
-        let targets = match prepared.is_made {
-            true => names.iter().map(|name| scratch.file(name)).collect(),
-            false => prepared::words_of(places),
+        let targets = if prepared.is_made {
+            names.iter().map(|name| scratch.file(name)).collect()
+        } else {
+            prepared::words_of(places)
         };
         let plan = prepared.plan(targets, scratch.file(PROFILE))?;
         if let Work::Profile { path, profile } = &plan.work {
@@ -185,9 +187,10 @@ impl WorkloadArguments {
         };
         Ok(Prepared {
             name: name.to_string(),
-            file_bytes: match is_made {
-                true => preset.file_bytes.clone(),
-                false => places.iter().filter_map(Place::size_bytes).collect(),
+            file_bytes: if is_made {
+                preset.file_bytes.clone()
+            } else {
+                places.iter().filter_map(Place::size_bytes).collect()
             },
             names: (1..=preset.file_bytes.len()).map(|number| format!("data-{number}")).collect(),
             preset,

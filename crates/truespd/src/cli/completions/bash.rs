@@ -222,9 +222,10 @@ fn long_values(switch: &Switch) -> String {
 /// A path that is part of the word.
 fn path(switch: &Switch) -> String {
     let word = &switch.word;
-    let (pattern, lead) = match switch.takes_path {
-        true => (format!("{word}*"), word.clone()),
-        false => (format!("{word}[0-9]*,*"), "${word%%,*},".to_string()),
+    let (pattern, lead) = if switch.takes_path {
+        (format!("{word}*"), word.clone())
+    } else {
+        (format!("{word}[0-9]*,*"), "${word%%,*},".to_string())
     };
     format!("        {pattern})\n            _diskspd_file \"{lead}\"\n            return 0 ;;")
 }

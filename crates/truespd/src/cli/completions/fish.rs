@@ -155,9 +155,10 @@ fn path(switch: &Switch) -> String {
 /// The letters alone; values are more help than letters that stand there and need one.
 fn letter(switch: &Switch) -> String {
     let (word, about) = (&switch.word, quoted(&switch.about));
-    let unless = match switch.needs_value && !switch.values.is_empty() {
-        true => format!("test \"$word\" = {word}; or "),
-        false => String::new(),
+    let unless = if switch.needs_value && !switch.values.is_empty() {
+        format!("test \"$word\" = {word}; or ")
+    } else {
+        String::new()
     };
     format!("    {unless}printf '%s\\t%s\\n' {word} {about}")
 }

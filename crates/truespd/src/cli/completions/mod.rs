@@ -1,5 +1,6 @@
-//! Completion scripts for bash, zsh and fish: the subcommands of `truespd` by `clap_complete`, DiskSpd's words, whose values
-//! are glued to their letters, from the rows of the switches. The scripts hold all they need and start no program.
+//! Completion scripts for bash, zsh and fish: the subcommands of `truespd` by `clap_complete`, DiskSpd's
+//! words, whose values are glued to their letters, from the rows of the switches. The scripts hold all they
+//! need and start no program.
 
 mod bash;
 mod fish;
@@ -20,7 +21,8 @@ pub(crate) enum Shell {
     Fish,
 }
 
-/// One script that completes both commands, to be read by a running shell. `command` is `truespd` with all its subcommands.
+/// One script that completes both commands, to be read by a running shell. `command` is `truespd` with all
+/// its subcommands.
 pub(crate) fn script(shell: Shell, command: &Command) -> String {
     let mut command = tree::completed(command);
     match shell {

@@ -1,4 +1,5 @@
-//! The subcommands of `truespd` as the scripts complete them: what people are told of, with what is known of its values.
+//! The subcommands of `truespd` as the scripts complete them: what people are told of, with what is known of
+//! its values.
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, Command, ValueHint};

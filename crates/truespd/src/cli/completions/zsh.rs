@@ -157,9 +157,10 @@ fn long_values(switch: &Switch) -> String {
 
 fn path(switch: &Switch) -> String {
     let word = &switch.word;
-    match switch.takes_path {
-        true => format!("        ({word}*) compset -P '{word}'; _files; return ;;"),
-        false => format!("        ({word}[0-9]*,*) compset -P '*,'; _files; return ;;"),
+    if switch.takes_path {
+        format!("        ({word}*) compset -P '{word}'; _files; return ;;")
+    } else {
+        format!("        ({word}[0-9]*,*) compset -P '*,'; _files; return ;;")
     }
 }
 

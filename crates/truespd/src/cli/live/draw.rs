@@ -146,9 +146,10 @@ impl Page<'_, '_> {
 }
 
 fn bars(is_ascii: bool) -> bar::Set<'static> {
-    match is_ascii {
-        false => bar::NINE_LEVELS,
-        true => bar::Set {
+    if !is_ascii {
+        bar::NINE_LEVELS
+    } else {
+        bar::Set {
             full: "#",
             seven_eighths: "#",
             three_quarters: "#",
@@ -158,7 +159,7 @@ fn bars(is_ascii: bool) -> bar::Set<'static> {
             one_quarter: "-",
             one_eighth: ".",
             empty: " ",
-        },
+        }
     }
 }
 

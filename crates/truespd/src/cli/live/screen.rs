@@ -20,8 +20,8 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// Takes the screen. What stood on the terminal comes back when it is dropped. Keys that are typed are not shown, but
-    /// Ctrl+C and Ctrl+Z stay signals.
+    /// Takes the screen. What stood on the terminal comes back when it is dropped. Keys that are typed are
+    /// not shown, but Ctrl+C and Ctrl+Z stay signals.
     ///
     /// # Errors
     /// What the system says, e.g. that there is no terminal.

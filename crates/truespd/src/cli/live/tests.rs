@@ -52,9 +52,12 @@ fn run() -> Vec<String> {
 /// The same on three hosts, one of which tells nothing just now.
 fn run_on_hosts() -> Vec<String> {
     let hosts = r#","hosts":{"hosts":3,"told":2,"slowest":{"host":"b","iops":12345.6},"fastest":{"host":"node-a.example","iops":56789}}}"#;
-    let with_hosts = |line: String| match line.contains(r#""progress""#) {
-        true => line.strip_suffix('}').expect("an object").to_string() + hosts,
-        false => line,
+    let with_hosts = |line: String| {
+        if line.contains(r#""progress""#) {
+            line.strip_suffix('}').expect("an object").to_string() + hosts
+        } else {
+            line
+        }
     };
     run().into_iter().map(with_hosts).collect()
 }

@@ -1,5 +1,5 @@
-//! Manual pages. They are made when they are asked for, from what the help is made from: the rows of DiskSpd's switches,
-//! and the options of the subcommands.
+//! Manual pages. They are made when they are asked for, from what the help is made from: the rows of
+//! DiskSpd's switches, and the options of the subcommands.
 
 mod facts;
 mod page;

@@ -190,8 +190,8 @@ pub(super) fn placeholders(form: &str) -> Vec<Inline> {
     inlines
 }
 
-/// Source that troff shows as it was meant: without what the writer puts before each piece, and with the characters that
-/// troff shows as others.
+/// Source that troff shows as it was meant: without what the writer puts before each piece, and with the
+/// characters that troff shows as others.
 fn cleaned(source: &str) -> String {
     let lead = Roff::new().render();
     let mut text = String::new();

@@ -175,10 +175,10 @@ fn push_description(page: &mut Page, command: &Command, name: &str) {
 fn told(arg: Arg) -> Arg {
     let aliases: Vec<String> =
         arg.get_visible_aliases().into_iter().flatten().map(|alias| format!("--{alias}")).collect();
-    let help = match arg.get_id() == "help" {
-        // A page has no summary of its own, which the help tells of.
-        true => "Print help".to_string(),
-        false => text(arg.get_long_help().or_else(|| arg.get_help())),
+    let help = if arg.get_id() == "help" {
+        "Print help".to_string()
+    } else {
+        text(arg.get_long_help().or_else(|| arg.get_help()))
     };
     if help.is_empty() {
         return arg;
@@ -187,9 +187,10 @@ fn told(arg: Arg) -> Arg {
     if !aliases.is_empty() {
         help.push_str(&format!(" The same: {}.", aliases.join(", ")));
     }
-    match arg.is_positional() && arg.get_help_heading().is_none() {
-        true => arg.long_help(help).help_heading("Arguments"),
-        false => arg.long_help(help),
+    if arg.is_positional() && arg.get_help_heading().is_none() {
+        arg.long_help(help).help_heading("Arguments")
+    } else {
+        arg.long_help(help)
     }
 }
 

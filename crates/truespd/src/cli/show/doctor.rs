@@ -167,9 +167,8 @@ fn push_finding(text: &mut String, finding: &Finding, is_root: bool, columns: us
     finding.set.iter().for_each(|line| command(text, "set", line));
     finding.set_back.iter().for_each(|line| command(text, "back", line));
     let lasts = finding.lasts.map(|lasts| format!("lasts {}", lasts.words()));
-    let keep = finding.permanent.as_ref().map(|permanent| match finding.set.is_empty() {
-        true => permanent.clone(),
-        false => format!("to keep it: {permanent}"),
+    let keep = finding.permanent.as_ref().map(|permanent| {
+        if finding.set.is_empty() { permanent.clone() } else { format!("to keep it: {permanent}") }
     });
     let (label, words) = match (lasts, keep) {
         (Some(lasts), Some(keep)) => ("", format!("{lasts}; {keep}")),

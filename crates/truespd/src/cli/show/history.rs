@@ -20,8 +20,8 @@ fn moment(unix_s: i64, format: &str) -> String {
     Timestamp::from_second(unix_s).map_or("-".to_string(), |moment| moment.strftime(format).to_string())
 }
 
-/// A table whose columns are as wide as their values, which are made printable; `is_number` columns end at one place. Ends
-/// with a line end.
+/// A table whose columns are as wide as their values, which are made printable; `is_number` columns end at
+/// one place. Ends with a line end.
 fn aligned(mut rows: Vec<Vec<String>>, is_number: &[bool]) -> String {
     rows.iter_mut().flatten().for_each(|cell| *cell = printable(cell));
     let width = |column: usize| rows.iter().map(|row| columns_of(&row[column])).max().unwrap_or(0);

@@ -246,9 +246,10 @@ fn content_words(sample: &ContentSample) -> String {
         }
     }
     let share = sample.compressed_bytes as f64 / bytes.max(1.0);
-    parts.push(match share >= 0.995 {
-        true => "do not compress".to_string(),
-        false => format!("compress to {}", part_percent(share)),
+    parts.push(if share >= 0.995 {
+        "do not compress".to_string()
+    } else {
+        format!("compress to {}", part_percent(share))
     });
     format!("{sample_of}: {}", parts.join(", "))
 }
@@ -286,9 +287,10 @@ impl Tree<'_> {
             self.line(&beside, &beside, &fact);
         }
         for (i, &next) in below.iter().enumerate() {
-            match i + 1 == below.len() {
-                true => self.push(next, &format!("{rest}└─ "), &format!("{rest}   ")),
-                false => self.push(next, &format!("{rest}├─ "), &format!("{rest}│  ")),
+            if i + 1 == below.len() {
+                self.push(next, &format!("{rest}└─ "), &format!("{rest}   "))
+            } else {
+                self.push(next, &format!("{rest}├─ "), &format!("{rest}│  "))
             }
         }
     }
@@ -339,10 +341,7 @@ fn head(layer: &Layer) -> String {
     more.extend(layer.transport.clone());
     more.extend(layer.server.iter().filter(|_| !is_filesystem).map(|s| format!("held by {s}")));
     more.extend(layer.size_bytes.map(size));
-    match more.is_empty() {
-        true => words,
-        false => format!("{words}: {}", more.join(", ")),
-    }
+    if more.is_empty() { words } else { format!("{words}: {}", more.join(", ")) }
 }
 
 /// The facts that change numbers: all those of disks, and of layers above them only their own.
@@ -351,9 +350,12 @@ fn facts(layer: &Layer) -> Vec<String> {
     lines.extend(layer.mount_options.as_ref().map(|o| format!("options {}", o.replace(',', ", "))));
     lines.extend(layer.compression.as_ref().map(|c| format!("compresses: {c}")));
     lines.extend(layer.deduplicates.filter(|&d| d).map(|_| "deduplicates".to_string()));
-    lines.extend(layer.direct_io.map(|direct| match direct {
-        true => "direct I/O to its file".to_string(),
-        false => "its file is accessed through the page cache".to_string(),
+    lines.extend(layer.direct_io.map(|direct| {
+        if direct {
+            "direct I/O to its file".to_string()
+        } else {
+            "its file is accessed through the page cache".to_string()
+        }
     }));
     lines.extend(way_words(layer));
     if !matches!(
@@ -409,9 +411,12 @@ fn cache_words(layer: &Layer) -> Option<String> {
         WriteCache::Other(other) => format!("write cache {other}"),
     });
     let forced = layer.forces_unit_access.filter(|_| layer.has_volatile_cache() == Some(true));
-    let forced = forced.map(|f| match f {
-        true => "single writes can bypass it (FUA)".to_string(),
-        false => "a durable write flushes all of it (no FUA)".to_string(),
+    let forced = forced.map(|f| {
+        if f {
+            "single writes can bypass it (FUA)".to_string()
+        } else {
+            "a durable write flushes all of it (no FUA)".to_string()
+        }
     });
     joined(cache.into_iter().chain(forced).collect())
 }

@@ -181,7 +181,8 @@ impl View {
 
     /// A line above those that change.
     fn line(&self, words: &str) {
-        // `suspend` of the crate panics when the terminal has gone away. The bars are drawn again with their next change.
+        // `suspend` of the crate panics when the terminal has gone away. The bars are drawn again with their
+        // next change.
         self.clear();
         say_line(format_args!("{}", printable(words)));
     }

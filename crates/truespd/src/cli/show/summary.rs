@@ -1,4 +1,5 @@
-//! A stored result in some twenty lines: figures, rate over time, latencies, verdict. DiskSpd's text has four times as many.
+//! A stored result in some twenty lines: figures, rate over time, latencies, verdict. DiskSpd's text has four
+//! times as many.
 
 use jiff::Timestamp;
 
@@ -197,9 +198,10 @@ fn missing(document: &Document, style: Style) -> String {
     let named = document.missing.iter().take(MISSING_MAX).map(|rank| printable(&rank.words()));
     let more = document.missing.len().checked_sub(MISSING_MAX).filter(|more| *more > 0);
     let missing: Vec<String> = named.chain(more.map(|more| format!("and {more} more"))).collect();
-    match missing.is_empty() {
-        true => String::new(),
-        false => format!("\n{}", hanging(&lead("missing"), &missing.join("; "), style.columns)),
+    if missing.is_empty() {
+        String::new()
+    } else {
+        format!("\n{}", hanging(&lead("missing"), &missing.join("; "), style.columns))
     }
 }
 

@@ -102,9 +102,10 @@ fn of_pair(comparison: &Comparison, names: [String; 2], of: &str) -> Vec<Piece> 
 fn tiles(comparison: &Comparison) -> Option<Vec<(String, String)>> {
     let Effect { ratio, ratio_low, ratio_high, confidence, p, blocks, .. } = comparison.effect?;
     let confidence = (confidence * 1e6).round() / 1e4;
-    let range = match ab::is_of_use(ratio_low, ratio_high) {
-        true => format!("{} to {}", percent(of_ratio(ratio_low)), percent(of_ratio(ratio_high))),
-        false => "too wide to tell".to_string(),
+    let range = if ab::is_of_use(ratio_low, ratio_high) {
+        format!("{} to {}", percent(of_ratio(ratio_low)), percent(of_ratio(ratio_high)))
+    } else {
+        "too wide to tell".to_string()
     };
     let p = if p < 0.001 { "below 0.001".to_string() } else { format!("{p:.3}") };
     Some(vec![

@@ -134,7 +134,8 @@ fn remove_files(
     Ok(())
 }
 
-/// Where a file system has no extended attributes, the mark of a file is in the user's state folder and would stay there.
+/// Where a file system has no extended attributes, the mark of a file is in the user's state folder and would
+/// stay there.
 fn forget_mark(folder: &Directory, name: &str) {
     if let Ok(file) = folder.open_entry(name) {
         // The file is removed, also when its mark cannot be.
@@ -142,8 +143,8 @@ fn forget_mark(folder: &Directory, name: &str) {
     }
 }
 
-/// The device number of a file system can change with a boot (btrfs, NFS, overlay, device-mapper). Then name, inode, owner
-/// and mode identify the folder.
+/// The device number of a file system can change with a boot (btrfs, NFS, overlay, device-mapper). Then name,
+/// inode, owner and mode identify the folder.
 pub(super) fn is_the_one(now: &Stat, identity: Identity, is_same_boot: bool) -> bool {
     let is_private = now.owner == user() && now.mode == 0o700;
     let is_same_place = if is_same_boot { now.device == identity.device() } else { is_private };

@@ -95,8 +95,8 @@ impl Plan {
         ahead
     }
 
-    /// The plan with as many blocks as fit into its time by their planned length, so that no part of the error is kept for
-    /// blocks that cannot come.
+    /// The plan with as many blocks as fit into its time by their planned length, so that no part of the
+    /// error is kept for blocks that cannot come.
     ///
     /// # Errors
     /// The time is too short for the least number of blocks; names the minutes that are enough.
@@ -160,8 +160,8 @@ pub(super) struct Design {
 pub(super) struct View {
     pub(super) look: Look,
     pub(super) estimate: Estimate,
-    /// The interval that decides: at 95 % for [`Outcome::Equivalent`], else at the confidence that the significance asks
-    /// for. So an interval without 0 and "undecided" never stand together.
+    /// The interval that decides: at 95 % for [`Outcome::Equivalent`], else at the confidence that the
+    /// significance asks for. So an interval without 0 and "undecided" never stand together.
     pub(super) low: f64,
     pub(super) high: f64,
     pub(super) confidence: f64,
@@ -193,9 +193,10 @@ impl Design {
         }
         let confidence = 1.0 - self.significance;
         let (low, high) = interval(confidence);
-        let outcome = match look.p(estimate.level()) < self.significance {
-            true => Outcome::Different,
-            false => Outcome::Undecided,
+        let outcome = if look.p(estimate.level()) < self.significance {
+            Outcome::Different
+        } else {
+            Outcome::Undecided
         };
         Some(View { look, estimate, low, high, confidence, outcome })
     }

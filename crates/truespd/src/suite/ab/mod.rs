@@ -1,8 +1,9 @@
 //! Two variants of a run in turns, until their difference is decided or shown to be too small to matter.
 //!
-//! Blocks of four runs, ABBA or BAAB: a steady drift of the machine meets both alike and cancels. What a block says is the
-//! logarithm of the ratio B / A (of the geometric means). The order of blocks is Thue and Morse's, so that curved drift
-//! cancels over the blocks and no rhythm of the machine can follow it. When to stop tells [`sequential`].
+//! Blocks of four runs, ABBA or BAAB: a steady drift of the machine meets both alike and cancels. What a
+//! block says is the logarithm of the ratio B / A (of the geometric means). The order of blocks is Thue and
+//! Morse's, so that curved drift cancels over the blocks and no rhythm of the machine can follow it. When to
+//! stop tells [`sequential`].
 
 mod design;
 #[cfg(test)]
@@ -115,9 +116,10 @@ fn blocks(
         if view.outcome != Outcome::Undecided {
             return Ok(Stopped::Decided);
         }
-        let interval = match table::is_of_use(view.low.exp(), view.high.exp()) {
-            true => format!(" ({:.3} to {:.3})", view.low.exp(), view.high.exp()),
-            false => String::new(),
+        let interval = if table::is_of_use(view.low.exp(), view.high.exp()) {
+            format!(" ({:.3} to {:.3})", view.low.exp(), view.high.exp())
+        } else {
+            String::new()
         };
         runner.tell(&format!(
             "{}{} blocks: B / A {:.3}{interval}",

@@ -85,7 +85,8 @@ impl Comparison {
 pub struct Variant {
     /// Words of its command line.
     pub words: Vec<String>,
-    /// Hash of the profile of its runs, by which the history knows the same test; none in documents from before it was noted.
+    /// Hash of the profile of its runs, by which the history knows the same test; none in documents from
+    /// before it was noted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// The figure in its runs, the first one not counted.
@@ -128,8 +129,8 @@ pub struct Effect {
     pub difference_high: f64,
     /// Confidence of both intervals: 0.95 where the outcome is `equivalent`, else 1 - significance.
     pub confidence: f64,
-    /// Probability of such a difference between variants that are the same, also when one looks repeatedly; smaller ones than
-    /// 0.000001 are told as that.
+    /// Probability of such a difference between variants that are the same, also when one looks repeatedly;
+    /// smaller ones than 0.000001 are told as that.
     pub p: f64,
     /// Blocks it rests on.
     pub blocks: usize,

@@ -1,10 +1,11 @@
 //! Looking again and again at growing data without being wrong more often than promised.
 //!
-//! Looks are few: after each, the next comes when there are 30 % more blocks. Of the promised error each look may spend its
-//! part of the planned blocks, and all parts add up to one (error spending, Lan and DeMets 1983, with the union bound in
-//! place of the joint distribution of the looks: that holds whatever their dependence, and t tests need no other
-//! justification than each by itself). The interval at each look, with that level of confidence, so holds at all looks
-//! together, whatever ends the series (repeated confidence intervals, Jennison and Turnbull 1989).
+//! Looks are few: after each, the next comes when there are 30 % more blocks. Of the promised error each look
+//! may spend its part of the planned blocks, and all parts add up to one (error spending, Lan and DeMets
+//! 1983, with the union bound in place of the joint distribution of the looks: that holds whatever their
+//! dependence, and t tests need no other justification than each by itself). The interval at each look, with
+//! that level of confidence, so holds at all looks together, whatever ends the series (repeated confidence
+//! intervals, Jennison and Turnbull 1989).
 
 /// Blocks before the first look: three degrees of freedom.
 pub const BLOCKS_MIN: usize = 4;

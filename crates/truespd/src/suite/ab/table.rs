@@ -144,27 +144,30 @@ pub fn sentence(report: &Comparison) -> String {
             super::sequential::BLOCKS_MIN.min(report.blocks_max)
         );
     };
-    let range = match is_of_use(effect.ratio_low, effect.ratio_high) {
-        true => format!(
+    let range = if is_of_use(effect.ratio_low, effect.ratio_high) {
+        format!(
             "{} interval {} to {}",
             confidence(effect),
             percent(effect.ratio_low),
             percent(effect.ratio_high)
-        ),
-        false => format!("no {} interval: the blocks differ too much", confidence(effect)),
+        )
+    } else {
+        format!("no {} interval: the blocks differ too much", confidence(effect))
     };
     match report.outcome {
         Outcome::Different => {
-            let p = match effect.p <= super::sequential::P_MIN {
-                true => p_words(effect.p),
-                false => format!("= {}", p_words(effect.p)),
+            let p = if effect.p <= super::sequential::P_MIN {
+                p_words(effect.p)
+            } else {
+                format!("= {}", p_words(effect.p))
             };
             format!("different: {} ({range}; p {p})", b_is(report, effect))
         }
         Outcome::Equivalent => {
-            let but = match effect.p < report.significance {
-                true => format!("; there is one of {}, which is too small to matter", percent(effect.ratio)),
-                false => String::new(),
+            let but = if effect.p < report.significance {
+                format!("; there is one of {}, which is too small to matter", percent(effect.ratio))
+            } else {
+                String::new()
             };
             format!("no difference in {what} larger than {margin} % ({range}){but}")
         }
@@ -193,13 +196,10 @@ fn undecided(report: &Comparison, effect: &Effect, range: &str) -> String {
         Stopped::Decided | Stopped::Blocks => "all blocks are done; raise --blocks",
     };
     // Enough to suspect a difference, too little to promise one.
-    let asked = match effect.p < LOOKS_DIFFERENT_P && effect.p >= report.significance {
-        true => format!(
-            "; p = {}, and --significance asks for less than {}",
-            p_words(effect.p),
-            report.significance
-        ),
-        false => String::new(),
+    let asked = if effect.p < LOOKS_DIFFERENT_P && effect.p >= report.significance {
+        format!("; p = {}, and --significance asks for less than {}", p_words(effect.p), report.significance)
+    } else {
+        String::new()
     };
     let why = if asked.is_empty() {
         format!(

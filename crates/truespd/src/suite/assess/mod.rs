@@ -1,7 +1,8 @@
 //! `truespd assess`: the tests of winsat disk, its labels, and Microsoft's limits.
 //!
-//! What is public of winsat: block sizes, order, labels, units and what the flush tests are for. The number of I/Os, the
-//! queue depth, the file's size and how often it flushes are not; they are chosen here and told under the table.
+//! What is public of winsat: block sizes, order, labels, units and what the flush tests are for. The number
+//! of I/Os, the queue depth, the file's size and how often it flushes are not; they are chosen here and told
+//! under the table.
 
 mod plan;
 mod report;
@@ -33,9 +34,12 @@ const AROUND_S: f64 = 0.5;
 impl Plan {
     /// The runs. `profile_path` tells where the profile for a test is going to be.
     pub fn parts(&self, profile_path: impl Fn(Test) -> String) -> Vec<TestRun> {
-        let part = |&test: &Test| match test.is_flush() {
-            true => self.flush_part(test, &profile_path(test)),
-            false => self.throughput_part(test),
+        let part = |&test: &Test| {
+            if test.is_flush() {
+                self.flush_part(test, &profile_path(test))
+            } else {
+                self.throughput_part(test)
+            }
         };
         self.tests.iter().map(part).collect()
     }
@@ -54,10 +58,8 @@ impl Plan {
     }
 
     fn throughput_part(&self, test: Test) -> TestRun {
-        let size = match self.is_made {
-            true => format!("-c{}", self.size_bytes),
-            false => format!("-f{}", self.size_bytes),
-        };
+        let size =
+            if self.is_made { format!("-c{}", self.size_bytes) } else { format!("-f{}", self.size_bytes) };
         let pattern = if test.is_random() { "-r" } else { "-s" };
         let write = if test.writes() { "-w100" } else { "-w0" };
         let block = format!("-b{}", self.block_bytes(test));
@@ -91,9 +93,10 @@ impl Plan {
         }
     }
 
-    /// A reader in the first half, whose reads are timed; a writer in the rest, as fast as the drive takes it; and small
-    /// writes at the end, each of which the page cache takes, writes out and follows with a flush of the drive's
-    /// cache (`O_DSYNC` without `O_DIRECT`: what `fdatasync` does, and unlike a direct write never FUA alone).
+    /// A reader in the first half, whose reads are timed; a writer in the rest, as fast as the drive takes
+    /// it; and small writes at the end, each of which the page cache takes, writes out and follows with a
+    /// flush of the drive's cache (`O_DSYNC` without `O_DIRECT`: what `fdatasync` does, and unlike a direct
+    /// write never FUA alone).
     fn flush_profile(&self, test: Test) -> Profile {
         let half = self.size_bytes / 2 / FLUSH_REGION_BYTES * FLUSH_REGION_BYTES;
         let flushed = (self.size_bytes - FLUSH_REGION_BYTES) / FLUSH_REGION_BYTES * FLUSH_REGION_BYTES;
@@ -153,7 +156,8 @@ impl Plan {
 
     /// Puts what a run measured where its figures stand.
     fn take(&self, assessment: &mut Assessment, test: Test, document: &Document) {
-        // Whether the writes are durable does not matter for the latency of the reads, and only the small writes use the page cache.
+        // Whether the writes are durable does not matter for the latency of the reads, and only the small
+        // writes use the page cache.
         let is_beside = |finding: &Finding| {
             test.is_flush() && ["volatile-cache", "working-set"].contains(&finding.rule.as_str())
         };
@@ -178,10 +182,7 @@ impl Plan {
 
 /// In the unit of winsat: millions of bytes per second, or milliseconds.
 fn value(metric: Metric, test: Test, summary: &Summary) -> Option<f64> {
-    let direction = match test.writes() && !test.is_flush() {
-        true => &summary.write,
-        false => &summary.read,
-    };
+    let direction = if test.writes() && !test.is_flush() { &summary.write } else { &summary.read };
     let value = metric.of_sum(direction, Since::Issued).filter(|_| direction.ios > 0)?;
     Some(value / 1e6)
 }

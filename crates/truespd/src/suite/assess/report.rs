@@ -275,14 +275,15 @@ impl Assessment {
     /// What winsat does not tell the world, and what stands for it here: a paragraph.
     pub fn approximate(&self) -> String {
         let has_flush = self.figures.iter().any(|figure| figure.test.starts_with("-flush"));
-        let flush = match has_flush {
-            true => format!(
+        let flush = if has_flush {
+            format!(
                 " Reads during flushes: {} random reads in the first half, beside writes in the second half and {FLUSHES_PER_S} \
-                 writes of {} per second, each followed by a flush of the drive's cache.",
+             writes of {} per second, each followed by a flush of the drive's cache.",
                 size(self.random_bytes),
                 size(FLUSHED_WRITE_BYTES)
-            ),
-            false => String::new(),
+            )
+        } else {
+            String::new()
         };
         format!(
             "approximate: Microsoft does not publish how many I/Os winsat issues, its queue depth, its file size, how often it \

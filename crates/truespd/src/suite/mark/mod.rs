@@ -1,10 +1,11 @@
 //! `truespd mark`: CrystalDiskMark's tests, in its order, by its rule for the result, and what that rule hides.
 //!
-//! What is CrystalDiskMark's: tests, presets and profiles; all reads, then all writes, then all mixed tests; a pause
-//! between tests; of each test one run that is discarded and some that count; the largest rate and, apart from it, the
-//! smallest mean latency of those. What is better here: random data are random over the whole file, every loop of a
-//! random test goes to other places (a sequential one has one way only), threads that go through the file together share one
-//! position, median and spread stand beside the best, and every run has its verdict.
+//! What is CrystalDiskMark's: tests, presets and profiles; all reads, then all writes, then all mixed tests;
+//! a pause between tests; of each test one run that is discarded and some that count; the largest rate and,
+//! apart from it, the smallest mean latency of those. What is better here: random data are random over the
+//! whole file, every loop of a random test goes to other places (a sequential one has one way only), threads
+//! that go through the file together share one position, median and spread stand beside the best, and every
+//! run has its verdict.
 
 mod report;
 mod settings;
@@ -29,8 +30,9 @@ pub const MIX_READ_PERCENT: [u32; 9] = [10, 20, 30, 40, 50, 60, 70, 80, 90];
 /// What it mixes when nothing is said.
 pub const MIX_READ_PERCENT_DEFAULT: u32 = 70;
 
-/// Random data for writes, each from another place in it. CrystalDiskMark's data is only as large as a block, so that it
-/// writes one block everywhere. Fresh data for each write (`-Zr`) would take time between the I/Os of depth 1.
+/// Random data for writes, each from another place in it. CrystalDiskMark's data is only as large as a block,
+/// so that it writes one block everywhere. Fresh data for each write (`-Zr`) would take time between the I/Os
+/// of depth 1.
 const SOURCE_WORD: &str = "-Z64M";
 /// Starting, looking at the file and ending a run, in seconds.
 const AROUND_A_RUN_S: f64 = 0.5;

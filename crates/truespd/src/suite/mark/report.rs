@@ -76,7 +76,8 @@ pub struct Row {
     pub part: Operation,
     /// The words of DiskSpd's command line of its first loop; the others have another seed (`-z`).
     pub words: Vec<String>,
-    /// Hash of the profile of its runs, by which the history knows the same test; none in documents from before it was noted.
+    /// Hash of the profile of its runs, by which the history knows the same test; none in documents from
+    /// before it was noted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// The run before those that count.

@@ -57,9 +57,10 @@ impl Test {
 
     /// The I/O size as a number and `K` or `M`, whole MiB from 1 MiB on where it is.
     pub fn block(&self) -> (u64, char) {
-        match self.block_bytes.is_multiple_of(MIB) {
-            true => (self.block_bytes / MIB, 'M'),
-            false => (self.block_bytes / KIB, 'K'),
+        if self.block_bytes.is_multiple_of(MIB) {
+            (self.block_bytes / MIB, 'M')
+        } else {
+            (self.block_bytes / KIB, 'K')
         }
     }
 
@@ -91,8 +92,8 @@ pub struct NoTest(String);
 impl FromStr for Test {
     type Err = NoTest;
 
-    /// Capital or small letters, with `-`, `_`, a blank or nothing before `Q`; `KiB` and `KB` are taken for `K`; a missing
-    /// depth or number of threads is 1.
+    /// Capital or small letters, with `-`, `_`, a blank or nothing before `Q`; `KiB` and `KB` are taken for
+    /// `K`; a missing depth or number of threads is 1.
     fn from_str(typed: &str) -> Result<Self, NoTest> {
         let name = typed.to_ascii_uppercase();
         let mut rest = name.as_str();

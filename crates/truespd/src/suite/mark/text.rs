@@ -15,8 +15,8 @@ pub enum Reader<'a> {
         /// CrystalDiskMark's line `Comment:`.
         comment: Option<&'a str>,
     },
-    /// A person: only what was asked for, gaps where nothing was measured, and a mark after each line whose figures may not
-    /// mean what they seem to mean.
+    /// A person: only what was asked for, gaps where nothing was measured, and a mark after each line whose
+    /// figures may not mean what they seem to mean.
     Person,
 }
 

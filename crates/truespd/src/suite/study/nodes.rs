@@ -1,7 +1,7 @@
 //! Runs that were made elsewhere, one after the other: nodes of a cluster, by the documents of their runs.
 //!
-//! The runs were not interleaved, so whatever else changed between them counts as a difference; the report says so. Means
-//! of logarithms, Welch's t (1947).
+//! The runs were not interleaved, so whatever else changed between them counts as a difference; the report
+//! says so. Means of logarithms, Welch's t (1947).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -192,14 +192,13 @@ fn welch(a: &[f64], b: &[f64]) -> Option<Difference> {
     let ((mean_a, a_var), (mean_b, b_var)) = (mean(a)?, mean(b)?);
     let difference = mean_b - mean_a;
     let error = (a_var + b_var).sqrt();
-    let (half, p) = match error > 0.0 {
-        true => {
-            let part = |variance: f64, count: usize| variance * variance / (count as f64 - 1.0);
-            let freedom = error.powi(4) / (part(a_var, a.len()) + part(b_var, b.len()));
-            let t = difference.abs() / error;
-            (error * student_quantile(0.05, freedom), 2.0 * student_beyond(t, freedom))
-        }
-        false => (0.0, if difference == 0.0 { 1.0 } else { 0.0 }),
+    let (half, p) = if error > 0.0 {
+        let part = |variance: f64, count: usize| variance * variance / (count as f64 - 1.0);
+        let freedom = error.powi(4) / (part(a_var, a.len()) + part(b_var, b.len()));
+        let t = difference.abs() / error;
+        (error * student_quantile(0.05, freedom), 2.0 * student_beyond(t, freedom))
+    } else {
+        (0.0, if difference == 0.0 { 1.0 } else { 0.0 })
     };
     let ratio = |log: f64| log.exp();
     Some(Difference {

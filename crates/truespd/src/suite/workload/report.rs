@@ -64,8 +64,8 @@ pub struct Run {
 pub enum SearchEnd {
     /// The highest rate that kept the limit, in two runs or more; per stream.
     Found(u64),
-    /// Every rate kept it: not the limit ends the search, but what is outstanding at once. The highest rate that was reached,
-    /// in two runs or more; per stream.
+    /// Every rate kept it: not the limit ends the search, but what is outstanding at once. The highest rate
+    /// that was reached, in two runs or more; per stream.
     AllKeepIt(u64),
     /// No rate kept it.
     NoneKeepsIt,
@@ -437,9 +437,10 @@ fn answer(search: &Search) -> String {
              a preset of your own with a larger -o can reach more\n",
             found(search, rate),
             // The table says "no" in both cases.
-            match search.points.iter().all(|point| point.is_reached) {
-                true => "the limit was kept at every rate tried",
-                false => "no higher rate broke the limit, but some were not reached",
+            if search.points.iter().all(|point| point.is_reached) {
+                "the limit was kept at every rate tried"
+            } else {
+                "no higher rate broke the limit, but some were not reached"
             },
             search.outstanding
         ),

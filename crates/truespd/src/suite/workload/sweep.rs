@@ -170,10 +170,10 @@ pub enum Next {
 /// How many runs of a rate were within the limit, and how many not.
 pub(super) fn runs_of(points: &[Point], per_stream: u64) -> (usize, usize) {
     let runs = points.iter().filter(|point| point.per_stream == per_stream);
-    runs.fold((0, 0), |(kept, broken), point| match point.is_within {
-        true => (kept + 1, broken),
-        false => (kept, broken + 1),
-    })
+    runs.fold(
+        (0, 0),
+        |(kept, broken), point| if point.is_within { (kept + 1, broken) } else { (kept, broken + 1) },
+    )
 }
 
 /// The highest rate that kept the limit in most of its runs.
@@ -187,8 +187,8 @@ pub(super) fn best(points: &[Point]) -> Option<u64> {
 
 /// Decides on the points so far. `unlimited` is the rate per stream without a limit.
 ///
-/// Of several runs of a rate the majority counts. Runs are repeated where one alone would decide the most: the first rate
-/// that breaks the limit, and the answer.
+/// Of several runs of a rate the majority counts. Runs are repeated where one alone would decide the most:
+/// the first rate that breaks the limit, and the answer.
 pub fn next(unlimited: f64, points: &[Point]) -> Next {
     if unlimited < 1.0 {
         return Next::None;

@@ -341,7 +341,8 @@ fn what_others_do_to_a_target_is_told() {
 fn layers_and_engines_told_in_words_are_judged_as_before() {
     let text = include_bytes!("../../../../../../tests/data/documents/v1/layers-in-words.json");
     let mut document = crate::result::json::read(text).expect("it can be read");
-    // The disks and rates of these time spans were written for a minute, the account of the process is of a real second.
+    // The disks and rates of these time spans were written for a minute, the account of the process is of a
+    // real second.
     for span in &mut document.time_spans {
         let TimeSpanResult::Measured(measured) = span else { continue };
         measured.evidence.host.iter_mut().for_each(|host| host.own_disk_read_bytes = None);

@@ -6,8 +6,9 @@ use clap::{CommandFactory, Parser};
 
 /// Run a load on every rank at the same time, and add up the results
 ///
-/// mpirun, srun or another launcher of MPI starts the ranks, one or more on each host. All check their targets before any of
-/// them writes, start at the same instant, and hand in their results to rank 0, which prints the sum with a row for each host.
+/// mpirun, srun or another launcher of MPI starts the ranks, one or more on each host. All check their
+/// targets before any of them writes, start at the same instant, and hand in their results to rank 0, which
+/// prints the sum with a row for each host.
 #[derive(Debug, Clone, Parser, PartialEq, Eq)]
 #[command(
     name = "truespd cluster run",
@@ -28,8 +29,8 @@ pub(super) struct Options {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub ranks_per_host: Option<u32>,
 
-    /// Folder for the result of each rank, on its own host [default: truespd-cluster- and the name of the run, in the current
-    /// folder]
+    /// Folder for the result of each rank, on its own host [default: truespd-cluster- and the name of the
+    /// run, in the current folder]
     #[arg(long, value_name = "FOLDER")]
     pub documents: Option<PathBuf>,
 

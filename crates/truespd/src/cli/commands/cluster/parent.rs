@@ -1,8 +1,9 @@
 //! The process that the launcher of MPI started, while the rank itself is its child.
 //!
-//! A launcher ends all ranks when a signal ends one of its processes: MPICH at once, Open MPI within two seconds. Then rank 0
-//! could not show what the others measured. So where a rank is killed (by the system for want of memory, by a person, by a
-//! bug), its parent stays and says nothing, until rank 0 has told the result and ends all.
+//! A launcher ends all ranks when a signal ends one of its processes: MPICH at once, Open MPI within two
+//! seconds. Then rank 0 could not show what the others measured. So where a rank is killed (by the system for
+//! want of memory, by a person, by a bug), its parent stays and says nothing, until rank 0 has told the
+//! result and ends all.
 
 use std::ffi::OsString;
 use std::process::{Child, Command};
@@ -25,8 +26,8 @@ const WITHOUT_RANK_0: Duration = Duration::from_secs(15);
 /// How long a run of a suite may take.
 const RUN_OF_A_SUITE: Duration = Duration::from_secs(900);
 
-/// Whether this process is the rank. Otherwise the rank was run as a child, and this is its exit code; the arguments are those of
-/// this program. Where no child can be made, this process is the rank.
+/// Whether this process is the rank. Otherwise the rank was run as a child, and this is its exit code; the
+/// arguments are those of this program. Where no child can be made, this process is the rank.
 pub(super) fn is_rank(own: &Own, is_line: bool, is_first: bool) -> Result<(), i32> {
     if let Some(parent) = std::env::var(PARENT).ok().and_then(|number| number.parse().ok()) {
         // Nobody reads the variable any more, and no program that this one starts is a rank. A parent that is gone was
@@ -66,9 +67,10 @@ fn watch(child: Child, mut wishes: EndWishes, longest: Duration) -> i32 {
     let pass = move || {
         for wish in wishes.forever() {
             let _alive = alive.lock().unwrap_or_else(PoisonError::into_inner);
-            match over.load(Ordering::Acquire) {
-                true => std::process::exit(wish.exit_code),
-                false => pass_on(wish, number),
+            if over.load(Ordering::Acquire) {
+                std::process::exit(wish.exit_code)
+            } else {
+                pass_on(wish, number)
             }
         }
     };

@@ -316,11 +316,10 @@ impl View {
         let Prepared { request, shape, .. } = prepared;
         let options = &request.options;
         let is_live = rank.me().is_hub() && options.live && can_draw();
-        let progress_as = match shape.beside.tells(Told::Progress) {
-            true if rank.me().is_hub() && !is_live => {
-                ProgressAs::of_stderr(options.progress || options.live, request.profile.progress_ios > 0)
-            }
-            _ => ProgressAs::Nothing,
+        let progress_as = if shape.beside.tells(Told::Progress) && rank.me().is_hub() && !is_live {
+            ProgressAs::of_stderr(options.progress || options.live, request.profile.progress_ios > 0)
+        } else {
+            ProgressAs::Nothing
         };
         let console = Arc::new(Console::new(request.profile.verbose, progress_as, shape.beside));
         View { console, seldom: Seldom::every(progress_as.every()), is_live }

@@ -169,10 +169,7 @@ impl Crew for RankCrew {
             Ok(outputs) => own.failures.extend(outputs.write(&own.document).into_iter().map(Failure::from)),
             Err(error) => own.failures.push(error.into()),
         }
-        match self.cluster.me().is_hub() {
-            true => self.sum_of_all(own),
-            false => self.handed_in(&own),
-        }
+        if self.cluster.me().is_hub() { self.sum_of_all(own) } else { self.handed_in(&own) }
     }
 }
 

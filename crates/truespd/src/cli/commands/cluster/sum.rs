@@ -63,10 +63,7 @@ fn lost(lost: &LostRank) -> Failure {
             .hint("look whether the host and the network are up; a result that the rank left there can be added by truespd merge"),
         LostHow::Failed => {
             let failure = Failure::new(FailureKind::Io, format!("{who} has no result"));
-            match lost.failures.is_empty() {
-                true => failure,
-                false => failure.because(lost.failures.join("; ")),
-            }
+            if lost.failures.is_empty() { failure } else { failure.because(lost.failures.join("; ")) }
         }
     }
 }

@@ -44,7 +44,8 @@ pub(super) struct FilterArguments {
     /// With this tag; given several times, with all of them
     #[arg(long, value_name = "NAME", value_parser = tag)]
     tag: Vec<String>,
-    /// Of the profile with this hash, or its first digits (suites have one for each test): `history list --json` and `history stats` show them
+    /// Of the profile with this hash, or its first digits (suites have one for each test): `history list
+    /// --json` and `history stats` show them
     #[arg(long, value_name = "HASH")]
     profile: Option<String>,
 }

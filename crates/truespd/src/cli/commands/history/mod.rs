@@ -19,8 +19,8 @@ use diskspd::program::ExitCode;
 
 /// Find kept results again: every run and suite of truespd is kept in one file
 ///
-/// DOCUMENT is the id of a kept result, the beginning of one, or a label. Times are UTC: 2026-11-23, 2026-11-23T10:00, or
-/// how long ago: 90d, 12h, 2w.
+/// DOCUMENT is the id of a kept result, the beginning of one, or a label. Times are UTC: 2026-11-23,
+/// 2026-11-23T10:00, or how long ago: 90d, 12h, 2w.
 #[derive(Debug, Args)]
 pub(crate) struct HistoryCommand {
     /// File of the history [default: $TRUESPD_STORE, that of the configuration file, or

@@ -16,8 +16,8 @@ use truespd_core::result::metrics::Metric;
 
 /// Show how a figure is distributed over the results of each environment, and where one of them stands
 ///
-/// Each profile is told apart: results of different tests are no distribution. Each test of a suite counts by itself, with the
-/// median of its runs. Runs of several time spans have no such figures.
+/// Each profile is told apart: results of different tests are no distribution. Each test of a suite counts by
+/// itself, with the median of its runs. Runs of several time spans have no such figures.
 #[derive(Debug, Args)]
 pub(crate) struct StatsArguments {
     /// What makes an environment: host, model, firmware, target, label, revision

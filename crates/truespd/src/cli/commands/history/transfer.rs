@@ -35,8 +35,8 @@ pub(crate) struct ExportArguments {
 
 /// Keep results of another history, or documents that --json wrote
 ///
-/// A result that is there already stays as it is, but for tags, a label and a note that it has not. Nothing is imported when
-/// a line cannot be read.
+/// A result that is there already stays as it is, but for tags, a label and a note that it has not. Nothing
+/// is imported when a line cannot be read.
 #[derive(Debug, Args)]
 pub(crate) struct ImportArguments {
     /// Files that `history export` or --json wrote; - is standard input
@@ -149,8 +149,8 @@ pub(super) fn import(at: &At, arguments: &ImportArguments) -> Done {
 /// Documents of a file with what is known of them.
 type Lines = Box<dyn Iterator<Item = Result<ExportedLine, Refusal>>>;
 
-/// The documents of a file: lines that were exported, or one document as `--json` writes it. Of both no more than 1 GiB is
-/// read for a document, whatever the file is.
+/// The documents of a file: lines that were exported, or one document as `--json` writes it. Of both no more
+/// than 1 GiB is read for a document, whatever the file is.
 fn lines(path: &Path) -> Result<Lines, Refusal> {
     let source: Box<dyn io::Read> = if path == Path::new("-") {
         Box::new(io::stdin())

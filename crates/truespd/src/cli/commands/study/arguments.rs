@@ -17,17 +17,18 @@ pub(super) enum Ask {
     Cache(Common),
     /// What do the drives' write caches change? Compares 4 KiB random I/O with them on and off
     ///
-    /// Runs on the first target and on all of them. Switches the write cache of every disk directly below the targets before
-    /// each run, through sysfs, and restores it at the end, even when the program is killed. Needs root. On SCSI, SAS and SATA
-    /// disks this switches the drive's own cache. On NVMe disks, and on virtio disks whose host does not allow it, it switches
-    /// only whether the kernel sends flushes: "cache off" then shows what flushes cost. Such a disk is refused while
-    /// something uses it, unless --risk-power-loss is given.
+    /// Runs on the first target and on all of them. Switches the write cache of every disk directly below the
+    /// targets before each run, through sysfs, and restores it at the end, even when the program is killed.
+    /// Needs root. On SCSI, SAS and SATA disks this switches the drive's own cache. On NVMe disks, and on
+    /// virtio disks whose host does not allow it, it switches only whether the kernel sends flushes: "cache
+    /// off" then shows what flushes cost. Such a disk is refused while something uses it, unless
+    /// --risk-power-loss is given.
     #[command(mut_arg("targets", |arg| arg.required(true)))]
     WriteCache(WriteCacheArguments),
     /// Which path to the same storage is faster? Compares reads by the first path and by each other path
     ///
-    /// Name the same file or device by several paths, or directories that show the same place: a test file is then created in
-    /// the first. Or compare what several nodes measured: --node reads their documents.
+    /// Name the same file or device by several paths, or directories that show the same place: a test file is
+    /// then created in the first. Or compare what several nodes measured: --node reads their documents.
     #[command(mut_arg("targets", |arg| arg.help(
         "Paths to the same file or device, which is only read, or directories that show the same place: a test file is \
          created in the first, and removed at the end"
@@ -37,8 +38,8 @@ pub(super) enum Ask {
 
 #[derive(Debug, Clone, Args)]
 pub(super) struct Common {
-    /// Directories, in which a test file is created and removed, files, or devices; files and devices are only read, unless
-    /// --overwrite names them
+    /// Directories, in which a test file is created and removed, files, or devices; files and devices are
+    /// only read, unless --overwrite names them
     #[arg(value_name = "TARGET")]
     pub(super) targets: Vec<String>,
 
@@ -89,8 +90,9 @@ pub(super) struct WriteCacheArguments {
     #[command(flatten)]
     pub(super) common: Common,
 
-    /// Run even if the disk is in use and either its cache, which is off, would be turned on, or only the kernel's flushes can be
-    /// switched off. A power loss during the study can then destroy other data on the disk
+    /// Run even if the disk is in use and either its cache, which is off, would be turned on, or only the
+    /// kernel's flushes can be switched off. A power loss during the study can then destroy other data on the
+    /// disk
     #[arg(long)]
     pub(super) risk_power_loss: bool,
 }
@@ -100,8 +102,8 @@ pub(super) struct LocalityArguments {
     #[command(flatten)]
     pub(super) common: Common,
 
-    /// Documents of one node's runs (from --json or --keep): a file or a directory; repeat it for each node; the first node is
-    /// compared with each other
+    /// Documents of one node's runs (from --json or --keep): a file or a directory; repeat it for each node;
+    /// the first node is compared with each other
     #[arg(long = "node", value_name = "NAME=PATH")]
     pub(super) nodes: Vec<String>,
 }

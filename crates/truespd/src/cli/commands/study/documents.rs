@@ -100,7 +100,8 @@ fn counting(folder: &Path, paths: &[PathBuf], seen: &mut Seen) -> Result<Vec<Doc
     Ok(documents.into_iter().map(|(_, document)| document).collect())
 }
 
-/// A step of a series that makes a file, or runs for the first time and does not count: kept by a suite, under such a name.
+/// A step of a series that makes a file, or runs for the first time and does not count: kept by a suite,
+/// under such a name.
 fn is_uncounted(path: &Path, document: &Document) -> bool {
     let is_kept = document.command_line.first().is_some_and(|program| program.starts_with("truespd "));
     is_kept && is_of_uncounted(path)
@@ -115,9 +116,10 @@ fn documents_of(path: &Path) -> Result<Vec<PathBuf>, Refusal> {
     let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     found.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
     found.sort();
-    match found.is_empty() {
-        true => Err(refusal(format!("{}: there is no document (*.json)", printable_path(path)))),
-        false => Ok(found),
+    if found.is_empty() {
+        Err(refusal(format!("{}: there is no document (*.json)", printable_path(path))))
+    } else {
+        Ok(found)
     }
 }
 

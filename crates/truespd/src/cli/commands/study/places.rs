@@ -49,10 +49,8 @@ pub fn find(series: &mut Series, study: Study, common: &Common) -> Result<Vec<Fo
         let there = Place::find(typed)?;
         check_size(typed, there.size_bytes(), study)?;
         let is_made = there.is_directory();
-        let word = match is_made {
-            true => made(series, study, &there, common.size_bytes)?,
-            false => absolute(typed.clone()),
-        };
+        let word =
+            if is_made { made(series, study, &there, common.size_bytes)? } else { absolute(typed.clone()) };
         let is_writable = is_made || consents.iter().any(|consent| consent.target == word);
         if !is_made && is_writable {
             series.check_write(&word)?;
@@ -127,14 +125,15 @@ pub fn other_paths(series: &mut Series, common: &Common) -> Result<(Vec<StudyTar
 /// What is there has room for an I/O of the study.
 fn check_size(typed: &str, size_bytes: Option<u64>, study: Study) -> Result<(), Ended> {
     let (Some(has_bytes), block_bytes) = (size_bytes, study.block_bytes()) else { return Ok(()) };
-    match has_bytes < block_bytes {
-        true => Err(refused(format!(
+    if has_bytes < block_bytes {
+        Err(refused(format!(
             "'{}' has {has_bytes} bytes, but one I/O of study {} needs {block_bytes} bytes; name a larger file, or a directory for a \
-             test file",
+         test file",
             printable(typed),
             study.name()
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 

@@ -18,8 +18,8 @@ const PLACES: u64 = 17;
 /// A block that is being written may differ once; differing three times in a row, it is other storage.
 const TRIES: usize = 3;
 
-/// Refuses paths of different storage: their difference would be taken for one of the way to it. Where only zeros are found,
-/// which tell nothing, a sentence that says so.
+/// Refuses paths of different storage: their difference would be taken for one of the way to it. Where only
+/// zeros are found, which tell nothing, a sentence that says so.
 pub fn check(paths: &[(&str, OpenedTarget)]) -> Result<Option<String>, Refusal> {
     let Some(((first_typed, first), others)) = paths.split_first() else { return Ok(None) };
     let mut unsure = None;

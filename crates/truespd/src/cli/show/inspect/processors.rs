@@ -6,8 +6,8 @@ use truespd_core::text::grouped;
 /// More queues than this are told together.
 const QUEUES_MAX: usize = 4;
 
-/// A line for each queue; of many, one for those that are as they should be and one for each other, up to a few. None when
-/// it is of no queue known who answers.
+/// A line for each queue; of many, one for those that are as they should be and one for each other, up to a
+/// few. None when it is of no queue known who answers.
 pub(super) fn words(queues: &[HardwareQueue]) -> Vec<String> {
     if queues.iter().all(|queue| queue.irq.is_none()) {
         return Vec::new();
@@ -37,9 +37,10 @@ pub(super) fn words(queues: &[HardwareQueue]) -> Vec<String> {
 
 /// `queue 0: processors 0-1, interrupts answered by processor 1 (irq 27)`.
 fn line(queue: &HardwareQueue) -> String {
-    let processors = match queue.processors.is_empty() {
-        true => "no processor that is online".to_string(),
-        false => queue.processors.words(),
+    let processors = if queue.processors.is_empty() {
+        "no processor that is online".to_string()
+    } else {
+        queue.processors.words()
     };
     let answered = match (queue.irq, queue.answered_by.is_empty()) {
         (Some(irq), false) => {
