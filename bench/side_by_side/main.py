@@ -160,7 +160,7 @@ def target_folder() -> Path:
 
 
 def build() -> str:
-    command = ["cargo", "build", "--release", "--locked", "--bin", "diskspd"]
+    command = ["cargo", "build", "--release", "--locked", "-p", "diskspd"]
     if subprocess.run(command, cwd=ROOT, stdout=sys.stderr, check=False).returncode != 0:
         raise Failed("TrueSpd could not be built")
     return str(target_folder() / "release" / "diskspd")

@@ -9,7 +9,7 @@ import tarfile
 from pathlib import Path
 
 from . import image, notices, toolchain
-from .place import DIST, PACKAGE, ROOT, STAGE, VERSION, WORK, Processor, epoch, here, run, say
+from .place import CRATE, DIST, PACKAGE, ROOT, STAGE, VERSION, WORK, Processor, epoch, here, run, say
 
 PROGRAMS = ("diskspd", "truespd")
 
@@ -94,12 +94,12 @@ def debian_changelog() -> str:
 
 def deb(processor: Processor, variables: dict[str, str]) -> None:
     say(f"dist/{processor.deb().name}")
-    run("cargo", "deb", "--quiet", "--no-build", "--no-strip", "--locked", "--target", processor.target, "--output", processor.deb(), cwd=ROOT, env=variables)
+    run("cargo", "deb", "-p", "truespd", "--quiet", "--no-build", "--no-strip", "--locked", "--target", processor.target, "--output", processor.deb(), cwd=ROOT, env=variables)
 
 
 def rpm(processor: Processor, variables: dict[str, str]) -> None:
     say(f"dist/{processor.rpm().name}")
-    run("cargo", "generate-rpm", "--target", processor.target, "--auto-req", "disabled", "--output", processor.rpm(), cwd=ROOT, env=variables)
+    run("cargo", "generate-rpm", "-p", CRATE.relative_to(ROOT), "--target", processor.target, "--auto-req", "disabled", "--output", processor.rpm(), cwd=ROOT, env=variables)
 
 
 def tarball(processor: Processor) -> None:
@@ -123,11 +123,13 @@ def bill_of_materials() -> None:
     """What the programs are made of, for those who must know: every crate with version, licence and checksum."""
     name = f"truespd-{VERSION}.cdx"
     run("cargo", "cyclonedx", "--quiet", "--format", "json", "--spec-version", "1.5", "--no-build-deps", "--target", "x86_64-unknown-linux-gnu",
-        "--override-filename", name, cwd=ROOT, env={**toolchain.environment(here()), "SOURCE_DATE_EPOCH": str(epoch())})  # fmt: skip
-    made = ROOT / f"{name}.json"
+        "--manifest-path", CRATE / "Cargo.toml", "--override-filename", name, cwd=ROOT, env={**toolchain.environment(here()), "SOURCE_DATE_EPOCH": str(epoch())})  # fmt: skip
+    made = CRATE / f"{name}.json"
     # It names the crate by the folder that it was built in.
     (DIST / made.name).write_text(made.read_text().replace(f"path+file://{ROOT}#", "path+file:///truespd#"))
-    made.unlink()
+    # It writes one for each crate of the workspace.
+    for file in ROOT.glob(f"crates/*/{made.name}"):
+        file.unlink()
 
 
 def checksums() -> None:

@@ -387,15 +387,9 @@ def container(configuration: dict, words: list[str], seccomp: dict) -> dict:
 
 
 def publish() -> Outcome:
-    """cargo packs the crate and builds what it packed."""
+    """cargo packs the crates and builds what it packed."""
     variables = {**toolchain.environment(here()), "CARGO_TARGET_DIR": str(WORK / "publish")}
-    done = subprocess.run(
-        ["cargo", "publish", "--dry-run", "--locked", "--no-verify", "--allow-dirty"], cwd=ROOT, env=variables, capture_output=True, text=True, check=True
-    )
-    packed = re.search(r"Packaged .*", done.stderr)
-    (crate,) = (WORK / "publish/package").rglob("*.crate")
-    with folder() as place:
-        run("tar", "-C", place, "-xzf", crate)
-        (source,) = place.iterdir()
-        run("cargo", "check", "--quiet", "--locked", "--bins", cwd=source, env=variables)
-    return Outcome(f"{packed[0] if packed else 'packed'}; what was packed compiles")
+    words = ["cargo", "publish", "--dry-run", "--locked", "--allow-dirty", "-p", "truespd-core", "-p", "diskspd", "-p", "truespd"]
+    done = subprocess.run(words, cwd=ROOT, env=variables, capture_output=True, text=True, check=True)
+    packed = re.findall(r"Packaged .*", done.stderr)
+    return Outcome(f"{'; '.join(packed)}; what was packed compiles")

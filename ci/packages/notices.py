@@ -35,8 +35,8 @@ def linked(processor: Processor) -> list[dict]:
     known = json.loads(told(*words, cwd=ROOT, env=toolchain.environment(processor)))
     packages = {package["id"]: package for package in known["packages"]}
     nodes = {node["id"]: node for node in known["resolve"]["nodes"]}
-    root = known["resolve"]["root"]
-    found, ahead = set(), [root]
+    own = {package["id"] for package in known["packages"] if package["source"] is None}
+    found, ahead = set(), [name for name in own if packages[name]["name"] in ("diskspd", "truespd")]
     while ahead:
         node = nodes[ahead.pop()]
         for needed in node["deps"]:
@@ -45,7 +45,7 @@ def linked(processor: Processor) -> list[dict]:
             if part and not macro and needed["pkg"] not in found:
                 found.add(needed["pkg"])
                 ahead.append(needed["pkg"])
-    return sorted((packages[name] for name in found), key=lambda package: (package["name"], package["version"]))
+    return sorted((packages[name] for name in found - own), key=lambda package: (package["name"], package["version"]))
 
 
 def glibc() -> str:

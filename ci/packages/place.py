@@ -8,13 +8,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DIST = ROOT / "dist"
-# Not CARGO_TARGET_DIR: the paths of the assets in Cargo.toml name it.
+# Not CARGO_TARGET_DIR: the paths of the assets in crates/truespd/Cargo.toml name it.
 WORK = ROOT / "target/packaging"
 # What the assets in Cargo.toml name: filled for one processor at a time.
 STAGE = WORK / "stage"
 TOOLS = ROOT / "target/tools"
-PACKAGE = tomllib.loads((ROOT / "Cargo.toml").read_text())["package"]
-VERSION = PACKAGE["version"]
+# The crate whose manifest says what the packages hold.
+CRATE = ROOT / "crates/truespd"
+PACKAGE = tomllib.loads((CRATE / "Cargo.toml").read_text())["package"]
+VERSION = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
 
 
 class Missing(Exception):
