@@ -7,7 +7,8 @@ use std::process::Command;
 use crate::support::ROOT;
 
 /// Kinds of `ci/size` with how many there may be.
-const LIMITS: &[(&str, usize)] = &[("bools", 23), ("filters", 84), ("closures", 1052), ("wide", 302), ("short", 1890)];
+const LIMITS: &[(&str, usize)] =
+    &[("bools", 23), ("filters", 84), ("closures", 1052), ("wide", 302), ("short", 1890)];
 
 /// How far a limit may stand above what is there.
 const SLACK: usize = 10;
@@ -20,7 +21,10 @@ fn the_dialect_shrinks() {
         assert!(listed.status.success(), "{listed:?}");
         let places = String::from_utf8(listed.stdout).expect("text");
         let count = places.lines().filter(|line| !line.is_empty()).count();
-        assert!(count <= *limit, "{kind}: {count} instead of {limit} at most; ci/size --list {kind} names them");
+        assert!(
+            count <= *limit,
+            "{kind}: {count} instead of {limit} at most; ci/size --list {kind} names them"
+        );
         assert!(count + SLACK >= *limit, "{kind}: lower the limit from {limit} to {count}");
     }
 }

@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use super::tools::{Place, Said};
+use crate::support::program::{copy_to_run, diskspd};
 
 #[test]
 fn a_run_is_kept_and_told_in_one_line() {
@@ -59,6 +61,29 @@ fn diskspd_keeps_only_when_it_is_asked() {
     place.write("config/truespd/config.toml", "[history]\ndiskspd = true\n");
     let second = run("").id();
     assert_eq!(place.ids(""), [second, id]);
+}
+
+#[test]
+fn diskspd_without_truespd_says_which_package_keeps_results() {
+    let place = Place::new();
+    let alone = place.path("alone");
+    fs::create_dir(&alone).expect("a folder");
+    let copy = alone.join("diskspd");
+    copy_to_run(diskspd().as_ref(), &copy);
+    let line = Place::line("--keep-history --label x");
+    let words = line.strip_prefix("run ").expect("a run");
+    let mut command = place.program(copy.to_str().expect("text"), words);
+    let said = Said::by(command.env("PATH", &alone)).done();
+    assert!(said.out.contains("Total IO"), "the result is there: {}", said.out);
+    let warning = "WARNING: the result is not kept in the history: the program truespd keeps it and is not installed; install the \
+                   package truespd\n";
+    assert!(said.err.contains(warning), "{}", said.err);
+    assert!(!place.path("data").exists());
+    // With truespd in the search path it is kept,
+    let beside = Path::new(env!("CARGO_BIN_EXE_truespd")).parent().expect("a folder");
+    let mut command = place.program(copy.to_str().expect("text"), words);
+    let id = Said::by(command.env("PATH", beside)).done().id();
+    assert_eq!(place.ids("--label x"), [id]);
 }
 
 #[test]
