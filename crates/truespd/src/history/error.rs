@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-use truespd_core::fault::{Failure, FailureKind, Refusal, RefusalKind};
+use truespd_core::fault::{Failure, FailureKind, Fault, Refusal, RefusalKind};
 use truespd_core::sys::error::system_text;
 use truespd_core::text::{printable, printable_path};
 
@@ -209,6 +209,12 @@ impl From<HistoryError> for Refusal {
             Some(path) => refusal.on(path.display().to_string()),
             None => refusal,
         }
+    }
+}
+
+impl From<HistoryError> for Fault {
+    fn from(error: HistoryError) -> Self {
+        Refusal::from(error).into()
     }
 }
 

@@ -9,7 +9,7 @@ use statrs::statistics::{Data, Max, Min, OrderStatistics};
 use super::entry::Entry;
 use super::error::HistoryError;
 use super::open::Store;
-use super::query::Filter;
+use super::store::Filter;
 use truespd_core::result::metrics::{Better, Metric};
 
 /// What makes an environment.

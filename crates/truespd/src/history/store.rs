@@ -1,18 +1,195 @@
-//! Keeping, reading, naming and removing documents.
+//! Keeping, finding, reading, naming and removing documents.
 
 use std::io::{Read, Write};
 
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::types::{Type, Value};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
+use serde::de::DeserializeOwned;
 
-use super::entry::{Added, Entry, Given, ID_DIGITS, NewEntry, digest};
+use super::entry::{Added, Entry, ExportedLine, Facts, Given, ID_DIGITS, NewEntry, digest};
 use super::error::{HistoryError, Problem};
 use super::open::Store;
-use super::query::Filter;
-use truespd_core::result::Part;
+use truespd_core::result::{Grade, Part};
 use truespd_core::sys::source::BYTES_MAX;
+
+/// The columns of an [`Entry`], in the order in which [`entry`] reads them. Numbers have all digits of an `f64`.
+const COLUMNS: &str = "d.number, d.id, d.kept_s, d.kind, d.start_s, d.host, d.command, d.profile, d.grade, d.tool_version, \
+     d.label, d.note, d.revision, d.bytes, \
+     (SELECT json_group_array(path) FROM target WHERE document = d.number), \
+     (SELECT json_group_array(json_object('name', name, 'model', nullif(model, ''), 'firmware', nullif(firmware, ''))) \
+      FROM device WHERE document = d.number), \
+     (SELECT json_group_array(tag) FROM tag WHERE document = d.number), \
+     (SELECT json_group_object(metric, json(format('%!.17g', value))) FROM figure WHERE document = d.number), \
+     (SELECT json_group_array(json_object('name', name, 'profile', profile, 'command', command, 'figures', json(figures))) \
+      FROM (SELECT p.name, p.profile, p.command, json_group_object(f.metric, json(format('%!.17g', f.value))) AS figures \
+            FROM part p JOIN part_figure f ON f.document = p.document AND f.place = p.place \
+            WHERE p.document = d.number GROUP BY p.place ORDER BY p.place))";
+
+/// Which documents. What is `None` or empty asks nothing.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Filter {
+    /// Name of the host, all of it.
+    pub host: Option<String>,
+    /// Part of a device's name or model, in any case.
+    pub device: Option<String>,
+    /// Revision of a device's firmware, all of it.
+    pub firmware: Option<String>,
+    /// Part of a target's path.
+    pub target: Option<String>,
+    /// Begun at this time or later, seconds since 1970 UTC.
+    pub since_s: Option<i64>,
+    /// Begun before this time.
+    pub until_s: Option<i64>,
+    /// With this verdict.
+    pub grade: Option<Grade>,
+    /// Kind of document.
+    pub kind: Option<String>,
+    /// Label, all of it.
+    pub label: Option<String>,
+    /// Tags, each of them.
+    pub tags: Vec<String>,
+    /// First digits of the hash of the profile, of suites that of one of their tests.
+    pub profile: Option<String>,
+    /// At most this many, the newest ones.
+    pub limit: Option<usize>,
+}
+
+impl Filter {
+    /// The condition with its values. Text compares part by part without patterns, so that no sign of a path
+    /// means more.
+    pub(super) fn condition(&self) -> (String, Vec<Value>) {
+        let mut conditions: Vec<String> = Vec::new();
+        let mut values: Vec<Value> = Vec::new();
+        let mut add = |condition: &str, value: Value| {
+            values.push(value);
+            conditions.push(condition.replace("?", &format!("?{}", values.len())));
+        };
+        if let Some(host) = &self.host {
+            add("d.host = ?", Value::Text(host.clone()));
+        }
+        if let Some(device) = &self.device {
+            let part = "EXISTS (SELECT 1 FROM device WHERE document = d.number AND \
+                        (instr(lower(name), ?) OR instr(lower(coalesce(model, '')), ?)))";
+            add(part, Value::Text(device.to_lowercase()));
+        }
+        if let Some(firmware) = &self.firmware {
+            // By the index: it is asked once, not for each document.
+            add(
+                "d.number IN (SELECT document FROM device WHERE firmware = ?)",
+                Value::Text(firmware.clone()),
+            );
+        }
+        if let Some(target) = &self.target {
+            add(
+                "EXISTS (SELECT 1 FROM target WHERE document = d.number AND instr(path, ?))",
+                Value::Text(target.clone()),
+            );
+        }
+        if let Some(since_s) = self.since_s {
+            add("d.time_s >= ?", Value::Integer(since_s));
+        }
+        if let Some(until_s) = self.until_s {
+            add("d.time_s < ?", Value::Integer(until_s));
+        }
+        if let Some(grade) = self.grade {
+            add("d.grade = ?", Value::Text(grade.word().into()));
+        }
+        if let Some(kind) = &self.kind {
+            add("d.kind = ?", Value::Text(kind.clone()));
+        }
+        if let Some(label) = &self.label {
+            add("d.label = ?", Value::Text(label.clone()));
+        }
+        for tag in &self.tags {
+            add("EXISTS (SELECT 1 FROM tag WHERE document = d.number AND tag = ?)", Value::Text(tag.clone()));
+        }
+        if let Some(profile) = &self.profile {
+            let begins = "(substr(coalesce(d.profile, ''), 1, length(?)) = ? OR EXISTS \
+                          (SELECT 1 FROM part WHERE document = d.number AND substr(profile, 1, length(?)) = ?))";
+            add(begins, Value::Text(profile.to_lowercase()));
+        }
+        let words =
+            if conditions.is_empty() { String::new() } else { format!("WHERE {}", conditions.join(" AND ")) };
+        (words, values)
+    }
+}
+
+impl Store {
+    /// The documents of a filter, the newest first.
+    ///
+    /// # Errors
+    /// [`HistoryError`].
+    pub fn list(&self, filter: &Filter) -> Result<Vec<Entry>, HistoryError> {
+        let (condition, values) = filter.condition();
+        let values: Vec<&dyn ToSql> = values.iter().map(|value| value as &dyn ToSql).collect();
+        self.entries(&condition, &values, filter.limit)
+    }
+
+    /// How many documents a filter has, without its limit.
+    ///
+    /// # Errors
+    /// [`HistoryError`].
+    pub fn count(&self, filter: &Filter) -> Result<u64, HistoryError> {
+        let (condition, values) = filter.condition();
+        let values: Vec<&dyn ToSql> = values.iter().map(|value| value as &dyn ToSql).collect();
+        let query = format!("SELECT count(*) FROM document d {condition}");
+        self.db.query_row(&query, values.as_slice(), |row| row.get(0)).map_err(|error| self.fault(error))
+    }
+
+    pub(super) fn entries(
+        &self,
+        condition: &str,
+        values: &[&dyn ToSql],
+        limit: Option<usize>,
+    ) -> Result<Vec<Entry>, HistoryError> {
+        let limit = limit.map(|limit| format!(" LIMIT {limit}")).unwrap_or_default();
+        let query = format!(
+            "SELECT {COLUMNS} FROM document d {condition} ORDER BY d.time_s DESC, d.number DESC{limit}"
+        );
+        let mut statement = self.db.prepare(&query).map_err(|error| self.fault(error))?;
+        let rows = statement.query_map(values, entry).and_then(Iterator::collect);
+        rows.map_err(|error| self.fault(error))
+    }
+}
+
+/// A row of [`COLUMNS`].
+fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
+    let grade: Option<String> = row.get(8)?;
+    Ok(Entry {
+        number: row.get(0)?,
+        id: row.get(1)?,
+        kept_unix_s: row.get(2)?,
+        facts: Facts {
+            kind: row.get(3)?,
+            start_unix_s: row.get(4)?,
+            host: row.get(5)?,
+            command: row.get(6)?,
+            profile: row.get(7)?,
+            grade: grade.and_then(|word| Grade::ALL.into_iter().find(|grade| grade.word() == word)),
+            tool_version: row.get(9)?,
+            targets: json_column(row, 14)?,
+            devices: json_column(row, 15)?,
+            figures: json_column(row, 17)?,
+            parts: json_column(row, 18)?,
+        },
+        given: Given {
+            label: row.get(10)?,
+            note: row.get(11)?,
+            revision: row.get(12)?,
+            tags: json_column(row, 16)?,
+        },
+        document_bytes: row.get(13)?,
+    })
+}
+
+fn json_column<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    let json: String = row.get(column)?;
+    serde_json::from_str(&json)
+        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error)))
+}
 
 /// Ids that the message of an ambiguous one names.
 const NAMED: usize = 5;
@@ -33,7 +210,7 @@ impl Store {
     /// The first error of `entries`, or what keeps them from being written; nothing was kept.
     pub fn add_all<E: From<HistoryError>>(
         &mut self,
-        entries: impl Iterator<Item = Result<super::ExportedLine, E>>,
+        entries: impl Iterator<Item = Result<ExportedLine, E>>,
     ) -> Result<Vec<Added>, E> {
         self.check_triggers().map_err(E::from)?;
         let path = self.path.clone();
@@ -108,7 +285,8 @@ impl Store {
     /// [`HistoryError`]: also when they are not those that were kept.
     pub fn document(&self, entry: &Entry) -> Result<Vec<u8>, HistoryError> {
         let damaged = |how: String| HistoryError::new(&self.path, Problem::Damaged(how));
-        let query = "SELECT d.digest, c.deflated FROM document d JOIN content c ON c.document = d.number WHERE d.number = ?1";
+        let query = "SELECT d.digest, c.deflated FROM document d JOIN content c ON c.document = d.number \
+                     WHERE d.number = ?1";
         let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?));
         let found =
             self.db.query_row(query, [entry.number], row).optional().map_err(|error| self.fault(error))?;

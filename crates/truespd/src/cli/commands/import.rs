@@ -270,7 +270,7 @@ fn profile_of(runs: &[Run]) -> Result<Profile, Refusal> {
     }
     if profile.time_spans.is_empty() {
         let refusal =
-            Refusal::new(RefusalKind::Input, "nothing of this job file can be said, so there is no profile");
+            Refusal::new(RefusalKind::Input, "no job of this file can be said as a profile of diskspd");
         return Err(refusal.hint("without --profile, the reasons are listed"));
     }
     Ok(profile)
