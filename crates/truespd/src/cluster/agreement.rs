@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::message::{Checked, Hello, Left, RefusalNote};
 use truespd_core::fault::{Refusal, RefusalKind};
 use truespd_core::load::companions::Place;
@@ -12,7 +14,7 @@ use truespd_core::text::{printable, shell_word};
 const REFUSALS_TOLD: usize = 8;
 
 /// Where a rank stands among those of its host.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Standing {
     /// From 0.
     pub local: u32,
@@ -85,14 +87,14 @@ pub fn standings(
     let mut standings = BTreeMap::new();
     for ranks in hosts.values() {
         for (local, rank) in ranks.iter().enumerate() {
-            let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-            let processors = own_processors(hellos, ranks, local);
             let others = ranks.iter().filter(|other| *other != rank);
-            let processes = others.map(|other| hellos[other].process).collect();
-            standings.insert(
-                *rank,
-                Standing { local: count(local), local_ranks: count(ranks.len()), processors, processes },
-            );
+            let standing = Standing {
+                local: u32::try_from(local).unwrap_or(u32::MAX),
+                local_ranks: u32::try_from(ranks.len()).unwrap_or(u32::MAX),
+                processors: own_processors(hellos, ranks, local),
+                processes: others.map(|other| hellos[other].process).collect(),
+            };
+            standings.insert(*rank, standing);
         }
     }
     Ok(standings)

@@ -6,9 +6,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::agreement::Standing;
+use super::progress::RankProgress;
 use truespd_core::fault::{Refusal, RefusalKind};
 use truespd_core::load::companions::Place;
-use truespd_core::load::live::Phase;
 use truespd_core::result::ClockOffset;
 
 /// What one rank says to another.
@@ -118,19 +119,12 @@ pub struct Hello {
     pub processors: Vec<u32>,
 }
 
-/// Where a rank stands.
+/// What rank 0 answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Welcome {
     /// Name of the run.
     pub run: String,
-    /// Number of this rank among those of its host, from 0.
-    pub local: u32,
-    /// Ranks on its host.
-    pub local_ranks: u32,
-    /// Processors for this rank alone, where the ranks of a host may use the same ones.
-    pub processors: Option<Vec<u32>>,
-    /// Numbers of the processes of the other ranks on its host.
-    pub processes: Vec<u32>,
+    pub standing: Standing,
 }
 
 /// What the checks of a rank found.
@@ -189,27 +183,6 @@ pub struct Left {
     pub maker: u32,
     /// As the maker typed it.
     pub typed_by_maker: String,
-}
-
-/// How the run of a rank goes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct RankProgress {
-    /// Number of the time span, from 1.
-    pub time_span: usize,
-    /// What goes on.
-    pub phase: Phase,
-    /// I/Os of the time span so far.
-    pub ios: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// I/Os in flight times nanoseconds.
-    pub in_flight_ns: u64,
-    /// I/Os per second over the last second; none before the first.
-    pub iops: Option<f64>,
-    /// Bytes per second.
-    pub bytes_per_s: f64,
-    /// Mean latency; none when no I/O completed.
-    pub latency_mean_ns: Option<f64>,
 }
 
 /// A message with the bytes that belong to it.

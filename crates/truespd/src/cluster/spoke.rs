@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use super::link::{Link, Next};
 use super::message::{Checked, Left, Letter, Message, Welcome};
-use super::post::{Arrival, Leaving};
+use super::post::{Arrival, Leaving, Link, Next};
 use truespd_core::load::companions::{AgreedStart, CalledOff, Maker};
 use truespd_core::result::{ClockOffset, CommonStart};
 

@@ -1,24 +1,23 @@
-//! One rank of a cluster run, from joining to leaving.
+//! One rank of a cluster run, from joining to leaving: its line, its folder, and on rank 0 the sum of all.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::folder::Folder;
-use super::join::{Joined, Signals, end_as};
+use super::launch::{Joined, Signals, end_as};
 use super::options::Own;
-use super::sum::sum;
 use crate::cli::commands::keeping::Keeping;
-use crate::cluster::{Cluster, Finished, Me, shard};
+use crate::cluster::per_rank::shard;
+use crate::cluster::{Cluster, Finished, ThisRank};
 use diskspd::beside::Told;
 use diskspd::console::{Console, ProgressAs, say_beside, say_line, tell};
-use diskspd::grammar::parse::Invocation;
-use diskspd::grammar::parse::{parse, refuse_option, refuse_plan};
+use diskspd::grammar::parse::{Invocation, parse, refuse_option, refuse_plan};
 use diskspd::keeping::Keep;
 use diskspd::program::{
     ExitCode, Program, Shape, Show, VerdictTo, is_empty, keep_result, live_view, load_profile, print_report,
     stop_notice, stopped_unmeasured, tell_how_understood,
 };
-use diskspd::request::Request;
+use diskspd::request::{Output, Request};
 use diskspd::run::judged::Ready;
 use diskspd::run::outputs::{OutputError, Outputs, files_of, use_of};
 use diskspd::show::live::can_draw;
@@ -30,6 +29,8 @@ use truespd_core::machine::host::uptime_ms;
 use truespd_core::machine::roots::Roots;
 use truespd_core::machine::storage::{self, ReadFlags};
 use truespd_core::profile::{Target, TimeSpan, hash};
+use truespd_core::result::merge::Merger;
+use truespd_core::result::{Document, LostHow, LostRank, json};
 use truespd_core::sys::wake::Latch;
 use truespd_core::verdict::judge;
 
@@ -71,7 +72,7 @@ struct Prepared {
 }
 
 impl OneRank<'_> {
-    fn me(&self) -> &Me {
+    fn me(&self) -> &ThisRank {
         self.cluster.me()
     }
 
@@ -93,7 +94,7 @@ impl OneRank<'_> {
         load_profile(self.program, &args, &mut request)?;
         self.cluster.has_profile(hash(&request.profile));
         if self.own.options.shard {
-            shard::shard(&mut request.profile, self.me().rank, self.me().ranks, &size_of)
+            shard(&mut request.profile, self.me().rank, self.me().ranks, &size_of)
                 .map_err(|refusals| refuse_plan(&words, name, &refusals))?;
         }
         request.taken.extend(bound(self.processors, &request));
@@ -357,6 +358,144 @@ fn size_of(target: &Target) -> Option<u64> {
     let roots = Roots::default();
     let path = storage::resolve(&target.path, &roots).ok()?.path;
     Some(storage::open(&path, ReadFlags::CACHED, &roots).ok()?.facts.size_bytes)
+}
+
+/// The folder on this host, with the name of this rank's documents.
+#[derive(Debug, Clone)]
+pub(super) struct Folder {
+    path: PathBuf,
+    /// Name of a document, without number and ending.
+    stem: String,
+    is_made: bool,
+}
+
+impl Folder {
+    /// Makes it, unless it is there. `was_there` before any rank could make it.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub(super) fn make(given: Option<&Path>, was_there: bool, me: &ThisRank) -> Result<Self, OutputError> {
+        let path = match given {
+            Some(path) => path.to_path_buf(),
+            None => PathBuf::from(format!("truespd-cluster-{}", me.run)),
+        };
+        if let Err(error) = std::fs::create_dir(&path)
+            && !path.is_dir()
+        {
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            return Err(OutputError::Folder {
+                option: "documents",
+                path: path.display().to_string(),
+                folder: parent.unwrap_or(Path::new(".")).to_path_buf(),
+                error,
+            });
+        }
+        let host: String = me.host.chars().map(|c| if c == '/' { '_' } else { c }).collect();
+        Ok(Folder { path, stem: format!("rank-{:04}-{host}", me.rank), is_made: !was_there })
+    }
+
+    /// The document of the only run of this rank.
+    pub(super) fn document(&self) -> Output {
+        self.output(format!("{}.json", self.stem))
+    }
+
+    /// That of a run of a series, counted from 1.
+    pub(super) fn document_of_run(&self, number: u32) -> Output {
+        self.output(format!("{}-run-{number:03}.json", self.stem))
+    }
+
+    fn output(&self, name: String) -> Output {
+        Output { format: "json", path: self.path.join(name).display().to_string() }
+    }
+
+    /// Nothing was written, so the folder goes again.
+    pub(super) fn take_back(&self) {
+        if self.is_made {
+            // Ranks may share it: the last one takes it away.
+            let _ = std::fs::remove_dir(&self.path);
+        }
+    }
+
+    /// Whether there are results of ranks.
+    pub(super) fn is_there(&self) -> bool {
+        self.path.is_dir()
+    }
+
+    /// Where the results of the ranks are.
+    pub(super) fn words(&self, me: &ThisRank) -> String {
+        let folder = self.path.display();
+        match me.ranks {
+            1 => format!("the result of the only rank is in {folder}"),
+            ranks => format!(
+                "each of the {ranks} ranks left its own result in {folder} on its host; truespd merge adds them up again"
+            ),
+        }
+    }
+}
+
+/// The results of all ranks in one, with what is missing.
+pub(super) fn sum(own: FinishedRun, finished: &Finished, me: &ThisRank) -> FinishedRun {
+    if me.ranks == 1 {
+        return own;
+    }
+    let FinishedRun { document, mut failures, mut notes } = own;
+    let mut merged = merge(document.clone(), finished, false);
+    if let Err(failure) = &merged {
+        // Better all numbers with a warning than none.
+        failures.push(failure.clone());
+        merged = merge(document.clone(), finished, true);
+    }
+    let mut sum = match merged {
+        Ok(sum) => sum,
+        Err(failure) => {
+            failures.push(failure);
+            document
+        }
+    };
+    sum.verdict = Some(judge(&sum));
+    failures.extend(finished.lost.iter().map(lost));
+    for (rank, of_rank) in &finished.handed_in {
+        if of_rank.document.is_none() {
+            // It is among the lost ones.
+            continue;
+        }
+        for words in &of_rank.failures {
+            failures.push(Failure::new(FailureKind::Io, format!("rank {rank}: {words}")));
+        }
+    }
+    notes.retain(|note| !note.is_detail);
+    notes.push(Note::detail(format!("the sum of {} of {} ranks", sum.sources.len().max(1), me.ranks)));
+    FinishedRun { document: sum, failures, notes }
+}
+
+fn merge(own: Document, finished: &Finished, force: bool) -> Result<Document, Failure> {
+    let failed = |what: String| {
+        Failure::new(FailureKind::Figure, "the results of the ranks cannot be added up").because(what)
+    };
+    let mut merger = Merger::new(force);
+    merger.add("the result of rank 0", own).map_err(|error| failed(error.to_string()))?;
+    for (rank, of_rank) in &finished.handed_in {
+        let Some(bytes) = &of_rank.document else { continue };
+        let document =
+            json::read(bytes).map_err(|error| failed(format!("the result of rank {rank} {error}")))?;
+        merger
+            .add(&format!("the result of rank {rank}"), document)
+            .map_err(|error| failed(error.to_string()))?;
+    }
+    merger.finish().map_err(|error| failed(error.to_string()))
+}
+
+/// What is said of a rank that is missing.
+fn lost(lost: &LostRank) -> Failure {
+    let who = format!("rank {} on host {}", lost.rank, lost.host);
+    match lost.how {
+        LostHow::Silent => Failure::new(FailureKind::Lost, format!("{who} does not answer any more; its result is missing"))
+            .hint("look whether the host and the network are up; a result that the rank left there can be added by truespd merge"),
+        LostHow::Failed => {
+            let failure = Failure::new(FailureKind::Io, format!("{who} has no result"));
+            if lost.failures.is_empty() { failure } else { failure.because(lost.failures.join("; ")) }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use clap::FromArgMatches;
 use clap::Subcommand;
 
-use super::folder::Folder;
-use super::join::{Joined, Signals, end_as};
+use super::launch::{Joined, Signals, end_as};
 use super::options::Own;
-use super::sum::sum;
+use super::run::Folder;
+use super::run::sum;
 use crate::cli::commands::suites::{Chosen, Row};
 use crate::cluster::Cluster;
 use crate::series::crew::Crew;
