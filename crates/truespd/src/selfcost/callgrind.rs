@@ -7,9 +7,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::loads::Case;
 use super::parts::pieces;
-use super::piece_turn;
+use super::{Case, piece_turn};
 use truespd_core::fault::{Failure, FailureKind};
 use truespd_core::measure::clock::MachineClock;
 use truespd_core::sys::error::system_text;

@@ -1,6 +1,6 @@
 //! `truespd config`: what is in force, and from where.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 use schemars::JsonSchema;
@@ -151,15 +151,15 @@ impl ConfigReport {
     fn of(config: &Config, force: &Force<'_>) -> Result<Self, Refusals> {
         let settings =
             KEYS.iter().zip(force.all()?).map(|(row, setting)| InForce::of(row, setting)).collect();
-        let file = |(path, state): &(PathBuf, State)| FileRead {
-            path: path_text(path),
-            state: match state {
+        let mut files = Vec::new();
+        for (path, state) in &config.files {
+            let state = match state {
                 State::Read => FileState::Read,
                 State::Missing => FileState::Missing,
                 State::Forbidden => FileState::Forbidden,
-            },
-        };
-        let files = config.files.iter().map(file).collect();
+            };
+            files.push(FileRead { path: path_text(path), state });
+        }
         Ok(ConfigReport { settings, files, warnings: config.warnings.clone() })
     }
 
@@ -167,14 +167,8 @@ impl ConfigReport {
         let head = ["setting", "value", "from"].map(String::from);
         let rows: Vec<[String; 3]> =
             std::iter::once(head).chain(self.settings.iter().map(InForce::cells)).collect();
-        let width = |column: usize| rows.iter().map(|row| columns_of(&row[column])).max().unwrap_or_default();
-        let (first, second) = (width(0), width(1));
-        let mut out = String::new();
-        for [setting, value, from] in &rows {
-            let gap = |text: &str, width: usize| " ".repeat(width - columns_of(text) + 2);
-            out.push_str(&format!("{setting}{}{value}{}{from}\n", gap(setting, first), gap(value, second)));
-        }
-        out.push_str("\nfiles (of two that say something, the later counts)\n");
+        let mut out = aligned_columns(&rows);
+        out.push_str("\nfiles (where both set a key, the later one counts)\n");
         for file in &self.files {
             let state = match file.state {
                 FileState::Read => "read",
@@ -188,6 +182,20 @@ impl ConfigReport {
         }
         out
     }
+}
+
+/// The rows with their first two columns as wide as the widest value.
+fn aligned_columns(rows: &[[String; 3]]) -> String {
+    let widths =
+        [0, 1].map(|column| rows.iter().map(|row| columns_of(&row[column])).max().unwrap_or_default());
+    let mut out = String::new();
+    for row in rows {
+        for (value, width) in row.iter().zip(widths) {
+            out.push_str(&format!("{value}{}", " ".repeat(width - columns_of(value) + 2)));
+        }
+        out.push_str(&format!("{}\n", row[2]));
+    }
+    out
 }
 
 impl InForce {

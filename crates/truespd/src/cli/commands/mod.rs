@@ -9,7 +9,6 @@ pub(crate) mod clean;
 pub(crate) mod cluster;
 pub(crate) mod compare;
 pub(crate) mod comparing;
-pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod configured;
 pub(crate) mod doctor;

@@ -12,7 +12,6 @@ use crate::cli::commands::bench_self::BenchArguments;
 use crate::cli::commands::clean::CleanArguments;
 use crate::cli::commands::cluster::ClusterArguments;
 use crate::cli::commands::compare::CompareArguments;
-use crate::cli::commands::completions::CompletionsArguments;
 use crate::cli::commands::config::{ConfigArguments, ConfigReport};
 use crate::cli::commands::configured;
 use crate::cli::commands::doctor::DoctorArguments;
@@ -21,7 +20,7 @@ use crate::cli::commands::import::ImportArguments;
 use crate::cli::commands::inspect::InspectArguments;
 use crate::cli::commands::judge::JudgeArguments;
 use crate::cli::commands::keeping::Keeping;
-use crate::cli::commands::manual::ManualArguments;
+use crate::cli::commands::manual::{CompletionsArguments, ManualArguments};
 use crate::cli::commands::merge::MergeArguments;
 use crate::cli::commands::render::RenderArguments;
 use crate::cli::commands::report::ReportArguments;
@@ -112,9 +111,14 @@ fn kinds_of_documents() -> PossibleValuesParser {
         (SELF_COST, "What `bench-self --json` writes".into()),
         (DOCTOR, "What `doctor --json` writes".into()),
     ];
-    let of_suite = |row: &Row| (row.name, format!("What `{} --json` writes", row.name));
-    let all = own.into_iter().chain(suites::TABLE.iter().map(of_suite));
-    all.map(|(name, about)| PossibleValue::new(name).help(about)).collect::<Vec<_>>().into()
+    let mut kinds: Vec<PossibleValue> = Vec::new();
+    for (name, about) in own {
+        kinds.push(PossibleValue::new(name).help(about));
+    }
+    for row in &suites::TABLE {
+        kinds.push(PossibleValue::new(row.name).help(format!("What `{} --json` writes", row.name)));
+    }
+    kinds.into()
 }
 
 /// The JSON Schema of a kind of documents.
@@ -194,7 +198,7 @@ fn command_of(program: &Program, args: &[OsString], command: Command) -> ExitCod
         Command::BenchSelf(arguments) => commands::bench_self::run(&arguments),
         Command::Caretaker { journal } => commands::suite::caretaker(&journal),
         Command::Manual(arguments) => commands::manual::run(&arguments, &described()),
-        Command::Completions(arguments) => commands::completions::run(&arguments, &described()),
+        Command::Completions(arguments) => commands::manual::complete(&arguments, &described()),
         Command::Schema { of } => print(&schema(&of), ExitCode::Done),
     }
 }

@@ -4,6 +4,8 @@ use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
 /// The section of the manual: commands.
 pub(super) const SECTION: &str = "1";
+/// What stands between the words of a form.
+const MARKS: [char; 9] = [' ', '[', ']', '<', '>', '|', '=', ':', ','];
 /// Source lines are no longer, where words allow.
 const COLUMNS: usize = 78;
 
@@ -173,19 +175,19 @@ fn mark_options(text: &str, inlines: &mut Vec<Inline>) {
 pub(super) fn placeholders(form: &str) -> Vec<Inline> {
     let mut inlines = Vec::new();
     let mut rest = form;
-    let is_mark = |c: char| " []<>|=:,".contains(c);
     while !rest.is_empty() {
-        let marks = rest.find(|c| !is_mark(c)).unwrap_or(rest.len());
-        let (before, word) = rest.split_at(marks);
-        let end = word.find(is_mark).unwrap_or(word.len());
-        let (word, behind) = word.split_at(end);
-        inlines.extend((!before.is_empty()).then(|| roman(before)));
-        match word.starts_with('-') {
-            _ if word.is_empty() => (),
-            true => inlines.push(bold(word)),
-            false => inlines.push(italic(word)),
+        let before = &rest[..rest.len() - rest.trim_start_matches(MARKS).len()];
+        let word = &rest[before.len()..];
+        let word = &word[..word.find(MARKS).unwrap_or(word.len())];
+        if !before.is_empty() {
+            inlines.push(roman(before));
         }
-        rest = behind;
+        if word.starts_with('-') {
+            inlines.push(bold(word));
+        } else if !word.is_empty() {
+            inlines.push(italic(word));
+        }
+        rest = &rest[before.len() + word.len()..];
     }
     inlines
 }
