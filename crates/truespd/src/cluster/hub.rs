@@ -26,13 +26,11 @@ const LEAVE_PATIENCE: Duration = Duration::from_secs(5);
 pub struct HandedIn {
     /// Its document, as it wrote it; none when its run did not begin.
     pub document: Option<Vec<u8>>,
-    /// It has measured something.
     pub has_measured: bool,
     /// Why it failed, one sentence each.
     pub failures: Vec<String>,
 }
 
-/// Rank 0.
 #[derive(Debug)]
 pub struct Hub {
     link: Link,
@@ -136,12 +134,10 @@ impl Hub {
         self.hellos.values().map(|hello| hello.host.clone()).collect()
     }
 
-    /// What the agreement found.
     pub fn decision(&self) -> &Decision {
         &self.decision
     }
 
-    /// Ranks that were lost.
     pub fn lost(&self) -> &[LostRank] {
         &self.lost
     }
@@ -261,7 +257,6 @@ impl Hub {
         CalledOff
     }
 
-    /// Takes what has come.
     fn take(&mut self, arrival: Arrival) {
         match arrival {
             Arrival::Letter { from, letter: Letter { message, tail } } => match message {

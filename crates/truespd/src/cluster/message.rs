@@ -6,7 +6,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::agreement::Standing;
 use super::progress::RankProgress;
 use truespd_core::fault::{Refusal, RefusalKind};
 use truespd_core::load::companions::Place;
@@ -34,7 +33,6 @@ pub enum Message {
     },
     /// To all: a file of `-c` was made by this rank.
     Made {
-        /// Who made it.
         rank: u32,
         /// As that rank typed it.
         typed: String,
@@ -62,16 +60,13 @@ pub enum Message {
         /// By the wall clock of rank 0.
         sent_unix_ns: u64,
     },
-    /// The answer.
     Pong {
-        /// From the ping.
         sent_unix_ns: u64,
         /// When the ping came, by the wall clock of the sender.
         received_unix_ns: u64,
         /// When this answer went, by the same clock.
         answered_unix_ns: u64,
     },
-    /// This rank is alive.
     Alive,
     /// To rank 0: how the run goes.
     Progress(RankProgress),
@@ -81,7 +76,6 @@ pub enum Message {
     ClockAfter(ClockOffset),
     /// To rank 0: the result; the document is the bytes of the letter, when there is one.
     Ended {
-        /// It has measured something.
         has_measured: bool,
         /// Why it failed, one sentence each.
         failures: Vec<String>,
@@ -101,38 +95,42 @@ pub enum Message {
     Gone,
 }
 
-/// Who a rank is.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Hello {
-    /// Version of the program.
     pub version: String,
-    /// Name of the host.
     pub host: String,
     /// Which start of which kernel: equal for hosts that are one machine under several names.
     pub boot: String,
     /// The words of the command line, before anything in braces was replaced.
     pub words: Vec<String>,
-    /// Number of the process.
     pub process: u32,
     /// Processors that this process may use.
     pub processors: Vec<u32>,
 }
 
-/// What rank 0 answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Welcome {
-    /// Name of the run.
     pub run: String,
     pub standing: Standing,
+}
+
+/// Where a rank stands among those of its host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Standing {
+    /// From 0.
+    pub local: u32,
+    pub local_ranks: u32,
+    /// Its own part of the processors, where all ranks of the host may use the same ones.
+    pub processors: Option<Vec<u32>>,
+    /// Numbers of the processes of the other ranks on its host.
+    pub processes: Vec<u32>,
 }
 
 /// What the checks of a rank found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checked {
-    /// Reasons against the run.
     pub refusals: Vec<RefusalNote>,
-    /// Where its targets are.
     pub places: Vec<Place>,
     /// Hash of the profile; none when there is none, because the words or the profile are refused.
     pub profile: Option<String>,
@@ -141,15 +139,10 @@ pub struct Checked {
 /// A refusal on its way to rank 0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusalNote {
-    /// Decides the exit code.
     pub kind: RefusalKind,
-    /// What is wrong.
     pub message: String,
-    /// The facts behind it.
     pub reasons: Vec<String>,
-    /// What would be legal.
     pub legal: Vec<String>,
-    /// What to do next.
     pub hints: Vec<String>,
 }
 
@@ -179,7 +172,6 @@ impl RefusalNote {
 pub struct Left {
     /// As the receiver typed it.
     pub typed: String,
-    /// Who makes it.
     pub maker: u32,
     /// As the maker typed it.
     pub typed_by_maker: String,
@@ -188,9 +180,7 @@ pub struct Left {
 /// A message with the bytes that belong to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Letter {
-    /// What is said.
     pub message: Message,
-    /// A document, or nothing.
     pub tail: Vec<u8>,
 }
 
@@ -204,7 +194,6 @@ impl From<Message> for Letter {
 const LENGTH_BYTES: usize = 4;
 
 impl Letter {
-    /// As it travels.
     pub fn bytes(&self) -> Vec<u8> {
         let json = serde_json::to_vec(&self.message).expect("a message is always JSON");
         let length = u32::try_from(json.len()).expect("a message is shorter than 4 GiB");

@@ -24,9 +24,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use agreement::{Sharing, Standing};
+use agreement::Sharing;
 use hub::{HandedIn, Hub, broken};
-use message::{Checked, Hello, Message, RefusalNote, Welcome};
+use message::{Checked, Hello, Message, RefusalNote, Standing, Welcome};
 use per_rank::Values;
 use post::{Arrival, Command, Link, Post, Shared, wall_ns};
 use progress::RankProgress;
@@ -43,11 +43,9 @@ use truespd_core::sys::wake::Latch;
 
 /// What a rank needs to join.
 pub struct Joining {
-    /// Opens the transport.
     pub open: Open,
     /// The words of the command line, before anything in braces is replaced.
     pub words: Vec<String>,
-    /// Version of the program.
     pub version: String,
     /// Silence after which a rank is lost.
     pub patience: Duration,
@@ -55,20 +53,15 @@ pub struct Joining {
     pub ranks_per_host: Option<u32>,
     /// One and the same file for several ranks of a host is meant (`--shared`, `--shard`).
     pub is_sharing_meant: bool,
-    /// Ends the run.
     pub stop: Latch,
 }
 
-/// Which rank this is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThisRank {
-    /// Name of the run.
     pub run: String,
-    /// Name of this host.
     pub host: String,
     /// From 0.
     pub rank: u32,
-    /// Ranks of the run.
     pub ranks: u32,
     /// Where it stands among those of its host.
     pub standing: Standing,
@@ -124,7 +117,6 @@ pub struct Cluster {
 pub struct Finished {
     /// What each other rank handed in.
     pub handed_in: BTreeMap<u32, HandedIn>,
-    /// Ranks without a result.
     pub lost: Vec<LostRank>,
 }
 
@@ -168,7 +160,6 @@ impl Cluster {
         Ok(Cluster { me, role, shared, commands, hosts, profile, time_span })
     }
 
-    /// Where this rank stands.
     pub fn me(&self) -> &ThisRank {
         &self.me
     }

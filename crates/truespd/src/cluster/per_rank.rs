@@ -1,5 +1,5 @@
-//! What is different on each rank: words in braces (`{host}`, `{rank}`, `{local}`, `{n}`), and with `--shard` the stretch
-//! of a target.
+//! What is different on each rank: words in braces (`{host}`, `{rank}`, `{local}`, `{n}`), and with `--shard` the
+//! stretch of a target.
 
 use truespd_core::fault::{Mark, Refusal, RefusalKind};
 use truespd_core::profile::{Profile, Target};
@@ -19,8 +19,8 @@ pub struct Values<'a> {
 }
 
 /// What is legal between braces, for messages.
-pub const LEGAL: &str = "{host} (name of the host), {rank} (number of the rank, from 0), {local} (its number on its host, \
-                         from 0), {n} (number of ranks); {{ and }} stand for braces";
+pub const LEGAL: &str = "{host} (name of the host), {rank} (number of the rank, from 0), {local} (its number on its \
+    host, from 0), {n} (number of ranks); {{ and }} stand for braces";
 
 impl Values<'_> {
     fn of(&self, name: &str) -> Option<String> {
@@ -38,8 +38,7 @@ impl Values<'_> {
     /// # Errors
     /// What stands between braces and means nothing, marked in its word.
     pub fn replaced(&self, words: &[String]) -> Result<Vec<String>, Refusal> {
-        let replaced = |(index, word): (usize, &String)| self.replace(index, word);
-        words.iter().enumerate().map(replaced).collect()
+        words.iter().enumerate().map(|(index, word)| self.replace(index, word)).collect()
     }
 
     fn replace(&self, index: usize, word: &str) -> Result<String, Refusal> {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::message::{Letter, Message};
 use super::progress::{RankProgress, ReportedProgress};
-use super::transport::{Alone, Transport, TransportError};
+use super::transport::{Threads, Transport, TransportError};
 use truespd_core::machine::host::unix_time_ns;
 use truespd_core::result::ClockOffset;
 use truespd_core::sys::wake::Latch;
@@ -33,11 +33,8 @@ const LEAVE_PATIENCE: Duration = Duration::from_secs(2);
 /// What this rank wants of its post.
 #[derive(Debug)]
 pub enum Command {
-    /// Send this.
     Send {
-        /// To whom.
         to: u32,
-        /// What.
         letter: Letter,
     },
     /// Send this to all others.
@@ -46,11 +43,9 @@ pub enum Command {
     Compare(Vec<u32>),
     /// No rank is to be waited for any more.
     Forget(u32),
-    /// End.
     Leave(Leaving),
 }
 
-/// How a rank leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leaving {
     /// Together with all others: the transport itself ends.
@@ -64,21 +59,16 @@ pub enum Leaving {
 /// What the post has for this rank.
 #[derive(Debug)]
 pub enum Arrival {
-    /// A letter.
     Letter {
-        /// Who sent it.
         from: u32,
-        /// What it says.
         letter: Letter,
     },
     /// A letter that this version does not understand.
     Unreadable {
-        /// Who sent it.
         from: u32,
     },
     /// Nothing was heard of a rank for too long.
     Lost {
-        /// Which.
         rank: u32,
         /// When it was heard last, by the wall clock here.
         last_heard_unix_ns: u64,
@@ -87,7 +77,6 @@ pub enum Arrival {
     Compared(Vec<(u32, Option<ClockOffset>)>),
     /// The transport does not work any more.
     Broken(TransportError),
-    /// The post has ended.
     Left,
 }
 
@@ -96,14 +85,12 @@ pub enum Arrival {
 pub struct Shared {
     /// Ends the run of this rank.
     pub stop: Latch,
-    /// The load runs.
     pub is_running: AtomicBool,
     /// What the other ranks told of their progress; on rank 0.
     progress: Mutex<ReportedProgress>,
 }
 
 impl Shared {
-    /// Before anything was heard.
     pub fn new(stop: Latch) -> Self {
         Shared { stop, is_running: AtomicBool::new(false), progress: Mutex::default() }
     }
@@ -401,7 +388,7 @@ impl<'a> Post<'a> {
             // Receiving moves on what is being sent.
             let _ = self.transport.receive(PROMPT)?;
         }
-        let transport = std::mem::replace(&mut self.transport, Box::new(Alone));
+        let transport = std::mem::replace(&mut self.transport, Box::new(Threads::alone()));
         match leaving {
             Leaving::InOrder => transport.leave()?,
             Leaving::EndAll(exit_code) => {
@@ -427,21 +414,15 @@ const POST_PATIENCE: Duration = Duration::from_secs(3);
 /// How a rank reaches its post.
 #[derive(Debug)]
 pub struct Link {
-    /// To the post.
     pub commands: Sender<Command>,
-    /// From the post.
     pub arrivals: Receiver<Arrival>,
-    /// What both see.
     pub shared: Arc<Shared>,
 }
 
-/// How a wait ended.
 pub enum Next {
-    /// Something came.
     Arrival(Arrival),
     /// The run is to stop.
     Stopped,
-    /// Nothing came in time.
     Late,
 }
 
@@ -468,12 +449,10 @@ impl Link {
         let _ = self.commands.send(command);
     }
 
-    /// Sends a message.
     pub fn send(&self, to: u32, message: Message) {
         self.send_letter(to, message.into());
     }
 
-    /// Sends a letter.
     pub fn send_letter(&self, to: u32, letter: Letter) {
         self.command(Command::Send { to, letter });
     }
@@ -483,7 +462,6 @@ impl Link {
         self.command(Command::Broadcast(message));
     }
 
-    /// Ends the post.
     pub fn leave(&self, leaving: Leaving) {
         self.command(Command::Leave(leaving));
         let deadline = Instant::now() + POST_PATIENCE;
@@ -517,9 +495,8 @@ impl RoundTrip {
     /// How much the clock there is ahead of the clock here. The true value is within half the way, however the way is
     /// shared between there and back (RFC 5905, section 8).
     fn offset(self) -> ClockOffset {
-        let difference = |there: u64, here: u64| i128::from(there) - i128::from(here);
-        let twice =
-            difference(self.received_ns, self.sent_ns) + difference(self.answered_ns, self.returned_ns);
+        let there = i128::from(self.received_ns) + i128::from(self.answered_ns);
+        let twice = there - i128::from(self.sent_ns) - i128::from(self.returned_ns);
         ClockOffset {
             ahead_ns: i64::try_from(twice.div_euclid(2)).unwrap_or(i64::MAX),
             uncertainty_ns: self.way_ns().div_ceil(2),

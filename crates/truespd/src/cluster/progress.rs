@@ -16,11 +16,9 @@ const FRESH: Duration = Duration::from_secs(3);
 pub struct RankProgress {
     /// Number of the time span, from 1.
     pub time_span: usize,
-    /// What goes on.
     pub phase: Phase,
     /// I/Os of the time span so far.
     pub ios: u64,
-    /// Their bytes.
     pub bytes: u64,
     /// I/Os in flight times nanoseconds.
     pub in_flight_ns: u64,
@@ -80,7 +78,6 @@ impl ReportedProgress {
 }
 
 impl RankProgress {
-    /// That of this rank.
     pub fn of(progress: &Progress) -> Self {
         let rates = progress.rates;
         RankProgress {

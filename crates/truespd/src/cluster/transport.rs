@@ -9,7 +9,6 @@ pub trait Transport: Debug {
     /// Number of this rank, from 0.
     fn rank(&self) -> u32;
 
-    /// Ranks in all.
     fn ranks(&self) -> u32;
 
     /// Sends a letter. Does not wait until it has arrived.
@@ -48,41 +47,6 @@ pub struct TransportError(pub String);
 /// Opens the transport, on the thread that will use it.
 pub type Open = Box<dyn FnOnce() -> Result<Box<dyn Transport>, TransportError> + Send>;
 
-/// The only rank of its run.
-#[derive(Debug)]
-pub struct Alone;
-
-impl Transport for Alone {
-    fn rank(&self) -> u32 {
-        0
-    }
-
-    fn ranks(&self) -> u32 {
-        1
-    }
-
-    fn send(&mut self, _: u32, _: Vec<u8>) -> Result<(), TransportError> {
-        Ok(())
-    }
-
-    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Vec<u8>)>, TransportError> {
-        std::thread::sleep(wait);
-        Ok(None)
-    }
-
-    fn is_sent(&mut self) -> bool {
-        true
-    }
-
-    fn give_up(&mut self, _: u32) {}
-
-    fn abort(self: Box<Self>, _: u8) {}
-
-    fn leave(self: Box<Self>) -> Result<(), TransportError> {
-        Ok(())
-    }
-}
-
 /// A rank that is a thread of this process.
 #[derive(Debug)]
 pub struct Threads {
@@ -95,8 +59,13 @@ impl Threads {
     /// All ranks of a run.
     pub fn all(ranks: u32) -> Vec<Threads> {
         let (to, from): (Vec<_>, Vec<_>) = (0..ranks).map(|_| channel()).unzip();
-        let rank = |(rank, from)| Threads { rank, to: to.clone(), from };
-        (0..ranks).zip(from).map(rank).collect()
+        (0..ranks).zip(from).map(|(rank, from)| Threads { rank, to: to.clone(), from }).collect()
+    }
+
+    /// The only rank of its run.
+    pub fn alone() -> Threads {
+        let (to, from) = channel();
+        Threads { rank: 0, to: vec![to], from }
     }
 }
 
@@ -142,7 +111,7 @@ pub mod mpi {
 
     use std::time::Duration;
 
-    use super::{Transport, TransportError};
+    use crate::cluster::transport::{Transport, TransportError};
     use truespd_mpi::{MpiError, World};
 
     /// The ranks of MPI's world.
@@ -160,8 +129,8 @@ pub mod mpi {
             let world = World::join().map_err(told)?;
             match launched {
                 Some(ranks) if ranks != world.ranks() => Err(TransportError(format!(
-                    "the launcher started {ranks} ranks, but the MPI library of this program ({}) sees {}: use the mpirun of \
-                     that library, or srun with --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH)",
+                    "the launcher started {ranks} ranks, but the MPI library of this program ({}) sees {}: use the \
+                     mpirun of that library, or srun with --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH)",
                     world.library(),
                     world.ranks()
                 ))),

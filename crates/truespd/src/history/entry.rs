@@ -25,7 +25,6 @@ pub struct Given {
     /// A name that several documents may share: those of one group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// A sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Words to find it by, in order, each once.
@@ -36,12 +35,10 @@ pub struct Given {
     pub revision: Option<String>,
 }
 
-/// A document to keep.
 #[derive(Debug, Clone)]
 pub struct NewEntry<'a> {
     /// The document, as `--json` writes it.
     pub document: &'a [u8],
-    /// What it tells.
     pub facts: &'a Facts,
     /// What the person says about it.
     pub given: &'a Given,
@@ -52,7 +49,6 @@ pub struct NewEntry<'a> {
 /// What became of a [`NewEntry`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Added {
-    /// Id of the document.
     pub id: String,
     /// It was not there before.
     pub is_new: bool,
@@ -64,14 +60,11 @@ pub struct Entry {
     /// Its number in the file; others' files have others.
     #[serde(skip)]
     pub(super) number: i64,
-    /// Short and for good.
     pub id: String,
     /// When it was kept, seconds since 1970 UTC.
     pub kept_unix_s: i64,
-    /// What the document tells.
     #[serde(flatten)]
     pub facts: Facts,
-    /// What the person said.
     #[serde(flatten)]
     pub given: Given,
     /// Length of the document in bytes.
@@ -82,9 +75,15 @@ pub struct Entry {
 /// they are the same byte for byte, so that programs which know nothing of each other choose different ids.
 pub(super) fn digest(document: &[u8]) -> String {
     let hash = Sha256::digest(document);
-    let bit = |at: usize| usize::from(hash[at / 8] >> (7 - at % 8) & 1);
-    let digit = |place: usize| (0..5).fold(0, |sum, offset| sum << 1 | bit(place * 5 + offset));
-    (0..DIGEST_DIGITS).map(|place| char::from(DIGITS[digit(place)])).collect()
+    let mut digits = String::new();
+    for place in 0..DIGEST_DIGITS {
+        let mut digit = 0;
+        for bit in place * 5..place * 5 + 5 {
+            digit = digit << 1 | usize::from(hash[bit / 8] >> (7 - bit % 8) & 1);
+        }
+        digits.push(char::from(DIGITS[digit]));
+    }
+    digits
 }
 
 /// What a document tells, in columns.
@@ -95,7 +94,6 @@ pub struct Facts {
     pub kind: String,
     /// When the run began, seconds since 1970 UTC.
     pub start_unix_s: Option<i64>,
-    /// Host name.
     pub host: String,
     /// The words as typed, as a shell takes them.
     pub command: String,
@@ -120,7 +118,6 @@ pub struct Facts {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Device {
-    /// The kernel's name.
     pub name: String,
     /// Model as the device tells it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -135,7 +132,12 @@ impl Facts {
     pub fn of_result(document: &Document) -> Self {
         let spans = &document.profile.time_spans;
         let targets = spans.iter().flat_map(|span| &span.targets).map(|target| target.path.clone());
-        let figure = |metric: Metric| Some((metric.id().to_string(), metric.of(document).ok()?));
+        let mut figures = BTreeMap::new();
+        for metric in Metric::all() {
+            if let Ok(value) = metric.of(document) {
+                figures.insert(metric.id().to_string(), value);
+            }
+        }
         Facts {
             kind: "result".into(),
             start_unix_s: document.system.start_unix_s,
@@ -146,7 +148,7 @@ impl Facts {
             profile: Some(profile::hash(&document.profile)),
             grade: document.verdict.as_ref().map(|verdict| verdict.grade),
             tool_version: document.tool_version.clone(),
-            figures: Metric::all().filter_map(figure).collect(),
+            figures,
             parts: Vec::new(),
         }
     }
@@ -163,30 +165,32 @@ impl Facts {
         document: &[u8],
     ) -> Result<Self, serde_json::Error> {
         let value: Value = serde_json::from_slice(document)?;
-        let text =
-            |names: &[&str]| found(&value, names).and_then(Value::as_str).unwrap_or_default().to_string();
         Ok(Facts {
             kind: kind.to_string(),
             start_unix_s: found(&value, &["start_unix_s", "unix_s"]).and_then(Value::as_i64),
-            host: text(&["computer_name"]),
+            host: found_text(&value, "computer_name"),
             command: format!("truespd {kind}"),
             grade,
-            tool_version: text(&["tool_version"]),
+            tool_version: found_text(&value, "tool_version"),
             parts,
             ..Facts::default()
         })
     }
 }
 
+fn found_text(value: &Value, name: &str) -> String {
+    found(value, &[name]).and_then(Value::as_str).unwrap_or_default().to_string()
+}
+
 /// The first member of such a name, outer ones first.
 fn found<'v>(value: &'v Value, names: &[&str]) -> Option<&'v Value> {
     let here = names.iter().find_map(|name| value.get(name)).filter(|value| !value.is_null());
-    let inside = || match value {
+    match value {
+        _ if here.is_some() => here,
         Value::Object(members) => members.values().find_map(|member| found(member, names)),
         Value::Array(items) => items.iter().find_map(|item| found(item, names)),
         _ => None,
-    };
-    here.or_else(inside)
+    }
 }
 
 /// The disks of a time span.
@@ -227,7 +231,6 @@ pub struct ExportedLine {
     kept_unix_s: i64,
     facts: Facts,
     given: Given,
-    /// The document.
     pub document: String,
 }
 
@@ -248,15 +251,8 @@ pub enum LineError {
 impl ExportedLine {
     /// The line of a document.
     pub fn new(entry: &Entry, document: String) -> Self {
-        ExportedLine {
-            format: FORMAT.into(),
-            format_version: VERSION,
-            id: entry.id.clone(),
-            kept_unix_s: entry.kept_unix_s,
-            facts: entry.facts.clone(),
-            given: entry.given.clone(),
-            document,
-        }
+        let (id, given) = (entry.id.clone(), entry.given.clone());
+        ExportedLine { id, given, ..Self::of_new(document, entry.facts.clone(), entry.kept_unix_s) }
     }
 
     /// The line of a document that no file has kept yet.
@@ -296,7 +292,6 @@ impl ExportedLine {
         if is_its { Ok(read) } else { Err(LineError::Changed(read.id)) }
     }
 
-    /// For [`super::Store`].
     pub(super) fn entry(&self) -> NewEntry<'_> {
         NewEntry {
             document: self.document.as_bytes(),

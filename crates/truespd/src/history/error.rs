@@ -25,14 +25,12 @@ pub enum Problem {
     Foreign,
     /// A later version of this program wrote it.
     Newer {
-        /// Version of its layout.
         version: i64,
         /// The latest that this program knows.
         known: i64,
     },
     /// An earlier version wrote it, and it cannot be changed here.
     Older {
-        /// Version of its layout.
         version: i64,
     },
     /// Its content is damaged; what SQLite says.
@@ -41,7 +39,6 @@ pub enum Problem {
     Trigger(String),
     /// What was written is not there.
     NotKept,
-    /// The disk is full.
     Full,
     /// The file, its folder or its file system can only be read.
     ReadOnly,
@@ -62,7 +59,6 @@ pub enum Problem {
 pub struct HistoryError {
     /// The file; none where it is not known where it should be.
     pub path: Option<PathBuf>,
-    /// What is wrong.
     pub problem: Problem,
 }
 
@@ -96,7 +92,6 @@ impl HistoryError {
         Self::new(path, problem)
     }
 
-    /// An error of SQLite.
     pub(super) fn of_sqlite(path: &Path, error: &rusqlite::Error) -> Self {
         let problem = match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => Problem::NotSqlite,
@@ -126,16 +121,17 @@ impl HistoryError {
             }
             Problem::Foreign => format!("'{path}' is no history: it is the database of another program"),
             Problem::Newer { version, known } => format!(
-                "the history '{path}' has version {version}, but this program knows versions up to {known}: a newer truespd \
-                 wrote it"
+                "the history '{path}' has version {version}, but this program knows versions up to {known}: a newer \
+                 truespd wrote it"
             ),
             Problem::Older { version } => format!(
-                "the history '{path}' has version {version} and must be brought to the present one, but it can only be read \
-                 here"
+                "the history '{path}' has version {version} and must be brought to the present one, but it can only \
+                 be read here"
             ),
             Problem::Damaged(how) => format!("the history '{path}' is damaged: {}", printable(how)),
             Problem::Trigger(name) => format!(
-                "the history '{path}' has a trigger '{}', which another program put there: it may change or drop what is written",
+                "the history '{path}' has a trigger '{}', which another program put there: it may change or drop \
+                 what is written",
                 printable(name)
             ),
             Problem::NotKept => format!("the history '{path}' did not keep what was written"),
@@ -157,7 +153,6 @@ impl HistoryError {
         }
     }
 
-    /// What to do next.
     pub fn hint(&self) -> Option<String> {
         let path = self.path.as_deref().map(printable_path).unwrap_or_default();
         Some(match &self.problem {
@@ -171,8 +166,8 @@ impl HistoryError {
                 "copy the file to a folder where you may write, and name the copy: --store FILE".into()
             }
             Problem::Damaged(_) => format!(
-                "to begin a new one, move this one away: mv {path} {path}.damaged; the tool sqlite3 can often save what is \
-                 left (.recover)"
+                "to begin a new one, move this one away: mv {path} {path}.damaged; the tool sqlite3 can often save \
+                 what is left (.recover)"
             ),
             Problem::Trigger(name) => format!(
                 "remove it (sqlite3 {path} 'DROP TRIGGER \"{}\"'), or use another file with --store FILE",

@@ -30,7 +30,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How often a lock file is tried.
 const LOCK_EVERY: Duration = Duration::from_millis(20);
 
-/// The open history.
 #[derive(Debug)]
 pub struct Store {
     pub(super) db: Connection,
@@ -103,8 +102,7 @@ impl Store {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         // A reader of a write-ahead log needs files beside it, which cannot be made here. Without a log there
         // is nothing that changes while the file is read-only.
-        let has_log = fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
-        let db = if has_log {
+        let db = if has_length(&beside(path, "-wal")) {
             Connection::open_with_flags(path, flags)
         } else {
             Connection::open_with_flags(address(path, "immutable=1"), flags | OpenFlags::SQLITE_OPEN_URI)
@@ -119,7 +117,6 @@ impl Store {
         Ok(Some(Store { db, path, journal, _lock: None }))
     }
 
-    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -168,7 +165,6 @@ impl Store {
 
 /// Whether it is a database that nothing was ever put into: an empty file, too. Reading makes no history of it.
 fn is_empty(path: &Path) -> bool {
-    let has_length = |path: &Path| fs::metadata(path).is_ok_and(|about| about.len() > 0);
     if !has_length(path) {
         return true;
     }
@@ -180,6 +176,10 @@ fn is_empty(path: &Path) -> bool {
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let db = Connection::open_with_flags(address(path, "immutable=1"), flags);
     db.is_ok_and(|db| version(&db, path, STEPS) == Ok(0))
+}
+
+fn has_length(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|about| about.len() > 0)
 }
 
 /// A file beside the database, of SQLite.
@@ -313,7 +313,6 @@ const WITHOUT_SHARED_MEMORY: &[(u64, &str)] = &[
     (0x786f_4256, "a folder of the virtual machine's host"),
 ];
 
-/// The journal in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Journal {
     /// Changes go to a log beside the file; readers and a writer do not wait for each other.

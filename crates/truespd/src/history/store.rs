@@ -16,17 +16,7 @@ use truespd_core::result::{Grade, Part};
 use truespd_core::sys::source::BYTES_MAX;
 
 /// The columns of an [`Entry`], in the order in which [`entry`] reads them. Numbers have all digits of an `f64`.
-const COLUMNS: &str = "d.number, d.id, d.kept_s, d.kind, d.start_s, d.host, d.command, d.profile, d.grade, d.tool_version, \
-     d.label, d.note, d.revision, d.bytes, \
-     (SELECT json_group_array(path) FROM target WHERE document = d.number), \
-     (SELECT json_group_array(json_object('name', name, 'model', nullif(model, ''), 'firmware', nullif(firmware, ''))) \
-      FROM device WHERE document = d.number), \
-     (SELECT json_group_array(tag) FROM tag WHERE document = d.number), \
-     (SELECT json_group_object(metric, json(format('%!.17g', value))) FROM figure WHERE document = d.number), \
-     (SELECT json_group_array(json_object('name', name, 'profile', profile, 'command', command, 'figures', json(figures))) \
-      FROM (SELECT p.name, p.profile, p.command, json_group_object(f.metric, json(format('%!.17g', f.value))) AS figures \
-            FROM part p JOIN part_figure f ON f.document = p.document AND f.place = p.place \
-            WHERE p.document = d.number GROUP BY p.place ORDER BY p.place))";
+const COLUMNS: &str = include_str!("schema/entry-columns.sql");
 
 /// Which documents. What is `None` or empty asks nothing.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -43,9 +33,7 @@ pub struct Filter {
     pub since_s: Option<i64>,
     /// Begun before this time.
     pub until_s: Option<i64>,
-    /// With this verdict.
     pub grade: Option<Grade>,
-    /// Kind of document.
     pub kind: Option<String>,
     /// Label, all of it.
     pub label: Option<String>,
@@ -61,59 +49,38 @@ impl Filter {
     /// The condition with its values. Text compares part by part without patterns, so that no sign of a path
     /// means more.
     pub(super) fn condition(&self) -> (String, Vec<Value>) {
-        let mut conditions: Vec<String> = Vec::new();
-        let mut values: Vec<Value> = Vec::new();
-        let mut add = |condition: &str, value: Value| {
-            values.push(value);
-            conditions.push(condition.replace("?", &format!("?{}", values.len())));
-        };
-        if let Some(host) = &self.host {
-            add("d.host = ?", Value::Text(host.clone()));
+        let device = "EXISTS (SELECT 1 FROM device WHERE document = d.number AND \
+                      (instr(lower(name), ?) OR instr(lower(coalesce(model, '')), ?)))";
+        // By the index: it is asked once, not for each document.
+        let firmware = "d.number IN (SELECT document FROM device WHERE firmware = ?)";
+        let target = "EXISTS (SELECT 1 FROM target WHERE document = d.number AND instr(path, ?))";
+        let profile = "(substr(coalesce(d.profile, ''), 1, length(?)) = ? OR EXISTS \
+                       (SELECT 1 FROM part WHERE document = d.number AND substr(profile, 1, length(?)) = ?))";
+        let tag = "EXISTS (SELECT 1 FROM tag WHERE document = d.number AND tag = ?)";
+        let mut all: Vec<(&str, Option<Value>)> = vec![
+            ("d.host = ?", self.host.clone().map(Value::Text)),
+            (device, self.device.as_ref().map(|part| Value::Text(part.to_lowercase()))),
+            (firmware, self.firmware.clone().map(Value::Text)),
+            (target, self.target.clone().map(Value::Text)),
+            ("d.time_s >= ?", self.since_s.map(Value::Integer)),
+            ("d.time_s < ?", self.until_s.map(Value::Integer)),
+            ("d.grade = ?", self.grade.map(|grade| Value::Text(grade.word().into()))),
+            ("d.kind = ?", self.kind.clone().map(Value::Text)),
+            ("d.label = ?", self.label.clone().map(Value::Text)),
+            (profile, self.profile.as_ref().map(|hash| Value::Text(hash.to_lowercase()))),
+        ];
+        all.extend(self.tags.iter().map(|name| (tag, Some(Value::Text(name.clone())))));
+        let (mut conditions, mut values) = (Vec::new(), Vec::new());
+        for (condition, value) in all {
+            if let Some(value) = value {
+                values.push(value);
+                conditions.push(condition.replace('?', &format!("?{}", values.len())));
+            }
         }
-        if let Some(device) = &self.device {
-            let part = "EXISTS (SELECT 1 FROM device WHERE document = d.number AND \
-                        (instr(lower(name), ?) OR instr(lower(coalesce(model, '')), ?)))";
-            add(part, Value::Text(device.to_lowercase()));
+        if conditions.is_empty() {
+            return (String::new(), values);
         }
-        if let Some(firmware) = &self.firmware {
-            // By the index: it is asked once, not for each document.
-            add(
-                "d.number IN (SELECT document FROM device WHERE firmware = ?)",
-                Value::Text(firmware.clone()),
-            );
-        }
-        if let Some(target) = &self.target {
-            add(
-                "EXISTS (SELECT 1 FROM target WHERE document = d.number AND instr(path, ?))",
-                Value::Text(target.clone()),
-            );
-        }
-        if let Some(since_s) = self.since_s {
-            add("d.time_s >= ?", Value::Integer(since_s));
-        }
-        if let Some(until_s) = self.until_s {
-            add("d.time_s < ?", Value::Integer(until_s));
-        }
-        if let Some(grade) = self.grade {
-            add("d.grade = ?", Value::Text(grade.word().into()));
-        }
-        if let Some(kind) = &self.kind {
-            add("d.kind = ?", Value::Text(kind.clone()));
-        }
-        if let Some(label) = &self.label {
-            add("d.label = ?", Value::Text(label.clone()));
-        }
-        for tag in &self.tags {
-            add("EXISTS (SELECT 1 FROM tag WHERE document = d.number AND tag = ?)", Value::Text(tag.clone()));
-        }
-        if let Some(profile) = &self.profile {
-            let begins = "(substr(coalesce(d.profile, ''), 1, length(?)) = ? OR EXISTS \
-                          (SELECT 1 FROM part WHERE document = d.number AND substr(profile, 1, length(?)) = ?))";
-            add(begins, Value::Text(profile.to_lowercase()));
-        }
-        let words =
-            if conditions.is_empty() { String::new() } else { format!("WHERE {}", conditions.join(" AND ")) };
-        (words, values)
+        (format!("WHERE {}", conditions.join(" AND ")), values)
     }
 }
 
@@ -155,7 +122,6 @@ impl Store {
     }
 }
 
-/// A row of [`COLUMNS`].
 fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
     let grade: Option<String> = row.get(8)?;
     Ok(Entry {
@@ -233,25 +199,24 @@ impl Store {
     /// # Errors
     /// [`Problem::Unknown`], [`Problem::Ambiguous`], or what keeps the file from being read.
     pub fn find(&self, selector: &str) -> Result<Vec<Entry>, HistoryError> {
-        let of = |condition: &str, value: &str| self.entries(&format!("WHERE {condition}"), &[&value], None);
         let id = selector.to_ascii_lowercase();
-        let known = of("d.id = ?1", &id)?;
+        let known = self.entries("WHERE d.id = ?1", &[&id], None)?;
         if !known.is_empty() {
             return Ok(known);
         }
-        let labelled = of("d.label = ?1", selector)?;
+        let labelled = self.entries("WHERE d.label = ?1", &[&selector], None)?;
         if !labelled.is_empty() {
             return Ok(labelled);
         }
-        let unknown = || HistoryError::new(&self.path, Problem::Unknown(selector.to_string()));
+        let unknown = HistoryError::new(&self.path, Problem::Unknown(selector.to_string()));
         if id.is_empty() || !id.chars().all(|c| c.is_ascii_alphanumeric()) {
-            return Err(unknown());
+            return Err(unknown);
         }
         // No digit of an id comes after `z`.
         let begins = "WHERE d.digest >= ?1 AND d.digest < ?1 || '{'";
         let mut found = self.entries(begins, &[&id], Some(NAMED + 1))?;
         match found.len() {
-            0 => Err(unknown()),
+            0 => Err(unknown),
             1 => Ok(found),
             more => {
                 found.truncate(NAMED);
@@ -284,21 +249,23 @@ impl Store {
     /// # Errors
     /// [`HistoryError`]: also when they are not those that were kept.
     pub fn document(&self, entry: &Entry) -> Result<Vec<u8>, HistoryError> {
-        let damaged = |how: String| HistoryError::new(&self.path, Problem::Damaged(how));
         let query = "SELECT d.digest, c.deflated FROM document d JOIN content c ON c.document = d.number \
                      WHERE d.number = ?1";
-        let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?));
-        let found =
-            self.db.query_row(query, [entry.number], row).optional().map_err(|error| self.fault(error))?;
-        let (kept, deflated) =
-            found.ok_or_else(|| HistoryError::new(&self.path, Problem::Unknown(entry.id.clone())))?;
+        let found = self.db.query_row(query, [entry.number], |row| Ok((row.get(0)?, row.get(1)?))).optional();
+        let found: Option<(String, Vec<u8>)> = found.map_err(|error| self.fault(error))?;
+        let Some((kept, deflated)) = found else {
+            return Err(HistoryError::new(&self.path, Problem::Unknown(entry.id.clone())));
+        };
         let mut bytes = Vec::new();
         // No more than was kept: what is damaged may claim any size.
         let most = entry.document_bytes.min(BYTES_MAX) + 1;
         let read = DeflateDecoder::new(deflated.as_slice()).take(most).read_to_end(&mut bytes);
         match read {
             Ok(_) if digest(&bytes) == kept => Ok(bytes),
-            _ => Err(damaged(format!("the content of {} is not what was kept", entry.id))),
+            _ => {
+                let how = format!("the content of {} is not what was kept", entry.id);
+                Err(HistoryError::new(&self.path, Problem::Damaged(how)))
+            }
         }
     }
 
@@ -307,10 +274,7 @@ impl Store {
     /// # Errors
     /// [`HistoryError`].
     pub fn set_label(&mut self, entry: &Entry, label: Option<&str>) -> Result<(), HistoryError> {
-        self.change(|db| {
-            db.execute("UPDATE document SET label = ?2 WHERE number = ?1", params![entry.number, label])
-        })?;
-        Ok(())
+        self.set(entry, "UPDATE document SET label = ?2 WHERE number = ?1", label)
     }
 
     /// Sets or removes the note of a document.
@@ -318,9 +282,11 @@ impl Store {
     /// # Errors
     /// [`HistoryError`].
     pub fn set_note(&mut self, entry: &Entry, note: Option<&str>) -> Result<(), HistoryError> {
-        self.change(|db| {
-            db.execute("UPDATE document SET note = ?2 WHERE number = ?1", params![entry.number, note])
-        })?;
+        self.set(entry, "UPDATE document SET note = ?2 WHERE number = ?1", note)
+    }
+
+    fn set(&mut self, entry: &Entry, change: &str, value: Option<&str>) -> Result<(), HistoryError> {
+        self.change(|db| db.execute(change, params![entry.number, value]))?;
         Ok(())
     }
 
@@ -374,9 +340,15 @@ impl Store {
         keep_last: usize,
     ) -> Result<Vec<Entry>, HistoryError> {
         let all = self.list(&Filter { limit: None, ..filter.clone() })?;
-        let is_old = |entry: &Entry| before_s.is_none_or(|before_s| entry.time_s() < before_s);
-        let is_named = |entry: &Entry| entry.given.label.is_some() || entry.given.note.is_some();
-        Ok(all.into_iter().skip(keep_last).filter(|entry| is_old(entry) && !is_named(entry)).collect())
+        let mut prunable = Vec::new();
+        for entry in all.into_iter().skip(keep_last) {
+            let is_old = before_s.is_none_or(|before_s| entry.time_s() < before_s);
+            let is_named = entry.given.label.is_some() || entry.given.note.is_some();
+            if is_old && !is_named {
+                prunable.push(entry);
+            }
+        }
+        Ok(prunable)
     }
 }
 

@@ -1,6 +1,5 @@
 //! Where a job does it: files, devices, and which part of them.
 
-use super::Lane;
 use super::ini::{Extent, Setting, extent, for_reads_and_writes};
 use super::keys::Job;
 
@@ -11,6 +10,18 @@ pub(super) const WHERE: [&str; 6] =
     ["filename", "directory", "size", "filesize", "offset", "offset_increment"];
 /// More threads are a slip.
 const THREADS_MAX: u64 = 4096;
+
+/// A target with its options.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lane {
+    pub path: String,
+    /// First byte of the tested part.
+    pub(super) base: u64,
+    pub(super) end: Option<u64>,
+    /// Size of the file that is made.
+    pub(super) create: Option<u64>,
+    pub options: Vec<String>,
+}
 
 pub(super) struct Files {
     /// A target each, with its part, and how many threads work on it.
@@ -87,8 +98,9 @@ pub(super) fn files(job: &mut Job, writes: bool) -> Option<Files> {
             vec![own_name.clone()]
         } else {
             let folder = folder(&directories, thread);
-            let own = |file| format!("{folder}{}", made_up(&own_name, format.as_deref(), thread, file));
-            (0..count).map(own).collect()
+            (0..count)
+                .map(|file| format!("{folder}{}", made_up(&own_name, format.as_deref(), thread, file)))
+                .collect()
         };
         for path in paths {
             match uses.iter_mut().find(|(known, _)| *known == path) {

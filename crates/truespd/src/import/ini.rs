@@ -31,11 +31,9 @@ impl fmt::Display for At {
 /// A line of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Setting {
-    /// What stands before `=`.
     pub key: String,
     /// What stands behind it; none where there is no `=`.
     pub value: Option<String>,
-    /// Its place.
     pub at: At,
     /// A variable in it that is not set.
     pub unset: Option<String>,
@@ -46,7 +44,6 @@ pub(super) struct Setting {
 }
 
 impl Setting {
-    /// The value, or nothing.
     pub fn text(&self) -> &str {
         self.value.as_deref().unwrap_or_default()
     }
@@ -64,7 +61,6 @@ impl Setting {
         is_yes(self.value.as_deref())
     }
 
-    /// As it was written.
     pub fn shown(&self) -> String {
         match &self.value {
             Some(value) => format!("{}={value}", self.key),
@@ -76,22 +72,16 @@ impl Setting {
 /// A job with all that it inherits, which comes first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Section {
-    /// Its name in brackets.
     pub name: String,
-    /// Its lines.
     pub settings: Vec<Setting>,
-    /// Where it begins.
     pub at: At,
 }
 
 /// Why a file is no job file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoJobFile {
-    /// Where.
     pub at: At,
-    /// What is wrong.
     pub what: String,
-    /// What to do.
     pub hint: Option<&'static str>,
 }
 
@@ -255,7 +245,6 @@ fn expanded(text: &str, variable: &dyn Fn(&str) -> Option<String>, unset: &mut O
 /// A size, or a share of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// So many bytes.
     Bytes(u64),
     /// So many percent of it.
     Percent(u64),
@@ -291,7 +280,6 @@ pub(super) fn bytes(text: &str, is_si: bool) -> Option<u64> {
     number.checked_mul(base.checked_pow(power)?)
 }
 
-/// Bytes or percent.
 pub(super) fn extent(text: &str, is_si: bool) -> Option<Extent> {
     match text.trim().strip_suffix('%') {
         Some(percent) => percent.parse().ok().filter(|percent| *percent <= 100).map(Extent::Percent),

@@ -180,13 +180,11 @@ fn why_unknown(key: &str) -> &'static str {
 /// What a remark is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// It cannot be said.
     Unsaid,
     /// It cannot be said, and a line without it would test something else: the job is left out, unless that is allowed.
     Lost,
     /// It is said, and means something else.
     Differs,
-    /// It needs no word.
     Needless,
 }
 
@@ -198,7 +196,6 @@ pub struct Remark {
     pub at: Option<At>,
     /// The line as it was written, or nothing.
     pub typed: String,
-    /// Why, or what differs.
     pub why: String,
     /// What comes nearest, or nothing.
     pub nearest: String,
@@ -324,7 +321,6 @@ impl Job {
         flushes
     }
 
-    /// All lines with files.
     pub fn take_files(&mut self) -> Vec<Setting> {
         let mut files = std::mem::take(&mut self.files_before);
         files.extend(self.take("filename"));

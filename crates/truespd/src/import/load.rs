@@ -1,7 +1,6 @@
 //! What a job does: which options say it.
 
-use super::Lane;
-use super::files::{Files, WHERE, files};
+use super::files::{Files, Lane, WHERE, files};
 use super::ini::{Section, Setting, bytes, for_reads_and_writes};
 use super::keys::{Flush, Job, Key, Kind, Remark, find};
 use super::pattern::{Pattern, data, pattern};
@@ -17,7 +16,6 @@ pub(super) struct Planned {
     pub remarks: Vec<Remark>,
 }
 
-/// What it does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Load {
     pub lanes: Vec<(Lane, u64)>,
@@ -90,7 +88,6 @@ fn load(job: &mut Job, is_lossy: bool) -> Option<Load> {
     durability.is_said.then_some(Load { lanes, depth, threads, each_thread, run })
 }
 
-/// An engine of fio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Engine {
     /// It does one I/O at a time.
@@ -98,7 +95,6 @@ enum Engine {
     Mapped,
     /// The engine of this name.
     Named(&'static str),
-    /// None of ours.
     Other,
 }
 
@@ -174,8 +170,8 @@ fn depth(job: &mut Job, engine: Engine, durability: Durability) -> u64 {
         Engine::Named("libaio") if depth > 1 && durability.by_flush => {
             job.differs(
                 setting.as_ref(),
-                "with this engine, fio does nothing else while it flushes, so after each write it waits, whatever iodepth says, \
-                 and so does -o1",
+                "with this engine, fio does nothing else while it flushes, so after each write it waits, whatever \
+                 iodepth says, and so does -o1",
             );
             1
         }
@@ -192,7 +188,6 @@ fn is_buffered(job: &mut Job) -> bool {
     if is_buffered_last { is_buffered } else { !is_direct }
 }
 
-/// The option for caching.
 fn caching(job: &mut Job, engine: Engine, pattern: &Pattern, durability: Durability) -> Option<String> {
     let is_buffered = is_buffered(job);
     let is_mapped = engine == Engine::Mapped;
@@ -220,7 +215,6 @@ fn caching(job: &mut Job, engine: Engine, pattern: &Pattern, durability: Durabil
     Some(format!("-S{letters}"))
 }
 
-/// Limits and pauses.
 fn pace(job: &mut Job, pattern: &Pattern, each_thread: u64, threads: u64) -> Vec<String> {
     let mut options = Vec::new();
     for key in ["rate", "rate_iops"] {

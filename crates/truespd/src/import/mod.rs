@@ -18,21 +18,9 @@ use std::collections::{HashMap, HashSet};
 use load::{Load, Planned, RunOptions, plan};
 use truespd_core::text::typed_size;
 
+pub use files::Lane;
 pub use ini::{At, Included, NoJobFile, Outside};
 pub use keys::{Kind, Remark};
-
-/// A target with its options.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lane {
-    /// The file or device.
-    pub path: String,
-    /// First byte of the tested part.
-    base: u64,
-    end: Option<u64>,
-    /// Size of the file that is made.
-    create: Option<u64>,
-    pub options: Vec<String>,
-}
 
 /// What a run lasts when no job says it: as in DiskSpd.
 const DURATION_S: u64 = 10;

@@ -10,7 +10,6 @@ const BLOCK_BYTES: u64 = 4096;
 const SOURCE_BYTES: u64 = 1 << 20;
 const SOURCE_BLOCKS: u64 = 4;
 
-/// What a job does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pattern {
     pub block_bytes: u64,
@@ -127,7 +126,6 @@ fn randomness(job: &mut Job, pattern: &Pattern) -> u32 {
     }
 }
 
-/// Where I/Os go.
 fn order(
     job: &mut Job,
     pattern: &Pattern,
@@ -234,7 +232,6 @@ fn zones(values: &str, is_percent: bool, rest: u32, is_si: bool) -> Option<Strin
     if total == 100 { Some(words.join(":")) } else { None }
 }
 
-/// Percentage of writes.
 fn mix(job: &mut Job, pattern: &Pattern) -> u64 {
     if !(pattern.reads && pattern.writes) {
         ["rwmixread", "rwmixwrite"].into_iter().for_each(|key| job.forget(key));

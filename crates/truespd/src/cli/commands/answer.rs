@@ -64,25 +64,27 @@ impl<'a> Asked<'a> {
         let refusal = Refusal::command_line(format!("{} has no command '{}'", self.name, printable(typed)))
             .at(self.place(typed))
             .legal(names.join(", "));
-        let below = || slips::below(typed, &names).map(|name| format!("perhaps {} {name}", self.name));
-        let meant = if self.depth == 0 { slips::command(typed) } else { below() };
-        let near = || {
-            let near = nearest(typed, names.iter().copied())?;
-            Some(format!("did you mean {} {near}?", self.name))
+        let meant = if self.depth == 0 {
+            slips::command(typed)
+        } else {
+            slips::below(typed, &names).map(|name| format!("perhaps {} {name}", self.name))
         };
-        refusal.with_hints(meant.or_else(near))
+        if meant.is_some() {
+            return refusal.with_hints(meant);
+        }
+        let near = nearest(typed, names.iter().copied());
+        refusal.with_hints(near.map(|near| format!("did you mean {} {near}?", self.name)))
     }
 
     /// There is no such option, or a word is too many.
     fn no_option(&self, told: &str) -> Refusal {
         // The parser tells only the letter of `-r1`.
         let own = self.words.get(self.depth..).unwrap_or_default();
-        let is_it = |word: &&String| {
-            word.as_str() == told
-                || (is_short(told) && word.starts_with(told))
-                || word.starts_with(&format!("{told}="))
-        };
-        let typed = own.iter().find(is_it).map_or(told, String::as_str);
+        let with_value = format!("{told}=");
+        let typed = own.iter().find(|word| {
+            *word == told || (is_short(told) && word.starts_with(told)) || word.starts_with(&with_value)
+        });
+        let typed = typed.map_or(told, String::as_str);
         if !typed.starts_with('-') {
             let what = format!("'{}' is a word too many for {}", printable(typed), self.name);
             let refusal = Refusal::command_line(what).at(self.place(typed)).legal(self.call());
@@ -103,7 +105,6 @@ impl<'a> Asked<'a> {
         refusal.with_hints(near.map(|near| format!("did you mean --{near}?")))
     }
 
-    /// Something is missing.
     fn missing(&self, wanted: &[String]) -> Refusal {
         let what = match wanted {
             [] => format!("{} wants more", self.name),
@@ -135,7 +136,6 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// How it is called.
     fn call(&self) -> String {
         let usage = self.command.clone().render_usage().to_string();
         let line = usage.trim_start_matches("Usage:").lines().next().unwrap_or_default();
@@ -154,7 +154,6 @@ impl<'a> Asked<'a> {
         .next()
     }
 
-    /// Behind the last word.
     fn end(&self) -> Option<Mark> {
         let last = self.words.len().checked_sub(1)?;
         let at = self.words[last].chars().count() + 1;

@@ -26,7 +26,6 @@ pub(crate) struct CleanArguments {
     forget: bool,
 }
 
-/// `truespd clean`.
 pub(crate) fn run(arguments: &CleanArguments) -> ExitCode {
     let Some(folder) = journals_of_this_user() else {
         let words = "there is no folder for what is to be undone; set XDG_STATE_HOME or HOME";
@@ -82,7 +81,6 @@ fn listed(left: &[Leftover]) -> String {
     text
 }
 
-/// What became of it.
 fn settled(undone: &[Undone], forgets: bool) -> ExitCode {
     let is_settled = |one: &&Undone| one.is_settled || forgets;
     let text: String = undone.iter().filter(is_settled).map(|one| format!("{}\n", one.words)).collect();

@@ -37,7 +37,8 @@ What a file may hold, all of it optional, with the defaults:
   [targets]
   folder = \"/path/dir\"     where mark, assess and workload create their files when no target is named
 
-A wrong line is refused with exit code 3 before anything happens. In a file with `version = N` above the tables, where N is
+A wrong line is refused with exit code 3 before anything happens. In a file with `version = N` above the tables, \
+where N is
 newer than this program, unknown keys are warnings.")]
 pub(crate) struct ConfigArguments {
     /// Write it to this file as JSON (`truespd schema config`); - is standard output, then without the table
@@ -125,7 +126,6 @@ impl DocumentKind for ConfigReport {
     const NAME: &'static str = "configuration in force";
 }
 
-/// `truespd config`.
 pub(crate) fn run(arguments: &ConfigArguments) -> ExitCode {
     show(arguments).unwrap_or_else(tell)
 }

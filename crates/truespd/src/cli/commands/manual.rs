@@ -1,5 +1,5 @@
-//! `truespd manual` and `truespd completions`: manual pages, on the screen, as troff or as files, and what shells need to
-//! complete the words of `diskspd` and `truespd`.
+//! `truespd manual` and `truespd completions`: manual pages, on the screen, as troff or as files, and what shells
+//! need to complete the words of `diskspd` and `truespd`.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};

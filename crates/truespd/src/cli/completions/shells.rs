@@ -3,7 +3,7 @@
 use clap::{Arg, Command};
 use clap_complete::{Shell, generate};
 
-use super::{Switch, switches};
+use super::switches::{Switch, switches};
 use crate::suite::workload::preset::BUILT_IN;
 
 /// Registers the function of `diskspd`.
@@ -74,7 +74,6 @@ pub(super) fn bash_truespd(command: &mut Command) -> String {
     script + &end.replace("@CLUSTER@", &cluster.join(" ")).replace("@LOADS@", &loads.join("|"))
 }
 
-/// What completes DiskSpd's words.
 pub(super) fn bash_words() -> String {
     let all = switches();
     include_str!("scripts/diskspd.bash")
@@ -135,7 +134,6 @@ pub(super) fn zsh_truespd(command: &mut Command) -> String {
     format!("{script}{}", include_str!("scripts/truespd.zsh").replace("@CLUSTER@", &cluster.join(" \\\n")))
 }
 
-/// What completes DiskSpd's words.
 pub(super) fn zsh_words() -> String {
     let all = switches();
     include_str!("scripts/diskspd.zsh")
@@ -228,7 +226,6 @@ pub(super) fn fish_options(command: &str, behind: &[&str]) -> String {
     text
 }
 
-/// What completes DiskSpd's words.
 pub(super) fn fish_words() -> String {
     let all = switches();
     include_str!("scripts/diskspd.fish")

@@ -17,7 +17,6 @@ use truespd_core::text::{clock, columns_of, number, printable, program_line, rat
 
 /// Columns for the name of a row.
 const LEAD: usize = 17;
-/// Columns for a figure.
 const FIGURE: usize = 13;
 /// Rows of a chart, with its heading.
 const CHART_LEAST: usize = 3;
@@ -35,7 +34,6 @@ const SILENT_FROM_S: u64 = 5;
 /// A test of which the disks moved less is probably served by something else.
 const SHARE_NOTABLE: f64 = 0.9;
 
-/// How it is drawn.
 #[derive(Debug, Clone)]
 pub(super) struct Appearance {
     /// Weights and grades in colour.
@@ -46,11 +44,9 @@ pub(super) struct Appearance {
     pub zone: TimeZone,
     /// Seconds since the last event.
     pub silent_s: u64,
-    /// What keys do.
     pub keys: &'static str,
 }
 
-/// Draws what is known.
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, appearance: &Appearance) {
     let area = frame.area();
     let (columns, rows) = (usize::from(area.width), usize::from(area.height));
@@ -273,7 +269,6 @@ fn figure_row(name: &str, cells: &[String]) -> String {
     format!("{name:<LEAD$}{cells}")
 }
 
-/// A figure over time.
 struct Chart {
     name: &'static str,
     values: Vec<f64>,

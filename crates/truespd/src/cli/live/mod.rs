@@ -22,9 +22,7 @@ use truespd_core::text::{clock, duration_ns, printable, size};
 
 /// Seconds of the course that are kept.
 const COURSE_MAX: usize = 600;
-/// Messages that are kept.
 const MESSAGES_MAX: usize = 200;
-/// Results that are kept.
 const RESULTS_MAX: usize = 1000;
 
 /// What is known of a run, or of a series of runs.
@@ -73,7 +71,6 @@ pub(super) struct Step {
     pub since: Timestamp,
 }
 
-/// What a run brought.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Outcome {
     /// Name of its step; none for a run by itself.
@@ -94,7 +91,6 @@ pub(super) struct Message {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Weight {
     Note,
-    /// To be looked at.
     Warning,
     /// The result is wrong, or there is none.
     Bad,

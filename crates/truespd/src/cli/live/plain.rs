@@ -11,7 +11,6 @@ use truespd_core::text::{number, printable, program_line, rate};
 /// From one line of the progress to the next, by the times of the events.
 const EVERY_S: f64 = 10.0;
 
-/// Makes lines of events.
 #[derive(Debug)]
 pub(super) struct Plain {
     zone: TimeZone,

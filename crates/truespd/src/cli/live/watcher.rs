@@ -48,7 +48,6 @@ pub(crate) enum WatchError {
     Foreign {
         /// Its number, from 1.
         line: usize,
-        /// Why.
         reason: String,
     },
     /// They could not be read.
@@ -85,7 +84,6 @@ impl Events {
     }
 }
 
-/// What came.
 enum News {
     Event(Box<Heard>),
     NoMore(Result<(), WatchError>),

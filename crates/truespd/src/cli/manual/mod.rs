@@ -124,8 +124,7 @@ fn subcommand_page(command: &Command, name: &str, names: &[String]) -> ManualPag
     let reads_configuration =
         command.get_name() == CONFIG || command.get_arguments().any(|arg| arg.get_id() == "store");
     if is_whole || reads_configuration {
-        diskspd::push_environment(&mut page);
-        diskspd::push_files(&mut page);
+        page.append(diskspd::SURROUNDINGS);
     }
     if is_whole {
         push_examples(
@@ -290,10 +289,9 @@ fn others(command: &Command, name: &str, names: &[String]) -> Vec<String> {
     }
     if !["", "truespd"].contains(&parent) {
         others.push(parent.to_string());
-        let beside = |other: &&String| {
-            **other != name && other.strip_prefix(parent).is_some_and(|rest| rest.starts_with('-'))
-        };
-        others.extend(names.iter().filter(beside).cloned());
+        let below_parent = format!("{parent}-");
+        others
+            .extend(names.iter().filter(|other| *other != name && other.starts_with(&below_parent)).cloned());
     }
     others.into_iter().map(|other| format!("{other}(1)")).collect()
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use super::options::{Options, Own};
 use crate::cluster::per_rank::Values;
-use crate::cluster::transport::{Alone, Open, Transport};
+use crate::cluster::transport::{Open, Threads, Transport};
 use crate::cluster::{Cluster, JoinError, Joining};
 use diskspd::console::tell;
 use diskspd::grammar::parse::{Invocation, parse};
@@ -136,14 +136,15 @@ pub(super) fn transport(launched: Option<Launched>) -> Result<Open, Refusal> {
         .hint("for this host alone: mpirun -np 1 truespd cluster run ..., or simply truespd run ..."));
     };
     if ranks == Some(1) {
-        return Ok(Box::new(|| Ok(Box::new(Alone) as Box<dyn Transport>)));
+        return Ok(Box::new(|| Ok(Box::new(Threads::alone()) as Box<dyn Transport>)));
     }
     of_mpi(ranks).ok_or_else(|| {
         let ranks = ranks.map_or_else(|| "several".to_string(), |ranks| ranks.to_string());
         let message = format!("{by} started {ranks} ranks, but this truespd was built without MPI");
         Refusal::new(RefusalKind::Machine, message)
             .hint("build it on a host with the MPI library of that launcher: cargo build --release --features mpi")
-            .hint("(Debian: apt install libopenmpi-dev or libmpich-dev, and libclang-dev; MPICC=mpicc.mpich chooses MPICH)")
+            .hint("(Debian: apt install libopenmpi-dev or libmpich-dev, and libclang-dev; MPICC=mpicc.mpich chooses \
+                MPICH)")
     })
 }
 
@@ -161,11 +162,8 @@ fn of_mpi(_: Option<u32>) -> Option<Open> {
 /// A rank that has joined.
 #[derive(Debug)]
 pub(super) struct Joined {
-    /// The run.
     pub cluster: Arc<Cluster>,
-    /// Ends it.
     pub stop: Latch,
-    /// What Ctrl+C says.
     pub signals: Signals,
     /// Processors that this process could use when it was started, and those of the machine.
     pub processors: (usize, usize),

@@ -31,9 +31,7 @@ pub(crate) struct ClusterArguments {
 /// What runs on every rank.
 #[derive(Debug, Clone, Copy)]
 enum Load {
-    /// A line of DiskSpd.
     Line,
-    /// A suite.
     Suite(&'static Row),
 }
 
@@ -58,7 +56,6 @@ pub(crate) fn described(own: clap::Command) -> clap::Command {
         .subcommands(suites.map(|row| options::described_suite(row.name, row.command())))
 }
 
-/// `truespd cluster`.
 pub(crate) fn run(program: &Program, arguments: &ClusterArguments) -> ExitCode {
     run_words(program, &arguments.words)
 }

@@ -80,8 +80,8 @@ impl OneRank<'_> {
     fn prepare(&self) -> Result<Prepared, Refusals> {
         let name = &self.program.name;
         let line = &self.own.line;
-        let marked = |refusal: Refusal| Refusals::from(refusal).of(name, line);
-        let words = self.me().values().replaced(line).map_err(marked)?;
+        let words = self.me().values().replaced(line);
+        let words = words.map_err(|refusal| Refusals::from(refusal).of(name, line))?;
         let mut request = match parse(&words, name, &uptime_ms)? {
             Invocation::Run(request) if !request.profile_only => *request,
             _ => {
@@ -128,13 +128,13 @@ impl OneRank<'_> {
 
     fn measure(&self, prepared: &Prepared) -> ExitCode {
         let request = &prepared.request;
-        let by_engine = |error: &dyn std::fmt::Display| {
-            refuse_option(&prepared.words, &self.program.name, "-engine", &error.to_string())
-        };
         let typed = std::iter::once(self.program.name.clone()).chain(self.typed.iter().cloned());
         let ready = match Ready::of(request, typed.collect()) {
             Ok(ready) => ready,
-            Err(error) => return self.refuse(by_engine(&error)),
+            Err(error) => {
+                let (words, name) = (&prepared.words, &self.program.name);
+                return self.refuse(refuse_option(words, name, "-engine", &error.to_string()));
+            }
         };
         let view = View::of(self, prepared);
         let opened = self.folder().and_then(|folder| {
@@ -150,9 +150,9 @@ impl OneRank<'_> {
             Err(error) => return self.refuse(Refusal::from(error).into()),
         };
         view.begin(self, prepared);
-        let on_event = |event: Event| self.see(event, &view, &telemetry);
-        let companions = Arc::clone(self.cluster);
-        let report = ready.telling(Some(PROGRESS_EVERY)).beside(companions).run(&on_event, self.stop);
+        let cluster = Arc::clone(self.cluster);
+        let ready = ready.telling(Some(PROGRESS_EVERY)).beside(cluster);
+        let report = ready.run(&|event| self.see(event, &view, &telemetry), self.stop);
         viewer::leave();
         view.console.finish();
         let code = match report {
@@ -299,7 +299,6 @@ impl OneRank<'_> {
 
 /// The files of a rank.
 struct OutputsOfRank {
-    /// Its own document.
     rank: Outputs,
     /// The sum; on rank 0.
     sum: Outputs,
@@ -338,17 +337,20 @@ impl View {
     }
 }
 
-/// What to say where the launcher left fewer processors to the rank than it has threads.
-fn bound((allowed, online): (usize, usize), request: &Request) -> Option<String> {
-    let threads = |span: &TimeSpan| match span.thread_count {
+fn threads_of(span: &TimeSpan) -> u32 {
+    match span.thread_count {
         0 => span.targets.iter().map(|target| span.threads_on(target)).sum(),
         count => count,
-    };
-    let most = request.profile.time_spans.iter().map(threads).max()? as usize;
+    }
+}
+
+/// What to say where the launcher left fewer processors to the rank than it has threads.
+fn bound((allowed, online): (usize, usize), request: &Request) -> Option<String> {
+    let most = request.profile.time_spans.iter().map(threads_of).max()? as usize;
     (allowed > 0 && allowed < online && allowed < most).then(|| {
         format!(
-            "the launcher bound each rank to {allowed} of {online} processors, and a rank has {most} threads: start with \
-             mpirun --bind-to none, or srun --cpu-bind=none"
+            "the launcher bound each rank to {allowed} of {online} processors, and a rank has {most} threads: start \
+             with mpirun --bind-to none, or srun --cpu-bind=none"
         )
     })
 }
@@ -427,7 +429,8 @@ impl Folder {
         match me.ranks {
             1 => format!("the result of the only rank is in {folder}"),
             ranks => format!(
-                "each of the {ranks} ranks left its own result in {folder} on its host; truespd merge adds them up again"
+                "each of the {ranks} ranks left its own result in {folder} on its host; truespd merge adds them up \
+                 again"
             ),
         }
     }
@@ -469,9 +472,6 @@ pub(super) fn sum(own: FinishedRun, finished: &Finished, me: &ThisRank) -> Finis
 }
 
 fn merge(own: Document, finished: &Finished, force: bool) -> Result<Document, Failure> {
-    let failed = |what: String| {
-        Failure::new(FailureKind::Figure, "the results of the ranks cannot be added up").because(what)
-    };
     let mut merger = Merger::new(force);
     merger.add("the result of rank 0", own).map_err(|error| failed(error.to_string()))?;
     for (rank, of_rank) in &finished.handed_in {
@@ -485,12 +485,21 @@ fn merge(own: Document, finished: &Finished, force: bool) -> Result<Document, Fa
     merger.finish().map_err(|error| failed(error.to_string()))
 }
 
+fn failed(what: String) -> Failure {
+    Failure::new(FailureKind::Figure, "the results of the ranks cannot be added up").because(what)
+}
+
 /// What is said of a rank that is missing.
 fn lost(lost: &LostRank) -> Failure {
     let who = format!("rank {} on host {}", lost.rank, lost.host);
     match lost.how {
-        LostHow::Silent => Failure::new(FailureKind::Lost, format!("{who} does not answer any more; its result is missing"))
-            .hint("look whether the host and the network are up; a result that the rank left there can be added by truespd merge"),
+        LostHow::Silent => {
+            let what = format!("{who} does not answer any more; its result is missing");
+            Failure::new(FailureKind::Lost, what).hint(
+                "look whether the host and the network are up; a result that the rank left there can be added by \
+                 truespd merge",
+            )
+        }
         LostHow::Failed => {
             let failure = Failure::new(FailureKind::Io, format!("{who} has no result"));
             if lost.failures.is_empty() { failure } else { failure.because(lost.failures.join("; ")) }

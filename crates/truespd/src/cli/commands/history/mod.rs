@@ -1,29 +1,30 @@
-//! `truespd history`: kept documents found, listed, shown and counted; the other file changes and moves them.
+//! `truespd history`: kept results named, removed and moved to another file; `find` lists, shows and counts them.
 
-mod change;
+mod find;
 
+use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Subcommand};
-use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
-use jiff::{Span, Timestamp};
-use serde::Serialize;
+use clap::{ArgGroup, Args, Subcommand};
 
-use crate::cli::commands::keeping::{store_path, tag};
-use crate::cli::commands::render::{FormatArgument, Read, document, rendered};
-use crate::cli::commands::suites;
-use crate::cli::commands::values::{metric, one_of};
-use crate::cli::show::history::{head, standing, statistics, table};
-use crate::history::{Entry, Environment, Filter, Group, Journal, Rank, Store};
+use crate::cli::commands::keeping::{self, Keeping, store_path};
+use crate::cli::commands::render::{Read, faithful, unreadable};
+use crate::cli::show::history::table;
+use crate::history::{Added, Entry, ExportedLine, FORMAT, Facts, Store};
 use diskspd::console::{say_line, tell};
+use diskspd::keeping::{HANDED_OVER, NotKept};
 use diskspd::program::{ExitCode, print};
-use diskspd::show::verdict::{Extent, Style, text};
-use truespd_core::fault::{Failure, FailureKind, Fault, Refusal, RefusalKind};
-use truespd_core::result::Grade;
-use truespd_core::result::json::indented;
-use truespd_core::result::metrics::Metric;
-use truespd_core::text::grouped;
+use diskspd::request::{HistoryOptions, Output};
+use diskspd::run::outputs::LaterOutputs;
+use diskspd::show::verdict::{Style, plural};
+use find::{CommandResult, FilterArguments, HistoryFile, Moment, ago};
+use truespd_core::fault::{Failure, FailureKind, Outcome, Refusal, RefusalKind};
+use truespd_core::machine::host::unix_time_s;
+use truespd_core::result::envelope::format_of;
+use truespd_core::result::json::{self, ReadError};
+use truespd_core::sys::error::system_text;
+use truespd_core::sys::source::{BYTES_MAX, Source, read_line};
+use truespd_core::text::printable;
 
 /// Find kept results again: every run and suite of truespd is kept in one file
 ///
@@ -41,344 +42,423 @@ pub(crate) struct HistoryCommand {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    List(ListArguments),
-    Show(ShowArguments),
-    Label(change::LabelArguments),
-    Tag(change::TagArguments),
-    Note(change::NoteArguments),
-    Rm(change::RemoveArguments),
-    Export(change::ExportArguments),
-    Import(change::ImportArguments),
-    Prune(change::PruneArguments),
-    Stats(StatsArguments),
+    List(find::ListArguments),
+    Show(find::ShowArguments),
+    Label(LabelArguments),
+    Tag(TagArguments),
+    Note(NoteArguments),
+    Rm(RemoveArguments),
+    Export(ExportArguments),
+    Import(ImportArguments),
+    Prune(PruneArguments),
+    Stats(find::StatsArguments),
 }
 
-/// `truespd history`.
 pub(crate) fn run(arguments: &HistoryCommand) -> ExitCode {
     if let Action::Import(import) = &arguments.action
         && import.is_handed_over
     {
-        return change::take_over(arguments.store.as_deref(), import);
+        return take_over(arguments.store.as_deref(), import);
     }
     let file = match store_path(arguments.store.as_deref()) {
         Ok(path) => HistoryFile { path },
         Err(refusal) => return tell(refusal),
     };
     let done = match &arguments.action {
-        Action::List(arguments) => list(&file, arguments),
-        Action::Show(arguments) => show(&file, arguments),
-        Action::Label(arguments) => change::label(&file, arguments),
-        Action::Tag(arguments) => change::tag(&file, arguments),
-        Action::Note(arguments) => change::note(&file, arguments),
-        Action::Rm(arguments) => change::remove(&file, arguments),
-        Action::Export(arguments) => change::export(&file, arguments),
-        Action::Import(arguments) => change::import(&file, arguments),
-        Action::Prune(arguments) => change::prune(&file, arguments),
-        Action::Stats(arguments) => stats(&file, arguments),
+        Action::List(arguments) => find::list(&file, arguments),
+        Action::Show(arguments) => find::show(&file, arguments),
+        Action::Label(arguments) => label(&file, arguments),
+        Action::Tag(arguments) => tag(&file, arguments),
+        Action::Note(arguments) => note(&file, arguments),
+        Action::Rm(arguments) => remove(&file, arguments),
+        Action::Export(arguments) => export(&file, arguments),
+        Action::Import(arguments) => import(&file, arguments),
+        Action::Prune(arguments) => prune(&file, arguments),
+        Action::Stats(arguments) => find::stats(&file, arguments),
     };
     done.unwrap_or_else(tell)
 }
 
-struct HistoryFile {
-    path: PathBuf,
-}
-
-impl HistoryFile {
-    /// For reading; none when nothing was kept yet.
-    fn open_to_read(&self) -> Result<Option<Store>, Refusal> {
-        Ok(Store::open_to_read(&self.path)?)
-    }
-
-    /// For reading documents that are named.
-    fn open_to_find(&self, word: &str) -> Result<Store, Refusal> {
-        self.open_to_read()?.ok_or_else(|| nothing_kept(self, word))
-    }
-
-    /// For changing documents that are named: a file that is missing is not made.
-    fn open_to_change(&self, word: &str) -> Result<Store, Refusal> {
-        if !self.path.exists() {
-            return Err(nothing_kept(self, word));
-        }
-        Ok(Store::open(&self.path)?)
-    }
-
-    /// What is told where nothing was kept yet.
-    fn nothing_yet(&self) -> String {
-        format!("the history '{}' is empty so far; every truespd run is kept in it", self.path.display())
-    }
-}
-
-fn nothing_kept(file: &HistoryFile, word: &str) -> Refusal {
-    let path = file.path.display();
-    Refusal::new(RefusalKind::Input, format!("'{word}': there is no history '{path}'"))
-        .hint("every truespd run makes one; another file is given with --store")
-        .on(path.to_string())
-}
-
-type CommandResult = Result<ExitCode, Fault>;
-
-/// Which documents: those that all of these options name.
-#[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Which results (all of these)")]
-struct FilterArguments {
-    /// Of this host
-    #[arg(long, value_name = "NAME")]
-    host: Option<String>,
-    /// On a device whose name or model has this part, in upper or lower case
-    #[arg(long, value_name = "PART")]
-    device: Option<String>,
-    /// On a device with this revision of its firmware, all of it
-    #[arg(long, value_name = "REVISION")]
-    firmware: Option<String>,
-    /// Of a target whose path has this part
-    #[arg(long, value_name = "PART")]
-    target: Option<String>,
-    /// Begun at this time or later
-    #[arg(long, value_name = "TIME", value_parser = moment)]
-    since: Option<Moment>,
-    /// Begun before this time
-    #[arg(long, value_name = "TIME", value_parser = moment)]
-    until: Option<Moment>,
-    /// With this verdict: certified, suspect or invalid
-    #[arg(long, value_name = "GRADE", value_parser = grade)]
-    verdict: Option<Grade>,
-    /// Of this kind: result, or the name of a suite
-    #[arg(long, value_name = "KIND", value_parser = kind)]
-    kind: Option<String>,
-    /// With this label
-    #[arg(long, value_name = "NAME")]
-    label: Option<String>,
-    /// With this tag; given several times, with all of them
-    #[arg(long, value_name = "NAME", value_parser = tag)]
-    tag: Vec<String>,
-    /// Of the profile with this hash, or its first digits (suites have one for each test): `history list
-    /// --json` and `history stats` show them
-    #[arg(long, value_name = "HASH")]
-    profile: Option<String>,
-}
-
-impl FilterArguments {
-    fn filter(&self) -> Filter {
-        Filter {
-            host: self.host.clone(),
-            device: self.device.clone(),
-            firmware: self.firmware.clone(),
-            target: self.target.clone(),
-            since_s: self.since.map(|moment| moment.0),
-            until_s: self.until.map(|moment| moment.0),
-            grade: self.verdict,
-            kind: self.kind.clone(),
-            label: self.label.clone(),
-            tags: self.tag.clone(),
-            profile: self.profile.clone(),
-            limit: None,
-        }
-    }
-}
-
-fn grade(text: &str) -> Result<Grade, Refusal> {
-    one_of(text, Grade::ALL.map(|grade| (grade, grade.word())))
-}
-
-fn kind(text: &str) -> Result<String, Refusal> {
-    let names = std::iter::once("result").chain(suites::TABLE.iter().map(|row| row.name));
-    one_of(text, names.map(|name| (name.to_string(), name)))
-}
-
-const LEGAL: &str =
-    "legal: a time (2026-11-23, 2026-11-23T10:00, both UTC) or how long ago (90d, 12h, 2w, 6mo)";
-
-/// A moment in seconds since 1970 UTC.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Moment(pub i64);
-
-fn moment(text: &str) -> Result<Moment, Refusal> {
-    moment_of(text, Timestamp::now()).ok_or_else(|| Refusal::command_line(LEGAL))
-}
-
-/// Reads how long ago it was.
-fn ago(text: &str) -> Result<Moment, Refusal> {
-    let moment = time_before(text, Timestamp::now()).map(Moment);
-    moment.ok_or_else(|| Refusal::command_line("legal: an age: 90d, 12h, 2w, 6mo"))
-}
-
-fn moment_of(text: &str, now: Timestamp) -> Option<Moment> {
-    if let Ok(stamp) = text.parse::<Timestamp>() {
-        return Some(Moment(stamp.as_second()));
-    }
-    if let Ok(civil) = text.parse::<DateTime>()
-        && let Ok(zoned) = civil.to_zoned(TimeZone::UTC)
-    {
-        return Some(Moment(zoned.timestamp().as_second()));
-    }
-    time_before(text, now).map(Moment)
-}
-
-fn time_before(text: &str, now: Timestamp) -> Option<i64> {
-    // jiff reads a number without a unit as nothing, and `-2d` or `2d ago` as a time to come when it is taken away.
-    let span: Span = text.parse().ok().filter(|span: &Span| span.is_positive())?;
-    let before = now.to_zoned(TimeZone::UTC).checked_sub(span).ok()?;
-    Some(before.timestamp().as_second())
-}
-
-/// Rows that are shown without `--limit`: a screen.
-const ROWS: usize = 20;
-
-/// List kept results, the newest first
+/// Give a kept result a name, or take it away
+///
+/// Several results may share a label: they are one group for comparisons.
 #[derive(Debug, Args)]
-pub(crate) struct ListArguments {
-    /// The newest N of them; 0 is all [default: 20, with --json all]
-    #[arg(long, value_name = "N")]
-    limit: Option<usize>,
-    /// Print them as JSON: a list with one entry for each, without the documents
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    which: FilterArguments,
-}
-
-fn list(file: &HistoryFile, arguments: &ListArguments) -> CommandResult {
-    let limit = match arguments.limit {
-        None if arguments.json => None,
-        None => Some(ROWS),
-        Some(0) => None,
-        Some(limit) => Some(limit),
-    };
-    let filter = Filter { limit, ..arguments.which.filter() };
-    let store = file.open_to_read()?;
-    let (entries, count): (Vec<Entry>, u64) = match &store {
-        Some(store) => (store.list(&filter)?, store.count(&filter)?),
-        None => (Vec::new(), 0),
-    };
-    if arguments.json {
-        return Ok(print(&indented(&entries), ExitCode::Done));
-    }
-    if store.is_none() {
-        say_line(format_args!("{}", file.nothing_yet()));
-    } else if entries.is_empty() {
-        say_line(format_args!("no kept result matches these filters"));
-    }
-    let code = print(&table(&entries, Style::of_stdout()), ExitCode::Done);
-    if count > entries.len() as u64 {
-        say_line(format_args!("the newest {} of {}; --limit 0 lists all", entries.len(), grouped(count)));
-    }
-    Ok(code)
-}
-
-/// Show a kept result: what is known of it, its text and its verdict
-#[derive(Debug, Args)]
-pub(crate) struct ShowArguments {
+#[command(group = ArgGroup::new("what").required(true))]
+pub(crate) struct LabelArguments {
     /// Id, beginning of an id, or label
     #[arg(value_name = "DOCUMENT")]
     document: String,
-    /// Print the document itself, byte for byte as it was kept
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    format: FormatArgument,
+    /// The name
+    #[arg(value_name = "NAME", group = "what", value_parser = keeping::label)]
+    name: Option<String>,
+    /// Take the label away
+    #[arg(long, group = "what")]
+    remove: bool,
 }
 
-fn show(file: &HistoryFile, arguments: &ShowArguments) -> CommandResult {
-    let store = file.open_to_find(&arguments.document)?;
-    let entry = store.find_one(&arguments.document)?;
-    let bytes = store.document(&entry)?;
-    if arguments.json {
-        // Documents are JSON, and so UTF-8: other bytes would not have been kept.
-        return Ok(print(&String::from_utf8_lossy(&bytes), ExitCode::Done));
-    }
-    let path = Path::new(&entry.id);
-    let body = rendered(&arguments.format, path, &bytes)?;
-    if arguments.format.is_given() {
-        return Ok(print(&body, ExitCode::Done));
-    }
-    let read = document(path, &bytes)?;
-    let style = Style::of_stdout();
-    let mut out = head(&entry, style);
-    out.push('\n');
-    out.push_str(&body);
-    if let Read::Result(document) = &read
-        && let Some(verdict) = &document.verdict
-    {
-        let gap = if body.ends_with('\n') { "" } else { "\n" };
-        out.push_str(&format!("{gap}\n{}", text(verdict, "verdict", Extent::Findings, style)));
-    }
-    Ok(print(&out, ExitCode::Done))
-}
-
-/// Show how a figure is distributed over the results of each environment, and where one of them stands
-///
-/// Each profile is told apart: results of different tests are no distribution. Each test of a suite counts by
-/// itself, with the median of its runs. Runs of several time spans have no such figures.
+/// Add tags to kept results and remove others: `history tag 3f7k2q1 +night -draft`
 #[derive(Debug, Args)]
-pub(crate) struct StatsArguments {
-    /// What makes an environment: host, model, firmware, target, label, revision
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "host,model", value_parser = environment)]
-    by: Vec<Environment>,
-    /// Figure: iops, bytes, latency (mean), p50, p99, ...
-    #[arg(long, default_value = "iops", value_parser = metric)]
-    metric: Metric,
-    /// Tell where this result stands among the others with its profile in its environment
-    #[arg(long, value_name = "DOCUMENT")]
-    of: Option<String>,
-    /// Print everything as JSON
+pub(crate) struct TagArguments {
+    /// Id, beginning of an id, or label: then of all results with it
+    #[arg(value_name = "DOCUMENT")]
+    document: String,
+    /// +TAG or TAG adds it, -TAG removes it
+    #[arg(required = true, value_name = "+TAG|-TAG", allow_hyphen_values = true, value_parser = tag_change)]
+    changes: Vec<TagChange>,
+}
+
+/// Write a sentence to a kept result, or take it away
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("what").required(true))]
+pub(crate) struct NoteArguments {
+    /// Id, beginning of an id, or label
+    #[arg(value_name = "DOCUMENT")]
+    document: String,
+    /// The sentence
+    #[arg(value_name = "TEXT", group = "what", value_parser = keeping::label)]
+    text: Option<String>,
+    /// Take the note away
+    #[arg(long, group = "what")]
+    remove: bool,
+}
+
+/// Remove kept results for good
+#[derive(Debug, Args)]
+pub(crate) struct RemoveArguments {
+    /// Ids or beginnings of ids; a label counts where one result has it
+    #[arg(required = true, value_name = "DOCUMENT")]
+    documents: Vec<String>,
+}
+
+/// A tag to add or to remove.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum TagChange {
+    Add(String),
+    Remove(String),
+}
+
+fn tag_change(text: &str) -> Result<TagChange, Refusal> {
+    match text.strip_prefix('-') {
+        Some(tag) => keeping::tag(tag).map(TagChange::Remove),
+        None => keeping::tag(text.strip_prefix('+').unwrap_or(text)).map(TagChange::Add),
+    }
+}
+
+fn label(file: &HistoryFile, arguments: &LabelArguments) -> CommandResult {
+    let (mut store, entry) = one(file, &arguments.document)?;
+    store.set_label(&entry, arguments.name.as_deref())?;
+    Ok(print_lines(&[entry], |_| {
+        arguments.name.as_ref().map_or("no label".into(), |name| format!("label {name}"))
+    }))
+}
+
+fn note(file: &HistoryFile, arguments: &NoteArguments) -> CommandResult {
+    let (mut store, entry) = one(file, &arguments.document)?;
+    store.set_note(&entry, arguments.text.as_deref())?;
+    Ok(print_lines(&[entry], |_| {
+        arguments.text.as_ref().map_or("no note".into(), |text| format!("note: {text}"))
+    }))
+}
+
+fn tag(file: &HistoryFile, arguments: &TagArguments) -> CommandResult {
+    let mut store = file.open_to_change(&arguments.document)?;
+    let entries = store.find(&arguments.document)?;
+    let (mut add, mut remove) = (Vec::new(), Vec::new());
+    for change in &arguments.changes {
+        match change {
+            TagChange::Add(tag) => add.push(tag.clone()),
+            TagChange::Remove(tag) => remove.push(tag.clone()),
+        }
+    }
+    store.tag(&entries, &add, &remove)?;
+    let now = store.find(&arguments.document)?;
+    Ok(print_lines(&now, |entry| match entry.given.tags.as_slice() {
+        [] => "no tags".to_string(),
+        tags => format!("tags {}", tags.join(" ")),
+    }))
+}
+
+fn remove(file: &HistoryFile, arguments: &RemoveArguments) -> CommandResult {
+    let mut store = file.open_to_change(&arguments.documents[0])?;
+    // All are found before the first is removed.
+    let found = arguments.documents.iter().map(|word| store.find_one(word));
+    let entries: Vec<Entry> = found.collect::<Result<_, _>>()?;
+    store.remove(&entries)?;
+    Ok(print_lines(&entries, |_| "removed".to_string()))
+}
+
+fn one(file: &HistoryFile, word: &str) -> Result<(Store, Entry), Refusal> {
+    let store = file.open_to_change(word)?;
+    let entry = store.find_one(word)?;
+    Ok((store, entry))
+}
+
+/// Prints a line for each document.
+fn print_lines(entries: &[Entry], words: impl Fn(&Entry) -> String) -> ExitCode {
+    let mut text = String::new();
+    for entry in entries {
+        text.push_str(&printable(&format!("{}: {}", entry.id, words(entry))));
+        text.push('\n');
+    }
+    print(&text, ExitCode::Done)
+}
+
+/// Remove old results for good, and give their room back
+///
+/// Results with a label or a note stay: somebody named them to have them later.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("rule").required(true).multiple(true))]
+pub(crate) struct PruneArguments {
+    /// Remove results that began longer ago: 90d, 12h, 2w, 6mo
+    #[arg(long, value_name = "AGE", group = "rule", value_parser = ago)]
+    older_than: Option<Moment>,
+    /// The newest N stay in any case; without --older-than all others are removed
+    #[arg(long, value_name = "N", group = "rule")]
+    keep_last: Option<usize>,
+    /// Only list what would be removed
     #[arg(long)]
-    json: bool,
+    dry_run: bool,
     #[command(flatten)]
     which: FilterArguments,
 }
 
-/// For programs.
-#[derive(Debug, Serialize)]
-struct StatisticsDocument<'t> {
-    metric: &'static str,
-    by: &'t [Environment],
-    groups: &'t [Group],
-    #[serde(skip_serializing_if = "<[Rank]>::is_empty")]
-    of: &'t [Rank],
-}
-
-fn environment(text: &str) -> Result<Environment, Refusal> {
-    one_of(text, Environment::ALL)
-}
-
-fn stats(file: &HistoryFile, arguments: &StatsArguments) -> CommandResult {
-    let (by, metric) = (&arguments.by, arguments.metric);
-    let store = match &arguments.of {
-        Some(word) => Some(file.open_to_find(word)?),
-        None => file.open_to_read()?,
+fn prune(file: &HistoryFile, arguments: &PruneArguments) -> CommandResult {
+    let Some(store) = file.open_to_read()? else {
+        say_line(format_args!("{}", file.nothing_yet()));
+        return Ok(ExitCode::Done);
     };
-    let mut groups = match &store {
-        Some(store) => store.statistics(&arguments.which.filter(), by, metric)?,
-        None => Vec::new(),
-    };
-    let mut ranks = Vec::new();
-    if let (Some(word), Some(store)) = (&arguments.of, &store) {
-        let entry = store.find_one(word)?;
-        ranks = Rank::of(&entry, &groups, metric);
-        if ranks.is_empty() {
-            let (id, figure) = (&entry.id, metric.words(false));
-            let words = format!("{id} has no figure for {figure}, or is none of these results");
-            return Err(Failure::new(FailureKind::Figure, words).into());
+    let before_s = arguments.older_than.map(|moment| moment.0);
+    let keep_last = arguments.keep_last.unwrap_or(0);
+    let prunable = store.prunable(&arguments.which.filter(), before_s, keep_last)?;
+    let results = plural(prunable.len(), "result");
+    if arguments.dry_run {
+        let code = print(&table(&prunable, Style::of_stdout()), ExitCode::Done);
+        say_line(format_args!("{results} would be removed"));
+        return Ok(code);
+    }
+    if !prunable.is_empty() {
+        drop(store);
+        let mut store = file.open_to_change("prune")?;
+        store.remove(&prunable)?;
+        if let Err(error) = store.shrink() {
+            say_line(format_args!(
+                "WARNING: the results are removed, but the file could not be made smaller: {error}"
+            ));
         }
-        groups.retain(|group| group.has(&entry));
     }
-    if arguments.json {
-        let document = StatisticsDocument { metric: metric.id(), by, groups: &groups, of: &ranks };
-        return Ok(print(&indented(&document), ExitCode::Done));
-    }
-    if let Some(store) = &store {
-        match store.journal() {
-            Journal::WriteAhead => say_line(format_args!("history: {}", store.path().display())),
-            unusual => {
-                say_line(format_args!("history: {}; journal: {}", store.path().display(), unusual.words()))
+    Ok(print(&format!("{results} removed\n"), ExitCode::Done))
+}
+
+/// Write kept results as JSON lines: one for each, with what is known of it and the document as text
+#[derive(Debug, Args)]
+pub(crate) struct ExportArguments {
+    /// File to write; it gets its name when it is complete; - is standard output [default: -]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<String>,
+    #[command(flatten)]
+    which: FilterArguments,
+}
+
+/// Keep results of another history, or documents that --json wrote
+///
+/// A result that is there already stays as it is, but for tags, a label and a note that it has not. Nothing
+/// is imported when a line cannot be read.
+#[derive(Debug, Args)]
+pub(crate) struct ImportArguments {
+    /// Files that `history export` or --json wrote; - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The result of one run, from `diskspd`: the answer is the line that tells of it
+    #[arg(long = HANDED_OVER, hide = true)]
+    is_handed_over: bool,
+    #[command(flatten)]
+    given: GivenArguments,
+}
+
+/// What `diskspd` says of a result that it hands over.
+#[derive(Debug, Args)]
+struct GivenArguments {
+    #[arg(long, hide = true, requires = "is_handed_over", value_parser = keeping::label)]
+    label: Option<String>,
+    #[arg(long, hide = true, requires = "is_handed_over", value_parser = keeping::tag)]
+    tag: Vec<String>,
+    #[arg(long, hide = true, requires = "is_handed_over", value_parser = keeping::label)]
+    revision: Option<String>,
+}
+
+fn export(file: &HistoryFile, arguments: &ExportArguments) -> CommandResult {
+    let Some(store) = file.open_to_read()? else {
+        say_line(format_args!("{}", file.nothing_yet()));
+        return Ok(ExitCode::Done);
+    };
+    let output = arguments.output.iter().map(|path| Output { format: "output", path: path.clone() });
+    let outputs = match arguments.output.as_deref() {
+        None | Some("-") => None,
+        Some(_) => {
+            let taken = [file.path.to_string_lossy().into_owned()];
+            Some(LaterOutputs::check(output.collect(), &taken).map_err(Refusal::from)?)
+        }
+    };
+    let mut entries = store.list(&arguments.which.filter())?;
+    // In the order in which they were made, as a log is.
+    entries.reverse();
+    let Some(outputs) = outputs else {
+        for entry in &entries {
+            let code = print(&line(&store, entry)?, ExitCode::Done);
+            if code != ExitCode::Done {
+                return Ok(code);
             }
         }
-    } else {
-        say_line(format_args!("{}", file.nothing_yet()));
+        return Ok(ExitCode::Done);
+    };
+    // All are read before the file is made: what cannot be read leaves an earlier one as it is.
+    let text: String = entries.iter().map(|entry| line(&store, entry)).collect::<Result<_, _>>()?;
+    let failures: Vec<Failure> = outputs.write(|_| text.clone()).into_iter().map(Failure::from).collect();
+    if !failures.is_empty() {
+        return Err(failures.into());
     }
-    let mut text = statistics(&groups, by, metric);
-    text.push_str(&standing(&ranks, metric));
-    Ok(print(&text, ExitCode::Done))
+    Ok(print(&format!("{} exported\n", plural(entries.len(), "result")), ExitCode::Done))
+}
+
+fn line(store: &Store, entry: &Entry) -> Result<String, Failure> {
+    let bytes = store.document(entry)?;
+    let document = String::from_utf8_lossy(&bytes).into_owned();
+    Ok(ExportedLine::new(entry, document).text() + "\n")
+}
+
+/// Keeps the result of a run of `diskspd`, and answers with a line that it tells.
+fn take_over(store: Option<&str>, arguments: &ImportArguments) -> ExitCode {
+    let GivenArguments { label, tag, revision } = &arguments.given;
+    let options = HistoryOptions {
+        is_on: true,
+        store: store.map(str::to_string),
+        label: label.clone(),
+        tags: tag.clone(),
+        revision: revision.clone(),
+        ..HistoryOptions::default()
+    };
+    match taken_over(&options) {
+        Ok(words) => print(&format!("{words}\n"), ExitCode::Done),
+        Err(error) => print(&format!("{error}\n"), ExitCode::of(Outcome::Failed(FailureKind::Output))),
+    }
+}
+
+fn taken_over(options: &HistoryOptions) -> Result<String, NotKept> {
+    let keeping = Keeping::of(options).map_err(|refusals| NotKept::Because(refusals.to_string()))?;
+    let text = json::text_from(io::stdin()).map_err(|error| NotKept::Because(error.to_string()))?;
+    let document = json::read(&text).map_err(|error| NotKept::Because(error.to_string()))?;
+    keeping.kept(&text, &Facts::of_result(&document))
+}
+
+fn import(file: &HistoryFile, arguments: &ImportArguments) -> CommandResult {
+    // All lines are read before the history is opened, and once more while they are kept: what cannot be read is told
+    // before anything is made, and only one document is in memory at a time. Standard input is read once.
+    for path in arguments.files.iter().filter(|path| path.as_path() != Path::new("-")) {
+        lines(path)?.try_for_each(|line| line.map(drop))?;
+    }
+    let mut store = Store::open(&file.path)?;
+    let all = arguments.files.iter().flat_map(|path| match lines(path) {
+        Ok(lines) => lines,
+        Err(refusal) => Box::new(std::iter::once(Err(refusal))) as Lines,
+    });
+    let added: Vec<Added> = store.add_all(all)?;
+    let new = added.iter().filter(|one| one.is_new).count();
+    let known = match added.len() - new {
+        0 => String::new(),
+        known => format!(", {known} there already"),
+    };
+    Ok(print(&format!("{} imported{known}\n", plural(new, "result")), ExitCode::Done))
+}
+
+/// Documents of a file with what is known of them.
+type Lines = Box<dyn Iterator<Item = Result<ExportedLine, Refusal>>>;
+
+/// The documents of a file: lines that were exported, or one document as `--json` writes it. Of both no more
+/// than 1 GiB is read for a document, whatever the file is.
+fn lines(path: &Path) -> Result<Lines, Refusal> {
+    let source: Box<dyn io::Read> = if path == Path::new("-") {
+        Box::new(io::stdin())
+    } else {
+        Box::new(Source::open(path).map_err(|error| cannot_read(path, &error))?)
+    };
+    let mut lines = LinesOf { reader: BufReader::new(source), number: 0 };
+    let mut first = Vec::new();
+    // Of what begins otherwise, the reader of documents takes as much as it needs to tell what it is.
+    if lines.begin_as_json().map_err(|error| cannot_read(path, &error))? {
+        match lines.next().map_err(|error| cannot_read(path, &error))? {
+            Some(line) => first = line,
+            None => return Ok(Box::new(std::iter::empty())),
+        }
+    }
+    if format_of(&first).is_none_or(|format| format != FORMAT) {
+        let text = json::text_from(first.chain(lines.reader)).map_err(|error| match error {
+            ReadError::Io(error) => cannot_read(path, &error),
+            error => unreadable(path, error),
+        })?;
+        return Ok(Box::new(std::iter::once(of_document(path, text))));
+    }
+    let path = path.to_path_buf();
+    let first = exported(&path, lines.number, &first);
+    let rest = std::iter::from_fn(move || match lines.next() {
+        Ok(line) => line.map(|line| exported(&path, lines.number, &line)),
+        Err(error) => Some(Err(cannot_read(&path, &error))),
+    });
+    Ok(Box::new(std::iter::once(first).chain(rest)))
+}
+
+/// A line that was exported.
+fn exported(path: &Path, number: usize, line: &[u8]) -> Result<ExportedLine, Refusal> {
+    ExportedLine::read(line).map_err(|error| {
+        let message = format!("'{}', line {number}: it {error}", path.display());
+        Refusal::new(RefusalKind::Input, message).hint("nothing was imported")
+    })
+}
+
+struct LinesOf {
+    reader: BufReader<Box<dyn io::Read>>,
+    /// Of the line that was read last, from 1.
+    number: usize,
+}
+
+impl LinesOf {
+    fn begin_as_json(&mut self) -> io::Result<bool> {
+        let begin = self.reader.fill_buf()?.trim_ascii_start();
+        Ok(begin.is_empty() || begin.starts_with(b"{"))
+    }
+
+    /// The next line that is not blank, behind those that are; none at the end.
+    fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let mut line = Vec::new();
+        loop {
+            let begin = line.len();
+            if read_line(&mut self.reader, &mut line, BYTES_MAX)? == 0 {
+                return Ok(None);
+            }
+            self.number += 1;
+            if !line[begin..].trim_ascii().is_empty() {
+                return Ok(Some(line));
+            }
+        }
+    }
+}
+
+/// A document that no history knew.
+fn of_document(path: &Path, text: Vec<u8>) -> Result<ExportedLine, Refusal> {
+    let facts = match faithful(path, &text)? {
+        Read::Result(document) => Facts::of_result(&document),
+        Read::OfSuite(stored) => Facts::of_suite(stored.name(), stored.grade(), stored.parts(), &text)
+            .map_err(|error| unreadable(path, format!("is no JSON: {error}")))?,
+        Read::Plain(plain) => {
+            let what = format!("is a {}, not the result of a run or a suite", plain.kind);
+            return Err(unreadable(path, what).hint(plain.instead));
+        }
+    };
+    let text = String::from_utf8(text).map_err(|_| unreadable(path, "is not UTF-8 text"))?;
+    Ok(ExportedLine::of_new(text, facts, unix_time_s().unwrap_or(0)))
+}
+
+fn cannot_read(path: &Path, error: &io::Error) -> Refusal {
+    unreadable(path, format!("cannot be read: {}", system_text(error)))
 }
 
 #[cfg(test)]
@@ -386,24 +466,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_read_as_people_type_them() {
-        let now: Timestamp = "2026-11-23T12:00:00Z".parse().unwrap();
-        for (text, meant) in [
-            ("2026-11-23", "2026-11-23T00:00:00Z"),
-            ("2026-11-23T10:30", "2026-11-23T10:30:00Z"),
-            ("2026-11-23 10:30", "2026-11-23T10:30:00Z"),
-            ("2026-11-23T10:30:00+02:00", "2026-11-23T08:30:00Z"),
-            ("90d", "2026-08-25T12:00:00Z"),
-            ("12h", "2026-11-23T00:00:00Z"),
-            ("2w", "2026-11-09T12:00:00Z"),
-            ("1mo", "2026-10-23T12:00:00Z"),
-        ] {
-            let meant: Timestamp = meant.parse().unwrap();
-            assert_eq!(moment_of(text, now), Some(Moment(meant.as_second())), "{text}");
+    fn tags_are_added_and_removed_by_their_sign() {
+        assert_eq!(tag_change("+a"), Ok(TagChange::Add("a".into())));
+        assert_eq!(tag_change("a-b"), Ok(TagChange::Add("a-b".into())));
+        assert_eq!(tag_change("-a"), Ok(TagChange::Remove("a".into())));
+        for none in ["", "+", "-", "--a", "a b"] {
+            assert!(tag_change(none).is_err(), "{none}");
         }
-        for none in ["", "90", "-2d", "yesterday", "2026-13-01", "2d ago", "99999999999d"] {
-            assert_eq!(moment_of(none, now), None, "{none}");
-        }
-        assert!(time_before("2026-11-23", now).is_none());
     }
 }
