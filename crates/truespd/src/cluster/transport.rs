@@ -126,7 +126,7 @@ pub mod mpi {
         /// # Errors
         /// MPI's own reason; or the launcher and the library are of two MPIs, so that each rank sees only itself.
         pub fn join(launched: Option<u32>) -> Result<Self, TransportError> {
-            let world = World::join().map_err(told)?;
+            let world = World::join().map_err(transport_error)?;
             match launched {
                 Some(ranks) if ranks != world.ranks() => Err(TransportError(format!(
                     "the launcher started {ranks} ranks, but the MPI library of this program ({}) sees {}: use the \
@@ -139,7 +139,7 @@ pub mod mpi {
         }
     }
 
-    fn told(error: MpiError) -> TransportError {
+    fn transport_error(error: MpiError) -> TransportError {
         TransportError(error.to_string())
     }
 
@@ -147,7 +147,7 @@ pub mod mpi {
     fn of_transport<T: Default>(result: Result<T, MpiError>) -> Result<T, TransportError> {
         match result {
             Err(MpiError::Call { rank: Some(_), .. }) => Ok(T::default()),
-            result => result.map_err(told),
+            result => result.map_err(transport_error),
         }
     }
 

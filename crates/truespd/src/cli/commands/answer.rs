@@ -12,7 +12,12 @@ use truespd_core::fault::{Mark, Outcome, Refusal, RefusalKind, Refusals};
 use truespd_core::text::{nearest, printable};
 
 /// Help and the version are asked for; the rest is refused. `described` is the program with all its commands.
-pub(crate) fn told(answer: &Error, program: &Program, args: &[OsString], described: Command) -> ExitCode {
+pub(crate) fn print_or_refuse(
+    answer: &Error,
+    program: &Program,
+    args: &[OsString],
+    described: Command,
+) -> ExitCode {
     if !answer.use_stderr() {
         return print(&answer.to_string(), ExitCode::Done);
     }
@@ -23,12 +28,12 @@ pub(crate) fn told(answer: &Error, program: &Program, args: &[OsString], describ
     let words: Vec<String> = args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let mut described = described;
     described.build();
-    let refusal = Asked::of(&described, &words).refusal(answer);
+    let refusal = RequestedCommand::from_words(&described, &words).refusal(answer);
     tell(Refusals::from(refusal).of(&program.name, &words))
 }
 
-/// The command that the words ask for, as far as there is one.
-struct Asked<'a> {
+/// The command that the words name, as far as there is one.
+struct RequestedCommand<'a> {
     command: &'a Command,
     /// `truespd history list`.
     name: String,
@@ -37,15 +42,18 @@ struct Asked<'a> {
     depth: usize,
 }
 
-impl<'a> Asked<'a> {
-    fn of(program: &'a Command, words: &'a [String]) -> Self {
-        let mut asked = Asked { command: program, name: program.get_name().to_string(), words, depth: 0 };
-        while let Some(below) = words.get(asked.depth).and_then(|word| asked.command.find_subcommand(word)) {
-            asked.command = below;
-            asked.name = format!("{} {}", asked.name, below.get_name());
-            asked.depth += 1;
+impl<'a> RequestedCommand<'a> {
+    fn from_words(program: &'a Command, words: &'a [String]) -> Self {
+        let mut requested =
+            RequestedCommand { command: program, name: program.get_name().to_string(), words, depth: 0 };
+        while let Some(below) =
+            words.get(requested.depth).and_then(|word| requested.command.find_subcommand(word))
+        {
+            requested.command = below;
+            requested.name = format!("{} {}", requested.name, below.get_name());
+            requested.depth += 1;
         }
-        asked
+        requested
     }
 
     fn refusal(&self, answer: &Error) -> Refusal {
@@ -77,14 +85,16 @@ impl<'a> Asked<'a> {
     }
 
     /// There is no such option, or a word is too many.
-    fn no_option(&self, told: &str) -> Refusal {
+    fn no_option(&self, reported: &str) -> Refusal {
         // The parser tells only the letter of `-r1`.
         let own = self.words.get(self.depth..).unwrap_or_default();
-        let with_value = format!("{told}=");
+        let with_value = format!("{reported}=");
         let typed = own.iter().find(|word| {
-            *word == told || (is_short(told) && word.starts_with(told)) || word.starts_with(&with_value)
+            *word == reported
+                || (is_short(reported) && word.starts_with(reported))
+                || word.starts_with(&with_value)
         });
-        let typed = typed.map_or(told, String::as_str);
+        let typed = typed.map_or(reported, String::as_str);
         if !typed.starts_with('-') {
             let what = format!("'{}' is a word too many for {}", printable(typed), self.name);
             let refusal = Refusal::command_line(what).at(self.place(typed)).legal(self.call());

@@ -1,4 +1,4 @@
-//! `truespd config`: what is in force, and from where.
+//! The configuration: reading it before a command begins, and `truespd config`, what is in force, and from where.
 
 use std::path::Path;
 
@@ -8,12 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::cli::commands::values::json_output;
 use crate::history::Store;
+use crate::series::place::Place;
+use diskspd::beside::Told;
 use diskspd::config::{self, Config, Force, From, KEYS, Key, Row, Setting, State, Value};
-use diskspd::console::tell;
+use diskspd::console::{say_line, tell};
 use diskspd::program::{ExitCode, print};
 use diskspd::run::outputs::TextOutput;
 use diskspd::show::verdict::fitting_stdout;
-use truespd_core::fault::{Failure, Fault, Refusal, Refusals};
+use truespd_core::fault::{Failure, Fault, Refusal, RefusalKind, Refusals};
 use truespd_core::result::envelope::{self, DocumentKind};
 use truespd_core::text::{columns_of, printable, printable_path};
 
@@ -235,4 +237,38 @@ impl InForce {
 
 fn path_text(path: &Path) -> String {
     path.to_str().map_or_else(|| printable_path(path).to_string(), str::to_string)
+}
+
+/// Reads the configuration for a command of `truespd`, and tells its warnings.
+///
+/// # Errors
+/// The exit code, when something is wrong with it.
+pub(crate) fn begin() -> Result<(), ExitCode> {
+    let config = config::read().map_err(tell)?;
+    config.warnings.iter().for_each(|words| say_line(format_args!("{}{words}", Told::Warning.lead())));
+    Ok(())
+}
+
+/// The directory for suites whose user names no target: that of the configuration, or the current one.
+///
+/// # Errors
+/// The configured one is no directory.
+pub(crate) fn usual_folder() -> Result<String, Refusal> {
+    let Setting { value: Some(Value::Path(path)), from: From::File(at) } =
+        config::in_force().setting(Key::TargetsFolder)?
+    else {
+        return Ok(".".to_string());
+    };
+    let (shown, whence) = (printable_path(&path), format!("folder below [targets], {}", at.words()));
+    let hint = "name a target (. is the current directory), or change that line";
+    let why = match path.to_str().map(|typed| (typed, Place::find(typed))) {
+        None => format!("is no UTF-8 text: '{shown}'"),
+        Some((_, Err(why))) => format!("cannot be used: {}", why.without_hints()),
+        Some((typed, Ok(place))) if place.is_directory() => {
+            say_line(format_args!("note: no target is named: '{shown}' is used ({whence})"));
+            return Ok(typed.to_string());
+        }
+        Some(_) => format!("is not a directory: '{shown}'"),
+    };
+    Err(Refusal::new(RefusalKind::Target, format!("no target is named, and {whence}, {why}")).hint(hint))
 }

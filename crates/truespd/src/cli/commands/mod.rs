@@ -10,7 +10,6 @@ pub(crate) mod cluster;
 pub(crate) mod compare;
 pub(crate) mod comparing;
 pub(crate) mod config;
-pub(crate) mod configured;
 pub(crate) mod doctor;
 pub(crate) mod history;
 pub(crate) mod import;

@@ -7,13 +7,12 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::cli::commands;
 use crate::cli::commands::adopt::AdoptArguments;
-use crate::cli::commands::answer::told;
+use crate::cli::commands::answer::print_or_refuse;
 use crate::cli::commands::bench_self::BenchArguments;
 use crate::cli::commands::clean::CleanArguments;
 use crate::cli::commands::cluster::ClusterArguments;
 use crate::cli::commands::compare::CompareArguments;
-use crate::cli::commands::config::{ConfigArguments, ConfigReport};
-use crate::cli::commands::configured;
+use crate::cli::commands::config::{self, ConfigArguments, ConfigReport};
 use crate::cli::commands::doctor::DoctorArguments;
 use crate::cli::commands::history::HistoryCommand;
 use crate::cli::commands::import::ImportArguments;
@@ -156,7 +155,7 @@ fn dispatch(program: &Program, args: &[OsString]) -> ExitCode {
             Ok(command) => command_of(program, args, command),
             Err(code) => code,
         },
-        Err(answer) => told(&answer, program, args, described()),
+        Err(answer) => print_or_refuse(&answer, program, args, described()),
     }
 }
 
@@ -169,7 +168,7 @@ fn started(command: Command) -> Result<Command, ExitCode> {
         // A configuration that is wrong stops neither itself being shown, nor the start of a shell that
         // completes words.
         Command::Config(_) | Command::Manual(_) | Command::Completions(_) => {}
-        _ => configured::begin()?,
+        _ => config::begin()?,
     }
     Ok(command)
 }
@@ -179,7 +178,7 @@ fn command_of(program: &Program, args: &[OsString], command: Command) -> ExitCod
         Command::Run { words } => run(program, &words),
         Command::Cluster(arguments) => commands::cluster::run(program, &arguments),
         Command::Suite(suite) => {
-            suite.run(None).unwrap_or_else(|answer| told(&answer, program, args, described()))
+            suite.run(None).unwrap_or_else(|answer| print_or_refuse(&answer, program, args, described()))
         }
         Command::Adopt(arguments) => commands::adopt::run(&arguments),
         Command::Clean(arguments) => commands::clean::run(&arguments),

@@ -183,9 +183,10 @@ fn head(model: &Model, appearance: &Appearance, columns: usize) -> Vec<Line<'sta
     };
     let words = cut(&format!("{words}{silent}"), columns);
     let room = columns.saturating_sub(columns_of(&words) + 2);
-    let gauge = share.filter(|_| room >= 10).map(|share| gauge(share, room, appearance));
-    let line = gauge.map_or(words.clone(), |gauge| format!("{words}  {gauge}"));
-    lines.push(Line::raw(line));
+    lines.push(Line::raw(match share {
+        Some(share) if room >= 10 => format!("{words}  {}", gauge(share, room, appearance)),
+        _ => words,
+    }));
     lines
 }
 

@@ -114,7 +114,8 @@ fn push_engines(page: &mut Page) {
     page.paragraph(ENGINES_END);
 }
 
-/// Sections of several pages: variables that count, and files that are read or written beside those of the command line.
+/// Sections of several pages: variables that count, and files that are read or written beside those of the command
+/// line.
 pub(super) const SURROUNDINGS: &str = include_str!("surroundings.roff");
 
 pub(super) fn push_exit_status(page: &mut Page, meaning: fn(ExitCode) -> &'static str) {

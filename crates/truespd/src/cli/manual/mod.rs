@@ -145,7 +145,9 @@ fn about(command: &Command) -> String {
     let mark = if about[end..].starts_with('?') { "?" } else { "" };
     let mut about = format!("{}{mark}", about[..end].trim_end_matches('.').replace('`', ""));
     let is_name = about.chars().nth(1).is_some_and(char::is_uppercase);
-    if let Some(first) = about.get_mut(..1).filter(|_| !is_name) {
+    if let Some(first) = about.get_mut(..1)
+        && !is_name
+    {
         first.make_ascii_lowercase();
     }
     about

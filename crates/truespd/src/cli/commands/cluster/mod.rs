@@ -9,7 +9,7 @@ use std::ffi::OsString;
 
 use clap::Args;
 
-use crate::cli::commands::answer::told as shown;
+use crate::cli::commands::answer::print_or_refuse;
 use crate::cli::commands::suites::Row;
 use diskspd::beside::Beside;
 use diskspd::config;
@@ -64,7 +64,7 @@ pub(crate) fn run(program: &Program, arguments: &ClusterArguments) -> ExitCode {
 fn refused_option(answer: &clap::Error, program: &Program, words: &[OsString]) -> ExitCode {
     let name = format!("{} cluster", program.name);
     let command = described(clap::Command::new("cluster")).name("truespd cluster");
-    shown(answer, &Program { name }, words, command)
+    print_or_refuse(answer, &Program { name }, words, command)
 }
 
 /// `truespd cluster` with these words.

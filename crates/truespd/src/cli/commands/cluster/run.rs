@@ -220,7 +220,9 @@ impl OneRank<'_> {
         // At once: whatever happens to the others, and to this rank while it waits for them.
         let mut unwritten = outputs.rank.write(&report.document);
         let finished = self.cluster.collect();
-        if let Some(rank) = report.document.rank.as_mut().filter(|_| !finished.lost.is_empty()) {
+        if let Some(rank) = &mut report.document.rank
+            && !finished.lost.is_empty()
+        {
             rank.lost.clone_from(&finished.lost);
             match Outputs::open(&[folder.document()], &prepared.request) {
                 Ok(again) => unwritten.extend(again.write(&report.document)),
