@@ -32,7 +32,7 @@ impl Plain {
                 self.is_due(None, heard).then(|| filling(path, *done_bytes, *total_bytes).0)?
             }
             Happened::Progress(at) => self.is_due(Some(at.phase), heard).then(|| progress(at))?,
-            Happened::Result(_) => model.results.last().map(|one| outcome(one))?,
+            Happened::Result(_) => model.results.last().map(outcome)?,
             Happened::End => "over".into(),
             _ => message(model.messages.back()?),
         };
