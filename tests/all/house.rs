@@ -601,7 +601,7 @@ const OUTSIDE_WORDS: &[(&str, &[&str], &str)] = &[
     ("profile/xml/read.rs", &[" at "], "roxmltree's text of an error"),
     ("selfcost/callgrind.rs", &["totals: "], "valgrind's file"),
     ("cli/commands/answer.rs", &["error: "], "clap's text of an error"),
-    ("cli/completions/zsh.rs", &["if [ "], "clap_complete's script"),
+    ("cli/completions/shells.rs", &["if [ "], "clap_complete's script"),
     ("cli/commands/study/documents.rs", &["truespd "], "the command line in a document, as it was typed"),
 ];
 

@@ -63,7 +63,7 @@ fn what_it_prints_is_what_diskspd_takes() {
             let [line] = lines(&profile.out)[..] else { panic!("one line: {}", profile.out) };
             diskspd(&format!("{line} -Rpxml"));
         } else {
-            profile.refused(&["nothing of this job file can be said"]);
+            profile.refused(&["no job of this file can be said as a profile of diskspd"]);
         }
     }
     assert!(count >= 5, "{count} lines");
@@ -120,7 +120,7 @@ fn a_file_of_which_no_job_can_be_said_is_refused() {
     place.said(&format!("import {}", job.display())).refused(&reasons);
     place
         .said(&format!("import --profile p.xml {}", job.display()))
-        .refused(&["nothing of this job file can be said"]);
+        .refused(&["no job of this file can be said as a profile of diskspd"]);
     assert!(!place.path("p.xml").exists());
 }
 
@@ -200,7 +200,7 @@ fn flushes_are_said_or_there_is_no_line() {
         ]);
         place
             .said(&format!("import --profile p.xml {job}"))
-            .refused(&["nothing of this job file can be said"]);
+            .refused(&["no job of this file can be said as a profile of diskspd"]);
         assert!(!place.path("p.xml").exists());
         let lossy = place.said(&format!("import --lossy {job}")).done();
         assert!(lines(&lossy.out).len() == 1 && !lossy.out.contains("-Sw "), "{}", lossy.out);

@@ -3,26 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use super::message::{Checked, Hello, Left, RefusalNote};
+use super::message::{Checked, Hello, Left, RefusalNote, Standing};
 use truespd_core::fault::{Refusal, RefusalKind};
 use truespd_core::load::companions::Place;
 use truespd_core::text::{printable, shell_word};
 
 /// Refusals of other ranks that are told one by one.
 const REFUSALS_TOLD: usize = 8;
-
-/// Where a rank stands among those of its host.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
-    /// From 0.
-    pub local: u32,
-    /// Ranks on its host.
-    pub local_ranks: u32,
-    /// Its own part of the processors, where all ranks of the host may use the same ones.
-    pub processors: Option<Vec<u32>>,
-    /// Numbers of the processes of the other ranks on its host.
-    pub processes: Vec<u32>,
-}
 
 /// What the ranks of a run may do with one and the same file or device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -75,8 +62,10 @@ pub fn standings(
         refusals.extend(other.map(|((host, _), ranks)| {
             let has = if ranks.len() == 1 { "1 rank".to_string() } else { format!("{} ranks", ranks.len()) };
             let message = format!("host {} has {has}, not {wanted} (--ranks-per-host)", printable(host));
-            Refusal::command_line(message)
-                .hint("mpirun places them: --map-by ppr:N:node with Open MPI, -ppn N with MPICH; srun: --ntasks-per-node N")
+            Refusal::command_line(message).hint(
+                "mpirun places them: --map-by ppr:N:node with Open MPI, -ppn N with MPICH; srun: \
+                    --ntasks-per-node N",
+            )
         }));
     }
     if !refusals.is_empty() {
@@ -85,14 +74,14 @@ pub fn standings(
     let mut standings = BTreeMap::new();
     for ranks in hosts.values() {
         for (local, rank) in ranks.iter().enumerate() {
-            let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-            let processors = own_processors(hellos, ranks, local);
             let others = ranks.iter().filter(|other| *other != rank);
-            let processes = others.map(|other| hellos[other].process).collect();
-            standings.insert(
-                *rank,
-                Standing { local: count(local), local_ranks: count(ranks.len()), processors, processes },
-            );
+            let standing = Standing {
+                local: u32::try_from(local).unwrap_or(u32::MAX),
+                local_ranks: u32::try_from(ranks.len()).unwrap_or(u32::MAX),
+                processors: own_processors(hellos, ranks, local),
+                processes: others.map(|other| hellos[other].process).collect(),
+            };
+            standings.insert(*rank, standing);
         }
     }
     Ok(standings)
@@ -109,8 +98,8 @@ fn own_processors(hellos: &BTreeMap<u32, Hello>, ranks: &[u32], local: usize) ->
     if all.len() < ranks.len() {
         return Some(vec![all[local % all.len()]]);
     }
-    let edge = |part: usize| all.len() * part / ranks.len();
-    Some(all[edge(local)..edge(local + 1)].to_vec())
+    let (first, end) = (all.len() * local / ranks.len(), all.len() * (local + 1) / ranks.len());
+    Some(all[first..end].to_vec())
 }
 
 fn other_versions(hellos: &BTreeMap<u32, Hello>) -> Option<Refusal> {
@@ -127,16 +116,19 @@ fn other_words(hellos: &BTreeMap<u32, Hello>) -> Option<Refusal> {
     let own = &hellos.get(&0)?.words;
     let (rank, hello) = hellos.iter().find(|(_, hello)| hello.words != *own)?;
     let at = (0..).find(|&at| own.get(at) != hello.words.get(at))?;
-    let shown = |word: Option<&String>| word.map_or("nothing".into(), |word| shell_word(word).to_string());
     let message = format!(
         "{} was started with another command line than rank 0: word {} is {} there, and {} on rank 0",
         hosts_in_words(hellos, &[*rank]),
         at + 1,
-        shown(hello.words.get(at)),
-        shown(own.get(at))
+        shown_word(hello.words.get(at)),
+        shown_word(own.get(at))
     );
     let hint = "give all ranks the same words; {host}, {rank}, {local} and {n} stand for what differs";
     Some(Refusal::command_line(message).hint(hint))
+}
+
+fn shown_word(word: Option<&String>) -> String {
+    word.map_or("nothing".into(), |word| shell_word(word).to_string())
 }
 
 /// What comes of the checks of all ranks.
@@ -162,13 +154,9 @@ pub fn decide(hellos: &BTreeMap<u32, Hello>, checked: &BTreeMap<u32, Checked>, s
     }
     for users in places.values() {
         let (maker, by_maker) = users[0];
-        let others = || users.iter().filter(|(rank, _)| *rank != maker);
-        let Some((other, _)) = others().next() else { continue };
-        let is_one_host = |rank: &u32| {
-            let of = |rank: &u32| (&hellos[rank].host, &hellos[rank].boot);
-            of(rank) == of(&maker)
-        };
-        if !sharing.is_meant && is_one_host(other) {
+        let Some((other, _)) = users.iter().find(|(rank, _)| *rank != maker) else { continue };
+        let (one, two) = (&hellos[&maker], &hellos[other]);
+        if !sharing.is_meant && (&one.host, &one.boot) == (&two.host, &two.boot) {
             decision.refusals.push(not_meant(hellos, maker, *other, by_maker));
             continue;
         }
@@ -180,7 +168,7 @@ pub fn decide(hellos: &BTreeMap<u32, Hello>, checked: &BTreeMap<u32, Checked>, s
             hosts_in_words(hellos, &ranks)
         ));
         if by_maker.is_made {
-            for (rank, place) in others().filter(|(_, place)| place.is_made) {
+            for (rank, place) in users.iter().filter(|(rank, place)| *rank != maker && place.is_made) {
                 decision.left.entry(*rank).or_default().push(Left {
                     typed: place.typed.clone(),
                     maker,
@@ -215,9 +203,12 @@ fn refusals_of_others(hellos: &BTreeMap<u32, Hello>, checked: &BTreeMap<u32, Che
 
 fn other_profile(hellos: &BTreeMap<u32, Hello>, checked: &BTreeMap<u32, Checked>) -> Option<Refusal> {
     let own = checked.get(&0)?.profile.as_ref()?;
-    let is_other = |checked: &Checked| checked.profile.as_ref().is_some_and(|hash| hash != own);
-    let others: Vec<u32> =
-        checked.iter().filter(|(_, checked)| is_other(checked)).map(|(rank, _)| *rank).collect();
+    let mut others: Vec<u32> = Vec::new();
+    for (rank, checked) in checked {
+        if checked.profile.as_ref().is_some_and(|hash| hash != own) {
+            others.push(*rank);
+        }
+    }
     let theirs = checked[others.first()?].profile.clone().unwrap_or_default();
     let message = format!(
         "the profile of {} is another than that of rank 0 (hash {theirs} there, {own} here)",
@@ -235,7 +226,8 @@ fn not_meant(hellos: &BTreeMap<u32, Hello>, one: u32, other: u32, place: &Place)
     );
     Refusal::command_line(message)
         .hint("give each rank a file of its own: put {rank} or {local} into its name")
-        .hint("or say that it is meant: --shard (each rank tests a stretch of its own) or --shared (each tests all of it)")
+        .hint("or say that it is meant: --shard (each rank tests a stretch of its own) or --shared (each tests all \
+            of it)")
 }
 
 /// Two ranks with equal keys have one and the same file or device.
@@ -256,11 +248,10 @@ impl Key {
         if let Some(disk) = &place.disk {
             return Key::Disk(disk.clone());
         }
-        let name = || place.path.rsplit('/').next().map(str::to_string);
-        let known = place.identity.map(|identity| (identity, None));
-        let (identity, name) = match known.or_else(|| place.folder.map(|folder| (folder, name()))) {
-            Some(found) => found,
-            None => {
+        let (identity, name) = match (place.identity, place.folder) {
+            (Some(identity), _) => (identity, None),
+            (None, Some(folder)) => (folder, place.path.rsplit('/').next().map(str::to_string)),
+            (None, None) => {
                 let (host, boot) = (hello.host.clone(), hello.boot.clone());
                 return Key::Path { host, boot, path: place.path.clone() };
             }

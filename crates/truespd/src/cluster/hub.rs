@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use super::agreement::{Decision, Sharing, decide, hosts_in_words, standings};
-use super::link::{Link, Next};
 use super::message::{Checked, Hello, Letter, Message, Welcome};
-use super::post::{Arrival, Command, Leaving, wall_ns};
+use super::post::{Arrival, Command, Leaving, Link, Next, wall_ns};
 use truespd_core::fault::{ExitCode, Outcome, Refusal, RefusalKind, Refusals};
 use truespd_core::load::companions::{AgreedStart, CalledOff};
 use truespd_core::result::{ClockOffset, CommonStart, LostHow, LostRank};
@@ -27,13 +26,11 @@ const LEAVE_PATIENCE: Duration = Duration::from_secs(5);
 pub struct HandedIn {
     /// Its document, as it wrote it; none when its run did not begin.
     pub document: Option<Vec<u8>>,
-    /// It has measured something.
     pub has_measured: bool,
     /// Why it failed, one sentence each.
     pub failures: Vec<String>,
 }
 
-/// Rank 0.
 #[derive(Debug)]
 pub struct Hub {
     link: Link,
@@ -80,18 +77,12 @@ impl Hub {
                 return Err(refusals);
             }
         };
-        let welcome = |rank: u32| {
-            let standing = standings[&rank].clone();
-            Welcome {
-                run: run.to_string(),
-                local: standing.local,
-                local_ranks: standing.local_ranks,
-                processors: standing.processors,
-                processes: standing.processes,
-            }
-        };
-        (1..ranks).for_each(|rank| hub.link.send(rank, Message::Welcome(welcome(rank))));
-        Ok((hub, welcome(0)))
+        let mut standings = standings;
+        let own = standings.remove(&0).expect("rank 0 has said who it is");
+        for (rank, standing) in standings {
+            hub.link.send(rank, Message::Welcome(Welcome { run: run.to_string(), standing }));
+        }
+        Ok((hub, Welcome { run: run.to_string(), standing: own }))
     }
 
     fn hear_all(&mut self, ranks: u32) -> Result<(), Vec<Refusal>> {
@@ -143,12 +134,10 @@ impl Hub {
         self.hellos.values().map(|hello| hello.host.clone()).collect()
     }
 
-    /// What the agreement found.
     pub fn decision(&self) -> &Decision {
         &self.decision
     }
 
-    /// Ranks that were lost.
     pub fn lost(&self) -> &[LostRank] {
         &self.lost
     }
@@ -268,7 +257,6 @@ impl Hub {
         CalledOff
     }
 
-    /// Takes what has come.
     fn take(&mut self, arrival: Arrival) {
         match arrival {
             Arrival::Letter { from, letter: Letter { message, tail } } => match message {
@@ -326,8 +314,10 @@ impl Hub {
         }
         let handed_in = std::mem::take(&mut self.handed_in);
         // Who has neither was stopped before anything was measured.
-        let has_failed = |of_rank: &HandedIn| of_rank.document.is_none() && !of_rank.failures.is_empty();
-        for (rank, of_rank) in handed_in.iter().filter(|(_, of_rank)| has_failed(of_rank)) {
+        for (rank, of_rank) in &handed_in {
+            if of_rank.document.is_some() || of_rank.failures.is_empty() {
+                continue;
+            }
             let host = self.hellos.get(rank).map_or_else(String::new, |hello| hello.host.clone());
             let (how, failures) = (LostHow::Failed, of_rank.failures.clone());
             self.lost.push(LostRank { rank: *rank, host, last_heard_unix_ns: wall_ns(), how, failures });

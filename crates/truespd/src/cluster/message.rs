@@ -6,9 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::progress::RankProgress;
 use truespd_core::fault::{Refusal, RefusalKind};
 use truespd_core::load::companions::Place;
-use truespd_core::load::live::Phase;
 use truespd_core::result::ClockOffset;
 
 /// What one rank says to another.
@@ -33,7 +33,6 @@ pub enum Message {
     },
     /// To all: a file of `-c` was made by this rank.
     Made {
-        /// Who made it.
         rank: u32,
         /// As that rank typed it.
         typed: String,
@@ -61,16 +60,13 @@ pub enum Message {
         /// By the wall clock of rank 0.
         sent_unix_ns: u64,
     },
-    /// The answer.
     Pong {
-        /// From the ping.
         sent_unix_ns: u64,
         /// When the ping came, by the wall clock of the sender.
         received_unix_ns: u64,
         /// When this answer went, by the same clock.
         answered_unix_ns: u64,
     },
-    /// This rank is alive.
     Alive,
     /// To rank 0: how the run goes.
     Progress(RankProgress),
@@ -80,7 +76,6 @@ pub enum Message {
     ClockAfter(ClockOffset),
     /// To rank 0: the result; the document is the bytes of the letter, when there is one.
     Ended {
-        /// It has measured something.
         has_measured: bool,
         /// Why it failed, one sentence each.
         failures: Vec<String>,
@@ -100,34 +95,33 @@ pub enum Message {
     Gone,
 }
 
-/// Who a rank is.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Hello {
-    /// Version of the program.
     pub version: String,
-    /// Name of the host.
     pub host: String,
     /// Which start of which kernel: equal for hosts that are one machine under several names.
     pub boot: String,
     /// The words of the command line, before anything in braces was replaced.
     pub words: Vec<String>,
-    /// Number of the process.
     pub process: u32,
     /// Processors that this process may use.
     pub processors: Vec<u32>,
 }
 
-/// Where a rank stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Welcome {
-    /// Name of the run.
     pub run: String,
-    /// Number of this rank among those of its host, from 0.
+    pub standing: Standing,
+}
+
+/// Where a rank stands among those of its host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Standing {
+    /// From 0.
     pub local: u32,
-    /// Ranks on its host.
     pub local_ranks: u32,
-    /// Processors for this rank alone, where the ranks of a host may use the same ones.
+    /// Its own part of the processors, where all ranks of the host may use the same ones.
     pub processors: Option<Vec<u32>>,
     /// Numbers of the processes of the other ranks on its host.
     pub processes: Vec<u32>,
@@ -136,9 +130,7 @@ pub struct Welcome {
 /// What the checks of a rank found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checked {
-    /// Reasons against the run.
     pub refusals: Vec<RefusalNote>,
-    /// Where its targets are.
     pub places: Vec<Place>,
     /// Hash of the profile; none when there is none, because the words or the profile are refused.
     pub profile: Option<String>,
@@ -147,15 +139,10 @@ pub struct Checked {
 /// A refusal on its way to rank 0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusalNote {
-    /// Decides the exit code.
     pub kind: RefusalKind,
-    /// What is wrong.
     pub message: String,
-    /// The facts behind it.
     pub reasons: Vec<String>,
-    /// What would be legal.
     pub legal: Vec<String>,
-    /// What to do next.
     pub hints: Vec<String>,
 }
 
@@ -185,39 +172,15 @@ impl RefusalNote {
 pub struct Left {
     /// As the receiver typed it.
     pub typed: String,
-    /// Who makes it.
     pub maker: u32,
     /// As the maker typed it.
     pub typed_by_maker: String,
 }
 
-/// How the run of a rank goes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct RankProgress {
-    /// Number of the time span, from 1.
-    pub time_span: usize,
-    /// What goes on.
-    pub phase: Phase,
-    /// I/Os of the time span so far.
-    pub ios: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// I/Os in flight times nanoseconds.
-    pub in_flight_ns: u64,
-    /// I/Os per second over the last second; none before the first.
-    pub iops: Option<f64>,
-    /// Bytes per second.
-    pub bytes_per_s: f64,
-    /// Mean latency; none when no I/O completed.
-    pub latency_mean_ns: Option<f64>,
-}
-
 /// A message with the bytes that belong to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Letter {
-    /// What is said.
     pub message: Message,
-    /// A document, or nothing.
     pub tail: Vec<u8>,
 }
 
@@ -231,7 +194,6 @@ impl From<Message> for Letter {
 const LENGTH_BYTES: usize = 4;
 
 impl Letter {
-    /// As it travels.
     pub fn bytes(&self) -> Vec<u8> {
         let json = serde_json::to_vec(&self.message).expect("a message is always JSON");
         let length = u32::try_from(json.len()).expect("a message is shorter than 4 GiB");

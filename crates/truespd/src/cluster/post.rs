@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, TryRecvError};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::clocks::{ROUNDS, RoundTrip, best};
-use super::gather::Told;
-use super::message::{Letter, Message, RankProgress};
-use super::transport::{Alone, Transport, TransportError};
+use super::message::{Letter, Message};
+use super::progress::{RankProgress, ReportedProgress};
+use super::transport::{Threads, Transport, TransportError};
 use truespd_core::machine::host::unix_time_ns;
 use truespd_core::result::ClockOffset;
 use truespd_core::sys::wake::Latch;
@@ -34,11 +33,8 @@ const LEAVE_PATIENCE: Duration = Duration::from_secs(2);
 /// What this rank wants of its post.
 #[derive(Debug)]
 pub enum Command {
-    /// Send this.
     Send {
-        /// To whom.
         to: u32,
-        /// What.
         letter: Letter,
     },
     /// Send this to all others.
@@ -47,11 +43,9 @@ pub enum Command {
     Compare(Vec<u32>),
     /// No rank is to be waited for any more.
     Forget(u32),
-    /// End.
     Leave(Leaving),
 }
 
-/// How a rank leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leaving {
     /// Together with all others: the transport itself ends.
@@ -65,21 +59,16 @@ pub enum Leaving {
 /// What the post has for this rank.
 #[derive(Debug)]
 pub enum Arrival {
-    /// A letter.
     Letter {
-        /// Who sent it.
         from: u32,
-        /// What it says.
         letter: Letter,
     },
     /// A letter that this version does not understand.
     Unreadable {
-        /// Who sent it.
         from: u32,
     },
     /// Nothing was heard of a rank for too long.
     Lost {
-        /// Which.
         rank: u32,
         /// When it was heard last, by the wall clock here.
         last_heard_unix_ns: u64,
@@ -88,7 +77,6 @@ pub enum Arrival {
     Compared(Vec<(u32, Option<ClockOffset>)>),
     /// The transport does not work any more.
     Broken(TransportError),
-    /// The post has ended.
     Left,
 }
 
@@ -97,26 +85,24 @@ pub enum Arrival {
 pub struct Shared {
     /// Ends the run of this rank.
     pub stop: Latch,
-    /// The load runs.
     pub is_running: AtomicBool,
     /// What the other ranks told of their progress; on rank 0.
-    progress: Mutex<Told>,
+    progress: Mutex<ReportedProgress>,
 }
 
 impl Shared {
-    /// Before anything was heard.
     pub fn new(stop: Latch) -> Self {
         Shared { stop, is_running: AtomicBool::new(false), progress: Mutex::default() }
     }
 
     /// What the other ranks told of their progress.
-    pub fn told(&self) -> MutexGuard<'_, Told> {
+    pub fn reported(&self) -> MutexGuard<'_, ReportedProgress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The last progress of the other ranks in a time span (from 1).
     pub fn progress(&self, time_span: usize) -> BTreeMap<u32, RankProgress> {
-        self.told().in_time_span(time_span, Instant::now())
+        self.reported().in_time_span(time_span, Instant::now())
     }
 }
 
@@ -212,10 +198,12 @@ impl<'a> Post<'a> {
             }
         }
         let is_running = self.shared.is_running.load(Ordering::Relaxed);
-        let wait = match () {
-            () if Instant::now() < self.eager_until => Duration::ZERO,
-            () if is_running => SELDOM,
-            () => PROMPT,
+        let wait = if Instant::now() < self.eager_until {
+            Duration::ZERO
+        } else if is_running {
+            SELDOM
+        } else {
+            PROMPT
         };
         match self.transport.receive(wait)? {
             Some((from, bytes)) => self.take(from, &bytes, wall_ns())?,
@@ -284,7 +272,7 @@ impl<'a> Post<'a> {
                 self.say(from, Message::Alive)
             }
             Message::Progress(progress) => {
-                self.shared.told().take(from, progress, Instant::now());
+                self.shared.reported().take(from, progress, Instant::now());
                 Ok(())
             }
             Message::LoadIsOver if is_hub => match self.compare(from)? {
@@ -400,7 +388,7 @@ impl<'a> Post<'a> {
             // Receiving moves on what is being sent.
             let _ = self.transport.receive(PROMPT)?;
         }
-        let transport = std::mem::replace(&mut self.transport, Box::new(Alone));
+        let transport = std::mem::replace(&mut self.transport, Box::new(Threads::alone()));
         match leaving {
             Leaving::InOrder => transport.leave()?,
             Leaving::EndAll(exit_code) => {
@@ -416,4 +404,147 @@ impl<'a> Post<'a> {
 /// Nanoseconds since 1970 UTC.
 pub fn wall_ns() -> u64 {
     unix_time_ns().unwrap_or(0)
+}
+
+/// How often a wait looks whether the run is to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How long the post may take to end. Everything is written by then, and MPICH before 4.2 may hang in its end.
+const POST_PATIENCE: Duration = Duration::from_secs(3);
+
+/// How a rank reaches its post.
+#[derive(Debug)]
+pub struct Link {
+    pub commands: Sender<Command>,
+    pub arrivals: Receiver<Arrival>,
+    pub shared: Arc<Shared>,
+}
+
+pub enum Next {
+    Arrival(Arrival),
+    /// The run is to stop.
+    Stopped,
+    Late,
+}
+
+impl Link {
+    /// The next arrival, until the deadline, and until the run is to stop if that is heeded.
+    pub fn next(&self, deadline: Option<Instant>, heeds_stop: bool) -> Next {
+        loop {
+            match self.arrivals.recv_timeout(LOOK_EVERY) {
+                Ok(arrival) => return Next::Arrival(arrival),
+                Err(RecvTimeoutError::Disconnected) => return Next::Arrival(Arrival::Left),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if heeds_stop && self.shared.stop.is_set() {
+                return Next::Stopped;
+            }
+            if deadline.is_some_and(|deadline| Instant::now() > deadline) {
+                return Next::Late;
+            }
+        }
+    }
+
+    /// For the post. One that has ended needs no command.
+    pub fn command(&self, command: Command) {
+        let _ = self.commands.send(command);
+    }
+
+    pub fn send(&self, to: u32, message: Message) {
+        self.send_letter(to, message.into());
+    }
+
+    pub fn send_letter(&self, to: u32, letter: Letter) {
+        self.command(Command::Send { to, letter });
+    }
+
+    /// Sends a message to all others.
+    pub fn broadcast(&self, message: Message) {
+        self.command(Command::Broadcast(message));
+    }
+
+    pub fn leave(&self, leaving: Leaving) {
+        self.command(Command::Leave(leaving));
+        let deadline = Instant::now() + POST_PATIENCE;
+        while !matches!(self.next(Some(deadline), false), Next::Late | Next::Arrival(Arrival::Left)) {}
+    }
+}
+
+/// Round trips for one comparison: the quickest counts.
+const ROUNDS: u32 = 12;
+
+/// One round trip, four instants in nanoseconds since 1970 UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct RoundTrip {
+    /// Sent, by the clock here.
+    sent_ns: u64,
+    /// Received there, by the clock there.
+    received_ns: u64,
+    /// Answered, by the clock there.
+    answered_ns: u64,
+    /// The answer came, by the clock here.
+    returned_ns: u64,
+}
+
+impl RoundTrip {
+    /// Time on the way, both ways together.
+    fn way_ns(self) -> u64 {
+        let whole = self.returned_ns.saturating_sub(self.sent_ns);
+        whole.saturating_sub(self.answered_ns.saturating_sub(self.received_ns))
+    }
+
+    /// How much the clock there is ahead of the clock here. The true value is within half the way, however the way is
+    /// shared between there and back (RFC 5905, section 8).
+    fn offset(self) -> ClockOffset {
+        let there = i128::from(self.received_ns) + i128::from(self.answered_ns);
+        let twice = there - i128::from(self.sent_ns) - i128::from(self.returned_ns);
+        ClockOffset {
+            ahead_ns: i64::try_from(twice.div_euclid(2)).unwrap_or(i64::MAX),
+            uncertainty_ns: self.way_ns().div_ceil(2),
+            at_unix_ns: self.returned_ns,
+        }
+    }
+}
+
+/// The best of several round trips.
+fn best(trips: &[RoundTrip]) -> Option<ClockOffset> {
+    trips.iter().min_by_key(|trip| trip.way_ns()).map(|trip| trip.offset())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_quick_round_trip_tells_more_than_a_slow_one() {
+        // The clock there is 1000 ns ahead; one trip was slow on the way back.
+        let slow = RoundTrip { sent_ns: 0, received_ns: 1_100, answered_ns: 1_150, returned_ns: 5_150 };
+        let quick =
+            RoundTrip { sent_ns: 10_000, received_ns: 11_100, answered_ns: 11_150, returned_ns: 10_250 };
+        let offset = best(&[slow, quick]).expect("two trips");
+        assert_eq!((offset.ahead_ns, offset.uncertainty_ns, offset.at_unix_ns), (1_000, 100, 10_250));
+        assert_eq!(best(&[]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn the_truth_is_within_the_uncertainty(
+            ahead in -2_000_000_000i64..2_000_000_000,
+            there in 0u64..1_000_000,
+            back in 0u64..1_000_000,
+            thinks in 0u64..1_000_000,
+        ) {
+            let sent_ns = 1_800_000_000_000_000_000u64;
+            let received_ns = (sent_ns + there).saturating_add_signed(ahead);
+            let trip = RoundTrip {
+                sent_ns,
+                received_ns,
+                answered_ns: received_ns + thinks,
+                returned_ns: sent_ns + there + thinks + back,
+            };
+            let offset = trip.offset();
+            prop_assert!(offset.ahead_ns.abs_diff(ahead) <= offset.uncertainty_ns + 1);
+            prop_assert_eq!(trip.way_ns(), there + back);
+        }
+    }
 }

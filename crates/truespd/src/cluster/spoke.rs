@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use super::link::{Link, Next};
 use super::message::{Checked, Left, Letter, Message, Welcome};
-use super::post::{Arrival, Leaving};
+use super::post::{Arrival, Leaving, Link, Next};
 use truespd_core::load::companions::{AgreedStart, CalledOff, Maker};
 use truespd_core::result::{ClockOffset, CommonStart};
 
@@ -21,12 +20,15 @@ const SUM_PATIENCE: Duration = Duration::from_secs(300);
 #[derive(Debug)]
 pub struct Spoke {
     link: Link,
+    welcome: Option<Welcome>,
+    /// The decision to start, with the files of `-c` that another rank makes.
+    go: Option<Vec<Left>>,
+    clock_after: Option<ClockOffset>,
     /// Files of `-c` that another rank makes.
     left: Vec<Left>,
     made: BTreeSet<(u32, String)>,
     ready: BTreeMap<usize, (u64, ClockOffset)>,
     is_off: bool,
-    /// Rank 0 is gone.
     is_alone: bool,
     exit_code: Option<u8>,
     /// Not all ranks are there to leave together.
@@ -43,6 +45,9 @@ impl Spoke {
     pub fn greet(link: Link, hello: Message) -> Result<(Spoke, Welcome), Option<u8>> {
         let mut spoke = Spoke {
             link,
+            welcome: None,
+            go: None,
+            clock_after: None,
             left: Vec::new(),
             made: BTreeSet::new(),
             ready: BTreeMap::new(),
@@ -53,21 +58,34 @@ impl Spoke {
             sum: None,
         };
         spoke.link.send(0, hello);
-        loop {
-            match spoke.link.next(None, true) {
-                Next::Arrival(Arrival::Letter {
-                    letter: Letter { message: Message::Welcome(welcome), .. },
-                    ..
-                }) => {
-                    return Ok((spoke, welcome));
-                }
-                Next::Arrival(arrival) => spoke.take(arrival),
-                Next::Stopped => spoke.is_alone = true,
-                Next::Late => {}
-            }
-            if spoke.exit_code.is_some() || spoke.is_alone {
+        match spoke.wait_for(None, true, |spoke| spoke.welcome.take()) {
+            Some(welcome) => Ok((spoke, welcome)),
+            None => {
+                spoke.is_alone |= spoke.exit_code.is_none();
                 spoke.depart();
-                return Err(spoke.exit_code);
+                Err(spoke.exit_code)
+            }
+        }
+    }
+
+    /// Takes what comes until `found` has what is waited for; nothing after the deadline, or when rank 0 ends this rank
+    /// or is gone. What is a part of the run itself also ends when the run is stopped or called off.
+    fn wait_for<T>(
+        &mut self,
+        deadline: Option<Instant>,
+        is_of_run: bool,
+        mut found: impl FnMut(&mut Self) -> Option<T>,
+    ) -> Option<T> {
+        loop {
+            if let Some(found) = found(self) {
+                return Some(found);
+            }
+            if self.is_alone || self.exit_code.is_some() || (is_of_run && self.is_off) {
+                return None;
+            }
+            match self.link.next(deadline, is_of_run) {
+                Next::Arrival(arrival) => self.take(arrival),
+                Next::Stopped | Next::Late => return None,
             }
         }
     }
@@ -78,21 +96,8 @@ impl Spoke {
     /// Somebody refuses.
     pub fn agree(&mut self, checked: Checked) -> Result<(), CalledOff> {
         self.link.send(0, Message::Checked(checked));
-        loop {
-            match self.link.next(None, true) {
-                Next::Arrival(Arrival::Letter {
-                    letter: Letter { message: Message::Go { left }, .. },
-                    ..
-                }) => {
-                    self.left = left;
-                    return Ok(());
-                }
-                Next::Arrival(arrival) => self.take(arrival),
-                Next::Stopped => return Err(CalledOff),
-                Next::Late => {}
-            }
-            self.check_on()?;
-        }
+        self.left = self.wait_for(None, true, |spoke| spoke.go.take()).ok_or(CalledOff)?;
+        Ok(())
     }
 
     /// Waits until another rank has made a file, when it does.
@@ -103,15 +108,9 @@ impl Spoke {
         let Some(left) = self.left.iter().find(|left| left.typed == typed).cloned() else {
             return Ok(Maker::This);
         };
-        while !self.made.contains(&(left.maker, left.typed_by_maker.clone())) {
-            match self.link.next(None, true) {
-                Next::Arrival(arrival) => self.take(arrival),
-                Next::Stopped => return Err(CalledOff),
-                Next::Late => {}
-            }
-            self.check_on()?;
-        }
-        Ok(Maker::Another)
+        let made = (left.maker, left.typed_by_maker);
+        self.wait_for(None, true, |spoke| spoke.made.contains(&made).then_some(Maker::Another))
+            .ok_or(CalledOff)
     }
 
     /// A file of `-c` was made here.
@@ -125,44 +124,22 @@ impl Spoke {
     /// The run is called off or stopped.
     pub fn start(&mut self, time_span: usize) -> Result<AgreedStart, CalledOff> {
         self.link.send(0, Message::Ready { time_span });
-        loop {
-            if let Some((agreed_unix_ns, clock_before)) = self.ready.remove(&time_span) {
-                let common = CommonStart { agreed_unix_ns, late_ns: 0, clock_before, clock_after: None };
-                let unix_ns = agreed_unix_ns.saturating_add_signed(clock_before.ahead_ns);
-                return Ok(AgreedStart { unix_ns, common });
-            }
-            match self.link.next(None, true) {
-                Next::Arrival(arrival) => self.take(arrival),
-                Next::Stopped => return Err(CalledOff),
-                Next::Late => {}
-            }
-            self.check_on()?;
-        }
+        let start = self.wait_for(None, true, |spoke| spoke.ready.remove(&time_span)).ok_or(CalledOff)?;
+        let (agreed_unix_ns, clock_before) = start;
+        let common = CommonStart { agreed_unix_ns, late_ns: 0, clock_before, clock_after: None };
+        let unix_ns = agreed_unix_ns.saturating_add_signed(clock_before.ahead_ns);
+        Ok(AgreedStart { unix_ns, common })
     }
 
     /// The clock here beside that of rank 0, after the load; none when rank 0 does not answer.
     pub fn clock_after(&mut self) -> Option<ClockOffset> {
+        // One that came too late for the run before says nothing of this one.
+        self.clock_after = None;
         self.link.send(0, Message::LoadIsOver);
         let deadline = Instant::now() + CLOCK_PATIENCE;
-        loop {
-            match self.link.next(Some(deadline), false) {
-                Next::Arrival(Arrival::Letter {
-                    letter: Letter { message: Message::ClockAfter(clock), .. },
-                    ..
-                }) => {
-                    return Some(clock);
-                }
-                Next::Arrival(arrival) => self.take(arrival),
-                Next::Late => return None,
-                Next::Stopped => {}
-            }
-            if self.is_alone {
-                return None;
-            }
-        }
+        self.wait_for(Some(deadline), false, |spoke| spoke.clock_after.take())
     }
 
-    /// Hands in the result.
     pub fn hand_in(&self, document: Option<Vec<u8>>, has_measured: bool, failures: Vec<String>) {
         let message = Message::Ended { has_measured, failures };
         let letter = Letter { message, tail: document.unwrap_or_default() };
@@ -172,40 +149,22 @@ impl Spoke {
     /// Waits for the sum of all results, after this rank handed in its own; none where there is none.
     pub fn await_sum(&mut self) -> Option<Vec<u8>> {
         let deadline = Instant::now() + SUM_PATIENCE;
-        loop {
-            if let Some(sum) = self.sum.take() {
-                // From here on everything belongs to the next run.
-                (self.is_off, self.left) = (false, Vec::new());
-                self.made.clear();
-                self.ready.clear();
-                return (!sum.is_empty()).then_some(sum);
-            }
-            if self.is_alone || self.exit_code.is_some() {
-                return None;
-            }
-            match self.link.next(Some(deadline), false) {
-                Next::Arrival(arrival) => self.take(arrival),
-                Next::Late => return None,
-                Next::Stopped => {}
-            }
-        }
+        let sum = self.wait_for(Some(deadline), false, |spoke| spoke.sum.take())?;
+        // From here on everything belongs to the next run.
+        (self.is_off, self.left) = (false, Vec::new());
+        self.made.clear();
+        self.ready.clear();
+        if sum.is_empty() { None } else { Some(sum) }
     }
 
     /// Waits for the end of the run.
     pub fn await_end(&mut self) -> Option<u8> {
         let deadline = Instant::now() + SUM_PATIENCE;
-        while self.exit_code.is_none() && !self.is_alone {
-            match self.link.next(Some(deadline), false) {
-                Next::Arrival(arrival) => self.take(arrival),
-                Next::Late => break,
-                Next::Stopped => {}
-            }
-        }
+        let exit_code = self.wait_for(Some(deadline), false, |spoke| spoke.exit_code);
         self.depart();
-        self.exit_code
+        exit_code
     }
 
-    /// Leaves the run.
     fn depart(&self) {
         self.link.send(0, Message::Gone);
         if self.exit_code.is_some() && !self.ends_alone {
@@ -218,10 +177,6 @@ impl Spoke {
         }
     }
 
-    fn check_on(&self) -> Result<(), CalledOff> {
-        if self.is_off || self.is_alone || self.exit_code.is_some() { Err(CalledOff) } else { Ok(()) }
-    }
-
     fn take(&mut self, arrival: Arrival) {
         match arrival {
             Arrival::Letter { letter: Letter { message, tail }, .. } => match message {
@@ -229,6 +184,9 @@ impl Spoke {
                 Message::Bye { exit_code, in_order } => {
                     (self.exit_code, self.ends_alone) = (Some(exit_code), !in_order);
                 }
+                Message::Welcome(welcome) => self.welcome = Some(welcome),
+                Message::Go { left } => self.go = Some(left),
+                Message::ClockAfter(clock) => self.clock_after = Some(clock),
                 Message::Made { rank, typed } => drop(self.made.insert((rank, typed))),
                 Message::Start { time_span, agreed_unix_ns, clock } => {
                     self.ready.insert(time_span, (agreed_unix_ns, clock));

@@ -129,7 +129,10 @@ fn all_start_at_one_instant_and_end_with_one_code() {
     });
     let first = &ranks[0];
     for (number, (me, starts, code, _)) in ranks.iter().enumerate() {
-        assert_eq!((me.rank, me.ranks, me.local, me.local_ranks), (number as u32, 5, number as u32, 5));
+        assert_eq!(
+            (me.rank, me.ranks, me.standing.local, me.standing.local_ranks),
+            (number as u32, 5, number as u32, 5)
+        );
         assert_eq!(me.run, first.0.run);
         assert_eq!(*code, Some(ExitCode::NotTrusted as u8));
         for (start, of_first) in starts.iter().zip(&first.1) {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-use truespd_core::fault::{Failure, FailureKind, Refusal, RefusalKind};
+use truespd_core::fault::{Failure, FailureKind, Fault, Refusal, RefusalKind};
 use truespd_core::sys::error::system_text;
 use truespd_core::text::{printable, printable_path};
 
@@ -25,14 +25,12 @@ pub enum Problem {
     Foreign,
     /// A later version of this program wrote it.
     Newer {
-        /// Version of its layout.
         version: i64,
         /// The latest that this program knows.
         known: i64,
     },
     /// An earlier version wrote it, and it cannot be changed here.
     Older {
-        /// Version of its layout.
         version: i64,
     },
     /// Its content is damaged; what SQLite says.
@@ -41,7 +39,6 @@ pub enum Problem {
     Trigger(String),
     /// What was written is not there.
     NotKept,
-    /// The disk is full.
     Full,
     /// The file, its folder or its file system can only be read.
     ReadOnly,
@@ -62,7 +59,6 @@ pub enum Problem {
 pub struct HistoryError {
     /// The file; none where it is not known where it should be.
     pub path: Option<PathBuf>,
-    /// What is wrong.
     pub problem: Problem,
 }
 
@@ -71,8 +67,9 @@ impl std::error::Error for HistoryError {}
 impl fmt::Display for HistoryError {
     /// In one line, with what to do next.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message())?;
-        self.hint().iter().try_for_each(|hint| write!(f, "; {hint}"))
+        let (message, hint) = self.words();
+        f.write_str(&message)?;
+        hint.iter().try_for_each(|hint| write!(f, "; {hint}"))
     }
 }
 
@@ -96,102 +93,115 @@ impl HistoryError {
         Self::new(path, problem)
     }
 
-    /// An error of SQLite.
     pub(super) fn of_sqlite(path: &Path, error: &rusqlite::Error) -> Self {
         let problem = match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => Problem::NotSqlite,
-            Some(ErrorCode::DatabaseCorrupt) => Problem::Damaged(words(error)),
+            Some(ErrorCode::DatabaseCorrupt) => Problem::Damaged(sqlite_words(error)),
             Some(ErrorCode::DiskFull) => Problem::Full,
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Problem::ReadOnly,
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Problem::Busy,
-            Some(_) => Problem::Other(words(error)),
+            Some(_) => Problem::Other(sqlite_words(error)),
             None if matches!(error, rusqlite::Error::QueryReturnedNoRows) => Problem::NotKept,
             // Columns that do not hold what the layout says.
-            None => Problem::Damaged(words(error)),
+            None => Problem::Damaged(sqlite_words(error)),
         };
         Self::new(path, problem)
     }
 
-    /// What is wrong, in one sentence.
-    pub fn message(&self) -> String {
+    /// What is wrong, in one sentence, and what to do next.
+    pub fn words(&self) -> (String, Option<String>) {
         let path = self.path.as_deref().map(printable_path).unwrap_or_default();
-        match &self.problem {
-            Problem::NoPlace => {
-                "neither XDG_DATA_HOME nor HOME is set, so there is no place for the history".into()
-            }
-            Problem::OfAnother(owner) => format!("the history '{path}' belongs to user {owner}, not to you"),
-            Problem::NoFile => format!("'{path}' is no regular file, so it cannot hold the history"),
-            Problem::NotSqlite => {
-                format!("'{path}' is no history: it is not a SQLite file, or its beginning is damaged")
-            }
-            Problem::Foreign => format!("'{path}' is no history: it is the database of another program"),
-            Problem::Newer { version, known } => format!(
-                "the history '{path}' has version {version}, but this program knows versions up to {known}: a newer truespd \
-                 wrote it"
+        let (message, hint) = match &self.problem {
+            Problem::NoPlace => (
+                "neither XDG_DATA_HOME nor HOME is set, so there is no place for the history".into(),
+                "set one of them, or give a file with --store",
             ),
-            Problem::Older { version } => format!(
-                "the history '{path}' has version {version} and must be brought to the present one, but it can only be read \
-                 here"
+            Problem::OfAnother(owner) => (
+                format!("the history '{path}' belongs to user {owner}, not to you"),
+                "use one of your own with --store FILE",
             ),
-            Problem::Damaged(how) => format!("the history '{path}' is damaged: {}", printable(how)),
-            Problem::Trigger(name) => format!(
-                "the history '{path}' has a trigger '{}', which another program put there: it may change or drop what is written",
-                printable(name)
+            Problem::NoFile => (
+                format!("'{path}' is no regular file, so it cannot hold the history"),
+                "give another file with --store",
             ),
-            Problem::NotKept => format!("the history '{path}' did not keep what was written"),
-            Problem::Full => format!("there is no space left for the history '{path}'"),
-            Problem::ReadOnly => {
-                format!("the history '{path}' cannot be written here: no permission, or read-only")
+            Problem::NotSqlite => (
+                format!("'{path}' is no history: it is not a SQLite file, or its beginning is damaged"),
+                "give another file with --store",
+            ),
+            Problem::Foreign => (
+                format!("'{path}' is no history: it is the database of another program"),
+                "give another file with --store",
+            ),
+            Problem::Newer { version, known } => (
+                format!(
+                    "the history '{path}' has version {version}, but this program knows versions up to {known}: a \
+                     newer truespd wrote it"
+                ),
+                "use that version, or another file with --store",
+            ),
+            Problem::Older { version } => (
+                format!(
+                    "the history '{path}' has version {version} and must be brought to the present one, but it can \
+                     only be read here"
+                ),
+                "copy the file to a folder where you may write, and name the copy: --store FILE",
+            ),
+            Problem::Damaged(how) => {
+                let hint = format!(
+                    "to begin a new one, move this one away: mv {path} {path}.damaged; the tool sqlite3 can often \
+                     save what is left (.recover)"
+                );
+                return (format!("the history '{path}' is damaged: {}", printable(how)), Some(hint));
             }
-            Problem::Busy => format!("another program kept the history '{path}' locked for too long"),
-            Problem::Unknown(word) => {
-                format!("the history '{path}' has no document with the id or label '{word}'")
+            Problem::Trigger(name) => {
+                let name = printable(name);
+                let message = format!(
+                    "the history '{path}' has a trigger '{name}', which another program put there: it may change or \
+                     drop what is written"
+                );
+                let remove = format!("sqlite3 {path} 'DROP TRIGGER \"{name}\"'");
+                return (
+                    message,
+                    Some(format!("remove it ({remove}), or use another file with --store FILE")),
+                );
             }
+            Problem::NotKept => (
+                format!("the history '{path}' did not keep what was written"),
+                "see who else changes this file, or use another one with --store FILE",
+            ),
+            Problem::Full => (
+                format!("there is no space left for the history '{path}'"),
+                "free some space there, or use a file elsewhere with --store FILE",
+            ),
+            Problem::ReadOnly => (
+                format!("the history '{path}' cannot be written here: no permission, or read-only"),
+                "use a file that you may write with --store FILE",
+            ),
+            Problem::Busy => (
+                format!("another program kept the history '{path}' locked for too long"),
+                "try again, and see who has it open: fuser -v FILE",
+            ),
+            Problem::Unknown(word) => (
+                format!("the history '{path}' has no document with the id or label '{word}'"),
+                "truespd history list shows what there is",
+            ),
             Problem::Ambiguous(word, ids) => {
-                format!("'{word}' is the beginning of several ids: {}", ids.join(", "))
+                (format!("'{word}' is the beginning of several ids: {}", ids.join(", ")), "type more of it")
             }
-            Problem::Shared(word, ids) => {
-                format!("several documents have the label '{word}': {}", ids.join(", "))
-            }
-            Problem::Other(how) => format!("the history '{path}' cannot be used: {}", printable(how)),
-        }
-    }
-
-    /// What to do next.
-    pub fn hint(&self) -> Option<String> {
-        let path = self.path.as_deref().map(printable_path).unwrap_or_default();
-        Some(match &self.problem {
-            Problem::NoPlace => "set one of them, or give a file with --store".into(),
-            Problem::OfAnother(_) => "use one of your own with --store FILE".into(),
-            Problem::NoFile | Problem::NotSqlite | Problem::Foreign => {
-                "give another file with --store".into()
-            }
-            Problem::Newer { .. } => "use that version, or another file with --store".into(),
-            Problem::Older { .. } => {
-                "copy the file to a folder where you may write, and name the copy: --store FILE".into()
-            }
-            Problem::Damaged(_) => format!(
-                "to begin a new one, move this one away: mv {path} {path}.damaged; the tool sqlite3 can often save what is \
-                 left (.recover)"
+            Problem::Shared(word, ids) => (
+                format!("several documents have the label '{word}': {}", ids.join(", ")),
+                "give the id of one of them",
             ),
-            Problem::Trigger(name) => format!(
-                "remove it (sqlite3 {path} 'DROP TRIGGER \"{}\"'), or use another file with --store FILE",
-                printable(name)
-            ),
-            Problem::NotKept => "see who else changes this file, or use another one with --store FILE".into(),
-            Problem::Full => "free some space there, or use a file elsewhere with --store FILE".into(),
-            Problem::ReadOnly => "use a file that you may write with --store FILE".into(),
-            Problem::Busy => "try again, and see who has it open: fuser -v FILE".into(),
-            Problem::Unknown(_) => "truespd history list shows what there is".into(),
-            Problem::Ambiguous(..) => "type more of it".into(),
-            Problem::Shared(..) => "give the id of one of them".into(),
-            Problem::Other(_) => return None,
-        })
+            Problem::Other(how) => {
+                return (format!("the history '{path}' cannot be used: {}", printable(how)), None);
+            }
+        };
+        (message, Some(hint.to_string()))
     }
 }
 
 /// What SQLite says, without the numbers of its codes.
-fn words(error: &rusqlite::Error) -> String {
+fn sqlite_words(error: &rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqliteFailure(_, Some(words)) => words.clone(),
         rusqlite::Error::SqliteFailure(code, None) => {
@@ -204,7 +214,8 @@ fn words(error: &rusqlite::Error) -> String {
 
 impl From<HistoryError> for Refusal {
     fn from(error: HistoryError) -> Self {
-        let refusal = Refusal::new(RefusalKind::Input, error.message()).with_hints(error.hint());
+        let (message, hint) = error.words();
+        let refusal = Refusal::new(RefusalKind::Input, message).with_hints(hint);
         match &error.path {
             Some(path) => refusal.on(path.display().to_string()),
             None => refusal,
@@ -212,9 +223,16 @@ impl From<HistoryError> for Refusal {
     }
 }
 
+impl From<HistoryError> for Fault {
+    fn from(error: HistoryError) -> Self {
+        Refusal::from(error).into()
+    }
+}
+
 impl From<HistoryError> for Failure {
     fn from(error: HistoryError) -> Self {
-        let failure = Failure::new(FailureKind::Output, error.message());
-        error.hint().into_iter().fold(failure, Failure::hint)
+        let (message, hint) = error.words();
+        let failure = Failure::new(FailureKind::Output, message);
+        hint.into_iter().fold(failure, Failure::hint)
     }
 }

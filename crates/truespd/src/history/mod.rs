@@ -7,20 +7,12 @@
 
 mod entry;
 mod error;
-mod facts;
-mod journal;
-mod line;
 mod open;
-mod query;
-mod schema;
 mod statistics;
 mod store;
 
-pub use entry::{Added, Entry, Given, NewEntry};
+pub use entry::{Added, Device, Entry, ExportedLine, FORMAT, Facts, Given, LineError, NewEntry};
 pub use error::{HistoryError, Problem};
-pub use facts::{Device, Facts};
-pub use journal::Journal;
-pub use line::{ExportedLine, FORMAT, LineError};
-pub use open::{DEFAULT_NAME, Store};
-pub use query::Filter;
+pub use open::{DEFAULT_NAME, Journal, Store};
 pub use statistics::{Environment, Group, Rank, Spread};
+pub use store::Filter;

@@ -1,19 +1,25 @@
-//! Opening the file: where it is, whose it is, which version it has, and how changes are kept.
+//! Opening the file: where it is, whose it is, which version it has, and how SQLite keeps a half-written change
+//! apart, which depends on the file system.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior};
 
 use super::error::{HistoryError, Problem};
-use super::journal::{self, Journal};
-use super::schema::{APPLICATION_ID, STEPS};
-use truespd_core::sys::file::{self, FileKind, Stat};
+use truespd_core::sys::file::{self, FileKind, Stat, filesystem};
 use truespd_core::sys::folders;
 use truespd_core::sys::lock::{Lock, lock};
 use truespd_core::sys::system::user;
+
+/// `application_id` of our files: "TSpd" (sqlite.org/fileformat2.html, "Application ID").
+const APPLICATION_ID: i64 = 0x5453_7064;
+
+/// What makes version `n` of a file of version `n - 1`, from version 1 on. A released step never changes; a
+/// new version is a new step, with a file of the version before it in `tests/data/history`.
+const STEPS: &[&str] = &[include_str!("schema/version-1.sql"), include_str!("schema/version-2.sql")];
 
 /// Name of the file in the person's data folder.
 pub const DEFAULT_NAME: &str = "history.sqlite";
@@ -24,7 +30,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How often a lock file is tried.
 const LOCK_EVERY: Duration = Duration::from_millis(20);
 
-/// The open history.
 #[derive(Debug)]
 pub struct Store {
     pub(super) db: Connection,
@@ -58,8 +63,8 @@ impl Store {
         file::may_write(path).map_err(|_| HistoryError::new(path, Problem::ReadOnly))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let of_sqlite = |error: rusqlite::Error| HistoryError::of_sqlite(path, &error);
-        let network = journal::needs_rollback(&file);
-        let lock = if network.is_some_and(journal::needs_lock_file) { Some(take_lock(path)?) } else { None };
+        let network = needs_rollback(&file);
+        let lock = if network.is_some_and(needs_lock_file) { Some(take_lock(path)?) } else { None };
         let db = match &lock {
             None => Connection::open_with_flags(path, flags),
             Some(_) => {
@@ -69,7 +74,7 @@ impl Store {
         let mut db = db.map_err(of_sqlite)?;
         db.busy_timeout(PATIENCE).map_err(of_sqlite)?;
         version(&db, path, STEPS)?;
-        let journal = journal::set(&db, network, PATIENCE).map_err(of_sqlite)?;
+        let journal = set_journal(&db, network, PATIENCE).map_err(of_sqlite)?;
         db.pragma_update(None, "foreign_keys", true).map_err(of_sqlite)?;
         migrate(&mut db, path, STEPS)?;
         Ok(Store { db, path: path.to_path_buf(), journal, _lock: lock })
@@ -97,8 +102,7 @@ impl Store {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         // A reader of a write-ahead log needs files beside it, which cannot be made here. Without a log there
         // is nothing that changes while the file is read-only.
-        let has_log = fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
-        let db = if has_log {
+        let db = if has_length(&beside(path, "-wal")) {
             Connection::open_with_flags(path, flags)
         } else {
             Connection::open_with_flags(address(path, "immutable=1"), flags | OpenFlags::SQLITE_OPEN_URI)
@@ -113,7 +117,6 @@ impl Store {
         Ok(Some(Store { db, path, journal, _lock: None }))
     }
 
-    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -162,7 +165,6 @@ impl Store {
 
 /// Whether it is a database that nothing was ever put into: an empty file, too. Reading makes no history of it.
 fn is_empty(path: &Path) -> bool {
-    let has_length = |path: &Path| fs::metadata(path).is_ok_and(|about| about.len() > 0);
     if !has_length(path) {
         return true;
     }
@@ -174,6 +176,10 @@ fn is_empty(path: &Path) -> bool {
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let db = Connection::open_with_flags(address(path, "immutable=1"), flags);
     db.is_ok_and(|db| version(&db, path, STEPS) == Ok(0))
+}
+
+fn has_length(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|about| about.len() > 0)
 }
 
 /// A file beside the database, of SQLite.
@@ -250,22 +256,20 @@ fn latest(steps: &[&str]) -> i64 {
 /// # Errors
 /// It is no history, or one that this program does not know.
 fn version(db: &Connection, path: &Path, steps: &[&str]) -> Result<i64, HistoryError> {
-    let of_sqlite = |error: rusqlite::Error| HistoryError::of_sqlite(path, &error);
-    let number =
-        |name: &str| db.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(of_sqlite);
-    // One look at all three: another program may make the history between two looks.
-    let look = db.is_autocommit().then(|| db.unchecked_transaction()).transpose().map_err(of_sqlite)?;
-    let (application, version) = (number("application_id")?, number("user_version")?);
-    let count = "SELECT count(*) FROM sqlite_schema";
-    let tables: i64 = db.query_row(count, [], |row| row.get(0)).map_err(of_sqlite)?;
-    drop(look);
-    match () {
-        () if application == APPLICATION_ID && version > latest(steps) => {
-            Err(HistoryError::new(path, Problem::Newer { version, known: latest(steps) }))
-        }
-        () if application == APPLICATION_ID && version > 0 => Ok(version),
-        () if application == 0 && version == 0 && tables == 0 => Ok(0),
-        () => Err(HistoryError::new(path, Problem::Foreign)),
+    // One statement for all three: another program may make the history between two.
+    let query = "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) \
+                 FROM pragma_application_id, pragma_user_version";
+    let (application, version, tables): (i64, i64, i64) = db
+        .query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .map_err(|error| HistoryError::of_sqlite(path, &error))?;
+    if application == APPLICATION_ID && version > latest(steps) {
+        Err(HistoryError::new(path, Problem::Newer { version, known: latest(steps) }))
+    } else if application == APPLICATION_ID && version > 0 {
+        Ok(version)
+    } else if application == 0 && version == 0 && tables == 0 {
+        Ok(0)
+    } else {
+        Err(HistoryError::new(path, Problem::Foreign))
     }
 }
 
@@ -284,6 +288,125 @@ fn migrate(db: &mut Connection, path: &Path, steps: &[&str]) -> Result<(), Histo
     transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(of_sqlite)?;
     transaction.pragma_update(None, "user_version", latest(steps)).map_err(of_sqlite)?;
     transaction.commit().map_err(of_sqlite)
+}
+
+/// What the file system of Windows' servers is called.
+const SMB: &str = "SMB";
+
+/// File systems whose memory is not shared between hosts (or need not be, in user space): a write-ahead log needs that
+/// (sqlite.org/wal.html, "Overview"). Magic numbers of `statfs(2)` and `linux/magic.h`.
+const WITHOUT_SHARED_MEMORY: &[(u64, &str)] = &[
+    (0x6969, "NFS"),
+    (0x517b, SMB),
+    (0xff53_4d42, SMB),
+    (0xfe53_4d42, SMB),
+    (0x5346_414f, "AFS"),
+    (0x6b41_4653, "AFS"),
+    (0x00c3_6400, "Ceph"),
+    (0x0102_1997, "9P"),
+    (0x6573_5546, "FUSE"),
+    (0x0bd0_0bd0, "Lustre"),
+    (0x4750_4653, "GPFS"),
+    (0x7375_7245, "Coda"),
+    (0x7461_636f, "OCFS2"),
+    (0x0116_1970, "GFS2"),
+    (0x786f_4256, "a folder of the virtual machine's host"),
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Journal {
+    /// Changes go to a log beside the file; readers and a writer do not wait for each other.
+    WriteAhead,
+    /// The old content goes to a journal first, because the file is on such a file system.
+    RollbackOn(&'static str),
+    /// The same, and a lock file keeps others out instead of SQLite's locks.
+    LockFileOn(&'static str),
+    /// The same, because SQLite could not make a write-ahead log here.
+    Rollback,
+    /// Nothing is written: the file or its folder is read-only.
+    ReadOnly,
+}
+
+impl Journal {
+    /// For people, behind "journal: ".
+    pub fn words(self) -> String {
+        match self {
+            Journal::WriteAhead => "write-ahead log".into(),
+            Journal::RollbackOn(what) => {
+                format!("rollback journal, because a write-ahead log does not work on {what}")
+            }
+            Journal::LockFileOn(what) => {
+                format!("rollback journal with a lock file, because SQLite's own locks do not work on {what}")
+            }
+            Journal::Rollback => "rollback journal, because no write-ahead log can be made here".into(),
+            Journal::ReadOnly => "none: the file can only be read here".into(),
+        }
+    }
+}
+
+/// The name of the file system of an open file, where it needs a rollback journal.
+fn needs_rollback(file: &File) -> Option<&'static str> {
+    // A file system that does not answer is local: network ones do.
+    let magic = filesystem(file).ok().flatten()?.magic;
+    WITHOUT_SHARED_MEMORY.iter().find(|(number, _)| *number == magic).map(|(_, name)| *name)
+}
+
+/// Whether SQLite can never lock a file there to write it: it makes its shared lock on some bytes an
+/// exclusive one, and a server of SMB refuses an exclusive lock beside the shared one of the same program.
+fn needs_lock_file(file_system: &str) -> bool {
+    file_system == SMB
+}
+
+/// Sets the journal of an open database, and how far a commit goes: to the medium.
+///
+/// # Errors
+/// What SQLite says.
+fn set_journal(
+    db: &Connection,
+    network: Option<&'static str>,
+    patience: Duration,
+) -> rusqlite::Result<Journal> {
+    if let Some(name) = network {
+        // Without memory that is shared, a log left by a write-ahead journal is only read under an exclusive lock.
+        db.pragma_update(None, "locking_mode", "exclusive")?;
+        journal_mode(db, "truncate", patience)?;
+        db.pragma_update(None, "locking_mode", "normal")?;
+        // The lock of the exclusive mode goes with the next read.
+        db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))?;
+        db.pragma_update(None, "synchronous", "extra")?;
+        let has_lock_file = needs_lock_file(name);
+        return Ok(if has_lock_file { Journal::LockFileOn(name) } else { Journal::RollbackOn(name) });
+    }
+    if journal_mode(db, "wal", patience)? == "wal" {
+        // Every commit of the log is flushed: it outlives a power loss (sqlite.org/pragma.html, "synchronous").
+        db.pragma_update(None, "synchronous", "full")?;
+        return Ok(Journal::WriteAhead);
+    }
+    journal_mode(db, "truncate", patience)?;
+    db.pragma_update(None, "synchronous", "extra")?;
+    Ok(Journal::Rollback)
+}
+
+/// Asks for a journal mode and returns that in use. SQLite does not wait by itself for others that open the file now.
+fn journal_mode(db: &Connection, wanted: &str, patience: Duration) -> rusqlite::Result<String> {
+    let present: String = db.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
+    if present == wanted {
+        return Ok(present);
+    }
+    let end = Instant::now() + patience;
+    loop {
+        match db.pragma_update_and_check(None, "journal_mode", wanted, |row| row.get::<_, String>(0)) {
+            Err(error) if is_busy(&error) && Instant::now() < end => {
+                std::thread::sleep(Duration::from_millis(5))
+            }
+            other => return other,
+        }
+    }
+}
+
+/// Another program has the file.
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 #[cfg(test)]

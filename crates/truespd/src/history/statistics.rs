@@ -1,5 +1,6 @@
 //! How a figure is distributed over the results of each environment, and where one stands among its equals.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use rusqlite::ToSql;
@@ -9,22 +10,16 @@ use statrs::statistics::{Data, Max, Min, OrderStatistics};
 use super::entry::Entry;
 use super::error::HistoryError;
 use super::open::Store;
-use super::query::Filter;
+use super::store::Filter;
 use truespd_core::result::metrics::{Better, Metric};
 
-/// What makes an environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Environment {
-    /// The host.
     Host,
-    /// Models of the disks.
     Model,
-    /// Versions of their firmware.
     Firmware,
-    /// The targets.
     Target,
-    /// The label.
     Label,
     /// The revision that the person gave.
     Revision,
@@ -41,7 +36,6 @@ impl Environment {
         (Environment::Revision, "revision"),
     ];
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(one, _)| *one == self).map_or("", |(_, name)| name)
     }
@@ -74,12 +68,9 @@ const SOURCES: [&str; 2] = [
 /// The first column of an environment in them.
 const FIRST_COLUMN: usize = 6;
 
-/// A distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
-    /// Number of results.
     pub runs: usize,
-    /// Lowest.
     pub min: f64,
     /// A quarter of them are below.
     pub lower_quartile: f64,
@@ -87,7 +78,6 @@ pub struct Spread {
     pub median: f64,
     /// Three quarters of them are below.
     pub upper_quartile: f64,
-    /// Highest.
     pub max: f64,
 }
 
@@ -105,7 +95,6 @@ pub struct Group {
     pub profile: String,
     /// Command line of the newest of them.
     pub command: String,
-    /// Its figures.
     pub spread: Spread,
     /// Every figure, the newest first.
     #[serde(skip)]
@@ -115,12 +104,10 @@ pub struct Group {
 /// Where one result stands among the others of its group.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Rank {
-    /// Its id.
     pub id: String,
     /// Which of its tests; none for runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
-    /// Its figure.
     pub value: f64,
     /// The others with the same profile in the same environment; none when there are none.
     pub others: Option<Spread>,
@@ -128,7 +115,6 @@ pub struct Rank {
     pub better_than_percent: Option<f64>,
 }
 
-/// What makes a group.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     environment: Vec<Option<String>>,
@@ -179,11 +165,12 @@ impl Store {
         // A suite of this profile has tests of others.
         let wanted = filter.profile.as_deref().unwrap_or_default().to_lowercase();
         groups.retain(|key, _| key.profile.starts_with(&wanted));
-        let group = |(key, Runs { command, values }): (Key, Runs)| {
-            let Key { environment, kind, part, profile } = key;
-            Group { environment, kind, part, profile, command, spread: Spread::of(&values), values }
-        };
-        Ok(groups.into_iter().map(group).collect())
+        let mut all = Vec::new();
+        for (Key { environment, kind, part, profile }, Runs { command, values }) in groups {
+            let spread = Spread::of(&values);
+            all.push(Group { environment, kind, part, profile, command, spread, values });
+        }
+        Ok(all)
     }
 
     /// Adds the figures that stand in one of [`SOURCES`].
@@ -237,22 +224,23 @@ impl Rank {
     }
 
     fn within(entry: &Entry, group: &Group, metric: Metric) -> Option<Rank> {
-        let is_its = |(number, _): &&(i64, f64)| *number == entry.number;
-        let (_, value) = *group.values.iter().find(is_its)?;
-        let others: Vec<(i64, f64)> = group.values.iter().filter(|one| !is_its(one)).copied().collect();
-        let points = |other: f64| match (metric.better(), other.total_cmp(&value)) {
-            (_, std::cmp::Ordering::Equal) => 0.5,
-            (Better::Higher, std::cmp::Ordering::Less) | (Better::Lower, std::cmp::Ordering::Greater) => 1.0,
-            _ => 0.0,
-        };
-        let sum: f64 = others.iter().map(|(_, other)| points(*other)).sum();
-        let has_others = !others.is_empty();
-        Some(Rank {
-            id: entry.id.clone(),
-            part: group.part.clone(),
-            value,
-            others: has_others.then(|| Spread::of(&others)),
-            better_than_percent: has_others.then(|| sum / others.len() as f64 * 100.0),
-        })
+        let (_, value) = *group.values.iter().find(|(number, _)| *number == entry.number)?;
+        let mut others = group.values.clone();
+        others.retain(|(number, _)| *number != entry.number);
+        let (mut worse, mut equal) = (0, 0);
+        for (_, other) in &others {
+            match (metric.better(), other.total_cmp(&value)) {
+                (_, Ordering::Equal) => equal += 1,
+                (Better::Higher, Ordering::Less) | (Better::Lower, Ordering::Greater) => worse += 1,
+                _ => {}
+            }
+        }
+        let (id, part) = (entry.id.clone(), group.part.clone());
+        if others.is_empty() {
+            return Some(Rank { id, part, value, others: None, better_than_percent: None });
+        }
+        let better_than = (f64::from(worse) + 0.5 * f64::from(equal)) / others.len() as f64;
+        let others = Some(Spread::of(&others));
+        Some(Rank { id, part, value, others, better_than_percent: Some(better_than * 100.0) })
     }
 }

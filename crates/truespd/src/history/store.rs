@@ -1,18 +1,161 @@
-//! Keeping, reading, naming and removing documents.
+//! Keeping, finding, reading, naming and removing documents.
 
 use std::io::{Read, Write};
 
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::types::{Type, Value};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
+use serde::de::DeserializeOwned;
 
-use super::entry::{Added, Entry, Given, ID_DIGITS, NewEntry, digest};
+use super::entry::{Added, Entry, ExportedLine, Facts, Given, ID_DIGITS, NewEntry, digest};
 use super::error::{HistoryError, Problem};
 use super::open::Store;
-use super::query::Filter;
-use truespd_core::result::Part;
+use truespd_core::result::{Grade, Part};
 use truespd_core::sys::source::BYTES_MAX;
+
+/// The columns of an [`Entry`], in the order in which [`entry`] reads them. Numbers have all digits of an `f64`.
+const COLUMNS: &str = include_str!("schema/entry-columns.sql");
+
+/// Which documents. What is `None` or empty asks nothing.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Filter {
+    /// Name of the host, all of it.
+    pub host: Option<String>,
+    /// Part of a device's name or model, in any case.
+    pub device: Option<String>,
+    /// Revision of a device's firmware, all of it.
+    pub firmware: Option<String>,
+    /// Part of a target's path.
+    pub target: Option<String>,
+    /// Begun at this time or later, seconds since 1970 UTC.
+    pub since_s: Option<i64>,
+    /// Begun before this time.
+    pub until_s: Option<i64>,
+    pub grade: Option<Grade>,
+    pub kind: Option<String>,
+    /// Label, all of it.
+    pub label: Option<String>,
+    /// Tags, each of them.
+    pub tags: Vec<String>,
+    /// First digits of the hash of the profile, of suites that of one of their tests.
+    pub profile: Option<String>,
+    /// At most this many, the newest ones.
+    pub limit: Option<usize>,
+}
+
+impl Filter {
+    /// The condition with its values. Text compares part by part without patterns, so that no sign of a path
+    /// means more.
+    pub(super) fn condition(&self) -> (String, Vec<Value>) {
+        let device = "EXISTS (SELECT 1 FROM device WHERE document = d.number AND \
+                      (instr(lower(name), ?) OR instr(lower(coalesce(model, '')), ?)))";
+        // By the index: it is asked once, not for each document.
+        let firmware = "d.number IN (SELECT document FROM device WHERE firmware = ?)";
+        let target = "EXISTS (SELECT 1 FROM target WHERE document = d.number AND instr(path, ?))";
+        let profile = "(substr(coalesce(d.profile, ''), 1, length(?)) = ? OR EXISTS \
+                       (SELECT 1 FROM part WHERE document = d.number AND substr(profile, 1, length(?)) = ?))";
+        let tag = "EXISTS (SELECT 1 FROM tag WHERE document = d.number AND tag = ?)";
+        let mut all: Vec<(&str, Option<Value>)> = vec![
+            ("d.host = ?", self.host.clone().map(Value::Text)),
+            (device, self.device.as_ref().map(|part| Value::Text(part.to_lowercase()))),
+            (firmware, self.firmware.clone().map(Value::Text)),
+            (target, self.target.clone().map(Value::Text)),
+            ("d.time_s >= ?", self.since_s.map(Value::Integer)),
+            ("d.time_s < ?", self.until_s.map(Value::Integer)),
+            ("d.grade = ?", self.grade.map(|grade| Value::Text(grade.word().into()))),
+            ("d.kind = ?", self.kind.clone().map(Value::Text)),
+            ("d.label = ?", self.label.clone().map(Value::Text)),
+            (profile, self.profile.as_ref().map(|hash| Value::Text(hash.to_lowercase()))),
+        ];
+        all.extend(self.tags.iter().map(|name| (tag, Some(Value::Text(name.clone())))));
+        let (mut conditions, mut values) = (Vec::new(), Vec::new());
+        for (condition, value) in all {
+            if let Some(value) = value {
+                values.push(value);
+                conditions.push(condition.replace('?', &format!("?{}", values.len())));
+            }
+        }
+        if conditions.is_empty() {
+            return (String::new(), values);
+        }
+        (format!("WHERE {}", conditions.join(" AND ")), values)
+    }
+}
+
+impl Store {
+    /// The documents of a filter, the newest first.
+    ///
+    /// # Errors
+    /// [`HistoryError`].
+    pub fn list(&self, filter: &Filter) -> Result<Vec<Entry>, HistoryError> {
+        let (condition, values) = filter.condition();
+        let values: Vec<&dyn ToSql> = values.iter().map(|value| value as &dyn ToSql).collect();
+        self.entries(&condition, &values, filter.limit)
+    }
+
+    /// How many documents a filter has, without its limit.
+    ///
+    /// # Errors
+    /// [`HistoryError`].
+    pub fn count(&self, filter: &Filter) -> Result<u64, HistoryError> {
+        let (condition, values) = filter.condition();
+        let values: Vec<&dyn ToSql> = values.iter().map(|value| value as &dyn ToSql).collect();
+        let query = format!("SELECT count(*) FROM document d {condition}");
+        self.db.query_row(&query, values.as_slice(), |row| row.get(0)).map_err(|error| self.fault(error))
+    }
+
+    pub(super) fn entries(
+        &self,
+        condition: &str,
+        values: &[&dyn ToSql],
+        limit: Option<usize>,
+    ) -> Result<Vec<Entry>, HistoryError> {
+        let limit = limit.map(|limit| format!(" LIMIT {limit}")).unwrap_or_default();
+        let query = format!(
+            "SELECT {COLUMNS} FROM document d {condition} ORDER BY d.time_s DESC, d.number DESC{limit}"
+        );
+        let mut statement = self.db.prepare(&query).map_err(|error| self.fault(error))?;
+        let rows = statement.query_map(values, entry).and_then(Iterator::collect);
+        rows.map_err(|error| self.fault(error))
+    }
+}
+
+fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
+    let grade: Option<String> = row.get(8)?;
+    Ok(Entry {
+        number: row.get(0)?,
+        id: row.get(1)?,
+        kept_unix_s: row.get(2)?,
+        facts: Facts {
+            kind: row.get(3)?,
+            start_unix_s: row.get(4)?,
+            host: row.get(5)?,
+            command: row.get(6)?,
+            profile: row.get(7)?,
+            grade: grade.and_then(|word| Grade::ALL.into_iter().find(|grade| grade.word() == word)),
+            tool_version: row.get(9)?,
+            targets: json_column(row, 14)?,
+            devices: json_column(row, 15)?,
+            figures: json_column(row, 17)?,
+            parts: json_column(row, 18)?,
+        },
+        given: Given {
+            label: row.get(10)?,
+            note: row.get(11)?,
+            revision: row.get(12)?,
+            tags: json_column(row, 16)?,
+        },
+        document_bytes: row.get(13)?,
+    })
+}
+
+fn json_column<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    let json: String = row.get(column)?;
+    serde_json::from_str(&json)
+        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error)))
+}
 
 /// Ids that the message of an ambiguous one names.
 const NAMED: usize = 5;
@@ -33,7 +176,7 @@ impl Store {
     /// The first error of `entries`, or what keeps them from being written; nothing was kept.
     pub fn add_all<E: From<HistoryError>>(
         &mut self,
-        entries: impl Iterator<Item = Result<super::ExportedLine, E>>,
+        entries: impl Iterator<Item = Result<ExportedLine, E>>,
     ) -> Result<Vec<Added>, E> {
         self.check_triggers().map_err(E::from)?;
         let path = self.path.clone();
@@ -56,25 +199,24 @@ impl Store {
     /// # Errors
     /// [`Problem::Unknown`], [`Problem::Ambiguous`], or what keeps the file from being read.
     pub fn find(&self, selector: &str) -> Result<Vec<Entry>, HistoryError> {
-        let of = |condition: &str, value: &str| self.entries(&format!("WHERE {condition}"), &[&value], None);
         let id = selector.to_ascii_lowercase();
-        let known = of("d.id = ?1", &id)?;
+        let known = self.entries("WHERE d.id = ?1", &[&id], None)?;
         if !known.is_empty() {
             return Ok(known);
         }
-        let labelled = of("d.label = ?1", selector)?;
+        let labelled = self.entries("WHERE d.label = ?1", &[&selector], None)?;
         if !labelled.is_empty() {
             return Ok(labelled);
         }
-        let unknown = || HistoryError::new(&self.path, Problem::Unknown(selector.to_string()));
+        let unknown = HistoryError::new(&self.path, Problem::Unknown(selector.to_string()));
         if id.is_empty() || !id.chars().all(|c| c.is_ascii_alphanumeric()) {
-            return Err(unknown());
+            return Err(unknown);
         }
         // No digit of an id comes after `z`.
         let begins = "WHERE d.digest >= ?1 AND d.digest < ?1 || '{'";
         let mut found = self.entries(begins, &[&id], Some(NAMED + 1))?;
         match found.len() {
-            0 => Err(unknown()),
+            0 => Err(unknown),
             1 => Ok(found),
             more => {
                 found.truncate(NAMED);
@@ -107,20 +249,23 @@ impl Store {
     /// # Errors
     /// [`HistoryError`]: also when they are not those that were kept.
     pub fn document(&self, entry: &Entry) -> Result<Vec<u8>, HistoryError> {
-        let damaged = |how: String| HistoryError::new(&self.path, Problem::Damaged(how));
-        let query = "SELECT d.digest, c.deflated FROM document d JOIN content c ON c.document = d.number WHERE d.number = ?1";
-        let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?));
-        let found =
-            self.db.query_row(query, [entry.number], row).optional().map_err(|error| self.fault(error))?;
-        let (kept, deflated) =
-            found.ok_or_else(|| HistoryError::new(&self.path, Problem::Unknown(entry.id.clone())))?;
+        let query = "SELECT d.digest, c.deflated FROM document d JOIN content c ON c.document = d.number \
+                     WHERE d.number = ?1";
+        let found = self.db.query_row(query, [entry.number], |row| Ok((row.get(0)?, row.get(1)?))).optional();
+        let found: Option<(String, Vec<u8>)> = found.map_err(|error| self.fault(error))?;
+        let Some((kept, deflated)) = found else {
+            return Err(HistoryError::new(&self.path, Problem::Unknown(entry.id.clone())));
+        };
         let mut bytes = Vec::new();
         // No more than was kept: what is damaged may claim any size.
         let most = entry.document_bytes.min(BYTES_MAX) + 1;
         let read = DeflateDecoder::new(deflated.as_slice()).take(most).read_to_end(&mut bytes);
         match read {
             Ok(_) if digest(&bytes) == kept => Ok(bytes),
-            _ => Err(damaged(format!("the content of {} is not what was kept", entry.id))),
+            _ => {
+                let how = format!("the content of {} is not what was kept", entry.id);
+                Err(HistoryError::new(&self.path, Problem::Damaged(how)))
+            }
         }
     }
 
@@ -129,10 +274,7 @@ impl Store {
     /// # Errors
     /// [`HistoryError`].
     pub fn set_label(&mut self, entry: &Entry, label: Option<&str>) -> Result<(), HistoryError> {
-        self.change(|db| {
-            db.execute("UPDATE document SET label = ?2 WHERE number = ?1", params![entry.number, label])
-        })?;
-        Ok(())
+        self.set(entry, "UPDATE document SET label = ?2 WHERE number = ?1", label)
     }
 
     /// Sets or removes the note of a document.
@@ -140,9 +282,11 @@ impl Store {
     /// # Errors
     /// [`HistoryError`].
     pub fn set_note(&mut self, entry: &Entry, note: Option<&str>) -> Result<(), HistoryError> {
-        self.change(|db| {
-            db.execute("UPDATE document SET note = ?2 WHERE number = ?1", params![entry.number, note])
-        })?;
+        self.set(entry, "UPDATE document SET note = ?2 WHERE number = ?1", note)
+    }
+
+    fn set(&mut self, entry: &Entry, change: &str, value: Option<&str>) -> Result<(), HistoryError> {
+        self.change(|db| db.execute(change, params![entry.number, value]))?;
         Ok(())
     }
 
@@ -196,9 +340,15 @@ impl Store {
         keep_last: usize,
     ) -> Result<Vec<Entry>, HistoryError> {
         let all = self.list(&Filter { limit: None, ..filter.clone() })?;
-        let is_old = |entry: &Entry| before_s.is_none_or(|before_s| entry.time_s() < before_s);
-        let is_named = |entry: &Entry| entry.given.label.is_some() || entry.given.note.is_some();
-        Ok(all.into_iter().skip(keep_last).filter(|entry| is_old(entry) && !is_named(entry)).collect())
+        let mut prunable = Vec::new();
+        for entry in all.into_iter().skip(keep_last) {
+            let is_old = before_s.is_none_or(|before_s| entry.time_s() < before_s);
+            let is_named = entry.given.label.is_some() || entry.given.note.is_some();
+            if is_old && !is_named {
+                prunable.push(entry);
+            }
+        }
+        Ok(prunable)
     }
 }
 

@@ -1,9 +1,7 @@
 //! Where a job does it: files, devices, and which part of them.
 
-use super::ini::Setting;
-use super::job::Job;
-use super::lane::Lane;
-use super::value::{Extent, extent, for_reads_and_writes};
+use super::ini::{Extent, Setting, extent, for_reads_and_writes};
+use super::keys::Job;
 
 /// More targets make no line that anybody reads.
 const TARGETS_MAX: u64 = 256;
@@ -13,13 +11,23 @@ pub(super) const WHERE: [&str; 6] =
 /// More threads are a slip.
 const THREADS_MAX: u64 = 4096;
 
-/// Files of a job.
+/// A target with its options.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lane {
+    pub path: String,
+    /// First byte of the tested part.
+    pub(super) base: u64,
+    pub(super) end: Option<u64>,
+    /// Size of the file that is made.
+    pub(super) create: Option<u64>,
+    pub options: Vec<String>,
+}
+
 pub(super) struct Files {
     /// A target each, with its part, and how many threads work on it.
     pub lanes: Vec<(Lane, u64)>,
     /// So many files are served by each thread: more than one needs threads that work on all targets.
     pub each_thread: u64,
-    /// Threads of the job.
     pub threads: u64,
 }
 
@@ -29,18 +37,13 @@ pub(super) fn files(job: &mut Job, writes: bool) -> Option<Files> {
         return None;
     }
     let threads = job.number("numjobs", 1).max(1);
-    if job.look("filename").is_some() {
+    if job.peek("filename").is_some() {
         ["nrfiles", "filename_format"].into_iter().for_each(|key| job.forget(key));
     }
     let count = job.number("nrfiles", 1).max(1);
     let format = job.take("filename_format").and_then(|one| one.value);
     let directory = job.take("directory");
-    let directories =
-        split_names(directory.as_ref().and_then(|one| one.value.as_deref()).unwrap_or_default());
-    let folder = |at: u64| match directories.len() as u64 {
-        0 => String::new(),
-        n => format!("{}/", directories[usize::try_from(at % n).unwrap_or_default()].trim_end_matches('/')),
-    };
+    let directories = split_names(directory.as_ref().map_or("", Setting::text));
     let lines = job.take_files();
     if let Some((line, unset)) = lines.iter().find_map(|line| Some((line, line.unset.clone()?))) {
         job.unsaid(Some(line), &without(&unset), "");
@@ -54,7 +57,7 @@ pub(super) fn files(job: &mut Job, writes: bool) -> Option<Files> {
     }
     let mut names = Vec::new();
     for line in &lines {
-        let found = split_names(line.value.as_deref().unwrap_or_default());
+        let found = split_names(line.text());
         if found.iter().any(|name| name == "-") {
             job.unsaid(Some(line), "standard input and output are no storage; the whole job is left out", "");
             return None;
@@ -64,28 +67,18 @@ pub(super) fn files(job: &mut Job, writes: bool) -> Option<Files> {
             Some(directory) => {
                 job.differs(
                     Some(directory),
-                    "fio uses it only for files that are named below it; those named in a section above stay where they are, in the line as well",
+                    "fio uses it only for files that are named below it; those named in a section above stay where \
+                     they are, in the line as well",
                 );
                 names.extend(found);
             }
-            None => names.extend(found.iter().map(|name| format!("{}{name}", folder(0)))),
+            None => names.extend(found.iter().map(|name| format!("{}{name}", folder(&directories, 0)))),
         }
     }
     let is_shared = !names.is_empty();
     let own_name = job.name.clone();
     // A job that has the name of a device tests the device.
     let is_of_device = !is_shared && count == 1 && directories.is_empty() && is_device(&own_name);
-    let of_thread = |thread: u64| -> Vec<String> {
-        match is_shared {
-            true => names.clone(),
-            false if is_of_device => vec![own_name.clone()],
-            false => (0..count)
-                .map(|file| {
-                    format!("{}{}", folder(thread), made_up(&own_name, format.as_deref(), thread, file))
-                })
-                .collect(),
-        }
-    };
     let each_thread = if is_shared { names.len() as u64 } else { count };
     if threads.saturating_mul(each_thread) > TARGETS_MAX && !is_shared && !is_of_device {
         let why = format!(
@@ -99,14 +92,24 @@ pub(super) fn files(job: &mut Job, writes: bool) -> Option<Files> {
     let increment = job.take("offset_increment");
     let mut uses: Vec<(String, Vec<u64>)> = Vec::new();
     for thread in 0..threads.min(THREADS_MAX) {
-        for path in of_thread(thread) {
+        let paths = if is_shared {
+            names.clone()
+        } else if is_of_device {
+            vec![own_name.clone()]
+        } else {
+            let folder = folder(&directories, thread);
+            (0..count)
+                .map(|file| format!("{folder}{}", made_up(&own_name, format.as_deref(), thread, file)))
+                .collect()
+        };
+        for path in paths {
             match uses.iter_mut().find(|(known, _)| *known == path) {
                 Some((_, of)) => of.push(thread),
                 None => uses.push((path, vec![thread])),
             }
         }
     }
-    let part = Part::of(job, each_thread, increment.as_ref());
+    let part = Part::take(job, each_thread, increment.as_ref());
     if writes && !part.is_known {
         job.unsaid(
             None,
@@ -139,6 +142,13 @@ pub(super) fn files(job: &mut Job, writes: bool) -> Option<Files> {
     Some(Files { lanes, each_thread, threads })
 }
 
+/// The folder of a thread's files, with a slash behind it.
+fn folder(directories: &[String], thread: u64) -> String {
+    let count = directories.len().max(1) as u64;
+    let folder = directories.get(usize::try_from(thread % count).unwrap_or_default());
+    folder.map(|folder| format!("{}/", folder.trim_end_matches('/'))).unwrap_or_default()
+}
+
 /// Why there is no job without a variable.
 fn without(variable: &str) -> String {
     format!("the variable {variable} is not set; the whole job is left out")
@@ -148,7 +158,7 @@ fn without(variable: &str) -> String {
 fn has_unset(job: &mut Job) -> bool {
     let mut has_unset = false;
     for key in WHERE.into_iter().filter(|key| *key != "filename") {
-        let Some(setting) = job.look(key) else { continue };
+        let Some(setting) = job.peek(key).cloned() else { continue };
         let Some(unset) = &setting.unset else { continue };
         drop(job.take(key));
         job.unsaid(Some(&setting), &without(unset), "");
@@ -214,35 +224,57 @@ struct Part {
 }
 
 impl Part {
-    fn of(job: &mut Job, files: u64, increment: Option<&Setting>) -> Self {
+    fn take(job: &mut Job, files: u64, increment: Option<&Setting>) -> Self {
         let filesize = job.take("filesize");
         let (size, offset) = (job.take("size"), job.take("offset"));
-        let is_known = std::cell::Cell::new(true);
-        let read = |job: &mut Job, setting: &Option<Setting>| -> Option<Extent> {
-            let setting = setting.as_ref()?;
-            let text = setting.value.clone().unwrap_or_default();
-            let found = extent(for_reads_and_writes(&text).0.unwrap_or_default(), job.is_si);
-            if found.is_none() {
-                is_known.set(false);
-                job.unsaid(Some(setting), "this is no size that can be said", "");
-            }
-            // None at all is as none said.
-            found.filter(|found| *found != Extent::Bytes(0))
+        let mut part = Part { file_bytes: None, size_bytes: None, offset: 0, step: 0, is_known: true };
+        if let Some(Extent::Bytes(bytes)) = part.read(job, filesize.as_ref()) {
+            part.file_bytes = Some(bytes);
+        }
+        let size_extent = part.read(job, size.as_ref());
+        let size_bytes = match size_extent {
+            // The size of a job is that of all its files.
+            Some(Extent::Bytes(bytes)) => Some((bytes / files).max(1)),
+            share => part.in_bytes(job, size.as_ref(), share, part.file_bytes),
         };
-        let filesize_bytes = match read(job, &filesize) {
-            Some(Extent::Bytes(bytes)) => Some(bytes),
-            _ => None,
-        };
-        let percent_of = |percent: u64, bytes: u64| (u128::from(bytes) * u128::from(percent) / 100) as u64;
-        let of_file = |job: &mut Job,
-                       setting: Option<&Setting>,
-                       found: Option<Extent>,
-                       whole: Option<u64>| match (found?, whole) {
+        let whole = part.file_bytes.or(size_bytes);
+        let found = part.read(job, offset.as_ref());
+        part.offset = part.in_bytes(job, offset.as_ref(), found, whole).unwrap_or(0);
+        let found = part.read(job, increment);
+        part.step = part.in_bytes(job, increment, found, whole).unwrap_or(0);
+        // With a size of its files, that of the job is an amount, and no part of them: that goes to their end.
+        if part.file_bytes.is_none() || matches!(size_extent, Some(Extent::Percent(_))) {
+            part.size_bytes = size_bytes;
+        }
+        part
+    }
+
+    /// What a key says; a size of 0 is as none.
+    fn read(&mut self, job: &mut Job, setting: Option<&Setting>) -> Option<Extent> {
+        let setting = setting?;
+        let found = extent(for_reads_and_writes(setting.text()).0.unwrap_or_default(), job.is_si);
+        if found.is_none() {
+            self.is_known = false;
+            job.unsaid(Some(setting), "this is no size that can be said", "");
+        }
+        found.filter(|found| *found != Extent::Bytes(0))
+    }
+
+    fn in_bytes(
+        &mut self,
+        job: &mut Job,
+        setting: Option<&Setting>,
+        found: Option<Extent>,
+        whole: Option<u64>,
+    ) -> Option<u64> {
+        match (found?, whole) {
             (Extent::Bytes(bytes), _) => Some(bytes),
-            (Extent::Percent(percent), Some(whole)) => Some(percent_of(percent, whole)),
+            (Extent::Percent(percent), Some(whole)) => {
+                Some((u128::from(whole) * u128::from(percent) / 100) as u64)
+            }
             (Extent::Percent(0 | 100), None) => None,
             (Extent::Percent(_), None) => {
-                is_known.set(false);
+                self.is_known = false;
                 job.unsaid(
                     setting,
                     "a share of the file wants its size, which the job file does not say",
@@ -250,25 +282,7 @@ impl Part {
                 );
                 None
             }
-        };
-        let size_found = read(job, &size);
-        let size_bytes = of_file(job, size.as_ref(), size_found, filesize_bytes);
-        // The size of a job is that of all its files.
-        let size_bytes = match size_found {
-            Some(Extent::Bytes(bytes)) => Some((bytes / files).max(1)),
-            _ => size_bytes,
-        };
-        let whole = filesize_bytes.or(size_bytes);
-        let found = read(job, &offset);
-        let offset_bytes = of_file(job, offset.as_ref(), found, whole).unwrap_or(0);
-        let increment = increment.cloned();
-        let found = read(job, &increment);
-        let step = of_file(job, increment.as_ref(), found, whole).unwrap_or(0);
-        // With a size of its files, that of the job is an amount, and no part of them: that goes to their end.
-        let size_bytes =
-            size_bytes.filter(|_| filesize_bytes.is_none() || matches!(size_found, Some(Extent::Percent(_))));
-        let is_known = is_known.get();
-        Part { file_bytes: filesize_bytes, size_bytes, offset: offset_bytes, step, is_known }
+        }
     }
 
     fn lane(&self, path: &str, thread: u64) -> Lane {

@@ -1,8 +1,7 @@
 //! What a job does: sequential or random, reads or writes, in which sizes, with which data.
 
-use super::ini::Setting;
-use super::job::Job;
-use super::value::{bytes, for_reads_and_writes, is_yes};
+use super::ini::{Setting, bytes, for_reads_and_writes};
+use super::keys::Job;
 use truespd_core::text::typed_size;
 
 /// fio's I/O size where a job says nothing.
@@ -11,14 +10,10 @@ const BLOCK_BYTES: u64 = 4096;
 const SOURCE_BYTES: u64 = 1 << 20;
 const SOURCE_BLOCKS: u64 = 4;
 
-/// What a job does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pattern {
-    /// Bytes of an I/O.
     pub block_bytes: u64,
-    /// It reads.
     pub reads: bool,
-    /// It writes.
     pub writes: bool,
 }
 
@@ -52,7 +47,10 @@ pub(super) fn pattern(job: &mut Job) -> Option<(Pattern, Vec<String>)> {
     if is_random {
         repeats(job, rw.as_ref(), has_map && random_percent > 0);
     } else if reads && writes {
-        job.differs(rw.as_ref(), "fio reads and writes at two places of their own; here one place moves on, whatever is done there");
+        job.differs(
+            rw.as_ref(),
+            "fio reads and writes at two places of their own; here one place moves on, whatever is done there",
+        );
     }
     Some((pattern, options))
 }
@@ -60,8 +58,7 @@ pub(super) fn pattern(job: &mut Job) -> Option<(Pattern, Vec<String>)> {
 /// The size of an I/O.
 fn block(job: &mut Job, reads: bool, writes: bool) -> u64 {
     if let Some(split) = job.take("bssplit") {
-        let text = split.value.clone().unwrap_or_default();
-        let (of_reads, of_writes) = for_reads_and_writes(&text);
+        let (of_reads, of_writes) = for_reads_and_writes(split.text());
         let part = if reads { of_reads } else { of_writes.or(of_reads) };
         let shares = part.unwrap_or_default().split(':').filter_map(|share| {
             let (size, percent) = share.split_once('/').unwrap_or((share, ""));
@@ -74,8 +71,7 @@ fn block(job: &mut Job, reads: bool, writes: bool) -> u64 {
         return most.max(1);
     }
     if let Some(range) = job.take("bsrange") {
-        let text = range.value.clone().unwrap_or_default();
-        let (of_reads, of_writes) = for_reads_and_writes(&text);
+        let (of_reads, of_writes) = for_reads_and_writes(range.text());
         let part = if reads { of_reads } else { of_writes.or(of_reads) }.unwrap_or_default();
         let (least, most) = part.split_once(['-', ':']).unwrap_or((part, part));
         let least = bytes(least, job.is_si);
@@ -92,12 +88,13 @@ fn block(job: &mut Job, reads: bool, writes: bool) -> u64 {
     }
     let Some(setting) = job.take("bs") else { return BLOCK_BYTES };
     // Other separators between both are as good.
-    let text = setting.value.clone().unwrap_or_default().replace([':', '-'], ",");
+    let text = setting.text().replace([':', '-'], ",");
     let (of_reads, of_writes) = for_reads_and_writes(&text);
-    let size = |part: Option<&str>| {
-        part.map_or(Some(BLOCK_BYTES), |part| bytes(part, job.is_si)).filter(|size| *size > 0)
-    };
-    let (Some(of_reads), Some(of_writes)) = (size(of_reads), size(of_writes)) else {
+    let sizes = [of_reads, of_writes].map(|part| match part {
+        None => Some(BLOCK_BYTES),
+        Some(part) => bytes(part, job.is_si).filter(|size| *size > 0),
+    });
+    let [Some(of_reads), Some(of_writes)] = sizes else {
         job.unsaid(Some(&setting), "this is no size", "-b4K, the default of fio");
         return BLOCK_BYTES;
     };
@@ -111,8 +108,7 @@ fn block(job: &mut Job, reads: bool, writes: bool) -> u64 {
 /// Percentage of I/Os at random places.
 fn randomness(job: &mut Job, pattern: &Pattern) -> u32 {
     let Some(setting) = job.take("percentage_random") else { return 100 };
-    let text = setting.value.clone().unwrap_or_default();
-    let (of_reads, of_writes) = for_reads_and_writes(&text);
+    let (of_reads, of_writes) = for_reads_and_writes(setting.text());
     if pattern.reads && pattern.writes && of_reads != of_writes {
         job.unsaid(
             Some(&setting),
@@ -130,7 +126,6 @@ fn randomness(job: &mut Job, pattern: &Pattern) -> u32 {
     }
 }
 
-/// Where I/Os go.
 fn order(
     job: &mut Job,
     pattern: &Pattern,
@@ -188,8 +183,7 @@ fn order(
 /// Random I/O that prefers some places.
 fn distribution(job: &mut Job) -> Option<String> {
     let setting = job.take("random_distribution")?;
-    let text = setting.value.clone().unwrap_or_default();
-    let (kind, values) = text.split_once(':').unwrap_or((text.as_str(), ""));
+    let (kind, values) = setting.text().split_once(':').unwrap_or((setting.text(), ""));
     let option = match kind {
         "random" => return None,
         "zoned" => "-rdpct",
@@ -210,77 +204,74 @@ fn distribution(job: &mut Job) -> Option<String> {
         }
         _ => (values, 0),
     };
-    let pairs: Option<Vec<(u32, String)>> = values
-        .split(':')
-        .map(|pair| {
-            let (share, part) = pair.split_once('/')?;
-            let part = match kind {
-                "zoned" => part.parse::<u32>().ok().filter(|part| (1..=100).contains(part))?.to_string(),
-                _ => typed_size(bytes(part, job.is_si).filter(|part| *part > 0)?),
-            };
-            Some((share.parse().ok()?, part))
-        })
-        .collect();
-    let total =
-        |pairs: &[(u32, String)]| pairs.iter().fold(rest, |sum: u32, (share, _)| sum.saturating_add(*share));
-    match pairs.filter(|pairs| total(pairs) == 100) {
-        Some(pairs) => {
-            let words: Vec<String> = pairs.iter().map(|(share, part)| format!("{share}/{part}")).collect();
-            Some(format!("{option}{}", words.join(":")))
-        }
+    match zones(values, kind == "zoned", rest, job.is_si) {
+        Some(zones) => Some(format!("{option}{zones}")),
         None => {
-            job.unsaid(Some(&setting), "only zones in whole numbers that add up to 100 %, the same for reads and writes, can be said", option);
+            let why = "only zones in whole numbers that add up to 100 %, the same for reads and writes, can be said";
+            job.unsaid(Some(&setting), why, option);
             None
         }
     }
 }
 
-/// Percentage of writes.
+/// Zones as `-rd` takes them, whose shares with the rest are 100 % of the I/Os.
+fn zones(values: &str, is_percent: bool, rest: u32, is_si: bool) -> Option<String> {
+    let mut words = Vec::new();
+    let mut total = rest;
+    for pair in values.split(':') {
+        let (share, part) = pair.split_once('/')?;
+        let share: u32 = share.parse().ok()?;
+        let part = if is_percent {
+            part.parse::<u32>().ok().filter(|part| (1..=100).contains(part))?.to_string()
+        } else {
+            typed_size(bytes(part, is_si).filter(|part| *part > 0)?)
+        };
+        total = total.saturating_add(share);
+        words.push(format!("{share}/{part}"));
+    }
+    if total == 100 { Some(words.join(":")) } else { None }
+}
+
 fn mix(job: &mut Job, pattern: &Pattern) -> u64 {
     if !(pattern.reads && pattern.writes) {
         ["rwmixread", "rwmixwrite"].into_iter().for_each(|key| job.forget(key));
-    }
-    let percent = |job: &mut Job, key: &str| {
-        let setting = job.take(key)?;
-        let number = setting.value.as_deref().and_then(|text| text.parse::<u64>().ok()).filter(|n| *n <= 100);
-        if number.is_none() {
-            job.unsaid(Some(&setting), "this is no percentage", "");
-        }
-        Some((number?, setting.order))
-    };
-    let (reads, writes) = (percent(job, "rwmixread"), percent(job, "rwmixwrite"));
-    if !(pattern.reads && pattern.writes) {
         return if pattern.writes { 100 } else { 0 };
     }
-    match (reads, writes) {
-        (Some((reads, of_reads)), Some((writes, of_writes))) => {
-            if of_reads > of_writes {
-                100 - reads
-            } else {
-                writes
-            }
+    let reads = percent(job, "rwmixread");
+    match (reads, percent(job, "rwmixwrite")) {
+        // The later one counts.
+        (Some((reads, order_of_reads)), Some((_, order_of_writes))) if order_of_reads > order_of_writes => {
+            100 - reads
         }
+        (_, Some((writes, _))) => writes,
         (Some((reads, _)), None) => 100 - reads,
-        (None, Some((writes, _))) => writes,
         (None, None) => 50,
     }
 }
 
+/// A percentage, and its place among the lines.
+fn percent(job: &mut Job, key: &str) -> Option<(u64, usize)> {
+    let setting = job.take(key)?;
+    let number = setting.text().parse::<u64>().ok().filter(|n| *n <= 100);
+    if number.is_none() {
+        job.unsaid(Some(&setting), "this is no percentage", "");
+    }
+    Some((number?, setting.order))
+}
+
 /// Whether fio keeps a map of the blocks that it has met: not where they are aligned otherwise, or some are preferred.
 fn has_map(job: &Job, pattern: &Pattern) -> bool {
-    let value = |key: &str| job.look(key).and_then(|one| one.value);
-    let is_aligned =
-        value("blockalign").is_some_and(|align| bytes(&align, job.is_si) != Some(pattern.block_bytes));
-    let prefers = value("random_distribution").is_some_and(|law| law != "random");
-    !is_aligned && !prefers
+    let is_aligned = job.peek("blockalign").is_none_or(|align| {
+        align.bytes(job.is_si).is_some_and(|size| size == pattern.block_bytes) || align.value.is_none()
+    });
+    let is_even =
+        job.peek("random_distribution").is_none_or(|law| law.value.is_none() || law.text() == "random");
+    is_aligned && is_even
 }
 
 /// Whether places can be met again before all others were.
 fn repeats(job: &mut Job, rw: Option<&Setting>, has_map: bool) {
-    let is_on = |job: &mut Job, key: &str| {
-        job.take(key).is_some_and(|one| is_yes(one.value.as_deref()) == Some(true))
-    };
-    let has_no_map = is_on(job, "norandommap");
+    let has_no_map = job.take_on("norandommap");
     job.forget("softrandommap");
     if has_map && !has_no_map {
         job.differs(
@@ -295,16 +286,15 @@ fn repeats(job: &mut Job, rw: Option<&Setting>, has_map: bool) {
 pub(super) fn data(job: &mut Job, pattern: &Pattern) -> (Vec<String>, bool) {
     if !pattern.writes {
         ["zero_buffers", "refill_buffers"].into_iter().for_each(|key| job.forget(key));
+        return (Vec::new(), false);
     }
-    let mut is_on = |key: &str| job.take(key).is_some_and(|one| is_yes(one.value.as_deref()) == Some(true));
-    let (zeros, refilled) = (is_on("zero_buffers"), is_on("refill_buffers"));
-    match (pattern.writes, zeros, refilled) {
-        (false, _, _) => (Vec::new(), false),
-        (true, true, _) => (vec!["-Z".into()], false),
-        (true, false, true) => (Vec::new(), true),
-        (true, false, false) => {
-            let bytes = SOURCE_BYTES.max(pattern.block_bytes.saturating_mul(SOURCE_BLOCKS));
-            (vec![format!("-Z{}", typed_size(bytes))], false)
-        }
+    let (is_zero, is_refilled) = (job.take_on("zero_buffers"), job.take_on("refill_buffers"));
+    if is_zero {
+        return (vec!["-Z".into()], false);
     }
+    if is_refilled {
+        return (Vec::new(), true);
+    }
+    let bytes = SOURCE_BYTES.max(pattern.block_bytes.saturating_mul(SOURCE_BLOCKS));
+    (vec![format!("-Z{}", typed_size(bytes))], false)
 }

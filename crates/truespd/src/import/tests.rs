@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::table::{Job, all};
+use super::keys::{Key, all};
 use super::{Kind, NoJobFile, Outside, Run, import};
 
 fn read(text: &str) -> Result<Vec<Run>, NoJobFile> {
@@ -237,8 +237,7 @@ fn what_differs_is_told() {
 fn no_key_is_dropped() {
     let base = "[a]\nfilename=f\nsize=64m\nrw=randrw\nioengine=io_uring\niodepth=4\n";
     let (lines, remarks) = said(base);
-    let names = all().flat_map(|(names, job)| names.into_iter().map(move |name| (name, job)));
-    for (name, job) in names.filter(|(name, _)| !name.is_empty()) {
+    for (name, key) in all() {
         let value = match name {
             "rw" | "readwrite" => "read",
             "ioengine" => "sync",
@@ -269,7 +268,7 @@ fn no_key_is_dropped() {
                 | "offset_increment"
         );
         assert!(with != lines || told != remarks || is_usual, "{name}={value} is dropped\n{told}");
-        if job != Job::Read {
+        if key != Key::Read {
             assert!(told.contains(&format!(" 7 {name}={value}: ")), "{name}\n{told}");
         }
     }
@@ -373,7 +372,7 @@ proptest! {
 
     #[test]
     fn no_file_makes_it_stumble(keys in proptest::collection::vec((0..400usize, "[-0-9a-z%:/,.${}]{0,12}"), 0..12), noise in "\\PC{0,80}") {
-        let names: Vec<&str> = all().flat_map(|(names, _)| names).collect();
+        let names: Vec<&str> = all().map(|(name, _)| name).collect();
         let lines: String = keys.iter().map(|(at, value)| format!("{}={value}\n", names[at % names.len()])).collect();
         let _ = read(&format!("[global]\n{lines}[a]\n{lines}[b]\nstonewall\n"));
         let _ = read(&format!("[a]\n{noise}\n"));

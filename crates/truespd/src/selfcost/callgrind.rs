@@ -7,9 +7,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::loads::Case;
+use super::loads::{Case, piece_turn};
 use super::parts::pieces;
-use super::piece_turn;
 use truespd_core::fault::{Failure, FailureKind};
 use truespd_core::measure::clock::MachineClock;
 use truespd_core::sys::error::system_text;
@@ -37,13 +36,11 @@ fn mark() -> Option<u64> {
 /// A thread could not be started, a load did no I/O however often, or the counts could not be written.
 pub fn count_here(cases: &[Case], length_ns: u64, out: &mut dyn Write) -> Result<(), Failure> {
     let clock = MachineClock::start();
-    let unheard = |error: io::Error| Failure::new(FailureKind::Output, system_text(&error));
-    let mut say = |amount: u64| writeln!(out, "{amount}").map_err(unheard);
     for case in cases.iter().filter(|case| case.bare.threads() == 1) {
         let mut turns = 0;
         loop {
             let ios = case.bare.turn(&clock, length_ns, &mark)?.ios;
-            say(ios)?;
+            say(out, ios)?;
             turns += 1;
             match ios {
                 // The machine gave the thread no processor in all that time.
@@ -54,9 +51,17 @@ pub fn count_here(cases: &[Case], length_ns: u64, out: &mut dyn Write) -> Result
         }
     }
     for piece in &mut pieces(&clock) {
-        say(piece_turn(piece, CALLS, &mark).ios)?;
+        say(out, piece_turn(piece, CALLS, &mark).ios)?;
     }
     Ok(())
+}
+
+fn say(out: &mut dyn Write, amount: u64) -> Result<(), Failure> {
+    writeln!(out, "{amount}").map_err(|error| Failure::new(FailureKind::Output, system_text(&error)))
+}
+
+fn failed(words: impl Into<String>) -> Failure {
+    Failure::new(FailureKind::Figure, words)
 }
 
 /// Runs `command` under callgrind and returns instructions per I/O or call, in the order of [`count_here`].
@@ -64,11 +69,10 @@ pub fn count_here(cases: &[Case], length_ns: u64, out: &mut dyn Write) -> Result
 /// # Errors
 /// Why there are none.
 pub(super) fn count(command: &[OsString]) -> Result<Vec<f64>, Failure> {
-    let failed = |words: String| Failure::new(FailureKind::Figure, words);
     // In memory if possible, so that no disk is disturbed.
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
     let folder = folder.map_err(|e| {
-        failed("no directory could be created for callgrind's counts".into()).because(system_text(&e))
+        failed("no directory could be created for callgrind's counts").because(system_text(&e))
     })?;
     let dumps = folder.path().join("counts");
     let mut file = OsString::from("--callgrind-out-file=");
@@ -79,8 +83,8 @@ pub(super) fn count(command: &[OsString]) -> Result<Vec<f64>, Failure> {
     );
     valgrind.arg(&file).args(command).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let ran = valgrind.output().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => failed("callgrind (package valgrind) is not installed".into()),
-        _ => failed("valgrind could not be started".into()).because(system_text(&error)),
+        io::ErrorKind::NotFound => failed("callgrind (package valgrind) is not installed"),
+        _ => failed("valgrind could not be started").because(system_text(&error)),
     })?;
     if !ran.status.success() {
         let words = String::from_utf8_lossy(&ran.stderr);
@@ -96,14 +100,10 @@ pub(super) fn count(command: &[OsString]) -> Result<Vec<f64>, Failure> {
     });
     let counts: Option<Vec<f64>> = counts.collect();
     counts.filter(|counts| !counts.is_empty()).ok_or_else(|| {
-        failed(
-            "callgrind did not find the function that marks what to count (the program may be stripped)"
-                .into(),
-        )
+        failed("callgrind did not find the function that marks what to count (the program may be stripped)")
     })
 }
 
-/// Instructions in one dump.
 fn total(dumps: &Path, number: usize) -> Option<u64> {
     let mut path = dumps.as_os_str().to_owned();
     path.push(format!(".{number}"));

@@ -1,11 +1,12 @@
-//! The loads, as words of the command line, and what came of them.
+//! The loads, as words of the command line, and turns of them and of the parts of the loop.
 
-use super::counted;
+use super::parts::Piece;
 use super::report::{Load, Spread};
 use truespd_core::fault::Failure;
 use truespd_core::load::bare::{Bare, Turn};
 use truespd_core::profile::TimeSpan;
-use truespd_core::sys::thread::allowed_processors;
+use truespd_core::sys::instructions::Instructions;
+use truespd_core::sys::thread::{allowed_processors, running_ns_of_this_thread};
 
 /// The loads, each measured with and without `-L`. All on a target of 1 GiB that is not there.
 pub const WORDS: &[&str] = &[
@@ -39,7 +40,7 @@ const TARGET_BYTES: u64 = 1 << 30;
 pub struct Case {
     pub(super) words: String,
     pub(super) bare: Bare,
-    pub(super) block_bytes: u64,
+    block_bytes: u64,
 }
 
 impl Case {
@@ -66,4 +67,29 @@ pub(super) fn load(case: &Case, turns: &[Turn]) -> Load {
         elapsed_ns: Spread::per(turns, |turn| turn.elapsed_ns),
         instructions: counted(turns),
     }
+}
+
+/// Instructions of the calling thread so far, where the processor counts them.
+pub(super) fn instructions_of_thread() -> Option<u64> {
+    thread_local! {
+        static COUNTER: Option<Instructions> = Instructions::of_this_thread().ok();
+    }
+    COUNTER.with(|counter| counter.as_ref()?.read())
+}
+
+/// One round of a part.
+pub(super) fn piece_turn(piece: &mut Piece, calls: u32, probe: &dyn Fn() -> Option<u64>) -> Turn {
+    let calls = (calls / 1000 * piece.calls_per_1000).max(1);
+    let (counted, running_ns) = (probe(), running_ns_of_this_thread());
+    (piece.run)(calls);
+    let running_ns = running_ns_of_this_thread() - running_ns;
+    let counted = probe().zip(counted).map(|(after, before)| after.saturating_sub(before));
+    Turn { ios: piece.amount(calls), running_ns, elapsed_ns: running_ns, counted }
+}
+
+/// Instructions per I/O by the processor's counter, which hardly differ from round to round.
+pub(super) fn counted(turns: &[Turn]) -> Option<f64> {
+    let each: Option<Vec<f64>> =
+        turns.iter().map(|turn| Some(turn.counted? as f64 / turn.ios.max(1) as f64)).collect();
+    each.map(Spread::of).map(|spread| spread.median)
 }

@@ -7,7 +7,6 @@ mod callgrind;
 mod loads;
 mod parts;
 mod report;
-mod turns;
 
 use std::ffi::OsString;
 
@@ -20,14 +19,12 @@ pub use callgrind::count_here;
 pub use loads::{Case, WORDS};
 pub use report::{CostReport, CountedBy, Counting, Load, LoopPart, Machine, PerUnit, Spread};
 
-use loads::load;
+use loads::{counted, instructions_of_thread, load, piece_turn};
 use parts::{Piece, pieces};
-use turns::{counted, instructions_of_thread, piece_turn};
 
 /// How long and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
-    /// Rounds.
     pub rounds: u32,
     /// Length of a load's round in nanoseconds.
     pub round_ns: u64,

@@ -25,7 +25,6 @@ pub(super) struct Piece {
     pub units_per_call: u64,
     /// How many calls go where one of the others has a thousand.
     pub calls_per_1000: u32,
-    /// Makes so many calls.
     pub run: Box<dyn FnMut(u32)>,
 }
 
@@ -37,17 +36,12 @@ impl Piece {
 }
 
 fn piece(name: &str, mut call: impl FnMut(u32) + 'static) -> Piece {
-    let run = move |calls| {
-        for number in 0..calls {
-            call(number);
-        }
-    };
     Piece {
         name: name.to_string(),
         unit: PerUnit::Call,
         units_per_call: 1,
         calls_per_1000: 1000,
-        run: Box::new(run),
+        run: Box::new(move |calls| (0..calls).for_each(&mut call)),
     }
 }
 
@@ -55,7 +49,6 @@ fn piece(name: &str, mut call: impl FnMut(u32) + 'static) -> Piece {
 pub(super) fn pieces(clock: &MachineClock) -> Vec<Piece> {
     let mut pieces = clocks(clock);
     let mut histogram = Histogram::new();
-    let latency_ns = |number: u32| 65_536 + u64::from(number.wrapping_mul(40_503) & 0xffff);
     pieces.push(piece("record a latency (-L)", move |number| {
         black_box(&mut histogram).record(latency_ns(number))
     }));
@@ -84,6 +77,10 @@ pub(super) fn pieces(clock: &MachineClock) -> Vec<Piece> {
     pieces
 }
 
+fn latency_ns(number: u32) -> u64 {
+    65_536 + u64::from(number.wrapping_mul(40_503) & 0xffff)
+}
+
 /// Making the data of a block (`-Zr`).
 fn fill(size: &str, bytes: usize) -> Piece {
     let (mut data, mut rng) = (vec![0; bytes], DataRng::new(0));
@@ -102,42 +99,51 @@ fn clocks(clock: &MachineClock) -> Vec<Piece> {
     if plain.describe().name != name {
         clocks.push((plain.describe().name, plain));
     }
-    let stamp = |(name, clock): (&str, MachineClock)| {
-        piece(&format!("stamp: {name}"), move |_| {
+    let mut pieces = Vec::new();
+    for (name, clock) in clocks {
+        pieces.push(piece(&format!("stamp: {name}"), move |_| {
             black_box(clock.now_ns());
-        })
-    };
-    clocks.into_iter().map(stamp).collect()
+        }));
+    }
+    pieces
 }
 
 /// Choosing the next I/O, for each pattern.
 fn patterns() -> Vec<Piece> {
-    let random = || Target { block_bytes: 4096, random_percent: 100, ..Target::default() };
-    let distribution = |kind, span| {
-        let ranges = [(90, span), (10, if kind == DistributionKind::Percent { 100 - span } else { 0 })];
-        let range = |(io_percent, span)| DistributionRange { io_percent, span };
-        Some(Distribution { kind, ranges: ranges.map(range).to_vec() })
-    };
-    let percent = distribution(DistributionKind::Percent, 10);
-    let absolute = distribution(DistributionKind::Absolute, 100 * MIB);
+    let random = Target { block_bytes: 4096, random_percent: 100, ..Target::default() };
+    let percent = Some(distribution(DistributionKind::Percent, 10, 90));
+    let absolute = Some(distribution(DistributionKind::Absolute, 100 * MIB, 0));
     let rows = [
-        ("offset: sequential", Target { random_percent: 0, ..random() }),
-        ("offset: interlocked (-si)", Target { random_percent: 0, interlocked: true, ..random() }),
-        ("offset: parallel (-p)", Target { random_percent: 0, parallel: true, ..random() }),
-        ("offset: random (-r)", random()),
-        ("offset: random, no power of two (-r12K)", Target { stride_bytes: Some(12 << 10), ..random() }),
-        ("offset: mixed (-rs50)", Target { random_percent: 50, ..random() }),
-        ("offset: in shares (-rdpct)", Target { distribution: percent, ..random() }),
-        ("offset: in parts (-rdabs)", Target { distribution: absolute, ..random() }),
-        ("offset: random, read or write (-r -w30)", Target { write_percent: 30, ..random() }),
+        ("offset: sequential", Target { random_percent: 0, ..random.clone() }),
+        ("offset: interlocked (-si)", Target { random_percent: 0, interlocked: true, ..random.clone() }),
+        ("offset: parallel (-p)", Target { random_percent: 0, parallel: true, ..random.clone() }),
+        ("offset: random (-r)", random.clone()),
+        (
+            "offset: random, no power of two (-r12K)",
+            Target { stride_bytes: Some(12 << 10), ..random.clone() },
+        ),
+        ("offset: mixed (-rs50)", Target { random_percent: 50, ..random.clone() }),
+        ("offset: in shares (-rdpct)", Target { distribution: percent, ..random.clone() }),
+        ("offset: in parts (-rdabs)", Target { distribution: absolute, ..random.clone() }),
+        ("offset: random, read or write (-r -w30)", Target { write_percent: 30, ..random.clone() }),
     ];
     rows.into_iter().map(|(name, target)| offset(name, &target)).collect()
 }
 
+/// Nine of ten I/Os go to the first range.
+fn distribution(kind: DistributionKind, first: u64, rest: u64) -> Distribution {
+    let ranges = vec![
+        DistributionRange { io_percent: 90, span: first },
+        DistributionRange { io_percent: 10, span: rest },
+    ];
+    Distribution { kind, ranges }
+}
+
 fn offset(name: &str, target: &Target) -> Piece {
     let range = UsableRange::new(RangeSpec::of(target, GIB)).expect("1 GiB has room for a block");
-    let effective = |asked| EffectiveDistribution::new(asked, &range).expect("ranges fit into 1 GiB");
-    let distribution = target.distribution.as_ref().map(effective).map(Into::into);
+    let distribution = target.distribution.as_ref().map(|distribution| {
+        EffectiveDistribution::new(distribution, &range).expect("ranges fit into 1 GiB").into()
+    });
     let start = range.start_of(0).expect("the first thread starts at 0");
     let mut rng = Rng::new(0);
     let mut pattern = Pattern::new(PatternSpec::of(target, start, 1, distribution), &mut rng);

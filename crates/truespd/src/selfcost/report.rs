@@ -171,7 +171,8 @@ impl DocumentKind for CostReport {
     const MEMBER: &'static str = "self_cost";
     const MEMBER_ABOUT: &'static str = "The figures.";
     const TITLE: &'static str = "TrueSpd self-cost, version 1";
-    const ABOUT: &'static str = "The self-cost of TrueSpd on a machine, version 1. Units are at the end of names: `_ns`, `_bytes`, `_s`.";
+    const ABOUT: &'static str = "The self-cost of TrueSpd on a machine, version 1. Units are at the end of names: \
+        `_ns`, `_bytes`, `_s`.";
     const NAME: &'static str = "self-cost of TrueSpd";
 }
 

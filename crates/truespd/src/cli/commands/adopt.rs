@@ -33,7 +33,6 @@ pub(crate) struct AdoptArguments {
     forget: bool,
 }
 
-/// `truespd adopt`.
 pub(crate) fn run(arguments: &AdoptArguments) -> ExitCode {
     let (marks, roots) = (Marks::of_this_user(), Roots::default());
     let guard = Guard { word: Word::default(), marks: &marks, roots: &roots };

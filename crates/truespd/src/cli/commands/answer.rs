@@ -12,7 +12,12 @@ use truespd_core::fault::{Mark, Outcome, Refusal, RefusalKind, Refusals};
 use truespd_core::text::{nearest, printable};
 
 /// Help and the version are asked for; the rest is refused. `described` is the program with all its commands.
-pub(crate) fn told(answer: &Error, program: &Program, args: &[OsString], described: Command) -> ExitCode {
+pub(crate) fn print_or_refuse(
+    answer: &Error,
+    program: &Program,
+    args: &[OsString],
+    described: Command,
+) -> ExitCode {
     if !answer.use_stderr() {
         return print(&answer.to_string(), ExitCode::Done);
     }
@@ -23,12 +28,12 @@ pub(crate) fn told(answer: &Error, program: &Program, args: &[OsString], describ
     let words: Vec<String> = args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let mut described = described;
     described.build();
-    let refusal = Asked::of(&described, &words).refusal(answer);
+    let refusal = RequestedCommand::from_words(&described, &words).refusal(answer);
     tell(Refusals::from(refusal).of(&program.name, &words))
 }
 
-/// The command that the words ask for, as far as there is one.
-struct Asked<'a> {
+/// The command that the words name, as far as there is one.
+struct RequestedCommand<'a> {
     command: &'a Command,
     /// `truespd history list`.
     name: String,
@@ -37,15 +42,18 @@ struct Asked<'a> {
     depth: usize,
 }
 
-impl<'a> Asked<'a> {
-    fn of(program: &'a Command, words: &'a [String]) -> Self {
-        let mut asked = Asked { command: program, name: program.get_name().to_string(), words, depth: 0 };
-        while let Some(below) = words.get(asked.depth).and_then(|word| asked.command.find_subcommand(word)) {
-            asked.command = below;
-            asked.name = format!("{} {}", asked.name, below.get_name());
-            asked.depth += 1;
+impl<'a> RequestedCommand<'a> {
+    fn from_words(program: &'a Command, words: &'a [String]) -> Self {
+        let mut requested =
+            RequestedCommand { command: program, name: program.get_name().to_string(), words, depth: 0 };
+        while let Some(below) =
+            words.get(requested.depth).and_then(|word| requested.command.find_subcommand(word))
+        {
+            requested.command = below;
+            requested.name = format!("{} {}", requested.name, below.get_name());
+            requested.depth += 1;
         }
-        asked
+        requested
     }
 
     fn refusal(&self, answer: &Error) -> Refusal {
@@ -64,25 +72,29 @@ impl<'a> Asked<'a> {
         let refusal = Refusal::command_line(format!("{} has no command '{}'", self.name, printable(typed)))
             .at(self.place(typed))
             .legal(names.join(", "));
-        let below = || slips::below(typed, &names).map(|name| format!("perhaps {} {name}", self.name));
-        let meant = if self.depth == 0 { slips::command(typed) } else { below() };
-        let near = || {
-            let near = nearest(typed, names.iter().copied())?;
-            Some(format!("did you mean {} {near}?", self.name))
+        let meant = if self.depth == 0 {
+            slips::command(typed)
+        } else {
+            slips::below(typed, &names).map(|name| format!("perhaps {} {name}", self.name))
         };
-        refusal.with_hints(meant.or_else(near))
+        if meant.is_some() {
+            return refusal.with_hints(meant);
+        }
+        let near = nearest(typed, names.iter().copied());
+        refusal.with_hints(near.map(|near| format!("did you mean {} {near}?", self.name)))
     }
 
     /// There is no such option, or a word is too many.
-    fn no_option(&self, told: &str) -> Refusal {
+    fn no_option(&self, reported: &str) -> Refusal {
         // The parser tells only the letter of `-r1`.
         let own = self.words.get(self.depth..).unwrap_or_default();
-        let is_it = |word: &&String| {
-            word.as_str() == told
-                || (is_short(told) && word.starts_with(told))
-                || word.starts_with(&format!("{told}="))
-        };
-        let typed = own.iter().find(is_it).map_or(told, String::as_str);
+        let with_value = format!("{reported}=");
+        let typed = own.iter().find(|word| {
+            *word == reported
+                || (is_short(reported) && word.starts_with(reported))
+                || word.starts_with(&with_value)
+        });
+        let typed = typed.map_or(reported, String::as_str);
         if !typed.starts_with('-') {
             let what = format!("'{}' is a word too many for {}", printable(typed), self.name);
             let refusal = Refusal::command_line(what).at(self.place(typed)).legal(self.call());
@@ -103,7 +115,6 @@ impl<'a> Asked<'a> {
         refusal.with_hints(near.map(|near| format!("did you mean --{near}?")))
     }
 
-    /// Something is missing.
     fn missing(&self, wanted: &[String]) -> Refusal {
         let what = match wanted {
             [] => format!("{} wants more", self.name),
@@ -135,7 +146,6 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// How it is called.
     fn call(&self) -> String {
         let usage = self.command.clone().render_usage().to_string();
         let line = usage.trim_start_matches("Usage:").lines().next().unwrap_or_default();
@@ -154,7 +164,6 @@ impl<'a> Asked<'a> {
         .next()
     }
 
-    /// Behind the last word.
     fn end(&self) -> Option<Mark> {
         let last = self.words.len().checked_sub(1)?;
         let at = self.words[last].chars().count() + 1;

@@ -37,7 +37,6 @@ pub(crate) struct BenchArguments {
     counted_ns: Option<u64>,
 }
 
-/// `truespd bench-self`.
 pub(crate) fn run(arguments: &BenchArguments) -> ExitCode {
     let (output, on_stdout) = json_output(arguments.json.as_deref());
     let output = match output.map(|output| TextOutput::open(&output)).transpose() {
@@ -83,9 +82,12 @@ fn counted(effort: Effort) -> Result<Vec<OsString>, Failure> {
 
 /// All loads, without and with `-L`.
 fn cases() -> Result<Vec<Case>, Failure> {
-    let both = WORDS.iter().flat_map(|words| [words.to_string(), format!("{words} -L")]);
-    let case = |words: String| Case::new(&words, &time_span(&words)?).map_err(|e| failed(words).because(e));
-    both.map(case).collect()
+    let mut cases = Vec::new();
+    for words in WORDS.iter().flat_map(|words| [words.to_string(), format!("{words} -L")]) {
+        let case = Case::new(&words, &time_span(&words)?);
+        cases.push(case.map_err(|error| failed(words).because(error))?);
+    }
+    Ok(cases)
 }
 
 /// What the words mean to `diskspd`. The target is only a name.

@@ -26,7 +26,6 @@ pub(crate) struct CleanArguments {
     forget: bool,
 }
 
-/// `truespd clean`.
 pub(crate) fn run(arguments: &CleanArguments) -> ExitCode {
     let Some(folder) = journals_of_this_user() else {
         let words = "there is no folder for what is to be undone; set XDG_STATE_HOME or HOME";
@@ -82,18 +81,17 @@ fn listed(left: &[Leftover]) -> String {
     text
 }
 
-/// What became of it.
 fn settled(undone: &[Undone], forgets: bool) -> ExitCode {
-    let is_settled = |one: &&Undone| one.is_settled || forgets;
-    let text: String = undone.iter().filter(is_settled).map(|one| format!("{}\n", one.words)).collect();
+    let mut text = String::new();
+    let mut kept: Vec<Failure> = Vec::new();
+    for one in undone {
+        if one.is_settled || forgets {
+            text.push_str(&format!("{}\n", one.words));
+        } else {
+            let hint = "remove it or set it back as root, or forget it (truespd clean --forget)";
+            kept.push(Failure::new(FailureKind::Lost, one.words.clone()).hint(hint));
+        }
+    }
     let code = print(&text, ExitCode::Done);
-    let kept: Vec<Failure> = undone
-        .iter()
-        .filter(|one| !is_settled(one))
-        .map(|one| {
-            Failure::new(FailureKind::Lost, one.words.clone())
-                .hint("remove it or set it back as root, or forget it (truespd clean --forget)")
-        })
-        .collect();
     if kept.is_empty() { code } else { tell(kept) }
 }

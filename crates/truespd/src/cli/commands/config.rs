@@ -1,6 +1,6 @@
-//! `truespd config`: what is in force, and from where.
+//! The configuration: reading it before a command begins, and `truespd config`, what is in force, and from where.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 use schemars::JsonSchema;
@@ -8,12 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::cli::commands::values::json_output;
 use crate::history::Store;
+use crate::series::place::Place;
+use diskspd::beside::Told;
 use diskspd::config::{self, Config, Force, From, KEYS, Key, Row, Setting, State, Value};
-use diskspd::console::tell;
+use diskspd::console::{say_line, tell};
 use diskspd::program::{ExitCode, print};
 use diskspd::run::outputs::TextOutput;
 use diskspd::show::verdict::fitting_stdout;
-use truespd_core::fault::{Failure, Fault, Refusal, Refusals};
+use truespd_core::fault::{Failure, Fault, Refusal, RefusalKind, Refusals};
 use truespd_core::result::envelope::{self, DocumentKind};
 use truespd_core::text::{columns_of, printable, printable_path};
 
@@ -37,7 +39,8 @@ What a file may hold, all of it optional, with the defaults:
   [targets]
   folder = \"/path/dir\"     where mark, assess and workload create their files when no target is named
 
-A wrong line is refused with exit code 3 before anything happens. In a file with `version = N` above the tables, where N is
+A wrong line is refused with exit code 3 before anything happens. In a file with `version = N` above the tables, \
+where N is
 newer than this program, unknown keys are warnings.")]
 pub(crate) struct ConfigArguments {
     /// Write it to this file as JSON (`truespd schema config`); - is standard output, then without the table
@@ -125,7 +128,6 @@ impl DocumentKind for ConfigReport {
     const NAME: &'static str = "configuration in force";
 }
 
-/// `truespd config`.
 pub(crate) fn run(arguments: &ConfigArguments) -> ExitCode {
     show(arguments).unwrap_or_else(tell)
 }
@@ -151,15 +153,15 @@ impl ConfigReport {
     fn of(config: &Config, force: &Force<'_>) -> Result<Self, Refusals> {
         let settings =
             KEYS.iter().zip(force.all()?).map(|(row, setting)| InForce::of(row, setting)).collect();
-        let file = |(path, state): &(PathBuf, State)| FileRead {
-            path: path_text(path),
-            state: match state {
+        let mut files = Vec::new();
+        for (path, state) in &config.files {
+            let state = match state {
                 State::Read => FileState::Read,
                 State::Missing => FileState::Missing,
                 State::Forbidden => FileState::Forbidden,
-            },
-        };
-        let files = config.files.iter().map(file).collect();
+            };
+            files.push(FileRead { path: path_text(path), state });
+        }
         Ok(ConfigReport { settings, files, warnings: config.warnings.clone() })
     }
 
@@ -167,14 +169,8 @@ impl ConfigReport {
         let head = ["setting", "value", "from"].map(String::from);
         let rows: Vec<[String; 3]> =
             std::iter::once(head).chain(self.settings.iter().map(InForce::cells)).collect();
-        let width = |column: usize| rows.iter().map(|row| columns_of(&row[column])).max().unwrap_or_default();
-        let (first, second) = (width(0), width(1));
-        let mut out = String::new();
-        for [setting, value, from] in &rows {
-            let gap = |text: &str, width: usize| " ".repeat(width - columns_of(text) + 2);
-            out.push_str(&format!("{setting}{}{value}{}{from}\n", gap(setting, first), gap(value, second)));
-        }
-        out.push_str("\nfiles (of two that say something, the later counts)\n");
+        let mut out = aligned_columns(&rows);
+        out.push_str("\nfiles (where both set a key, the later one counts)\n");
         for file in &self.files {
             let state = match file.state {
                 FileState::Read => "read",
@@ -188,6 +184,20 @@ impl ConfigReport {
         }
         out
     }
+}
+
+/// The rows with their first two columns as wide as the widest value.
+fn aligned_columns(rows: &[[String; 3]]) -> String {
+    let widths =
+        [0, 1].map(|column| rows.iter().map(|row| columns_of(&row[column])).max().unwrap_or_default());
+    let mut out = String::new();
+    for row in rows {
+        for (value, width) in row.iter().zip(widths) {
+            out.push_str(&format!("{value}{}", " ".repeat(width - columns_of(value) + 2)));
+        }
+        out.push_str(&format!("{}\n", row[2]));
+    }
+    out
 }
 
 impl InForce {
@@ -227,4 +237,38 @@ impl InForce {
 
 fn path_text(path: &Path) -> String {
     path.to_str().map_or_else(|| printable_path(path).to_string(), str::to_string)
+}
+
+/// Reads the configuration for a command of `truespd`, and tells its warnings.
+///
+/// # Errors
+/// The exit code, when something is wrong with it.
+pub(crate) fn begin() -> Result<(), ExitCode> {
+    let config = config::read().map_err(tell)?;
+    config.warnings.iter().for_each(|words| say_line(format_args!("{}{words}", Told::Warning.lead())));
+    Ok(())
+}
+
+/// The directory for suites whose user names no target: that of the configuration, or the current one.
+///
+/// # Errors
+/// The configured one is no directory.
+pub(crate) fn usual_folder() -> Result<String, Refusal> {
+    let Setting { value: Some(Value::Path(path)), from: From::File(at) } =
+        config::in_force().setting(Key::TargetsFolder)?
+    else {
+        return Ok(".".to_string());
+    };
+    let (shown, whence) = (printable_path(&path), format!("folder below [targets], {}", at.words()));
+    let hint = "name a target (. is the current directory), or change that line";
+    let why = match path.to_str().map(|typed| (typed, Place::find(typed))) {
+        None => format!("is no UTF-8 text: '{shown}'"),
+        Some((_, Err(why))) => format!("cannot be used: {}", why.without_hints()),
+        Some((typed, Ok(place))) if place.is_directory() => {
+            say_line(format_args!("note: no target is named: '{shown}' is used ({whence})"));
+            return Ok(typed.to_string());
+        }
+        Some(_) => format!("is not a directory: '{shown}'"),
+    };
+    Err(Refusal::new(RefusalKind::Target, format!("no target is named, and {whence}, {why}")).hint(hint))
 }

@@ -57,7 +57,6 @@ pub(crate) struct ImportArguments {
     lossy: bool,
 }
 
-/// `truespd import`.
 pub(crate) fn run(arguments: &ImportArguments) -> ExitCode {
     imported(arguments).unwrap_or_else(tell)
 }
@@ -100,18 +99,19 @@ fn imported(arguments: &ImportArguments) -> Result<ExitCode, Fault> {
 
 /// The name and the text of a job file.
 fn read(file: &Path) -> Result<(String, String), Refusal> {
-    let refused = |why: String| {
-        let what = format!("the job file '{}' cannot be read: {why}", printable_path(file));
-        Refusal::new(RefusalKind::Input, what).on(file.display().to_string())
-    };
-    let is_stdin = file.as_os_str() == "-";
-    let text = if is_stdin {
-        text_of(std::io::stdin().lock(), BYTES_MAX).map_err(|error| system_text(&error))
+    let (name, text) = if file.as_os_str() == "-" {
+        let text = text_of(std::io::stdin().lock(), BYTES_MAX).map_err(|error| system_text(&error));
+        (STDIN.to_string(), text)
     } else {
-        read_text(file)
+        (file.display().to_string(), read_text(file))
     };
-    let name = if is_stdin { STDIN.into() } else { file.display().to_string() };
-    Ok((name, text.map_err(refused)?))
+    match text {
+        Ok(text) => Ok((name, text)),
+        Err(why) => {
+            let what = format!("the job file '{}' cannot be read: {why}", printable_path(file));
+            Err(Refusal::new(RefusalKind::Input, what).on(file.display().to_string()))
+        }
+    }
 }
 
 /// A file of a reasonable size.
@@ -185,7 +185,6 @@ fn without_lines(name: &str, runs: &[Run]) -> ExitCode {
     code
 }
 
-/// A script of lines.
 fn lines(file: &str, runs: &[Run]) -> String {
     let mut out = format!("# {}\n", printable(file));
     for run in runs {
@@ -197,7 +196,8 @@ fn lines(file: &str, runs: &[Run]) -> String {
             },
             None if run.lanes.is_empty() => out.push_str("# no line: nothing of it can be said\n"),
             None => out.push_str(&format!(
-                "# no line: these targets differ in their options; a profile can say that: truespd import --profile FILE.xml {}\n",
+                "# no line: these targets differ in their options; a profile can say that: truespd import --profile \
+                 FILE.xml {}\n",
                 printable(&word_of(file))
             )),
         }
@@ -270,7 +270,7 @@ fn profile_of(runs: &[Run]) -> Result<Profile, Refusal> {
     }
     if profile.time_spans.is_empty() {
         let refusal =
-            Refusal::new(RefusalKind::Input, "nothing of this job file can be said, so there is no profile");
+            Refusal::new(RefusalKind::Input, "no job of this file can be said as a profile of diskspd");
         return Err(refusal.hint("without --profile, the reasons are listed"));
     }
     Ok(profile)
@@ -278,18 +278,15 @@ fn profile_of(runs: &[Run]) -> Result<Profile, Refusal> {
 
 /// What a line means. It was made here, so a line that the parser refuses asks for more than a run can do.
 fn time_span(words: &[String]) -> Result<TimeSpan, Refusal> {
-    let refused = |why: String| {
-        let what = format!("the job file asks for what no run can do: {why}");
-        Refusal::new(RefusalKind::Input, what)
-            .hint(format!("the line would be: diskspd {}", shell_line(words)))
+    let why = match parse(words, "diskspd", &|| 0) {
+        Ok(Invocation::Run(mut request)) if !request.profile.time_spans.is_empty() => {
+            return Ok(request.profile.time_spans.swap_remove(0));
+        }
+        Ok(Invocation::Run(_)) => "it has no time span".to_string(),
+        Ok(_) => "it runs nothing".to_string(),
+        Err(refusals) => refusals.all.iter().map(Refusal::without_hints).collect::<Vec<_>>().join("; "),
     };
-    match parse(words, "diskspd", &|| 0) {
-        Ok(Invocation::Run(request)) => {
-            request.profile.time_spans.first().cloned().ok_or_else(|| refused("it has no time span".into()))
-        }
-        Ok(_) => Err(refused("it runs nothing".into())),
-        Err(refusals) => {
-            Err(refused(refusals.all.iter().map(Refusal::without_hints).collect::<Vec<_>>().join("; ")))
-        }
-    }
+    let refusal =
+        Refusal::new(RefusalKind::Input, format!("the job file asks for what no run can do: {why}"));
+    Err(refusal.hint(format!("the line would be: diskspd {}", shell_line(words))))
 }

@@ -1,4 +1,5 @@
-//! `truespd manual`: manual pages, on the screen, as troff or as files.
+//! `truespd manual` and `truespd completions`: manual pages, on the screen, as troff or as files, and what shells
+//! need to complete the words of `diskspd` and `truespd`.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -7,6 +8,7 @@ use std::process::{Command, Stdio};
 use clap::Args;
 
 use crate::cli::commands::values::{GeneratedFile, write_generated};
+use crate::cli::completions::{self, Shell};
 use crate::cli::manual::{self, ManualPage};
 use diskspd::console::tell;
 use diskspd::program::{ExitCode, print};
@@ -68,11 +70,19 @@ fn is_shown_by(program: &str, options: &[&str], troff: &str) -> bool {
 }
 
 fn write(folder: &Path, pages: &[ManualPage]) -> ExitCode {
-    let file = |page: &ManualPage| GeneratedFile {
-        path: folder.join("man1").join(manual::file_name(page)),
-        text: page.troff.clone(),
-    };
-    let files: Vec<GeneratedFile> = pages.iter().map(file).collect();
+    let folder = folder.join("man1");
+    let files = pages.iter();
+    written(
+        files
+            .map(|page| GeneratedFile {
+                path: folder.join(manual::file_name(page)),
+                text: page.troff.clone(),
+            })
+            .collect(),
+    )
+}
+
+fn written(files: Vec<GeneratedFile>) -> ExitCode {
     match write_generated(&files) {
         Ok(()) => ExitCode::Done,
         Err(failure) => tell(failure),
@@ -81,17 +91,45 @@ fn write(folder: &Path, pages: &[ManualPage]) -> ExitCode {
 
 fn list(pages: &[ManualPage]) -> String {
     let widest = pages.iter().map(|page| columns_of(&page.name)).max().unwrap_or(0);
-    let line = |page: &ManualPage| hanging(&format!("{:<widest$}  ", page.name), &page.about, 100);
-    let lines: String = pages.iter().map(line).collect();
-    format!("{lines}\nA page on the screen: truespd manual diskspd\n")
+    let mut text = String::new();
+    for page in pages {
+        text.push_str(&hanging(&format!("{:<widest$}  ", page.name), &page.about, 100));
+    }
+    text + "\nA page on the screen: truespd manual diskspd\n"
 }
 
 fn no_page(name: &str, pages: &[ManualPage]) -> Refusal {
     let refusal = Refusal::command_line(format!("there is no manual page '{name}'"));
     let below = format!("truespd-{name}");
-    let names = || pages.iter().map(|page| page.name.as_str());
-    match names().find(|page| *page == below).or_else(|| nearest(name, names())) {
+    let names: Vec<&str> = pages.iter().map(|page| page.name.as_str()).collect();
+    match names.iter().find(|page| **page == below).copied().or_else(|| nearest(name, names.into_iter())) {
         Some(near) => refusal.hint(format!("did you mean {near}? truespd manual lists all pages")),
         None => refusal.hint("truespd manual lists all pages"),
     }
+}
+
+/// Print what a shell needs to complete the words of diskspd and truespd
+///
+/// For this shell only: source <(truespd completions bash). For all later ones: the same line in ~/.bashrc or
+/// ~/.zshrc, or the files of --folder where the shell looks for them.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArguments {
+    /// Shell that reads the script
+    #[arg(required_unless_present = "folder", conflicts_with = "folder")]
+    shell: Option<Shell>,
+
+    /// Write the files for all shells to bash, zsh and fish in this folder, which is created if it is
+    /// missing; files of the same names are replaced
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
+}
+
+/// `truespd completions`. `command` is `truespd` with all its subcommands.
+pub(crate) fn complete(arguments: &CompletionsArguments, command: &clap::Command) -> ExitCode {
+    if let Some(shell) = arguments.shell {
+        return print(&completions::script(shell, command), ExitCode::Done);
+    }
+    let folder = arguments.folder.clone().unwrap_or_default();
+    let files = completions::files(command).into_iter();
+    written(files.map(|(path, text)| GeneratedFile { path: folder.join(path), text }).collect())
 }

@@ -38,7 +38,6 @@ pub(crate) struct MergeArguments {
     verdict: bool,
 }
 
-/// `truespd merge`.
 pub(crate) fn run(arguments: &MergeArguments) -> ExitCode {
     let (output, on_stdout) = json_output(arguments.json.as_deref());
     let inputs = arguments.documents.iter().map(|path| (path.clone(), "one of the results to add".into()));

@@ -8,84 +8,54 @@ use diskspd::grammar::strays;
 use truespd_core::text::{meant_size, printable, shell_word};
 
 /// Names of other programs, and other names for commands, with what does that here.
-pub(super) const COMMANDS: &[(&[&str], &str)] = &[
-    (&["winsat", "winsat.exe", "wei"], "truespd assess [DIR|DEVICE] does what 'winsat disk' did"),
+pub(super) const COMMANDS: &[(&str, &str)] = &[
+    ("winsat winsat.exe wei", "truespd assess [DIR|DEVICE] does what 'winsat disk' did"),
     (
-        &["cdm", "crystaldiskmark", "crystaldisk", "crystal", "diskmark", "kdiskmark", "atto", "as-ssd"],
+        "cdm crystaldiskmark crystaldisk crystal diskmark kdiskmark atto as-ssd",
         "truespd mark [DIR|DEVICE] runs CrystalDiskMark's tests",
     ),
     (
-        &[
-            "benchmark",
-            "bench",
-            "test",
-            "perf",
-            "performance",
-            "measure",
-            "speed",
-            "speedtest",
-            "start",
-            "dd",
-            "hdparm",
-            "ioping",
-            "iozone",
-            "bonnie",
-            "bonnie++",
-            "iometer",
-            "sysbench",
-            "vdbench",
-        ],
+        "benchmark bench test perf performance measure speed speedtest start dd hdparm ioping iozone \
+         bonnie bonnie++ iometer sysbench vdbench",
         "truespd mark [DIR|DEVICE] runs a set of tests; truespd run -c1G -b4K -r -Su FILE is one load of your own",
     ),
-    (&["fio"], "truespd import job.fio turns a job file of fio into lines of diskspd"),
+    ("fio", "truespd import job.fio turns a job file of fio into lines of diskspd"),
     (
-        &["diskspd", "diskspd.exe", "diskspd64", "diskspd64.exe", "dskspd"],
+        "diskspd diskspd.exe diskspd64 diskspd64.exe dskspd",
         "truespd run takes the words of diskspd: truespd run -b4K -r FILE",
     ),
+    ("vmfleet fleet preset presets load loads", "truespd workload lists loads by name, and runs them"),
     (
-        &["vmfleet", "fleet", "preset", "presets", "load", "loads"],
-        "truespd workload lists loads by name, and runs them",
-    ),
-    (
-        &["list", "ls", "lsblk", "disks", "drives", "devices", "info", "smart"],
+        "list ls lsblk disks drives devices info smart",
         "truespd inspect lists the disks; truespd history list lists kept results",
     ),
+    ("check tune tuning optimize diagnose health", "truespd doctor finds what spoils a measurement"),
     (
-        &["check", "tune", "tuning", "optimize", "diagnose", "health"],
-        "truespd doctor finds what spoils a measurement",
-    ),
-    (
-        &["diff", "vs", "gate", "regression"],
+        "diff vs gate regression",
         "truespd compare A B compares stored results; truespd ab measures two variants in turns",
     ),
-    (&["results", "result", "log", "logs", "db", "database"], "truespd history list lists kept results"),
-    (&["view", "print", "cat", "open", "summary"], "truespd show FILE shows a stored result"),
+    ("results result log logs db database", "truespd history list lists kept results"),
+    ("view print cat open summary", "truespd show FILE shows a stored result"),
+    ("html chart charts plot graph dashboard", "truespd report FILE... makes a page with charts"),
+    ("convert format csv json xml text", "truespd render FILE prints a stored result in another format"),
+    ("verify verdict validate grade", "truespd judge FILE... judges stored results"),
+    ("monitor top live follow", "truespd watch FILE shows a run that goes on"),
+    ("man doc docs manpage", "truespd manual diskspd shows the manual page"),
+    ("settings configure setup configuration", "truespd config shows what is set, and where"),
+    ("mpi mpirun srun hosts nodes", "truespd cluster run is one run on many hosts"),
+    ("sum add combine", "truespd merge FILE... adds results up"),
     (
-        &["html", "chart", "charts", "plot", "graph", "dashboard"],
-        "truespd report FILE... makes a page with charts",
-    ),
-    (
-        &["convert", "format", "csv", "json", "xml", "text"],
-        "truespd render FILE prints a stored result in another format",
-    ),
-    (&["verify", "verdict", "validate", "grade"], "truespd judge FILE... judges stored results"),
-    (&["monitor", "top", "live", "follow"], "truespd watch FILE shows a run that goes on"),
-    (&["man", "doc", "docs", "manpage"], "truespd manual diskspd shows the manual page"),
-    (&["settings", "configure", "setup", "configuration"], "truespd config shows what is set, and where"),
-    (&["mpi", "mpirun", "srun", "hosts", "nodes"], "truespd cluster run is one run on many hosts"),
-    (&["sum", "add", "combine"], "truespd merge FILE... adds results up"),
-    (
-        &["overwrite", "allow", "trust"],
+        "overwrite allow trust",
         "truespd adopt FILE... lets tests write these files; --overwrite PATH allows one run",
     ),
-    (&["delete", "remove", "rm"], "truespd history rm takes results out of the history"),
-    (&["version"], "truespd --version"),
+    ("delete remove rm", "truespd history rm takes results out of the history"),
+    ("version", "truespd --version"),
 ];
 
 /// What a word in the place of a command is here.
 pub(super) fn command(typed: &str) -> Option<String> {
     let name = typed.to_ascii_lowercase();
-    if let Some((_, hint)) = COMMANDS.iter().find(|(names, _)| names.contains(&name.as_str())) {
+    if let Some((_, hint)) = COMMANDS.iter().find(|(names, _)| names.split(' ').any(|other| other == name)) {
         return Some((*hint).to_string());
     }
     if BUILT_IN.iter().any(|(preset, ..)| *preset == name) {
@@ -127,7 +97,6 @@ struct Wish {
     letters: &'static str,
     /// Our long options for it, of which a command has one or none.
     ours: &'static [&'static str],
-    /// It wants a value.
     has_value: bool,
 }
 
@@ -179,10 +148,11 @@ pub(super) fn option(command: &Command, called: &str, typed: &str) -> Vec<String
     let (name, value) = bare.split_once('=').unwrap_or((bare, ""));
     let is_long = typed.starts_with("--");
     let letter = bare.chars().next().unwrap_or_default();
-    let is_wish = |wish: &&Wish| {
-        if is_long { wish.names.contains(&name) } else { wish.letters.contains(letter) }
-    };
-    for wish in WISHES.iter().filter(is_wish) {
+    for wish in WISHES {
+        let is_meant = if is_long { wish.names.contains(&name) } else { wish.letters.contains(letter) };
+        if !is_meant {
+            continue;
+        }
         let Some(own) = wish.ours.iter().find(|own| longs(command).any(|long| long == **own)) else {
             continue;
         };
@@ -211,12 +181,11 @@ pub(super) fn operand(command: &Command, typed: &str) -> Option<String> {
     let word = printable(typed);
     if has_variants(command) {
         return Some(format!(
-            "the target stands in the words of each variant: --a '-b4K -r {word}' --b '-b8K -r {word}'; or leave it out there, \
-             and --file DIR makes a file for both"
+            "the target stands in the words of each variant: --a '-b4K -r {word}' --b '-b8K -r {word}'; or leave it \
+             out there, and --file DIR makes a file for both"
         ));
     }
-    let has = |name: &str| longs(command).any(|long| long == name);
-    if has("size")
+    if longs(command).any(|long| long == "size")
         && let Some(size) = meant_size(typed)
     {
         return Some(format!("a size is given with its option: --size {size}"));

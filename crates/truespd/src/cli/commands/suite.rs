@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::{Args, FromArgMatches};
 
-use crate::cli::commands::configured::usual_folder;
+use crate::cli::commands::config::usual_folder;
 use crate::cli::commands::keeping::{HistoryArguments, Keeping};
 use crate::cli::show::series::{Throughput, View, tell_left};
 use crate::cli::show::series_verdict::series as series_verdict;

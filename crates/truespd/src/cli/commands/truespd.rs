@@ -7,21 +7,19 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::cli::commands;
 use crate::cli::commands::adopt::AdoptArguments;
-use crate::cli::commands::answer::told;
+use crate::cli::commands::answer::print_or_refuse;
 use crate::cli::commands::bench_self::BenchArguments;
 use crate::cli::commands::clean::CleanArguments;
 use crate::cli::commands::cluster::ClusterArguments;
 use crate::cli::commands::compare::CompareArguments;
-use crate::cli::commands::completions::CompletionsArguments;
-use crate::cli::commands::config::{ConfigArguments, ConfigReport};
-use crate::cli::commands::configured;
+use crate::cli::commands::config::{self, ConfigArguments, ConfigReport};
 use crate::cli::commands::doctor::DoctorArguments;
 use crate::cli::commands::history::HistoryCommand;
 use crate::cli::commands::import::ImportArguments;
 use crate::cli::commands::inspect::InspectArguments;
 use crate::cli::commands::judge::JudgeArguments;
 use crate::cli::commands::keeping::Keeping;
-use crate::cli::commands::manual::ManualArguments;
+use crate::cli::commands::manual::{CompletionsArguments, ManualArguments};
 use crate::cli::commands::merge::MergeArguments;
 use crate::cli::commands::render::RenderArguments;
 use crate::cli::commands::report::ReportArguments;
@@ -112,9 +110,14 @@ fn kinds_of_documents() -> PossibleValuesParser {
         (SELF_COST, "What `bench-self --json` writes".into()),
         (DOCTOR, "What `doctor --json` writes".into()),
     ];
-    let of_suite = |row: &Row| (row.name, format!("What `{} --json` writes", row.name));
-    let all = own.into_iter().chain(suites::TABLE.iter().map(of_suite));
-    all.map(|(name, about)| PossibleValue::new(name).help(about)).collect::<Vec<_>>().into()
+    let mut kinds: Vec<PossibleValue> = Vec::new();
+    for (name, about) in own {
+        kinds.push(PossibleValue::new(name).help(about));
+    }
+    for row in &suites::TABLE {
+        kinds.push(PossibleValue::new(row.name).help(format!("What `{} --json` writes", row.name)));
+    }
+    kinds.into()
 }
 
 /// The JSON Schema of a kind of documents.
@@ -152,7 +155,7 @@ fn dispatch(program: &Program, args: &[OsString]) -> ExitCode {
             Ok(command) => command_of(program, args, command),
             Err(code) => code,
         },
-        Err(answer) => told(&answer, program, args, described()),
+        Err(answer) => print_or_refuse(&answer, program, args, described()),
     }
 }
 
@@ -165,7 +168,7 @@ fn started(command: Command) -> Result<Command, ExitCode> {
         // A configuration that is wrong stops neither itself being shown, nor the start of a shell that
         // completes words.
         Command::Config(_) | Command::Manual(_) | Command::Completions(_) => {}
-        _ => configured::begin()?,
+        _ => config::begin()?,
     }
     Ok(command)
 }
@@ -175,7 +178,7 @@ fn command_of(program: &Program, args: &[OsString], command: Command) -> ExitCod
         Command::Run { words } => run(program, &words),
         Command::Cluster(arguments) => commands::cluster::run(program, &arguments),
         Command::Suite(suite) => {
-            suite.run(None).unwrap_or_else(|answer| told(&answer, program, args, described()))
+            suite.run(None).unwrap_or_else(|answer| print_or_refuse(&answer, program, args, described()))
         }
         Command::Adopt(arguments) => commands::adopt::run(&arguments),
         Command::Clean(arguments) => commands::clean::run(&arguments),
@@ -194,7 +197,7 @@ fn command_of(program: &Program, args: &[OsString], command: Command) -> ExitCod
         Command::BenchSelf(arguments) => commands::bench_self::run(&arguments),
         Command::Caretaker { journal } => commands::suite::caretaker(&journal),
         Command::Manual(arguments) => commands::manual::run(&arguments, &described()),
-        Command::Completions(arguments) => commands::completions::run(&arguments, &described()),
+        Command::Completions(arguments) => commands::manual::complete(&arguments, &described()),
         Command::Schema { of } => print(&schema(&of), ExitCode::Done),
     }
 }
@@ -233,8 +236,8 @@ mod tests {
         let program = described();
         let mut seen: Vec<&str> = Vec::new();
         for (names, hint) in slips::COMMANDS {
-            for name in *names {
-                assert!(!seen.contains(name) && program.find_subcommand(name).is_none(), "{name}");
+            for name in names.split(' ') {
+                assert!(!seen.contains(&name) && program.find_subcommand(name).is_none(), "{name}");
                 seen.push(name);
             }
             let words: Vec<&str> = hint.split_whitespace().collect();

@@ -27,7 +27,6 @@ pub(crate) struct WatchArguments {
     view_of: Option<u32>,
 }
 
-/// `truespd watch`.
 pub(crate) fn run(arguments: &WatchArguments) -> ExitCode {
     let path = &arguments.events;
     let watched = match arguments.view_of {

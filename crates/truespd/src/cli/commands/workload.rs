@@ -5,7 +5,7 @@ mod presets;
 
 use clap::Args;
 
-use crate::cli::commands::configured::usual_folder;
+use crate::cli::commands::config::usual_folder;
 use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite, write_profile};
 use crate::cli::commands::values::{between, bytes, one_of};
 use crate::cli::show::series_verdict::series as series_verdict;

@@ -29,6 +29,10 @@ impl Switch {
         self.word.starts_with("--")
     }
 
+    pub fn leads_to_path(&self) -> bool {
+        self.takes_path || self.has_path_behind_comma
+    }
+
     /// The word with each value behind it: `-b4K`.
     pub fn glued(&self) -> impl Iterator<Item = (String, &str)> {
         self.values.iter().map(|(value, about)| (format!("{}{value}", self.word), about.as_str()))
@@ -59,14 +63,17 @@ fn switch(row: &Row) -> Switch {
     // What the letters alone mean, where that is another thing than all of them.
     let alone = known.iter().find(|(value, _)| value.is_empty());
     let about = alone.map_or_else(|| first_words(row.help), |(_, about)| about.to_string());
-    let value = |&(value, of_value): &(&str, &str)| {
-        let of_value = if of_value.is_empty() { about.clone() } else { of_value.to_string() };
-        (value.to_string(), of_value)
-    };
+    let mut values = Vec::new();
+    for (value, meaning) in known {
+        if !value.is_empty() {
+            let meaning = if meaning.is_empty() { about.as_str() } else { meaning };
+            values.push((value.to_string(), meaning.to_string()));
+        }
+    }
     Switch {
         word: format!("-{}", row.name),
         needs_value: !row.value.is_empty() && !row.value.starts_with('['),
-        values: known.iter().filter(|(value, _)| !value.is_empty()).map(value).collect(),
+        values,
         takes_path: row.offers.is_path(),
         has_path_behind_comma: matches!(row.offers, Offers::UsualThenFile(_)),
         about,

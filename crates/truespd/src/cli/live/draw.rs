@@ -8,8 +8,7 @@ use ratatui::symbols::bar;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Sparkline};
 
-use super::model::{Doing, Message, Model, Outcome, Spread, Weight};
-use super::words::{filling, lead, place, seconds};
+use super::{Doing, Message, Model, Outcome, Spread, Weight, filling, message_lead, place, seconds};
 use diskspd::show::live::{hosts, phase_words};
 use diskspd::telemetry::lines::{At, Sum};
 use truespd_core::load::live::Phase;
@@ -18,7 +17,6 @@ use truespd_core::text::{clock, columns_of, number, printable, program_line, rat
 
 /// Columns for the name of a row.
 const LEAD: usize = 17;
-/// Columns for a figure.
 const FIGURE: usize = 13;
 /// Rows of a chart, with its heading.
 const CHART_LEAST: usize = 3;
@@ -36,9 +34,8 @@ const SILENT_FROM_S: u64 = 5;
 /// A test of which the disks moved less is probably served by something else.
 const SHARE_NOTABLE: f64 = 0.9;
 
-/// How it is drawn.
 #[derive(Debug, Clone)]
-pub(super) struct Look {
+pub(super) struct Appearance {
     /// Weights and grades in colour.
     pub has_colour: bool,
     /// Bars of plain characters.
@@ -47,40 +44,38 @@ pub(super) struct Look {
     pub zone: TimeZone,
     /// Seconds since the last event.
     pub silent_s: u64,
-    /// What keys do.
     pub keys: &'static str,
 }
 
-/// Draws what is known.
-pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, look: &Look) {
+pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, appearance: &Appearance) {
     let area = frame.area();
     let (columns, rows) = (usize::from(area.width), usize::from(area.height));
     if columns == 0 || rows == 0 {
         return;
     }
     let mut page = Page { frame, area, row: 0, is_roomy: rows >= ROOMY_FROM };
-    page.text(head(model, look, columns));
+    page.text(head(model, appearance, columns));
     page.text(figures(model, columns));
-    let disks = disks(model, columns, look);
+    let disks = disks(model, columns, appearance);
     let has_footer = rows >= 12;
     // The charts take what the rest does not need.
     let gap = usize::from(page.is_roomy);
-    let said = message_rows(model, columns, look).min(rows / 4) + gap;
+    let said = message_rows(model, columns, appearance).min(rows / 4) + gap;
     let brought = if model.results.is_empty() { 0 } else { (model.results.len() + 1).min(rows / 4) + gap };
     let others = disks.len() + gap + said + brought + usize::from(has_footer);
     let left = rows.saturating_sub(page.row + others);
     for chart in charts(model, left) {
-        page.chart(&chart, look);
+        page.chart(&chart, appearance);
     }
     page.text(disks);
     let left = rows.saturating_sub(page.row + usize::from(has_footer));
     // A heading and two results, where messages would take all of it.
-    let results = results(model, columns, left.saturating_sub(said).max((left / 2).min(3)), look);
+    let results = results(model, columns, left.saturating_sub(said).max((left / 2).min(3)), appearance);
     page.text(results);
     let left = rows.saturating_sub(page.row + usize::from(has_footer));
-    page.text(messages(model, columns, left, look));
+    page.text(messages(model, columns, left, appearance));
     if has_footer {
-        page.last(Line::styled(look.keys, Style::new().add_modifier(Modifier::DIM)));
+        page.last(Line::styled(appearance.keys, Style::new().add_modifier(Modifier::DIM)));
     }
 }
 
@@ -116,7 +111,7 @@ impl Page<'_, '_> {
         self.gap();
     }
 
-    fn chart(&mut self, chart: &Chart, look: &Look) {
+    fn chart(&mut self, chart: &Chart, appearance: &Appearance) {
         let area = self.next(chart.rows);
         if usize::from(area.height) < CHART_LEAST || usize::from(area.width) <= LEAD {
             return;
@@ -130,8 +125,9 @@ impl Page<'_, '_> {
         // The widget takes whole numbers.
         let scaled = shown.iter().map(|value| (value / most.max(f64::MIN_POSITIVE) * 1e6) as u64);
         let scaled = scaled.flat_map(|value| std::iter::repeat_n(value, each));
-        let bars = Sparkline::default().data(scaled).max(1_000_000).bar_set(bars(look.is_ascii));
-        let bars = bars.style(if look.has_colour { Style::new().fg(Color::Cyan) } else { Style::new() });
+        let bars = Sparkline::default().data(scaled).max(1_000_000).bar_set(bars(appearance.is_ascii));
+        let bars =
+            bars.style(if appearance.has_colour { Style::new().fg(Color::Cyan) } else { Style::new() });
         let place =
             Rect { x: area.x + LEAD as u16, y: area.y + 1, width: columns as u16, height: area.height - 1 };
         self.frame.render_widget(bars, place);
@@ -164,7 +160,7 @@ fn bars(is_ascii: bool) -> bar::Set<'static> {
 }
 
 /// What runs, and how far it is.
-fn head(model: &Model, look: &Look, columns: usize) -> Vec<Line<'static>> {
+fn head(model: &Model, appearance: &Appearance, columns: usize) -> Vec<Line<'static>> {
     let bold = Style::new().add_modifier(Modifier::BOLD);
     let command = printable(&program_line(&model.command_line));
     let mut lines = vec![Line::styled(cut(&command, columns), bold)];
@@ -181,15 +177,16 @@ fn head(model: &Model, look: &Look, columns: usize) -> Vec<Line<'static>> {
         lines.push(Line::raw(cut(&words, columns)));
     }
     let (words, share) = doing(model);
-    let silent = match look.silent_s {
+    let silent = match appearance.silent_s {
         s if s >= SILENT_FROM_S && model.doing != Doing::Over => format!(", nothing told for {s} s"),
         _ => String::new(),
     };
     let words = cut(&format!("{words}{silent}"), columns);
     let room = columns.saturating_sub(columns_of(&words) + 2);
-    let gauge = share.filter(|_| room >= 10).map(|share| gauge(share, room, look));
-    let line = gauge.map_or(words.clone(), |gauge| format!("{words}  {gauge}"));
-    lines.push(Line::raw(line));
+    lines.push(Line::raw(match share {
+        Some(share) if room >= 10 => format!("{words}  {}", gauge(share, room, appearance)),
+        _ => words,
+    }));
     lines
 }
 
@@ -214,8 +211,8 @@ fn running(at: &At) -> (String, Option<f64>) {
 }
 
 /// A bar of so many columns.
-fn gauge(share: f64, columns: usize, look: &Look) -> String {
-    let (full, empty) = if look.is_ascii { ("#", "-") } else { ("█", "░") };
+fn gauge(share: f64, columns: usize, appearance: &Appearance) -> String {
+    let (full, empty) = if appearance.is_ascii { ("#", "-") } else { ("█", "░") };
     let columns = columns.min(60);
     let done = ((share.clamp(0.0, 1.0) * columns as f64) as usize).min(columns);
     full.repeat(done) + &empty.repeat(columns - done)
@@ -250,11 +247,7 @@ fn percent(value: f64) -> String {
 fn figures(model: &Model, columns: usize) -> Vec<Line<'static>> {
     let Some(last) = model.course.back() else { return Vec::new() };
     let room = (columns.saturating_sub(LEAD) / FIGURE).clamp(1, 4);
-    let row = |name: &str, cells: [String; 4]| {
-        let cells: String = cells[..room].iter().map(|cell| format!("{cell:>FIGURE$}")).collect();
-        format!("{name:<LEAD$}{cells}")
-    };
-    let names = row("", ["now", "mean", "lowest", "highest"].map(String::from));
+    let names = figure_row("", &["now", "mean", "lowest", "highest"].map(String::from)[..room]);
     let mut lines = vec![Line::styled(names, Style::new().add_modifier(Modifier::DIM))];
     for figure in &FIGURES {
         let Some(spread) = Spread::of(model.measured().filter_map(figure.of)) else { continue };
@@ -263,7 +256,8 @@ fn figures(model: &Model, columns: usize) -> Vec<Line<'static>> {
             [now, (figure.words)(spread.mean), (figure.words)(spread.least), (figure.words)(spread.most)];
         // Only rank 0 tells of its host.
         let is_of_rank_0 = last.hosts.is_some() && figure.name == PROCESSORS;
-        lines.push(Line::raw(row(if is_of_rank_0 { "rank 0 busy" } else { figure.name }, cells)));
+        let name = if is_of_rank_0 { "rank 0 busy" } else { figure.name };
+        lines.push(Line::raw(figure_row(name, &cells[..room])));
     }
     if let Some(of) = &last.hosts {
         lines.push(Line::raw(cut(&hosts(of).fitting(columns.max(HOSTS_LEAST)), columns)));
@@ -271,7 +265,11 @@ fn figures(model: &Model, columns: usize) -> Vec<Line<'static>> {
     lines
 }
 
-/// A figure over time.
+fn figure_row(name: &str, cells: &[String]) -> String {
+    let cells: String = cells.iter().map(|cell| format!("{cell:>FIGURE$}")).collect();
+    format!("{name:<LEAD$}{cells}")
+}
+
 struct Chart {
     name: &'static str,
     values: Vec<f64>,
@@ -292,34 +290,27 @@ fn charts(model: &Model, rows: usize) -> Vec<Chart> {
         _ => (2, (rows / 2 - 1).clamp(CHART_LEAST, CHART_MOST)),
     };
     let planned_s = model.at.as_ref().map_or(0.0, |at| at.elapsed_s + at.left_s);
-    let chart = |figure: &Figure| Chart {
-        name: figure.name,
-        values: model.course.iter().map(|at| (figure.of)(at).unwrap_or(0.0)).collect(),
-        words: figure.words,
-        planned: planned_s as usize,
-        rows: each,
-    };
-    [&FIGURES[0], &FIGURES[2]][..count].iter().map(|figure| chart(figure)).collect()
+    let mut charts = Vec::new();
+    for figure in &[&FIGURES[0], &FIGURES[2]][..count] {
+        charts.push(Chart {
+            name: figure.name,
+            values: model.course.iter().map(|at| (figure.of)(at).unwrap_or(0.0)).collect(),
+            words: figure.words,
+            planned: planned_s as usize,
+            rows: each,
+        });
+    }
+    charts
 }
 
 /// What the disks did, beside what the test did.
-fn disks(model: &Model, columns: usize, look: &Look) -> Vec<Line<'static>> {
+fn disks(model: &Model, columns: usize, appearance: &Appearance) -> Vec<Line<'static>> {
     let Some(last) = model.course.back().filter(|last| !last.disks.is_empty()) else { return Vec::new() };
-    let widths = [11, 13, 11, 13, 10, 11];
-    let row = |name: &str, cells: [String; 6]| {
-        let mut line = format!("{:<LEAD$}", cut(name, LEAD - 1));
-        for (cell, width) in cells.iter().zip(widths) {
-            if columns_of(&line) + width > columns {
-                break;
-            }
-            line.push_str(&format!("{cell:>width$}"));
-        }
-        line
-    };
     let names = ["reads/s", "read", "writes/s", "written", "latency", "in flight"].map(String::from);
     // The name and the reads and writes of a narrow screen say what there is; the order is that of iostat.
     let heading = if last.hosts.is_some() { "disk of rank 0" } else { "disk" };
-    let mut lines = vec![Line::styled(row(heading, names), Style::new().add_modifier(Modifier::DIM))];
+    let mut lines =
+        vec![Line::styled(disk_row(heading, &names, columns), Style::new().add_modifier(Modifier::DIM))];
     const DISKS_MAX: usize = 4;
     for disk in last.disks.iter().take(DISKS_MAX) {
         let cells = [
@@ -330,7 +321,7 @@ fn disks(model: &Model, columns: usize, look: &Look) -> Vec<Line<'static>> {
             disk.latency_mean_s.map_or("-".into(), seconds),
             tenths(disk.in_flight_mean),
         ];
-        lines.push(Line::raw(row(&printable(&disk.name), cells)));
+        lines.push(Line::raw(disk_row(&printable(&disk.name), &cells, columns)));
     }
     if last.disks.len() > DISKS_MAX {
         lines.push(Line::raw(format!("and {} more", last.disks.len() - DISKS_MAX)));
@@ -338,13 +329,25 @@ fn disks(model: &Model, columns: usize, look: &Look) -> Vec<Line<'static>> {
     if let Some(share) = model.share_of_disks() {
         let words = format!("the disks moved {:.0} % of the bytes of the test", share * 100.0);
         let weight = if share < SHARE_NOTABLE { Weight::Warning } else { Weight::Note };
-        lines.push(Line::styled(cut(&words, columns), style_of(weight, look)));
+        lines.push(Line::styled(cut(&words, columns), style_of(weight, appearance)));
     }
     lines
 }
 
+/// As many of the cells as fit.
+fn disk_row(name: &str, cells: &[String; 6], columns: usize) -> String {
+    let mut line = format!("{:<LEAD$}", cut(name, LEAD - 1));
+    for (cell, width) in cells.iter().zip([11, 13, 11, 13, 10, 11]) {
+        if columns_of(&line) + width > columns {
+            break;
+        }
+        line.push_str(&format!("{cell:>width$}"));
+    }
+    line
+}
+
 /// The last results of a series.
-fn results(model: &Model, columns: usize, rows: usize, look: &Look) -> Vec<Line<'static>> {
+fn results(model: &Model, columns: usize, rows: usize, appearance: &Appearance) -> Vec<Line<'static>> {
     if model.results.is_empty() || rows < 2 {
         return Vec::new();
     }
@@ -356,27 +359,30 @@ fn results(model: &Model, columns: usize, rows: usize, look: &Look) -> Vec<Line<
     }
     let mut lines = vec![Line::styled(cells, Style::new().add_modifier(Modifier::DIM))];
     let from = model.results.len().saturating_sub(rows - 1);
-    lines.extend(model.results[from..].iter().map(|one| outcome(one, name_columns, &widths, look)));
+    lines.extend(model.results[from..].iter().map(|one| outcome(one, name_columns, &widths, appearance)));
     lines
 }
 
-fn outcome(one: &Outcome, name_columns: usize, widths: &[usize; 4], look: &Look) -> Line<'static> {
+fn outcome(
+    one: &Outcome,
+    name_columns: usize,
+    widths: &[usize; 4],
+    appearance: &Appearance,
+) -> Line<'static> {
     let name = one.name.as_deref().unwrap_or("this run");
     let mut line = format!("{:<name_columns$}", cut(&printable(name), name_columns - 1));
-    let both = |of: fn(&Sum) -> f64| {
-        one.spans.last().map(|span| of(&span.read) + of(&span.write)).unwrap_or_default()
-    };
+    let span = one.result.time_spans.last();
     let cells = [
-        number(both(|sum| sum.iops)),
-        rate(both(|sum| sum.bytes_per_s)),
+        number(span.map_or(0.0, |span| span.read.iops + span.write.iops)),
+        rate(span.map_or(0.0, |span| span.read.bytes_per_s + span.write.bytes_per_s)),
         latency(one, |sum| sum.latency_mean_s),
         latency(one, |sum| sum.latency_p99_s),
     ];
     for (cell, width) in cells.iter().zip(widths) {
         line.push_str(&format!("{cell:>width$}"));
     }
-    let grade = one.grade.map_or("", |grade| grade.word());
-    let weight = match one.grade {
+    let grade = one.result.verdict.map_or("", |grade| grade.word());
+    let weight = match one.result.verdict {
         Some(Grade::Invalid) => Weight::Bad,
         Some(Grade::Suspect) => Weight::Warning,
         _ => Weight::Note,
@@ -384,28 +390,28 @@ fn outcome(one: &Outcome, name_columns: usize, widths: &[usize; 4], look: &Look)
     Line::from(vec![
         Span::raw(line),
         Span::raw("  "),
-        Span::styled(grade.to_string(), style_of(weight, look)),
+        Span::styled(grade.to_string(), style_of(weight, appearance)),
     ])
 }
 
 /// A latency of reads and of writes, or of the one that there is: two percentiles have no sum.
 fn latency(one: &Outcome, of: fn(&Sum) -> Option<f64>) -> String {
-    let Some(span) = one.spans.last() else { return "-".into() };
+    let Some(span) = one.result.time_spans.last() else { return "-".into() };
     let all: Vec<String> =
         [&span.read, &span.write].into_iter().filter(|sum| sum.ios > 0).filter_map(of).map(seconds).collect();
     if all.is_empty() { "-".into() } else { all.join("/") }
 }
 
 /// Rows that all messages would take.
-fn message_rows(model: &Model, columns: usize, look: &Look) -> usize {
-    model.messages.iter().map(|message| message_lines(message, columns, look).len()).sum()
+fn message_rows(model: &Model, columns: usize, appearance: &Appearance) -> usize {
+    model.messages.iter().map(|message| message_lines(message, columns, appearance).len()).sum()
 }
 
 /// The last messages that fit into so many rows.
-fn messages(model: &Model, columns: usize, rows: usize, look: &Look) -> Vec<Line<'static>> {
+fn messages(model: &Model, columns: usize, rows: usize, appearance: &Appearance) -> Vec<Line<'static>> {
     let mut lines: Vec<Line<'static>> = Vec::new();
     for message in model.messages.iter().rev() {
-        let mut next = message_lines(message, columns, look);
+        let mut next = message_lines(message, columns, appearance);
         if next.len() + lines.len() > rows {
             // The beginning of the newest one says more than nothing.
             if lines.is_empty() {
@@ -420,26 +426,26 @@ fn messages(model: &Model, columns: usize, rows: usize, look: &Look) -> Vec<Line
     lines
 }
 
-fn message_lines(message: &Message, columns: usize, look: &Look) -> Vec<Line<'static>> {
-    let time = message.at.to_zoned(look.zone.clone()).strftime("%H:%M:%S  ").to_string();
+fn message_lines(message: &Message, columns: usize, appearance: &Appearance) -> Vec<Line<'static>> {
+    let time = message.at.to_zoned(appearance.zone.clone()).strftime("%H:%M:%S  ").to_string();
     let lead = match message.weight {
         Weight::Note => "",
-        weight => lead(weight),
+        weight => message_lead(weight),
     };
     let words =
         wrap(&format!("{lead}{}", printable(&message.says)), columns.saturating_sub(time.len()).max(10));
     let blank = " ".repeat(time.len());
     let leads = std::iter::once(time).chain(std::iter::repeat(blank));
-    let style = style_of(message.weight, look);
+    let style = style_of(message.weight, appearance);
     leads
         .zip(words)
         .map(|(lead, words)| Line::from(vec![Span::raw(lead), Span::styled(words, style)]))
         .collect()
 }
 
-fn style_of(weight: Weight, look: &Look) -> Style {
+fn style_of(weight: Weight, appearance: &Appearance) -> Style {
     match weight {
-        _ if !look.has_colour => Style::new(),
+        _ if !appearance.has_colour => Style::new(),
         Weight::Note => Style::new(),
         Weight::Warning => Style::new().fg(Color::Yellow),
         Weight::Bad => Style::new().fg(Color::Red),

@@ -2,8 +2,7 @@
 
 use jiff::tz::TimeZone;
 
-use super::model::{Message, Model};
-use super::words::{filling, lead, place, seconds};
+use super::{Message, Model, Outcome, filling, message_lead, place, seconds};
 use diskspd::show::live::{hosts, phase_words};
 use diskspd::telemetry::lines::{At, Happened, Heard, Span, Sum};
 use truespd_core::load::live::Phase;
@@ -12,7 +11,6 @@ use truespd_core::text::{number, printable, program_line, rate};
 /// From one line of the progress to the next, by the times of the events.
 const EVERY_S: f64 = 10.0;
 
-/// Makes lines of events.
 #[derive(Debug)]
 pub(super) struct Plain {
     zone: TimeZone,
@@ -21,7 +19,6 @@ pub(super) struct Plain {
 }
 
 impl Plain {
-    /// With times of this zone.
     pub fn new(zone: TimeZone) -> Self {
         Plain { zone, told: None }
     }
@@ -35,7 +32,7 @@ impl Plain {
                 self.is_due(None, heard).then(|| filling(path, *done_bytes, *total_bytes).0)?
             }
             Happened::Progress(at) => self.is_due(Some(at.phase), heard).then(|| progress(at))?,
-            Happened::Result(_) => model.results.last().map(|one| outcome(one.name.as_deref(), one))?,
+            Happened::Result(_) => model.results.last().map(outcome)?,
             Happened::End => "over".into(),
             _ => message(model.messages.back()?),
         };
@@ -56,7 +53,7 @@ impl Plain {
 }
 
 fn message(message: &Message) -> String {
-    format!("{}{}", lead(message.weight), message.says)
+    format!("{}{}", message_lead(message.weight), message.says)
 }
 
 fn progress(at: &At) -> String {
@@ -81,16 +78,16 @@ fn progress(at: &At) -> String {
 
 /// What came of a watched series, for people: a line for each run.
 pub(super) fn summary(model: &Model) -> String {
-    model.results.iter().map(|one| printable(&outcome(one.name.as_deref(), one)) + "\n").collect()
+    model.results.iter().map(|one| printable(&outcome(one)) + "\n").collect()
 }
 
-fn outcome(name: Option<&str>, one: &super::model::Outcome) -> String {
-    let spans: Vec<String> = one.spans.iter().map(span).collect();
+fn outcome(one: &Outcome) -> String {
+    let spans: Vec<String> = one.result.time_spans.iter().map(span).collect();
     let figures = if spans.is_empty() { "nothing was measured".to_string() } else { spans.join("; ") };
-    let grade = one.grade.map_or("not judged", |grade| grade.word());
-    let why = one.findings.first().filter(|found| !found.grade.is_remark());
+    let grade = one.result.verdict.map_or("not judged", |grade| grade.word());
+    let why = one.result.findings.first().filter(|found| !found.grade.is_remark());
     let why = why.map_or(String::new(), |found| format!(": {}: {}", found.rule, found.says));
-    let lead = name.map_or("result: ".into(), |name| format!("{name}: "));
+    let lead = one.name.as_ref().map_or("result: ".into(), |name| format!("{name}: "));
     format!("{lead}{figures}, {grade}{why}")
 }
 

@@ -4,8 +4,8 @@ use jiff::tz::TimeZone;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
-use super::draw::{Look, draw};
-use super::model::Model;
+use super::Model;
+use super::draw::{Appearance, draw};
 use super::plain::Plain;
 use diskspd::telemetry::lines::Heard;
 
@@ -88,8 +88,8 @@ fn series() -> Vec<String> {
     lines
 }
 
-fn look(is_ascii: bool) -> Look {
-    Look { has_colour: false, is_ascii, zone: TimeZone::UTC, silent_s: 0, keys: "Ctrl+C ends the run" }
+fn appearance(is_ascii: bool) -> Appearance {
+    Appearance { has_colour: false, is_ascii, zone: TimeZone::UTC, silent_s: 0, keys: "Ctrl+C ends the run" }
 }
 
 fn model(lines: &[String]) -> Model {
@@ -101,10 +101,10 @@ fn model(lines: &[String]) -> Model {
 }
 
 /// The screen as text; rows without the blanks at their ends.
-fn picture(lines: &[String], columns: u16, rows: u16, look: &Look) -> String {
+fn picture(lines: &[String], columns: u16, rows: u16, appearance: &Appearance) -> String {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).expect("no terminal is needed");
     let model = model(lines);
-    terminal.draw(|frame| draw(frame, &model, look)).expect("no terminal is needed");
+    terminal.draw(|frame| draw(frame, &model, appearance)).expect("no terminal is needed");
     let buffer = terminal.backend().buffer();
     let row = |y: u16| (0..columns).map(|x| buffer[(x, y)].symbol()).collect::<String>();
     (0..rows).map(|y| row(y).trim_end().to_string() + "\n").collect()
@@ -112,35 +112,35 @@ fn picture(lines: &[String], columns: u16, rows: u16, look: &Look) -> String {
 
 #[test]
 fn a_run_on_80_by_24() {
-    insta::assert_snapshot!(picture(&run(), 80, 24, &look(false)));
+    insta::assert_snapshot!(picture(&run(), 80, 24, &appearance(false)));
 }
 
 #[test]
 fn a_run_on_200_by_60() {
-    insta::assert_snapshot!(picture(&run(), 200, 60, &look(false)));
+    insta::assert_snapshot!(picture(&run(), 200, 60, &appearance(false)));
 }
 
 #[test]
 fn a_run_on_three_hosts() {
-    insta::assert_snapshot!(picture(&run_on_hosts(), 80, 24, &look(false)));
-    let narrow = picture(&run_on_hosts(), 40, 24, &look(true));
+    insta::assert_snapshot!(picture(&run_on_hosts(), 80, 24, &appearance(false)));
+    let narrow = picture(&run_on_hosts(), 40, 24, &appearance(true));
     assert!(narrow.contains("\n2 of 3 hosts\n"), "the rest is left out whole: {narrow}");
 }
 
 #[test]
 fn a_run_on_a_small_screen() {
-    insta::assert_snapshot!(picture(&run(), 40, 10, &look(true)));
+    insta::assert_snapshot!(picture(&run(), 40, 10, &appearance(true)));
 }
 
 #[test]
 fn a_series_on_80_by_24() {
-    insta::assert_snapshot!(picture(&series(), 80, 24, &look(false)));
+    insta::assert_snapshot!(picture(&series(), 80, 24, &appearance(false)));
 }
 
 #[test]
 fn plain_characters_only_where_the_terminal_knows_no_others() {
     for lines in [run(), run_on_hosts(), series()] {
-        let text = picture(&lines, 100, 40, &look(true));
+        let text = picture(&lines, 100, 40, &appearance(true));
         assert!(text.is_ascii(), "{text}");
     }
 }
@@ -149,14 +149,14 @@ fn plain_characters_only_where_the_terminal_knows_no_others() {
 fn every_size_is_drawn() {
     for lines in [Vec::new(), run()[..2].to_vec(), run(), run_on_hosts(), series()] {
         for (columns, rows) in [(1, 1), (5, 3), (17, 8), (18, 9), (30, 100), (300, 2), (79, 19)] {
-            picture(&lines, columns, rows, &look(false));
+            picture(&lines, columns, rows, &appearance(false));
         }
     }
 }
 
 #[test]
 fn a_file_that_is_written_and_a_run_that_says_nothing() {
-    let text = picture(&run()[..2], 80, 12, &Look { silent_s: 7, ..look(true) });
+    let text = picture(&run()[..2], 80, 12, &Appearance { silent_s: 7, ..appearance(true) });
     assert!(text.contains("writing '/data/a file', 1 GiB of 4 GiB, nothing told for 7 s  ####"), "{text}");
 }
 

@@ -1,27 +1,31 @@
-//! Reads events as they come and shows them, until they end.
+//! Reads events as they come and shows them, until they end; the terminal as a screen, and how it is given back.
 
 use std::fs::File;
-use std::io::{self, BufReader, IsTerminal, Read};
+use std::io::{self, BufReader, IsTerminal, Read, Stderr};
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::Hide;
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::EnterAlternateScreen;
 
-use super::draw::Look;
-use super::model::Model;
+use super::Model;
+use super::draw::{Appearance, draw};
 use super::plain::{self, Plain};
-use super::screen::Screen;
 use diskspd::console::write_out;
 use diskspd::show::live::can_draw;
 use diskspd::show::verdict::Style;
 use diskspd::telemetry::lines::{Happened, Heard};
-use diskspd::viewer::{LEFT, leave_at_panic, leave_screen, spawn};
+use diskspd::viewer::{LEFT, give_back, leave_at_panic, leave_screen, spawn};
 use truespd_core::machine::process::{ProcessState, state_of};
 use truespd_core::machine::roots::Roots;
 use truespd_core::sys::signals::{ScreenSignal, ScreenSignals, suspend_this_process};
 use truespd_core::sys::source::read_line;
-use truespd_core::sys::terminal;
+use truespd_core::sys::terminal::{self, Modes};
 
 /// How often it looks at what no event tells.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -44,7 +48,6 @@ pub(crate) enum WatchError {
     Foreign {
         /// Its number, from 1.
         line: usize,
-        /// Why.
         reason: String,
     },
     /// They could not be read.
@@ -81,7 +84,6 @@ impl Events {
     }
 }
 
-/// What came.
 enum News {
     Event(Box<Heard>),
     NoMore(Result<(), WatchError>),
@@ -136,7 +138,7 @@ fn lines(events: Events) -> Result<(), WatchError> {
 struct Watched {
     news: Receiver<News>,
     model: Model,
-    look: Look,
+    appearance: Appearance,
     screen: Option<Screen>,
     /// The run whose view this is.
     owner: Option<u32>,
@@ -166,7 +168,7 @@ impl Watched {
             Some(_) => "Ctrl+C ends the run, Ctrl+Z suspends it",
             None => "Ctrl+C leaves; the run goes on",
         };
-        let look = Look {
+        let appearance = Appearance {
             has_colour: Style::of_stderr().has_colour,
             is_ascii: is_ascii(),
             zone: TimeZone::system(),
@@ -175,7 +177,7 @@ impl Watched {
         };
         let heard = Instant::now();
         let (screen, left, drawn) = (None, None, None);
-        Ok(Watched { news, model: Model::default(), look, screen, owner, left, heard, drawn })
+        Ok(Watched { news, model: Model::default(), appearance, screen, owner, left, heard, drawn })
     }
 
     /// Until the events end, or a person ends it.
@@ -221,8 +223,8 @@ impl Watched {
     fn draw(&mut self, has_changed: bool) -> Result<(), WatchError> {
         let Some(screen) = &mut self.screen else { return Ok(()) };
         if has_changed || self.drawn.is_none_or(|drawn| drawn.elapsed() >= DRAW_EVERY) {
-            self.look.silent_s = self.heard.elapsed().as_secs();
-            screen.draw(&self.model, &self.look).map_err(WatchError::System)?;
+            self.appearance.silent_s = self.heard.elapsed().as_secs();
+            screen.draw(&self.model, &self.appearance).map_err(WatchError::System)?;
             self.drawn = Some(Instant::now());
         }
         Ok(())
@@ -307,6 +309,40 @@ fn is_ascii() -> bool {
 fn knows_ascii_only(locale: &str) -> bool {
     let locale = locale.to_ascii_lowercase();
     !(locale.contains("utf-8") || locale.contains("utf8"))
+}
+
+/// The screen, while it is ours.
+struct Screen {
+    terminal: Terminal<CrosstermBackend<Stderr>>,
+    modes: Modes,
+}
+
+impl Screen {
+    /// Takes the screen. What stood on the terminal comes back when it is dropped. Keys that are typed are
+    /// not shown, but Ctrl+C and Ctrl+Z stay signals.
+    fn take() -> io::Result<Screen> {
+        let modes = Modes::of(io::stderr())?;
+        modes.without_echo().restore(io::stderr())?;
+        let taken = execute!(io::stderr(), EnterAlternateScreen, Hide)
+            .and_then(|()| Terminal::new(CrosstermBackend::new(io::stderr())));
+        match taken {
+            Ok(terminal) => Ok(Screen { terminal, modes }),
+            Err(error) => {
+                give_back(&modes);
+                Err(error)
+            }
+        }
+    }
+
+    fn draw(&mut self, model: &Model, appearance: &Appearance) -> io::Result<()> {
+        self.terminal.draw(|frame| draw(frame, model, appearance)).map(|_| ())
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        give_back(&self.modes);
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
 /// The section of the manual: commands.
 pub(super) const SECTION: &str = "1";
+/// What stands between the words of a form.
+const MARKS: [char; 9] = [' ', '[', ']', '<', '>', '|', '=', ':', ','];
 /// Source lines are no longer, where words allow.
 const COLUMNS: usize = 78;
 
@@ -115,12 +117,16 @@ impl Page {
         });
     }
 
-    /// What clap_mangen wrote.
     pub fn take(&mut self, section: &[u8]) {
         let source = cleaned(&String::from_utf8_lossy(section));
         // Lists of values: below their option, and without empty lines.
         self.written
             .push_str(&source.replace(".RS 14\n", ".RS 7\n.PD 0\n").replace("\n.RE\n", "\n.PD\n.RE\n"));
+    }
+
+    /// Source in the macros of man(7), as it is.
+    pub fn append(&mut self, source: &str) {
+        self.written.push_str(source);
     }
 
     pub fn finish(self) -> String {
@@ -173,19 +179,19 @@ fn mark_options(text: &str, inlines: &mut Vec<Inline>) {
 pub(super) fn placeholders(form: &str) -> Vec<Inline> {
     let mut inlines = Vec::new();
     let mut rest = form;
-    let is_mark = |c: char| " []<>|=:,".contains(c);
     while !rest.is_empty() {
-        let marks = rest.find(|c| !is_mark(c)).unwrap_or(rest.len());
-        let (before, word) = rest.split_at(marks);
-        let end = word.find(is_mark).unwrap_or(word.len());
-        let (word, behind) = word.split_at(end);
-        inlines.extend((!before.is_empty()).then(|| roman(before)));
-        match word.starts_with('-') {
-            _ if word.is_empty() => (),
-            true => inlines.push(bold(word)),
-            false => inlines.push(italic(word)),
+        let before = &rest[..rest.len() - rest.trim_start_matches(MARKS).len()];
+        let word = &rest[before.len()..];
+        let word = &word[..word.find(MARKS).unwrap_or(word.len())];
+        if !before.is_empty() {
+            inlines.push(roman(before));
         }
-        rest = behind;
+        if word.starts_with('-') {
+            inlines.push(bold(word));
+        } else if !word.is_empty() {
+            inlines.push(italic(word));
+        }
+        rest = &rest[before.len() + word.len()..];
     }
     inlines
 }
@@ -236,13 +242,7 @@ fn folded(source: &str) -> String {
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        let is_end = |at: usize| {
-            let next = rest[at + 2..].trim_start_matches(r"\fB").chars().next();
-            // A command at the beginning has no capital letter.
-            let is_command = rest[at + 2..].starts_with(r"\fB") && !rest[..at].ends_with('.');
-            is_command || next.is_some_and(|c| c.is_uppercase() || c == '\\' || c == '-')
-        };
-        let cut = rest.match_indices(". ").map(|(at, _)| at).find(|at| is_end(*at));
+        let cut = rest.match_indices(". ").map(|(at, _)| at).find(|at| is_end_of_sentence(rest, *at));
         let (sentence, behind) = match cut {
             Some(at) => (&rest[..=at], &rest[at + 2..]),
             None => (rest, ""),
@@ -250,6 +250,14 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
         rest = behind;
         (!sentence.is_empty()).then_some(sentence)
     })
+}
+
+/// Whether the sentence ends at the full stop that is there.
+fn is_end_of_sentence(text: &str, at: usize) -> bool {
+    let next = text[at + 2..].trim_start_matches(r"\fB").chars().next();
+    // A command at the beginning has no capital letter.
+    let is_command = text[at + 2..].starts_with(r"\fB") && !text[..at].ends_with('.');
+    is_command || next.is_some_and(|c| c.is_uppercase() || c == '\\' || c == '-')
 }
 
 fn fold(sentence: &str, text: &mut String) {

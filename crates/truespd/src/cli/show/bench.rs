@@ -7,7 +7,6 @@ const COLUMNS: usize = 80;
 /// Width of the names of the first rows.
 const NAME_COLUMNS: usize = 14;
 
-/// The whole table.
 pub(crate) fn text(report: &CostReport) -> String {
     let mut out = head(report);
     out.push_str(&format!("\n{:26}|{:^22}|{:^22}|\n", "null engine, per I/O", "without -L", "with -L"));

@@ -18,7 +18,6 @@ pub(crate) struct Disks {
     limits: Vec<Limit>,
 }
 
-/// One disk.
 #[derive(Debug, Serialize)]
 pub(crate) struct Disk {
     /// `#n` as a target.
@@ -54,21 +53,22 @@ pub(crate) fn text(disks: &Disks) -> String {
         return "This machine shows no disks, as in most containers. Name a file instead: truespd inspect FILE\n"
             .to_string();
     }
-    let of = |disk: &Disk| {
-        let mut text = String::new();
-        let lead = format!("#{} ", disk.number);
-        let rest = " ".repeat(lead.len());
-        push_layers(&mut text, &upside_down(&disk.layers), &lead, &rest);
-        let is_of = |limit: &&Limit| {
-            limit.device.as_ref().is_some_and(|name| disk.layers.iter().any(|layer| layer.name == *name))
-        };
-        for limit in disks.limits.iter().filter(is_of) {
+    let texts: Vec<String> = disks.disks.iter().map(|disk| paragraph(disk, &disks.limits)).collect();
+    texts.join("\n")
+}
+
+fn paragraph(disk: &Disk, limits: &[Limit]) -> String {
+    let mut text = String::new();
+    let lead = format!("#{} ", disk.number);
+    let rest = " ".repeat(lead.len());
+    push_layers(&mut text, &upside_down(&disk.layers), &lead, &rest);
+    for limit in limits {
+        if disk.layers.iter().any(|layer| limit.device.as_ref() == Some(&layer.name)) {
             push_item(&mut text, &format!("{rest}limit: "), &format!("at most {}", limit_words(limit)));
         }
-        push_item(&mut text, &rest, &users_words(&disk.in_use));
-        text
-    };
-    disks.disks.iter().map(of).collect::<Vec<_>>().join("\n")
+    }
+    push_item(&mut text, &rest, &users_words(&disk.in_use));
+    text
 }
 
 fn users_words(users: &[String]) -> String {
@@ -82,12 +82,12 @@ fn users_words(users: &[String]) -> String {
 
 /// The same layers with what stands on each in the place of what it stands on.
 fn upside_down(layers: &[Layer]) -> Vec<Layer> {
-    let index = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-    let above = |of: usize| {
-        let stands = layers.iter().enumerate().filter(|(_, layer)| layer.below.contains(&index(of)));
-        stands.map(|(at, _)| index(at)).collect()
-    };
-    layers.iter().enumerate().map(|(at, layer)| Layer { below: above(at), ..layer.clone() }).collect()
+    let mut upside_down = Vec::new();
+    for (number, layer) in (0..).zip(layers) {
+        let above = (0..).zip(layers).filter(|(_, other)| other.below.contains(&number));
+        upside_down.push(Layer { below: above.map(|(above, _)| above).collect(), ..layer.clone() });
+    }
+    upside_down
 }
 
 #[cfg(test)]

@@ -24,8 +24,12 @@ fn moment(unix_s: i64, format: &str) -> String {
 /// one place. Ends with a line end.
 fn aligned(mut rows: Vec<Vec<String>>, is_number: &[bool]) -> String {
     rows.iter_mut().flatten().for_each(|cell| *cell = printable(cell));
-    let width = |column: usize| rows.iter().map(|row| columns_of(&row[column])).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..is_number.len()).map(width).collect();
+    let mut widths = vec![0; is_number.len()];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = columns_of(cell).max(*width);
+        }
+    }
     let mut out = String::new();
     for row in &rows {
         let mut line = String::new();
@@ -72,9 +76,8 @@ pub(crate) fn table(entries: &[Entry], style: Style) -> String {
 
 fn row(entry: &Entry) -> Vec<String> {
     let facts = &entry.facts;
-    let figure =
-        |metric: Metric| facts.figures.get(metric.id()).map_or("-".into(), |value| metric.show(*value));
-    let [iops, bytes, mean] = FIGURES.map(figure);
+    let [iops, bytes, mean] =
+        FIGURES.map(|metric| facts.figures.get(metric.id()).map_or("-".into(), |value| metric.show(*value)));
     let target = match facts.targets.as_slice() {
         [] => "-".to_string(),
         [only] => only.clone(),
@@ -99,12 +102,12 @@ fn row(entry: &Entry) -> Vec<String> {
 /// What is known of a document, above it.
 pub(crate) fn head(entry: &Entry, style: Style) -> String {
     let (facts, given) = (&entry.facts, &entry.given);
-    let device = |device: &crate::history::Device| {
+    let mut devices = Vec::new();
+    for device in &facts.devices {
         let firmware = device.firmware.as_ref().map(|revision| format!("firmware {revision}"));
         let words = [Some(device.name.clone()), device.model.clone(), firmware];
-        words.into_iter().flatten().collect::<Vec<_>>().join(" ")
-    };
-    let devices: Vec<String> = facts.devices.iter().map(device).collect();
+        devices.push(words.into_iter().flatten().collect::<Vec<_>>().join(" "));
+    }
     let rows = [
         ("id", Some(entry.id.clone())),
         ("kind", Some(facts.kind.clone())),
@@ -168,7 +171,8 @@ pub(crate) fn standing(ranks: &[Rank], metric: Metric) -> String {
         let value = metric.show(rank.value);
         match (&rank.others, rank.better_than_percent) {
             (Some(others), Some(percent)) => format!(
-                "\n{id}: {value}, better than {percent:.0} % of {} with the same profile in the same environment (median {})",
+                "\n{id}: {value}, better than {percent:.0} % of {} with the same profile in the same environment \
+                 (median {})",
                 plural(others.runs, "other result"),
                 metric.show(others.median)
             ),

@@ -1,19 +1,15 @@
 //! `truespd cluster`: one run on many hosts at the same time.
 
-mod folder;
-mod join;
+mod launch;
 mod options;
-mod parent;
 mod run;
 mod series;
-mod sum;
-mod transport;
 
 use std::ffi::OsString;
 
 use clap::Args;
 
-use crate::cli::commands::answer::told as shown;
+use crate::cli::commands::answer::print_or_refuse;
 use crate::cli::commands::suites::Row;
 use diskspd::beside::Beside;
 use diskspd::config;
@@ -34,19 +30,17 @@ pub(crate) struct ClusterArguments {
 
 /// What runs on every rank.
 #[derive(Debug, Clone, Copy)]
-enum What {
-    /// A line of DiskSpd.
+enum Load {
     Line,
-    /// A suite.
     Suite(&'static Row),
 }
 
-impl What {
+impl Load {
     /// What the first word names.
     fn named(word: &str) -> Option<Self> {
         match word {
-            "run" => Some(What::Line),
-            name => Row::named(name).filter(|row| series::SUITES.contains(&row.name)).map(What::Suite),
+            "run" => Some(Load::Line),
+            name => Row::named(name).filter(|row| series::SUITES.contains(&row.name)).map(Load::Suite),
         }
     }
 }
@@ -62,7 +56,6 @@ pub(crate) fn described(own: clap::Command) -> clap::Command {
         .subcommands(suites.map(|row| options::described_suite(row.name, row.command())))
 }
 
-/// `truespd cluster`.
 pub(crate) fn run(program: &Program, arguments: &ClusterArguments) -> ExitCode {
     run_words(program, &arguments.words)
 }
@@ -71,7 +64,7 @@ pub(crate) fn run(program: &Program, arguments: &ClusterArguments) -> ExitCode {
 fn refused_option(answer: &clap::Error, program: &Program, words: &[OsString]) -> ExitCode {
     let name = format!("{} cluster", program.name);
     let command = described(clap::Command::new("cluster")).name("truespd cluster");
-    shown(answer, &Program { name }, words, command)
+    print_or_refuse(answer, &Program { name }, words, command)
 }
 
 /// `truespd cluster` with these words.
@@ -95,8 +88,8 @@ pub(crate) fn run_words(program: &Program, words: &[OsString]) -> ExitCode {
             return if is_first { print(&options::help(), code) } else { code };
         }
     };
-    let Some(what) = What::named(first) else { return told(series::no_suite(first)) };
-    let own = match Own::split(rest, matches!(what, What::Line)) {
+    let Some(what) = Load::named(first) else { return told(series::no_suite(first)) };
+    let own = match Own::split(rest, matches!(what, Load::Line)) {
         Ok(own) => own,
         Err(answer) if !answer.use_stderr() => {
             return if is_first { print(&options::help(), ExitCode::Done) } else { ExitCode::Done };
@@ -104,26 +97,26 @@ pub(crate) fn run_words(program: &Program, words: &[OsString]) -> ExitCode {
         Err(answer) if is_first => return refused_option(&answer, program, words),
         Err(_) => return ExitCode::of(Outcome::Refused(RefusalKind::CommandLine)),
     };
-    if own.line.is_empty() && matches!(what, What::Line) {
+    if own.line.is_empty() && matches!(what, Load::Line) {
         return told(
             Refusal::command_line("there is no command line to run")
                 .legal("options and targets as for diskspd, after the options of the cluster")
                 .hint("truespd cluster run --help"),
         );
     }
-    if let What::Suite(row) = what
+    if let Load::Suite(row) = what
         && let Err(answer) = series::chosen(row, &own.line)
     {
         let refused = ExitCode::of(Outcome::Refused(RefusalKind::CommandLine));
         let code = if answer.use_stderr() { refused } else { ExitCode::Done };
         return if is_first { refused_option(&answer, program, words) } else { code };
     }
-    let open = match transport::choose(launched) {
+    let open = match launch::transport(launched) {
         Ok(open) => open,
         Err(refusal) => return told(refusal),
     };
     let has_others = launched.is_some_and(|launched| launched.ranks != Some(1));
-    if has_others && let Err(code) = parent::is_rank(&own, matches!(what, What::Line), is_first) {
+    if has_others && let Err(code) = launch::is_rank(&own, matches!(what, Load::Line), is_first) {
         let told = u8::try_from(code).ok().and_then(ExitCode::of_number);
         return told.unwrap_or_else(|| ExitCode::of(Outcome::Failed(FailureKind::Lost)));
     }
@@ -131,16 +124,16 @@ pub(crate) fn run_words(program: &Program, words: &[OsString]) -> ExitCode {
     if config::read().is_ok() && is_first {
         tell_warnings(Beside::of_process(false, true));
     }
-    let joined = match join::join(&typed, &own.options, open, is_first) {
+    let joined = match launch::join(&typed, &own.options, open, is_first) {
         Ok(joined) => joined,
         Err(code) => return code,
     };
     let code = match what {
-        What::Line => {
+        Load::Line => {
             let program = Program { name: format!("{} cluster run", program.name) };
             run::run(&program, rest, &own, &joined)
         }
-        What::Suite(row) => series::run(row, &own, &joined),
+        Load::Suite(row) => series::run(row, &own, &joined),
     };
     if joined.cluster.me().is_hub() {
         joined.cluster.dismiss(code);

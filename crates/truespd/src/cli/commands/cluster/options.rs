@@ -62,7 +62,8 @@ Examples:
 /// `truespd cluster run` with its options, for the manual and for completions.
 pub(super) fn described() -> clap::Command {
     let line = clap::Arg::new("line").value_name("LINE").num_args(0..).help(
-        "Options and targets as for diskspd; {host}, {rank}, {local} and {n} in them stand for what differs between the ranks",
+        "Options and targets as for diskspd; {host}, {rank}, {local} and {n} in them stand for what differs between \
+         the ranks",
     );
     Options::command().name("run").arg(line).after_help(MORE.trim_start())
 }
@@ -77,7 +78,8 @@ pub(super) fn described_suite(name: &str, suite: clap::Command) -> clap::Command
         .get_long_about()
         .map(|about| about.to_string().replacen("\n\n", ".\n\n", 1))
         .unwrap_or_default();
-    let how = "Every rank makes its own files, every step runs on all ranks at once, and the figures are those of all together.";
+    let how = "Every rank makes its own files, every step runs on all ranks at once, and the figures are those of \
+        all together.";
     let target = if name == "workload" { "oltp /data" } else { "/data" };
     suite
         .args(args)
@@ -92,9 +94,7 @@ pub(super) fn described_suite(name: &str, suite: clap::Command) -> clap::Command
 /// Options of the cluster, and the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Own {
-    /// Of the cluster.
     pub options: Options,
-    /// DiskSpd's line.
     pub line: Vec<String>,
 }
 
@@ -130,7 +130,6 @@ impl Own {
     }
 }
 
-/// The help.
 pub(super) fn help() -> String {
     Options::command().render_long_help().to_string() + MORE
 }

@@ -1,24 +1,23 @@
-//! One rank of a cluster run, from joining to leaving.
+//! One rank of a cluster run, from joining to leaving: its line, its folder, and on rank 0 the sum of all.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::folder::Folder;
-use super::join::{Joined, Signals, end_as};
+use super::launch::{Joined, Signals, end_as};
 use super::options::Own;
-use super::sum::sum;
 use crate::cli::commands::keeping::Keeping;
-use crate::cluster::{Cluster, Finished, Me, shard};
+use crate::cluster::per_rank::shard;
+use crate::cluster::{Cluster, Finished, ThisRank};
 use diskspd::beside::Told;
 use diskspd::console::{Console, ProgressAs, say_beside, say_line, tell};
-use diskspd::grammar::parse::Invocation;
-use diskspd::grammar::parse::{parse, refuse_option, refuse_plan};
+use diskspd::grammar::parse::{Invocation, parse, refuse_option, refuse_plan};
 use diskspd::keeping::Keep;
 use diskspd::program::{
     ExitCode, Program, Shape, Show, VerdictTo, is_empty, keep_result, live_view, load_profile, print_report,
     stop_notice, stopped_unmeasured, tell_how_understood,
 };
-use diskspd::request::Request;
+use diskspd::request::{Output, Request};
 use diskspd::run::judged::Ready;
 use diskspd::run::outputs::{OutputError, Outputs, files_of, use_of};
 use diskspd::show::live::can_draw;
@@ -30,6 +29,8 @@ use truespd_core::machine::host::uptime_ms;
 use truespd_core::machine::roots::Roots;
 use truespd_core::machine::storage::{self, ReadFlags};
 use truespd_core::profile::{Target, TimeSpan, hash};
+use truespd_core::result::merge::Merger;
+use truespd_core::result::{Document, LostHow, LostRank, json};
 use truespd_core::sys::wake::Latch;
 use truespd_core::verdict::judge;
 
@@ -71,7 +72,7 @@ struct Prepared {
 }
 
 impl OneRank<'_> {
-    fn me(&self) -> &Me {
+    fn me(&self) -> &ThisRank {
         self.cluster.me()
     }
 
@@ -79,8 +80,8 @@ impl OneRank<'_> {
     fn prepare(&self) -> Result<Prepared, Refusals> {
         let name = &self.program.name;
         let line = &self.own.line;
-        let marked = |refusal: Refusal| Refusals::from(refusal).of(name, line);
-        let words = self.me().values().replaced(line).map_err(marked)?;
+        let words = self.me().values().replaced(line);
+        let words = words.map_err(|refusal| Refusals::from(refusal).of(name, line))?;
         let mut request = match parse(&words, name, &uptime_ms)? {
             Invocation::Run(request) if !request.profile_only => *request,
             _ => {
@@ -93,7 +94,7 @@ impl OneRank<'_> {
         load_profile(self.program, &args, &mut request)?;
         self.cluster.has_profile(hash(&request.profile));
         if self.own.options.shard {
-            shard::shard(&mut request.profile, self.me().rank, self.me().ranks, &size_of)
+            shard(&mut request.profile, self.me().rank, self.me().ranks, &size_of)
                 .map_err(|refusals| refuse_plan(&words, name, &refusals))?;
         }
         request.taken.extend(bound(self.processors, &request));
@@ -127,13 +128,13 @@ impl OneRank<'_> {
 
     fn measure(&self, prepared: &Prepared) -> ExitCode {
         let request = &prepared.request;
-        let by_engine = |error: &dyn std::fmt::Display| {
-            refuse_option(&prepared.words, &self.program.name, "-engine", &error.to_string())
-        };
         let typed = std::iter::once(self.program.name.clone()).chain(self.typed.iter().cloned());
         let ready = match Ready::of(request, typed.collect()) {
             Ok(ready) => ready,
-            Err(error) => return self.refuse(by_engine(&error)),
+            Err(error) => {
+                let (words, name) = (&prepared.words, &self.program.name);
+                return self.refuse(refuse_option(words, name, "-engine", &error.to_string()));
+            }
         };
         let view = View::of(self, prepared);
         let opened = self.folder().and_then(|folder| {
@@ -149,9 +150,9 @@ impl OneRank<'_> {
             Err(error) => return self.refuse(Refusal::from(error).into()),
         };
         view.begin(self, prepared);
-        let on_event = |event: Event| self.see(event, &view, &telemetry);
-        let companions = Arc::clone(self.cluster);
-        let report = ready.telling(Some(PROGRESS_EVERY)).beside(companions).run(&on_event, self.stop);
+        let cluster = Arc::clone(self.cluster);
+        let ready = ready.telling(Some(PROGRESS_EVERY)).beside(cluster);
+        let report = ready.run(&|event| self.see(event, &view, &telemetry), self.stop);
         viewer::leave();
         view.console.finish();
         let code = match report {
@@ -219,7 +220,9 @@ impl OneRank<'_> {
         // At once: whatever happens to the others, and to this rank while it waits for them.
         let mut unwritten = outputs.rank.write(&report.document);
         let finished = self.cluster.collect();
-        if let Some(rank) = report.document.rank.as_mut().filter(|_| !finished.lost.is_empty()) {
+        if let Some(rank) = &mut report.document.rank
+            && !finished.lost.is_empty()
+        {
             rank.lost.clone_from(&finished.lost);
             match Outputs::open(&[folder.document()], &prepared.request) {
                 Ok(again) => unwritten.extend(again.write(&report.document)),
@@ -298,7 +301,6 @@ impl OneRank<'_> {
 
 /// The files of a rank.
 struct OutputsOfRank {
-    /// Its own document.
     rank: Outputs,
     /// The sum; on rank 0.
     sum: Outputs,
@@ -337,17 +339,20 @@ impl View {
     }
 }
 
-/// What to say where the launcher left fewer processors to the rank than it has threads.
-fn bound((allowed, online): (usize, usize), request: &Request) -> Option<String> {
-    let threads = |span: &TimeSpan| match span.thread_count {
+fn threads_of(span: &TimeSpan) -> u32 {
+    match span.thread_count {
         0 => span.targets.iter().map(|target| span.threads_on(target)).sum(),
         count => count,
-    };
-    let most = request.profile.time_spans.iter().map(threads).max()? as usize;
+    }
+}
+
+/// What to say where the launcher left fewer processors to the rank than it has threads.
+fn bound((allowed, online): (usize, usize), request: &Request) -> Option<String> {
+    let most = request.profile.time_spans.iter().map(threads_of).max()? as usize;
     (allowed > 0 && allowed < online && allowed < most).then(|| {
         format!(
-            "the launcher bound each rank to {allowed} of {online} processors, and a rank has {most} threads: start with \
-             mpirun --bind-to none, or srun --cpu-bind=none"
+            "the launcher bound each rank to {allowed} of {online} processors, and a rank has {most} threads: start \
+             with mpirun --bind-to none, or srun --cpu-bind=none"
         )
     })
 }
@@ -357,6 +362,151 @@ fn size_of(target: &Target) -> Option<u64> {
     let roots = Roots::default();
     let path = storage::resolve(&target.path, &roots).ok()?.path;
     Some(storage::open(&path, ReadFlags::CACHED, &roots).ok()?.facts.size_bytes)
+}
+
+/// The folder on this host, with the name of this rank's documents.
+#[derive(Debug, Clone)]
+pub(super) struct Folder {
+    path: PathBuf,
+    /// Name of a document, without number and ending.
+    stem: String,
+    is_made: bool,
+}
+
+impl Folder {
+    /// Makes it, unless it is there. `was_there` before any rank could make it.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub(super) fn make(given: Option<&Path>, was_there: bool, me: &ThisRank) -> Result<Self, OutputError> {
+        let path = match given {
+            Some(path) => path.to_path_buf(),
+            None => PathBuf::from(format!("truespd-cluster-{}", me.run)),
+        };
+        if let Err(error) = std::fs::create_dir(&path)
+            && !path.is_dir()
+        {
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            return Err(OutputError::Folder {
+                option: "documents",
+                path: path.display().to_string(),
+                folder: parent.unwrap_or(Path::new(".")).to_path_buf(),
+                error,
+            });
+        }
+        let host: String = me.host.chars().map(|c| if c == '/' { '_' } else { c }).collect();
+        Ok(Folder { path, stem: format!("rank-{:04}-{host}", me.rank), is_made: !was_there })
+    }
+
+    /// The document of the only run of this rank.
+    pub(super) fn document(&self) -> Output {
+        self.output(format!("{}.json", self.stem))
+    }
+
+    /// That of a run of a series, counted from 1.
+    pub(super) fn document_of_run(&self, number: u32) -> Output {
+        self.output(format!("{}-run-{number:03}.json", self.stem))
+    }
+
+    fn output(&self, name: String) -> Output {
+        Output { format: "json", path: self.path.join(name).display().to_string() }
+    }
+
+    /// Nothing was written, so the folder goes again.
+    pub(super) fn take_back(&self) {
+        if self.is_made {
+            // Ranks may share it: the last one takes it away.
+            let _ = std::fs::remove_dir(&self.path);
+        }
+    }
+
+    /// Whether there are results of ranks.
+    pub(super) fn is_there(&self) -> bool {
+        self.path.is_dir()
+    }
+
+    /// Where the results of the ranks are.
+    pub(super) fn words(&self, me: &ThisRank) -> String {
+        let folder = self.path.display();
+        match me.ranks {
+            1 => format!("the result of the only rank is in {folder}"),
+            ranks => format!(
+                "each of the {ranks} ranks left its own result in {folder} on its host; truespd merge adds them up \
+                 again"
+            ),
+        }
+    }
+}
+
+/// The results of all ranks in one, with what is missing.
+pub(super) fn sum(own: FinishedRun, finished: &Finished, me: &ThisRank) -> FinishedRun {
+    if me.ranks == 1 {
+        return own;
+    }
+    let FinishedRun { document, mut failures, mut notes } = own;
+    let mut merged = merge(document.clone(), finished, false);
+    if let Err(failure) = &merged {
+        // Better all numbers with a warning than none.
+        failures.push(failure.clone());
+        merged = merge(document.clone(), finished, true);
+    }
+    let mut sum = match merged {
+        Ok(sum) => sum,
+        Err(failure) => {
+            failures.push(failure);
+            document
+        }
+    };
+    sum.verdict = Some(judge(&sum));
+    failures.extend(finished.lost.iter().map(lost));
+    for (rank, of_rank) in &finished.handed_in {
+        if of_rank.document.is_none() {
+            // It is among the lost ones.
+            continue;
+        }
+        for words in &of_rank.failures {
+            failures.push(Failure::new(FailureKind::Io, format!("rank {rank}: {words}")));
+        }
+    }
+    notes.retain(|note| !note.is_detail);
+    notes.push(Note::detail(format!("the sum of {} of {} ranks", sum.sources.len().max(1), me.ranks)));
+    FinishedRun { document: sum, failures, notes }
+}
+
+fn merge(own: Document, finished: &Finished, force: bool) -> Result<Document, Failure> {
+    let mut merger = Merger::new(force);
+    merger.add("the result of rank 0", own).map_err(|error| failed(error.to_string()))?;
+    for (rank, of_rank) in &finished.handed_in {
+        let Some(bytes) = &of_rank.document else { continue };
+        let document =
+            json::read(bytes).map_err(|error| failed(format!("the result of rank {rank} {error}")))?;
+        merger
+            .add(&format!("the result of rank {rank}"), document)
+            .map_err(|error| failed(error.to_string()))?;
+    }
+    merger.finish().map_err(|error| failed(error.to_string()))
+}
+
+fn failed(what: String) -> Failure {
+    Failure::new(FailureKind::Figure, "the results of the ranks cannot be added up").because(what)
+}
+
+/// What is said of a rank that is missing.
+fn lost(lost: &LostRank) -> Failure {
+    let who = format!("rank {} on host {}", lost.rank, lost.host);
+    match lost.how {
+        LostHow::Silent => {
+            let what = format!("{who} does not answer any more; its result is missing");
+            Failure::new(FailureKind::Lost, what).hint(
+                "look whether the host and the network are up; a result that the rank left there can be added by \
+                 truespd merge",
+            )
+        }
+        LostHow::Failed => {
+            let failure = Failure::new(FailureKind::Io, format!("{who} has no result"));
+            if lost.failures.is_empty() { failure } else { failure.because(lost.failures.join("; ")) }
+        }
+    }
 }
 
 #[cfg(test)]

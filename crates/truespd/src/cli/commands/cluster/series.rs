@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use clap::FromArgMatches;
 use clap::Subcommand;
 
-use super::folder::Folder;
-use super::join::{Joined, Signals, end_as};
+use super::launch::{Joined, Signals, end_as};
 use super::options::Own;
-use super::sum::sum;
+use super::run::Folder;
+use super::run::sum;
 use crate::cli::commands::suites::{Chosen, Row};
 use crate::cluster::Cluster;
 use crate::series::crew::Crew;
@@ -98,8 +98,8 @@ fn prepared(row: &'static Row, own: &Own, joined: &Joined) -> Result<(Chosen, Ra
         return Err(Refusal::command_line(message).into());
     }
     // As typed they were legal.
-    let refused = |answer: clap::Error| Refusal::command_line(answer.to_string());
-    let chosen = chosen(row, &me.values().replaced(&own.line)?).map_err(refused)?;
+    let chosen = chosen(row, &me.values().replaced(&own.line)?)
+        .map_err(|answer| Refusal::command_line(answer.to_string()))?;
     let folder =
         Folder::make(own.options.documents.as_deref(), joined.has_folder, me).map_err(Refusal::from)?;
     let crew = RankCrew {
@@ -119,7 +119,6 @@ struct RankCrew {
     folder: Folder,
     stop: Latch,
     signals: Signals,
-    /// Runs so far.
     runs: AtomicU32,
 }
 
@@ -190,10 +189,12 @@ impl RankCrew {
     fn handed_in(&self, own: &FinishedRun) -> Result<Document, Fault> {
         let failures = own.failures.iter().map(ToString::to_string).collect();
         self.cluster.hand_in(&own.document, failures);
-        let lost = |what: &str| Fault::from(Failure::new(FailureKind::Lost, what));
-        let sum =
-            self.cluster.await_sum().ok_or_else(|| lost("there is no sum of the results of all ranks"))?;
-        json::read(&sum).map_err(|error| lost(&format!("the sum of all ranks {error}")))
+        let Some(sum) = self.cluster.await_sum() else {
+            let what = "there is no sum of the results of all ranks";
+            return Err(Failure::new(FailureKind::Lost, what).into());
+        };
+        json::read(&sum)
+            .map_err(|error| Failure::new(FailureKind::Lost, format!("the sum of all ranks {error}")).into())
     }
 }
 

@@ -4,35 +4,54 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::message::RankProgress;
-use truespd_core::load::live::{Counted, HostRate, HostRates, Progress, Rates};
+use serde::{Deserialize, Serialize};
+
+use truespd_core::load::live::{Counted, HostRate, HostRates, Phase, Progress, Rates};
 
 /// Rates that were told longer ago are no rates of now: each rank tells its own once a second.
 const FRESH: Duration = Duration::from_secs(3);
 
-/// What other ranks told.
-#[derive(Debug, Default)]
-pub struct Told {
-    by_rank: BTreeMap<u32, OfRank>,
+/// How the run of a rank goes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct RankProgress {
+    /// Number of the time span, from 1.
+    pub time_span: usize,
+    pub phase: Phase,
+    /// I/Os of the time span so far.
+    pub ios: u64,
+    pub bytes: u64,
+    /// I/Os in flight times nanoseconds.
+    pub in_flight_ns: u64,
+    /// I/Os per second over the last second; none before the first.
+    pub iops: Option<f64>,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+    /// Mean latency; none when no I/O completed.
+    pub latency_mean_ns: Option<f64>,
 }
 
-/// What one rank told.
+/// The progress that the other ranks have reported.
+#[derive(Debug, Default)]
+pub struct ReportedProgress {
+    by_rank: BTreeMap<u32, RankReport>,
+}
+
 #[derive(Debug)]
-struct OfRank {
+struct RankReport {
     at: Instant,
     last: RankProgress,
     /// The end of the time span before.
     before: Option<RankProgress>,
 }
 
-impl Told {
+impl ReportedProgress {
     /// A rank tells its progress.
     pub fn take(&mut self, rank: u32, progress: RankProgress, at: Instant) {
         let known = self.by_rank.remove(&rank);
         let before = known.and_then(|known| {
             if known.last.time_span == progress.time_span { known.before } else { Some(known.last) }
         });
-        self.by_rank.insert(rank, OfRank { at, last: progress, before });
+        self.by_rank.insert(rank, RankReport { at, last: progress, before });
     }
 
     /// A time span of a run begins: what was told before is not of it.
@@ -43,24 +62,22 @@ impl Told {
     /// The last progress of each rank in a time span. A rank that is ahead, or that was silent for too long,
     /// counts with what it did and without rates.
     pub fn in_time_span(&self, time_span: usize, now: Instant) -> BTreeMap<u32, RankProgress> {
-        let of_rank = |(rank, told): (&u32, &OfRank)| {
-            let is_now = now.saturating_duration_since(told.at) <= FRESH;
-            let progress = match told.last.time_span == time_span {
-                true if is_now => Some(told.last),
-                true => Some(told.last.without_rates()),
-                false => told
-                    .before
-                    .filter(|before| before.time_span == time_span)
-                    .map(RankProgress::without_rates),
-            };
-            Some((*rank, progress?))
-        };
-        self.by_rank.iter().filter_map(of_rank).collect()
+        let mut all = BTreeMap::new();
+        for (rank, report) in &self.by_rank {
+            if report.last.time_span == time_span {
+                let is_fresh = now.saturating_duration_since(report.at) <= FRESH;
+                all.insert(*rank, if is_fresh { report.last } else { report.last.without_rates() });
+            } else if let Some(before) = report.before
+                && before.time_span == time_span
+            {
+                all.insert(*rank, before.without_rates());
+            }
+        }
+        all
     }
 }
 
 impl RankProgress {
-    /// That of this rank.
     pub fn of(progress: &Progress) -> Self {
         let rates = progress.rates;
         RankProgress {
@@ -104,17 +121,21 @@ pub fn counted(own: Counted, others: &BTreeMap<u32, RankProgress>) -> Counted {
 }
 
 fn rates(all: &BTreeMap<u32, RankProgress>) -> Option<Rates> {
-    let told = || all.values().filter_map(|progress| Some((progress.iops?, progress)));
-    told().next()?;
-    let iops = told().map(|(iops, _)| iops).sum();
+    let mut sum: Option<Rates> = None;
     // The mean over all I/Os: each rank counts as often as it did I/Os.
-    let weighted = told().filter_map(|(iops, progress)| Some((iops, progress.latency_mean_ns? * iops)));
-    let (weight, latency_ns) = weighted.fold((0.0, 0.0), |sum, (iops, ns)| (sum.0 + iops, sum.1 + ns));
-    Some(Rates {
-        iops,
-        bytes_per_s: told().map(|(_, progress)| progress.bytes_per_s).sum(),
-        latency_mean_ns: (weight > 0.0).then(|| latency_ns / weight),
-    })
+    let (mut weight, mut latency_ns) = (0.0, 0.0);
+    for progress in all.values() {
+        let Some(iops) = progress.iops else { continue };
+        let rates = sum.get_or_insert(Rates { iops: 0.0, bytes_per_s: 0.0, latency_mean_ns: None });
+        rates.iops += iops;
+        rates.bytes_per_s += progress.bytes_per_s;
+        if let Some(mean_ns) = progress.latency_mean_ns {
+            weight += iops;
+            latency_ns += mean_ns * iops;
+        }
+    }
+    let latency_mean_ns = if weight > 0.0 { Some(latency_ns / weight) } else { None };
+    sum.map(|rates| Rates { latency_mean_ns, ..rates })
 }
 
 /// The rates of the hosts; none for a run on one, and until a host has told. A host has told when all its
@@ -129,22 +150,22 @@ fn host_rates(all: &BTreeMap<u32, RankProgress>, names: &[String]) -> Option<Hos
     if by_host.len() < 2 {
         return None;
     }
-    let told: Vec<(&str, f64)> = by_host.iter().filter_map(|(host, iops)| Some((*host, (*iops)?))).collect();
-    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-    let rate = |(host, iops): &(&str, f64)| HostRate { host: (*host).to_string(), iops: *iops };
-    let by_rate = |a: &&(&str, f64), b: &&(&str, f64)| a.1.total_cmp(&b.1);
+    let hosts = u32::try_from(by_host.len()).unwrap_or(u32::MAX);
+    let mut rates: Vec<HostRate> = Vec::new();
+    for (host, iops) in by_host {
+        rates.extend(iops.map(|iops| HostRate { host: host.to_string(), iops }));
+    }
     Some(HostRates {
-        hosts: count(by_host.len()),
-        told: count(told.len()),
-        slowest: rate(told.iter().min_by(by_rate)?),
-        fastest: rate(told.iter().max_by(by_rate)?),
+        hosts,
+        told: u32::try_from(rates.len()).unwrap_or(u32::MAX),
+        slowest: rates.iter().min_by(|a, b| a.iops.total_cmp(&b.iops))?.clone(),
+        fastest: rates.iter().max_by(|a, b| a.iops.total_cmp(&b.iops))?.clone(),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use truespd_core::load::live::Phase;
 
     const SPAN: usize = 2;
 
@@ -217,7 +238,7 @@ mod tests {
 
     #[test]
     fn ranks_in_another_time_span_are_left_out() {
-        let (mut told, now) = (Told::default(), Instant::now());
+        let (mut told, now) = (ReportedProgress::default(), Instant::now());
         told.take(1, RankProgress::of(&at(300.0, Some(5.0))), now);
         told.take(2, RankProgress::of(&Progress { span: SPAN - 1, ..at(1e6, Some(1.0)) }), now);
         let sum = sum(&at(100.0, Some(1.0)), &told.in_time_span(SPAN, now), &names("a b c"));
@@ -228,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_rank_that_is_ahead_keeps_what_it_did() {
-        let (mut told, now) = (Told::default(), Instant::now());
+        let (mut told, now) = (ReportedProgress::default(), Instant::now());
         let next = Progress {
             span: SPAN + 1,
             phase: Phase::Start,
@@ -251,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_rank_that_is_silent_has_no_rates_and_keeps_its_counts() {
-        let (mut told, now) = (Told::default(), Instant::now());
+        let (mut told, now) = (ReportedProgress::default(), Instant::now());
         told.take(1, RankProgress::of(&at(300.0, Some(5.0))), now);
         let rates_and_counts = |passed| {
             let sum = sum(&at(100.0, None), &told.in_time_span(SPAN, now + passed), &names("a b"));

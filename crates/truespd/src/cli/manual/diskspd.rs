@@ -1,18 +1,16 @@
-//! The pages of `diskspd` and `truespd run`, from the rows of DiskSpd's switches.
+//! The pages of `diskspd` and `truespd run`, from the rows of DiskSpd's switches, and what all pages say.
 
 use clap_mangen::roff::{Inline, bold, italic, roman};
 
-use super::facts;
 use super::page::{ManualPage, Page, marked, placeholders};
-use diskspd::grammar::help::{ENGINES_END, EXAMPLES, INTRODUCTION};
-use diskspd::grammar::rows::{Row, SECTIONS};
+use ::diskspd::grammar::help::{ENGINES_END, EXAMPLES, INTRODUCTION};
+use ::diskspd::grammar::rows::{Row, SECTIONS};
 use truespd_core::engine;
 use truespd_core::fault::ExitCode;
 
 /// A command that takes DiskSpd's words.
 #[derive(Debug)]
 pub(super) struct Command {
-    /// Name of the page.
     pub page: &'static str,
     call: &'static str,
     about: &'static str,
@@ -26,11 +24,12 @@ pub(super) const DISKSPD: Command = Command {
     call: "diskspd",
     about: "generate a storage load and measure it, as Microsoft's DiskSpd does",
     description: &[
-        "`diskspd` reads and writes its targets for a time, with a given block size, pattern, mix, number of threads and of \
-         outstanding I/Os, and prints throughput, IOPS and, with -L, latencies. It takes the command line of DiskSpd 2.2 for \
-         Windows and gives each option the same meaning on Linux; text and XML results have the same form.",
-        "Standard output holds what DiskSpd would print, and nothing else. Progress, warnings and the verdict on the result \
-         go to standard error.",
+        "`diskspd` reads and writes its targets for a time, with a given block size, pattern, mix, number of threads \
+         and of outstanding I/Os, and prints throughput, IOPS and, with -L, latencies. It takes the command line of \
+         DiskSpd 2.2 for Windows and gives each option the same meaning on Linux; text and XML results have the same \
+         form.",
+        "Standard output holds what DiskSpd would print, and nothing else. Progress, warnings and the verdict on the \
+         result go to standard error.",
     ],
     others: &["truespd(1)", "truespd-run(1)", "truespd-inspect(1)", "lsblk(8)", "iostat(1)"],
 };
@@ -40,50 +39,15 @@ pub(super) const TRUESPD_RUN: Command = Command {
     call: "truespd run",
     about: "run a load with the options of diskspd, and print the verdict under its result",
     description: &[
-        "`truespd run` takes the words of `diskspd`, runs the same load and prints the same result. It differs in three \
-         things: the verdict stands under a text result on standard output, every result is kept in the history unless \
-         --no-history is given, and --live shows the run on a full screen.",
+        "`truespd run` takes the words of `diskspd`, runs the same load and prints the same result. It differs in \
+         three things: the verdict stands under a text result on standard output, every result is kept in the \
+         history unless --no-history is given, and --live shows the run on a full screen.",
     ],
     others: &["diskspd(1)", "truespd(1)", "truespd-judge(1)", "truespd-history(1)"],
 };
 
-/// What a person should know who comes from DiskSpd on Windows.
-const ON_LINUX: &[(&str, &str)] = &[
-    (
-        "Targets",
-        "A file, a partition or a whole disk, by any of its paths (/dev/nvme0n1, /dev/disk/by-id/...); #n is the n-th whole \
-         disk of `truespd inspect`. Windows' drive letters and physical drives do not exist.",
-    ),
-    (
-        "Caching",
-        "Without -S, I/O goes through the page cache, as on Windows it goes through the system cache. -Su opens with \
-         O_DIRECT, -Sw with O_DSYNC, -Sh with both. Block size, offsets and the start of the range must then fit the \
-         alignment that the device asks for; a run whose I/O does not fit is refused, never done through the cache.",
-    ),
-    (
-        "Asynchronous I/O",
-        "More than one outstanding I/O (-o) goes through io_uring, or else through the next engine that the machine offers; \
-         a message then says why. See ENGINES.",
-    ),
-    (
-        "Processors",
-        "Threads are pinned to the processors that the process may use, in ascending order; taskset(1), cpusets and \
-         containers count. A processor group of Windows is 64 processors.",
-    ),
-    (
-        "Write guard",
-        "Write tests, and -c, do not touch a file that TrueSpd did not make, a device in use, or a device that holds \
-         anything: the run is refused with all reasons, and exit status 4. --overwrite allows it for one target. \
-         `truespd inspect` shows beforehand whether a write test is allowed.",
-    ),
-    ("Ctrl+C", "Ends the run and prints what was measured; exit status 0. So do SIGTERM and SIGHUP."),
-];
-
-/// The verdict, in short.
-const VERDICT: &str = "Every result gets a verdict, by rules over what the disks, the kernel and the machine did during the \
-    measured time. `certified`: nothing speaks against the figures. `suspect`: something may have changed them, and the \
-    finding says what. `invalid`: they are not what they seem, such as reads that came from a cache. --verdict shows all of \
-    it, --require makes it the exit status, and `truespd judge --rules` prints all rules.";
+/// Sections of both pages: the verdict, and what a person should know who comes from DiskSpd on Windows.
+const ON_LINUX: &str = include_str!("on-linux.roff");
 
 /// The page of such a command.
 pub(super) fn page(command: &Command) -> ManualPage {
@@ -103,21 +67,15 @@ pub(super) fn page(command: &Command) -> ManualPage {
         section.rows.iter().for_each(|row| push_row(&mut page, row));
     }
     push_engines(&mut page);
-    page.section("Verdict");
-    page.paragraph(VERDICT);
-    page.section("Linux");
-    for (what, text) in ON_LINUX {
-        page.entry(vec![bold(*what)], &[marked(text)]);
-    }
-    facts::push_exit_status(&mut page, ExitCode::of_run);
-    facts::push_environment(&mut page);
-    facts::push_files(&mut page);
+    page.append(ON_LINUX);
+    push_exit_status(&mut page, ExitCode::of_run);
+    page.append(SURROUNDINGS);
     page.section("Examples");
     for (words, meaning) in EXAMPLES {
         page.example(&format!("{} {words}", command.call), meaning);
     }
     let others: Vec<String> = command.others.iter().map(ToString::to_string).collect();
-    facts::push_see_also(&mut page, &others);
+    push_see_also(&mut page, &others);
     let (name, about) = (command.page.to_string(), command.about.to_string());
     ManualPage { name, about, troff: page.finish() }
 }
@@ -156,10 +114,38 @@ fn push_engines(page: &mut Page) {
     page.paragraph(ENGINES_END);
 }
 
+/// Sections of several pages: variables that count, and files that are read or written beside those of the command
+/// line.
+pub(super) const SURROUNDINGS: &str = include_str!("surroundings.roff");
+
+pub(super) fn push_exit_status(page: &mut Page, meaning: fn(ExitCode) -> &'static str) {
+    page.section("Exit status");
+    for code in ExitCode::ALL {
+        let mut words = meaning(code).to_string();
+        words.push('.');
+        // Most begin in the middle of a sentence, as help shows them.
+        words[..1].make_ascii_uppercase();
+        page.entry(vec![bold((code as u8).to_string())], &[marked(&words)]);
+    }
+}
+
+/// Other pages, by name and section.
+pub(super) fn push_see_also(page: &mut Page, others: &[String]) {
+    page.section("See also");
+    let mut words = Vec::new();
+    for (number, other) in others.iter().enumerate() {
+        let (name, section) = other.split_once('(').unwrap_or((other, "1)"));
+        let end = if number + 1 < others.len() { ", " } else { "" };
+        words.push(bold(name));
+        words.push(format!("({section}{end}").into());
+    }
+    page.words(words);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use diskspd::grammar::rows;
+    use ::diskspd::grammar::rows;
 
     #[test]
     fn every_row_and_engine_has_its_entry() {

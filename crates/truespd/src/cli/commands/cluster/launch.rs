@@ -1,0 +1,279 @@
+//! What starts a rank: the launcher of MPI, which says how the ranks reach each other; the process that it started,
+//! while the rank itself is its child; and joining the run.
+//!
+//! A launcher ends all ranks when a signal ends one of its processes: MPICH at once, Open MPI within two
+//! seconds. Then rank 0 could not show what the others measured. So where a rank is killed (by the system for
+//! want of memory, by a person, by a bug), its parent stays and says nothing, until rank 0 has told the
+//! result and ends all.
+
+use std::ffi::OsString;
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use super::options::{Options, Own};
+use crate::cluster::per_rank::Values;
+use crate::cluster::transport::{Open, Threads, Transport};
+use crate::cluster::{Cluster, JoinError, Joining};
+use diskspd::console::tell;
+use diskspd::grammar::parse::{Invocation, parse};
+use diskspd::run::signals::stop_on_signals;
+use truespd_core::fault::{ExitCode, Failure, FailureKind, Outcome, Refusal, RefusalKind, Refusals};
+use truespd_core::machine::launcher::Launched;
+use truespd_core::machine::topology::Topology;
+use truespd_core::sys::signals::{EndWishes, die_with, pass_on};
+use truespd_core::sys::thread::allowed_processors;
+use truespd_core::sys::wake::Latch;
+
+/// Number of the parent, in the environment of the rank.
+const PARENT: &str = "TRUESPD_RANK_OF";
+/// How long after the longest end of a run the others may take to notice the loss and to tell the result.
+const AFTER_THE_RUN: Duration = Duration::from_secs(120);
+/// How long, beyond the patience, the others may take to end without rank 0.
+const WITHOUT_RANK_0: Duration = Duration::from_secs(15);
+/// How long a run of a suite may take.
+const RUN_OF_A_SUITE: Duration = Duration::from_secs(900);
+
+/// Whether this process is the rank. Otherwise the rank was run as a child, and this is its exit code; the
+/// arguments are those of this program. Where no child can be made, this process is the rank.
+pub(super) fn is_rank(own: &Own, is_line: bool, is_first: bool) -> Result<(), i32> {
+    if let Some(parent) = std::env::var(PARENT).ok().and_then(|number| number.parse().ok()) {
+        // Nobody reads the variable any more, and no program that this one starts is a rank. A parent that is gone was
+        // ended by the launcher, which wants the rank to end as well.
+        return if die_with(parent) { Ok(()) } else { Err(1) };
+    }
+    let Ok(program) = std::env::current_exe() else { return Ok(()) };
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let Ok(wishes) = EndWishes::receive() else { return Ok(()) };
+    let mut rank = Command::new(program);
+    rank.args(arguments).env(PARENT, std::process::id().to_string());
+    // Open MPI gives its ranks a terminal that nobody looks at: what they say goes where mpirun's output goes.
+    rank.env("NO_COLOR", "1").env("TERM", "dumb");
+    let started = rank.spawn();
+    match started {
+        Ok(child) => {
+            let patience = Duration::from_secs(own.options.patience);
+            // Nobody shows a result without rank 0: the others keep what they have, and end.
+            let longest = if is_first {
+                patience + WITHOUT_RANK_0
+            } else if is_line {
+                longest(own)
+            } else {
+                patience + RUN_OF_A_SUITE
+            };
+            Err(watch(child, wishes, longest))
+        }
+        Err(_) => Ok(()),
+    }
+}
+
+/// Waits for the rank; its exit code. Signals go to the rank as long as it is there.
+fn watch(child: Child, mut wishes: EndWishes, longest: Duration) -> i32 {
+    let number = child.id();
+    let is_over = Arc::new(AtomicBool::new(false));
+    // The number of a process that was waited for may be another's.
+    let child = Arc::new(Mutex::new(child));
+    let (over, alive) = (Arc::clone(&is_over), Arc::clone(&child));
+    let pass = move || {
+        for wish in wishes.forever() {
+            let _alive = alive.lock().unwrap_or_else(PoisonError::into_inner);
+            if over.load(Ordering::Acquire) {
+                std::process::exit(wish.exit_code)
+            } else {
+                pass_on(wish, number)
+            }
+        }
+    };
+    let _ = std::thread::Builder::new().name("signals".into()).spawn(pass);
+    let ended = loop {
+        let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
+        match child.try_wait() {
+            Ok(Some(status)) => {
+                is_over.store(true, Ordering::Release);
+                break status.code();
+            }
+            Ok(None) => drop(child),
+            Err(_) => break Some(1),
+        }
+        std::thread::sleep(LOOK_EVERY);
+    };
+    ended.unwrap_or_else(|| {
+        std::thread::sleep(longest);
+        1
+    })
+}
+
+/// How often it is looked whether the rank has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// How long the line may take from now on, as far as its words tell.
+fn longest(own: &Own) -> Duration {
+    let values = Values { host: "host", rank: 0, local: 0, ranks: 1 };
+    let mut run_s = 0;
+    if let Ok(words) = values.replaced(&own.line)
+        && let Ok(Invocation::Run(mut request)) = parse(&words, "", &|| 0)
+        && request.load_profile().is_ok()
+    {
+        for span in &request.profile.time_spans {
+            run_s += u64::from(span.warmup_s) + u64::from(span.duration_s) + u64::from(span.cooldown_s);
+        }
+    }
+    Duration::from_secs(run_s) + Duration::from_secs(own.options.patience) + AFTER_THE_RUN
+}
+
+/// The transport for what started this process.
+///
+/// # Errors
+/// Nothing did, or this build has no MPI and there are several ranks.
+pub(super) fn transport(launched: Option<Launched>) -> Result<Open, Refusal> {
+    let Some(Launched { by, ranks, .. }) = launched else {
+        return Err(Refusal::new(
+            RefusalKind::Machine,
+            "a cluster run must be started by MPI, once for each rank",
+        )
+        .hint("mpirun -np 3 --host a,b,c truespd cluster run ...; or srun -N 3 truespd cluster run ...")
+        .hint("for this host alone: mpirun -np 1 truespd cluster run ..., or simply truespd run ..."));
+    };
+    if ranks == Some(1) {
+        return Ok(Box::new(|| Ok(Box::new(Threads::alone()) as Box<dyn Transport>)));
+    }
+    of_mpi(ranks).ok_or_else(|| {
+        let ranks = ranks.map_or_else(|| "several".to_string(), |ranks| ranks.to_string());
+        let message = format!("{by} started {ranks} ranks, but this truespd was built without MPI");
+        Refusal::new(RefusalKind::Machine, message)
+            .hint("build it on a host with the MPI library of that launcher: cargo build --release --features mpi")
+            .hint("(Debian: apt install libopenmpi-dev or libmpich-dev, and libclang-dev; MPICC=mpicc.mpich chooses \
+                MPICH)")
+    })
+}
+
+#[cfg(feature = "mpi")]
+fn of_mpi(ranks: Option<u32>) -> Option<Open> {
+    use crate::cluster::transport::mpi::Mpi;
+    Some(Box::new(move || Ok(Box::new(Mpi::join(ranks)?) as Box<dyn Transport>)))
+}
+
+#[cfg(not(feature = "mpi"))]
+fn of_mpi(_: Option<u32>) -> Option<Open> {
+    None
+}
+
+/// A rank that has joined.
+#[derive(Debug)]
+pub(super) struct Joined {
+    pub cluster: Arc<Cluster>,
+    pub stop: Latch,
+    pub signals: Signals,
+    /// Processors that this process could use when it was started, and those of the machine.
+    pub processors: (usize, usize),
+    /// The folder of --documents was there before any rank could make it.
+    pub has_folder: bool,
+}
+
+/// Joins the run. `words` are all words after `truespd`, as typed; `is_first`: the launcher calls this process rank 0.
+///
+/// # Errors
+/// The exit code; what is to be said was said.
+pub(super) fn join(
+    words: &[String],
+    options: &Options,
+    open: Open,
+    is_first: bool,
+) -> Result<Joined, ExitCode> {
+    let signals = Signals::default();
+    let stop = stop_on_signals(signals.notice()).map_err(tell)?;
+    let has_folder = options.documents.as_ref().is_some_and(|folder| folder.exists());
+    let processors = (allowed_processors().map_or(0, |allowed| allowed.len()), online());
+    let joining = Joining {
+        open,
+        words: words.to_vec(),
+        version: env!("CARGO_PKG_VERSION").to_string(),
+        patience: Duration::from_secs(options.patience),
+        ranks_per_host: options.ranks_per_host,
+        is_sharing_meant: options.shared || options.shard,
+        stop: stop.clone(),
+    };
+    let cluster = Cluster::join(joining).map_err(|error| match error {
+        JoinError::Transport(refusal) if is_first => tell(refusal),
+        JoinError::Transport(refusal) => ExitCode::of(Outcome::Refused(refusal.kind)),
+        JoinError::Refused(refusals) => tell(Refusals::from(refusals)),
+        JoinError::Dismissed(code) => end_as(code),
+    })?;
+    Ok(Joined { cluster: Arc::new(cluster), stop, signals, processors, has_folder })
+}
+
+/// Processors of this machine; 0 where that is not known.
+fn online() -> usize {
+    Topology::of_this_machine().map_or(0, |topology| topology.processors.len())
+}
+
+/// The exit code that rank 0 told, or that of a run without rank 0.
+pub(super) fn end_as(code: Option<u8>) -> ExitCode {
+    match code.and_then(ExitCode::of_number) {
+        Some(code) => code,
+        None => tell(Failure::new(FailureKind::Lost, "rank 0 does not answer any more")),
+    }
+}
+
+/// What Ctrl+C says, once there is something to say it with.
+#[derive(Default, Clone)]
+pub(super) struct Signals(Arc<OnceLock<Box<dyn Fn() + Send + Sync>>>);
+
+impl Signals {
+    fn notice(&self) -> impl Fn() + Send + 'static {
+        let notice = Arc::clone(&self.0);
+        move || {
+            if let Some(notice) = notice.get() {
+                notice();
+            }
+        }
+    }
+
+    /// From here on that is said.
+    pub(super) fn say_by(&self, notice: impl Fn() + Send + Sync + 'static) {
+        let _ = self.0.set(Box::new(notice));
+    }
+}
+
+impl std::fmt::Debug for Signals {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Signals").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use truespd_core::machine::launcher::Launcher;
+
+    #[test]
+    fn a_parent_waits_for_the_whole_run_and_a_while() {
+        let words = |line: &str| line.split(' ').map(str::to_string).collect::<Vec<_>>();
+        let longest = |line: &str| longest(&Own::split(&words(line), true).expect("legal")).as_secs();
+        assert_eq!(longest("--patience 20 -W5 -d60 -C3 f{rank}"), 68 + 20 + 120);
+        assert_eq!(longest("-Xnone.xml"), 10 + 120);
+    }
+
+    #[test]
+    fn without_a_launcher_it_says_how_to_start() {
+        let refusal = transport(None).err().expect("refused");
+        assert!(refusal.hints[0].contains("mpirun -np 3"), "{refusal}");
+    }
+
+    #[test]
+    fn one_rank_needs_no_mpi() {
+        let one = Launched { by: Launcher::OpenMpi, ranks: Some(1), rank: Some(0) };
+        let transport = transport(Some(one)).expect("a transport")().expect("opened");
+        assert_eq!((transport.rank(), transport.ranks()), (0, 1));
+    }
+
+    #[cfg(not(feature = "mpi"))]
+    #[test]
+    fn a_build_without_mpi_says_how_to_build() {
+        let many = Launched { by: Launcher::Mpich, ranks: Some(3), rank: Some(2) };
+        let refusal = transport(Some(many)).err().expect("refused");
+        assert!(refusal.message.contains("mpirun of MPICH started 3 ranks"), "{refusal}");
+        assert!(refusal.hints[0].contains("--features mpi"), "{refusal}");
+    }
+}
