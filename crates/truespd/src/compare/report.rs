@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use truespd_core::result::Grade;
+use super::question::Named;
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::{Better, Metric, Unit, schema_of_any};
+use truespd_core::result::{Grade, Verdict};
 
 /// A comparison of two groups of runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -70,9 +71,22 @@ pub struct Side {
 }
 
 impl Side {
-    pub(super) fn of(runs: Vec<Run>) -> Self {
-        let grade = runs.iter().map(|run| run.grade).max().unwrap_or_default();
-        Side { runs, grade }
+    pub(super) fn new(named: &[Named], verdicts: &[Verdict]) -> Self {
+        let mut side = Side { runs: Vec::new(), grade: Grade::default() };
+        for (Named { name, document }, verdict) in named.iter().zip(verdicts) {
+            let reasons = verdict.findings.iter().filter(|finding| !finding.grade.is_remark());
+            let mut findings: Vec<String> = reasons.map(|finding| finding.rule.clone()).collect();
+            findings.dedup();
+            side.grade = side.grade.max(verdict.grade);
+            side.runs.push(Run {
+                name: name.clone(),
+                computer_name: document.host_words(),
+                start_unix_s: document.system.start_unix_s,
+                grade: verdict.grade,
+                findings,
+            });
+        }
+        side
     }
 }
 
@@ -250,6 +264,7 @@ impl DocumentKind for Comparison {
     const MEMBER: &'static str = "comparison";
     const MEMBER_ABOUT: &'static str = "The comparison.";
     const TITLE: &'static str = "TrueSpd comparison of results, version 1";
-    const ABOUT: &'static str = "A comparison of two groups of results by TrueSpd, version 1. Latencies and processor times are in nanoseconds, rates per second.";
+    const ABOUT: &'static str = "A comparison of two groups of results by TrueSpd, version 1. Latencies and processor \
+         times are in nanoseconds, rates per second.";
     const NAME: &'static str = "comparison of results by TrueSpd";
 }

@@ -123,7 +123,7 @@ impl Pair<'_> {
             ["figure", "A", "B", "B - A", "", "95 % interval", "p", "B is"],
         );
         for row in &comparison.metrics {
-            let cells = Cells::of(row);
+            let cells = Cells::from(row);
             let word = cells.word.clone();
             let texts = [cells.a, cells.b, cells.percent].map(Cell::Text);
             let mut all: Vec<Cell> = texts.into();
@@ -228,7 +228,7 @@ fn overview(pairs: &[Pair]) -> String {
 
 /// `+5.4 %, better`
 fn short(row: &MetricRow) -> String {
-    let Cells { percent, word, .. } = Cells::of(row);
+    let Cells { percent, word, .. } = Cells::from(row);
     match row.outcome {
         Outcome::NotTested => format!("{percent} (not tested)"),
         _ => format!("{percent}, {word}"),
