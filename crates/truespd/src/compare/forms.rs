@@ -1,4 +1,5 @@
-//! A comparison for people and for CI: text of 80 columns, Markdown, JUnit XML; and the words that these and the page share.
+//! A comparison for people and for CI: text of 80 columns, Markdown, JUnit XML; and the words that these and the page
+//! share.
 
 use std::fmt::Display;
 
@@ -23,7 +24,6 @@ pub struct Cells {
     pub name: &'static str,
     /// Its value of A with the unit, of several runs the middle.
     pub a: String,
-    /// B's value, likewise.
     pub b: String,
     /// B - A in percent of A: `+5.4 %`.
     pub percent: String,
@@ -31,7 +31,6 @@ pub struct Cells {
     pub interval: String,
     /// The p value, `<0.001` below that.
     pub p: String,
-    /// What B is: `better`.
     pub word: String,
 }
 
@@ -171,7 +170,7 @@ pub fn text(comparison: &Comparison) -> String {
     out
 }
 
-/// `A: before.json: suspect (working-set)`
+/// A line for a side of one run, such as `A: before.json: suspect (working-set)`, or one for each of the first runs.
 fn text_of_side(name: &str, side: &Side) -> String {
     if let [run] = side.runs.as_slice() {
         return hanging(&format!("{name}: "), &text_of_run(run), COLUMNS);

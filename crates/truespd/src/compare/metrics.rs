@@ -153,7 +153,7 @@ fn percent(log: f64) -> f64 {
     log.exp_m1() * 100.0
 }
 
-/// ln(B / A).
+/// The difference as ln(B / A), so that B against A is the same with the other sign.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Gap {
     /// Where it lies, as far as chance within what was seen goes.

@@ -59,7 +59,6 @@ pub fn compare(question: &Question, mut sides: [Vec<Named>; 2]) -> Result<Compar
     })
 }
 
-/// Leaves one time span.
 fn narrow(named: &mut Named, time_span: Option<usize>) -> Result<(), Refusal> {
     let document = &mut named.document;
     let count = document.time_spans.len();

@@ -9,7 +9,7 @@ use truespd_core::result::metrics::{Better, Metric};
 /// A document and what it is called in messages: the path of its file as typed.
 #[derive(Debug, Clone)]
 pub struct Named {
-    /// As messages call it.
+    /// In messages and tables: the path as typed, or the label.
     pub name: String,
     /// The result of a run.
     pub document: Document,
@@ -30,9 +30,7 @@ pub struct Question {
     pub is_strict: bool,
     /// The time span to compare, from 1; `None` where documents have one.
     pub time_span: Option<usize>,
-    /// Whether profiles may differ.
     pub may_differ_in_profile: bool,
-    /// Whether targets may differ.
     pub may_differ_in_target: bool,
 }
 
