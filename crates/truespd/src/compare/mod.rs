@@ -37,7 +37,7 @@ pub fn compare(question: &Question, mut sides: [Vec<Named>; 2]) -> Result<Compar
     let verdicts =
         sides.each_ref().map(|side| side.iter().map(|named| judge(&named.document)).collect::<Vec<_>>());
     let disturbed = disturbed_side(&verdicts);
-    let [a, b] = [0, 1].map(|side| Side::new(&sides[side], &verdicts[side]));
+    let [a, b] = [0, 1].map(|group| side(&sides[group], &verdicts[group]));
     let kind = match sides.each_ref().map(Vec::len) {
         [1, 1] => Kind::OneRunEach,
         [1, _] | [_, 1] => Kind::OneRunAndSeveral,
@@ -59,6 +59,26 @@ pub fn compare(question: &Question, mut sides: [Vec<Named>; 2]) -> Result<Compar
     })
 }
 
+/// A group as the document has it.
+fn side(named: &[Named], verdicts: &[Verdict]) -> Side {
+    let mut side = Side { runs: Vec::new(), grade: Grade::default() };
+    for (Named { name, document }, verdict) in named.iter().zip(verdicts) {
+        let reasons = verdict.findings.iter().filter(|finding| !finding.grade.is_remark());
+        let mut findings: Vec<String> = reasons.map(|finding| finding.rule.clone()).collect();
+        findings.dedup();
+        side.grade = side.grade.max(verdict.grade);
+        side.runs.push(Run {
+            name: name.clone(),
+            computer_name: document.host_words(),
+            start_unix_s: document.system.start_unix_s,
+            grade: verdict.grade,
+            findings,
+        });
+    }
+    side
+}
+
+/// Leaves the time span to compare, from 1.
 fn narrow(named: &mut Named, time_span: Option<usize>) -> Result<(), Refusal> {
     let document = &mut named.document;
     let count = document.time_spans.len();

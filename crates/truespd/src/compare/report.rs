@@ -3,10 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::question::Named;
+use truespd_core::result::Grade;
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::{Better, Metric, Unit, schema_of_any};
-use truespd_core::result::{Grade, Verdict};
 
 /// A comparison of two groups of runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -70,26 +69,6 @@ pub struct Side {
     pub grade: Grade,
 }
 
-impl Side {
-    pub(super) fn new(named: &[Named], verdicts: &[Verdict]) -> Self {
-        let mut side = Side { runs: Vec::new(), grade: Grade::default() };
-        for (Named { name, document }, verdict) in named.iter().zip(verdicts) {
-            let reasons = verdict.findings.iter().filter(|finding| !finding.grade.is_remark());
-            let mut findings: Vec<String> = reasons.map(|finding| finding.rule.clone()).collect();
-            findings.dedup();
-            side.grade = side.grade.max(verdict.grade);
-            side.runs.push(Run {
-                name: name.clone(),
-                computer_name: document.host_words(),
-                start_unix_s: document.system.start_unix_s,
-                grade: verdict.grade,
-                findings,
-            });
-        }
-        side
-    }
-}
-
 /// A run of a group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
@@ -134,8 +113,11 @@ pub struct MetricRow {
 /// How sure a difference is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Effect {
-    /// Lower end of the interval of the difference, in percent. With a probability of 95 %, the intervals of
-    /// all metrics together hold.
+    // The published schema has its line break here.
+    #[schemars(
+        description = "Lower end of the interval of the difference, in percent. With a probability of 95 %, \
+                              the intervals of all metrics\ntogether hold."
+    )]
     pub percent_low: f64,
     /// Its upper end.
     pub percent_high: f64,

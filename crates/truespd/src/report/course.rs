@@ -2,7 +2,9 @@
 
 use super::axis::{Point, Spread, points, points_within};
 use super::chart::{Chart, Guide, Phase, Series, Ticks};
+use super::heat::{BLUE, Cells, ORANGE};
 use truespd_core::measure::Histogram;
+use truespd_core::measure::slices::Slice;
 use truespd_core::profile::TimeSpan;
 use truespd_core::result::metrics::{Operations, completions};
 use truespd_core::result::{Direction, Document, Limit, LimitKind, Measured, TimeSpanResult};
@@ -20,6 +22,8 @@ const NOTICED: f64 = 0.01;
 const LONG_S: f64 = 600.0;
 /// Bands of more lines than this cover each other.
 const BANDS_MAX: usize = 2;
+/// Columns of a heat map, at most.
+const COLUMNS_MAX: usize = 240;
 /// The percentile curve ends here: nine nines.
 const NINES: u32 = 9;
 /// Points of the curve for each nine.
@@ -148,6 +152,74 @@ pub(super) fn rates_and_latencies(courses: &[Course]) -> Vec<Chart> {
     }
     .into();
     vec![iops, throughput, latency]
+}
+
+/// Heat maps of latencies: one for each course, or for its reads and its writes where there is one course. Maps of several courses line up.
+pub(super) fn heat_maps(courses: &[Course]) -> Vec<Chart> {
+    let mut charts = Vec::new();
+    for (place, course) in courses.iter().enumerate() {
+        for (operations, name) in course.lines(courses.len() == 1) {
+            charts.extend(heat_map(courses, place, operations, &name));
+        }
+    }
+    charts
+}
+
+/// Of the course at that place; none without latencies over time.
+fn heat_map(courses: &[Course], place: usize, operations: Operations, name: &str) -> Option<Chart> {
+    let course = &courses[place];
+    let slices = course.measured.latency_over_time.as_ref()?.at_most(COLUMNS_MAX);
+    let (hue, what, word) = match operations {
+        Operations::Reads => (BLUE, "reads", "reads"),
+        Operations::Writes => (ORANGE, "writes", "writes"),
+        Operations::All => (BLUE, "I/Os", "all"),
+    };
+    let mut columns = Vec::new();
+    for [reads, writes] in slices.slices() {
+        let mut column = Slice::default();
+        if operations != Operations::Writes {
+            column.add(reads);
+        }
+        if operations != Operations::Reads {
+            column.add(writes);
+        }
+        columns.push(column);
+    }
+    let cells = Cells {
+        id: format!("heat-{place}-{word}"),
+        what: what.into(),
+        hue,
+        column_s: slices.slice_ns() as f64 / 1e9,
+        end_s: course.measured.test_time_s,
+        columns,
+    };
+    if cells.most() == 0 {
+        return None;
+    }
+    let title = format!("Latency heat map: {name}");
+    let mut chart = over_time(&title, "latency", latency_words, courses);
+    chart.marks = course.events().iter().map(|event| event.at_s).collect();
+    chart.about = format!(
+        "Each column is {}, and each cell a range of latencies: the stronger its colour, the more {what} took so long. \
+         The scale stretches small counts, so that a single one is seen. The lines are median and 99th percentile of \
+         each column.",
+        duration_ns(slices.slice_ns() as f64)
+    );
+    chart.series = vec![column_percentile(&cells, "p50", 0.5), column_percentile(&cells, "p99", 0.99)];
+    chart.cells = Some(cells);
+    Some(chart)
+}
+
+/// A percentile of each column that has I/Os, in its middle.
+fn column_percentile(cells: &Cells, name: &str, fraction: f64) -> Series {
+    let mut points = Vec::new();
+    for (column, slice) in cells.columns.iter().enumerate() {
+        if let Some(ns) = slice.percentile_ns(fraction) {
+            let middle = (column as f64 + 0.5) * cells.column_s;
+            points.push(Point::at(middle.min(cells.end_s), ns));
+        }
+    }
+    Series::new(name, points)
 }
 
 /// The charts below those: percentiles of the whole time, and what others did meanwhile.

@@ -1,6 +1,6 @@
-//! Heat maps: how many I/Os took how long, over time.
+//! The cells of a heat map: how many I/Os each slice of time has in each bucket of latencies.
 //!
-//! The cells are a picture for light and one for dark pages, and numbers for the script and the table: a rectangle for
+//! They are a picture for light and one for dark pages, and numbers for the script and the table: a rectangle for
 //! each cell would make a page of an hour larger than all else in it, and a picture has a byte or less for each.
 
 use std::io::Write;
@@ -11,85 +11,11 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::write::ZlibEncoder;
 use flate2::{Compression, Crc};
 
-use super::axis::{Axis, Point};
-use super::chart::{Chart, Series};
-use super::course::{Course, latency_words, over_time};
+use super::axis::Axis;
 use super::html::{data, escaped};
 use truespd_core::measure::coarse;
 use truespd_core::measure::slices::Slice;
-use truespd_core::result::metrics::Operations;
-use truespd_core::text::{duration_ns, grouped, percent};
-
-/// Columns of a heat map, at most.
-const COLUMNS_MAX: usize = 240;
-
-/// A map for each course, or for its reads and its writes where there is one course. Maps of several courses line up.
-pub(super) fn charts(courses: &[Course]) -> Vec<Chart> {
-    let mut charts = Vec::new();
-    for (place, course) in courses.iter().enumerate() {
-        for (operations, name) in course.lines(courses.len() == 1) {
-            charts.extend(chart(courses, place, operations, &name));
-        }
-    }
-    charts
-}
-
-/// Of the course at that place; none without latencies over time.
-fn chart(courses: &[Course], place: usize, operations: Operations, name: &str) -> Option<Chart> {
-    let course = &courses[place];
-    let slices = course.measured.latency_over_time.as_ref()?.at_most(COLUMNS_MAX);
-    let (hue, what, word) = match operations {
-        Operations::Reads => (BLUE, "reads", "reads"),
-        Operations::Writes => (ORANGE, "writes", "writes"),
-        Operations::All => (BLUE, "I/Os", "all"),
-    };
-    let mut columns = Vec::new();
-    for [reads, writes] in slices.slices() {
-        let mut column = Slice::default();
-        if operations != Operations::Writes {
-            column.add(reads);
-        }
-        if operations != Operations::Reads {
-            column.add(writes);
-        }
-        columns.push(column);
-    }
-    let cells = Cells {
-        id: format!("heat-{place}-{word}"),
-        what: what.into(),
-        hue,
-        column_s: slices.slice_ns() as f64 / 1e9,
-        end_s: course.measured.test_time_s,
-        columns,
-    };
-    if cells.most() == 0 {
-        return None;
-    }
-    let title = format!("Latency heat map: {name}");
-    let mut chart = over_time(&title, "latency", latency_words, courses);
-    chart.marks = course.events().iter().map(|event| event.at_s).collect();
-    chart.about = format!(
-        "Each column is {}, and each cell a range of latencies: the stronger its colour, the more {what} took so long. \
-         The scale stretches small counts, so that a single one is seen. The lines are median and 99th percentile of \
-         each column.",
-        duration_ns(slices.slice_ns() as f64)
-    );
-    chart.series = vec![percentile(&cells, "p50", 0.5), percentile(&cells, "p99", 0.99)];
-    chart.cells = Some(cells);
-    Some(chart)
-}
-
-/// A percentile of each column that has I/Os, in its middle.
-fn percentile(cells: &Cells, name: &str, fraction: f64) -> Series {
-    let mut points = Vec::new();
-    for (column, slice) in cells.columns.iter().enumerate() {
-        if let Some(ns) = slice.percentile_ns(fraction) {
-            let middle = (column as f64 + 0.5) * cells.column_s;
-            points.push(Point::at(middle.min(cells.end_s), ns));
-        }
-    }
-    Series::new(name, points)
-}
+use truespd_core::text::{grouped, percent};
 
 const SHADES: usize = 24;
 /// Fewer rows than this would be bars rather than cells: then there is room above and below.
@@ -129,7 +55,7 @@ pub(super) struct Cells {
 
 impl Cells {
     /// The most I/Os in one cell; 0 without any.
-    fn most(&self) -> u64 {
+    pub fn most(&self) -> u64 {
         self.columns.iter().flat_map(Slice::buckets).map(|(_, count)| count).max().unwrap_or(0)
     }
 

@@ -5,9 +5,9 @@ use jiff::Timestamp;
 use super::chart::Chart;
 use super::compared::{self, Group, compared, facts};
 use super::course::{
-    Course, Run, courses as courses_of, limit_words, percentiles_and_others, rates_and_latencies, seconds,
+    Course, Run, courses as courses_of, heat_maps, limit_words, percentiles_and_others, rates_and_latencies,
+    seconds,
 };
-use super::heat;
 use super::html::{collapsed, escaped, listed, once};
 use super::parts;
 use super::table::{Cell, FIGURES, Table, figures, times};
@@ -38,8 +38,7 @@ pub(super) fn sections(groups: &[Group], question: &Question, is_alone: bool) ->
         out.push_str(&section("Verdicts", &verdicts(&runs)));
     }
     if !courses.is_empty() {
-        let charts =
-            [rates_and_latencies(&courses), heat::charts(&courses), percentiles_and_others(&courses)];
+        let charts = [rates_and_latencies(&courses), heat_maps(&courses), percentiles_and_others(&courses)];
         let drawn: String = charts.iter().flatten().map(Chart::html).collect();
         let below = [events(&courses), without_latency(&courses)].concat();
         out.push_str(&section("Charts", &format!("{drawn}{below}")));
