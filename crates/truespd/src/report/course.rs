@@ -154,7 +154,8 @@ pub(super) fn rates_and_latencies(courses: &[Course]) -> Vec<Chart> {
     vec![iops, throughput, latency]
 }
 
-/// Heat maps of latencies: one for each course, or for its reads and its writes where there is one course. Maps of several courses line up.
+/// Heat maps of latencies: one for each course, or for its reads and its writes where there is one course. Maps of
+/// several courses line up.
 pub(super) fn heat_maps(courses: &[Course]) -> Vec<Chart> {
     let mut charts = Vec::new();
     for (place, course) in courses.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! `truespd render`: a stored result in any format. `truespd show`: one in some twenty lines. Both, and other commands, read
-//! documents of every kind here.
+//! `truespd render`: a stored result in any format. `truespd show`: one in some twenty lines. Both, and other commands,
+//! read documents of every kind here.
 
 use std::fmt::Display;
 use std::io;
