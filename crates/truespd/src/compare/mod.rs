@@ -1,35 +1,26 @@
 //! Two groups of documents beside each other: every metric with its difference and how sure it is, what else
 //! differs, and gates for programs.
 //!
-//! Pure: documents in, one [`Comparison`] out. `effect` says how sure a difference is, `facts` what else differs.
+//! Pure: documents in, one [`Comparison`] out. `metrics` says how sure a difference is, `facts` what else differs.
 
-mod effect;
 mod facts;
-mod gate;
-mod junit;
-mod markdown;
+mod forms;
+mod metrics;
 mod question;
 mod report;
-mod rows;
 #[cfg(test)]
 mod tests;
-mod text;
-mod words;
 
 use truespd_core::fault::{Refusal, RefusalKind};
 use truespd_core::result::metrics::Metric;
-use truespd_core::result::{Cause, FindingGrade, Verdict, json};
+use truespd_core::result::{Cause, Grade, Verdict, json};
 use truespd_core::verdict::judge;
 
-pub use gate::{BadGate, Gate};
-pub use junit::junit;
-pub use markdown::markdown;
-pub use question::{Named, Question};
+pub use forms::{Cells, is_too_wide, junit, legend, markdown, text};
+pub use question::{BadGate, Gate, Named, Question};
 pub use report::{
     Area, Comparison, Difference, Effect, GateResult, Held, Kind, MetricRow, Outcome, Run, Side,
 };
-pub use text::text;
-pub use words::{Cells, is_too_wide, legend};
 
 /// Compares two groups, which both have a document at least.
 ///
@@ -45,29 +36,49 @@ pub fn compare(question: &Question, mut sides: [Vec<Named>; 2]) -> Result<Compar
     refuse_unlike(question, &differences)?;
     let verdicts =
         sides.each_ref().map(|side| side.iter().map(|named| judge(&named.document)).collect::<Vec<_>>());
-    let disturbed = disturbed(&verdicts);
-    let runs =
-        |side: usize| sides[side].iter().zip(&verdicts[side]).map(|(named, verdict)| run(named, verdict));
-    let [a, b] = [0, 1].map(|side| runs(side).collect::<Vec<Run>>());
-    let rows::Rows { kind, headline, metrics } = rows::rows(question, &sides, disturbed.is_some());
-    let gates = question.gates.iter().map(|gate| gate.held(&metrics, question.is_strict)).collect();
-    let remarks = remarks(question, kind, [&a, &b], disturbed);
+    let disturbed = disturbed_side(&verdicts);
+    let [a, b] = [0, 1].map(|group| side(&sides[group], &verdicts[group]));
+    let kind = match sides.each_ref().map(Vec::len) {
+        [1, 1] => Kind::OneRunEach,
+        [1, _] | [_, 1] => Kind::OneRunAndSeveral,
+        _ => Kind::SeveralRuns,
+    };
+    let metrics = metrics::rows(question, &sides, disturbed.is_some());
     Ok(Comparison {
         tool_version: env!("CARGO_PKG_VERSION").to_string(),
-        a: Side::of(a),
-        b: Side::of(b),
         kind,
         margin_percent: question.margin_percent,
-        headline,
-        metrics,
+        headline: metrics::headline(question),
         differences,
-        gates,
+        gates: question.gates.iter().map(|gate| gate.result(&metrics, question.is_strict)).collect(),
+        metrics,
         is_strict: question.is_strict,
-        remarks,
+        remarks: remarks(question, kind, [&a, &b], disturbed),
+        a,
+        b,
     })
 }
 
-/// Leaves one time span.
+/// A group as the document has it.
+fn side(named: &[Named], verdicts: &[Verdict]) -> Side {
+    let mut side = Side { runs: Vec::new(), grade: Grade::default() };
+    for (Named { name, document }, verdict) in named.iter().zip(verdicts) {
+        let reasons = verdict.findings.iter().filter(|finding| !finding.grade.is_remark());
+        let mut findings: Vec<String> = reasons.map(|finding| finding.rule.clone()).collect();
+        findings.dedup();
+        side.grade = side.grade.max(verdict.grade);
+        side.runs.push(Run {
+            name: name.clone(),
+            computer_name: document.host_words(),
+            start_unix_s: document.system.start_unix_s,
+            grade: verdict.grade,
+            findings,
+        });
+    }
+    side
+}
+
+/// Leaves the time span to compare, from 1.
 fn narrow(named: &mut Named, time_span: Option<usize>) -> Result<(), Refusal> {
     let document = &mut named.document;
     let count = document.time_spans.len();
@@ -124,53 +135,44 @@ fn refuse_twice(sides: &[Vec<Named>; 2]) -> Result<(), Refusal> {
 
 /// Refuses groups that did not do the same, unless that is wanted.
 fn refuse_unlike(question: &Question, differences: &[Difference]) -> Result<(), Refusal> {
-    let is_refused = |difference: &&Difference| match difference.area {
-        Area::Profile => !question.may_differ_in_profile,
-        Area::Target => !question.may_differ_in_target,
-        _ => false,
-    };
-    let refused: Vec<&Difference> = differences.iter().filter(is_refused).collect();
-    let Some(first) = refused.first() else { return Ok(()) };
-    let all_in = |area| refused.iter().all(|difference| difference.area == area);
-    let (what, word) = match first.area {
-        _ if all_in(Area::Target) => ("used different targets", "targets"),
-        _ if all_in(Area::Profile) => ("ran different profiles", "profile"),
-        _ => ("ran different profiles on different targets", "all"),
+    let (mut in_profile, mut in_target, mut reasons) = (false, false, Vec::new());
+    for difference in differences {
+        match difference.area {
+            Area::Profile if !question.may_differ_in_profile => in_profile = true,
+            Area::Target if !question.may_differ_in_target => in_target = true,
+            _ => continue,
+        }
+        reasons.push(difference.sentence());
+    }
+    let (what, word) = match (in_profile, in_target) {
+        (false, false) => return Ok(()),
+        (false, true) => ("used different targets", "targets"),
+        (true, false) => ("ran different profiles", "profile"),
+        (true, true) => ("ran different profiles on different targets", "all"),
     };
     let mut refusal = Refusal::new(RefusalKind::Input, format!("A and B {what}"));
-    refusal.reasons = refused.iter().map(|difference| difference.sentence()).collect();
+    refusal.reasons = reasons;
     Err(refusal.hint(format!("compare them nevertheless, with the option --unlike={word}")))
 }
 
-fn run(named: &Named, verdict: &Verdict) -> Run {
-    let leads = verdict.findings.iter().filter(|finding| finding.grade != FindingGrade::Remark);
-    let mut findings: Vec<String> = leads.map(|finding| finding.rule.clone()).collect();
-    findings.dedup();
-    Run {
-        name: named.name.clone(),
-        computer_name: named.document.host_words(),
-        start_unix_s: named.document.system.start_unix_s,
-        grade: verdict.grade,
-        findings,
-    }
-}
-
 /// One run on each side, and one of them was disturbed by other programs: its side.
-fn disturbed(verdicts: &[Vec<Verdict>; 2]) -> Option<&'static str> {
+fn disturbed_side(verdicts: &[Vec<Verdict>; 2]) -> Option<&'static str> {
     let [[a], [b]] = verdicts.each_ref().map(Vec::as_slice) else { return None };
-    let is_disturbed = |verdict: &Verdict| {
-        verdict.findings.iter().any(|of| of.cause == Cause::Neighbours && of.grade != FindingGrade::Remark)
-    };
-    [("A", a), ("B", b)].into_iter().find(|(_, verdict)| is_disturbed(verdict)).map(|(side, _)| side)
+    for (side, verdict) in [("A", a), ("B", b)] {
+        if verdict.findings.iter().any(|of| of.cause == Cause::Neighbours && !of.grade.is_remark()) {
+            return Some(side);
+        }
+    }
+    None
 }
 
 /// What the person has to know beside the figures.
-fn remarks(question: &Question, kind: Kind, [a, b]: [&[Run]; 2], disturbed: Option<&str>) -> Vec<String> {
+fn remarks(question: &Question, kind: Kind, [a, b]: [&Side; 2], disturbed: Option<&str>) -> Vec<String> {
     let mut remarks = Vec::new();
     match kind {
         Kind::OneRunEach => remarks.push(format!(
-            "one run on each side cannot show how equal runs differ; {} % are allowed for that (--between-runs). Give several \
-             runs of each side to measure it",
+            "one run on each side cannot show how equal runs differ; {} % are allowed for that (--between-runs). \
+             Give several runs of each side to measure it",
             question.between_runs_percent
         )),
         Kind::OneRunAndSeveral => remarks.push(
@@ -180,19 +182,19 @@ fn remarks(question: &Question, kind: Kind, [a, b]: [&[Run]; 2], disturbed: Opti
     }
     if let Some(side) = disturbed {
         remarks.push(format!(
-            "other programs disturbed the run of {side}: their effect cannot be told from a difference, so nothing is called \
-             better or worse. Repeat it on a quiet machine, or give several runs of each side"
+            "other programs disturbed the run of {side}: their effect cannot be told from a difference, so nothing is \
+             called better or worse. Repeat it on a quiet machine, or give several runs of each side"
         ));
     }
-    for (side, runs) in [("A", a), ("B", b)] {
-        let invalid = runs.iter().filter(|run| run.grade == truespd_core::result::Grade::Invalid).count();
-        match (invalid, runs.len()) {
+    for (name, side) in [("A", a), ("B", b)] {
+        let invalid = side.runs.iter().filter(|run| run.grade == Grade::Invalid).count();
+        match (invalid, side.runs.len()) {
             (0, _) => {}
             (_, 1) => {
-                remarks.push(format!("the run of {side} is invalid: its figures do not describe the storage"))
+                remarks.push(format!("the run of {name} is invalid: its figures do not describe the storage"))
             }
             (_, all) => remarks.push(format!(
-                "{invalid} of {all} runs of {side} are invalid: their figures do not describe the storage"
+                "{invalid} of {all} runs of {name} are invalid: their figures do not describe the storage"
             )),
         }
     }

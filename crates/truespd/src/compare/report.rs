@@ -69,13 +69,6 @@ pub struct Side {
     pub grade: Grade,
 }
 
-impl Side {
-    pub(super) fn of(runs: Vec<Run>) -> Self {
-        let grade = runs.iter().map(|run| run.grade).max().unwrap_or_default();
-        Side { runs, grade }
-    }
-}
-
 /// A run of a group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
@@ -120,8 +113,11 @@ pub struct MetricRow {
 /// How sure a difference is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Effect {
-    /// Lower end of the interval of the difference, in percent. With a probability of 95 %, the intervals of
-    /// all metrics together hold.
+    // The published schema has its line break here.
+    #[schemars(
+        description = "Lower end of the interval of the difference, in percent. With a probability of 95 %, \
+                              the intervals of all metrics\ntogether hold."
+    )]
     pub percent_low: f64,
     /// Its upper end.
     pub percent_high: f64,
@@ -250,6 +246,7 @@ impl DocumentKind for Comparison {
     const MEMBER: &'static str = "comparison";
     const MEMBER_ABOUT: &'static str = "The comparison.";
     const TITLE: &'static str = "TrueSpd comparison of results, version 1";
-    const ABOUT: &'static str = "A comparison of two groups of results by TrueSpd, version 1. Latencies and processor times are in nanoseconds, rates per second.";
+    const ABOUT: &'static str = "A comparison of two groups of results by TrueSpd, version 1. Latencies and processor \
+         times are in nanoseconds, rates per second.";
     const NAME: &'static str = "comparison of results by TrueSpd";
 }

@@ -1,6 +1,6 @@
 //! What is promised, on simulated runs: equal sides are seldom called different, and differences are found.
 
-use super::rows::rows;
+use super::metrics::rows;
 use super::*;
 use crate::suite::ab::noise::Random;
 use truespd_core::measure::Histogram;
@@ -99,7 +99,7 @@ fn called_different(within: Within, count: usize, ratio: f64) -> f64 {
 
 fn has_difference(sides: &[Vec<Named>; 2]) -> bool {
     let rows = rows(&question(), sides, false);
-    rows.metrics.iter().any(|row| matches!(row.outcome, Outcome::Better | Outcome::Worse))
+    rows.iter().any(|row| matches!(row.outcome, Outcome::Better | Outcome::Worse))
 }
 
 const CALM: Within = Within { scatter: 0.05, stays: 0.5, step: 0.0, drift: 0.0 };

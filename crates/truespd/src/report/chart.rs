@@ -3,10 +3,8 @@
 //! A chart is drawn twice, for wide windows and for narrow ones: text in a picture that is only made smaller cannot be
 //! read on a phone. The style sheet shows one of them, so that neither needs the script.
 
-use std::fmt::Write;
-
-use super::axis::{Axis, Spread};
-use super::cells::Cells;
+use super::axis::{Axis, Point, Spread};
+use super::heat::Cells;
 use super::html::{data, escaped, table};
 
 /// Lines of tables beside charts, at most.
@@ -17,35 +15,18 @@ const TICK_CHARACTER: f64 = 7.0;
 const LINE: f64 = 14.0;
 /// How far apart dots at one place stand.
 const ASIDE: f64 = 11.0;
+/// Room above the plot for the name of the y axis and the numbers of marks.
+const TOP: f64 = 32.0;
+/// Room below it for a line of ticks and the name of the x axis.
+const BOTTOM: f64 = 44.0;
 /// Numbers of marks nearer than this would touch.
 const MARK_ROOM: f64 = 44.0;
 /// Charts with cells are so much higher.
 const CELLS_HEIGHT: f64 = 60.0;
-/// Points of a series, at most: half a wide chart's width in pixels.
-pub(super) const POINTS_MAX: usize = 360;
-
-/// A value with its range.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
-    /// Where along the x axis.
-    pub x: f64,
-    /// The value, for several its mean.
-    pub y: f64,
-    /// The smallest and the largest of what is drawn here as one.
-    pub range: [f64; 2],
-}
-
-impl Point {
-    /// One value.
-    pub fn at(x: f64, y: f64) -> Self {
-        Point { x, y, range: [y, y] }
-    }
-}
 
 /// A line of a chart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// For the legend.
     pub name: String,
     /// In the order of x.
     pub points: Vec<Point>,
@@ -54,7 +35,6 @@ pub struct Series {
 }
 
 impl Series {
-    /// All of it solid.
     pub fn new(name: impl Into<String>, points: Vec<Point>) -> Self {
         Series { name: name.into(), points, solid_until: f64::INFINITY }
     }
@@ -63,7 +43,6 @@ impl Series {
 /// A value with a name that lines are drawn at.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Guide {
-    /// Where on its axis.
     pub at: f64,
     /// What it is, in a few words.
     pub name: String,
@@ -80,16 +59,13 @@ pub(super) struct Phase {
 /// Ticks of the x axis.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ticks {
-    /// At round values.
     Round,
     /// At these places, with these words, of two lines at most.
     Named(Vec<(f64, String)>),
 }
 
-/// A chart.
 #[derive(Debug, Clone)]
 pub struct Chart {
-    /// Its heading.
     pub title: String,
     /// What it shows, in a sentence or two.
     pub about: String,
@@ -101,7 +77,6 @@ pub struct Chart {
     pub spread: Spread,
     /// Writes an x in tables and beside the pointer.
     pub show_x: fn(f64) -> String,
-    /// Writes a y.
     pub show_y: fn(f64) -> String,
     /// The unit that `show_y` shows a largest value in, in which ticks are round.
     pub unit: fn(f64) -> f64,
@@ -109,7 +84,6 @@ pub struct Chart {
     pub x_unit: f64,
     /// Ticks of the x axis.
     pub ticks: Ticks,
-    /// The lines.
     pub series: Vec<Series>,
     /// Points are values of their own: no line leads from one to the next.
     pub is_dots: bool,
@@ -168,38 +142,37 @@ impl Chart {
     }
 
     fn axes(&self) -> (Axis, Axis) {
-        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-        let phases = self.phases.iter().flat_map(|phase| [phase.from, phase.to]);
-        let named: &[(f64, String)] = if let Ticks::Named(named) = &self.ticks { named } else { &[] };
-        for x in self
-            .points()
-            .map(|point| point.x)
-            .chain(phases)
-            .chain(self.x_within.into_iter().flatten())
-            .chain(named.iter().map(|(x, _)| *x))
-            .chain(self.guides.iter().map(|guide| guide.at))
-        {
-            (low, high) = (low.min(x), high.max(x));
+        let mut xs: Vec<f64> = self.points().map(|point| point.x).collect();
+        xs.extend(self.phases.iter().flat_map(|phase| [phase.from, phase.to]));
+        xs.extend(self.x_within.into_iter().flatten());
+        xs.extend(self.guides.iter().map(|guide| guide.at));
+        if let Ticks::Named(named) = &self.ticks {
+            xs.extend(named.iter().map(|(x, _)| *x));
         }
+        let (low, high) = (min(&xs), max(&xs));
         // Points that stand alone keep clear of the edges.
-        let margin = match (self.is_dots, &self.ticks) {
-            (true, Ticks::Named(_)) => 0.5,
-            (true, Ticks::Round) => (high - low) * 0.03,
-            (false, _) => 0.0,
+        let margin = match &self.ticks {
+            _ if !self.is_dots => 0.0,
+            Ticks::Named(_) => 0.5,
+            Ticks::Round => (high - low) * 0.03,
         };
         let (low, high) = if low > high { (0.0, 1.0) } else { (low - margin, high + margin) };
         let x = Axis::exact(low, high, self.x_unit);
+        if let Some(cells) = &self.cells {
+            return (x, cells.axis());
+        }
+        let mut ys: Vec<f64> = self.levels.iter().map(|level| level.at).collect();
         // What is shaded around 0 is seen where 0 is.
-        let middle = if self.strips.is_empty() { None } else { Some(0.0) };
-        let has_ranges = self.has_bands || self.is_dots;
-        let held =
-            |point: &Point| if has_ranges { [point.y, point.range[0], point.range[1]] } else { [point.y; 3] };
-        let beside = self.levels.iter().map(|level| level.at).chain(middle);
-        let y = match &self.cells {
-            Some(cells) => cells.axis(),
-            None => Axis::holding(self.spread, self.points().flat_map(held).chain(beside), self.unit),
-        };
-        (x, y)
+        if !self.strips.is_empty() {
+            ys.push(0.0);
+        }
+        for point in self.points() {
+            ys.push(point.y);
+            if self.has_bands || self.is_dots {
+                ys.extend(point.range);
+            }
+        }
+        (x, Axis::holding(self.spread, &ys, self.unit))
     }
 
     /// The class of a line, without its first letter: there are eight colours, and lines beyond take them
@@ -217,32 +190,28 @@ impl Chart {
         if self.points().next().is_none() {
             return String::new();
         }
-        let legend = self.series.iter().enumerate().map(|(place, series)| {
-            format!(
-                "<li class=\"s{}\"><span class=\"key\"></span>{}</li>",
-                self.colour(place),
-                escaped(&series.name)
-            )
-        });
-        let legend = legend.chain(self.cells.iter().map(Cells::scale));
-        let of_cells = |cells: &Cells| cells.attributes(&self.axes().0, self.show_x, self.show_y);
+        let mut legend = String::new();
+        for (place, series) in self.series.iter().enumerate() {
+            let (colour, name) = (self.colour(place), escaped(&series.name));
+            legend += &format!("<li class=\"s{colour}\"><span class=\"key\"></span>{name}</li>");
+        }
+        let (mut keys, mut of_cells, mut symbol) =
+            ("the arrow keys show the values", String::new(), String::new());
+        if let Some(cells) = &self.cells {
+            keys = "the arrow keys show the values, left and right over time, up and down from latency to latency";
+            legend += &cells.scale();
+            of_cells = cells.attributes(&self.axes().0, self.show_x, self.show_y);
+            symbol = cells.symbol();
+        }
         let about =
             if self.about.is_empty() { String::new() } else { format!("<p>{}</p>", escaped(&self.about)) };
         format!(
             "<figure class=\"chart\"><figcaption><h3>{title}</h3>{about}</figcaption><ul class=\"legend\">{legend}</ul>\
              <div class=\"plot\" tabindex=\"0\" role=\"group\" aria-label=\"{title}: {keys}\"\
-             {values}{cells}>{symbol}{wide}{narrow}<div class=\"tip\" role=\"status\" hidden></div></div>\
+             {values}{of_cells}>{symbol}{wide}{narrow}<div class=\"tip\" role=\"status\" hidden></div></div>\
              <details><summary>Values of this chart as a table</summary>{table}</details></figure>\n",
             title = escaped(&self.title),
-            legend = legend.collect::<String>(),
-            keys = match self.cells {
-                Some(_) =>
-                    "the arrow keys show the values, left and right over time, up and down from latency to latency",
-                None => "the arrow keys show the values",
-            },
             values = data("values", &self.values()),
-            cells = self.cells.as_ref().map_or(String::new(), of_cells),
-            symbol = self.cells.as_ref().map_or(String::new(), Cells::symbol),
             wide = self.svg(&WIDE),
             narrow = self.svg(&NARROW),
             table = self.table(),
@@ -253,24 +222,29 @@ impl Chart {
     /// and its words.
     fn values(&self) -> String {
         let (x, y) = self.axes();
-        let thousandths = |part: f64| (part * 10_000.0).round() / 10_000.0;
-        let series = self.series.iter().enumerate().map(|(place, series)| {
-            let points = series.points.iter().map(|point| {
-                let at = (thousandths(x.part(point.x)), thousandths(y.part(point.y)));
-                serde_json::json!([at.0, at.1, self.x_words(point.x), self.words(point)])
-            });
-            serde_json::json!({ "name": series.name, "colour": self.colour(place), "points": points.collect::<Vec<_>>() })
-        });
-        serde_json::Value::from_iter(series).to_string()
+        let mut all = Vec::new();
+        for (place, series) in self.series.iter().enumerate() {
+            let mut points = Vec::new();
+            for point in &series.points {
+                let [x, y] =
+                    [x.part(point.x), y.part(point.y)].map(|part| (part * 10_000.0).round() / 10_000.0);
+                points.push(serde_json::json!([x, y, self.x_words(point.x), self.words(point)]));
+            }
+            let colour = self.colour(place);
+            all.push(serde_json::json!({ "name": series.name, "colour": colour, "points": points }));
+        }
+        serde_json::Value::Array(all).to_string()
     }
 
     /// An x; things that stand beside each other by their names.
     fn x_words(&self, x: f64) -> String {
-        let named = match &self.ticks {
-            Ticks::Named(named) if self.is_dots => named.iter().find(|(at, _)| *at == x),
-            _ => None,
-        };
-        named.map_or_else(|| (self.show_x)(x), |(_, name)| name.replace('\n', " "))
+        if let Ticks::Named(named) = &self.ticks
+            && self.is_dots
+            && let Some((_, name)) = named.iter().find(|(at, _)| *at == x)
+        {
+            return name.replace('\n', " ");
+        }
+        (self.show_x)(x)
     }
 
     /// A value, with its range where it has one.
@@ -280,29 +254,31 @@ impl Chart {
         if low == high { value } else { format!("{value} ({low} to {high})") }
     }
 
-    /// So many rows at most, evenly picked.
-    fn table(&self) -> String {
+    /// All x of points, in order.
+    fn sorted_xs(&self) -> Vec<f64> {
         let mut xs: Vec<f64> = self.points().map(|point| point.x).collect();
         xs.sort_by(f64::total_cmp);
+        xs
+    }
+
+    /// So many rows at most, evenly picked.
+    fn table(&self) -> String {
+        let mut xs = self.sorted_xs();
         xs.dedup();
-        let every = xs.len().div_ceil(TABLE_ROWS).max(1);
-        let value = |series: &Series, x: f64| {
-            let found = series.points.iter().find(|point| point.x == x);
-            found.map_or("-".to_string(), |point| self.words(point))
-        };
-        let rows = xs.iter().step_by(every).map(|x| {
-            let values = self.series.iter().map(|series| value(series, *x));
-            let more = self.cells.iter().flat_map(|cells| cells.table_row(*x, self.show_y));
-            std::iter::once(self.x_words(*x)).chain(values).chain(more).collect()
-        });
-        let head =
-            std::iter::once(self.x_name.clone()).chain(self.series.iter().map(|series| series.name.clone()));
-        let head = head.chain(self.cells.iter().flat_map(Cells::table_head));
-        table(
-            &format!("{}: {}", self.title, self.y_name),
-            &head.collect::<Vec<_>>(),
-            &rows.collect::<Vec<_>>(),
-        )
+        let mut head = vec![self.x_name.clone()];
+        head.extend(self.series.iter().map(|series| series.name.clone()));
+        head.extend(self.cells.iter().flat_map(Cells::table_head));
+        let mut rows = Vec::new();
+        for x in xs.iter().copied().step_by(xs.len().div_ceil(TABLE_ROWS).max(1)) {
+            let mut row = vec![self.x_words(x)];
+            for series in &self.series {
+                let found = series.points.iter().find(|point| point.x == x);
+                row.push(found.map_or("-".to_string(), |point| self.words(point)));
+            }
+            row.extend(self.cells.iter().flat_map(|cells| cells.table_row(x, self.show_y)));
+            rows.push(row);
+        }
+        table(&format!("{}: {}", self.title, self.y_name), &head, &rows)
     }
 
     fn y_tick(&self, value: f64) -> String {
@@ -310,80 +286,63 @@ impl Chart {
         if value == 0.0 { "0".to_string() } else { (self.show_y)(value).replace(".0 %", " %") }
     }
 
-    /// Several series have a point at one of the named places.
-    fn has_neighbours(&self) -> bool {
-        let mut xs: Vec<f64> = self.points().map(|point| point.x).collect();
-        xs.sort_by(f64::total_cmp);
-        matches!(self.ticks, Ticks::Named(_)) && xs.windows(2).any(|pair| pair[0] == pair[1])
-    }
-
-    /// Lines of the longest tick of the x axis.
-    fn tick_lines(&self) -> usize {
-        match &self.ticks {
-            Ticks::Round => 1,
-            Ticks::Named(named) => named.iter().map(|(_, words)| words.lines().count()).max().unwrap_or(1),
-        }
-    }
-
-    // Writing to a string cannot fail.
     fn svg(&self, frame: &Frame) -> String {
         let (x, y) = self.axes();
         let y_ticks: Vec<(f64, String)> =
             y.ticks(5).into_iter().map(|value| (value, self.y_tick(value))).collect();
         let widest = y_ticks.iter().map(|(_, words)| words.chars().count()).max().unwrap_or(0);
-        let below = (self.tick_lines() - 1) as f64 * LINE;
+        let x_ticks = match &self.ticks {
+            Ticks::Round => x.ticks(frame.ticks).into_iter().map(|x| (x, (self.show_x)(x))).collect(),
+            Ticks::Named(named) => named.clone(),
+        };
+        let lines = match &self.ticks {
+            Ticks::Round => 1,
+            Ticks::Named(named) => named.iter().map(|(_, words)| words.lines().count()).max().unwrap_or(1),
+        };
+        let below = (lines - 1) as f64 * LINE;
         let more = if self.cells.is_some() { CELLS_HEIGHT } else { 0.0 };
-        let (width, height) = (frame.width, frame.height + below + more);
+        let (class, width, height) = (frame.class, frame.width, frame.height + below + more);
         let plot = Plot {
             x,
             y,
             // Charts below each other line up.
             left: (widest as f64 * TICK_CHARACTER + 8.0).max(frame.left_min),
             right: width - frame.right,
-            top: frame.top,
-            bottom: height - frame.bottom - below,
+            top: TOP,
+            bottom: height - BOTTOM - below,
         };
         let Plot { left, right, top, bottom, .. } = plot;
         let mut out = format!(
-            "<svg class=\"{}\" viewBox=\"0 0 {width} {height}\" data-plot=\"{left} {top} {right} {bottom}\" aria-hidden=\"true\">",
-            frame.class
+            "<svg class=\"{class}\" viewBox=\"0 0 {width} {height}\" data-plot=\"{left} {top} {right} {bottom}\" \
+             aria-hidden=\"true\">"
         );
         self.push_behind(&mut out, &plot);
         for (value, words) in &y_ticks {
-            let at = plot.at_y(*value);
-            let _ = write!(
-                out,
-                "<line class=\"grid\" x1=\"{left}\" x2=\"{right}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/><text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-                left - 6.0,
-                at + 3.0,
-                escaped(words)
+            let (y, x, words) = (plot.at_y(*value), left - 6.0, escaped(words));
+            let words_y = y + 3.0;
+            out += &format!(
+                "<line class=\"grid\" x1=\"{left}\" x2=\"{right}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
+                 <text x=\"{x}\" y=\"{words_y:.1}\" text-anchor=\"end\">{words}</text>"
             );
         }
         if let Some(cells) = &self.cells {
-            out.push_str(&cells.draw(|x| plot.at_x(x), top, bottom));
+            out += &cells.draw(|x| plot.at_x(x), top, bottom);
         }
-        let ticks = match &self.ticks {
-            Ticks::Round => plot.x.ticks(frame.ticks).into_iter().map(|x| (x, (self.show_x)(x))).collect(),
-            Ticks::Named(named) => named.clone(),
-        };
-        push_x_ticks(&mut out, &plot, width, &ticks);
-        let _ = write!(
-            out,
+        push_x_ticks(&mut out, &plot, width, &x_ticks);
+        let (x_name, y_name, y) = (escaped(&self.x_name), escaped(&self.y_name), height - 3.0);
+        out += &format!(
             "<line class=\"axis\" x1=\"{left}\" x2=\"{right}\" y1=\"{bottom}\" y2=\"{bottom}\"/>\
-             <text class=\"name\" x=\"{right}\" y=\"{}\" text-anchor=\"end\">{}</text><text class=\"name\" x=\"2\" y=\"11\">{}</text>",
-            height - 3.0,
-            escaped(&self.x_name),
-            escaped(&self.y_name)
+             <text class=\"name\" x=\"{right}\" y=\"{y}\" text-anchor=\"end\">{x_name}</text>\
+             <text class=\"name\" x=\"2\" y=\"11\">{y_name}</text>"
         );
         push_marks(&mut out, &plot, &self.marks);
         self.push_series(&mut out, &plot);
         self.push_names(&mut out, &plot);
-        out.push_str("<line class=\"cursor\" y1=\"0\" y2=\"0\" visibility=\"hidden\"/>");
+        out += "<line class=\"cursor\" y1=\"0\" y2=\"0\" visibility=\"hidden\"/>";
         if self.cells.is_some() {
-            out.push_str("<rect class=\"cell\" visibility=\"hidden\"/>");
+            out += "<rect class=\"cell\" visibility=\"hidden\"/>";
         }
-        out.push_str("</svg>");
-        out
+        out + "</svg>"
     }
 
     /// Lines or dots. Lines over cells need an edge that parts them from those, and do not lead over columns
@@ -391,86 +350,80 @@ impl Chart {
     fn push_series(&self, out: &mut String, plot: &Plot) {
         let gap = self.cells.as_ref().map_or(f64::INFINITY, |cells| 1.5 * cells.column_s);
         if self.cells.is_some() {
-            out.push_str("<g class=\"edge\">");
-            self.series.iter().for_each(|series| push_line(out, series, plot, self.has_bands, gap));
-            out.push_str("</g>");
+            *out += "<g class=\"edge\">";
+            for series in &self.series {
+                push_line(out, series, plot, self.has_bands, gap);
+            }
+            *out += "</g>";
         }
+        // Dots of several series at one place stand beside each other.
+        let has_neighbours = matches!(self.ticks, Ticks::Named(_))
+            && self.sorted_xs().windows(2).any(|pair| pair[0] == pair[1]);
+        let apart = if has_neighbours { ASIDE } else { 0.0 };
         let middle = (self.series.len() as f64 - 1.0) / 2.0;
         for (place, series) in self.series.iter().enumerate() {
-            let _ = write!(out, "<g class=\"s{}\">", self.colour(place));
-            // Dots of several series at one place stand beside each other.
-            let aside = if self.has_neighbours() { (place as f64 - middle) * ASIDE } else { 0.0 };
+            *out += &format!("<g class=\"s{}\">", self.colour(place));
             if self.is_dots {
-                push_dots(out, series, plot, aside)
+                push_dots(out, series, plot, (place as f64 - middle) * apart);
             } else {
-                push_line(out, series, plot, self.has_bands, gap)
+                push_line(out, series, plot, self.has_bands, gap);
             }
-            out.push_str("</g>");
+            *out += "</g>";
         }
     }
 
     /// What lies behind the lines: phases with their names, and strips.
     fn push_behind(&self, out: &mut String, plot: &Plot) {
-        let (top, height) = (plot.top, plot.bottom - plot.top);
+        let &Plot { left, right, top, bottom, .. } = plot;
         for strip in &self.strips {
             let [low, high] = strip.map(|value| plot.at_y(value));
-            let _ = write!(
-                out,
-                "<rect class=\"phase\" x=\"{}\" y=\"{high:.1}\" width=\"{}\" height=\"{:.1}\"/>",
-                plot.left,
-                plot.right - plot.left,
-                low - high
+            let (width, height) = (right - left, low - high);
+            *out += &format!(
+                "<rect class=\"phase\" x=\"{left}\" y=\"{high:.1}\" width=\"{width}\" height=\"{height:.1}\"/>"
             );
         }
-        for phase in &self.phases {
-            let (from, to) = (plot.at_x(phase.from), plot.at_x(phase.to));
-            let _ = write!(
-                out,
-                "<rect class=\"phase\" x=\"{from:.1}\" y=\"{top}\" width=\"{:.1}\" height=\"{height}\"/>",
-                to - from
+        for Phase { name, from, to } in &self.phases {
+            let (from, to) = (plot.at_x(*from), plot.at_x(*to));
+            let (width, height) = (to - from, bottom - top);
+            *out += &format!(
+                "<rect class=\"phase\" x=\"{from:.1}\" y=\"{top}\" width=\"{width:.1}\" height=\"{height}\"/>"
             );
-            if to - from >= 7.0 * phase.name.len() as f64 {
-                let middle = (from + to) / 2.0;
-                let _ = write!(
-                    out,
-                    "<text x=\"{middle:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-                    top + 14.0,
-                    phase.name
-                );
+            if width >= 7.0 * name.len() as f64 {
+                let (x, y) = ((from + to) / 2.0, top + 14.0);
+                *out += &format!("<text x=\"{x:.1}\" y=\"{y}\" text-anchor=\"middle\">{name}</text>");
             }
         }
     }
 
     /// Values that matter, with their names: those of the x axis stand at the bottom, where rising lines left.
     fn push_names(&self, out: &mut String, plot: &Plot) {
+        let &Plot { left, right, top, bottom, .. } = plot;
         for level in &self.levels {
-            let at = plot.at_y(level.at);
-            let words_at = if at - plot.top < 20.0 { at + 14.0 } else { at - 5.0 };
-            let _ = write!(
-                out,
-                "<line class=\"level\" x1=\"{}\" x2=\"{}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/><text class=\"over\" x=\"{}\" y=\"{words_at:.1}\">{}</text>",
-                plot.left,
-                plot.right,
-                plot.left + 6.0,
-                escaped(&level.name)
+            let (at, name, x) = (plot.at_y(level.at), escaped(&level.name), left + 6.0);
+            let y = if at - top < 20.0 { at + 14.0 } else { at - 5.0 };
+            *out += &format!(
+                "<line class=\"level\" x1=\"{left}\" x2=\"{right}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>\
+                 <text class=\"over\" x=\"{x}\" y=\"{y:.1}\">{name}</text>"
             );
         }
         for guide in &self.guides {
-            let at = plot.at_x(guide.at);
+            let (at, name, y) = (plot.at_x(guide.at), escaped(&guide.name), bottom - 8.0);
             let width = guide.name.chars().count() as f64 * TICK_CHARACTER;
-            let (anchor, words_at) =
-                if at + width < plot.right { ("start", at + 5.0) } else { ("end", at - 5.0) };
-            let _ = write!(
-                out,
-                "<line class=\"level\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{}\" y2=\"{}\"/>\
-                 <text class=\"over\" x=\"{words_at:.1}\" y=\"{}\" text-anchor=\"{anchor}\">{}</text>",
-                plot.top,
-                plot.bottom,
-                plot.bottom - 8.0,
-                escaped(&guide.name)
+            let (anchor, x) = if at + width < right { ("start", at + 5.0) } else { ("end", at - 5.0) };
+            *out += &format!(
+                "<line class=\"level\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{top}\" y2=\"{bottom}\"/>\
+                 <text class=\"over\" x=\"{x:.1}\" y=\"{y}\" text-anchor=\"{anchor}\">{name}</text>"
             );
         }
     }
+}
+
+fn min(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+fn max(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }
 
 /// Where the values of a chart lie in its picture.
@@ -495,57 +448,45 @@ impl Plot {
 
 /// Moments with their numbers; those too near to each other share a word: `3 to 5`.
 fn push_marks(out: &mut String, plot: &Plot, marks: &[f64]) {
+    let &Plot { top, bottom, .. } = plot;
     let mut words: Vec<(f64, usize, usize)> = Vec::new();
     for (place, mark) in marks.iter().enumerate() {
         let at = plot.at_x(*mark);
-        let _ = write!(
-            out,
-            "<line class=\"mark\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{}\" y2=\"{}\"/>",
-            plot.top, plot.bottom
-        );
+        *out += &format!("<line class=\"mark\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{top}\" y2=\"{bottom}\"/>");
         match words.last_mut() {
             Some((from, _, last)) if at - *from < MARK_ROOM => *last = place + 1,
             _ => words.push((at, place + 1, place + 1)),
         }
     }
+    let y = top - 3.0;
     for (at, first, last) in words {
         let number = match last - first {
             0 => first.to_string(),
             1 => format!("{first}, {last}"),
             _ => format!("{first} to {last}"),
         };
-        let _ = write!(
-            out,
-            "<text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{number}</text>",
-            plot.top - 3.0
-        );
+        *out += &format!("<text x=\"{at:.1}\" y=\"{y}\" text-anchor=\"middle\">{number}</text>");
     }
 }
 
 /// Words that would touch their neighbour are left out.
 fn push_x_ticks(out: &mut String, plot: &Plot, width: f64, ticks: &[(f64, String)]) {
-    let bottom = plot.bottom;
+    let (bottom, below) = (plot.bottom, plot.bottom + 4.0);
     let mut free = f64::NEG_INFINITY;
     for (x, words) in ticks {
         let longest = words.lines().map(|line| line.chars().count()).max().unwrap_or(0);
         let (at, half) = (plot.at_x(*x), longest as f64 * 3.4 + 4.0);
-        let _ = write!(
-            out,
-            "<line class=\"axis\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{bottom}\" y2=\"{}\"/>",
-            bottom + 4.0
-        );
+        *out +=
+            &format!("<line class=\"axis\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{bottom}\" y2=\"{below}\"/>");
         // Words that are wider than the chart begin at its edge.
         let at = at.min(width - half).max(half);
-        if at - half >= free {
-            for (place, line) in words.lines().enumerate() {
-                let _ = write!(
-                    out,
-                    "<text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-                    bottom + 19.0 + place as f64 * LINE,
-                    escaped(line)
-                );
-            }
-            free = at + half;
+        if at - half < free {
+            continue;
+        }
+        free = at + half;
+        for (place, line) in words.lines().enumerate() {
+            let (y, line) = (bottom + 19.0 + place as f64 * LINE, escaped(line));
+            *out += &format!("<text x=\"{at:.1}\" y=\"{y}\" text-anchor=\"middle\">{line}</text>");
         }
     }
 }
@@ -557,53 +498,32 @@ struct Frame {
     height: f64,
     left_min: f64,
     right: f64,
-    top: f64,
-    bottom: f64,
     ticks: usize,
 }
 
-const WIDE: Frame = Frame {
-    class: "wide",
-    width: 940.0,
-    height: 280.0,
-    left_min: 85.0,
-    right: 16.0,
-    top: 32.0,
-    bottom: 44.0,
-    ticks: 10,
-};
-const NARROW: Frame = Frame {
-    class: "narrow",
-    width: 340.0,
-    height: 250.0,
-    left_min: 71.0,
-    right: 10.0,
-    top: 32.0,
-    bottom: 44.0,
-    ticks: 4,
-};
+const WIDE: Frame =
+    Frame { class: "wide", width: 940.0, height: 280.0, left_min: 85.0, right: 16.0, ticks: 10 };
+const NARROW: Frame =
+    Frame { class: "narrow", width: 340.0, height: 250.0, left_min: 71.0, right: 10.0, ticks: 4 };
 
 /// The band of the ranges, then the line, its end dashed from where samples are few. It is broken where
 /// points lie further apart than `gap`.
 fn push_line(out: &mut String, series: &Series, plot: &Plot, has_bands: bool, gap: f64) {
     let points = &series.points;
     if let [point] = points.as_slice() {
-        let _ = write!(
-            out,
-            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\"/>",
-            plot.at_x(point.x),
-            plot.at_y(point.y)
-        );
+        let (x, y) = (plot.at_x(point.x), plot.at_y(point.y));
+        *out += &format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"/>");
         return;
     }
     if has_bands && points.iter().any(|point| point.range[0] != point.range[1]) {
-        out.push_str("<path class=\"band\" d=\"M");
-        let upper = points.iter().map(|point| (point.x, point.range[1]));
-        let lower = points.iter().rev().map(|point| (point.x, point.range[0]));
-        for (x, y) in upper.chain(lower) {
-            let _ = write!(out, "{:.1},{:.1} ", plot.at_x(x), plot.at_y(y));
+        *out += "<path class=\"band\" d=\"M";
+        for point in points {
+            push_point(out, plot, point.x, point.range[1]);
         }
-        out.push_str("Z\"/>");
+        for point in points.iter().rev() {
+            push_point(out, plot, point.x, point.range[0]);
+        }
+        *out += "Z\"/>";
     }
     let end = points.partition_point(|point| point.x <= series.solid_until);
     // The dashed part begins where the solid one ends.
@@ -611,17 +531,21 @@ fn push_line(out: &mut String, series: &Series, plot: &Plot, has_bands: bool, ga
         if part.is_empty() || (class != "line" && end == points.len()) {
             continue;
         }
-        let _ = write!(out, "<path class=\"{class}\" d=\"");
+        *out += &format!("<path class=\"{class}\" d=\"");
         for run in part.chunk_by(|one, next| next.x - one.x <= gap) {
             out.push('M');
             for point in run {
-                let _ = write!(out, "{:.1},{:.1} ", plot.at_x(point.x), plot.at_y(point.y));
+                push_point(out, plot, point.x, point.y);
             }
             // A point that stands alone is drawn as a line of no length with round ends.
-            out.push_str(if run.len() == 1 { "h0" } else { "" });
+            *out += if run.len() == 1 { "h0" } else { "" };
         }
-        out.push_str("\"/>");
+        *out += "\"/>";
     }
+}
+
+fn push_point(out: &mut String, plot: &Plot, x: f64, y: f64) {
+    *out += &format!("{:.1},{:.1} ", plot.at_x(x), plot.at_y(y));
 }
 
 fn push_dots(out: &mut String, series: &Series, plot: &Plot, aside: f64) {
@@ -629,11 +553,10 @@ fn push_dots(out: &mut String, series: &Series, plot: &Plot, aside: f64) {
         let [low, high] = point.range.map(|value| plot.at_y(value));
         let (x, y) = (plot.at_x(point.x) + aside, plot.at_y(point.y));
         if low != high {
-            let _ = write!(
-                out,
+            *out += &format!(
                 "<line class=\"line\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{low:.1}\" y2=\"{high:.1}\"/>"
             );
         }
-        let _ = write!(out, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"/>");
+        *out += &format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"/>");
     }
 }

@@ -1,13 +1,13 @@
 //! Results beside each other: what `compare` says of them, or why it says nothing.
 
 use super::course::Run;
-use super::html::{escaped, table};
+use super::html::{escaped, first_large, listed, table};
 use super::table::{Cell, Gap, Table};
 use super::verdicts::{badge, grade_word};
-use super::words::{first_large, listed};
 use crate::compare::{
     Cells, Comparison, MetricRow, Named, Outcome, Question, Side, compare, is_too_wide, legend,
 };
+use truespd_core::fault::Refusal;
 use truespd_core::result::metrics::{Better, Metric};
 
 /// With more pairs than this, their tables are folded up.
@@ -17,50 +17,36 @@ const OVERVIEW: [Metric; 4] = [Metric::IOPS, Metric::BYTES, Metric::MEAN, Metric
 /// Axes of differences reach as far as this, in percent, at most: an interval that reaches further tells little.
 const AXIS_MAX: f64 = 100.0;
 
-/// Runs of one side.
 pub(super) struct Group<'d> {
     /// What they are called together.
     pub name: String,
-    /// One at least.
     pub runs: Vec<Run<'d>>,
 }
 
-/// A pair that was asked for: the time span where there are several, what B is called, and the comparison.
+/// A pair that was asked for: the time span where there are several, and the comparison, or why there is none.
 struct Pair<'g> {
     time_span: Option<usize>,
     a: &'g Group<'g>,
     b: &'g Group<'g>,
-    compared: Result<Comparison, Unlike>,
-}
-
-/// Why nothing is compared.
-struct Unlike {
-    message: String,
-    reasons: Vec<String>,
-    hints: Vec<String>,
+    compared: Result<Comparison, Refusal>,
 }
 
 /// The first group against each of the others; nothing with less than two.
 pub(super) fn compared(groups: &[Group], question: &Question) -> String {
     let Some((first, others)) = groups.split_first() else { return String::new() };
-    let pairs: Vec<Pair> = others.iter().flat_map(|other| pairs(first, other, question)).collect();
-    if pairs.is_empty() {
-        return String::new();
+    let mut pairs = Vec::new();
+    for other in others {
+        push_pairs(&mut pairs, first, other, question);
     }
-    let mut out = String::new();
-    if pairs.len() > 1 {
-        out.push_str(&overview(&pairs));
-    }
-    let is_open = pairs.len() <= OPEN_MAX;
+    let mut out = if pairs.len() > 1 { overview(&pairs) } else { String::new() };
     for pair in &pairs {
-        let (heading, inside) = (escaped(&pair.heading()), pair.html());
-        match (pairs.len(), is_open) {
-            (1, _) => out.push_str(&inside),
-            (_, true) => out.push_str(&format!("<h3>{heading}</h3>\n{inside}")),
-            (_, false) => out.push_str(&format!(
-                "<details class=\"pair\"><summary>{heading}</summary>{inside}</details>\n"
-            )),
-        }
+        let heading = format!("{} (B) against {} (A){}", pair.b.name, pair.a.name, pair.span_words());
+        let (heading, inside) = (escaped(&heading), pair.html());
+        out += &match pairs.len() {
+            1 => inside,
+            ..=OPEN_MAX => format!("<h3>{heading}</h3>\n{inside}"),
+            _ => format!("<details class=\"pair\"><summary>{heading}</summary>{inside}</details>\n"),
+        };
     }
     out
 }
@@ -74,38 +60,36 @@ pub(super) fn title(groups: &[Group]) -> String {
     }
 }
 
-/// Every time span of both, where they have several.
-fn pairs<'g>(a: &'g Group<'g>, b: &'g Group<'g>, question: &Question) -> Vec<Pair<'g>> {
-    let count = |group: &Group| group.runs.iter().map(|(_, document)| document.time_spans.len()).max();
-    let spans = count(a).max(count(b)).unwrap_or(0);
-    let numbers: Vec<Option<usize>> = if spans > 1 { (1..=spans).map(Some).collect() } else { vec![None] };
-    let named = |group: &Group| -> Vec<Named> {
-        let named =
-            |(name, document): &Run| Named { name: (*name).to_string(), document: (*document).clone() };
-        group.runs.iter().map(named).collect()
-    };
-    let pair = |time_span| {
+/// Adds every time span of both, where they have several.
+fn push_pairs<'g>(pairs: &mut Vec<Pair<'g>>, a: &'g Group<'g>, b: &'g Group<'g>, question: &Question) {
+    let runs = a.runs.iter().chain(&b.runs);
+    let spans = runs.map(|(_, document)| document.time_spans.len()).max().unwrap_or(0);
+    let numbers = if spans > 1 { (1..=spans).map(Some).collect() } else { vec![None] };
+    for time_span in numbers {
         let question = Question { time_span, ..question.clone() };
-        let compared = compare(&question, [named(a), named(b)]).map_err(|refusal| Unlike {
-            message: refusal.message.clone(),
-            reasons: refusal.reasons.clone(),
-            hints: refusal.hints.clone(),
-        });
-        Pair { time_span, a, b, compared }
-    };
-    numbers.into_iter().map(pair).collect()
+        pairs.push(Pair { time_span, a, b, compared: compare(&question, [a.named(), b.named()]) });
+    }
+}
+
+impl Group<'_> {
+    fn named(&self) -> Vec<Named> {
+        let mut all = Vec::new();
+        for (name, document) in &self.runs {
+            all.push(Named { name: name.to_string(), document: (*document).clone() });
+        }
+        all
+    }
 }
 
 impl Pair<'_> {
-    fn heading(&self) -> String {
-        let span = self.time_span.map_or(String::new(), |number| format!(", time span {number}"));
-        format!("{} (B) against {} (A){span}", self.b.name, self.a.name)
+    fn span_words(&self) -> String {
+        self.time_span.map_or(String::new(), |number| format!(", time span {number}"))
     }
 
     fn html(&self) -> String {
         match &self.compared {
             Ok(comparison) => self.tables(comparison),
-            Err(unlike) => unlike.html(),
+            Err(refusal) => refusal_html(refusal),
         }
     }
 
@@ -123,66 +107,78 @@ impl Pair<'_> {
             ["figure", "A", "B", "B - A", "", "95 % interval", "p", "B is"],
         );
         for row in &comparison.metrics {
-            let cells = Cells::of(row);
-            let word = cells.word.clone();
-            let texts = [cells.a, cells.b, cells.percent].map(Cell::Text);
-            let mut all: Vec<Cell> = texts.into();
-            all.push(gap(row, axis, comparison.margin_percent));
-            all.extend([cells.interval, cells.p, word].map(Cell::Text));
-            metrics.push(first_large(&row.metric.heading(row.is_response)), all);
+            let Cells { a, b, percent, interval, p, word, .. } = Cells::from(row);
+            let mut cells = [a, b, percent].map(Cell::Text).to_vec();
+            cells.push(gap(row, axis, comparison.margin_percent));
+            cells.extend([interval, p, word].map(Cell::Text));
+            metrics.push(first_large(&row.metric.heading(row.is_response)), cells);
         }
-        out.push_str(&metrics.html());
-        out.push_str(&notes(&self.legend(comparison, axis)));
-        if !comparison.differences.is_empty() {
+        out += &metrics.html();
+        for words in explained(comparison, axis) {
+            out += &note(&first_large(&words));
+        }
+        if comparison.differences.is_empty() {
+            out += "<p>Nothing else differs, as far as the results tell.</p>\n";
+        } else {
             let mut facts = Table::new("What else differs, likely causes first", ["what", "of", "A", "B"]);
             for one in &comparison.differences {
                 let texts = [one.area.word().to_string(), one.a.join(", "), one.b.join(", ")];
                 facts.push(one.name.clone(), texts.map(Cell::Text).into());
             }
-            out.push_str(&facts.html().replace("class=\"scroll cards\"", "class=\"scroll cards words\""));
-        } else {
-            out.push_str("<p>Nothing else differs, as far as the results tell.</p>\n");
+            out += &facts.html().replace("class=\"scroll cards\"", "class=\"scroll cards words\"");
         }
-        out.push_str(&notes(
-            &comparison.remarks.iter().map(|remark| format!("{}.", first_large(remark))).collect::<Vec<_>>(),
-        ));
+        for remark in &comparison.remarks {
+            out += &note(&format!("{}.", first_large(remark)));
+        }
         out
-    }
-
-    fn legend(&self, comparison: &Comparison, axis: f64) -> Vec<String> {
-        let mut words = legend(comparison, Metric::words);
-        let mut effects = comparison.metrics.iter().filter_map(|row| row.effect.as_ref()).peekable();
-        if effects.peek().is_some() {
-            let is_cut = effects.any(|of| of.percent_low.abs().max(of.percent_high.abs()) > axis);
-            let cut = if is_cut { " A line that ends at the edge goes on." } else { "" };
-            words.push(format!(
-                "The pictures reach from -{axis} % to +{axis} %. The line is the interval, the point the difference, and the grey \
-                 strip what does not matter.{cut}"
-            ));
-        }
-        words.iter().map(|words| first_large(words)).collect()
     }
 }
 
-impl Unlike {
-    fn html(&self) -> String {
-        let reasons: String =
-            self.reasons.iter().map(|reason| format!("<li>{}</li>", escaped(reason))).collect();
-        let reasons = if reasons.is_empty() { reasons } else { format!("<ul>{reasons}</ul>") };
-        let hints = match self.hints.as_slice() {
-            [] => String::new(),
-            hints => format!("<p><em>What to do:</em> {}</p>", escaped(&hints.join("; "))),
-        };
-        format!("<p>There is no table of differences: {}.</p>{reasons}{hints}\n", escaped(&self.message))
+/// What the words, the intervals and the pictures mean.
+fn explained(comparison: &Comparison, axis: f64) -> Vec<String> {
+    let mut words = legend(comparison, Metric::words);
+    let (mut has_effect, mut cut) = (false, "");
+    for effect in comparison.metrics.iter().filter_map(|row| row.effect.as_ref()) {
+        has_effect = true;
+        if effect.percent_low.abs().max(effect.percent_high.abs()) > axis {
+            cut = " A line that ends at the edge goes on.";
+        }
     }
+    if has_effect {
+        words.push(format!(
+            "The pictures reach from -{axis} % to +{axis} %. The line is the interval, the point the difference, and \
+             the grey strip what does not matter.{cut}"
+        ));
+    }
+    words
+}
+
+/// A paragraph in small letters.
+fn note(words: &str) -> String {
+    format!("<p class=\"note\">{}</p>\n", escaped(words))
+}
+
+fn refusal_html(refusal: &Refusal) -> String {
+    let mut out = format!("<p>There is no table of differences: {}.</p>", escaped(&refusal.message));
+    if !refusal.reasons.is_empty() {
+        let reasons: String =
+            refusal.reasons.iter().map(|reason| format!("<li>{}</li>", escaped(reason))).collect();
+        out += &format!("<ul>{reasons}</ul>");
+    }
+    if !refusal.hints.is_empty() {
+        out += &format!("<p><em>What to do:</em> {}</p>", escaped(&refusal.hints.join("; ")));
+    }
+    out + "\n"
 }
 
 /// The verdict of a side, by the rules of today.
 fn side(side: &Side, group: &Group) -> String {
-    let stored =
-        group.runs.iter().map(|(_, document)| document.verdict.as_ref().map(|verdict| verdict.grade));
-    let is_other = stored.zip(&side.runs).any(|(stored, run)| stored.is_some_and(|grade| grade != run.grade));
-    let by = if is_other { " <span class=\"kind\">by the rules of this version</span>" } else { "" };
+    let mut by = "";
+    for ((_, document), run) in group.runs.iter().zip(&side.runs) {
+        if document.verdict.as_ref().is_some_and(|stored| stored.grade != run.grade) {
+            by = " <span class=\"kind\">by the rules of this version</span>";
+        }
+    }
     match side.runs.len() {
         1 => format!("{}{by}", badge(side.grade)),
         runs => format!("({runs} runs, at worst {}{by})", grade_word(side.grade)),
@@ -196,39 +192,36 @@ fn overview(pairs: &[Pair]) -> String {
         ["result (B)", "IOPS", "throughput", "mean latency", "latency p99", "verdict"],
     );
     for pair in pairs {
-        let cells = match &pair.compared {
-            Ok(comparison) => {
-                let cell = |metric: &Metric| {
-                    let row = comparison.metrics.iter().find(|row| row.metric == *metric);
-                    Cell::Text(row.map_or("-".to_string(), short))
-                };
-                OVERVIEW.iter().map(cell).chain([Cell::Grade(Some(comparison.b.grade))]).collect()
+        let mut cells = Vec::new();
+        if let Ok(comparison) = &pair.compared {
+            for metric in OVERVIEW {
+                let row = comparison.metrics.iter().find(|row| row.metric == metric);
+                cells.push(Cell::Text(row.map_or("-".to_string(), short)));
             }
-            Err(_) => {
-                let none = OVERVIEW.map(|_| Cell::Text("-".into()));
-                [Cell::Text("not compared".into())].into_iter().chain(none).collect()
-            }
-        };
-        let span = pair.time_span.map_or(String::new(), |number| format!(", time span {number}"));
-        table.push(format!("{}{span}", pair.b.name), cells);
+            cells.push(Cell::Grade(Some(comparison.b.grade)));
+        } else {
+            cells.push(Cell::Text("not compared".into()));
+            cells.extend(OVERVIEW.map(|_| Cell::Text("-".into())));
+        }
+        table.push(format!("{}{}", pair.b.name, pair.span_words()), cells);
     }
     let mut names: Vec<&str> = pairs.iter().map(|pair| pair.b.name.as_str()).collect();
     names.dedup();
-    let each = match names.as_slice() {
-        [_] => String::new(),
-        several => format!(
-            "<p class=\"note\">A is {}, and B is each of {}. The intervals and p values of a table hold for that table: of many \
-             tables, more than 5 % may hold an error.</p>\n",
-            escaped(&pairs[0].a.name),
-            escaped(&listed(several))
-        ),
-    };
-    table.html() + &each
+    let mut out = table.html();
+    if names.len() > 1 {
+        out += &note(&format!(
+            "A is {}, and B is each of {}. The intervals and p values of a table hold for that table: of many tables, \
+             more than 5 % may hold an error.",
+            pairs[0].a.name,
+            listed(&names)
+        ));
+    }
+    out
 }
 
 /// `+5.4 %, better`
 fn short(row: &MetricRow) -> String {
-    let Cells { percent, word, .. } = Cells::of(row);
+    let Cells { percent, word, .. } = Cells::from(row);
     match row.outcome {
         Outcome::NotTested => format!("{percent} (not tested)"),
         _ => format!("{percent}, {word}"),
@@ -237,9 +230,12 @@ fn short(row: &MetricRow) -> String {
 
 /// The round number of percent that holds the intervals that tell something.
 fn axis_percent(rows: &[MetricRow], margin: f64) -> f64 {
-    let ends = rows.iter().filter_map(|row| row.effect.as_ref());
-    let ends = ends.filter(|of| !is_too_wide(of.percent_low, of.percent_high));
-    let most = ends.flat_map(|of| [of.percent_low.abs(), of.percent_high.abs()]).fold(2.0 * margin, f64::max);
+    let mut most = 2.0 * margin;
+    for effect in rows.iter().filter_map(|row| row.effect.as_ref()) {
+        if !is_too_wide(effect.percent_low, effect.percent_high) {
+            most = most.max(effect.percent_low.abs()).max(effect.percent_high.abs());
+        }
+    }
     let rounds = [1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 50.0];
     rounds.into_iter().find(|round| *round >= most).unwrap_or(AXIS_MAX)
 }
@@ -260,25 +256,27 @@ fn gap(row: &MetricRow, axis: f64, margin: f64) -> Cell {
     })
 }
 
-/// Paragraphs in small letters.
-fn notes(all: &[String]) -> String {
-    all.iter().map(|words| format!("<p class=\"note\">{}</p>\n", escaped(words))).collect()
-}
-
 /// Facts of all runs: those that are the same once, then those that differ, of each run.
 pub(super) fn facts(caption: &str, runs: &[(String, Vec<[String; 2]>)]) -> String {
     let [(_, first), others @ ..] = runs else { return String::new() };
-    let is_same = |row: &[String; 2]| others.iter().all(|(_, rows)| rows.contains(row));
-    let cells =
-        |rows: Vec<&[String; 2]>| -> Vec<Vec<String>> { rows.iter().map(|row| row.to_vec()).collect() };
-    let same = cells(first.iter().filter(|row| is_same(row)).collect());
-    let lead = if others.is_empty() { String::new() } else { " of all".to_string() };
-    let mut out =
-        if same.is_empty() { String::new() } else { table(&format!("{caption}{lead}"), &[], &same) };
-    for (name, rows) in runs.iter().filter(|_| !others.is_empty()) {
-        let own = cells(rows.iter().filter(|row| !is_same(row) || !first.contains(row)).collect());
+    let (mut same, mut out) = (Vec::new(), String::new());
+    for row in first {
+        if others.iter().all(|(_, rows)| rows.contains(row)) {
+            same.push(row.to_vec());
+        }
+    }
+    if !same.is_empty() {
+        let of = if others.is_empty() { "" } else { " of all" };
+        out += &table(&format!("{caption}{of}"), &[], &same);
+    }
+    if others.is_empty() {
+        return out;
+    }
+    for (name, rows) in runs {
+        let mut own: Vec<Vec<String>> = rows.iter().map(|row| row.to_vec()).collect();
+        own.retain(|row| !same.contains(row));
         if !own.is_empty() {
-            out.push_str(&table(&format!("{name}: {caption}"), &[], &own));
+            out += &table(&format!("{name}: {caption}"), &[], &own);
         }
     }
     out

@@ -1,12 +1,13 @@
 //! What a time span did over time: rates, latencies, disks, phases and events as charts.
 
-use super::axis::Spread;
-use super::buckets::{points, points_within};
-use super::chart::{Chart, Guide, Phase, Point, Series};
-use truespd_core::measure::{Histogram, Intervals};
+use super::axis::{Point, Spread, points, points_within};
+use super::chart::{Chart, Guide, Phase, Series, Ticks};
+use super::heat::{BLUE, Cells, ORANGE};
+use truespd_core::measure::Histogram;
+use truespd_core::measure::slices::Slice;
 use truespd_core::profile::TimeSpan;
 use truespd_core::result::metrics::{Operations, completions};
-use truespd_core::result::{Direction, DiskCounts, Document, Limit, LimitKind, Measured, TimeSpanResult};
+use truespd_core::result::{Direction, Document, Limit, LimitKind, Measured, TimeSpanResult};
 use truespd_core::text::{bytes, duration_ns, number, percent, rate};
 
 /// A program that stood still for less is not marked.
@@ -21,6 +22,8 @@ const NOTICED: f64 = 0.01;
 const LONG_S: f64 = 600.0;
 /// Bands of more lines than this cover each other.
 const BANDS_MAX: usize = 2;
+/// Columns of a heat map, at most.
+const COLUMNS_MAX: usize = 240;
 /// The percentile curve ends here: nine nines.
 const NINES: u32 = 9;
 /// Points of the curve for each nine.
@@ -49,17 +52,18 @@ pub(super) struct Event {
 
 /// The measured time spans of a document; `name` is empty where the page has no other.
 pub(super) fn courses<'d>(name: &str, document: &'d Document) -> Vec<Course<'d>> {
-    let spans = document.profile.time_spans.iter().zip(&document.time_spans).enumerate();
-    let of = |(place, (span, result)): (usize, (&'d TimeSpan, &'d TimeSpanResult))| {
-        let TimeSpanResult::Measured(measured) = result else { return None };
+    let mut courses = Vec::new();
+    let spans = document.profile.time_spans.iter().zip(&document.time_spans);
+    for (place, (span, result)) in spans.enumerate() {
+        let TimeSpanResult::Measured(measured) = result else { continue };
         let name = match (document.time_spans.len(), name) {
             (1, name) => name.to_string(),
             (_, "") => format!("Time span {}", place + 1),
             (_, name) => format!("{name}, time span {}", place + 1),
         };
-        Some(Course { name, place, document, span, measured })
-    };
-    spans.filter_map(of).collect()
+        courses.push(Course { name, place, document, span, measured });
+    }
+    courses
 }
 
 /// Seconds: `0 s`, `2.5 s`, `3600 s`.
@@ -122,31 +126,101 @@ pub(super) fn rates_and_latencies(courses: &[Course]) -> Vec<Chart> {
             latency.series.push(Series::new(&name, course.latencies(operations)));
         }
     }
-    let banded = "Each point stands for several intervals; the band reaches from their smallest value to their largest.";
-    let is_joined = |chart: &Chart| {
-        chart.series.iter().flat_map(|series| &series.points).any(|point| point.range[0] != point.range[1])
-    };
-    for chart in [&mut iops, &mut throughput].into_iter().filter(|chart| is_joined(chart)) {
-        chart.about = banded.to_string();
+    for chart in [&mut iops, &mut throughput] {
+        let mut points = chart.series.iter().flat_map(|series| &series.points);
+        if points.any(|point| point.range[0] != point.range[1]) {
+            chart.about =
+                "Each point stands for several intervals; the band reaches from their smallest value to \
+                           their largest."
+                    .into();
+        }
     }
-    if courses.iter().any(|course| !course.phases().is_empty()) && courses.len() == 1 {
+    if let [course] = courses
+        && !course.phases().is_empty()
+    {
         let grey = "Nothing is recorded in the grey times: warm-up and cool-down.";
-        iops.about = [iops.about.as_str(), grey].join(" ").trim_start().to_string();
+        iops.about = format!("{} {grey}", iops.about).trim_start().to_string();
     }
-    latency.about =
-        "The line is the mean of each interval; the band reaches from its fastest to its slowest I/O.".into();
-    let mut all = [iops, throughput, latency];
-    for chart in &mut all {
+    for chart in [&mut iops, &mut throughput, &mut latency] {
         chart.series.retain(|series| !series.points.is_empty());
         chart.has_bands = chart.series.len() <= BANDS_MAX;
     }
-    let [iops, throughput, mut latency] = all;
-    if !latency.has_bands {
-        latency.about =
-            "The line is the mean of each interval. The table below has its smallest and largest latency."
-                .into();
+    latency.about = if latency.has_bands {
+        "The line is the mean of each interval; the band reaches from its fastest to its slowest I/O."
+    } else {
+        "The line is the mean of each interval. The table below has its smallest and largest latency."
     }
+    .into();
     vec![iops, throughput, latency]
+}
+
+/// Heat maps of latencies: one for each course, or for its reads and its writes where there is one course. Maps of
+/// several courses line up.
+pub(super) fn heat_maps(courses: &[Course]) -> Vec<Chart> {
+    let mut charts = Vec::new();
+    for (place, course) in courses.iter().enumerate() {
+        for (operations, name) in course.lines(courses.len() == 1) {
+            charts.extend(heat_map(courses, place, operations, &name));
+        }
+    }
+    charts
+}
+
+/// Of the course at that place; none without latencies over time.
+fn heat_map(courses: &[Course], place: usize, operations: Operations, name: &str) -> Option<Chart> {
+    let course = &courses[place];
+    let slices = course.measured.latency_over_time.as_ref()?.at_most(COLUMNS_MAX);
+    let (hue, what, word) = match operations {
+        Operations::Reads => (BLUE, "reads", "reads"),
+        Operations::Writes => (ORANGE, "writes", "writes"),
+        Operations::All => (BLUE, "I/Os", "all"),
+    };
+    let mut columns = Vec::new();
+    for [reads, writes] in slices.slices() {
+        let mut column = Slice::default();
+        if operations != Operations::Writes {
+            column.add(reads);
+        }
+        if operations != Operations::Reads {
+            column.add(writes);
+        }
+        columns.push(column);
+    }
+    let cells = Cells {
+        id: format!("heat-{place}-{word}"),
+        what: what.into(),
+        hue,
+        column_s: slices.slice_ns() as f64 / 1e9,
+        end_s: course.measured.test_time_s,
+        columns,
+    };
+    if cells.most() == 0 {
+        return None;
+    }
+    let title = format!("Latency heat map: {name}");
+    let mut chart = over_time(&title, "latency", latency_words, courses);
+    chart.marks = course.events().iter().map(|event| event.at_s).collect();
+    chart.about = format!(
+        "Each column is {}, and each cell a range of latencies: the stronger its colour, the more {what} took so long. \
+         The scale stretches small counts, so that a single one is seen. The lines are median and 99th percentile of \
+         each column.",
+        duration_ns(slices.slice_ns() as f64)
+    );
+    chart.series = vec![column_percentile(&cells, "p50", 0.5), column_percentile(&cells, "p99", 0.99)];
+    chart.cells = Some(cells);
+    Some(chart)
+}
+
+/// A percentile of each column that has I/Os, in its middle.
+fn column_percentile(cells: &Cells, name: &str, fraction: f64) -> Series {
+    let mut points = Vec::new();
+    for (column, slice) in cells.columns.iter().enumerate() {
+        if let Some(ns) = slice.percentile_ns(fraction) {
+            let middle = (column as f64 + 0.5) * cells.column_s;
+            points.push(Point::at(middle.min(cells.end_s), ns));
+        }
+    }
+    Series::new(name, points)
 }
 
 /// The charts below those: percentiles of the whole time, and what others did meanwhile.
@@ -177,24 +251,30 @@ fn percentiles(courses: &[Course]) -> Chart {
         latency_words,
     );
     chart.spread = Spread::Logarithmic;
-    chart.ticks =
-        super::chart::Ticks::Named((0..=NINES).map(|nines| (f64::from(nines), tick_words(nines))).collect());
+    chart.ticks = Ticks::Named((0..=NINES).map(|nines| (f64::from(nines), tick_words(nines))).collect());
     chart.about = format!(
-        "Each step to the right leaves a tenth of the I/Os above it. The line is dashed where fewer than {ABOVE_MIN} I/Os lie \
-         above, and ends where there is none: a longer run tells more."
+        "Each step to the right leaves a tenth of the I/Os above it. The line is dashed where fewer than {ABOVE_MIN} \
+         I/Os lie above, and ends where there is none: a longer run tells more."
     );
     for course in courses {
         for (operations, name) in course.lines(courses.len() == 1) {
             let mut histogram = Histogram::new();
-            let latencies = course.directions(operations).filter_map(|direction| direction.latency.as_ref());
-            latencies.for_each(|latency| histogram.merge(latency));
+            for direction in course.directions(operations) {
+                if let Some(latency) = &direction.latency {
+                    histogram.merge(latency);
+                }
+            }
             if histogram.count() == 0 {
                 continue;
             }
             let most = (histogram.count() as f64).log10();
-            let at = (0..=NINES * PER_NINE).map(|step| f64::from(step) / f64::from(PER_NINE));
-            let point = |x: f64| Point::at(x, histogram.percentile_ns(1.0 - 10f64.powf(-x)) as f64);
-            let points = at.take_while(|x| *x <= most).map(point).collect();
+            let mut points = Vec::new();
+            for step in 0..=NINES * PER_NINE {
+                let x = f64::from(step) / f64::from(PER_NINE);
+                if x <= most {
+                    points.push(Point::at(x, histogram.percentile_ns(1.0 - 10f64.powf(-x)) as f64));
+                }
+            }
             chart.series.push(Series { name, points, solid_until: most - ABOVE_MIN.log10() });
         }
     }
@@ -213,8 +293,8 @@ fn beside_disks(courses: &[Course]) -> Chart {
     let mut disks = Vec::new();
     for disk in course.measured.evidence.disks.iter().filter(|disk| !disk.intervals.is_empty()) {
         let interval_s = disk.interval_ns as f64 / 1e9;
-        let moved = |counts: &DiskCounts| (counts.read_bytes + counts.write_bytes) as f64 / interval_s;
-        let rates: Vec<f64> = disk.intervals.iter().map(moved).collect();
+        let moved = disk.intervals.iter().map(|counts| counts.read_bytes + counts.write_bytes);
+        let rates: Vec<f64> = moved.map(|bytes| bytes as f64 / interval_s).collect();
         disks.push(Series::new(format!("{} (its counters)", disk.name), points(&rates, None, interval_s)));
     }
     if disks.is_empty() {
@@ -241,17 +321,15 @@ fn neighbours(courses: &[Course]) -> Chart {
     let mut chart = over_time("Processor time that others took", "share of the time", percent, courses);
     let [course] = courses else { return chart };
     let Some(waits) = &course.measured.evidence.processor_waits else { return chart };
-    let shares = |times: &[u64], of: usize| -> Vec<f64> {
-        times.iter().map(|ns| *ns as f64 / (waits.interval_ns.max(1) as f64 * of.max(1) as f64)).collect()
-    };
-    let waited = shares(&waits.waiting_ns, course.measured.threads.len());
-    let stolen = shares(&waits.stolen_ns, course.measured.cpu.len());
-    let interval_s = waits.interval_ns as f64 / 1e9;
-    for (name, shares) in
-        [("the test's threads waited for a processor", waited), ("taken by other virtual machines", stolen)]
-    {
+    let (threads, processors) = (course.measured.threads.len(), course.measured.cpu.len());
+    for (name, times, count) in [
+        ("the test's threads waited for a processor", &waits.waiting_ns, threads),
+        ("taken by other virtual machines", &waits.stolen_ns, processors),
+    ] {
+        let whole_ns = waits.interval_ns.max(1) as f64 * count.max(1) as f64;
+        let shares: Vec<f64> = times.iter().map(|ns| *ns as f64 / whole_ns).collect();
         if shares.iter().any(|share| *share >= NOTICED) {
-            chart.series.push(Series::new(name, points(&shares, None, interval_s)));
+            chart.series.push(Series::new(name, points(&shares, None, waits.interval_ns as f64 / 1e9)));
         }
     }
     chart.about = "What other programs and other virtual machines used is missing in the rates above.".into();
@@ -264,10 +342,13 @@ impl<'d> Course<'d> {
         if !apart {
             return vec![(Operations::All, self.name.clone())];
         }
-        let both = [(Operations::Reads, "reads"), (Operations::Writes, "writes")];
-        let has_any = |operations| self.directions(operations).any(|direction| direction.ios > 0);
-        let found = both.into_iter().filter(|(operations, _)| has_any(*operations));
-        found.map(|(operations, name)| (operations, name.to_string())).collect()
+        let mut lines = Vec::new();
+        for (operations, name) in [(Operations::Reads, "reads"), (Operations::Writes, "writes")] {
+            if self.directions(operations).any(|direction| direction.ios > 0) {
+                lines.push((operations, name.to_string()));
+            }
+        }
+        lines
     }
 
     /// The reads, the writes or both of all threads and targets.
@@ -290,10 +371,6 @@ impl<'d> Course<'d> {
         (counts.into_iter().map(|count| count / interval_s).collect(), interval_s)
     }
 
-    fn block_bytes(&self, path: &str) -> Option<u64> {
-        self.span.targets.iter().find(|target| target.path == path).map(|target| target.block_bytes)
-    }
-
     /// Bytes per second in each interval, and its length in seconds: completions times the block size, of
     /// each target where the intervals tell of targets. Nothing where several block sizes cannot be told
     /// apart.
@@ -308,23 +385,22 @@ impl<'d> Course<'d> {
         let mut interval_s = 1.0;
         for (path, direction) in self.with_paths(operations) {
             // Targets of other hosts of a sum are not in its profile.
-            let size = self.block_bytes(path).or_else(|| direction.bytes.checked_div(direction.ios));
+            let target = self.span.targets.iter().find(|target| target.path == path);
+            let size = target
+                .map(|target| target.block_bytes)
+                .or_else(|| direction.bytes.checked_div(direction.ios));
             let (Some(intervals), Some(size)) = (&direction.intervals, size) else {
                 continue;
             };
             interval_s = intervals.interval_ns() as f64 / 1e9;
-            sum.resize(sum.len().max(self.whole(intervals)), 0.0);
+            // Without the interval that the end of the measured time cuts short.
+            let whole = (self.measured.test_time_s * 1e9 / intervals.interval_ns() as f64 + 1e-6) as usize;
+            sum.resize(sum.len().max(intervals.valid().min(whole)), 0.0);
             for (sum, interval) in sum.iter_mut().zip(intervals.series()) {
                 *sum += interval.count as f64 * size as f64 / interval_s;
             }
         }
         (sum, interval_s)
-    }
-
-    /// Intervals that are not cut short by the end of the measured time.
-    fn whole(&self, intervals: &Intervals) -> usize {
-        let whole = (self.measured.test_time_s * 1e9 / intervals.interval_ns() as f64 + 1e-6) as usize;
-        intervals.valid().min(whole)
     }
 
     /// Mean, smallest and largest latency over time, of `-D` with `-L`.
@@ -335,11 +411,12 @@ impl<'d> Course<'d> {
         let mut all = self.directions(operations).filter_map(|direction| direction.intervals.as_ref());
         let Some(mut sum) = all.next().cloned() else { return Vec::new() };
         all.for_each(|intervals| sum.merge(intervals));
-        let held = &sum.series()[..sum.valid()];
-        let means: Vec<f64> = held.iter().map(|interval| interval.latency_mean_ns()).collect();
-        let ranges: Vec<[f64; 2]> =
-            held.iter().map(|interval| [interval.min_ns as f64, interval.max_ns as f64]).collect();
-        let counts: Vec<u64> = held.iter().map(|interval| interval.count).collect();
+        let (mut means, mut ranges, mut counts) = (Vec::new(), Vec::new(), Vec::new());
+        for interval in &sum.series()[..sum.valid()] {
+            means.push(interval.latency_mean_ns());
+            ranges.push([interval.min_ns as f64, interval.max_ns as f64]);
+            counts.push(interval.count);
+        }
         points_within(&means, &ranges, Some(&counts), sum.interval_ns() as f64 / 1e9)
     }
 
@@ -357,27 +434,26 @@ impl<'d> Course<'d> {
     /// What happened meanwhile, in order.
     pub fn events(&self) -> Vec<Event> {
         let evidence = &self.measured.evidence;
-        let at = |ns: u64, says: String| Event { at_s: ns as f64 / 1e9, says };
         let mut events = Vec::new();
         for change in evidence.limit_changes.iter().flatten() {
-            let gone = change.gone.iter().map(|limit| format!("no longer {}", limit_words(limit)));
-            let new = change.new.iter().map(|limit| format!("from now on {}", limit_words(limit)));
-            let both: Vec<String> = gone.chain(new).collect();
-            events.push(at(change.seen_ns, format!("a limit was changed: {}", both.join("; "))));
+            let mut words = Vec::new();
+            words.extend(change.gone.iter().map(|limit| format!("no longer {}", limit_words(limit))));
+            words.extend(change.new.iter().map(|limit| format!("from now on {}", limit_words(limit))));
+            let says = format!("a limit was changed: {}", words.join("; "));
+            events.push(Event { at_s: change.seen_ns as f64 / 1e9, says });
         }
         for change in evidence.way_changes.iter().flatten() {
             let what =
                 if change.after.is_some() { "its paths or copies changed" } else { "the device was gone" };
-            events.push(at(change.seen_ns, format!("{}: {what}", change.device)));
+            let says = format!("{}: {what}", change.device);
+            events.push(Event { at_s: change.seen_ns as f64 / 1e9, says });
         }
         let ticks = evidence.ticks.iter().flat_map(|ticks| &ticks.late);
         let mut pauses: Vec<_> = ticks.filter(|tick| tick.late_ns >= PAUSE_MIN_NS).collect();
         pauses.sort_by_key(|tick| std::cmp::Reverse(tick.late_ns));
         for tick in pauses.into_iter().take(PAUSES_MAX) {
-            events.push(at(
-                tick.due_ns,
-                format!("the program stood still for {}", duration_ns(tick.late_ns as f64)),
-            ));
+            let says = format!("the program stood still for {}", duration_ns(tick.late_ns as f64));
+            events.push(Event { at_s: tick.due_ns as f64 / 1e9, says });
         }
         events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
         events

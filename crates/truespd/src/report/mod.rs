@@ -4,48 +4,39 @@
 //! documents lie in it byte for byte ([`document`]). The script only shows values at the pointer and the cursor keys.
 
 mod axis;
-mod buckets;
-mod cells;
 mod chart;
 mod compared;
 mod course;
-mod embed;
-mod figures;
 mod heat;
-mod hosts;
 mod html;
 mod parts;
-mod piece;
-mod png;
 mod run;
 pub mod suites;
 mod table;
 mod verdicts;
-mod words;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-pub use axis::Spread;
-pub use chart::{Chart, Guide, Point, Series, Ticks};
-pub use embed::{EmbedError, count, document, is_page};
-pub use piece::Piece;
+pub use axis::{Point, Spread};
+pub use chart::{Chart, Guide, Series, Ticks};
+pub use html::{EmbedError, count, document, is_page};
 pub use table::{Cell, Gap, Table};
 
 use crate::compare::Question;
+use crate::suite::findings::SeriesVerdict;
 use compared::Group;
-use html::escaped;
+use html::{escaped, escaped_lines, first_large, listed};
 use truespd_core::result::{Document, Grade};
+use truespd_core::text::shell_line;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// What a document is.
 pub enum Content {
     /// The result of a run.
     Run(Box<Document>),
-    /// Anything else.
     Other {
         /// What kind of document it is, in words.
         kind: String,
@@ -64,44 +55,46 @@ pub struct Input {
     pub group: String,
     /// The document as it is stored.
     pub stored: Vec<u8>,
-    /// What it is.
     pub content: Content,
 }
 
 /// The page. Runs share their charts and are compared, as `question` asks; other documents follow, each by itself.
 pub fn page(inputs: &[Input], question: &Question) -> String {
     let groups = groups(inputs);
-    let mut body =
-        if groups.is_empty() { String::new() } else { run::sections(&groups, question, inputs.len() == 1) };
-    body.extend(inputs.iter().map(|input| other(input, inputs.len() == 1)));
-    let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
+    let is_only = inputs.len() == 1;
+    let mut body = if groups.is_empty() { String::new() } else { run::sections(&groups, question, is_only) };
+    let (mut names, mut documents) = (Vec::new(), String::new());
+    for input in inputs {
+        body += &other(input, is_only);
+        documents += &html::element(&input.stored);
+        names.push(input.name.as_str());
+    }
     let hash = STANDARD.encode(Sha256::digest(SCRIPT));
-    let embedded: String = inputs.iter().map(|input| embed::element(&input.stored)).collect();
     format!(
         "{begin}<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+         img-src data:; script-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{title} - TrueSpd</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <header><p class=\"brand\">TrueSpd report</p><h1>{heading}</h1></header>\n{body}\
-         <footer>Written by TrueSpd {version}. This page holds the documents that it shows: <code>truespd render</code> reads them back.</footer>\n\
-         </main>\n{embedded}<script>{SCRIPT}</script>\n</body>\n</html>\n",
-        begin = embed::BEGIN,
-        title = escaped(&words::listed(&names)),
-        heading = escaped(&words::listed(&names)),
+         <header><p class=\"brand\">TrueSpd report</p><h1>{title}</h1></header>\n{body}\
+         <footer>Written by TrueSpd {version}. This page holds the documents that it shows: \
+         <code>truespd render</code> reads them back.</footer>\n\
+         </main>\n{documents}<script>{SCRIPT}</script>\n</body>\n</html>\n",
+        begin = html::BEGIN,
+        title = escaped(&listed(&names)),
         version = env!("CARGO_PKG_VERSION"),
     )
 }
 
 /// The runs in their groups. Those of a single group stand for themselves, so that they can be compared.
 fn groups(inputs: &[Input]) -> Vec<Group<'_>> {
-    let runs: Vec<(&Input, &Document)> = inputs
-        .iter()
-        .filter_map(|input| match &input.content {
-            Content::Run(document) => Some((input, &**document)),
-            Content::Other { .. } => None,
-        })
-        .collect();
+    let mut runs: Vec<(&Input, &Document)> = Vec::new();
+    for input in inputs {
+        if let Content::Run(document) = &input.content {
+            runs.push((input, document));
+        }
+    }
     let is_one = runs.iter().all(|(input, _)| input.group == runs[0].0.group);
     let mut groups: Vec<Group> = Vec::new();
     for (input, document) in runs {
@@ -120,10 +113,82 @@ fn other(input: &Input, is_only: bool) -> String {
     let Content::Other { kind, grade, pieces } = &input.content else { return String::new() };
     let shown: String = pieces.iter().map(Piece::html).collect();
     let badge = grade.map_or(String::new(), |grade| format!(", verdict: {}", verdicts::badge(grade)));
-    let inside = format!("<p class=\"subtitle\">{}{badge}</p>\n{shown}", escaped(&words::first_large(kind)));
+    let inside = format!("<p class=\"subtitle\">{}{badge}</p>\n{shown}", escaped(&first_large(kind)));
     if is_only {
         format!("<section class=\"head\">\n{inside}</section>\n")
     } else {
         run::section(&input.name, &inside)
     }
+}
+
+/// What a document that is no result of a run has on a page, piece by piece. All words are plain text.
+#[derive(Debug, Clone)]
+pub enum Piece {
+    /// A heading below that of the document.
+    Heading(String),
+    /// The answer, in a sentence or two.
+    Answer(String),
+    Words(String),
+    /// A paragraph that not everybody reads.
+    Note(String),
+    /// Figures that a reader wants first, with their names.
+    Tiles(Vec<(String, String)>),
+    /// With a caption; cards on a phone.
+    Table(Table),
+    /// With its values as a table below it.
+    Chart(Box<Chart>),
+    /// What the verdicts of its runs say.
+    Verdict(SeriesVerdict),
+    /// Command lines that repeat it, with what each is.
+    Lines(Vec<(String, Vec<String>)>),
+    /// Text as it is printed on a terminal, folded up.
+    Printed(String),
+    /// The same, open: there is nothing else.
+    Text(String),
+}
+
+impl Piece {
+    fn html(&self) -> String {
+        match self {
+            Piece::Heading(words) => format!("<h3 class=\"part\">{}</h3>\n", escaped(words)),
+            Piece::Answer(words) => format!("<p class=\"answer\">{}</p>\n", lines(words)),
+            Piece::Words(words) => format!("<p>{}</p>\n", lines(words)),
+            Piece::Note(words) => format!("<p class=\"note\">{}</p>\n", lines(words)),
+            Piece::Tiles(all) => tiles(all),
+            Piece::Table(table) => table.html(),
+            Piece::Chart(chart) => chart.html(),
+            Piece::Verdict(verdict) => verdicts::of_series(verdict),
+            Piece::Lines(all) => {
+                let mut out = String::new();
+                for (what, words) in all {
+                    if !what.is_empty() {
+                        out += &format!("<p>{}</p>", escaped(what));
+                    }
+                    out += &format!("<pre tabindex=\"0\">{}</pre>\n", escaped(&shell_line(words)));
+                }
+                out
+            }
+            Piece::Text(text) => {
+                format!("<pre class=\"table\" tabindex=\"0\">{}</pre>\n", escaped_lines(text))
+            }
+            Piece::Printed(text) => format!(
+                "<details><summary>As it is printed on a terminal</summary><pre class=\"table\" tabindex=\"0\">{}</pre>\
+                 </details>\n",
+                escaped_lines(text)
+            ),
+        }
+    }
+}
+
+/// Figures that a reader wants first, with their names.
+fn tiles(all: &[(String, String)]) -> String {
+    let mut out = String::from("<dl class=\"tiles\">");
+    for (name, value) in all {
+        out += &format!("<div><dt>{}</dt><dd>{}</dd></div>", escaped(name), escaped(value));
+    }
+    out + "</dl>\n"
+}
+
+fn lines(words: &str) -> String {
+    words.lines().map(escaped).collect::<Vec<_>>().join("<br>")
 }

@@ -1,57 +1,71 @@
-//! What the parts of a run did: its disks, targets, threads and processors, and how much was in flight.
+//! What the parts of a run did: its disks, targets, threads and processors, how much was in flight, and the hosts of a
+//! sum.
 
-use super::course::Course;
-use super::figures::figures;
-use super::html::escaped;
-use super::table::{Cell, Table};
-use super::words::first_large;
-use truespd_core::result::hosts::{ROWS_MAX, names};
-use truespd_core::result::{DirectionSummary, DiskActivity, Measured, Summary, ThreadResult};
+use super::axis::Point;
+use super::chart::{Chart, Series};
+use super::course::{Course, over_time};
+use super::html::{escaped, first_large};
+use super::table::{Cell, Table, figures};
+use truespd_core::result::hosts::{
+    HostFigure, HostRow, Outlier, ROWS_MAX, Spread, folded, names, outliers, rows,
+};
+use truespd_core::result::{DirectionSummary, Measured, Summary, ThreadResult};
 use truespd_core::text::{bytes, duration_ns, grouped, number, percent, rate};
 
 /// With more time spans than this, their tables are folded up.
 const OPEN_MAX: usize = 2;
+/// Hosts that are named as far from the others.
+const OFF_MAX: usize = 8;
+/// Lines of a chart, at most: it has so many colours.
+const LINES_MAX: usize = 8;
 
 /// The tables of all time spans, those of many folded up.
 pub(super) fn of_all(courses: &[Course]) -> String {
-    if courses.len() <= OPEN_MAX {
-        return courses.iter().map(|course| tables(course, courses.len() == 1)).collect();
+    let mut out = String::new();
+    for course in courses {
+        if courses.len() <= OPEN_MAX {
+            out += &tables(course, courses.len() == 1);
+        } else {
+            let (name, inside) = (escaped(&course.name), tables(course, true));
+            out += &format!("<details class=\"pair\"><summary>{name}</summary>{inside}</details>\n");
+        }
     }
-    let folded = courses.iter().map(|course| {
-        let (name, inside) = (escaped(&course.name), tables(course, true));
-        format!("<details class=\"pair\"><summary>{name}</summary>{inside}</details>\n")
-    });
-    folded.collect()
+    out
 }
 
 /// The tables of a time span; their captions name it unless it is the only one.
 fn tables(course: &Course, is_only: bool) -> String {
-    let all =
-        [disks(course), per_target(course), per_thread(course), per_node(course), per_processor(course)];
-    let named = |mut table: Table| {
+    let mut out = String::new();
+    for mut table in
+        [disks(course), per_target(course), per_thread(course), per_node(course), per_processor(course)]
+    {
         table.caption =
             if is_only { first_large(&table.caption) } else { format!("{}: {}", course.name, table.caption) };
-        table.html()
-    };
-    all.into_iter().map(named).collect()
+        out += &table.html();
+    }
+    out
 }
 
-/// A bar of a table that ends where the largest of all values does.
-pub(super) fn bar(value: f64, most: f64) -> Cell {
-    Cell::Bar(if most > 0.0 { value / most } else { 0.0 })
+/// A row of texts behind a bar that ends where the largest of all values does.
+fn push_with_bar<const N: usize>(table: &mut Table, name: String, value: f64, most: f64, texts: [String; N]) {
+    let mut cells = vec![Cell::Bar(if most > 0.0 { value / most } else { 0.0 })];
+    cells.extend(texts.map(Cell::Text));
+    table.push(name, cells);
 }
 
-fn summed<'d>(course: &Course<'d>, keep: impl Fn(u32, &str) -> bool) -> DirectionSummary {
-    let threads = course.measured.threads.iter().filter_map(|thread| {
-        let targets =
-            thread.targets.iter().filter(|target| keep(thread.id, &target.path)).cloned().collect::<Vec<_>>();
-        (!targets.is_empty()).then(|| ThreadResult { targets, ..thread.clone() })
-    });
-    let part = Measured {
-        test_time_s: course.measured.test_time_s,
-        threads: threads.collect(),
-        ..Measured::default()
-    };
+/// The sum of what one thread, or all threads on one target, did.
+fn sum(course: &Course, thread_id: Option<u32>, path: Option<&str>) -> DirectionSummary {
+    let mut part = Measured { test_time_s: course.measured.test_time_s, ..Measured::default() };
+    for thread in &course.measured.threads {
+        if thread_id.is_some_and(|id| id != thread.id) {
+            continue;
+        }
+        let mut targets = thread.targets.clone();
+        targets.retain(|target| path.is_none_or(|path| path == target.path));
+        if !targets.is_empty() {
+            part.threads.push(ThreadResult { targets, ..thread.clone() });
+        }
+    }
     Summary::of(&part).total
 }
 
@@ -60,9 +74,8 @@ fn by_part(caption: &str, what: &str, parts: Vec<(String, DirectionSummary)>) ->
     let mut table = Table::new(caption, [what, "", "IOPS", "throughput", "mean", "p99", "longest"]);
     let most = parts.iter().map(|(_, sum)| sum.iops).fold(0.0, f64::max);
     for (name, sum) in parts {
-        let all = figures(&sum);
-        let texts = [0, 1, 2, 4, 6].map(|place| Cell::Text(all[place].clone()));
-        table.push(name, std::iter::once(bar(sum.iops, most)).chain(texts).collect());
+        let [iops, throughput, mean, _, p99, _, longest] = figures(&sum);
+        push_with_bar(&mut table, name, sum.iops, most, [iops, throughput, mean, p99, longest]);
     }
     table
 }
@@ -78,7 +91,7 @@ fn per_target(course: &Course) -> Table {
     if course.document.sources.len() > ROWS_MAX && paths.len() > ROWS_MAX {
         paths.clear();
     }
-    let parts = paths.iter().map(|path| (path.to_string(), summed(course, |_, of| of == *path)));
+    let parts = paths.iter().map(|path| (path.to_string(), sum(course, None, Some(path))));
     by_part("per target", "target", parts.collect())
 }
 
@@ -86,37 +99,36 @@ fn per_target(course: &Course) -> Table {
 /// rows of their own.
 fn per_thread(course: &Course) -> Table {
     let sources = &course.document.sources;
-    let is_folded = sources.len() > 1 && course.measured.threads.len() < 2;
-    if is_folded || sources.len() > ROWS_MAX {
-        return by_part("per thread", "thread", Vec::new());
+    let threads = &course.measured.threads;
+    let mut parts = Vec::new();
+    if sources.len() <= 1 || (threads.len() >= 2 && sources.len() <= ROWS_MAX) {
+        let hosts = if sources.len() > 1 { names(sources) } else { Vec::new() };
+        for thread in threads {
+            let name = match thread.source.and_then(|source| hosts.get(source as usize)) {
+                Some(host) => format!("thread {} on {host}", thread.id),
+                None => format!("thread {}", thread.id),
+            };
+            parts.push((name, sum(course, Some(thread.id), None)));
+        }
     }
-    let hosts = if sources.len() > 1 { names(sources) } else { Vec::new() };
-    let name = |thread: &ThreadResult| match thread.source.and_then(|source| hosts.get(source as usize)) {
-        Some(host) => format!("thread {} on {host}", thread.id),
-        None => format!("thread {}", thread.id),
-    };
-    let threads = course.measured.threads.iter();
-    let parts = threads.map(|thread| (name(thread), summed(course, |of, _| of == thread.id)));
-    by_part("per thread", "thread", parts.collect())
+    by_part("per thread", "thread", parts)
 }
 
 /// Where the machine has several memory nodes.
 fn per_node(course: &Course) -> Table {
     let summary = Summary::with_nodes(course.measured, &course.document.system.topology);
-    let parts = summary.nodes.into_iter().map(|node| {
-        let name = format!("node {} ({} threads)", node.node, node.threads);
-        (name, node.total)
-    });
-    by_part("per memory node", "node", parts.collect())
+    let mut parts = Vec::new();
+    for node in summary.nodes {
+        parts.push((format!("node {} ({} threads)", node.node, node.threads), node.total));
+    }
+    by_part("per memory node", "node", parts)
 }
 
 fn per_processor(course: &Course) -> Table {
     let mut table = Table::new("per processor", ["processor", "", "busy", "user", "kernel"]);
-    let uses = course.document.system.topology.processors.iter().zip(&course.measured.cpu);
-    for (processor, used) in uses {
-        let cells = [used.usage(), used.user, used.kernel].map(|part| Cell::Text(percent(part / 100.0)));
-        let bar = bar(used.usage(), 100.0);
-        table.push(format!("processor {}", processor.cpu), std::iter::once(bar).chain(cells).collect());
+    for (processor, used) in course.document.system.topology.processors.iter().zip(&course.measured.cpu) {
+        let texts = [used.usage(), used.user, used.kernel].map(|part| percent(part / 100.0));
+        push_with_bar(&mut table, format!("processor {}", processor.cpu), used.usage(), 100.0, texts);
     }
     table
 }
@@ -127,31 +139,24 @@ fn disks(course: &Course) -> Table {
         "application beside the disks",
         ["who", "", "IOPS", "throughput", "mean size", "in flight"],
     );
-    let disks: Vec<&DiskActivity> =
-        course.measured.evidence.disks.iter().filter(|disk| disk.window_ns > 0).collect();
-    if disks.is_empty() {
-        return table;
-    }
     let total = Summary::of(course.measured).total;
     let depth = course.measured.evidence.queue_depth.map(|depth| depth.reached);
     let mut rows = vec![("the test".to_string(), total.iops, total.bytes_per_s, depth)];
-    for disk in disks {
-        let seconds = disk.window_ns as f64 / 1e9;
-        let requests = (disk.total.reads + disk.total.writes) as f64 / seconds;
-        let moved = (disk.total.read_bytes + disk.total.write_bytes) as f64 / seconds;
-        rows.push((
-            disk.name.clone(),
-            requests,
-            moved,
-            Some(disk.total.queue_time_ns as f64 / disk.window_ns as f64),
-        ));
+    for disk in course.measured.evidence.disks.iter().filter(|disk| disk.window_ns > 0) {
+        let (total, seconds) = (&disk.total, disk.window_ns as f64 / 1e9);
+        let iops = (total.reads + total.writes) as f64 / seconds;
+        let bytes_per_s = (total.read_bytes + total.write_bytes) as f64 / seconds;
+        let depth = total.queue_time_ns as f64 / disk.window_ns as f64;
+        rows.push((disk.name.clone(), iops, bytes_per_s, Some(depth)));
+    }
+    if rows.len() == 1 {
+        return table;
     }
     let most = rows.iter().map(|row| row.2).fold(0.0, f64::max);
     for (name, iops, bytes_per_s, depth) in rows {
         let mean = if iops > 0.0 { bytes(bytes_per_s / iops) } else { "-".to_string() };
         let texts = [number(iops), rate(bytes_per_s), mean, depth.map_or("-".to_string(), number)];
-        let cells = std::iter::once(bar(bytes_per_s, most)).chain(texts.map(Cell::Text));
-        table.push(name, cells.collect());
+        push_with_bar(&mut table, name, bytes_per_s, most, texts);
     }
     table
 }
@@ -162,15 +167,13 @@ fn in_disks(measured: &Measured) -> Option<f64> {
     disks.map(|disk| disk.total.queue_time_ns as f64 / disk.window_ns as f64).reduce(|a, b| a + b)
 }
 
-/// Place of what was counted among the cells of [`in_flight`].
-const COUNTED: usize = 1;
-
 /// Mean I/Os in flight, counted, beside rate times latency.
 pub(super) fn in_flight(courses: &[Course]) -> String {
     let mut table = Table::new(
         "I/Os in flight",
         ["result", "asked for", "counted", "rate × mean latency", "at the disks"],
     );
+    let mut is_counted = false;
     for course in courses {
         let total = Summary::of(course.measured).total;
         let depth = course.measured.evidence.queue_depth;
@@ -179,42 +182,177 @@ pub(super) fn in_flight(courses: &[Course]) -> String {
             format!("{}/s × {} = {}", number(total.iops), duration_ns(times.mean_ns), number(product))
         });
         let counted = depth.filter(|depth| !depth.from_latency);
+        is_counted |= counted.is_some();
         let cells = [
             depth.map_or("not known".into(), |depth| grouped(depth.asked)),
             counted.map_or("not counted".into(), |depth| number(depth.reached)),
             by_latency.unwrap_or_else(|| "no latencies (-L)".into()),
             in_disks(course.measured).map_or("not known".into(), number),
         ];
-        let name = if course.name.is_empty() { "all threads".to_string() } else { course.name.clone() };
+        let name = if course.name.is_empty() { "all threads" } else { &course.name };
         table.push(name, cells.map(Cell::Text).into());
     }
     if table.rows.is_empty() {
         return String::new();
     }
-    if courses
-        .iter()
-        .all(|course| course.measured.evidence.queue_depth.is_none_or(|depth| depth.from_latency))
-    {
-        table.head.remove(COUNTED + 1);
-        table.rows.iter_mut().for_each(|(_, cells)| drop(cells.remove(COUNTED)));
+    if !is_counted {
+        table.head.remove(2);
+        for (_, cells) in &mut table.rows {
+            cells.remove(1);
+        }
     }
-    let counts_none = courses.iter().any(|course| course.span.measure_latency);
-    let with_latency = if counts_none { " A test with -L counts none: its latencies tell." } else { "" };
+    let has_latencies = courses.iter().any(|course| course.span.measure_latency);
+    let with_latency = if has_latencies { " A test with -L counts none: its latencies tell." } else { "" };
     format!(
-        "<p>The I/Os in flight are the rate times the mean latency. Fewer in flight than asked for: the threads of the test did \
-         not keep the queue full. Fewer at the disks than in flight: a layer above the disks holds or answers the rest.{}</p>{}",
-        escaped(with_latency),
+        "<p>The I/Os in flight are the rate times the mean latency. Fewer in flight than asked for: the threads of the \
+         test did not keep the queue full. Fewer at the disks than in flight: a layer above the disks holds or answers \
+         the rest.{with_latency}</p>{}",
         table.html()
     )
 }
 
 /// What the latencies of these time spans count from, where one has response times.
 pub(super) fn about_times(courses: &[Course]) -> &'static str {
-    let is_response = |course: &Course| Summary::of(course.measured).total.response.is_some();
-    if courses.iter().any(is_response) {
-        "<p class=\"note\">Latencies of a test with a rate are response times: they begin when the rate (-g) scheduled the I/O. \
-         Those in the charts begin when it was issued.</p>\n"
+    if courses.iter().any(|course| Summary::of(course.measured).total.response.is_some()) {
+        "<p class=\"note\">Latencies of a test with a rate are response times: they begin when the rate (-g) scheduled \
+         the I/O. Those in the charts begin when it was issued.</p>\n"
     } else {
         ""
     }
+}
+
+/// What each host of a sum did, and how far apart they are: a table and a sentence for each time span, and what is
+/// missing; nothing for results of one run.
+pub(super) fn hosts(courses: &[Course]) -> String {
+    let mut out = String::new();
+    for course in courses {
+        out += &hosts_of_course(course, courses.len() == 1);
+        if course.place == 0 {
+            out += &missing_ranks(course);
+        }
+    }
+    out
+}
+
+/// Ranks of a cluster run that left no result.
+fn missing_ranks(course: &Course) -> String {
+    let missing = &course.document.missing;
+    if missing.is_empty() {
+        return String::new();
+    }
+    let mut words: Vec<String> = missing.iter().take(ROWS_MAX).map(|rank| rank.words()).collect();
+    if missing.len() > ROWS_MAX {
+        words.push(format!("{} more", missing.len() - ROWS_MAX));
+    }
+    format!("<p>{}</p>\n", escaped(&format!("Missing: {}.", words.join("; "))))
+}
+
+fn hosts_of_course(course: &Course, is_only: bool) -> String {
+    let document = course.document;
+    let rows = rows(document, course.place);
+    let Some(spread) = Spread::of(rows.iter().map(|row| row.iops)) else { return String::new() };
+    if rows.len() < 2 {
+        return String::new();
+    }
+    let name = if is_only { String::new() } else { format!("{}: ", course.name) };
+    let ratio = spread.ratio().map_or(String::new(), |ratio| format!(" ({} times)", number(ratio)));
+    let words = format!(
+        "{name}{} results of {}, from {} to {} IOPS{ratio}; the median is {}.",
+        rows.len(),
+        document.host_words(),
+        number(spread.least),
+        number(spread.most),
+        number(spread.median)
+    );
+    let mut out = format!("<p>{}</p>\n", escaped(&words));
+    let outliers = outliers(&rows);
+    if !outliers.is_empty() {
+        let named: Vec<String> =
+            outliers.iter().take(OFF_MAX).map(|outlier| outlier_words(outlier, &rows)).collect();
+        let words = format!("Far from the others: {}.", named.join("; "));
+        out += &format!("<p>{}</p>\n", escaped(&words));
+    }
+    out += &host_chart(&format!("{name}IOPS over time by host"), course, &rows).html();
+    out + &host_table(&format!("{name}hosts"), &rows, spread.most)
+}
+
+fn outlier_words(outlier: &Outlier, rows: &[HostRow]) -> String {
+    let name = &rows[outlier.row].name;
+    match outlier.figure {
+        HostFigure::Iops => format!("{name} ({} IOPS)", number(outlier.value)),
+        HostFigure::Latency => format!("{name} (mean latency {})", duration_ns(outlier.value)),
+    }
+}
+
+/// A line for each host; of many, the slowest and the fastest. Empty where fewer than two results hold I/Os over time.
+fn host_chart(title: &str, course: &Course, rows: &[HostRow]) -> Chart {
+    let mut chart = over_time(title, "I/Os completed per second", number, std::slice::from_ref(course));
+    let mut lines: Vec<(&HostRow, Vec<Point>)> = Vec::new();
+    for row in rows {
+        let points = host_points(course, row).unwrap_or_default();
+        if !points.is_empty() {
+            lines.push((row, points));
+        }
+    }
+    if lines.len() < 2 {
+        return chart;
+    }
+    let mut about = vec!["Each line begins with the measured time of its host.".to_string()];
+    let (all, ends) = (lines.len(), LINES_MAX / 2);
+    if all > LINES_MAX {
+        lines.sort_by(|(a, _), (b, _)| a.iops.total_cmp(&b.iops));
+        lines.drain(ends..all - ends);
+        about.push(format!("The {ends} slowest and the {ends} fastest of {all} are shown."));
+    }
+    if all < rows.len() {
+        about.push(format!("{} of {} results hold no I/Os over time.", rows.len() - all, rows.len()));
+    }
+    chart.about = about.join(" ");
+    chart.series = lines.into_iter().map(|(row, points)| Series::new(&row.name, points)).collect();
+    chart
+}
+
+fn host_points(course: &Course, row: &HostRow) -> Option<Vec<Point>> {
+    let span = course.document.sources[row.source].time_spans.get(course.place)?.as_ref()?;
+    Some(span.series.as_ref()?.rates().into_iter().map(|[at_s, rate]| Point::at(at_s, rate)).collect())
+}
+
+fn duration_or_dash(ns: Option<f64>) -> String {
+    ns.map_or("-".to_string(), duration_ns)
+}
+
+fn host_table(caption: &str, rows: &[HostRow], most: f64) -> String {
+    let head = ["host", "", "IOPS", "throughput", "mean", "p50", "p99", "longest", "late start", "verdict"];
+    let mut table = Table::new(caption, head);
+    let folded = folded(rows);
+    for row in folded.shown.iter().map(|&place| &rows[place]) {
+        let times = row.times();
+        let all = times.and_then(|times| times.all.as_ref());
+        let [p50, p99, max] =
+            [all.map(|all| all.p50_ns), all.map(|all| all.p99_ns), all.map(|all| all.max_ns)]
+                .map(|ns| duration_or_dash(ns.map(|ns| ns as f64)));
+        let texts = [
+            number(row.iops),
+            rate(row.bytes_per_s),
+            duration_or_dash(times.map(|times| times.mean_ns)),
+            p50,
+            p99,
+            max,
+            duration_or_dash(row.late_ns.map(|ns| ns as f64)),
+        ];
+        push_with_bar(&mut table, row.name.clone(), row.iops, most, texts);
+        if let Some((_, cells)) = table.rows.last_mut() {
+            cells.push(Cell::Grade(row.grade));
+        }
+    }
+    let mut out = table.html();
+    if let Some((count, [least, most])) = folded.left_out {
+        out += &format!(
+            "<p class=\"note\">Not shown: {count} more hosts between {} and {} IOPS. The slowest, the fastest and \
+             those far from the others are shown.</p>\n",
+            escaped(&number(least)),
+            escaped(&number(most))
+        );
+    }
+    out
 }

@@ -4,15 +4,14 @@ use jiff::Timestamp;
 
 use super::chart::Chart;
 use super::compared::{self, Group, compared, facts};
-use super::course::{Course, Run, courses, limit_words, percentiles_and_others, rates_and_latencies};
-use super::figures::{figure_names, figures, strings, times};
-use super::heat;
-use super::hosts;
-use super::html::escaped;
+use super::course::{
+    Course, Run, courses as courses_of, heat_maps, limit_words, percentiles_and_others, rates_and_latencies,
+    seconds,
+};
+use super::html::{collapsed, escaped, listed, once};
 use super::parts;
-use super::table::{Cell, Table};
+use super::table::{Cell, FIGURES, Table, figures, times};
 use super::verdicts::verdicts;
-use super::words::{collapsed, listed, once};
 use crate::compare::Question;
 use truespd_core::profile::{Target, TimeSpan};
 use truespd_core::result::hosts::ROWS_MAX;
@@ -26,8 +25,10 @@ const UNKNOWN: &str = "<unknown>";
 pub(super) fn sections(groups: &[Group], question: &Question, is_alone: bool) -> String {
     let runs: Vec<Run> = groups.iter().flat_map(|group| &group.runs).copied().collect();
     let is_only = runs.len() == 1;
-    let spans = runs.iter().flat_map(|run| courses(if is_only { "" } else { run.0 }, run.1));
-    let courses: Vec<Course> = spans.collect();
+    let mut courses: Vec<Course> = Vec::new();
+    for (name, document) in &runs {
+        courses.extend(courses_of(if is_only { "" } else { name }, document));
+    }
     let mut out = match runs.as_slice() {
         [run] => head(run, &courses, is_alone),
         _ => section("Side by side", &format!("{}{}", side_by_side(&courses, true), unmeasured(&runs))),
@@ -37,8 +38,7 @@ pub(super) fn sections(groups: &[Group], question: &Question, is_alone: bool) ->
         out.push_str(&section("Verdicts", &verdicts(&runs)));
     }
     if !courses.is_empty() {
-        let charts =
-            [rates_and_latencies(&courses), heat::charts(&courses), percentiles_and_others(&courses)];
+        let charts = [rates_and_latencies(&courses), heat_maps(&courses), percentiles_and_others(&courses)];
         let drawn: String = charts.iter().flatten().map(Chart::html).collect();
         let below = [events(&courses), without_latency(&courses)].concat();
         out.push_str(&section("Charts", &format!("{drawn}{below}")));
@@ -47,20 +47,20 @@ pub(super) fn sections(groups: &[Group], question: &Question, is_alone: bool) ->
         "Reads and writes",
         &format!("{}{}", directions(&courses), parts::about_times(&courses)),
     ));
-    out.push_str(&section("Hosts", &hosts::of_all(&courses)));
+    out.push_str(&section("Hosts", &parts::hosts(&courses)));
     out.push_str(&section("Targets, threads and processors", &parts::of_all(&courses)));
     out.push_str(&section("Little's law", &parts::in_flight(&courses)));
     let machines: Vec<_> = runs.iter().map(|run| (run.0.to_string(), machine(run))).collect();
     out.push_str(&section("Machine and settings", &facts("Machine and settings", &machines)));
-    let commands =
-        collapsed(runs.iter().map(|(name, document)| (*name, program_line(&document.command_line))));
-    let commands = commands.iter().map(|(names, line)| {
-        let label =
-            if runs.len() > 1 { format!("<h3>{}</h3>", escaped(&listed(names))) } else { String::new() };
-        format!("{label}<pre tabindex=\"0\">{}</pre>\n", escaped(line))
-    });
-    out.push_str(&section("To repeat it", &commands.collect::<String>()));
-    out
+    let lines = runs.iter().map(|(name, document)| (*name, program_line(&document.command_line)));
+    let mut commands = String::new();
+    for (names, line) in collapsed(lines) {
+        if runs.len() > 1 {
+            commands += &format!("<h3>{}</h3>", escaped(&listed(&names)));
+        }
+        commands += &format!("<pre tabindex=\"0\">{}</pre>\n", escaped(&line));
+    }
+    out + &section("To repeat it", &commands)
 }
 
 pub(super) fn section(title: &str, inside: &str) -> String {
@@ -76,13 +76,16 @@ pub(super) fn section(title: &str, inside: &str) -> String {
 
 /// Runs of which nothing is shown.
 fn unmeasured(runs: &[Run]) -> String {
-    let names: Vec<&str> =
-        runs.iter().filter(|(name, document)| courses(name, document).is_empty()).map(|run| run.0).collect();
-    if names.is_empty() {
-        String::new()
-    } else {
-        format!("<p>Nothing was measured in {}.</p>\n", escaped(&listed(&names)))
+    let mut names: Vec<&str> = Vec::new();
+    for (name, document) in runs {
+        if courses_of(name, document).is_empty() {
+            names.push(name);
+        }
     }
+    if names.is_empty() {
+        return String::new();
+    }
+    format!("<p>Nothing was measured in {}.</p>\n", escaped(&listed(&names)))
 }
 
 /// What a reader wants to know of a run: figures, verdict, reasons, proof.
@@ -100,18 +103,22 @@ fn head(run: &Run, spans: &[Course], is_alone: bool) -> String {
 
 /// When and where it ran, and what it did.
 fn subtitle(document: &Document) -> String {
-    let system = &document.system;
-    let began = system.start_unix_s.and_then(|s| Timestamp::from_second(s).ok());
-    let began = began.map(|at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string());
-    let host = Some(document.host_words()).filter(|host| !host.is_empty());
-    let when: Vec<String> = began.into_iter().chain(host.map(|host| format!("on {host}"))).collect();
+    let mut when = Vec::new();
+    if let Some(began) = document.system.start_unix_s.and_then(|s| Timestamp::from_second(s).ok()) {
+        when.push(began.strftime("%Y-%m-%d %H:%M:%S UTC").to_string());
+    }
+    let host = document.host_words();
+    if !host.is_empty() {
+        when.push(format!("on {host}"));
+    }
     let mut lines = vec![when.join(" ")];
     if let [span] = document.profile.time_spans.as_slice() {
-        let of = collapsed(span.targets.iter().map(|target| (target.path.as_str(), load(span, target))));
-        lines.extend(of.iter().map(|(paths, load)| format!("{}: {load}", listed(paths))));
+        let loads = span.targets.iter().map(|target| (target.path.as_str(), load(span, target)));
+        lines.extend(collapsed(loads).iter().map(|(paths, load)| format!("{}: {load}", listed(paths))));
     }
-    let lines = lines.iter().filter(|line| !line.is_empty()).map(|line| escaped(line));
-    format!("<p class=\"subtitle\">{}</p>\n", lines.collect::<Vec<_>>().join("<br>"))
+    lines.retain(|line| !line.is_empty());
+    let lines: Vec<String> = lines.iter().map(|line| escaped(line)).collect();
+    format!("<p class=\"subtitle\">{}</p>\n", lines.join("<br>"))
 }
 
 /// What the threads do with a target: `4 KiB, random, 30 % writes, 2 threads, 8 outstanding each`.
@@ -148,23 +155,25 @@ fn tiles(total: &DirectionSummary) -> String {
         (format!("mean {what}"), mean.map(duration_ns)),
         ("99 % of I/Os within".to_string(), p99.map(duration_ns)),
     ];
-    let tile = |(name, value): (String, Option<String>)| match value {
-        Some(value) => format!("<div><dt>{name}</dt><dd>{}</dd></div>", escaped(&value)),
-        None => format!("<div><dt>{name}</dt><dd class=\"none\">not measured (-L)</dd></div>"),
-    };
-    format!("<dl class=\"tiles\">{}</dl>\n", figures.map(tile).concat())
+    let mut tiles = String::new();
+    for (name, value) in figures {
+        tiles += &match value {
+            Some(value) => format!("<div><dt>{name}</dt><dd>{}</dd></div>", escaped(&value)),
+            None => format!("<div><dt>{name}</dt><dd class=\"none\">not measured (-L)</dd></div>"),
+        };
+    }
+    format!("<dl class=\"tiles\">{tiles}</dl>\n")
 }
 
 /// The figures of every course in a table. A verdict is of a result, not of its time spans.
 fn side_by_side(courses: &[Course], has_verdicts: bool) -> String {
-    let mut out = Table::new("Side by side", [""; 0]);
-    out.head = [strings(["result"]), figure_names()].concat();
+    let mut out = figure_table("Side by side", "result");
     if has_verdicts {
         out.head.push("verdict".to_string());
     }
     for course in courses {
         let total = Summary::of(course.measured).total;
-        let mut cells: Vec<Cell> = figures(&total).into_iter().map(Cell::Text).collect();
+        let mut cells = figures(&total).map(Cell::Text).to_vec();
         if has_verdicts {
             cells.push(Cell::Grade(course.document.verdict.as_ref().map(|verdict| verdict.grade)));
         }
@@ -173,71 +182,90 @@ fn side_by_side(courses: &[Course], has_verdicts: bool) -> String {
     out.html()
 }
 
+fn figure_table(caption: &str, what: &str) -> Table {
+    let mut table = Table::new(caption, [what]);
+    table.head.extend(FIGURES.map(str::to_string));
+    table
+}
+
 fn directions(courses: &[Course]) -> String {
-    let mut out = Table::new("Reads and writes", [""; 0]);
-    out.head = [strings(["I/Os"]), figure_names()].concat();
+    let mut out = figure_table("Reads and writes", "I/Os");
     for course in courses {
         let Summary { read, write, total, .. } = Summary::of(course.measured);
         let has_both = read.ios > 0 && write.ios > 0;
         for (part, sum) in [("reads", &read), ("writes", &write), ("total", &total)] {
-            if sum.ios > 0 && (part != "total" || has_both) {
-                let name =
-                    if courses.len() > 1 { format!("{}: {part}", course.name) } else { part.to_string() };
-                out.push(name, figures(sum).into_iter().map(Cell::Text).collect());
+            if sum.ios == 0 || (part == "total" && !has_both) {
+                continue;
             }
+            let name = if courses.len() > 1 { format!("{}: {part}", course.name) } else { part.to_string() };
+            out.push(name, figures(sum).map(Cell::Text).into());
         }
     }
     out.html()
 }
 
 fn events(courses: &[Course]) -> String {
-    let lists = courses.iter().filter_map(|course| {
-        let events = course.events();
-        let items = events.iter().map(|event| {
-            format!("<li>at {}: {}</li>", super::course::seconds(event.at_s), escaped(&event.says))
-        });
-        let items: String = items.collect();
+    let mut out = String::new();
+    for course in courses {
+        let mut items = String::new();
+        for event in course.events() {
+            items += &format!("<li>at {}: {}</li>", seconds(event.at_s), escaped(&event.says));
+        }
         let of =
             if course.name.is_empty() { String::new() } else { format!(" of {}", escaped(&course.name)) };
-        (!items.is_empty()).then(|| format!("<h3>Events{of}</h3><ol>{items}</ol>\n"))
-    });
-    lists.collect()
+        if !items.is_empty() {
+            out += &format!("<h3>Events{of}</h3><ol>{items}</ol>\n");
+        }
+    }
+    out
 }
 
 /// What no chart can show, and what to do for it.
 fn without_latency(courses: &[Course]) -> String {
-    let without = |lacks: fn(&Course) -> bool, what: &str, advice: &str| {
-        let lacking = courses.iter().filter(|course| lacks(course));
-        let names: Vec<&str> = lacking.map(|course| &*course.name).collect();
-        if names.is_empty() {
-            return String::new();
+    let (mut latency, mut intervals, mut slices) = (Vec::new(), Vec::new(), Vec::new());
+    for course in courses {
+        let name = course.name.as_str();
+        if !course.span.measure_latency {
+            latency.push(name);
+            continue;
         }
-        let of = if names.len() == courses.len() { String::new() } else { format!(" of {}", listed(&names)) };
-        format!("<p class=\"note\">There is no {what}{}. {advice}</p>\n", escaped(&of))
-    };
-    [
-        without(
-            |course| !course.span.measure_latency,
+        if !course.span.calculate_iops_std_dev {
+            intervals.push(name);
+        }
+        if course.measured.latency_over_time.is_none() {
+            slices.push(name);
+        }
+    }
+    let mut out = String::new();
+    for (names, what, advice) in [
+        (
+            latency,
             "latency over time",
             "Run with -L to have a heat map, and with -D too for mean, smallest and largest latency of each interval.",
         ),
-        without(
-            |course| course.span.measure_latency && !course.span.calculate_iops_std_dev,
-            "chart of mean, smallest and largest latency over time",
-            "Run with -D to have it.",
-        ),
-        without(
-            |course| course.span.measure_latency && course.measured.latency_over_time.is_none(),
+        (intervals, "chart of mean, smallest and largest latency over time", "Run with -D to have it."),
+        (
+            slices,
             "latency heat map",
-            "The result holds no latencies over time: it was made by an earlier version, or added up from such results.",
+            "The result holds no latencies over time: it was made by an earlier version, or added up from such \
+             results.",
         ),
-    ]
-    .concat()
+    ] {
+        if names.is_empty() {
+            continue;
+        }
+        let of = if names.len() == courses.len() { String::new() } else { format!(" of {}", listed(&names)) };
+        out += &format!("<p class=\"note\">There is no {what}{}. {advice}</p>\n", escaped(&of));
+    }
+    out
+}
+
+fn row(name: &str, value: String) -> [String; 2] {
+    [name.to_string(), value]
 }
 
 fn machine((name, document): &Run) -> Vec<[String; 2]> {
     let system = &document.system;
-    let row = |name: &str, value: String| [name.to_string(), value];
     let mut rows = vec![
         row("host", document.host_words()),
         row("kernel", system.kernel_release.clone()),
@@ -256,13 +284,13 @@ fn machine((name, document): &Run) -> Vec<[String; 2]> {
     if let Some(memory) = system.memory_bytes {
         rows.push(row("memory", bytes(memory as f64)));
     }
-    let spans = courses(name, document);
-    let of_spans = spans.iter().enumerate().flat_map(|(place, course)| {
-        settings(course).into_iter().map(move |row| (format!("time span {}", place + 1), row))
-    });
+    let spans = courses_of(name, document);
+    let mut of_spans = Vec::new();
+    for (place, course) in spans.iter().enumerate() {
+        of_spans.extend(settings(course).into_iter().map(|row| (format!("time span {}", place + 1), row)));
+    }
     for (of, [what, value]) in collapsed(of_spans) {
-        let is_of_all = of.len() >= spans.len();
-        let what = if is_of_all { what } else { format!("{what} ({})", listed(&of)) };
+        let what = if of.len() >= spans.len() { what } else { format!("{what} ({})", listed(&of)) };
         rows.push([what, value]);
     }
     rows.extend(document.warnings.iter().map(|words| row("warning", words.clone())));
@@ -274,7 +302,6 @@ fn machine((name, document): &Run) -> Vec<[String; 2]> {
 /// How a time span ran, and on what.
 fn settings(course: &Course) -> Vec<[String; 2]> {
     let (span, evidence) = (course.span, &course.measured.evidence);
-    let row = |name: &str, value: String| [name.to_string(), value];
     let times = format!(
         "{} s warm-up, {} s measured, {} s cool-down",
         span.warmup_s, span.duration_s, span.cooldown_s
@@ -282,25 +309,24 @@ fn settings(course: &Course) -> Vec<[String; 2]> {
     let mut rows = vec![row("engine", course.measured.engine.clone()), row("times", times)];
     rows.extend(span.targets.iter().map(|target| row(&target.path, load(span, target))));
     // Of many hosts nobody knows whose they are.
-    let is_told = course.document.sources.len() <= ROWS_MAX;
-    for target in evidence.targets.iter().filter(|_| is_told) {
-        let named = |name: &str, value: &Option<String>| {
-            value.as_ref().filter(|value| !value.is_empty()).map(|value| format!("{name}{value}"))
-        };
-        let told = [
-            Some(size(target.size_bytes)),
-            named("", &target.filesystem),
-            named("on ", &target.device_name),
-            named("scheduler ", &target.scheduler),
-            named("write cache: ", &target.write_cache),
-            named("mounted with ", &target.mount_options),
-        ];
-        let disks = target
-            .lowest()
-            .flat_map(|layer| [named("model ", &layer.model), named("firmware ", &layer.firmware)])
-            .flatten();
-        let told: Vec<String> = told.into_iter().flatten().chain(disks).collect();
-        rows.push(row(&format!("storage of {}", target.path), told.join(", ")));
+    let targets: &[_] = if course.document.sources.len() > ROWS_MAX { &[] } else { &evidence.targets };
+    for target in targets {
+        let mut facts = vec![("", &target.filesystem), ("on ", &target.device_name)];
+        facts.push(("scheduler ", &target.scheduler));
+        facts.push(("write cache: ", &target.write_cache));
+        facts.push(("mounted with ", &target.mount_options));
+        for disk in target.lowest() {
+            facts.extend([("model ", &disk.model), ("firmware ", &disk.firmware)]);
+        }
+        let mut words = vec![size(target.size_bytes)];
+        for (name, value) in facts {
+            if let Some(value) = value
+                && !value.is_empty()
+            {
+                words.push(format!("{name}{value}"));
+            }
+        }
+        rows.push(row(&format!("storage of {}", target.path), words.join(", ")));
     }
     rows.extend(evidence.limits.iter().map(|limit| row("limit", limit_words(limit))));
     rows

@@ -1,8 +1,10 @@
-//! Tables of figures. On a phone each row becomes a card, because nine columns fit no hand.
+//! Tables of figures, and the figures of reads, writes or both as words. On a phone each row of a table becomes a card,
+//! because nine columns fit no hand.
 
 use super::html::escaped;
 use super::verdicts::grade_word;
-use truespd_core::result::Grade;
+use truespd_core::result::{DirectionSummary, Grade, LatencySummary};
+use truespd_core::text::{duration_ns, number, rate};
 
 /// Longer tables scroll, and say how many rows they have.
 const ROWS_MAX: usize = 32;
@@ -23,9 +25,7 @@ pub enum Cell {
 /// A difference with its interval on an axis whose middle is no difference. All values are parts of half of its length.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gap {
-    /// The difference.
     pub at: f64,
-    /// Where it lies.
     pub ends: [f64; 2],
     /// Up to here on both sides, it does not matter.
     pub margin: f64,
@@ -33,7 +33,6 @@ pub struct Gap {
     pub class: &'static str,
 }
 
-/// A table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
     /// What it is a table of.
@@ -56,7 +55,6 @@ impl Table {
         Table { caption: caption.into(), head: head.map(str::to_string).to_vec(), rows: Vec::new() }
     }
 
-    /// Adds a row.
     pub fn push(&mut self, heading: impl Into<String>, cells: Vec<Cell>) {
         self.rows.push((heading.into(), cells));
     }
@@ -66,83 +64,108 @@ impl Table {
         if self.rows.is_empty() {
             return String::new();
         }
-        // A column that says nothing in any row is left out.
-        let is_told = |column: usize| {
-            let mut cells = self.rows.iter().filter_map(|(_, cells)| cells.get(column));
-            cells.any(|cell| *cell != Cell::Text("-".into()))
-        };
-        let told: Vec<bool> = (1..self.head.len()).map(|place| is_told(place - 1)).collect();
-        let head = self.head.iter().zip(std::iter::once(&true).chain(&told));
-        let head = head.filter(|(_, is_told)| **is_told).map(|(name, _)| name);
-        let names = head.map(|name| {
-            if name.is_empty() {
-                "<td role=\"cell\"></td>".to_string()
-            } else {
-                format!("<th scope=\"col\" role=\"columnheader\">{}</th>", escaped(name))
+        let (mut head, mut body) = (String::new(), String::new());
+        for (place, name) in self.head.iter().enumerate() {
+            if !self.is_told(place) {
+                continue;
             }
-        });
-        let body = self.rows.iter().map(|(heading, cells)| {
-            let names = self.head.iter().skip(1).map(String::as_str).chain(std::iter::repeat(""));
-            let told = told.iter().copied().chain(std::iter::repeat(true));
-            let cells = cells.iter().zip(names).zip(told).filter(|(_, is_told)| *is_told);
-            let cells: String = cells.map(|((cell, name), _)| cell.html(name)).collect();
-            format!(
-                "<tr role=\"row\"><th scope=\"row\" role=\"rowheader\">{}</th>{cells}</tr>",
-                escaped(heading)
-            )
-        });
+            head += &match escaped(name).as_str() {
+                "" => "<td role=\"cell\"></td>".to_string(),
+                name => format!("<th scope=\"col\" role=\"columnheader\">{name}</th>"),
+            };
+        }
+        for (heading, cells) in &self.rows {
+            let heading = escaped(heading);
+            body += &format!("<tr role=\"row\"><th scope=\"row\" role=\"rowheader\">{heading}</th>");
+            for (place, cell) in (1..).zip(cells) {
+                if self.is_told(place) {
+                    body += &cell.html(self.head.get(place).map_or("", String::as_str));
+                }
+            }
+            body += "</tr>";
+        }
         let count = self.rows.len();
         let (long, rows) =
             if count > ROWS_MAX { (" long", format!(" ({count} rows)")) } else { ("", String::new()) };
         format!(
-            "<div class=\"scroll cards{long}\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table role=\"table\"><caption>{0}{rows}</caption>\
-             <thead role=\"rowgroup\"><tr role=\"row\">{1}</tr></thead><tbody role=\"rowgroup\">{2}</tbody></table></div>\n",
-            escaped(&self.caption),
-            names.collect::<String>(),
-            body.collect::<String>()
+            "<div class=\"scroll cards{long}\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table role=\"table\">\
+             <caption>{0}{rows}</caption><thead role=\"rowgroup\"><tr role=\"row\">{head}</tr></thead>\
+             <tbody role=\"rowgroup\">{body}</tbody></table></div>\n",
+            escaped(&self.caption)
         )
+    }
+
+    /// Whether a column is shown: one that says nothing in any row is left out. The first holds the headings.
+    fn is_told(&self, column: usize) -> bool {
+        if column == 0 || column >= self.head.len() {
+            return true;
+        }
+        let mut cells = self.rows.iter().filter_map(|(_, cells)| cells.get(column - 1));
+        cells.any(|cell| *cell != Cell::Text("-".into()))
     }
 }
 
 impl Cell {
     fn html(&self, name: &str) -> String {
-        let inside = match self {
+        let (class, inside) = match self {
             Cell::Bar(part) => {
                 let width = part.clamp(0.0, 1.0) * 100.0;
                 return format!(
-                    "<td role=\"cell\" class=\"bar\" aria-hidden=\"true\"><span style=\"width:{width:.1}%\"></span></td>"
+                    "<td role=\"cell\" class=\"bar\" aria-hidden=\"true\">\
+                     <span style=\"width:{width:.1}%\"></span></td>"
                 );
             }
             Cell::Gap(gap) => {
                 return format!("<td role=\"cell\" class=\"gap\" aria-hidden=\"true\">{}</td>", gap.svg());
             }
+            Cell::Grade(grade) => (" class=\"verdict\"", grade.map_or("not judged".to_string(), grade_word)),
             // A sign stays with its number where a card breaks the line.
-            Cell::Text(text) => escaped(text).replace(" %", "&nbsp;%"),
-            Cell::Grade(grade) => grade.map_or("not judged".to_string(), grade_word),
-        };
-        let class = match self {
-            Cell::Grade(_) => " class=\"verdict\"",
-            Cell::Text(text) if text.is_empty() || text == "-" => " class=\"none\"",
-            _ => "",
+            Cell::Text(text) => {
+                let class = if text.is_empty() || text == "-" { " class=\"none\"" } else { "" };
+                (class, escaped(text).replace(" %", "&nbsp;%"))
+            }
         };
         format!("<td role=\"cell\"{class} data-name=\"{}\">{inside}</td>", escaped(name))
     }
 }
 
+/// Where a part of half of the axis lies, in percent of the picture's width.
+fn gap_percent(part: f64) -> f64 {
+    50.0 + part.clamp(-1.0, 1.0) * 48.0
+}
+
 impl Gap {
     fn svg(&self) -> String {
-        let percent = |part: f64| 50.0 + part.clamp(-1.0, 1.0) * 48.0;
-        let [low, high] = self.ends.map(percent);
-        let (left, right) = (percent(-self.margin), percent(self.margin));
+        let [low, high] = self.ends.map(gap_percent);
+        let (left, at, class) = (gap_percent(-self.margin), gap_percent(self.at), self.class);
+        let width = gap_percent(self.margin) - left;
         format!(
-            "<svg class=\"gap {}\" height=\"16\"><rect class=\"phase\" x=\"{left:.1}%\" y=\"0\" width=\"{:.1}%\" height=\"16\"/>\
+            "<svg class=\"gap {class}\" height=\"16\">\
+             <rect class=\"phase\" x=\"{left:.1}%\" y=\"0\" width=\"{width:.1}%\" height=\"16\"/>\
              <line class=\"axis\" x1=\"50%\" x2=\"50%\" y1=\"0\" y2=\"16\"/>\
-             <line class=\"range\" x1=\"{low:.1}%\" x2=\"{high:.1}%\" y1=\"8\" y2=\"8\"/><circle cx=\"{:.1}%\" cy=\"8\" r=\"4\"/></svg>",
-            self.class,
-            right - left,
-            percent(self.at)
+             <line class=\"range\" x1=\"{low:.1}%\" x2=\"{high:.1}%\" y1=\"8\" y2=\"8\"/>\
+             <circle cx=\"{at:.1}%\" cy=\"8\" r=\"4\"/></svg>"
         )
     }
+}
+
+/// The latencies that count: from when the rate (`-g`) wanted the I/O, where there is one.
+pub(super) fn times(sum: &DirectionSummary) -> Option<(&LatencySummary, &'static str)> {
+    let response = sum.response.as_ref().map(|times| (times, "response time"));
+    response.or(sum.latency.as_ref().map(|times| (times, "latency")))
+}
+
+pub(super) const FIGURES: [&str; 7] = ["IOPS", "throughput", "mean", "p50", "p99", "p99.9", "longest"];
+
+pub(super) fn figures(sum: &DirectionSummary) -> [String; 7] {
+    let mut latencies = [(); 5].map(|()| "-".to_string());
+    if let Some((times, _)) = times(sum) {
+        let [p50, p99, p99_9, max] =
+            [times.p50_ns, times.p99_ns, times.p99_9_ns, times.max_ns].map(|ns| ns as f64);
+        latencies = [times.mean_ns, p50, p99, p99_9, max].map(duration_ns);
+    }
+    let [mean, p50, p99, p99_9, max] = latencies;
+    [number(sum.iops), rate(sum.bytes_per_s), mean, p50, p99, p99_9, max]
 }
 
 #[cfg(test)]

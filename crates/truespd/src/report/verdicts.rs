@@ -1,38 +1,31 @@
 //! Verdicts on a page: the grade, why, and what the disks did. Of several results, each thing is told once.
 
 use super::course::Run;
-use super::html::escaped;
-use super::words::{collapsed, listed, once};
+use super::html::{collapsed, escaped, listed, once};
 use crate::suite::findings::SeriesVerdict;
-use truespd_core::result::{Cause, Finding, FindingGrade, Grade, Meaning, Verdict, standing};
+use truespd_core::result::{Finding, FindingGrade, Grade, Verdict};
 
 /// What a rule says of different runs or targets, at most.
 const SAYINGS_MAX: usize = 6;
 
-fn sign(grade: Grade) -> &'static str {
-    match grade {
-        Grade::Certified => "✓",
-        Grade::Suspect => "?",
-        Grade::Invalid => "✗",
-    }
-}
-
 /// The grade as an element with a frame.
 pub(super) fn badge(grade: Grade) -> String {
-    marked("badge", grade)
+    grade_element("badge", grade)
 }
 
 /// The grade as a word of a table.
 pub(super) fn grade_word(grade: Grade) -> String {
-    marked("grade", grade)
+    grade_element("grade", grade)
 }
 
-fn marked(class: &str, grade: Grade) -> String {
-    format!(
-        "<strong class=\"{class} {0}\"><span aria-hidden=\"true\">{1}</span> {0}</strong>",
-        grade.word(),
-        sign(grade)
-    )
+fn grade_element(class: &str, grade: Grade) -> String {
+    let sign = match grade {
+        Grade::Certified => "✓",
+        Grade::Suspect => "?",
+        Grade::Invalid => "✗",
+    };
+    let word = grade.word();
+    format!("<strong class=\"{class} {word}\"><span aria-hidden=\"true\">{sign}</span> {word}</strong>")
 }
 
 /// What is found of the runs: grades, proofs, reasons, remarks and what could not be checked.
@@ -40,154 +33,147 @@ pub(super) fn verdicts(runs: &[Run]) -> String {
     let mut out = String::new();
     for (name, document) in runs {
         let lead = if runs.len() > 1 { escaped(name) } else { "verdict".to_string() };
-        match &document.verdict {
-            Some(verdict) => {
-                let (proof, none) = proofs(verdict, runs.len());
-                out.push_str(&format!(
-                    "<p class=\"verdict\">{lead}: {}{none}</p>\n{proof}",
-                    badge(verdict.grade)
-                ));
-            }
-            None => out.push_str(&format!(
+        out += &match &document.verdict {
+            Some(verdict) => grade_and_proof(&lead, verdict, runs.len()),
+            None => format!(
                 "<p class=\"verdict\">{lead}: not judged. <code>truespd judge</code> does that.</p>\n"
-            )),
-        }
+            ),
+        };
         for failure in &document.failures {
-            out.push_str(&format!("<p class=\"invalid\">The run failed: {}</p>\n", escaped(failure)));
+            out += &format!("<p class=\"invalid\">The run failed: {}</p>\n", escaped(failure));
         }
     }
-    let told = told(runs);
-    let list = |is_remark: bool| -> String {
-        told.iter().filter(|one| one.grade.is_remark() == is_remark).map(|one| one.html(runs.len())).collect()
-    };
-    let (reasons, remarks) = (list(false), list(true));
+    let results = rule_results(runs);
+    let items = results.iter().map(|found| (found[0].finding.grade, rule_html(found, runs.len())));
+    out + &finding_lists(items.collect()) + &unchecked(runs)
+}
+
+/// Reasons open, and remarks folded up; each an item of a list.
+fn finding_lists(items: Vec<(FindingGrade, String)>) -> String {
+    let (mut reasons, mut remarks, mut count) = (String::new(), String::new(), 0);
+    for (grade, item) in items {
+        if grade.is_remark() {
+            remarks += &item;
+            count += 1;
+        } else {
+            reasons += &item;
+        }
+    }
+    let mut out = String::new();
     if !reasons.is_empty() {
-        out.push_str(&format!("<ul class=\"findings\">{reasons}</ul>\n"));
+        out += &format!("<ul class=\"findings\">{reasons}</ul>\n");
     }
     if !remarks.is_empty() {
-        let count = told.iter().filter(|one| one.grade.is_remark()).count();
-        out.push_str(&format!(
-            "<details><summary>Remarks, which do not change the verdict: {count}</summary><ul class=\"findings\">{remarks}</ul></details>\n"
-        ));
+        out += &format!(
+            "<details><summary>Remarks, which do not change the verdict: {count}</summary>\
+             <ul class=\"findings\">{remarks}</ul></details>\n"
+        );
     }
-    out + &unchecked(runs)
+    out
 }
 
-/// What the counters of the disks or servers show, as a list; where they show nothing, words behind the grade.
-fn proofs(verdict: &Verdict, runs: usize) -> (String, String) {
-    let shown = verdict.proofs.iter().filter(|proof| !proof.is_empty());
-    let items: String = shown
-        .map(|proof| format!("<li>{}: {}</li>", escaped(&proof.targets.join(", ")), escaped(&proof.words())))
-        .collect();
-    let lead = "<p class=\"proof\">Proof, from the counters of the disks or servers:</p>";
-    match (items.is_empty(), runs) {
-        (true, _) => (
-            String::new(),
-            " <span class=\"kind\">the counters of the disks prove nothing here</span>".into(),
-        ),
-        (false, 1) => (format!("{lead}<ul class=\"proof\">{items}</ul>\n"), String::new()),
-        (false, _) => (format!("<ul class=\"proof\">{items}</ul>\n"), String::new()),
+/// The grade of a run, and what the counters of the disks or servers show.
+fn grade_and_proof(lead: &str, verdict: &Verdict, runs: usize) -> String {
+    let mut items = String::new();
+    for proof in verdict.proofs.iter().filter(|proof| !proof.is_empty()) {
+        let (targets, words) = (escaped(&proof.targets.join(", ")), escaped(&proof.words()));
+        items += &format!("<li>{targets}: {words}</li>");
     }
+    let badge = badge(verdict.grade);
+    if items.is_empty() {
+        return format!(
+            "<p class=\"verdict\">{lead}: {badge} <span class=\"kind\">the counters of the disks prove nothing here\
+             </span></p>\n"
+        );
+    }
+    let about = match runs {
+        1 => "<p class=\"proof\">Proof, from the counters of the disks or servers:</p>",
+        _ => "",
+    };
+    format!("<p class=\"verdict\">{lead}: {badge}</p>\n{about}<ul class=\"proof\">{items}</ul>\n")
 }
 
-/// What a rule found, in all runs.
-struct Told<'d> {
-    rule: &'d str,
-    grade: FindingGrade,
-    meaning: Meaning,
-    cause: Cause,
-    /// Names of the runs.
-    runs: Vec<&'d str>,
-    /// What it says, each once, and of what.
-    says: Vec<(Vec<String>, &'d str)>,
-    /// What to do, each once.
-    advice: Vec<&'d str>,
-}
-
-/// A finding with its run's name, and what has to be told beside it.
+/// A finding of a run.
 struct Found<'d> {
-    name: &'d str,
-    has_spans: bool,
-    has_targets: bool,
+    run: &'d str,
+    /// The time span and target that it is about; empty where nothing has to be told apart.
+    part: String,
     finding: &'d Finding,
 }
 
-/// The findings of all runs, one per rule and grade: the worst first, and within a grade what decides the
+/// The findings of all runs by rule and grade: the worst first, and within a grade what decides the
 /// meaning of the number before what slowed it.
-fn told<'d>(runs: &[Run<'d>]) -> Vec<Told<'d>> {
-    let found = runs.iter().flat_map(|(name, document)| {
-        let has_spans = document.time_spans.len() > 1;
-        let mut targets = document.profile.time_spans.iter().flat_map(|span| &span.targets);
-        let first = targets.next();
-        let has_targets = first.is_none_or(|first| targets.any(|target| target.path != first.path));
-        let findings = document.verdict.iter().flat_map(|verdict| &verdict.findings);
-        findings.map(move |finding| Found { name, has_spans, has_targets, finding })
-    });
-    let same_rule = collapsed(found.map(|found| {
-        let key = (found.finding.rule.as_str(), found.finding.grade);
-        (found, key)
-    }));
-    let mut all: Vec<Told<'d>> = same_rule
-        .into_iter()
-        .map(|(found, (rule, grade))| {
-            let names = once(found.iter().map(|one| one.name));
-            let has_names = names.len() > 1;
-            Told {
-                rule,
-                grade,
-                meaning: found[0].finding.meaning,
-                cause: found[0].finding.cause,
-                says: collapsed(found.iter().map(|one| (one.subject(has_names), one.finding.says.as_str()))),
-                runs: names,
-                advice: once(found.iter().map(|one| one.finding.advice.as_str())),
+fn rule_results<'d>(runs: &[Run<'d>]) -> Vec<Vec<Found<'d>>> {
+    let mut all: Vec<Vec<Found>> = Vec::new();
+    for (run, document) in runs {
+        let targets = document.profile.time_spans.iter().flat_map(|span| &span.targets);
+        let mut paths = targets.map(|target| &target.path);
+        let first = paths.next();
+        let has_targets = first.is_none_or(|first| paths.any(|path| path != first));
+        for finding in document.verdict.iter().flat_map(|verdict| &verdict.findings) {
+            let mut parts = Vec::new();
+            if document.time_spans.len() > 1 && finding.time_span > 0 {
+                parts.push(format!("time span {}", finding.time_span));
             }
-        })
-        .collect();
-    all.sort_by_key(|one| standing(one.grade, one.meaning, one.cause));
+            if let Some(target) = &finding.target
+                && has_targets
+            {
+                parts.push(format!("'{target}'"));
+            }
+            let found = Found { run, part: parts.join(", "), finding };
+            let mut same = all.iter_mut().filter(|found| found[0].finding.grade == finding.grade);
+            match same.find(|found| found[0].finding.rule == finding.rule) {
+                Some(others) => others.push(found),
+                None => all.push(vec![found]),
+            }
+        }
+    }
+    all.sort_by_key(|found| found[0].finding.standing());
     all
 }
 
 impl Found<'_> {
-    /// What it is about; empty where nothing has to be told apart.
     fn subject(&self, has_names: bool) -> String {
-        let Found { name, has_spans, has_targets, finding } = self;
-        let span = (*has_spans && finding.time_span > 0).then(|| format!("time span {}", finding.time_span));
-        let target = finding.target.as_ref().filter(|_| *has_targets).map(|target| format!("'{target}'"));
-        let parts: Vec<String> = span.into_iter().chain(target).collect();
-        match (has_names, parts.is_empty()) {
-            (true, true) => (*name).to_string(),
-            (true, false) => format!("{name} ({})", parts.join(", ")),
-            (false, _) => parts.join(", "),
+        match (has_names, self.part.is_empty()) {
+            (true, true) => self.run.to_string(),
+            (true, false) => format!("{} ({})", self.run, self.part),
+            (false, _) => self.part.clone(),
         }
     }
 }
 
-impl Told<'_> {
-    fn html(&self, runs: usize) -> String {
-        let of = match (runs, self.runs.len()) {
-            (1, _) => String::new(),
-            (all, of) if all == of => ", in all of them".to_string(),
-            _ => format!(", in {}", listed(&self.runs)),
-        };
-        let saying = |(subjects, says): &(Vec<String>, &str)| {
-            let are_runs = subjects.iter().all(|subject| self.runs.contains(&subject.as_str()));
-            if subjects.iter().all(String::is_empty) || (self.says.len() == 1 && are_runs) {
-                escaped(says)
-            } else {
-                format!("{}: {}", escaped(&listed(subjects)), escaped(says))
-            }
-        };
-        let says = match self.says.as_slice() {
-            [one] => format!("<br>{}<br>", saying(one)),
-            several => {
-                let items = several.iter().take(SAYINGS_MAX).map(|one| format!("<li>{}</li>", saying(one)));
-                let more = several.len().saturating_sub(SAYINGS_MAX);
-                let more = if more > 0 { format!("<li>and {more} more</li>") } else { String::new() };
-                format!("<ul>{}{more}</ul>", items.collect::<String>())
-            }
-        };
-        reason(self.grade, self.rule, &of, &says, &self.advice.join("; "))
+/// What a rule found in all runs: what it says and what to do, each once.
+fn rule_html(found: &[Found], run_count: usize) -> String {
+    let runs = once(found.iter().map(|one| one.run));
+    let all_say = collapsed(found.iter().map(|one| (one.subject(runs.len() > 1), one.finding.says.as_str())));
+    let advice = once(found.iter().map(|one| one.finding.advice.as_str()));
+    let of = match runs.len() {
+        _ if run_count == 1 => String::new(),
+        count if count == run_count => ", in all of them".to_string(),
+        _ => format!(", in {}", listed(&runs)),
+    };
+    let mut items = Vec::new();
+    for (subjects, says) in &all_say {
+        let are_runs = subjects.iter().all(|subject| runs.contains(&subject.as_str()));
+        if subjects.iter().all(String::is_empty) || (all_say.len() == 1 && are_runs) {
+            items.push(escaped(says));
+        } else {
+            items.push(format!("{}: {}", escaped(&listed(subjects)), escaped(says)));
+        }
     }
+    let says = match items.as_slice() {
+        [one] => format!("<br>{one}<br>"),
+        several => {
+            let mut list: String =
+                several.iter().take(SAYINGS_MAX).map(|one| format!("<li>{one}</li>")).collect();
+            if several.len() > SAYINGS_MAX {
+                list += &format!("<li>and {} more</li>", several.len() - SAYINGS_MAX);
+            }
+            format!("<ul>{list}</ul>")
+        }
+    };
+    let finding = found[0].finding;
+    reason(finding.grade, &finding.rule, &of, &says, &advice.join("; "))
 }
 
 /// A finding; `says` is HTML.
@@ -206,53 +192,38 @@ fn reason(grade: FindingGrade, rule: &str, of: &str, says: &str, advice: &str) -
 
 /// Rules that had no evidence, and why.
 fn unchecked(runs: &[Run]) -> String {
-    let all = runs.iter().flat_map(|(name, document)| {
-        let unchecked = document.verdict.iter().flat_map(|verdict| &verdict.unchecked);
-        unchecked.map(move |one| (*name, (one.rule.as_str(), one.why.as_str())))
-    });
+    let mut all = Vec::new();
+    for (name, document) in runs {
+        for one in document.verdict.iter().flat_map(|verdict| &verdict.unchecked) {
+            all.push((*name, (one.rule.as_str(), one.why.as_str())));
+        }
+    }
     let all = collapsed(all);
     if all.is_empty() {
         return String::new();
     }
-    let items = all.iter().map(|(names, (rule, why))| {
-        let mut names = names.clone();
-        names.dedup();
-        let of = if runs.len() > 1 { format!(" ({})", listed(&names)) } else { String::new() };
-        format!("<li>{}{}: {}</li>", escaped(rule), escaped(&of), escaped(why))
-    });
-    format!(
-        "<details><summary>Rules without evidence: {}</summary><ul>{}</ul></details>\n",
-        all.len(),
-        items.collect::<String>()
-    )
+    let mut items = String::new();
+    for (names, (rule, why)) in &all {
+        let of = if runs.len() > 1 { format!(" ({})", listed(&once(names))) } else { String::new() };
+        items += &format!("<li>{}{}: {}</li>", escaped(rule), escaped(&of), escaped(why));
+    }
+    format!("<details><summary>Rules without evidence: {}</summary><ul>{items}</ul></details>\n", all.len())
 }
 
 /// What the verdicts of a series say together.
 pub(super) fn of_series(verdict: &SeriesVerdict) -> String {
     let grade = verdict.grade.map_or("not judged".to_string(), badge);
-    let mut out = format!(
-        "<h3>Verdict</h3>\n<p class=\"verdict\">The worst verdict of {} runs: {grade}</p>\n",
-        verdict.runs
-    );
-    let list = |is_remark: bool| -> String {
-        let found = verdict.findings.iter().filter(|told| told.grade.is_remark() == is_remark);
-        let item = |told: &crate::suite::findings::Told| {
-            let of = format!(", {}", told.runs_words(verdict.runs));
-            reason(told.grade, &told.rule, &of, &format!("<br>{}<br>", escaped(&told.says)), &told.advice)
-        };
-        found.map(item).collect()
-    };
-    let (reasons, remarks) = (list(false), list(true));
-    if !reasons.is_empty() {
-        out.push_str(&format!("<ul class=\"findings\">{reasons}</ul>\n"));
+    let mut items = Vec::new();
+    for found in &verdict.findings {
+        let of = format!(", {}", found.runs_words(verdict.runs));
+        let says = format!("<br>{}<br>", escaped(&found.says));
+        items.push((found.grade, reason(found.grade, &found.rule, &of, &says, &found.advice)));
     }
-    if !remarks.is_empty() {
-        let count = verdict.findings.iter().filter(|told| told.grade.is_remark()).count();
-        out.push_str(&format!(
-            "<details><summary>Remarks, which do not change the verdict: {count}</summary><ul class=\"findings\">{remarks}</ul></details>\n"
-        ));
-    }
-    out
+    format!(
+        "<h3>Verdict</h3>\n<p class=\"verdict\">The worst verdict of {} runs: {grade}</p>\n{}",
+        verdict.runs,
+        finding_lists(items)
+    )
 }
 
 #[cfg(test)]

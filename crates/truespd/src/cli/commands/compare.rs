@@ -80,12 +80,10 @@ pub(super) enum Unlike {
 }
 
 impl Unlike {
-    /// The profile may differ.
     pub fn in_profile(self) -> bool {
         self != Unlike::Targets
     }
 
-    /// The target may differ.
     pub fn in_target(self) -> bool {
         self != Unlike::Profile
     }
@@ -103,17 +101,16 @@ fn gate(text: &str) -> Result<Gate, Refusal> {
     text.parse().map_err(|error: compare::BadGate| Refusal::command_line(error.to_string()))
 }
 
-/// `truespd compare`.
 pub(crate) fn run(arguments: &CompareArguments) -> ExitCode {
     let (outputs, comparison) = match asked(arguments) {
         Ok(asked) => asked,
         Err(refusal) => return tell(refusal),
     };
-    let content = |output: &Output| match output.format {
+    let errors = outputs.write(|output| match output.format {
         "junit" => envelope::shown(&comparison, compare::junit),
         _ => envelope::write(&comparison),
-    };
-    let failures: Vec<Failure> = outputs.write(content).into_iter().map(Failure::from).collect();
+    });
+    let failures: Vec<Failure> = errors.into_iter().map(Failure::from).collect();
     if !failures.is_empty() {
         return tell(failures);
     }
@@ -182,7 +179,8 @@ impl CompareArguments {
             return refusal;
         }
         refusal.hint(
-            "--markdown takes no file, so a word behind it is taken for results: it prints on standard output, > FILE keeps that",
+            "--markdown takes no file, so a word behind it is taken for results: it prints on standard output, > FILE \
+             keeps that",
         )
     }
 

@@ -21,7 +21,6 @@ pub(crate) mod mark;
 pub(crate) mod merge;
 pub(crate) mod render;
 pub(crate) mod report;
-pub(crate) mod show;
 pub(crate) mod slips;
 pub(crate) mod study;
 pub(crate) mod suite;

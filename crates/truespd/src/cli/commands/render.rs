@@ -1,4 +1,5 @@
-//! `truespd render`: a stored result in any format.
+//! `truespd render`: a stored result in any format. `truespd show`: one in some twenty lines. Both, and other commands,
+//! read documents of every kind here.
 
 use std::fmt::Display;
 use std::io;
@@ -10,7 +11,7 @@ use clap::builder::PossibleValuesParser;
 use crate::cli::commands::suite::Stored;
 use crate::cli::commands::suites::Row;
 use crate::cli::kept::kept_one;
-use crate::cli::show::bench;
+use crate::cli::show::{bench, summary};
 use crate::compare::{self, Comparison};
 use crate::report;
 use crate::selfcost::CostReport;
@@ -59,7 +60,6 @@ impl FormatArgument {
     }
 }
 
-/// A stored document.
 pub(crate) enum Read {
     /// The result of a run, or a sum of such.
     Result(Box<Document>),
@@ -79,7 +79,6 @@ impl Read {
         }
     }
 
-    /// As it is stored.
     fn json(self) -> String {
         match self {
             Read::Result(document) => json::write(&document),
@@ -93,9 +92,7 @@ impl Read {
 pub(crate) struct Plain {
     /// What it is, behind "a".
     pub kind: &'static str,
-    /// As people see it.
     pub text: String,
-    /// As it is stored.
     pub json: String,
     /// What to do where documents with runs are wanted.
     pub instead: &'static str,
@@ -108,7 +105,6 @@ struct PlainKind {
     read: fn(&[u8]) -> Result<Plain, envelope::ReadError>,
 }
 
-/// All of them.
 const PLAIN: [PlainKind; 2] = [
     PlainKind {
         format: CostReport::FORMAT,
@@ -132,7 +128,7 @@ fn plain<D: DocumentKind>(
     Ok(Plain { kind: D::NAME, text: text(&document), json: envelope::write(&document), instead })
 }
 
-/// Reads a document of any kind, to be shown, from a file, or from standard input for `-`.
+/// [`document`] from a file, or from standard input for `-`.
 pub(crate) fn read_any(path: &Path) -> Result<Read, Refusal> {
     document(path, &bytes(path)?)
 }
@@ -213,11 +209,30 @@ pub(crate) fn unreadable(path: &Path, why: impl Display) -> Refusal {
     Refusal::new(RefusalKind::Input, format!("'{shown}' {why}")).on(shown.to_string())
 }
 
-/// `truespd render`.
 pub(crate) fn run(arguments: &RenderArguments) -> ExitCode {
     let path = &arguments.document;
     match bytes(path).and_then(|stored| rendered(&arguments.format, path, &stored)) {
         Ok(text) => print(&text, ExitCode::Done),
+        Err(refusal) => tell(refusal),
+    }
+}
+
+/// Show a stored result in some twenty lines: figures, rate over time, latencies, verdict
+#[derive(Debug, Args)]
+pub(crate) struct ShowArguments {
+    /// Result written with --json, of a run or a suite, or the id or label of a kept one; - for standard input
+    document: PathBuf,
+}
+
+/// `truespd show`; tables of suites are as short as a summary would be.
+pub(crate) fn show(arguments: &ShowArguments) -> ExitCode {
+    let style = Style::of_stdout();
+    match read_any(&arguments.document) {
+        Ok(Read::Result(document)) => {
+            let name = arguments.document.display().to_string();
+            print(&summary::text(&name, &document, style), ExitCode::Done)
+        }
+        Ok(other) => print(&other.text(style), ExitCode::Done),
         Err(refusal) => tell(refusal),
     }
 }

@@ -39,7 +39,6 @@ pub(crate) struct ReportArguments {
     output: String,
 }
 
-/// `truespd report`.
 pub(crate) fn run(arguments: &ReportArguments) -> ExitCode {
     written(arguments).unwrap_or_else(tell)
 }

@@ -21,9 +21,8 @@ use crate::cli::commands::judge::JudgeArguments;
 use crate::cli::commands::keeping::Keeping;
 use crate::cli::commands::manual::{CompletionsArguments, ManualArguments};
 use crate::cli::commands::merge::MergeArguments;
-use crate::cli::commands::render::RenderArguments;
+use crate::cli::commands::render::{RenderArguments, ShowArguments};
 use crate::cli::commands::report::ReportArguments;
-use crate::cli::commands::show::ShowArguments;
 use crate::cli::commands::suites::{self, Chosen, Row};
 use crate::cli::commands::watch::WatchArguments;
 use crate::compare::Comparison;
@@ -184,7 +183,7 @@ fn command_of(program: &Program, args: &[OsString], command: Command) -> ExitCod
         Command::Clean(arguments) => commands::clean::run(&arguments),
         Command::Inspect(arguments) => commands::inspect::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
-        Command::Show(arguments) => commands::show::run(&arguments),
+        Command::Show(arguments) => commands::render::show(&arguments),
         Command::Watch(arguments) => commands::watch::run(&arguments),
         Command::Render(arguments) => commands::render::run(&arguments),
         Command::History(arguments) => commands::history::run(&arguments),

@@ -6,7 +6,6 @@ use truespd_core::result::metrics::Metric;
 use truespd_core::result::{Document, Grade, Verdict};
 use truespd_core::text::{columns_of, printable};
 
-/// One document.
 pub(crate) struct Row {
     document: String,
     grade: Option<Grade>,
@@ -21,7 +20,6 @@ const FIGURES: [Metric; 3] = [Metric::IOPS, Metric::BYTES, Metric::MEAN];
 impl Row {
     /// A run: its figures, and the finding that leads.
     pub fn of_run(document: &str, run: &Document, verdict: &Verdict) -> Self {
-        let figure = |metric: Metric| metric.of(run).map_or("-".to_string(), |value| metric.show(value));
         let leads = verdict.findings.iter().filter(|finding| !finding.grade.is_remark());
         let rules: Vec<&str> = leads.map(|finding| finding.rule.as_str()).collect();
         let about = match rules.as_slice() {
@@ -32,7 +30,7 @@ impl Row {
         Row {
             document: document.to_string(),
             grade: Some(verdict.grade),
-            figures: FIGURES.map(figure),
+            figures: FIGURES.map(|metric| metric.of(run).map_or("-".to_string(), |value| metric.show(value))),
             about,
         }
     }
@@ -63,11 +61,12 @@ pub(crate) fn table<'r>(rows: impl Iterator<Item = &'r Row>, style: Style) -> St
         out.push_str(line.trim_end());
         out.push('\n');
     }
-    let count = |wanted| rows.iter().filter(|row| row.grade == wanted).count();
-    let of = |grade: Grade| format!("{} {}", count(Some(grade)), grade.word());
-    let mut counts: Vec<String> = [Grade::Certified, Grade::Suspect, Grade::Invalid].map(of).to_vec();
-    if count(None) > 0 {
-        counts.push(format!("{} not judged", count(None)));
+    let mut counts = Vec::new();
+    for grade in [Some(Grade::Certified), Some(Grade::Suspect), Some(Grade::Invalid), None] {
+        let count = rows.iter().filter(|row| row.grade == grade).count();
+        if grade.is_some() || count > 0 {
+            counts.push(format!("{count} {}", word(grade)));
+        }
     }
     out.push_str(&format!(
         "\n{}: {}. truespd judge DOCUMENT tells all findings of one.\n",

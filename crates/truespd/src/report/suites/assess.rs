@@ -1,8 +1,8 @@
 //! `assess`: winsat's figures beside Microsoft's limits.
 
-use super::super::piece::Piece;
+use super::super::Piece;
+use super::super::html::first_large;
 use super::super::table::Cell;
-use super::super::words::first_large;
 use super::words_table;
 use crate::suite::assess::{Assessment, Check, Figure, SOURCE};
 

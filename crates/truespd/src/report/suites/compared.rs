@@ -1,11 +1,12 @@
 //! `ab` and `study`: variants that ran in turns.
 
+use super::super::Piece;
+use super::super::axis::Point;
 use super::super::axis::Spread;
-use super::super::chart::{Chart, Point, Series};
+use super::super::chart::{Chart, Series};
 use super::super::course::latency_words;
-use super::super::piece::Piece;
+use super::super::html::first_large;
 use super::super::table::Cell;
-use super::super::words::first_large;
 use super::{named, words_table};
 use crate::suite::ab::{self, Comparison, Effect, Metric, Variant};
 use crate::suite::study::StudyReport;

@@ -1,8 +1,9 @@
 //! `mark`: CrystalDiskMark's figures, and what they hide.
 
+use super::super::Piece;
+use super::super::axis::Point;
 use super::super::axis::Spread;
-use super::super::chart::{Point, Series};
-use super::super::piece::Piece;
+use super::super::chart::Series;
 use super::super::table::Cell;
 use super::{named, words_table};
 use crate::suite::figures;

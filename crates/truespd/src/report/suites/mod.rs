@@ -10,8 +10,8 @@ pub use compared::{ab, study};
 pub use mark::mark;
 pub use workload::workload;
 
+use super::Piece;
 use super::chart::{Chart, Ticks};
-use super::piece::Piece;
 use super::table::{Cell, Table};
 use truespd_core::text::number;
 

@@ -1,11 +1,12 @@
 //! `workload`: what a load with a name reached, and the highest rate that keeps a limit.
 
+use super::super::Piece;
+use super::super::axis::Point;
 use super::super::axis::Spread;
-use super::super::chart::{Chart, Guide, Point, Series};
+use super::super::chart::{Chart, Guide, Series};
 use super::super::course::latency_words;
-use super::super::piece::Piece;
+use super::super::html::first_large;
 use super::super::table::Cell;
-use super::super::words::first_large;
 use super::words_table;
 use crate::suite::workload::{Outcome, Point as Tried, Row, Run, Search, SearchEnd};
 use truespd_core::text::{duration_ns, number, percent, rate};
