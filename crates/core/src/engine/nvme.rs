@@ -15,9 +15,8 @@ use std::time::{Duration, Instant};
 
 use io_uring::{IoUring, cqueue, opcode, squeue, types};
 
-use super::ring::Ring;
+use super::ring::{self, DEPTH_MAX, Ring};
 use super::transfer::{DROP_LIMIT, check_setup, hand_out, reap_all};
-use super::uring_setup::{self, DEPTH_MAX};
 use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Setup};
 use crate::machine::namespace::Namespace;
 use crate::machine::roots::Roots;
@@ -126,7 +125,7 @@ pub(super) fn probe() -> Result<(), EngineError> {
 /// The same for polled commands.
 pub(super) fn probe_polled() -> Result<(), EngineError> {
     make_ring(1, POLLED_NAME, true, &mut Vec::new()).map(drop)?;
-    polling_allowed(uring_setup::is_linux_6_6())
+    polling_allowed(ring::is_linux_6_6())
 }
 
 /// Linux 6.1 reads freed memory when it polls for a command (`bio_poll` below
@@ -163,7 +162,7 @@ fn make_ring(
     is_polled: bool,
     notes: &mut Vec<String>,
 ) -> Result<IoUring<squeue::Entry128, cqueue::Entry32>, EngineError> {
-    uring_setup::build(depth, is_polled, notes).map_err(|error| match error {
+    ring::build(depth, is_polled, notes).map_err(|error| match error {
         EngineError::Unavailable { reason, .. } => EngineError::Unavailable {
             engine: name,
             reason,
@@ -182,7 +181,7 @@ fn open_with(setup: Setup, name: &'static str, is_polled: bool) -> Result<(Nvme,
         targets.push(target_of(index, file, name, is_polled)?);
     }
     let uring = make_ring(setup.depth, name, is_polled, &mut notes)?;
-    let is_new = uring_setup::is_linux_6_6();
+    let is_new = ring::is_linux_6_6();
     if is_polled {
         polling_allowed(is_new)?;
     }

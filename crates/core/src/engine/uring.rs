@@ -9,9 +9,8 @@ use std::time::{Duration, Instant};
 
 use io_uring::{cqueue, opcode, squeue, types};
 
-use super::ring::{Memory, NO_IO, Ring};
+use super::ring::{self, DEPTH_MAX, Memory, NAME, NO_IO, POLLED_NAME, Ring};
 use super::transfer::{DROP_LIMIT, check_setup, reap_all};
-use super::uring_setup::{self, DEPTH_MAX, NAME, POLLED_NAME};
 use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Setup};
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::roots::Roots;
@@ -77,7 +76,7 @@ fn check_pollable(file: &EngineFile) -> Result<(), EngineError> {
 fn open_with(setup: Setup, is_polled: bool) -> Result<(Uring, Vec<String>), EngineError> {
     check_setup(NAME, &setup, DEPTH_MAX)?;
     let mut notes = Vec::new();
-    let uring = uring_setup::build(setup.depth, is_polled, &mut notes)?;
+    let uring = ring::build(setup.depth, is_polled, &mut notes)?;
     let fds: Vec<i32> = setup.files.iter().map(|f| f.handle.file().as_raw_fd()).collect();
     let fixed_files = match uring.submitter().register_files(&fds) {
         Ok(()) => true,

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::fs::File;
+use std::io::{Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -13,13 +14,15 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 use super::targets::TargetState;
 use crate::access::{DataRng, data};
 use crate::machine::chain::LayerKind;
+use crate::machine::device::BlockDevice;
+use crate::machine::roots::Roots;
 use crate::machine::storage::{
     AccessHint, OpenedTarget, ReadFlags, TargetKind, advise, keep_access_time, open_file,
 };
-use crate::machine::{chain, storage};
+use crate::machine::{chain, loops, storage};
 use crate::plan::{Lane, LaneTarget, LaneWrites};
 use crate::profile::{Target, TimeSpan};
-use crate::result::{ContentSample, ExtentMap, Residency, TargetFacts};
+use crate::result::{ContentSample, ExtentMap, LoopCache, Residency, TargetFacts};
 use crate::sys::buffer::IoBuffer;
 use crate::sys::extents::survey;
 use crate::sys::file::read_at;
@@ -67,8 +70,8 @@ impl<'a> TestedRange<'a> {
             identity: state.identity(),
             facts: &state.facts,
             chain: &state.chain,
-            start: state.ranges.range.base_bytes(),
-            length: state.ranges.range.usable_bytes(),
+            start: state.planned.range.base_bytes(),
+            length: state.planned.range.usable_bytes(),
             block_bytes: target.block_bytes,
             may_write_back: true,
         }
@@ -157,7 +160,7 @@ pub fn look_before(span: &TimeSpan, targets: &[TargetState], lanes: &[Lane]) -> 
         let sample =
             |range: &TestedRange<'_>| if target.reads() { sample_content(range, share) } else { None };
         let look = range.look(survey_end, sample);
-        let own = lanes.iter().flat_map(|lane| &lane.targets).find(|own| own.index == index);
+        let own = lanes.iter().flat_map(|lane| &lane.targets).find(|own| own.duty.target == index);
         let source = state.write_source.as_deref();
         Look { written: own.and_then(|own| sample_writes(own, source, span.rand_seed, share)), ..look }
     };
@@ -358,7 +361,7 @@ fn sample_writes(
                 source.with_slice_mut(at, len, |window| bytes[..len].copy_from_slice(window));
             }
             LaneWrites::Pattern { first } => {
-                let slots = u64::from(target.slots.max(1));
+                let slots = u64::from(target.duty.requests.max(1));
                 data::fill_pattern(&mut bytes, first + block_bytes * (slot % slots));
             }
         }
@@ -405,6 +408,62 @@ impl Sampler {
 
     fn finish(self) -> Option<ContentSample> {
         (self.sample.blocks > 0).then_some(self.sample)
+    }
+}
+
+/// What one loop device stands on, open, as it was before the run.
+#[derive(Debug)]
+pub struct LoopCacheSeen {
+    file: File,
+    pieces: Vec<(u64, u64)>,
+    pub cache: LoopCache,
+}
+
+/// Looks at what the loop devices of a chain stand on, of those without direct I/O. What cannot be opened or
+/// is too large to be looked at as a whole is left out.
+pub fn look_at_loops(chain: &[chain::Layer], roots: &Roots) -> Vec<LoopCacheSeen> {
+    let is_served = |kind| matches!(kind, LayerKind::RemoteFilesystem | LayerKind::UserFilesystem);
+    if chain.iter().any(|layer| is_served(layer.kind)) {
+        // Another machine or a program, which may never answer.
+        return Vec::new();
+    }
+    chain.iter().filter_map(|layer| of_layer(layer, roots)).collect()
+}
+
+fn of_layer(layer: &chain::Layer, roots: &Roots) -> Option<LoopCacheSeen> {
+    if layer.kind != LayerKind::Loop || layer.direct_io == Some(true) {
+        return None;
+    }
+    let path = layer.details.as_ref()?.backing_file.as_deref()?;
+    let mut file = open_file(Path::new(path), ReadFlags::CACHED).ok()?;
+    // The path may lead to another file in this mount namespace.
+    let device = BlockDevice::find(layer.number?, roots)?;
+    if loops::Ground::of(&device, Path::new(path), roots)?.own() != Identity::of(&file).ok()? {
+        return None;
+    }
+    // Of files and devices alike.
+    let length = file.seek(SeekFrom::End(0)).ok()?;
+    let pieces = pieces(0, length);
+    let range_bytes = pieces.iter().map(|piece| piece.1).sum();
+    let now = cached(&file, &pieces).filter(|_| range_bytes == length)?;
+    let residency = Residency { range_bytes, cached_before_bytes: now.cached_bytes, cached_after_bytes: 0 };
+    let cache = LoopCache {
+        device: layer.name.clone(),
+        path: path.to_string(),
+        residency,
+        evicted_before_bytes: now.evicted_bytes,
+        evicted_after_bytes: None,
+    };
+    Some(LoopCacheSeen { file, pieces, cache })
+}
+
+impl LoopCacheSeen {
+    /// Looks again, after the run. False where the kernel does not tell any more.
+    pub fn look_after(&mut self) -> bool {
+        let Some(now) = cached(&self.file, &self.pieces) else { return false };
+        self.cache.residency.cached_after_bytes = now.cached_bytes;
+        self.cache.evicted_after_bytes = now.evicted_bytes;
+        true
     }
 }
 

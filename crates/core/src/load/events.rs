@@ -8,14 +8,6 @@ use crate::sys::error::system_text;
 use crate::sys::events::{EventDir, EventError, EventHandle, WaitEnd};
 use crate::sys::wake::Latch;
 
-/// Signals other programs around the measurement (`-ys`, `-yf`).
-pub trait Signals: Sync {
-    /// Measurement starts.
-    fn measurement_starts(&self);
-    /// Measurement has ended.
-    fn measurement_ends(&self);
-}
-
 /// Sets an event that must exist (`-ye`).
 ///
 /// # Errors
@@ -101,16 +93,16 @@ impl Handles {
                 .hint("raise the limit of processes")
         })
     }
-}
 
-impl Signals for Handles {
-    fn measurement_starts(&self) {
+    /// Signals other programs (`-ys`).
+    pub fn measurement_starts(&self) {
         if let Some(event) = &self.start {
             event.set();
         }
     }
 
-    fn measurement_ends(&self) {
+    /// Signals other programs (`-yf`).
+    pub fn measurement_ends(&self) {
         if let Some(event) = &self.finish {
             event.set();
         }

@@ -75,7 +75,7 @@ pub fn check_before(
         all().filter(|t| t.create_bytes.is_some_and(|s| s > 0)).map(|t| t.path.as_str()).collect();
     let as_xml = profile.result_format == ResultFormat::Xml;
     let engine = options.engine.as_ref().map(|(row, _)| *row);
-    let own = options.companions.as_ref().and_then(|companions| companions.processors());
+    let own = options.ranks.as_ref().and_then(|companions| companions.processors());
     let machine = Machine { topology, roots: &roots, own };
     // Before any target is opened: there may be more of them than can be open.
     for span in &profile.time_spans {

@@ -74,12 +74,13 @@ pub fn thread(work: &ThreadWork) -> String {
 }
 
 /// What a thread does on one of its targets, which is `asked` in the profile.
-pub fn share(lane: &Lane, target: &LaneTarget, weight: u32, asked: &Target) -> String {
-    let start = target.pattern.start.start_bytes().saturating_add(asked.base_bytes);
+pub fn share(lane: &Lane, target: &LaneTarget, asked: &Target) -> String {
+    let first = asked.thread_stride_bytes.saturating_mul(u64::from(target.duty.relative_thread));
+    let start = first.saturating_add(asked.base_bytes);
     let requests = match (lane.work.is_pool, lane.targets.len()) {
-        (true, _) => format!(", weight {weight}"),
+        (true, _) => format!(", weight {}", target.duty.weight),
         (false, 1) => String::new(),
-        (false, _) => format!(", {} outstanding", target.slots),
+        (false, _) => format!(", {} outstanding", target.duty.requests),
     };
     format!(
         "thread {}: '{}' {}, {}{requests}{}",

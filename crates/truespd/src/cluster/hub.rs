@@ -8,7 +8,7 @@ use super::link::{Link, Next};
 use super::message::{Checked, Hello, Letter, Message, Welcome};
 use super::post::{Arrival, Command, Leaving, wall_ns};
 use truespd_core::fault::{ExitCode, Outcome, Refusal, RefusalKind, Refusals};
-use truespd_core::load::companions::{AgreedStart, CalledOff};
+use truespd_core::load::ranks::{AgreedStart, CalledOff};
 use truespd_core::result::{ClockOffset, CommonStart, LostHow, LostRank};
 
 /// How long all ranks may take to say who they are, beyond the patience.

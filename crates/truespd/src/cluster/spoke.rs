@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::link::{Link, Next};
 use super::message::{Checked, Left, Letter, Message, Welcome};
 use super::post::{Arrival, Leaving};
-use truespd_core::load::companions::{AgreedStart, CalledOff, Maker};
+use truespd_core::load::ranks::{AgreedStart, CalledOff, Maker};
 use truespd_core::result::{ClockOffset, CommonStart};
 
 /// How long the comparison of the clocks after the load may take.

@@ -1,12 +1,14 @@
-//! The thread beside those of a time span: it takes devices over from runs that end, and sees other runs come.
+//! The thread runs_of_targets those of a time span: it takes devices over from runs that end, and sees other runs come.
 
 use std::time::Duration;
 
-use super::beside::{self, Beside};
+use super::context::Run;
+use super::targets::TargetState;
 use crate::guard::{Custody, OtherRun, Told};
 use crate::machine::roots::Roots;
 use crate::sys::identity::Identity;
 use crate::sys::wake::Latch;
+use crate::{guard, result};
 
 /// How often the run tries to take over a device that another run holds.
 const TAKE_OVER_PAUSE: Duration = Duration::from_millis(50);
@@ -19,7 +21,7 @@ pub struct Kept {
     /// A device that somebody else took when another run let it go.
     pub lost: Option<Identity>,
     /// Other runs that came, of each target.
-    pub beside: Beside,
+    pub runs: OtherRuns,
 }
 
 /// What is watched, and who wants to know at once of a run that came to one of the targets.
@@ -66,7 +68,7 @@ impl Drop for Ends<'_> {
 
 fn keep(custody: &mut Custody, watch: &Watch<'_>, stop: &Latch, over: &Latch) -> Kept {
     let Watch { targets, roots, tell } = *watch;
-    let mut kept = Kept { lost: None, beside: vec![Vec::new(); targets.len()] };
+    let mut kept = Kept { lost: None, runs: vec![Vec::new(); targets.len()] };
     let mut known: Vec<Told> = targets.iter().map(|target| custody.told(*target)).collect();
     loop {
         let pause = if custody.is_settled() { LOOK_PAUSE } else { TAKE_OVER_PAUSE };
@@ -85,9 +87,82 @@ fn keep(custody: &mut Custody, watch: &Watch<'_>, stop: &Latch, over: &Latch) ->
                 let mut seen = vec![Vec::new(); targets.len()];
                 seen[index] = custody.other_runs(*target, roots);
                 seen[index].iter().for_each(|run| tell(index, run));
-                beside::add(&mut kept.beside, seen);
+                add(&mut kept.runs, seen);
             }
             known[index] = told;
         }
+    }
+}
+
+/// Of each target, in the order of the time span.
+pub type OtherRuns = Vec<Vec<guard::OtherRun>>;
+
+/// What a person should know of it.
+pub fn words(state: &TargetState, run: &guard::OtherRun) -> String {
+    let does = if run.writes { "writes" } else { "reads" };
+    format!("'{}': another test {does} it at the same time: {run}; the two disturb each other", state.typed)
+}
+
+impl Run<'_> {
+    /// Who has the targets at this moment. The person is warned of a run that writes, and told of one that reads.
+    pub fn look_for_other_runs(&mut self, targets: &[TargetState]) -> OtherRuns {
+        let who = |state: &TargetState| self.custody.other_runs(state.identity(), &self.roots);
+        let found: OtherRuns = targets.iter().map(who).collect();
+        for (state, run) in pairs(targets, &found) {
+            if run.writes { self.warn(&words(state, run)) } else { self.note(words(state, run)) }
+        }
+        found
+    }
+
+    /// Keeps for the document what the person was warned of already, and notes the rest.
+    pub fn keep_other_runs(&mut self, targets: &[TargetState], runs_of_targets: &OtherRuns) {
+        for (state, run) in pairs(targets, runs_of_targets) {
+            let words = words(state, run);
+            let warnings = &mut self.report.document.warnings;
+            match run.writes {
+                true if warnings.contains(&words) => {}
+                true => warnings.push(words),
+                false => self.note(words),
+            }
+        }
+    }
+}
+
+fn pairs<'a>(
+    targets: &'a [TargetState],
+    runs_of_targets: &'a OtherRuns,
+) -> impl Iterator<Item = (&'a TargetState, &'a guard::OtherRun)> {
+    targets.iter().zip(runs_of_targets).flat_map(|(state, runs)| runs.iter().map(move |run| (state, run)))
+}
+
+/// Adds what was seen later.
+pub fn add(runs_of_targets: &mut OtherRuns, later: OtherRuns) {
+    for (known, runs) in runs_of_targets.iter_mut().zip(later) {
+        for run in runs {
+            match known.iter_mut().find(|other| other.process == run.process) {
+                Some(other) => other.writes |= run.writes,
+                None => known.push(run),
+            }
+        }
+    }
+}
+
+/// For the document.
+pub fn shown(run: guard::OtherRun) -> result::OtherRun {
+    let guard::OtherRun { process, command_line, writes } = run;
+    result::OtherRun { process, command_line, writes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::OtherRun;
+
+    #[test]
+    fn a_run_that_is_seen_twice_counts_once() {
+        let run = |process, writes| OtherRun { process: Some(process), command_line: None, writes };
+        let mut runs_of_targets = vec![vec![run(1, false)], vec![]];
+        add(&mut runs_of_targets, vec![vec![run(1, true), run(2, false)], vec![run(3, true)]]);
+        assert_eq!(runs_of_targets, [vec![run(1, true), run(2, false)], vec![run(3, true)]]);
     }
 }
