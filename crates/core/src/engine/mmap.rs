@@ -20,7 +20,6 @@ use super::{
     Opened, Setup,
 };
 
-/// A mapped file.
 #[derive(Debug)]
 struct Map {
     base: *mut u8,
@@ -41,7 +40,6 @@ struct Mmap {
     watch: BusWatch,
 }
 
-/// Maps every file.
 pub(super) fn open(setup: Setup) -> Result<Opened, EngineError> {
     open_some(setup, |_| true)
 }
@@ -268,7 +266,6 @@ impl Engine for Mmap {
 // on and the engine then drops what it copied. Every other SIGBUS goes to the handler that was there
 // before.
 
-/// The engine, in messages.
 pub(super) const NAME: &str = "mmap";
 
 /// The handler is installed. Not `Send`: it watches the thread that uses it.

@@ -5,6 +5,7 @@
 //! [`open_ladder`] chooses the best one that the machine offers, [`open`] a named one.
 
 mod aio;
+mod any;
 mod api;
 mod mmap;
 mod null;
@@ -18,9 +19,7 @@ mod transfer;
 mod uring;
 
 pub use crate::sys::error::Code as IoError;
-pub use api::{
-    AnyEngine, Completion, Engine, EngineError, EngineFile, EngineRow, Handle, Io, MapFlush, MapMode, Op,
-    Opened, Setup,
-};
+pub use any::{AnyEngine, EngineRow, Opened};
+pub use api::{Completion, Engine, EngineError, EngineFile, Handle, Io, MapFlush, MapMode, Op, Setup};
 pub use sim::KEYS as SIM_PARAMETERS;
 pub use table::{LADDER, TABLE, check_parameters, find, likely, of_commands, open, open_ladder, step_down};

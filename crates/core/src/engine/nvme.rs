@@ -25,7 +25,6 @@ use crate::sys::nvme::{OpenedFor, opened_for};
 pub(super) const NAME: &str = "nvme";
 /// The same with polled completions.
 pub(super) const POLLED_NAME: &str = "nvme_poll";
-/// What both serve.
 pub(super) const NEEDS: &str =
     "the character device of an NVMe namespace (/dev/ngXnY) with -Su or -Sh; Linux 6.1";
 
@@ -137,9 +136,11 @@ fn polling_allowed(is_safe: bool) -> Result<(), EngineError> {
     }
     Err(EngineError::Unavailable {
         engine: POLLED_NAME,
-        reason: "this kernel is older than Linux 6.6, and such kernels can crash when they poll for NVMe commands"
-            .into(),
-        advice: "Use a newer kernel, or --engine nvme, or poll the block device of the namespace (--engine io_uring_poll)"
+        reason:
+            "this kernel is older than Linux 6.6, and such kernels can crash when they poll for NVMe commands"
+                .into(),
+        advice: "Use a newer kernel, or --engine nvme, or poll the block device of the namespace (--engine \
+                 io_uring_poll)"
             .into(),
     })
 }
@@ -150,7 +151,8 @@ fn polling_allowed(is_safe: bool) -> Result<(), EngineError> {
 fn registers_buffers(wanted: bool, is_new: bool, notes: &mut Vec<String>) -> bool {
     if wanted && !is_new {
         notes.push(format!(
-            "{NAME}: buffers not registered: before Linux 6.6, the kernel refuses commands whose registered buffer is large"
+            "{NAME}: buffers not registered: before Linux 6.6, the kernel refuses commands whose registered buffer \
+             is large"
         ));
     }
     wanted && is_new
@@ -223,7 +225,8 @@ fn target_of(
     }
     if is_polled && namespace.disk.can_be_polled() != Some(true) {
         return Err(unfit(format!(
-            "{} has no poll queues (queue/io_poll is 0); NVMe gets some by the module parameter nvme.poll_queues=N; or use \
+            "{} has no poll queues (queue/io_poll is 0); NVMe gets some by the module parameter nvme.poll_queues=N; \
+             or use \
              --engine {NAME}",
             namespace.disk.node_name()
         )));

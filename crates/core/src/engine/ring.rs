@@ -27,7 +27,6 @@ pub(super) struct Step {
 /// What a ring asks for; each has what the next one has not.
 #[derive(Debug, Clone, Copy)]
 enum Flags {
-    /// Nothing.
     Plain,
     /// Completions do not interrupt the worker.
     Cooperative,
@@ -237,7 +236,6 @@ struct RingFdUpdate {
 
 /// The kernel registers at most 1 GiB as one buffer; larger regions are registered in pieces.
 const PIECE_BITS: u32 = 30;
-/// Registered buffers per ring.
 const PIECES_MAX: usize = 1 << 14;
 /// Attempts to hand over while the kernel has no memory for a request and nothing else is in flight.
 const STARVED_MAX: u32 = 1000;
@@ -261,10 +259,8 @@ pub(super) struct Ring<S: squeue::EntryMarker, C: cqueue::EntryMarker> {
     starved: u32,
 }
 
-/// What entries point to.
 pub(super) struct Memory {
     regions: Regions,
-    /// Keeps the descriptors open.
     _files: Vec<EngineFile>,
     /// Number of each region's first registered piece; empty when none are registered.
     first_piece: Vec<u32>,
@@ -382,9 +378,9 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<
         let wait = if ready >= min { 0 } else { min };
         let must_enter = self.held > 0 || wait > 0 || (min == 0 && self.in_flight > 0 && self.work_waits());
         if must_enter {
-            match timeout.filter(|_| self.is_polled && wait > 0) {
-                None => self.enter(wait, timeout)?,
-                Some(limit) => self.poll_for(min, limit)?,
+            match timeout {
+                Some(limit) if self.is_polled && wait > 0 => self.poll_for(min, limit)?,
+                _ => self.enter(wait, timeout)?,
             }
         }
         self.take(max, done, result)
@@ -470,19 +466,20 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<
         let flags = events | self.enter_flags;
         // SAFETY: open for as long as the ring, or the index of the ring among this thread's registered ones.
         let ring = unsafe { BorrowedFd::borrow_raw(self.enter_fd) };
-        let taken = match timeout.filter(|_| wait > 0) {
-            // SAFETY: the counts are the ring's own; what the entries point to is kept alive by `memory`.
-            None => unsafe { io_uring_enter(ring, self.held, wait, flags) },
-            Some(limit) => {
+        let taken = match timeout {
+            Some(limit) if wait > 0 => {
                 let mut limit = types::Timespec::from(limit);
                 let argument = io_uring_getevents_arg {
                     ts: (&raw mut limit).cast::<c_void>().into(),
                     ..Default::default()
                 };
                 let flags = flags | IoringEnterFlags::EXT_ARG;
-                // SAFETY: as above; the argument and the limit it points to outlive the call.
+                // SAFETY: the counts are the ring's own; what the entries point to is kept alive by `memory`. The
+                // argument and the limit it points to outlive the call.
                 unsafe { io_uring_enter_arg(ring, self.held, wait, flags, Some(&argument)) }
             }
+            // SAFETY: as above.
+            _ => unsafe { io_uring_enter(ring, self.held, wait, flags) },
         };
         taken.map_err(|errno| errno.raw_os_error())
     }

@@ -24,7 +24,6 @@ struct Sim {
     sizes: Vec<u64>,
     now_ns: u64,
     random: SplitMix,
-    /// I/Os submitted so far.
     count: u64,
     /// When each channel that has been used is free again. Hung I/Os occupy none.
     busy_until: BinaryHeap<Reverse<u64>>,
@@ -254,7 +253,6 @@ const ERRORS: &[(&str, IoError)] = &[
 /// How service times spread around the latency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Jitter {
-    /// Always the latency.
     None,
     /// Exponential with the latency as mean.
     Exponential,
@@ -267,13 +265,14 @@ pub(super) enum Jitter {
 /// Which I/Os a fault hits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Where {
-    /// All of them.
     Everywhere,
     /// Those that touch a byte of the range.
-    Range { start: u64, len: u64 },
+    Range {
+        start: u64,
+        len: u64,
+    },
     /// The N-th I/O of the engine, counted from 1.
     Nth(u64),
-    /// Every N-th.
     Each(u64),
     /// One in N at random.
     OneIn(u64),
@@ -294,7 +293,6 @@ impl Where {
     }
 }
 
-/// A fault to inject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     /// The I/O fails with it.
@@ -305,7 +303,6 @@ pub(super) enum Fault {
     Stall(Option<u64>),
 }
 
-/// The simulated device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Spec {
     pub read_latency_ns: u64,

@@ -178,8 +178,10 @@ pub fn of_commands() -> &'static EngineRow {
 /// The first engine of [`LADDER`] that this machine offers: what [`open_ladder`] will open for several
 /// outstanding I/Os, unless something else stands against it.
 pub fn likely(all_direct: bool) -> &'static EngineRow {
-    let usable = |row: &&EngineRow| (all_direct || !row.needs_direct) && (row.probe)().is_ok();
-    LADDER.iter().find(usable).unwrap_or(&LADDER[0])
+    LADDER
+        .iter()
+        .find(|row: &&EngineRow| (all_direct || !row.needs_direct) && (row.probe)().is_ok())
+        .unwrap_or(&LADDER[0])
 }
 
 /// Checks the text after the colon of `--engine NAME:...` before anything is touched.

@@ -65,7 +65,8 @@ fn check_pollable(file: &EngineFile) -> Result<(), EngineError> {
         number.ok().and_then(|raw| BlockDevice::find(DeviceNumber::from_raw(raw), &Roots::default()));
     match device.filter(|device| device.can_be_polled() == Some(false)) {
         Some(device) => Err(refused(format!(
-            "{} has no poll queues (queue/io_poll is 0); NVMe gets some by the module parameter nvme.poll_queues=N; or use \
+            "{} has no poll queues (queue/io_poll is 0); NVMe gets some by the module parameter nvme.poll_queues=N; \
+             or use \
              --engine {NAME}",
             device.node_name()
         ))),
@@ -85,12 +86,16 @@ fn open_with(setup: Setup, is_polled: bool) -> Result<(Uring, Vec<String>), Engi
             false
         }
     };
-    let target = |(index, file): (usize, &EngineFile)| {
-        let fd = if fixed_files { index as i32 } else { file.handle.file().as_raw_fd() };
-        Target { fd: types::Fd(fd), ioprio: file.ioprio }
-    };
     let targets = Targets {
-        files: setup.files.iter().enumerate().map(target).collect(),
+        files: setup
+            .files
+            .iter()
+            .enumerate()
+            .map(|(index, file): (usize, &EngineFile)| {
+                let fd = if fixed_files { index as i32 } else { file.handle.file().as_raw_fd() };
+                Target { fd: types::Fd(fd), ioprio: file.ioprio }
+            })
+            .collect(),
         flags: if fixed_files { squeue::Flags::FIXED_FILE } else { squeue::Flags::empty() },
     };
     let ring = Ring::new(uring, NAME, is_polled, setup, &mut notes);

@@ -33,7 +33,6 @@ pub struct Sources {
     lowest: usize,
     /// How many of them are below targets.
     below: usize,
-    /// Mounts of file servers.
     served: ServedMounts,
     programs: Programs,
     /// Devices whose way to the storage can change, with what it was when the targets were opened.
@@ -77,14 +76,12 @@ impl Sources {
         Sources { disks, lowest, below, served, programs, ways, throttle_files, limits, roots }
     }
 
-    /// Nothing, for simulated time.
     pub fn none() -> Self {
         let (disks, throttle_files, roots) = (Vec::new(), Vec::new(), Roots::default());
         let (served, programs, ways) = (ServedMounts::default(), Programs::default(), Vec::new());
         Sources { disks, lowest: 0, below: 0, served, programs, ways, throttle_files, limits: None, roots }
     }
 
-    /// The lowest devices.
     pub fn lowest_names(&self) -> impl Iterator<Item = &str> {
         self.disks[..self.lowest].iter().map(|(name, _)| name.as_str())
     }
@@ -181,7 +178,6 @@ impl Reading {
 #[derive(Debug)]
 pub struct Recorder<'a> {
     sources: &'a Sources,
-    /// Of the test.
     threads: Vec<ThreadId>,
     interval_ns: u64,
     measure_start_ns: u64,
@@ -193,18 +189,14 @@ pub struct Recorder<'a> {
     memory_available_bytes: Option<u64>,
 }
 
-/// What was read.
 #[derive(Debug, Clone, Default)]
 pub struct Activity {
-    /// The lowest devices.
     pub disks: Vec<DiskActivity>,
     /// Devices right under the targets that stand on others.
     pub upper: Vec<DiskActivity>,
     /// All disks of this machine, where a program serves a target.
     pub beside: Vec<DiskActivity>,
-    /// Mounts of file servers.
     pub served: Vec<ServedMount>,
-    /// Programs that serve targets.
     pub programs: Vec<ServingProgram>,
     /// The machine. Steal time comes from elsewhere.
     pub host: HostActivity,
@@ -310,11 +302,12 @@ impl<'a> Recorder<'a> {
             return Vec::new();
         };
         let pairs = self.sources.disks[index].1.paths().zip(after.paths.iter().zip(&before.paths));
-        let of = |(name, (after, before)): (&str, (&DiskCounts, &DiskCounts))| PathActivity {
-            name: name.to_string(),
-            total: after.since(before),
-        };
-        pairs.map(of).collect()
+        pairs
+            .map(|(name, (after, before)): (&str, (&DiskCounts, &DiskCounts))| PathActivity {
+                name: name.to_string(),
+                total: after.since(before),
+            })
+            .collect()
     }
 
     /// Length of the intervals of a series; 0 without one.
@@ -346,10 +339,17 @@ impl<'a> Recorder<'a> {
 
     /// `None` when there is no interval, or one without an account.
     fn processor_waits(&self) -> Option<ProcessorWaits> {
-        let since = |pair: &[Reading]| Some(pair[1].waiting_ns?.saturating_sub(pair[0].waiting_ns?));
-        let waiting_ns: Vec<u64> = self.readings.windows(2).map(since).collect::<Option<_>>()?;
-        let stolen = |pair: &[Reading]| Some(pair[1].stolen_ns?.saturating_sub(pair[0].stolen_ns?));
-        let stolen_ns = self.readings.windows(2).map(stolen).collect::<Option<_>>().unwrap_or_default();
+        let waiting_ns: Vec<u64> = self
+            .readings
+            .windows(2)
+            .map(|pair: &[Reading]| Some(pair[1].waiting_ns?.saturating_sub(pair[0].waiting_ns?)))
+            .collect::<Option<_>>()?;
+        let stolen_ns = self
+            .readings
+            .windows(2)
+            .map(|pair: &[Reading]| Some(pair[1].stolen_ns?.saturating_sub(pair[0].stolen_ns?)))
+            .collect::<Option<_>>()
+            .unwrap_or_default();
         let interval_ns = self.interval_ns;
         (!waiting_ns.is_empty()).then_some(ProcessorWaits { interval_ns, waiting_ns, stolen_ns })
     }
@@ -451,12 +451,17 @@ impl Programs {
         }
         // The usual case: nothing is read.
         let mounts = if points.is_empty() { Vec::new() } else { read_mounts(roots).unwrap_or_default() };
-        let connection = |point: String| {
-            // Of several at one place the last is seen.
-            let mount = mounts.iter().rfind(|mount| mount.mount_point.display().to_string() == point)?;
-            Some((point, FuseConnection::find(mount.device, roots)?))
-        };
-        Programs(points.into_iter().filter_map(connection).collect())
+        Programs(
+            points
+                .into_iter()
+                .filter_map(|point: String| {
+                    // Of several at one place the last is seen.
+                    let mount =
+                        mounts.iter().rfind(|mount| mount.mount_point.display().to_string() == point)?;
+                    Some((point, FuseConnection::find(mount.device, roots)?))
+                })
+                .collect(),
+        )
     }
 
     /// Requests without an answer, of each.
@@ -469,16 +474,19 @@ impl Programs {
         &self,
         readings: impl Iterator<Item = &'a Vec<Option<u64>>> + Clone,
     ) -> Vec<ServingProgram> {
-        let of = |(at, (point, _)): (usize, &(String, FuseConnection))| {
-            let seen: Vec<u64> = readings.clone().filter_map(|reading| *reading.get(at)?).collect();
-            let mean = seen.iter().sum::<u64>() as f64 / seen.len().max(1) as f64;
-            ServingProgram {
-                mount_point: point.clone(),
-                waiting_mean: (!seen.is_empty()).then_some(mean),
-                readings: seen.len() as u64,
-            }
-        };
-        self.0.iter().enumerate().map(of).collect()
+        self.0
+            .iter()
+            .enumerate()
+            .map(|(at, (point, _)): (usize, &(String, FuseConnection))| {
+                let seen: Vec<u64> = readings.clone().filter_map(|reading| *reading.get(at)?).collect();
+                let mean = seen.iter().sum::<u64>() as f64 / seen.len().max(1) as f64;
+                ServingProgram {
+                    mount_point: point.clone(),
+                    waiting_mean: (!seen.is_empty()).then_some(mean),
+                    readings: seen.len() as u64,
+                }
+            })
+            .collect()
     }
 }
 
@@ -492,11 +500,13 @@ pub fn disks_beside(chains: &[&[Layer]], roots: &Roots) -> Vec<(String, DeviceNu
     if !chains.iter().any(|chain| chain.iter().any(is_served)) {
         return Vec::new();
     }
-    let numbered = |name: String| {
-        let number = BlockDevice::named(&name, roots)?.number()?;
-        Some((name, number))
-    };
-    whole_disks(roots).into_iter().filter_map(numbered).collect()
+    whole_disks(roots)
+        .into_iter()
+        .filter_map(|name: String| {
+            let number = BlockDevice::named(&name, roots)?.number()?;
+            Some((name, number))
+        })
+        .collect()
 }
 
 #[cfg(test)]

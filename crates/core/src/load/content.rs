@@ -108,16 +108,15 @@ impl<'a> TestedRange<'a> {
             cached_after_bytes: 0,
         });
         let is_file = self.facts.kind == TargetKind::Regular;
-        let extents = match self.is_elsewhere() {
-            true => ExtentMap {
-                unknown: Some("TrueSpd asks no other machine and no FUSE program for it".to_string()),
-                ..ExtentMap::default()
-            },
-            false if is_file => layout(self, before, survey_end),
-            false => ExtentMap::default(),
+        let extents = if !is_file {
+            None
+        } else if self.is_elsewhere() {
+            let unknown = Some("TrueSpd asks no other machine and no FUSE program for it".to_string());
+            Some(ExtentMap { unknown, ..ExtentMap::default() })
+        } else {
+            Some(layout(self, before, survey_end))
         };
-        let content = sample(self);
-        Look { pieces, extents: is_file.then_some(extents), residency, content, written: None }
+        Look { pieces, extents, residency, content: sample(self), written: None }
     }
 }
 
@@ -155,16 +154,24 @@ pub struct Look {
 pub fn look_before(span: &TimeSpan, targets: &[TargetState], lanes: &[Lane]) -> Vec<Look> {
     let survey_end = Instant::now() + SURVEY_LIMIT;
     let share = share(targets.len());
-    let look = |((target, state), index): ((&Target, &TargetState), usize)| {
-        let range = TestedRange::of_run(target, state);
-        let sample =
-            |range: &TestedRange<'_>| if target.reads() { sample_content(range, share) } else { None };
-        let look = range.look(survey_end, sample);
-        let own = lanes.iter().flat_map(|lane| &lane.targets).find(|own| own.duty.target == index);
-        let source = state.write_source.as_deref();
-        Look { written: own.and_then(|own| sample_writes(own, source, span.rand_seed, share)), ..look }
-    };
-    span.targets.iter().zip(targets).zip(0..).map(look).collect()
+    span.targets
+        .iter()
+        .zip(targets)
+        .zip(0..)
+        .map(|((target, state), index): ((&Target, &TargetState), usize)| {
+            let range = TestedRange::of_run(target, state);
+            let look =
+                range.look(
+                    survey_end,
+                    |range: &TestedRange<'_>| {
+                        if target.reads() { sample_content(range, share) } else { None }
+                    },
+                );
+            let own = lanes.iter().flat_map(|lane| &lane.targets).find(|own| own.duty.target == index);
+            let source = state.write_source.as_deref();
+            Look { written: own.and_then(|own| sample_writes(own, source, span.rand_seed, share)), ..look }
+        })
+        .collect()
 }
 
 /// Layout of a range. Reserved space counts as never written until its dirty pages are on the disk. A few dirty pages
@@ -179,8 +186,8 @@ fn layout(range: &TestedRange<'_>, before: Option<Cached>, end: Instant) -> Exte
         seen = survey(true);
     }
     // Where the kernel does not tell which pages are dirty, all cached pages may be.
-    let all_cached = before.map(|seen| seen.cached_bytes).filter(|_| !range.may_write_back);
-    let maybe_dirty = dirty.or(all_cached);
+    let all_cached = before.map(|seen| seen.cached_bytes);
+    let maybe_dirty = if range.may_write_back { dirty } else { dirty.or(all_cached) };
     if let Some(bytes) = maybe_dirty.filter(|&bytes| bytes > limit && seen.unwritten_bytes > 0) {
         seen.unknown = Some(format!(
             "{bytes} bytes in the page cache were not on the disk yet, and some of them may lie in parts that count as \
@@ -241,10 +248,12 @@ fn spread(start: u64, length: u64, block: u64, alignment: u64, count: u64) -> Ve
     let room = (start + length).saturating_sub(first) / block;
     let count = count.min(room);
     let step = (start + length - start.min(first)).checked_div(count).unwrap_or(0);
-    let at = |index: u64| first + (index * step / alignment * alignment).min((room - 1) * block);
     let mut order: Vec<u64> = (0..count).collect();
     order.sort_by_key(|index| index.reverse_bits());
-    let mut offsets: Vec<u64> = order.into_iter().map(at).collect();
+    let mut offsets: Vec<u64> = order
+        .into_iter()
+        .map(|index: u64| first + (index * step / alignment * alignment).min((room - 1) * block))
+        .collect();
     let mut seen = HashSet::new();
     offsets.retain(|offset| seen.insert(*offset));
     offsets
@@ -281,7 +290,6 @@ struct Reader {
 }
 
 impl Reader {
-    /// Descriptors of its own.
     fn open(range: &TestedRange<'_>) -> Option<Self> {
         let open = |direct: bool| {
             let file = open_file(range.path, ReadFlags { direct }).ok()?;
@@ -370,7 +378,6 @@ fn sample_writes(
     sampler.finish()
 }
 
-/// Counts blocks.
 struct Sampler {
     sample: ContentSample,
     seen: HashSet<Vec<u8>>,
@@ -445,7 +452,10 @@ fn of_layer(layer: &chain::Layer, roots: &Roots) -> Option<LoopCacheSeen> {
     let length = file.seek(SeekFrom::End(0)).ok()?;
     let pieces = pieces(0, length);
     let range_bytes = pieces.iter().map(|piece| piece.1).sum();
-    let now = cached(&file, &pieces).filter(|_| range_bytes == length)?;
+    if range_bytes != length {
+        return None;
+    }
+    let now = cached(&file, &pieces)?;
     let residency = Residency { range_bytes, cached_before_bytes: now.cached_bytes, cached_after_bytes: 0 };
     let cache = LoopCache {
         device: layer.name.clone(),

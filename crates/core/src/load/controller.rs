@@ -52,8 +52,10 @@ enum WorkerMessage {
     Ready(Ready),
     /// Could not start, or broke down.
     Failed(StartFailure),
-    /// Left its loop.
-    Left { id: u32, outcome: Option<Box<Outcome>> },
+    Left {
+        id: u32,
+        outcome: Option<Box<Outcome>>,
+    },
 }
 
 /// A worker that waits at the gate.
@@ -80,7 +82,6 @@ pub struct SpanOutcome {
     pub measure_start_unix_ns: Option<u64>,
     /// How it started together with other processes.
     pub common_start: Option<CommonStart>,
-    /// By thread number.
     pub outcomes: Vec<(u32, Outcome)>,
     /// Latencies over time; none when they were not measured.
     pub latencies: Option<LatencySlices>,
@@ -342,7 +343,6 @@ impl Director<'_> {
         outcome.engine_traits = EngineTraits::common(engines.iter().map(|name| facts::of_engine(name)));
     }
 
-    /// Warm-up, measurement, cool-down.
     fn phases(&mut self, outcome: &mut SpanOutcome, start: Start) {
         let lengths = self.span.lengths;
         let phases = &self.shared.phases;
@@ -507,7 +507,8 @@ impl Director<'_> {
             many => format!("{many} threads do"),
         };
         let words = format!(
-            "'{}': {threads} not end: an I/O has been out since the end of the run {} s ago, and nothing can interrupt it",
+            "'{}': {threads} not end: an I/O has been out since the end of the run {} s ago, and nothing can \
+             interrupt it",
             paths.join("', '"),
             self.patience().as_secs()
         );

@@ -107,7 +107,6 @@ impl Counter {
         Counted { ios: self.ios, bytes: self.bytes, in_flight_ns: 0 }
     }
 
-    /// I/Os counted so far.
     pub fn ios(&self) -> u64 {
         self.ios
     }
@@ -175,11 +174,17 @@ impl Tables {
 
     /// The sum of all, of the time that was really measured; none without latencies or without measured time.
     pub fn sum(&self, measured_ns: u64) -> Option<LatencySlices> {
-        let first = self.0.first().filter(|_| measured_ns > 0)?;
+        if measured_ns == 0 {
+            return None;
+        }
+        let first = self.0.first()?;
         let row = |row: usize| {
             let places = row * BUCKETS..(row + 1) * BUCKETS;
-            let count = |place: usize| self.0.iter().map(|t| t.counts[place].load(Ordering::Relaxed)).sum();
-            Slice::of(&places.map(count).collect::<Vec<u64>>())
+            Slice::of(
+                &places
+                    .map(|place: usize| self.0.iter().map(|t| t.counts[place].load(Ordering::Relaxed)).sum())
+                    .collect::<Vec<u64>>(),
+            )
         };
         let mut slices: Vec<[Slice; 2]> =
             (0..first.slices).map(|slice| [row(2 * slice), row(2 * slice + 1)]).collect();
@@ -197,7 +202,6 @@ pub struct Present {
     table: Option<Arc<Table>>,
     /// Start of the measured time.
     start_ns: u64,
-    /// When it is over.
     end_ns: u64,
     slice: usize,
 }

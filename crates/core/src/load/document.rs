@@ -142,16 +142,18 @@ fn outstanding(outcomes: &[(u32, Outcome)], span: &Span<'_>) -> Vec<Outstanding>
             }
         }
     }
-    let of_path = |(path, late): (&str, Late)| Outstanding {
-        path: path.to_string(),
-        ios: late.ios,
-        broken_off: late.broken_off,
-        never: late.never,
-        age_ns_max: late.age_ns_max,
-        measured_ns: late.measured_ns,
-        late_ns_max: late.late_ns_max,
-    };
-    by_path.into_iter().map(of_path).collect()
+    by_path
+        .into_iter()
+        .map(|(path, late): (&str, Late)| Outstanding {
+            path: path.to_string(),
+            ios: late.ios,
+            broken_off: late.broken_off,
+            never: late.never,
+            age_ns_max: late.age_ns_max,
+            measured_ns: late.measured_ns,
+            late_ns_max: late.late_ns_max,
+        })
+        .collect()
 }
 
 /// Mean number of I/Os in flight against the number asked for: by Little's law where the latency is known,

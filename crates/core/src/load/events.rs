@@ -80,12 +80,13 @@ impl Handles {
     ) -> Result<(), Failure> {
         let Some(event) = &self.stop else { return Ok(()) };
         let (stop, done) = (stop.clone(), done.clone());
-        let watch = move || match event.wait(&|| stop.is_set() || done.is_set(), None) {
-            WaitEnd::Set => stop.set(),
-            _ if stop.is_set() => event.set(),
-            _ => {}
-        };
-        let started = std::thread::Builder::new().spawn_scoped(scope, watch);
+        let started = std::thread::Builder::new().spawn_scoped(scope, move || {
+            match event.wait(&|| stop.is_set() || done.is_set(), None) {
+                WaitEnd::Set => stop.set(),
+                _ if stop.is_set() => event.set(),
+                _ => {}
+            }
+        });
         started.map(drop).map_err(|error| {
             let what = "the system could not start a thread that waits for the event of -yp";
             Failure::new(FailureKind::Thread, what)

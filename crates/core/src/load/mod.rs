@@ -75,8 +75,7 @@ pub fn run(
     on_event: OnEvent<'_>,
     stop: &Latch,
 ) -> Result<FinishedRun, Vec<Refusal>> {
-    let unreadable = |e: TopologyError| vec![Refusal::machine(&[], None, e.to_string())];
-    let system = system().map_err(unreadable)?;
+    let system = system().map_err(|e: TopologyError| vec![Refusal::machine(&[], None, e.to_string())])?;
     let checked = prepare::check_before(profile, options, &system.topology).and_then(|checked| {
         let handles = events::Handles::open(&options.events).map_err(|refusal| vec![refusal])?;
         Ok((checked, handles))

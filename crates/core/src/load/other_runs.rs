@@ -48,8 +48,7 @@ pub fn keeping<T>(
     let Ok(over) = Latch::new() else { return (run(), Kept::default()) };
     std::thread::scope(|scope| {
         // If the system gives no thread for this, it gives none for the run either, which then fails and tells why.
-        let keep = || keep(custody, watch, stop, &over);
-        let keeper = std::thread::Builder::new().spawn_scoped(scope, keep);
+        let keeper = std::thread::Builder::new().spawn_scoped(scope, || keep(custody, watch, stop, &over));
         let ends = Ends(&over);
         let result = run();
         drop(ends);
@@ -106,8 +105,10 @@ pub fn words(state: &TargetState, run: &guard::OtherRun) -> String {
 impl Run<'_> {
     /// Who has the targets at this moment. The person is warned of a run that writes, and told of one that reads.
     pub fn look_for_other_runs(&mut self, targets: &[TargetState]) -> OtherRuns {
-        let who = |state: &TargetState| self.custody.other_runs(state.identity(), &self.roots);
-        let found: OtherRuns = targets.iter().map(who).collect();
+        let found: OtherRuns = targets
+            .iter()
+            .map(|state: &TargetState| self.custody.other_runs(state.identity(), &self.roots))
+            .collect();
         for (state, run) in pairs(targets, &found) {
             if run.writes { self.warn(&words(state, run)) } else { self.note(words(state, run)) }
         }
@@ -118,11 +119,10 @@ impl Run<'_> {
     pub fn keep_other_runs(&mut self, targets: &[TargetState], runs_of_targets: &OtherRuns) {
         for (state, run) in pairs(targets, runs_of_targets) {
             let words = words(state, run);
-            let warnings = &mut self.report.document.warnings;
-            match run.writes {
-                true if warnings.contains(&words) => {}
-                true => warnings.push(words),
-                false => self.note(words),
+            if !run.writes {
+                self.note(words);
+            } else if !self.report.document.warnings.contains(&words) {
+                self.report.document.warnings.push(words);
             }
         }
     }
@@ -147,7 +147,6 @@ pub fn add(runs_of_targets: &mut OtherRuns, later: OtherRuns) {
     }
 }
 
-/// For the document.
 pub fn shown(run: guard::OtherRun) -> result::OtherRun {
     let guard::OtherRun { process, command_line, writes } = run;
     result::OtherRun { process, command_line, writes }

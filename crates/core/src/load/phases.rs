@@ -38,7 +38,6 @@ impl Lengths {
         }
     }
 
-    /// All of them together.
     pub fn all_ns(&self) -> u64 {
         self.warmup_ns.saturating_add(self.duration_ns).saturating_add(self.cooldown_ns)
     }
@@ -78,13 +77,11 @@ impl Phases {
         self.start_ns.load(Ordering::Relaxed)
     }
 
-    /// Start of measurement.
     #[inline]
     pub fn measure_start_ns(&self) -> u64 {
         self.measure_start_ns.load(Ordering::Relaxed)
     }
 
-    /// End of measurement, exclusive.
     #[inline]
     pub fn measure_end_ns(&self) -> u64 {
         self.measure_end_ns.load(Ordering::Relaxed)
@@ -128,7 +125,6 @@ pub struct StartGate {
 }
 
 impl StartGate {
-    /// A closed gate.
     pub fn new() -> Self {
         StartGate { state: Mutex::new(None), changed: Condvar::new() }
     }
@@ -140,7 +136,6 @@ impl StartGate {
         self.changed.notify_all();
     }
 
-    /// Waits for the decision.
     pub fn wait(&self) -> bool {
         let state = self.state.lock().expect("nobody panics while holding the gate");
         let state =
@@ -227,7 +222,6 @@ impl Monitor {
         self.due_ns = now_ns.saturating_add(EVERY_NS);
     }
 
-    /// The longest count.
     fn keep(&mut self, tick: LateTick) {
         if self.late.len() == KEPT {
             let Some(least) = (0..KEPT).min_by_key(|&place| self.late[place].late_ns) else { return };
@@ -239,7 +233,6 @@ impl Monitor {
         self.late.push(tick);
     }
 
-    /// What was seen.
     pub fn finish(self) -> Ticks {
         Ticks { every_ns: EVERY_NS, late: self.late }
     }

@@ -39,7 +39,6 @@ pub struct Checked {
     pub cpus: Vec<u32>,
     /// Identity of each target that was there and may be written.
     pub identities: Vec<Option<Identity>>,
-    /// Warnings for the user.
     pub warnings: Vec<String>,
     /// What the user should know besides.
     pub notes: Vec<String>,
@@ -206,7 +205,9 @@ fn check_target(
         check_kind(target, &facts).map_err(certain)?;
         ranges_of(span, target, facts.size_bytes).map_err(certain)?;
     }
-    if let Some(alignment) = facts.direct.filter(|_| target.is_direct()) {
+    if let Some(alignment) = facts.direct
+        && target.is_direct()
+    {
         check_alignment(target, alignment)?;
     }
     if facts.kind == TargetKind::Block && !target.is_direct() && !target.memory_mapped {
@@ -340,13 +341,10 @@ impl Room {
 /// A file of `-c`, and how to make it.
 #[derive(Debug)]
 pub struct Creation<'a> {
-    /// Path as typed.
     pub typed: &'a str,
     /// Size in bytes.
     pub size_bytes: u64,
-    /// What it holds.
     pub content: Content,
-    /// The test writes it.
     pub writes: bool,
 }
 

@@ -22,7 +22,6 @@ const LAG_NS: u64 = 20_000_000;
 pub struct Place {
     /// Its number, from 1.
     pub span: usize,
-    /// How many there are.
     pub spans: usize,
     /// Warm-up, measured time and cool-down of those after it, in nanoseconds.
     pub later_ns: u64,
@@ -34,13 +33,11 @@ pub struct Teller<'a> {
     pub phases: &'a Phases,
     /// The clock of these instants.
     pub clock: &'a MachineClock,
-    /// Counts of the workers.
     pub cells: &'a [Arc<Cell>],
     /// The disks under the targets.
     pub sources: &'a Sources,
     /// Where the time span stands.
     pub place: Place,
-    /// How often.
     pub every: Duration,
     /// Receives [`Event::Progress`].
     pub on_event: OnEvent<'a>,
@@ -134,7 +131,6 @@ const WINDOW_NS_MIN: u64 = 1_000_000_000;
 pub struct MachineReadings<'a> {
     sources: &'a Sources,
     window_ns: u64,
-    /// Oldest first.
     kept: VecDeque<Reading>,
 }
 

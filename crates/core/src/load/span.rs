@@ -25,7 +25,6 @@ pub struct Span<'a> {
     /// Where it stands in its profile.
     pub place: Place,
     pub lengths: Lengths,
-    /// Statistics asked for.
     pub wanted: Wanted,
     /// Dots (`-P`).
     pub progress_ios: u32,

@@ -182,9 +182,7 @@ const SAMPLES: usize = 16;
 /// Where a bound thread and its buffers lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placed {
-    /// Processor of the thread.
     pub cpu: u32,
-    /// Its node.
     pub node: u32,
     /// Its buffers; or the system's text, when it does not tell.
     pub pages: Result<Pages, String>,
@@ -197,12 +195,10 @@ pub struct Pages {
     pub seen: usize,
     /// Pages among them that lie on another node than the thread's processor.
     pub elsewhere: usize,
-    /// Those nodes.
     pub nodes: CpuSet,
 }
 
 impl Placed {
-    /// For the document.
     pub fn of_thread(&self, id: u32) -> BoundThread {
         let pages = self.pages.as_ref().ok();
         BoundThread {
@@ -246,7 +242,6 @@ pub struct MemoryRules {
 }
 
 impl MemoryRules {
-    /// Those of this process.
     pub fn read(roots: &Roots) -> Self {
         MemoryRules {
             with_memory: nodes_with_memory(roots),
@@ -265,14 +260,18 @@ impl MemoryRules {
         }
         if is_outside(&self.allowed) {
             return format!(
-                "this process may take no memory of node {node} (cpuset.mems of its cgroup, or of its container): allow it, or bind \
+                "this process may take no memory of node {node} (cpuset.mems of its cgroup, or of its container): \
+                 allow it, or bind \
                  the threads to processors of the nodes it may use (-a)"
             );
         }
         match self.has_policy {
-            Some(true) => "the process was started with a memory policy, as by numactl: leave it out, or bind the threads to \
+            Some(true) => {
+                "the process was started with a memory policy, as by numactl: leave it out, or bind the \
+                           threads to \
                            processors of its nodes (-a)"
-                .to_string(),
+                    .to_string()
+            }
             _ => format!("node {node} had no such memory left: numactl --hardware shows what is free"),
         }
     }
@@ -304,7 +303,8 @@ pub fn node_note(threads: &[(u32, Placed)], rules: &MemoryRules) -> Option<Note>
         ),
     };
     Some(Note::worth_telling(format!(
-        "{of}thread {id} runs on processor {cpu} of node {node}, and {} of {} pages of its buffers that were looked at lie on node \
+        "{of}thread {id} runs on processor {cpu} of node {node}, and {} of {} pages of its buffers that were looked \
+         at lie on node \
          {nodes}, so that its I/O crosses the nodes: {}",
         grouped(pages.elsewhere as u64),
         grouped(pages.seen as u64),

@@ -350,7 +350,8 @@ fn taken(targets: &[TargetState], identity: Identity) -> Failure {
     let state = targets.iter().find(|state| state.identity() == identity);
     let path = state.map_or("a device", |state| &state.typed);
     let words = format!(
-        "another program took '{path}' when an earlier run on it ended, so this run was stopped; lsblk shows who uses it"
+        "another program took '{path}' when an earlier run on it ended, so this run was stopped; lsblk shows who \
+         uses it"
     );
     Failure::new(FailureKind::Lost, words).on(path)
 }

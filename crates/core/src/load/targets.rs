@@ -28,14 +28,11 @@ use crate::sys::residency::drop_cached;
 use crate::sys::source::Source;
 use crate::sys::space::taken_bytes;
 
-/// One opened target.
 #[derive(Debug)]
 pub struct TargetState {
-    /// The target as given.
     pub typed: String,
     /// Path to open; of a namespace that takes NVMe commands that of its block device.
     pub path: PathBuf,
-    /// What it is.
     pub facts: TargetFacts,
     /// It and everything below it down to the disks.
     pub chain: Vec<chain::Layer>,
@@ -184,8 +181,8 @@ fn open_permitted(
 }
 
 fn identity_of(target: &Target, file: &File, checked: Option<Identity>) -> Result<Identity, Failure> {
-    let unknown = |e| not_opened(&target.path, PermitError::Unknown(system_text(&e)), When::Preparing);
-    let identity = Identity::of(file).map_err(unknown)?;
+    let identity = Identity::of(file)
+        .map_err(|e| not_opened(&target.path, PermitError::Unknown(system_text(&e)), When::Preparing))?;
     match checked {
         Some(checked) if checked != identity => {
             Err(not_opened(&target.path, PermitError::Changed, When::Preparing))
@@ -324,7 +321,6 @@ impl TargetState {
         self.permit.as_ref().and_then(Permit::unseen)
     }
 
-    /// What it is.
     pub fn identity(&self) -> Identity {
         self.identity
     }
@@ -367,11 +363,12 @@ pub fn begin_marks<'t>(
 /// What the targets that are this file may write of it, together.
 fn tested_ranges(targets: &[TargetState], file: Identity) -> Vec<std::ops::Range<u64>> {
     let of_file = targets.iter().filter(|state| state.identity() == file);
-    let tested = |state: &TargetState| {
-        let range = &state.planned.range;
-        range.base_bytes()..range.base_bytes().saturating_add(range.usable_bytes())
-    };
-    of_file.map(tested).collect()
+    of_file
+        .map(|state: &TargetState| {
+            let range = &state.planned.range;
+            range.base_bytes()..range.base_bytes().saturating_add(range.usable_bytes())
+        })
+        .collect()
 }
 
 impl Written<'_> {
@@ -395,7 +392,8 @@ fn end_one(state: &TargetState, writing: &Writing, marks: &Marks, roots: &Roots)
     };
     let typed = &state.typed;
     Some(format!(
-        "'{typed}' may hold somebody else's data now: {why}; it no longer counts as a test file, so the next write test \
+        "'{typed}' may hold somebody else's data now: {why}; it no longer counts as a test file, so the next write \
+         test \
          of it needs --overwrite"
     ))
 }
@@ -428,7 +426,6 @@ enum Leads {
 }
 
 impl Standing {
-    /// What is so now.
     pub fn of(state: &TargetState, roots: &Roots) -> Standing {
         let file = state.file();
         let about = file.metadata().ok();
@@ -437,8 +434,14 @@ impl Standing {
         let mount = report(file).mount_id;
         let mounts = read_mounts(roots).unwrap_or_default();
         Standing {
-            size_bytes: about.as_ref().filter(|_| is_file).map_or(u64::MAX, |about| about.len()),
-            stored_bytes: about.as_ref().filter(|_| is_file && !is_compressed).map(stored_bytes),
+            size_bytes: match &about {
+                Some(about) if is_file => about.len(),
+                _ => u64::MAX,
+            },
+            stored_bytes: match &about {
+                Some(about) if is_file && !is_compressed => Some(stored_bytes(about)),
+                _ => None,
+            },
             has_name: about.is_none_or(|about| !is_file || names(&about) > 0),
             is_mounted: mounts.iter().any(|known| Some(known.id) == mount),
             is_read_only: room(file).is_ok_and(|room| room.is_read_only),

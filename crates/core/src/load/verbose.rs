@@ -30,7 +30,9 @@ pub fn target(target: &Target, state: &TargetState, by_id: Option<&str>) -> Stri
         (None, Some(device)) if !path.ends_with(device.as_str()) => words.push_str(&format!(", {device}")),
         _ => {}
     }
-    if let Some(direct) = facts.direct.filter(|_| target.is_direct()) {
+    if let Some(direct) = facts.direct
+        && target.is_direct()
+    {
         words.push_str(&format!(", direct I/O in multiples of {} bytes", direct.offset_bytes));
     }
     if let Some(scheduler) = &facts.scheduler {

@@ -55,11 +55,12 @@ impl CpuCounters {
 /// Processors are found by id, since the set of online ones can change. One that was not online at both
 /// moments, or whose counters did not move, counts as idle.
 pub fn usage(before: &CpuCounters, after: &CpuCounters, cpus: &[u32]) -> Vec<CpuShare> {
-    let share_of = |&cpu: &u32| match (before.of(cpu), after.of(cpu)) {
-        (Some(before), Some(after)) => share(before, after),
-        _ => share(&CpuTicks::default(), &CpuTicks::default()),
-    };
-    cpus.iter().map(share_of).collect()
+    cpus.iter()
+        .map(|&cpu: &u32| match (before.of(cpu), after.of(cpu)) {
+            (Some(before), Some(after)) => share(before, after),
+            _ => share(&CpuTicks::default(), &CpuTicks::default()),
+        })
+        .collect()
 }
 
 /// Stolen time over all processors, in percent of all time; mention it above [`STEAL_PERCENT_NOTABLE`].

@@ -248,17 +248,18 @@ impl TryFrom<Stored> for Intervals {
         if let Some(i) = (0..intervals).find(|&i| stored.sum_ns[i] > most(i)) {
             return Err(Unreadable::Sum(i));
         }
-        let interval = |i: usize| Interval {
-            count: stored.count[i],
-            min_ns: stored.min_ns[i],
-            max_ns: stored.max_ns[i],
-            sum_ns: stored.sum_ns[i],
-            sum_squares: stored.sum_squares_ns2[i],
-        };
         Ok(Intervals {
             interval_ns: stored.interval_ns,
             duration_ns: stored.duration_ns,
-            series: (0..intervals).map(interval).collect(),
+            series: (0..intervals)
+                .map(|i: usize| Interval {
+                    count: stored.count[i],
+                    min_ns: stored.min_ns[i],
+                    max_ns: stored.max_ns[i],
+                    sum_ns: stored.sum_ns[i],
+                    sum_squares: stored.sum_squares_ns2[i],
+                })
+                .collect(),
             valid: stored.valid,
         })
     }

@@ -13,10 +13,11 @@ const SLICE_NS_MIN: u64 = 20_000_000;
 /// Length of the slices of a measured time in nanoseconds: 1, 2 or 5 times a power of ten, the shortest that makes
 /// 240 of them or fewer. Lengths that differ then share slices that are twice as long as the longer at most.
 pub fn slice_ns(duration_ns: u64) -> u64 {
-    let fits = |slice_ns: &u64| duration_ns.div_ceil(*slice_ns) <= SLICES_MAX;
     let powers = std::iter::successors(Some(10_000_000u64), |power| power.checked_mul(10));
     let all = powers.flat_map(|power| [1, 2, 5].map(|times| power.saturating_mul(times)));
-    all.filter(|ns| *ns >= SLICE_NS_MIN).find(fits).unwrap_or(u64::MAX)
+    all.filter(|ns| *ns >= SLICE_NS_MIN)
+        .find(|slice_ns: &u64| duration_ns.div_ceil(*slice_ns) <= SLICES_MAX)
+        .unwrap_or(u64::MAX)
 }
 
 /// How many slices a measured time has.
@@ -164,12 +165,15 @@ impl LatencySlices {
             return;
         }
         let each = usize::try_from(times).unwrap_or(usize::MAX);
-        let sum = |slices: &[[Slice; 2]]| {
-            let mut sum = <[Slice; 2]>::default();
-            slices.iter().for_each(|slice| add_both(&mut sum, slice));
-            sum
-        };
-        self.slices = self.slices.chunks(each).map(sum).collect();
+        self.slices = self
+            .slices
+            .chunks(each)
+            .map(|slices: &[[Slice; 2]]| {
+                let mut sum = <[Slice; 2]>::default();
+                slices.iter().for_each(|slice| add_both(&mut sum, slice));
+                sum
+            })
+            .collect();
         self.slice_ns = self.slice_ns.saturating_mul(times);
     }
 
@@ -224,7 +228,8 @@ enum Unreadable {
     #[error("'slice_ns' is 0")]
     NoLength,
     #[error(
-        "the document is damaged: its lists of latencies over time have different lengths ('reads.first' has {0} entries)"
+        "the document is damaged: its lists of latencies over time have different lengths ('reads.first' has {0} \
+         entries)"
     )]
     Ragged(usize),
     #[error("'limits_ns' are not limits of buckets of this version")]
@@ -280,8 +285,12 @@ impl TryFrom<Stored> for LatencySlices {
                 Err(Unreadable::Beyond { slice, end, buckets })
             }
         };
-        let both = |slice| Ok([of(&reads, slice)?, of(&writes, slice)?]);
-        Ok(LatencySlices { slice_ns, slices: (0..slices).map(both).collect::<Result<_, _>>()? })
+        Ok(LatencySlices {
+            slice_ns,
+            slices: (0..slices)
+                .map(|slice| Ok([of(&reads, slice)?, of(&writes, slice)?]))
+                .collect::<Result<_, _>>()?,
+        })
     }
 }
 

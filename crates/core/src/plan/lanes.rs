@@ -173,7 +173,7 @@ pub enum LaneWrites {
     Zero,
     /// The bytes 0 to 255 in turn; the first slot begins at this position of the pattern.
     Pattern {
-        /// Bytes before it.
+        /// Bytes of the pattern before it.
         first: u64,
     },
     /// New random bytes each time (`-Zr`).

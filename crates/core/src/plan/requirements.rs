@@ -103,7 +103,6 @@ const HISTOGRAM_BYTES: u128 = 80 * 1024;
 const SLOT_BYTES: u128 = 256;
 /// Series that are made when threads are added up: one for each direction and the sum.
 const SERIES_OF_RESULT: u128 = 3;
-/// One interval as XML.
 const XML_INTERVAL_BYTES: u128 = 400;
 
 /// What a time span will take, without taking any of it.
@@ -286,7 +285,8 @@ pub fn check_space(
         return Ok(());
     }
     let message = format!(
-        "the run would take {} of address space (threads: {}, I/O buffers: {}), but the limit of this process leaves {} \
+        "the run would take {} of address space (threads: {}, I/O buffers: {}), but the limit of this process leaves \
+         {} \
          ({by})",
         Size(u64::try_from(total).unwrap_or(u64::MAX)),
         need.threads,

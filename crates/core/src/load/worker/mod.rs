@@ -4,8 +4,8 @@
 //! came back, [`Worker::account`] counts each completion. Nothing here allocates, locks or asks the system except
 //! through the engine, the clock and a throttle sleep. Everything was prepared by `start`.
 //!
-//! The loop is compiled for each kind of loop by itself ([`Mode`]): with and without a pace, over queues or inline, with
-//! completion routines, with a pool. What depends on the kind costs the others nothing.
+//! Each kind of loop is compiled by itself ([`Mode`]): with and without a pace, over queues or inline, with completion
+//! routines, with a pool. What one kind needs costs the others nothing.
 
 mod slots;
 mod time;
@@ -113,14 +113,11 @@ struct InFlight {
     issued_ns: u64,
 }
 
-/// Why an I/O failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FailureKind {
-    /// The system's error.
     Io(IoError),
     /// Nothing was transferred: the end of the target.
     EndOfTarget,
-    /// The engine broke.
     Engine(String),
 }
 
@@ -130,16 +127,13 @@ pub struct IoFailure {
     /// Index into the time span's targets.
     pub target: usize,
     pub op: Op,
-    /// Offset within the target.
     pub offset: u64,
-    /// Length asked for.
     pub bytes: u32,
     /// Nanoseconds since the start of measurement (negative: in warm-up).
     pub since_measure_start_ns: i64,
     pub kind: FailureKind,
 }
 
-/// Results of a worker.
 #[derive(Debug)]
 pub struct Outcome {
     /// One per target of the lane.
@@ -171,7 +165,6 @@ pub struct Worker {
     pub data_rng: DataRng,
     /// Completions over time, asked for or not.
     pub buckets: Buckets,
-    /// Latencies over time.
     pub latencies: Present,
     /// One dot per this many completions, 0 = none.
     pub progress_ios: u64,
@@ -221,7 +214,6 @@ pub struct Worker {
 struct Given<'a, T> {
     time: &'a T,
     phases: &'a Phases,
-    /// Prints progress.
     dot: &'a dyn Fn(),
 }
 
@@ -231,18 +223,21 @@ impl Worker {
         let slot_targets = lane.slot_targets();
         let (slots, targets) = (slot_targets.len(), lane.targets.len());
         let at_rest = InFlight { target: 0, op: Op::Read, bytes: 0, offset: 0, issued_ns: 0 };
-        let tally = |target: &LaneTarget| Tally {
-            reads: Counter::new(wanted, target.reads, target.pace.has_schedule()),
-            writes: Counter::new(wanted, target.is_written(), target.pace.has_schedule()),
-            short_transfers: 0,
-        };
         Worker {
             data_rng: DataRng::for_thread(lane.work.seed, 0),
             buckets: Buckets::new(0, 0),
             latencies: Tables::none().of_thread(0),
             progress_ios: 0,
             live: None,
-            tallies: lane.targets.iter().map(tally).collect(),
+            tallies: lane
+                .targets
+                .iter()
+                .map(|target: &LaneTarget| Tally {
+                    reads: Counter::new(wanted, target.reads, target.pace.has_schedule()),
+                    writes: Counter::new(wanted, target.is_written(), target.pace.has_schedule()),
+                    short_transfers: 0,
+                })
+                .collect(),
             meters: vec![None; targets],
             idle: Idle::all(slots as u32),
             flights: slot_targets.iter().map(|&target| InFlight { target, ..at_rest }).collect(),
@@ -325,7 +320,6 @@ impl Worker {
         }
     }
 
-    /// The loop.
     fn go_round<T: Time, M: Mode>(&mut self, given: &Given<'_, T>) {
         while self.now_ns < given.phases.stop_ns() && self.failures.is_empty() {
             let throttled = self.issue::<T, M>(given);
@@ -437,7 +431,6 @@ impl Worker {
         self.batch.push(Io { slot, file: target_index, region, op, len: bytes, region_offset, offset });
     }
 
-    /// Stamps the batch.
     #[inline(always)]
     fn stamp<T: Time, M: Mode>(&mut self, given: &Given<'_, T>) {
         // Inline engines may finish an I/O within a microsecond, so an old stamp would be too far off.

@@ -19,7 +19,6 @@ impl Idle {
         Idle { ring: (0..places).collect(), taken: 0, put: slots }
     }
 
-    /// Number of idle slots.
     #[inline]
     pub fn len(&self) -> usize {
         self.put.wrapping_sub(self.taken) as usize
@@ -51,7 +50,6 @@ impl Idle {
         self.ring[place] = slot;
     }
 
-    /// All idle slots.
     pub fn iter(&self) -> impl Iterator<Item = u32> {
         (0..self.len() as u32).map(|behind| self.ring[self.place(self.taken.wrapping_add(behind))])
     }
@@ -65,10 +63,8 @@ impl Idle {
 /// Out for so long in all is long: no I/O takes it while the storage answers, but behind a deep queue.
 const LONG_NS: u64 = 1_000_000_000;
 
-/// Those of one target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Late {
-    /// How many.
     pub ios: u64,
     /// Of these: broken off when the run ended.
     pub broken_off: u64,
@@ -83,7 +79,6 @@ pub struct Late {
 }
 
 impl Late {
-    /// Both together.
     pub fn plus(self, other: Late) -> Late {
         Late {
             ios: self.ios + other.ios,

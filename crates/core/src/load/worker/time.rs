@@ -23,7 +23,6 @@ pub trait Time {
 /// too late by more than the wait, so that I/Os would be issued in clumps.
 const SPIN_NS: u64 = 10_000;
 
-/// Time of the machine.
 #[derive(Debug, Clone)]
 pub struct MachineTime(pub MachineClock);
 
