@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::activity::{Recorder, Sources};
-use super::content::{Look, look_at_rest};
+use super::content::{Inspection, look_at_rest};
 use super::{document, facts};
 use crate::machine::host::clock_source;
 use crate::machine::memory::memory_facts;
@@ -24,7 +24,7 @@ pub struct Inspected<'a> {
     typed: &'a str,
     opened: &'a OpenedTarget,
     chain: Vec<chain::Layer>,
-    look: Look,
+    look: Inspection,
     /// Parts that were not in the page cache before the write guard read them.
     not_cached: Vec<(u64, u64)>,
 }
@@ -33,7 +33,7 @@ impl<'a> Inspected<'a> {
     /// Finds the layers below an open target. `typed` is the target as given.
     pub fn new(typed: &'a str, opened: &'a OpenedTarget, roots: &Roots) -> Self {
         let chain = chain::of(&opened.file, &opened.facts, roots);
-        Inspected { typed, opened, chain, look: Look::default(), not_cached: Vec::new() }
+        Inspected { typed, opened, chain, look: Inspection::default(), not_cached: Vec::new() }
     }
 
     /// The layers.

@@ -99,7 +99,7 @@ impl<'a> TestedRange<'a> {
         filesystem.is_some_and(|f| f.is_remote) || self.chain.iter().any(|layer| is_served(layer.kind))
     }
 
-    fn look(&self, survey_end: Instant, sample: impl FnOnce(&Self) -> Option<ContentSample>) -> Look {
+    fn look(&self, survey_end: Instant, sample: impl FnOnce(&Self) -> Option<ContentSample>) -> Inspection {
         let pieces = pieces(self.start, self.length);
         let before = cached(self.file, &pieces);
         let residency = before.map(|seen| Residency {
@@ -116,7 +116,7 @@ impl<'a> TestedRange<'a> {
         } else {
             Some(layout(self, before, survey_end))
         };
-        Look { pieces, extents, residency, content: sample(self), written: None }
+        Inspection { pieces, extents, residency, content: sample(self), written: None }
     }
 }
 
@@ -124,7 +124,7 @@ impl<'a> TestedRange<'a> {
 const REST_BLOCK_BYTES: u64 = *BLOCK_BYTES.start();
 
 /// Examines all of each target outside of a run. Nothing is written back.
-pub fn look_at_rest(targets: &[(&OpenedTarget, &[chain::Layer])]) -> Vec<Look> {
+pub fn look_at_rest(targets: &[(&OpenedTarget, &[chain::Layer])]) -> Vec<Inspection> {
     let survey_end = Instant::now() + SURVEY_LIMIT;
     let share = share(targets.len());
     let look = |(opened, chain): &(&OpenedTarget, &[chain::Layer])| {
@@ -141,7 +141,7 @@ fn share(targets: usize) -> Duration {
 
 /// What was seen of one target.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Look {
+pub struct Inspection {
     /// Parts of the range looked at in the page cache.
     pieces: Vec<(u64, u64)>,
     extents: Option<ExtentMap>,
@@ -151,7 +151,7 @@ pub struct Look {
 }
 
 /// Examines all targets of a time span, and what the lanes are going to write.
-pub fn look_before(span: &TimeSpan, targets: &[TargetState], lanes: &[Lane]) -> Vec<Look> {
+pub fn look_before(span: &TimeSpan, targets: &[TargetState], lanes: &[Lane]) -> Vec<Inspection> {
     let survey_end = Instant::now() + SURVEY_LIMIT;
     let share = share(targets.len());
     span.targets
@@ -169,7 +169,10 @@ pub fn look_before(span: &TimeSpan, targets: &[TargetState], lanes: &[Lane]) -> 
                 );
             let own = lanes.iter().flat_map(|lane| &lane.targets).find(|own| own.duty.target == index);
             let source = state.write_source.as_deref();
-            Look { written: own.and_then(|own| sample_writes(own, source, span.rand_seed, share)), ..look }
+            Inspection {
+                written: own.and_then(|own| sample_writes(own, source, span.rand_seed, share)),
+                ..look
+            }
         })
         .collect()
 }
@@ -205,7 +208,7 @@ fn layout(range: &TestedRange<'_>, before: Option<Cached>, end: Instant) -> Exte
     }
 }
 
-impl Look {
+impl Inspection {
     /// Examines the page cache again after the run.
     pub fn look_after(&mut self, file: &File) {
         let after = self.residency.and_then(|_| cached(file, &self.pieces));

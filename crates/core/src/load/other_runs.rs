@@ -1,4 +1,5 @@
-//! The thread runs_of_targets those of a time span: it takes devices over from runs that end, and sees other runs come.
+//! Other runs of this program that have a target of this one, and the thread that watches for them while a time span
+//! runs: it takes devices over from runs that end, and sees other runs come.
 
 use std::time::Duration;
 

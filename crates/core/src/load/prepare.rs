@@ -46,7 +46,7 @@ pub struct Checked {
 
 /// What the checks of targets tell, and which devices were looked through.
 #[derive(Debug, Default)]
-struct Told {
+struct Findings {
     warnings: Vec<String>,
     notes: Vec<String>,
     looked_through: Vec<(Identity, Range)>,
@@ -67,7 +67,7 @@ pub fn check_before(
     let mut spans = Vec::new();
     let mut refusals = Vec::new();
     let mut room = Room::default();
-    let mut told = Told::default();
+    let mut told = Findings::default();
     // What a time span makes is there in the later ones.
     let all = || profile.time_spans.iter().flat_map(|span| &span.targets);
     let made: HashSet<&str> =
@@ -137,7 +137,7 @@ fn check_target(
     options: &Options,
     guard: &Guard<'_>,
     room: &mut Room,
-    told: &mut Told,
+    told: &mut Findings,
 ) -> Result<Seen, Refusal> {
     let typed = target.path.as_str();
     let engine = options.engine.as_ref().map(|(row, _)| *row);
@@ -219,7 +219,7 @@ fn check_target(
     Ok(Seen { identity: Identity::of(&file).ok(), takes_commands: facts.namespace.is_some() })
 }
 
-impl Told {
+impl Findings {
     /// A device is looked through once for a range, also where several time spans write it.
     fn check_write(
         &mut self,

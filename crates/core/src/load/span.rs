@@ -1,7 +1,7 @@
 //! A time span while it runs: what is asked for, on what, by which threads, and what was seen of it before.
 
 use super::activity::Sources;
-use super::content::{Look, LoopCacheSeen};
+use super::content::{Inspection, LoopCacheSeen};
 use super::context::{Event, OnEvent, Options};
 use super::counters::{Tables, Wanted};
 use super::events::Handles;
@@ -53,7 +53,7 @@ pub struct Span<'a> {
     /// What was seen before the threads start; nothing when time is simulated.
     pub self_cost: Option<SelfCost>,
     /// Of each target: layout, page cache and content.
-    pub looks: Vec<Look>,
+    pub looks: Vec<Inspection>,
     /// Of each target: what the loop devices below it stand on.
     pub loop_caches: Vec<Vec<LoopCacheSeen>>,
     pub standings: Vec<Standing>,

@@ -1,5 +1,5 @@
-//! What a machine and a target must offer before the run (`command-line.md` §12), and what the system allows one process
-//! and an engine one thread: checked before anything is taken.
+//! What a machine and a target must offer before the run (`command-line.md` §12), and what the system allows one
+//! process and an engine one thread: checked before anything is taken.
 
 use super::lanes::ThreadWork;
 use crate::engine;
