@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use truespd::cluster::transport::{Threads, Transport, TransportError};
 use truespd::cluster::{Cluster, Joining};
 use truespd_core::fault::ExitCode;
-use truespd_core::load::companions::Companions;
 use truespd_core::load::live::{Counted, Phase, Progress, Rates};
+use truespd_core::load::ranks::Ranks;
 use truespd_core::sys::thread::running_ns_of_this_thread;
 use truespd_core::sys::wake::Latch;
 

@@ -8,7 +8,7 @@ use diskspd::run::judged::Ready;
 use truespd::cluster::transport::{Threads, Transport};
 use truespd::cluster::{Cluster, Joining};
 use truespd_core::fault::ExitCode;
-use truespd_core::load::companions::Companions;
+use truespd_core::load::ranks::Ranks;
 use truespd_core::measure::Histogram;
 use truespd_core::profile::{Profile, Target, TimeSpan};
 use truespd_core::result::merge::Merger;
@@ -47,7 +47,7 @@ fn life(transport: Threads, folder: &std::path::Path) -> (Document, Vec<Document
     };
     let cluster = Arc::new(Cluster::join(joining).expect("joined"));
     let request = Request { profile: profile(folder, cluster.me().rank), ..Request::default() };
-    let companions = Arc::clone(&cluster) as Arc<dyn Companions>;
+    let companions = Arc::clone(&cluster) as Arc<dyn Ranks>;
     let ready = Ready::of(&request, vec!["truespd".into()]).expect("an engine").beside(companions);
     let mut report = ready.run(&|_| {}, &stop).expect("nobody refuses");
     assert!(report.failures.is_empty(), "{:?}", report.failures);

@@ -5,8 +5,7 @@
 //! |---|---|
 //! | `range` | which bytes of the target may be used, and whether a thread can start |
 //! | `distribution` | which parts of them a non-uniform distribution really uses |
-//! | `sequence` | where the next I/O goes, and whether it reads or writes |
-//! | `pool` | which target the next I/O goes to (`-F` with `-O`) |
+//! | `sequence` | where the next I/O goes (which target, which offset), and whether it reads or writes |
 //! | `data` | what write buffers hold |
 //! | `pace` | when the next I/O may be issued |
 //! | `random` | DiskSpd's random numbers |
@@ -21,18 +20,44 @@ pub mod data;
 pub mod distribution;
 pub mod noise;
 pub mod pace;
-pub mod pool;
 pub mod random;
 pub mod range;
 pub mod sequence;
-mod types;
 
 pub use data::{DataRng, SourceError, SourceWindow, WriteData};
 pub use distribution::{DistributionError, EffectiveDistribution};
 pub use noise::Noise;
 pub use pace::{Meter, Pace, PaceError};
-pub use pool::{PoolChoice, PoolError};
 pub use random::Rng;
 pub use range::{RangeError, RangeSpec, ThreadStart, UsableRange};
-pub use sequence::{Pattern, PatternSpec};
-pub use types::{Access, EffectiveRange, SharedOffset};
+pub use sequence::{Pattern, PatternSpec, PoolChoice, PoolError};
+
+use std::sync::atomic::AtomicU64;
+
+/// The next I/O of a thread on a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    /// Byte offset within the target (base included).
+    pub offset: u64,
+    /// Write, or read.
+    pub write: bool,
+}
+
+/// An effective range of a non-uniform distribution, as really used (`io-semantics.md` §7.3, §7.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EffectiveRange {
+    /// Sum of the shares before this range, in percent.
+    pub io_start: u32,
+    /// Share of I/O in percent.
+    pub io_percent: u32,
+    /// First byte relative to the base.
+    pub offset_bytes: u64,
+    /// Length in bytes.
+    pub length_bytes: u64,
+}
+
+/// The one counter that threads of an interlocked target share (`-si`): I/Os issued so far, from 0.
+///
+/// One per target and time span. It counts I/Os and not bytes, so that laps stay exact for ever: a
+/// byte count passes 2^64 within hours when the stride is large.
+pub type SharedOffset = AtomicU64;

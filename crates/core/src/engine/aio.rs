@@ -58,7 +58,6 @@ struct Aio {
     /// Leaked when I/Os stay in flight.
     regions: ManuallyDrop<Regions>,
     files: Vec<EngineFile>,
-    /// One per slot.
     iocbs: Vec<Iocb>,
     /// Slots whose I/O the kernel has not taken yet.
     waiting: VecDeque<u32>,

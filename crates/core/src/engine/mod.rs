@@ -7,23 +7,19 @@
 mod aio;
 mod any;
 mod api;
-mod mixed;
 mod mmap;
 mod null;
 mod nvme;
-mod persist;
 mod psync;
 mod ring;
 mod sim;
-mod sim_spec;
 mod table;
 mod threads;
 mod transfer;
 mod uring;
-mod uring_setup;
 
 pub use crate::sys::error::Code as IoError;
 pub use any::{AnyEngine, EngineRow, Opened};
 pub use api::{Completion, Engine, EngineError, EngineFile, Handle, Io, MapFlush, MapMode, Op, Setup};
-pub use sim_spec::KEYS as SIM_PARAMETERS;
+pub use sim::KEYS as SIM_PARAMETERS;
 pub use table::{LADDER, TABLE, check_parameters, find, likely, of_commands, open, open_ladder, step_down};

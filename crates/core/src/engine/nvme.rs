@@ -15,9 +15,8 @@ use std::time::{Duration, Instant};
 
 use io_uring::{IoUring, cqueue, opcode, squeue, types};
 
-use super::ring::Ring;
+use super::ring::{self, DEPTH_MAX, Ring};
 use super::transfer::{DROP_LIMIT, check_setup, hand_out, reap_all};
-use super::uring_setup::{self, DEPTH_MAX};
 use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Setup};
 use crate::machine::namespace::Namespace;
 use crate::machine::roots::Roots;
@@ -26,7 +25,6 @@ use crate::sys::nvme::{OpenedFor, opened_for};
 pub(super) const NAME: &str = "nvme";
 /// The same with polled completions.
 pub(super) const POLLED_NAME: &str = "nvme_poll";
-/// What both serve.
 pub(super) const NEEDS: &str =
     "the character device of an NVMe namespace (/dev/ngXnY) with -Su or -Sh; Linux 6.1";
 
@@ -126,7 +124,7 @@ pub(super) fn probe() -> Result<(), EngineError> {
 /// The same for polled commands.
 pub(super) fn probe_polled() -> Result<(), EngineError> {
     make_ring(1, POLLED_NAME, true, &mut Vec::new()).map(drop)?;
-    polling_allowed(uring_setup::is_linux_6_6())
+    polling_allowed(ring::is_linux_6_6())
 }
 
 /// Linux 6.1 reads freed memory when it polls for a command (`bio_poll` below
@@ -138,9 +136,11 @@ fn polling_allowed(is_safe: bool) -> Result<(), EngineError> {
     }
     Err(EngineError::Unavailable {
         engine: POLLED_NAME,
-        reason: "this kernel is older than Linux 6.6, and such kernels can crash when they poll for NVMe commands"
-            .into(),
-        advice: "Use a newer kernel, or --engine nvme, or poll the block device of the namespace (--engine io_uring_poll)"
+        reason:
+            "this kernel is older than Linux 6.6, and such kernels can crash when they poll for NVMe commands"
+                .into(),
+        advice: "Use a newer kernel, or --engine nvme, or poll the block device of the namespace (--engine \
+                 io_uring_poll)"
             .into(),
     })
 }
@@ -151,7 +151,8 @@ fn polling_allowed(is_safe: bool) -> Result<(), EngineError> {
 fn registers_buffers(wanted: bool, is_new: bool, notes: &mut Vec<String>) -> bool {
     if wanted && !is_new {
         notes.push(format!(
-            "{NAME}: buffers not registered: before Linux 6.6, the kernel refuses commands whose registered buffer is large"
+            "{NAME}: buffers not registered: before Linux 6.6, the kernel refuses commands whose registered buffer \
+             is large"
         ));
     }
     wanted && is_new
@@ -163,7 +164,7 @@ fn make_ring(
     is_polled: bool,
     notes: &mut Vec<String>,
 ) -> Result<IoUring<squeue::Entry128, cqueue::Entry32>, EngineError> {
-    uring_setup::build(depth, is_polled, notes).map_err(|error| match error {
+    ring::build(depth, is_polled, notes).map_err(|error| match error {
         EngineError::Unavailable { reason, .. } => EngineError::Unavailable {
             engine: name,
             reason,
@@ -182,7 +183,7 @@ fn open_with(setup: Setup, name: &'static str, is_polled: bool) -> Result<(Nvme,
         targets.push(target_of(index, file, name, is_polled)?);
     }
     let uring = make_ring(setup.depth, name, is_polled, &mut notes)?;
-    let is_new = uring_setup::is_linux_6_6();
+    let is_new = ring::is_linux_6_6();
     if is_polled {
         polling_allowed(is_new)?;
     }
@@ -224,7 +225,8 @@ fn target_of(
     }
     if is_polled && namespace.disk.can_be_polled() != Some(true) {
         return Err(unfit(format!(
-            "{} has no poll queues (queue/io_poll is 0); NVMe gets some by the module parameter nvme.poll_queues=N; or use \
+            "{} has no poll queues (queue/io_poll is 0); NVMe gets some by the module parameter nvme.poll_queues=N; \
+             or use \
              --engine {NAME}",
             namespace.disk.node_name()
         )));

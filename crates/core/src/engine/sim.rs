@@ -4,17 +4,16 @@
 //! allows, and take the service time. Time passes only in `submit` (by the cost per I/O), in `reap` that
 //! has to wait, and in `advance_virtual`; the same parameters and calls give the same result, bit for bit.
 //! No data is moved. Reads end at the end of the file, writes do not.
+//!
+//! [`Spec`] is its parameters: `latency=100us,channels=8,error=eio@1M+64K,...`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use super::sim_spec::{Fault, Jitter, Spec};
 use super::transfer::check_setup;
 use super::{AnyEngine, Completion, Engine, EngineError, Io, IoError, Op, Opened, Setup};
 use crate::sys::signals;
-
-pub(super) use super::sim_spec::NAME;
 
 /// Virtual time at which a hung I/O ends.
 const NEVER: u64 = u64::MAX;
@@ -25,7 +24,6 @@ struct Sim {
     sizes: Vec<u64>,
     now_ns: u64,
     random: SplitMix,
-    /// I/Os submitted so far.
     count: u64,
     /// When each channel that has been used is free again. Hung I/Os occupy none.
     busy_until: BinaryHeap<Reverse<u64>>,
@@ -224,5 +222,316 @@ impl SplitMix {
     /// Uniform in [0, 1).
     fn fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+pub(super) const NAME: &str = "sim";
+
+/// One line on every parameter of `sim`, for help and refusals.
+pub const KEYS: &str = "latency=TIME, write_latency=TIME, jitter=none|exp|uniform|pareto, channels=N, iops=N, \
+    cpu=TIME, seed=N, error=KIND[WHERE], short=SIZE[WHERE], stall=TIME|forever[WHERE]; TIME is a number with ns, us, \
+    ms or s; WHERE is @OFFSET+LENGTH (I/Os that touch that range), #N (the N-th I/O), %N (every N-th) or ~N (one in \
+    N at random); sizes take K, M, G, T";
+
+/// Names of the errors that can be injected.
+const ERRORS: &[(&str, IoError)] = &[
+    ("eio", IoError::IO),
+    ("enodata", IoError::NO_DATA),
+    ("enospc", IoError::NO_SPACE),
+    ("edquot", IoError::DISK_QUOTA),
+    ("erofs", IoError::READ_ONLY),
+    ("einval", IoError::INVALID),
+    ("eagain", IoError::AGAIN),
+    ("etimedout", IoError::TIMED_OUT),
+    ("enxio", IoError::NO_ADDRESS),
+    ("enolink", IoError::NO_LINK),
+    ("eremoteio", IoError::REMOTE_IO),
+    ("eilseq", IoError::CHECKSUM),
+    ("estale", IoError::STALE),
+];
+
+/// How service times spread around the latency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Jitter {
+    None,
+    /// Exponential with the latency as mean.
+    Exponential,
+    /// Uniform between half and one and a half times the latency.
+    Uniform,
+    /// A long tail: Pareto's law of index 3 with the latency as mean.
+    Pareto,
+}
+
+/// Which I/Os a fault hits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Where {
+    Everywhere,
+    /// Those that touch a byte of the range.
+    Range {
+        start: u64,
+        len: u64,
+    },
+    /// The N-th I/O of the engine, counted from 1.
+    Nth(u64),
+    Each(u64),
+    /// One in N at random.
+    OneIn(u64),
+}
+
+impl Where {
+    /// Whether it hits an I/O; `draw` gives a random number.
+    pub(super) fn hits(self, number: u64, offset: u64, len: u32, draw: impl FnOnce() -> u64) -> bool {
+        match self {
+            Where::Everywhere => true,
+            Where::Range { start, len: range } => {
+                offset < start.saturating_add(range) && start < offset.saturating_add(u64::from(len))
+            }
+            Where::Nth(n) => number == n,
+            Where::Each(n) => number.is_multiple_of(n),
+            Where::OneIn(n) => draw().is_multiple_of(n),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// The I/O fails with it.
+    Error(IoError),
+    /// At most this many bytes are moved.
+    Short(u32),
+    /// The I/O takes this much longer; nothing: it never ends.
+    Stall(Option<u64>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Spec {
+    pub read_latency_ns: u64,
+    pub write_latency_ns: u64,
+    pub jitter: Jitter,
+    /// I/Os served at the same time.
+    pub channels: u32,
+    /// Shortest time between two starts of service, in nanoseconds; 0 = no rate limit.
+    pub spacing_ns: u64,
+    /// Time that submitting one I/O takes.
+    pub cpu_ns: u64,
+    pub seed: u64,
+    pub faults: Vec<(Fault, Where)>,
+}
+
+impl Default for Spec {
+    fn default() -> Self {
+        Spec {
+            read_latency_ns: 100_000,
+            write_latency_ns: 100_000,
+            jitter: Jitter::None,
+            channels: u32::MAX,
+            spacing_ns: 0,
+            cpu_ns: 0,
+            seed: 0,
+            faults: Vec::new(),
+        }
+    }
+}
+
+impl Spec {
+    /// Reads the parameters.
+    ///
+    /// # Errors
+    /// Names the parameter, what is wrong with it, and all legal keys.
+    pub(super) fn parse(text: &str) -> Result<Spec, EngineError> {
+        let mut spec = Spec::default();
+        let mut write_latency = None;
+        for item in text.split(',').filter(|item| !item.is_empty()) {
+            spec.take(item, &mut write_latency).map_err(|problem| EngineError::Parameter {
+                engine: NAME,
+                item: item.to_string(),
+                problem,
+                legal: KEYS,
+            })?;
+        }
+        spec.write_latency_ns = write_latency.unwrap_or(spec.read_latency_ns);
+        let some_take_no_time = spec.read_latency_ns == 0 || spec.write_latency_ns == 0;
+        if some_take_no_time && spec.cpu_ns == 0 && spec.spacing_ns == 0 {
+            return Err(EngineError::Setup {
+                engine: NAME,
+                action: format!("reading the parameters \"{text}\""),
+                error: "I/Os that take no time would let simulated time stand still and the run never end; give a \
+                        latency above 0, or a processor time per I/O (cpu=)"
+                    .into(),
+            });
+        }
+        Ok(spec)
+    }
+
+    fn take(&mut self, item: &str, write_latency: &mut Option<u64>) -> Result<(), String> {
+        let (key, value) = item.split_once('=').ok_or("a value is missing")?;
+        match key {
+            "latency" => self.read_latency_ns = time(value)?,
+            "write_latency" => *write_latency = Some(time(value)?),
+            "jitter" => {
+                self.jitter = match value {
+                    "none" => Jitter::None,
+                    "exp" => Jitter::Exponential,
+                    "uniform" => Jitter::Uniform,
+                    "pareto" => Jitter::Pareto,
+                    _ => return Err(format!("\"{value}\" is not one of none, exp, uniform, pareto")),
+                }
+            }
+            "channels" => self.channels = positive(value)?.try_into().map_err(|_| "too many channels")?,
+            "iops" => self.spacing_ns = (1_000_000_000 / positive(value)?).max(1),
+            "cpu" => self.cpu_ns = time(value)?,
+            "seed" => self.seed = number(value)?,
+            "error" | "short" | "stall" => self.faults.push(fault(key, value)?),
+            _ => return Err(format!("there is no parameter \"{key}\"")),
+        }
+        Ok(())
+    }
+}
+
+/// A fault with the place it hits.
+fn fault(key: &str, value: &str) -> Result<(Fault, Where), String> {
+    let split = value.find(['@', '#', '%', '~']).unwrap_or(value.len());
+    let (what, place) = value.split_at(split);
+    let fault = match key {
+        "error" => {
+            let known = ERRORS.iter().find(|(name, _)| name.eq_ignore_ascii_case(what));
+            let (_, error) = known.ok_or_else(|| {
+                let names: Vec<&str> = ERRORS.iter().map(|(name, _)| *name).collect();
+                format!("\"{what}\" is not one of the errors {}", names.join(", "))
+            })?;
+            Fault::Error(*error)
+        }
+        "short" => Fault::Short(size(what)?.try_into().map_err(|_| "a transfer must be smaller than 4 GiB")?),
+        _ if what == "forever" => Fault::Stall(None),
+        _ => Fault::Stall(Some(time(what)?)),
+    };
+    Ok((fault, locate(place)?))
+}
+
+fn locate(place: &str) -> Result<Where, String> {
+    let Some(kind) = place.chars().next() else { return Ok(Where::Everywhere) };
+    let rest = &place[1..];
+    match kind {
+        '#' => Ok(Where::Nth(positive(rest)?)),
+        '%' => Ok(Where::Each(positive(rest)?)),
+        '~' => Ok(Where::OneIn(positive(rest)?)),
+        _ => {
+            let (start, len) = rest.split_once('+').ok_or("a range is written @OFFSET+LENGTH")?;
+            Ok(Where::Range { start: size(start)?, len: size(len)? })
+        }
+    }
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("\"{text}\" is not a whole number"))
+}
+
+fn positive(text: &str) -> Result<u64, String> {
+    match number(text)? {
+        0 => Err("0 is not allowed".into()),
+        n => Ok(n),
+    }
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" | "B" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        unit => return Err(format!("\"{unit}\" is not one of the units K, M, G, T")),
+    };
+    number(digits)?.checked_mul(1 << shift).ok_or_else(|| format!("{text} is too large"))
+}
+
+fn time(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit_ns = match &text[digits.len()..] {
+        "ns" => 1,
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        "" => return Err(format!("\"{text}\" has no unit (ns, us, ms, s)")),
+        unit => return Err(format!("\"{unit}\" is not one of the units ns, us, ms, s")),
+    };
+    number(digits)?.checked_mul(unit_ns).ok_or_else(|| format!("{text} is too long"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_that_stands_still_is_refused() {
+        for text in ["latency=0ns", "write_latency=0us", "latency=0s,channels=4"] {
+            let words = Spec::parse(text).unwrap_err().to_string();
+            assert!(words.contains("never end"), "{words}");
+        }
+        assert!(Spec::parse("latency=0ns,cpu=1us").is_ok());
+        assert!(Spec::parse("latency=0ns,iops=1000").is_ok());
+    }
+
+    #[test]
+    fn everything_at_once() {
+        let spec = Spec::parse(
+            "latency=250us,write_latency=2ms,jitter=exp,channels=8,iops=2000,cpu=300ns,seed=7,error=eio@1M+64K,\
+             short=512#3,stall=forever%10,stall=1s,stall=5ms~200",
+        )
+        .expect("legal");
+        assert_eq!((spec.read_latency_ns, spec.write_latency_ns), (250_000, 2_000_000));
+        assert_eq!((spec.jitter, spec.channels, spec.spacing_ns), (Jitter::Exponential, 8, 500_000));
+        assert_eq!((spec.cpu_ns, spec.seed), (300, 7));
+        let place = Where::Range { start: 1 << 20, len: 64 << 10 };
+        assert_eq!(
+            spec.faults,
+            [
+                (Fault::Error(IoError::IO), place),
+                (Fault::Short(512), Where::Nth(3)),
+                (Fault::Stall(None), Where::Each(10)),
+                (Fault::Stall(Some(1_000_000_000)), Where::Everywhere),
+                (Fault::Stall(Some(5_000_000)), Where::OneIn(200)),
+            ]
+        );
+        assert_eq!(Spec::parse("").expect("all have defaults"), Spec::default());
+        assert_eq!(Spec::parse("latency=1us").expect("legal").write_latency_ns, 1000, "writes follow reads");
+    }
+
+    #[test]
+    fn mistakes_are_named_with_what_is_legal() {
+        for (text, says) in [
+            ("latency", "a value is missing"),
+            ("latency=100", "no unit"),
+            ("latency=5min", "min"),
+            ("latency=99999999999s", "too long"),
+            ("latencz=1us", "no parameter \"latencz\""),
+            ("channels=0", "0 is not allowed"),
+            ("iops=-1", "not a whole number"),
+            ("jitter=normal", "is not one of none, exp, uniform, pareto"),
+            ("error=ebroken", "is not one of the errors eio"),
+            ("error=eio@1M", "@OFFSET+LENGTH"),
+            ("error=eio@1X+1", "is not one of the units K, M, G, T"),
+            ("short=8G", "smaller than 4 GiB"),
+            ("stall=1s#0", "0 is not allowed"),
+        ] {
+            let told = Spec::parse(text).expect_err(text).to_string();
+            assert!(told.contains(says) && told.contains(text), "{text}: {told}");
+            assert!(told.contains("latency=TIME"), "legal keys are named: {told}");
+        }
+    }
+
+    #[test]
+    fn ranges_hit_what_touches_them() {
+        let place = Where::Range { start: 100, len: 10 };
+        for (offset, len, hit) in
+            [(90, 10, false), (90, 11, true), (109, 1, true), (110, 5, false), (0, 500, true)]
+        {
+            assert_eq!(place.hits(1, offset, len, || 0), hit, "{offset}+{len}");
+        }
+        let hits = |place: Where, number| place.hits(number, 0, 1, || number);
+        assert!(hits(Where::Nth(2), 2) && !hits(Where::Nth(2), 4));
+        assert!(hits(Where::Each(2), 4) && !hits(Where::Each(2), 5));
+        assert!(hits(Where::OneIn(3), 6) && !hits(Where::OneIn(3), 7));
     }
 }

@@ -1,9 +1,10 @@
 //! The table of engines, and which one a worker gets.
 
-use super::mixed::Mixed;
+use std::time::Duration;
+
 use super::{
-    AnyEngine, EngineError, EngineRow, Opened, Setup, aio, mmap, null, nvme, psync, sim, threads, uring,
-    uring_setup,
+    AnyEngine, Completion, Engine, EngineError, EngineFile, EngineRow, Io, Opened, Setup, aio, mmap, null,
+    nvme, psync, ring, sim, threads, uring,
 };
 use crate::sys::file::is_direct;
 
@@ -15,7 +16,7 @@ pub const TABLE: &[EngineRow] =
 pub const LADDER: &[EngineRow] = &[IO_URING, LIBAIO, THREADS];
 
 const IO_URING: EngineRow = EngineRow {
-    name: uring_setup::NAME,
+    name: ring::NAME,
     summary: "one ring per thread; the default for several outstanding I/Os",
     needs: "Linux 5.11, not turned off by sysctl kernel.io_uring_disabled or a container's system-call filter",
     asynchronous: true,
@@ -24,13 +25,13 @@ const IO_URING: EngineRow = EngineRow {
     sends_commands: false,
     simulates_time: false,
     polls: false,
-    depth_max: uring_setup::DEPTH_MAX,
-    probe: uring_setup::probe,
+    depth_max: ring::DEPTH_MAX,
+    probe: ring::probe,
     open: |setup| uring::open(setup).map(|(engine, notes)| Opened { engine: engine.into(), notes }),
 };
 
 const IO_URING_POLL: EngineRow = EngineRow {
-    name: uring_setup::POLLED_NAME,
+    name: ring::POLLED_NAME,
     summary: "io_uring that asks the device for completions instead of waiting for interrupts; keeps processors busy",
     needs: "direct I/O (-Su, -Sh) and a device with poll queues (queue/io_poll is 1; NVMe: nvme.poll_queues=N)",
     asynchronous: true,
@@ -39,8 +40,8 @@ const IO_URING_POLL: EngineRow = EngineRow {
     sends_commands: false,
     simulates_time: false,
     polls: true,
-    depth_max: uring_setup::DEPTH_MAX,
-    probe: uring_setup::probe,
+    depth_max: ring::DEPTH_MAX,
+    probe: ring::probe,
     open: |setup| uring::open_polled(setup).map(|(engine, notes)| Opened { engine: engine.into(), notes }),
 };
 
@@ -54,7 +55,7 @@ const NVME: EngineRow = EngineRow {
     sends_commands: true,
     simulates_time: false,
     polls: false,
-    depth_max: uring_setup::DEPTH_MAX,
+    depth_max: ring::DEPTH_MAX,
     probe: nvme::probe,
     open: |setup| nvme::open(setup).map(|(engine, notes)| Opened { engine: engine.into(), notes }),
 };
@@ -69,7 +70,7 @@ const NVME_POLL: EngineRow = EngineRow {
     sends_commands: true,
     simulates_time: false,
     polls: true,
-    depth_max: uring_setup::DEPTH_MAX,
+    depth_max: ring::DEPTH_MAX,
     probe: nvme::probe_polled,
     open: |setup| nvme::open_polled(setup).map(|(engine, notes)| Opened { engine: engine.into(), notes }),
 };
@@ -177,8 +178,10 @@ pub fn of_commands() -> &'static EngineRow {
 /// The first engine of [`LADDER`] that this machine offers: what [`open_ladder`] will open for several
 /// outstanding I/Os, unless something else stands against it.
 pub fn likely(all_direct: bool) -> &'static EngineRow {
-    let usable = |row: &&EngineRow| (all_direct || !row.needs_direct) && (row.probe)().is_ok();
-    LADDER.iter().find(usable).unwrap_or(&LADDER[0])
+    LADDER
+        .iter()
+        .find(|row: &&EngineRow| (all_direct || !row.needs_direct) && (row.probe)().is_ok())
+        .unwrap_or(&LADDER[0])
 }
 
 /// Checks the text after the colon of `--engine NAME:...` before anything is touched.
@@ -282,4 +285,69 @@ pub fn step_down(
         reason: steps.join("; "),
         advice: "Use another engine (--engine)".into(),
     }))
+}
+
+// Mapped and unmapped files in one thread, as XML profiles can ask for: I/Os on mapped files finish
+// inline, the others go through the engine the ladder chose (`io-semantics.md` §16).
+
+#[derive(Debug)]
+pub(super) struct Mixed {
+    is_mapped: Vec<bool>,
+    mapped: AnyEngine,
+    other: AnyEngine,
+    /// Scratch for the part of a batch that goes to `other`.
+    batch: Vec<Io>,
+}
+
+impl Mixed {
+    /// Both engines know all files under the same numbers.
+    pub(super) fn new(files: &[EngineFile], depth: u32, mapped: AnyEngine, other: AnyEngine) -> Self {
+        let is_mapped = files.iter().map(|f| f.map.is_some()).collect();
+        Mixed { is_mapped, mapped, other, batch: Vec::with_capacity(depth as usize) }
+    }
+}
+
+impl Engine for Mixed {
+    fn submit(&mut self, ios: &[Io]) -> Result<(), EngineError> {
+        // The others first: they progress while the worker copies.
+        self.batch.clear();
+        self.batch.extend(ios.iter().filter(|io| !self.is_mapped[io.file as usize]));
+        if !self.batch.is_empty() {
+            self.other.submit(&self.batch)?;
+        }
+        for io in ios.iter().filter(|io| self.is_mapped[io.file as usize]) {
+            self.mapped.submit(std::slice::from_ref(io))?;
+        }
+        Ok(())
+    }
+
+    fn reap(
+        &mut self,
+        min: u32,
+        max: u32,
+        timeout: Option<Duration>,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), EngineError> {
+        let before = done.len();
+        self.mapped.reap(0, max, None, done)?;
+        let had = (done.len() - before) as u32;
+        // Also with nothing left to want: `other` may hold I/Os back for this call.
+        self.other.reap(min.saturating_sub(had), max - had, timeout, done)
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.mapped.in_flight() + self.other.in_flight()
+    }
+
+    fn drain(&mut self, limit: Duration, done: &mut Vec<Completion>) -> u32 {
+        self.mapped.drain(limit, done) + self.other.drain(limit, done)
+    }
+
+    fn is_inline(&self) -> bool {
+        self.other.is_inline()
+    }
+
+    fn copies(&self) -> bool {
+        self.mapped.copies() || self.other.copies()
+    }
 }

@@ -78,7 +78,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
-    /// A helper's life.
     fn serve(&self) {
         let mut priority = ThreadPriority::of_this_thread();
         while let Some(io) = self.next_job() {

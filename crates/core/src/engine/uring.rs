@@ -9,9 +9,8 @@ use std::time::{Duration, Instant};
 
 use io_uring::{cqueue, opcode, squeue, types};
 
-use super::ring::{Memory, NO_IO, Ring};
+use super::ring::{self, DEPTH_MAX, Memory, NAME, NO_IO, POLLED_NAME, Ring};
 use super::transfer::{DROP_LIMIT, check_setup, reap_all};
-use super::uring_setup::{self, DEPTH_MAX, NAME, POLLED_NAME};
 use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Setup};
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::roots::Roots;
@@ -66,7 +65,8 @@ fn check_pollable(file: &EngineFile) -> Result<(), EngineError> {
         number.ok().and_then(|raw| BlockDevice::find(DeviceNumber::from_raw(raw), &Roots::default()));
     match device.filter(|device| device.can_be_polled() == Some(false)) {
         Some(device) => Err(refused(format!(
-            "{} has no poll queues (queue/io_poll is 0); NVMe gets some by the module parameter nvme.poll_queues=N; or use \
+            "{} has no poll queues (queue/io_poll is 0); NVMe gets some by the module parameter nvme.poll_queues=N; \
+             or use \
              --engine {NAME}",
             device.node_name()
         ))),
@@ -77,7 +77,7 @@ fn check_pollable(file: &EngineFile) -> Result<(), EngineError> {
 fn open_with(setup: Setup, is_polled: bool) -> Result<(Uring, Vec<String>), EngineError> {
     check_setup(NAME, &setup, DEPTH_MAX)?;
     let mut notes = Vec::new();
-    let uring = uring_setup::build(setup.depth, is_polled, &mut notes)?;
+    let uring = ring::build(setup.depth, is_polled, &mut notes)?;
     let fds: Vec<i32> = setup.files.iter().map(|f| f.handle.file().as_raw_fd()).collect();
     let fixed_files = match uring.submitter().register_files(&fds) {
         Ok(()) => true,
@@ -86,12 +86,16 @@ fn open_with(setup: Setup, is_polled: bool) -> Result<(Uring, Vec<String>), Engi
             false
         }
     };
-    let target = |(index, file): (usize, &EngineFile)| {
-        let fd = if fixed_files { index as i32 } else { file.handle.file().as_raw_fd() };
-        Target { fd: types::Fd(fd), ioprio: file.ioprio }
-    };
     let targets = Targets {
-        files: setup.files.iter().enumerate().map(target).collect(),
+        files: setup
+            .files
+            .iter()
+            .enumerate()
+            .map(|(index, file): (usize, &EngineFile)| {
+                let fd = if fixed_files { index as i32 } else { file.handle.file().as_raw_fd() };
+                Target { fd: types::Fd(fd), ioprio: file.ioprio }
+            })
+            .collect(),
         flags: if fixed_files { squeue::Flags::FIXED_FILE } else { squeue::Flags::empty() },
     };
     let ring = Ring::new(uring, NAME, is_polled, setup, &mut notes);

@@ -4,21 +4,23 @@
 use std::path::PathBuf;
 
 use super::facts::LimitSources;
-use super::programs::{Programs, disks_beside};
 use super::timeline::whole_seconds_ns;
-use crate::machine::chain;
-use crate::machine::cpustat;
-use crate::machine::device::DeviceNumber;
+use crate::machine::chain::{Layer, LayerKind};
+use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::diskstat::{DiskCounters, DiskCounts, DiskReading};
-use crate::machine::fileserver::{self, ServedMounts, ServerCounts};
+use crate::machine::fileserver::{ServedMounts, ServerCounts};
+use crate::machine::fuse::FuseConnection;
 use crate::machine::memory::available_bytes;
+use crate::machine::mounts::read_mounts;
 use crate::machine::pressure::{
     governors, own_disk_bytes, stalls, swapped_pages, throttle_files, throttled_ns,
 };
 use crate::machine::roots::Roots;
+use crate::machine::storage::whole_disks;
+use crate::machine::{chain, cpustat, fileserver};
 use crate::result::{
-    DiskActivity, HostActivity, LayerDetails, LayerKind, Limit, LimitChange, PathActivity, Pressure,
-    ProcessorWaits, ServedMount, ServingProgram, WayChange,
+    DiskActivity, HostActivity, LayerDetails, Limit, LimitChange, PathActivity, Pressure, ProcessorWaits,
+    ServedMount, ServingProgram, WayChange,
 };
 use crate::sys::thread::{ThreadId, waiting_ns_of};
 
@@ -31,7 +33,6 @@ pub struct Sources {
     lowest: usize,
     /// How many of them are below targets.
     below: usize,
-    /// Mounts of file servers.
     served: ServedMounts,
     programs: Programs,
     /// Devices whose way to the storage can change, with what it was when the targets were opened.
@@ -75,14 +76,12 @@ impl Sources {
         Sources { disks, lowest, below, served, programs, ways, throttle_files, limits, roots }
     }
 
-    /// Nothing, for simulated time.
     pub fn none() -> Self {
         let (disks, throttle_files, roots) = (Vec::new(), Vec::new(), Roots::default());
         let (served, programs, ways) = (ServedMounts::default(), Programs::default(), Vec::new());
         Sources { disks, lowest: 0, below: 0, served, programs, ways, throttle_files, limits: None, roots }
     }
 
-    /// The lowest devices.
     pub fn lowest_names(&self) -> impl Iterator<Item = &str> {
         self.disks[..self.lowest].iter().map(|(name, _)| name.as_str())
     }
@@ -179,7 +178,6 @@ impl Reading {
 #[derive(Debug)]
 pub struct Recorder<'a> {
     sources: &'a Sources,
-    /// Of the test.
     threads: Vec<ThreadId>,
     interval_ns: u64,
     measure_start_ns: u64,
@@ -191,18 +189,14 @@ pub struct Recorder<'a> {
     memory_available_bytes: Option<u64>,
 }
 
-/// What was read.
 #[derive(Debug, Clone, Default)]
 pub struct Activity {
-    /// The lowest devices.
     pub disks: Vec<DiskActivity>,
     /// Devices right under the targets that stand on others.
     pub upper: Vec<DiskActivity>,
     /// All disks of this machine, where a program serves a target.
     pub beside: Vec<DiskActivity>,
-    /// Mounts of file servers.
     pub served: Vec<ServedMount>,
-    /// Programs that serve targets.
     pub programs: Vec<ServingProgram>,
     /// The machine. Steal time comes from elsewhere.
     pub host: HostActivity,
@@ -308,11 +302,12 @@ impl<'a> Recorder<'a> {
             return Vec::new();
         };
         let pairs = self.sources.disks[index].1.paths().zip(after.paths.iter().zip(&before.paths));
-        let of = |(name, (after, before)): (&str, (&DiskCounts, &DiskCounts))| PathActivity {
-            name: name.to_string(),
-            total: after.since(before),
-        };
-        pairs.map(of).collect()
+        pairs
+            .map(|(name, (after, before)): (&str, (&DiskCounts, &DiskCounts))| PathActivity {
+                name: name.to_string(),
+                total: after.since(before),
+            })
+            .collect()
     }
 
     /// Length of the intervals of a series; 0 without one.
@@ -344,10 +339,17 @@ impl<'a> Recorder<'a> {
 
     /// `None` when there is no interval, or one without an account.
     fn processor_waits(&self) -> Option<ProcessorWaits> {
-        let since = |pair: &[Reading]| Some(pair[1].waiting_ns?.saturating_sub(pair[0].waiting_ns?));
-        let waiting_ns: Vec<u64> = self.readings.windows(2).map(since).collect::<Option<_>>()?;
-        let stolen = |pair: &[Reading]| Some(pair[1].stolen_ns?.saturating_sub(pair[0].stolen_ns?));
-        let stolen_ns = self.readings.windows(2).map(stolen).collect::<Option<_>>().unwrap_or_default();
+        let waiting_ns: Vec<u64> = self
+            .readings
+            .windows(2)
+            .map(|pair: &[Reading]| Some(pair[1].waiting_ns?.saturating_sub(pair[0].waiting_ns?)))
+            .collect::<Option<_>>()?;
+        let stolen_ns = self
+            .readings
+            .windows(2)
+            .map(|pair: &[Reading]| Some(pair[1].stolen_ns?.saturating_sub(pair[0].stolen_ns?)))
+            .collect::<Option<_>>()
+            .unwrap_or_default();
         let interval_ns = self.interval_ns;
         (!waiting_ns.is_empty()).then_some(ProcessorWaits { interval_ns, waiting_ns, stolen_ns })
     }
@@ -433,6 +435,78 @@ fn asked_between(before: &Reading, after: &Reading, index: usize) -> Option<Serv
     let [before, after] = [before, after].map(|reading| Some(reading.served[index].as_ref()?.counts));
     let (before, after) = (before?, after?);
     after.can_follow(&before).then(|| after.since(&before))
+}
+
+/// The programs that serve targets of a run.
+#[derive(Debug, Default)]
+pub struct Programs(Vec<(String, FuseConnection)>);
+
+impl Programs {
+    /// Those of the file systems below the targets.
+    pub fn open(chains: &[&[Layer]], roots: &Roots) -> Self {
+        let mut points: Vec<String> = Vec::new();
+        for layer in chains.iter().flat_map(|chain| chain.iter()).filter(|layer| is_served(layer)) {
+            let point = layer.mount.point.as_ref().map(|point| point.display().to_string());
+            points.extend(point.filter(|point| !points.contains(point)));
+        }
+        // The usual case: nothing is read.
+        let mounts = if points.is_empty() { Vec::new() } else { read_mounts(roots).unwrap_or_default() };
+        Programs(
+            points
+                .into_iter()
+                .filter_map(|point: String| {
+                    // Of several at one place the last is seen.
+                    let mount =
+                        mounts.iter().rfind(|mount| mount.mount_point.display().to_string() == point)?;
+                    Some((point, FuseConnection::find(mount.device, roots)?))
+                })
+                .collect(),
+        )
+    }
+
+    /// Requests without an answer, of each.
+    pub fn waiting(&self) -> Vec<Option<u64>> {
+        self.0.iter().map(|(_, connection)| connection.waiting()).collect()
+    }
+
+    /// What a run tells of them, by readings from its middle.
+    pub fn tell<'a>(
+        &self,
+        readings: impl Iterator<Item = &'a Vec<Option<u64>>> + Clone,
+    ) -> Vec<ServingProgram> {
+        self.0
+            .iter()
+            .enumerate()
+            .map(|(at, (point, _)): (usize, &(String, FuseConnection))| {
+                let seen: Vec<u64> = readings.clone().filter_map(|reading| *reading.get(at)?).collect();
+                let mean = seen.iter().sum::<u64>() as f64 / seen.len().max(1) as f64;
+                ServingProgram {
+                    mount_point: point.clone(),
+                    waiting_mean: (!seen.is_empty()).then_some(mean),
+                    readings: seen.len() as u64,
+                }
+            })
+            .collect()
+    }
+}
+
+fn is_served(layer: &Layer) -> bool {
+    layer.kind == LayerKind::UserFilesystem && layer.below.is_empty()
+}
+
+/// All whole disks of this machine where a program serves a target, because any of them may be what it uses;
+/// otherwise none.
+pub fn disks_beside(chains: &[&[Layer]], roots: &Roots) -> Vec<(String, DeviceNumber)> {
+    if !chains.iter().any(|chain| chain.iter().any(is_served)) {
+        return Vec::new();
+    }
+    whole_disks(roots)
+        .into_iter()
+        .filter_map(|name: String| {
+            let number = BlockDevice::named(&name, roots)?.number()?;
+            Some((name, number))
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -571,5 +645,48 @@ mod tests {
         assert_eq!(seen(4_000_000_000), (1_000_000_000, 10_090_000_000, 800));
         // Without a warm-up the reading comes before the first I/O.
         assert_eq!(seen(5_500_000_000), (0, 10_090_000_000, 800));
+    }
+}
+
+#[cfg(test)]
+mod tests_of_programs {
+    use super::*;
+    use crate::machine::chain::MountedAs;
+
+    #[test]
+    fn programs_and_the_disks_beside_them() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let at = |name: &str| dir.path().join(name);
+        let roots = Roots { proc: at("proc"), sys: at("sys"), dev: at("dev") };
+        let put = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            std::fs::write(path, text).expect("a file");
+        };
+        put(
+            "proc/self/mountinfo",
+            "37 1 0:47 / /far rw - fuse.x x rw\n38 1 0:48 / /s3 rw - fuse.s3fs s3 rw\n",
+        );
+        put("sys/fs/fuse/connections/47/waiting", "4\n");
+        put("sys/block/sda/dev", "8:0\n");
+        let served = |kind, point: &str| Layer {
+            kind,
+            mount: MountedAs { point: Some(point.into()), ..MountedAs::default() },
+            ..Layer::default()
+        };
+        let chain = [served(LayerKind::UserFilesystem, "/far"), served(LayerKind::RemoteFilesystem, "/s3")];
+        let programs = Programs::open(&[&chain, &chain], &roots);
+        let before = programs.waiting();
+        assert_eq!(before, [Some(4)], "each once");
+        put("sys/fs/fuse/connections/47/waiting", "7\n");
+        let told = programs.tell([before, programs.waiting(), vec![None]].iter());
+        let [program] = told.as_slice() else { panic!("{told:?}") };
+        assert_eq!((program.mount_point.as_str(), program.readings), ("/far", 2));
+        assert_eq!(program.waiting_mean, Some(5.5));
+        assert_eq!(programs.tell([].iter())[0].waiting_mean, None);
+
+        let number = DeviceNumber { major: 8, minor: 0 };
+        assert_eq!(disks_beside(&[&chain], &roots), [("sda".to_string(), number)]);
+        assert_eq!(disks_beside(&[&chain[1..]], &roots), []);
     }
 }

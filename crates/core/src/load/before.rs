@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::activity::{Recorder, Sources};
-use super::content::{Look, look_at_rest};
+use super::content::{Inspection, look_at_rest};
 use super::{document, facts};
 use crate::machine::host::clock_source;
 use crate::machine::memory::memory_facts;
@@ -24,7 +24,7 @@ pub struct Inspected<'a> {
     typed: &'a str,
     opened: &'a OpenedTarget,
     chain: Vec<chain::Layer>,
-    look: Look,
+    look: Inspection,
     /// Parts that were not in the page cache before the write guard read them.
     not_cached: Vec<(u64, u64)>,
 }
@@ -33,7 +33,7 @@ impl<'a> Inspected<'a> {
     /// Finds the layers below an open target. `typed` is the target as given.
     pub fn new(typed: &'a str, opened: &'a OpenedTarget, roots: &Roots) -> Self {
         let chain = chain::of(&opened.file, &opened.facts, roots);
-        Inspected { typed, opened, chain, look: Look::default(), not_cached: Vec::new() }
+        Inspected { typed, opened, chain, look: Inspection::default(), not_cached: Vec::new() }
     }
 
     /// The layers.
@@ -44,10 +44,10 @@ impl<'a> Inspected<'a> {
     /// Free space of the file system of a file; `None` for a device, and where another machine or a FUSE program
     /// would have to answer.
     pub fn room(&self) -> Option<Room> {
-        let is_served = |layer: &chain::Layer| {
-            matches!(layer.kind, chain::LayerKind::RemoteFilesystem | chain::LayerKind::UserFilesystem)
-        };
-        let is_here = self.opened.facts.kind == TargetKind::Regular && !self.chain.iter().any(is_served);
+        let is_here = self.opened.facts.kind == TargetKind::Regular
+            && !self.chain.iter().any(|layer: &chain::Layer| {
+                matches!(layer.kind, chain::LayerKind::RemoteFilesystem | chain::LayerKind::UserFilesystem)
+            });
         if is_here { room(&self.opened.file).ok() } else { None }
     }
 
@@ -57,8 +57,10 @@ impl<'a> Inspected<'a> {
         let mut facts =
             facts::of_target(self.typed, &self.opened.facts.path, &self.opened.facts, &self.chain);
         let file = &self.opened.file;
-        let is_new = |gap: &&(u64, u64)| cached(file, &[**gap]).is_some_and(|seen| seen.cached_bytes > 0);
-        self.not_cached.iter().filter(is_new).for_each(|&(offset, len)| drop_cached(file, offset, len));
+        self.not_cached
+            .iter()
+            .filter(|gap: &&(u64, u64)| cached(file, &[**gap]).is_some_and(|seen| seen.cached_bytes > 0))
+            .for_each(|&(offset, len)| drop_cached(file, offset, len));
         let mut look = self.look.clone();
         look.look_after(file);
         look.tell(&mut facts);

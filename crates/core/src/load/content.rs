@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::fs::File;
+use std::io::{Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -13,13 +14,15 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 use super::targets::TargetState;
 use crate::access::{DataRng, data};
 use crate::machine::chain::LayerKind;
+use crate::machine::device::BlockDevice;
+use crate::machine::roots::Roots;
 use crate::machine::storage::{
     AccessHint, OpenedTarget, ReadFlags, TargetKind, advise, keep_access_time, open_file,
 };
-use crate::machine::{chain, storage};
+use crate::machine::{chain, loops, storage};
 use crate::plan::{Lane, LaneTarget, LaneWrites};
 use crate::profile::{Target, TimeSpan};
-use crate::result::{ContentSample, ExtentMap, Residency, TargetFacts};
+use crate::result::{ContentSample, ExtentMap, LoopCache, Residency, TargetFacts};
 use crate::sys::buffer::IoBuffer;
 use crate::sys::extents::survey;
 use crate::sys::file::read_at;
@@ -67,8 +70,8 @@ impl<'a> TestedRange<'a> {
             identity: state.identity(),
             facts: &state.facts,
             chain: &state.chain,
-            start: state.ranges.range.base_bytes(),
-            length: state.ranges.range.usable_bytes(),
+            start: state.planned.range.base_bytes(),
+            length: state.planned.range.usable_bytes(),
             block_bytes: target.block_bytes,
             may_write_back: true,
         }
@@ -96,7 +99,7 @@ impl<'a> TestedRange<'a> {
         filesystem.is_some_and(|f| f.is_remote) || self.chain.iter().any(|layer| is_served(layer.kind))
     }
 
-    fn look(&self, survey_end: Instant, sample: impl FnOnce(&Self) -> Option<ContentSample>) -> Look {
+    fn look(&self, survey_end: Instant, sample: impl FnOnce(&Self) -> Option<ContentSample>) -> Inspection {
         let pieces = pieces(self.start, self.length);
         let before = cached(self.file, &pieces);
         let residency = before.map(|seen| Residency {
@@ -105,16 +108,15 @@ impl<'a> TestedRange<'a> {
             cached_after_bytes: 0,
         });
         let is_file = self.facts.kind == TargetKind::Regular;
-        let extents = match self.is_elsewhere() {
-            true => ExtentMap {
-                unknown: Some("TrueSpd asks no other machine and no FUSE program for it".to_string()),
-                ..ExtentMap::default()
-            },
-            false if is_file => layout(self, before, survey_end),
-            false => ExtentMap::default(),
+        let extents = if !is_file {
+            None
+        } else if self.is_elsewhere() {
+            let unknown = Some("TrueSpd asks no other machine and no FUSE program for it".to_string());
+            Some(ExtentMap { unknown, ..ExtentMap::default() })
+        } else {
+            Some(layout(self, before, survey_end))
         };
-        let content = sample(self);
-        Look { pieces, extents: is_file.then_some(extents), residency, content, written: None }
+        Inspection { pieces, extents, residency, content: sample(self), written: None }
     }
 }
 
@@ -122,7 +124,7 @@ impl<'a> TestedRange<'a> {
 const REST_BLOCK_BYTES: u64 = *BLOCK_BYTES.start();
 
 /// Examines all of each target outside of a run. Nothing is written back.
-pub fn look_at_rest(targets: &[(&OpenedTarget, &[chain::Layer])]) -> Vec<Look> {
+pub fn look_at_rest(targets: &[(&OpenedTarget, &[chain::Layer])]) -> Vec<Inspection> {
     let survey_end = Instant::now() + SURVEY_LIMIT;
     let share = share(targets.len());
     let look = |(opened, chain): &(&OpenedTarget, &[chain::Layer])| {
@@ -139,7 +141,7 @@ fn share(targets: usize) -> Duration {
 
 /// What was seen of one target.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Look {
+pub struct Inspection {
     /// Parts of the range looked at in the page cache.
     pieces: Vec<(u64, u64)>,
     extents: Option<ExtentMap>,
@@ -149,19 +151,30 @@ pub struct Look {
 }
 
 /// Examines all targets of a time span, and what the lanes are going to write.
-pub fn look_before(span: &TimeSpan, targets: &[TargetState], lanes: &[Lane]) -> Vec<Look> {
+pub fn look_before(span: &TimeSpan, targets: &[TargetState], lanes: &[Lane]) -> Vec<Inspection> {
     let survey_end = Instant::now() + SURVEY_LIMIT;
     let share = share(targets.len());
-    let look = |((target, state), index): ((&Target, &TargetState), usize)| {
-        let range = TestedRange::of_run(target, state);
-        let sample =
-            |range: &TestedRange<'_>| if target.reads() { sample_content(range, share) } else { None };
-        let look = range.look(survey_end, sample);
-        let own = lanes.iter().flat_map(|lane| &lane.targets).find(|own| own.index == index);
-        let source = state.write_source.as_deref();
-        Look { written: own.and_then(|own| sample_writes(own, source, span.rand_seed, share)), ..look }
-    };
-    span.targets.iter().zip(targets).zip(0..).map(look).collect()
+    span.targets
+        .iter()
+        .zip(targets)
+        .zip(0..)
+        .map(|((target, state), index): ((&Target, &TargetState), usize)| {
+            let range = TestedRange::of_run(target, state);
+            let look =
+                range.look(
+                    survey_end,
+                    |range: &TestedRange<'_>| {
+                        if target.reads() { sample_content(range, share) } else { None }
+                    },
+                );
+            let own = lanes.iter().flat_map(|lane| &lane.targets).find(|own| own.duty.target == index);
+            let source = state.write_source.as_deref();
+            Inspection {
+                written: own.and_then(|own| sample_writes(own, source, span.rand_seed, share)),
+                ..look
+            }
+        })
+        .collect()
 }
 
 /// Layout of a range. Reserved space counts as never written until its dirty pages are on the disk. A few dirty pages
@@ -176,8 +189,8 @@ fn layout(range: &TestedRange<'_>, before: Option<Cached>, end: Instant) -> Exte
         seen = survey(true);
     }
     // Where the kernel does not tell which pages are dirty, all cached pages may be.
-    let all_cached = before.map(|seen| seen.cached_bytes).filter(|_| !range.may_write_back);
-    let maybe_dirty = dirty.or(all_cached);
+    let all_cached = before.map(|seen| seen.cached_bytes);
+    let maybe_dirty = if range.may_write_back { dirty } else { dirty.or(all_cached) };
     if let Some(bytes) = maybe_dirty.filter(|&bytes| bytes > limit && seen.unwritten_bytes > 0) {
         seen.unknown = Some(format!(
             "{bytes} bytes in the page cache were not on the disk yet, and some of them may lie in parts that count as \
@@ -195,7 +208,7 @@ fn layout(range: &TestedRange<'_>, before: Option<Cached>, end: Instant) -> Exte
     }
 }
 
-impl Look {
+impl Inspection {
     /// Examines the page cache again after the run.
     pub fn look_after(&mut self, file: &File) {
         let after = self.residency.and_then(|_| cached(file, &self.pieces));
@@ -238,10 +251,12 @@ fn spread(start: u64, length: u64, block: u64, alignment: u64, count: u64) -> Ve
     let room = (start + length).saturating_sub(first) / block;
     let count = count.min(room);
     let step = (start + length - start.min(first)).checked_div(count).unwrap_or(0);
-    let at = |index: u64| first + (index * step / alignment * alignment).min((room - 1) * block);
     let mut order: Vec<u64> = (0..count).collect();
     order.sort_by_key(|index| index.reverse_bits());
-    let mut offsets: Vec<u64> = order.into_iter().map(at).collect();
+    let mut offsets: Vec<u64> = order
+        .into_iter()
+        .map(|index: u64| first + (index * step / alignment * alignment).min((room - 1) * block))
+        .collect();
     let mut seen = HashSet::new();
     offsets.retain(|offset| seen.insert(*offset));
     offsets
@@ -278,7 +293,6 @@ struct Reader {
 }
 
 impl Reader {
-    /// Descriptors of its own.
     fn open(range: &TestedRange<'_>) -> Option<Self> {
         let open = |direct: bool| {
             let file = open_file(range.path, ReadFlags { direct }).ok()?;
@@ -358,7 +372,7 @@ fn sample_writes(
                 source.with_slice_mut(at, len, |window| bytes[..len].copy_from_slice(window));
             }
             LaneWrites::Pattern { first } => {
-                let slots = u64::from(target.slots.max(1));
+                let slots = u64::from(target.duty.requests.max(1));
                 data::fill_pattern(&mut bytes, first + block_bytes * (slot % slots));
             }
         }
@@ -367,7 +381,6 @@ fn sample_writes(
     sampler.finish()
 }
 
-/// Counts blocks.
 struct Sampler {
     sample: ContentSample,
     seen: HashSet<Vec<u8>>,
@@ -405,6 +418,65 @@ impl Sampler {
 
     fn finish(self) -> Option<ContentSample> {
         (self.sample.blocks > 0).then_some(self.sample)
+    }
+}
+
+/// What one loop device stands on, open, as it was before the run.
+#[derive(Debug)]
+pub struct LoopCacheSeen {
+    file: File,
+    pieces: Vec<(u64, u64)>,
+    pub cache: LoopCache,
+}
+
+/// Looks at what the loop devices of a chain stand on, of those without direct I/O. What cannot be opened or
+/// is too large to be looked at as a whole is left out.
+pub fn look_at_loops(chain: &[chain::Layer], roots: &Roots) -> Vec<LoopCacheSeen> {
+    let is_served = |kind| matches!(kind, LayerKind::RemoteFilesystem | LayerKind::UserFilesystem);
+    if chain.iter().any(|layer| is_served(layer.kind)) {
+        // Another machine or a program, which may never answer.
+        return Vec::new();
+    }
+    chain.iter().filter_map(|layer| of_layer(layer, roots)).collect()
+}
+
+fn of_layer(layer: &chain::Layer, roots: &Roots) -> Option<LoopCacheSeen> {
+    if layer.kind != LayerKind::Loop || layer.direct_io == Some(true) {
+        return None;
+    }
+    let path = layer.details.as_ref()?.backing_file.as_deref()?;
+    let mut file = open_file(Path::new(path), ReadFlags::CACHED).ok()?;
+    // The path may lead to another file in this mount namespace.
+    let device = BlockDevice::find(layer.number?, roots)?;
+    if loops::Ground::of(&device, Path::new(path), roots)?.own() != Identity::of(&file).ok()? {
+        return None;
+    }
+    // Of files and devices alike.
+    let length = file.seek(SeekFrom::End(0)).ok()?;
+    let pieces = pieces(0, length);
+    let range_bytes = pieces.iter().map(|piece| piece.1).sum();
+    if range_bytes != length {
+        return None;
+    }
+    let now = cached(&file, &pieces)?;
+    let residency = Residency { range_bytes, cached_before_bytes: now.cached_bytes, cached_after_bytes: 0 };
+    let cache = LoopCache {
+        device: layer.name.clone(),
+        path: path.to_string(),
+        residency,
+        evicted_before_bytes: now.evicted_bytes,
+        evicted_after_bytes: None,
+    };
+    Some(LoopCacheSeen { file, pieces, cache })
+}
+
+impl LoopCacheSeen {
+    /// Looks again, after the run. False where the kernel does not tell any more.
+    pub fn look_after(&mut self) -> bool {
+        let Some(now) = cached(&self.file, &self.pieces) else { return false };
+        self.cache.residency.cached_after_bytes = now.cached_bytes;
+        self.cache.evicted_after_bytes = now.evicted_bytes;
+        true
     }
 }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::companions::Companions;
 use super::events::Handles;
 use super::live::{Counted, Progress};
+use super::ranks::Ranks;
 use crate::engine::EngineRow;
 use crate::fault::Failure;
 use crate::guard::mark::Marks;
@@ -14,7 +14,6 @@ use crate::machine::roots::Roots;
 use crate::measure::clock::MachineClock;
 use crate::profile::{EventNames, Profile};
 use crate::result::Document;
-use crate::sys::thread::Interrupter;
 use crate::sys::wake::Latch;
 
 /// What goes on during a run.
@@ -88,7 +87,7 @@ pub struct Options {
     /// How long after its end the run waits for threads before it sends [`Event::GivenUp`]; a minute unless given.
     pub patience: Option<Duration>,
     /// Processes that run the same test at the same time.
-    pub companions: Option<Arc<dyn Companions>>,
+    pub ranks: Option<Arc<dyn Ranks>>,
 }
 
 impl Options {
@@ -148,6 +147,10 @@ pub struct Run<'a> {
     pub on_event: OnEvent<'a>,
     /// Ends the run early (Ctrl+C, `-yp`).
     pub stop: &'a Latch,
+    /// Named events (`-y`).
+    pub handles: &'a Handles,
+    /// Time spans refine it.
+    pub clock: MachineClock,
     /// The machine.
     pub roots: Roots,
     /// The user's marks of files.
@@ -158,16 +161,6 @@ pub struct Run<'a> {
     pub precreated: Vec<String>,
     /// What comes out of it.
     pub report: FinishedRun,
-}
-
-/// What all time spans share.
-pub struct Tools {
-    /// The clock of the run.
-    pub clock: MachineClock,
-    /// Interrupts waiting workers.
-    pub interrupter: Interrupter,
-    /// Named events (`-y`).
-    pub handles: Handles,
 }
 
 impl Run<'_> {

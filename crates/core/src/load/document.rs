@@ -2,33 +2,26 @@
 
 use super::context::Note;
 use super::controller::SpanOutcome;
-use super::counters::Wanted;
 use super::facts;
-use super::targets::TargetState;
+use super::span::Span;
 use super::timeline::{processors, timeline};
-use super::worker::{DutyState, FailureKind, IoFailure, Late, Outcome};
+use super::worker::{FailureKind, IoFailure, Late, Outcome};
+use crate::access::EffectiveRange;
 use crate::engine::Op;
 use crate::fault::{self, Failure};
 use crate::machine::topology::Topology;
+use crate::measure::cpu::{ProcessUsage, cost, process_usage};
 use crate::measure::cpu::{STEAL_PERCENT_NOTABLE, steal_percent, steal_worst_percent, usage};
-use crate::measure::process::{ProcessUsage, cost, process_usage};
 use crate::measure::{Histogram, MachineClock};
 use crate::plan::Lane;
 use crate::profile::TimeSpan;
 use crate::result::{
-    ClockFacts, CpuUse, Direction, DistributionPart, Evidence, HostActivity, Measured, Outstanding, OwnCost,
-    QueueDepth, TargetResult, ThreadResult, Window,
+    ClockFacts, CpuUse, DistributionPart, Evidence, HostActivity, Measured, Outstanding, OwnCost, QueueDepth,
+    TargetResult, ThreadResult, Window,
 };
 
 /// The numbers of a time span, and sentences for standard error.
-pub fn measured(
-    span: &TimeSpan,
-    wanted: Wanted,
-    lanes: &[Lane],
-    targets: &[TargetState],
-    outcome: SpanOutcome,
-    topology: &Topology,
-) -> (Measured, Vec<Note>) {
+pub fn measured(span: &Span<'_>, outcome: SpanOutcome, topology: &Topology) -> (Measured, Vec<Note>) {
     let mut notes = Vec::new();
     let test_time_s = outcome.measured_ns as f64 / 1e9;
     let cpus: Vec<u32> = topology.processors.iter().map(|p| p.cpu).collect();
@@ -54,12 +47,11 @@ pub fn measured(
         processors(outcome.outcomes.iter().map(|(id, o)| (*id, &o.buckets)), outcome.measured_ns);
     let outstanding = outstanding(&outcome.outcomes, span);
     let costs = outcome.outcomes.iter().filter_map(|(_, o)| o.cost).collect();
-    let threads: Vec<ThreadResult> = outcome
-        .outcomes
-        .into_iter()
-        .map(|(id, o)| thread(id, o, wanted, outcome.measured_ns, span, targets))
-        .collect();
-    let depth = queue_depth(lanes, &threads, in_flight, outcome.measured_ns, !outstanding.is_empty());
+    let mut threads = Vec::with_capacity(outcome.outcomes.len());
+    for (id, of_thread) in outcome.outcomes {
+        threads.push(thread(id, of_thread, outcome.measured_ns, span));
+    }
+    let depth = queue_depth(&span.lanes, &threads, in_flight, outcome.measured_ns, !outstanding.is_empty());
     notes.push(Note::detail(queue_depth_words(&depth)));
     notes.extend(response_words(&threads).into_iter().map(Note::worth_telling));
     let bound_threads = outcome.placed.iter().map(|(id, placed)| placed.of_thread(*id)).collect();
@@ -74,8 +66,7 @@ pub fn measured(
         targets: span
             .targets
             .iter()
-            .zip(targets)
-            .map(|(target, state)| facts::of_target(&target.path, &state.path, &state.facts, &state.chain))
+            .map(|state| facts::of_target(&state.typed, &state.path, &state.facts, &state.chain))
             .collect(),
         queue_depth: Some(depth),
         outstanding: Some(outstanding),
@@ -139,27 +130,30 @@ pub fn own_cost(before: &ProcessUsage) -> OwnCost {
 }
 
 /// I/Os that the end of the measured time found out and that were out for long, by path.
-fn outstanding(outcomes: &[(u32, Outcome)], span: &TimeSpan) -> Vec<Outstanding> {
+fn outstanding(outcomes: &[(u32, Outcome)], span: &Span<'_>) -> Vec<Outstanding> {
     let mut by_path: Vec<(&str, Late)> = Vec::new();
-    for (_, outcome) in outcomes {
-        for (duty, late) in outcome.duties.iter().zip(&outcome.late).filter(|(_, late)| late.ios > 0) {
-            let path = span.targets[duty.target].path.as_str();
+    for (id, outcome) in outcomes {
+        let targets = &span.lanes[*id as usize].targets;
+        for (target, late) in targets.iter().zip(&outcome.late).filter(|(_, late)| late.ios > 0) {
+            let path = span.targets[target.duty.target].typed.as_str();
             match by_path.iter_mut().find(|(known, _)| *known == path) {
                 Some((_, sum)) => *sum = sum.plus(*late),
                 None => by_path.push((path, *late)),
             }
         }
     }
-    let of_path = |(path, late): (&str, Late)| Outstanding {
-        path: path.to_string(),
-        ios: late.ios,
-        broken_off: late.broken_off,
-        never: late.never,
-        age_ns_max: late.age_ns_max,
-        measured_ns: late.measured_ns,
-        late_ns_max: late.late_ns_max,
-    };
-    by_path.into_iter().map(of_path).collect()
+    by_path
+        .into_iter()
+        .map(|(path, late): (&str, Late)| Outstanding {
+            path: path.to_string(),
+            ios: late.ios,
+            broken_off: late.broken_off,
+            never: late.never,
+            age_ns_max: late.age_ns_max,
+            measured_ns: late.measured_ns,
+            late_ns_max: late.late_ns_max,
+        })
+        .collect()
 }
 
 /// Mean number of I/Os in flight against the number asked for: by Little's law where the latency is known,
@@ -221,43 +215,25 @@ fn response_words(threads: &[ThreadResult]) -> Vec<String> {
     ]
 }
 
-fn thread(
-    id: u32,
-    outcome: Outcome,
-    wanted: Wanted,
-    measured_ns: u64,
-    span: &TimeSpan,
-    targets: &[TargetState],
-) -> ThreadResult {
-    let results = outcome.duties.into_iter().map(|d| target(d, wanted, measured_ns, span, targets)).collect();
-    ThreadResult { id, source: None, targets: results, waits: outcome.waits }
+fn thread(id: u32, outcome: Outcome, measured_ns: u64, span: &Span<'_>) -> ThreadResult {
+    let mut targets = Vec::with_capacity(outcome.tallies.len());
+    for (target, tally) in span.lanes[id as usize].targets.iter().zip(outcome.tallies) {
+        let state = &span.targets[target.duty.target];
+        targets.push(TargetResult {
+            path: state.typed.clone(),
+            size_bytes: state.facts.size_bytes,
+            read: tally.reads.finish(span.wanted, measured_ns),
+            write: tally.writes.finish(span.wanted, measured_ns),
+            distribution: state.planned.distribution.as_ref().map(|d| d.ranges().iter().map(part).collect()),
+            short_transfers: tally.short_transfers,
+        });
+    }
+    ThreadResult { id, source: None, targets, waits: outcome.waits }
 }
 
-fn target(
-    duty: DutyState,
-    wanted: Wanted,
-    measured_ns: u64,
-    span: &TimeSpan,
-    targets: &[TargetState],
-) -> TargetResult {
-    let state = &targets[duty.target];
-    let finish = |counter: super::counters::Counter| -> Direction { counter.finish(wanted, measured_ns) };
-    TargetResult {
-        path: span.targets[duty.target].path.clone(),
-        size_bytes: state.facts.size_bytes,
-        read: finish(duty.reads),
-        write: finish(duty.writes),
-        distribution: state.ranges.distribution.as_ref().map(|d| {
-            let part = |r: &crate::access::EffectiveRange| DistributionPart {
-                io_start: r.io_start,
-                io_percent: r.io_percent,
-                offset_bytes: r.offset_bytes,
-                length_bytes: r.length_bytes,
-            };
-            d.ranges().iter().map(part).collect()
-        }),
-        short_transfers: duty.short_transfers,
-    }
+fn part(range: &EffectiveRange) -> DistributionPart {
+    let EffectiveRange { io_start, io_percent, offset_bytes, length_bytes } = *range;
+    DistributionPart { io_start, io_percent, offset_bytes, length_bytes }
 }
 
 /// One line about a failed I/O, with DiskSpd's phrase, offset and the system's text.

@@ -8,14 +8,6 @@ use crate::sys::error::system_text;
 use crate::sys::events::{EventDir, EventError, EventHandle, WaitEnd};
 use crate::sys::wake::Latch;
 
-/// Signals other programs around the measurement (`-ys`, `-yf`).
-pub trait Signals: Sync {
-    /// Measurement starts.
-    fn measurement_starts(&self);
-    /// Measurement has ended.
-    fn measurement_ends(&self);
-}
-
 /// Sets an event that must exist (`-ye`).
 ///
 /// # Errors
@@ -88,12 +80,13 @@ impl Handles {
     ) -> Result<(), Failure> {
         let Some(event) = &self.stop else { return Ok(()) };
         let (stop, done) = (stop.clone(), done.clone());
-        let watch = move || match event.wait(&|| stop.is_set() || done.is_set(), None) {
-            WaitEnd::Set => stop.set(),
-            _ if stop.is_set() => event.set(),
-            _ => {}
-        };
-        let started = std::thread::Builder::new().spawn_scoped(scope, watch);
+        let started = std::thread::Builder::new().spawn_scoped(scope, move || {
+            match event.wait(&|| stop.is_set() || done.is_set(), None) {
+                WaitEnd::Set => stop.set(),
+                _ if stop.is_set() => event.set(),
+                _ => {}
+            }
+        });
         started.map(drop).map_err(|error| {
             let what = "the system could not start a thread that waits for the event of -yp";
             Failure::new(FailureKind::Thread, what)
@@ -101,16 +94,16 @@ impl Handles {
                 .hint("raise the limit of processes")
         })
     }
-}
 
-impl Signals for Handles {
-    fn measurement_starts(&self) {
+    /// Signals other programs (`-ys`).
+    pub fn measurement_starts(&self) {
         if let Some(event) = &self.start {
             event.set();
         }
     }
 
-    fn measurement_ends(&self) {
+    /// Signals other programs (`-yf`).
+    pub fn measurement_ends(&self) {
         if let Some(event) = &self.finish {
             event.set();
         }

@@ -76,8 +76,10 @@ pub struct LimitSources {
 impl LimitSources {
     /// Those of the devices of the chains.
     pub fn find<'a>(chains: impl Iterator<Item = &'a [chain::Layer]>, roots: &Roots) -> Self {
-        let named = |layer: &chain::Layer| Some((layer.number?, layer.name.clone()));
-        let mut names: Vec<(DeviceNumber, String)> = chains.flatten().filter_map(named).collect();
+        let mut names: Vec<(DeviceNumber, String)> = chains
+            .flatten()
+            .filter_map(|layer: &chain::Layer| Some((layer.number?, layer.name.clone())))
+            .collect();
         // Of two names the first: a file system has the number of its device.
         names.sort_by_key(|(number, _)| *number);
         names.dedup_by_key(|(number, _)| *number);
@@ -87,12 +89,12 @@ impl LimitSources {
 
     /// The limits in force now.
     pub fn in_force(&self) -> Vec<Limit> {
-        let name_of =
-            |number| self.names.iter().find(|(known, _)| *known == number).map(|(_, name)| name.clone());
         let found = self.sources.in_force().into_iter().map(|limit| Limit {
             by: limit.by.to_string(),
             group: limit.group,
-            device: limit.device.and_then(name_of),
+            device: limit.device.and_then(|number| {
+                self.names.iter().find(|(known, _)| *known == number).map(|(_, name)| name.clone())
+            }),
             what: limit.what,
             value: limit.value,
         });

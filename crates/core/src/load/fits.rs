@@ -54,7 +54,10 @@ pub(super) fn check_span(
         )
     })?;
     // What the person asks for (-a) is theirs to share.
-    let usual = own.as_ref().filter(|_| !span.has_affinity_list()).unwrap_or(&allowed);
+    let usual = match own {
+        Some(own) if !span.has_affinity_list() => own,
+        _ => &allowed,
+    };
     let cpus = processor_order(span, topology, usual)?;
     for target in &span.targets {
         check_block_size(target)?;

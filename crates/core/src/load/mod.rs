@@ -6,9 +6,6 @@
 mod activity;
 pub mod bare;
 pub mod before;
-mod beside;
-mod calibrate;
-pub mod companions;
 mod content;
 mod context;
 mod controller;
@@ -18,27 +15,19 @@ pub mod events;
 pub mod facts;
 pub mod fill;
 mod fits;
-mod keeper;
-mod latencies;
 pub mod live;
-mod loop_caches;
-mod machine_rates;
-mod marks;
-mod monitor;
-mod nodes;
+mod other_runs;
 mod phases;
-mod places;
 mod prepare;
-mod programs;
+mod progress;
+pub mod ranks;
 mod span;
-mod standing;
 mod start;
+mod steps;
 mod targets;
-mod teller;
 mod timeline;
 mod verbose;
 mod worker;
-mod writes;
 
 use crate::fault::{Failure, FailureKind, Refusal};
 use crate::guard::Custody;
@@ -55,9 +44,9 @@ use crate::sys::wake::Latch;
 
 pub use context::{Event, FinishedRun, Note, OnEvent, Options};
 
-use companions::CalledOff;
-use context::{Failures, Run, Tools};
+use context::{Failures, Run};
 use prepare::Checked;
+use ranks::CalledOff;
 
 /// The machine, for the document.
 ///
@@ -79,21 +68,20 @@ pub fn system() -> Result<System, TopologyError> {
 ///
 /// # Errors
 /// Refusals found before anything was created, opened for writing or changed; none of them where only another process
-/// refuses ([`companions`]).
+/// refuses ([`ranks`]).
 pub fn run(
     profile: &Profile,
     options: &Options,
     on_event: OnEvent<'_>,
     stop: &Latch,
 ) -> Result<FinishedRun, Vec<Refusal>> {
-    let unreadable = |e: TopologyError| vec![Refusal::machine(&[], None, e.to_string())];
-    let system = system().map_err(unreadable)?;
+    let system = system().map_err(|e: TopologyError| vec![Refusal::machine(&[], None, e.to_string())])?;
     let checked = prepare::check_before(profile, options, &system.topology).and_then(|checked| {
         let handles = events::Handles::open(&options.events).map_err(|refusal| vec![refusal])?;
         Ok((checked, handles))
     });
     let (checked, handles) = agreed(profile, options, checked)?;
-    let companions = options.companions.as_ref().map(|companions| companions.processes());
+    let companions = options.ranks.as_ref().map(|companions| companions.processes());
     let document = Document {
         command_line: options.command_line.clone(),
         profile: profile.clone(),
@@ -106,6 +94,8 @@ pub fn run(
         options,
         on_event,
         stop,
+        handles: &handles,
+        clock: MachineClock::start(),
         roots: Roots::default(),
         marks: Marks::of_this_user(),
         custody: Custody::with(companions.unwrap_or_default()),
@@ -114,7 +104,7 @@ pub fn run(
     };
     checked.iter().flat_map(|c| &c.warnings).for_each(|words| run.warn(words));
     checked.iter().flat_map(|c| &c.notes).for_each(|words| run.note(words.clone()));
-    let ended = run.run_all(&checked, handles);
+    let ended = run.run_all(&checked);
     let mut report = run.report;
     report.failures = ended.err().unwrap_or_default();
     // Every time span of the profile has its entry, also those never reached.
@@ -130,9 +120,9 @@ fn agreed<T>(
     options: &Options,
     checked: Result<T, Vec<Refusal>>,
 ) -> Result<T, Vec<Refusal>> {
-    let Some(companions) = &options.companions else { return checked };
+    let Some(companions) = &options.ranks else { return checked };
     let refusals = checked.as_ref().err().map_or(&[][..], Vec::as_slice);
-    let places = places::places(profile, &Roots::default());
+    let places = ranks::places(profile, &Roots::default());
     match companions.agree(&places, refusals) {
         Ok(()) => checked,
         Err(CalledOff) => Err(checked.err().unwrap_or_default()),
@@ -145,28 +135,27 @@ fn failed(kind: FailureKind, what: &str, error: &std::io::Error) -> Failures {
 }
 
 impl Run<'_> {
-    fn run_all(&mut self, checked: &[Checked], handles: events::Handles) -> Result<(), Failures> {
+    fn run_all(&mut self, checked: &[Checked]) -> Result<(), Failures> {
         let interrupter = Interrupter::install()
             .map_err(|e| failed(FailureKind::Thread, "could not prepare to interrupt threads", &e))?;
         self.precreate()?;
-        let tools = Tools { clock: MachineClock::start(), interrupter, handles };
         std::thread::scope(|scope| {
             let done =
                 Latch::new().map_err(|e| failed(FailureKind::Resource, "no file descriptor left", &e))?;
-            tools.handles.watch_stop(scope, self.stop, &done).map_err(|e| vec![e])?;
-            let result = self.run_spans(checked, &tools);
+            self.handles.watch_stop(scope, self.stop, &done).map_err(|e| vec![e])?;
+            let result = self.run_spans(checked, interrupter);
             done.set();
             result
         })
     }
 
-    fn run_spans(&mut self, checked: &[Checked], tools: &Tools) -> Result<(), Failures> {
+    fn run_spans(&mut self, checked: &[Checked], interrupter: Interrupter) -> Result<(), Failures> {
         for (index, checked) in checked.iter().enumerate() {
             // A stop ends the time span it falls into and all that follow.
             if self.stop.is_set() {
                 break;
             }
-            let measured = self.run_span(index, checked, tools)?;
+            let measured = self.run_span(index, checked, interrupter)?;
             self.report.document.time_spans.push(match measured {
                 Some(measured) => TimeSpanResult::Measured(Box::new(measured)),
                 None => TimeSpanResult::NotMeasured,

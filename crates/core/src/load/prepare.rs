@@ -39,7 +39,6 @@ pub struct Checked {
     pub cpus: Vec<u32>,
     /// Identity of each target that was there and may be written.
     pub identities: Vec<Option<Identity>>,
-    /// Warnings for the user.
     pub warnings: Vec<String>,
     /// What the user should know besides.
     pub notes: Vec<String>,
@@ -47,7 +46,7 @@ pub struct Checked {
 
 /// What the checks of targets tell, and which devices were looked through.
 #[derive(Debug, Default)]
-struct Told {
+struct Findings {
     warnings: Vec<String>,
     notes: Vec<String>,
     looked_through: Vec<(Identity, Range)>,
@@ -68,14 +67,14 @@ pub fn check_before(
     let mut spans = Vec::new();
     let mut refusals = Vec::new();
     let mut room = Room::default();
-    let mut told = Told::default();
+    let mut told = Findings::default();
     // What a time span makes is there in the later ones.
     let all = || profile.time_spans.iter().flat_map(|span| &span.targets);
     let made: HashSet<&str> =
         all().filter(|t| t.create_bytes.is_some_and(|s| s > 0)).map(|t| t.path.as_str()).collect();
     let as_xml = profile.result_format == ResultFormat::Xml;
     let engine = options.engine.as_ref().map(|(row, _)| *row);
-    let own = options.companions.as_ref().and_then(|companions| companions.processors());
+    let own = options.ranks.as_ref().and_then(|companions| companions.processors());
     let machine = Machine { topology, roots: &roots, own };
     // Before any target is opened: there may be more of them than can be open.
     for span in &profile.time_spans {
@@ -138,7 +137,7 @@ fn check_target(
     options: &Options,
     guard: &Guard<'_>,
     room: &mut Room,
-    told: &mut Told,
+    told: &mut Findings,
 ) -> Result<Seen, Refusal> {
     let typed = target.path.as_str();
     let engine = options.engine.as_ref().map(|(row, _)| *row);
@@ -206,7 +205,9 @@ fn check_target(
         check_kind(target, &facts).map_err(certain)?;
         ranges_of(span, target, facts.size_bytes).map_err(certain)?;
     }
-    if let Some(alignment) = facts.direct.filter(|_| target.is_direct()) {
+    if let Some(alignment) = facts.direct
+        && target.is_direct()
+    {
         check_alignment(target, alignment)?;
     }
     if facts.kind == TargetKind::Block && !target.is_direct() && !target.memory_mapped {
@@ -218,7 +219,7 @@ fn check_target(
     Ok(Seen { identity: Identity::of(&file).ok(), takes_commands: facts.namespace.is_some() })
 }
 
-impl Told {
+impl Findings {
     /// A device is looked through once for a range, also where several time spans write it.
     fn check_write(
         &mut self,
@@ -340,13 +341,10 @@ impl Room {
 /// A file of `-c`, and how to make it.
 #[derive(Debug)]
 pub struct Creation<'a> {
-    /// Path as typed.
     pub typed: &'a str,
     /// Size in bytes.
     pub size_bytes: u64,
-    /// What it holds.
     pub content: Content,
-    /// The test writes it.
     pub writes: bool,
 }
 

@@ -1,40 +1,43 @@
 //! The opened targets of one time span: what every thread shares about them.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::access::{DataRng, data};
 use crate::engine::Handle;
 use crate::fault::{Failure, FailureKind};
-use crate::guard::{Custody, Guard, Permit, PermitError, Range, Unseen};
+use crate::guard::mark::{Ended, Marks, Whose, Writing};
+use crate::guard::{Custody, Guard, Permit, PermitError, Range, Unseen, writers_of_file};
+use crate::machine::mounts::read_mounts;
 use crate::machine::roots::Roots;
 use crate::machine::storage::{
     Access, AccessHint, OpenFlags, OpenedTarget, ReadFlags, TargetError, TargetFacts, TargetKind,
     probe_direct_read, resolve,
 };
 use crate::machine::{chain, storage};
-use crate::plan::{PlannedTarget, TargetRanges, ranges_of};
+use crate::plan::{PlannedTarget, ranges_of};
 use crate::profile::{CacheMode, Target, TimeSpan};
+use crate::result::Loss;
 use crate::sys::buffer::IoBuffer;
-use crate::sys::error::system_text;
-use crate::sys::identity::Identity;
+use crate::sys::error::{Code, system_text};
+use crate::sys::file::{report, room};
+use crate::sys::identity::{Identity, names};
 use crate::sys::residency::drop_cached;
 use crate::sys::source::Source;
+use crate::sys::space::taken_bytes;
 
-/// One opened target.
 #[derive(Debug)]
 pub struct TargetState {
-    /// The target as given.
     pub typed: String,
     /// Path to open; of a namespace that takes NVMe commands that of its block device.
     pub path: PathBuf,
-    /// What it is.
     pub facts: TargetFacts,
     /// It and everything below it down to the disks.
     pub chain: Vec<chain::Layer>,
-    /// Where threads may go, and how fast.
-    pub ranges: TargetRanges,
+    /// What lanes are made from.
+    pub planned: PlannedTarget,
     /// Source of write data that all threads share (`-Z<size>`).
     pub write_source: Option<Arc<IoBuffer>>,
     /// How the test opens it.
@@ -107,8 +110,11 @@ fn open_one(
     let is_file = opened.facts.kind == TargetKind::Regular;
     let is_marked = is_file && permit.is_some() && guard.marks.whose(&opened.file).may_be_written();
     check_kind(target, &opened.facts)?;
-    let ranges = ranges_of(span, target, opened.facts.size_bytes)?;
-    if permit.is_some() && opened.facts.namespace.is_some() {
+    let (range, distribution) = ranges_of(span, target, opened.facts.size_bytes)?;
+    let TargetFacts { size_bytes, direct, .. } = opened.facts;
+    let by_commands = opened.facts.namespace.is_some();
+    let planned = PlannedTarget { size_bytes, direct, by_commands, range, distribution };
+    if permit.is_some() && by_commands {
         // What somebody wrote through the page cache before would reach the drive later, over what commands wrote.
         opened.file.sync_all().map_err(|e| {
             let words = format!("'{}': what the page cache holds of it could not be written", target.path);
@@ -116,7 +122,7 @@ fn open_one(
         })?;
     }
     if target.is_direct() {
-        check_direct(target, &opened, &ranges)?;
+        check_direct(target, &opened, &planned)?;
     }
     Ok(TargetState {
         typed: target.path.clone(),
@@ -127,7 +133,7 @@ fn open_one(
         identity,
         permit,
         is_marked,
-        ranges,
+        planned,
         chain: chain::of(&opened.file, &opened.facts, guard.roots),
         facts: opened.facts,
         file: opened.file,
@@ -175,8 +181,8 @@ fn open_permitted(
 }
 
 fn identity_of(target: &Target, file: &File, checked: Option<Identity>) -> Result<Identity, Failure> {
-    let unknown = |e| not_opened(&target.path, PermitError::Unknown(system_text(&e)), When::Preparing);
-    let identity = Identity::of(file).map_err(unknown)?;
+    let identity = Identity::of(file)
+        .map_err(|e| not_opened(&target.path, PermitError::Unknown(system_text(&e)), When::Preparing))?;
     match checked {
         Some(checked) if checked != identity => {
             Err(not_opened(&target.path, PermitError::Changed, When::Preparing))
@@ -231,13 +237,10 @@ pub(super) fn check_kind(target: &Target, facts: &TargetFacts) -> Result<(), Fai
 
 /// Checks what is known only now: where the ranges of a distribution start, and whether a direct read works. Some file
 /// systems accept `O_DIRECT` and refuse the first transfer.
-fn check_direct(target: &Target, opened: &OpenedTarget, ranges: &TargetRanges) -> Result<(), Failure> {
+fn check_direct(target: &Target, opened: &OpenedTarget, planned: &PlannedTarget) -> Result<(), Failure> {
     let alignment = opened.facts.direct.map_or(1, |d| d.offset_bytes.max(1));
-    let unaligned = ranges
-        .distribution
-        .iter()
-        .flat_map(|d| d.ranges())
-        .find(|r| !r.offset_bytes.is_multiple_of(alignment));
+    let mut ranges = planned.distribution.iter().flat_map(|d| d.ranges());
+    let unaligned = ranges.find(|r| !r.offset_bytes.is_multiple_of(alignment));
     if let Some(range) = unaligned {
         let words = format!(
             "'{}': direct I/O needs multiples of {alignment} bytes, but a range of the distribution (-rd) starts at {}",
@@ -308,13 +311,6 @@ impl TargetState {
         }
     }
 
-    /// What lanes are made from.
-    pub fn planned(&self) -> PlannedTarget<'_> {
-        let TargetFacts { size_bytes, direct, .. } = self.facts;
-        let by_commands = self.facts.namespace.is_some();
-        PlannedTarget { size_bytes, direct, by_commands, ranges: &self.ranges }
-    }
-
     /// The open target, for questions.
     pub fn file(&self) -> &File {
         &self.file
@@ -325,7 +321,6 @@ impl TargetState {
         self.permit.as_ref().and_then(Permit::unseen)
     }
 
-    /// What it is.
     pub fn identity(&self) -> Identity {
         self.identity
     }
@@ -333,5 +328,210 @@ impl TargetState {
     /// It is a file that this run writes and may mark as its own.
     pub fn is_marked(&self) -> bool {
         self.is_marked
+    }
+}
+
+/// The files of a time span that are marked as being written, each once.
+pub struct Written<'t>(Vec<(&'t TargetState, Writing)>);
+
+/// Notes in the marks of our files that a run writes them for at most `longest`. The sentences say which
+/// files are taken because they hold nothing.
+pub fn begin_marks<'t>(
+    targets: &'t [TargetState],
+    marks: &Marks,
+    longest: Duration,
+) -> (Written<'t>, Vec<String>) {
+    let (mut written, mut sentences): (Vec<(&TargetState, Writing)>, _) = (Vec::new(), Vec::new());
+    for state in targets.iter().filter(|state| state.is_marked()) {
+        let is_known = written.iter().any(|(other, _)| other.identity() == state.identity());
+        if is_known {
+            continue;
+        }
+        let tested = tested_ranges(targets, state.identity());
+        let Some(writing) = marks.begin_writing(state.file(), longest, &tested) else { continue };
+        if writing.whose == Whose::Nobodys && writing.unmarked.is_none() {
+            sentences.push(format!(
+                "'{}' holds nothing, so it is taken without --overwrite and marked as a test file of TrueSpd",
+                state.typed
+            ));
+        }
+        written.push((state, writing));
+    }
+    (Written(written), sentences)
+}
+
+/// What the targets that are this file may write of it, together.
+fn tested_ranges(targets: &[TargetState], file: Identity) -> Vec<std::ops::Range<u64>> {
+    let of_file = targets.iter().filter(|state| state.identity() == file);
+    of_file
+        .map(|state: &TargetState| {
+            let range = &state.planned.range;
+            range.base_bytes()..range.base_bytes().saturating_add(range.usable_bytes())
+        })
+        .collect()
+}
+
+impl Written<'_> {
+    /// Renews the marks after the last write. The sentences are warnings: which files no longer count as ours, and why.
+    pub fn end(self, marks: &Marks, roots: &Roots) -> Vec<String> {
+        self.0.iter().filter_map(|(state, writing)| end_one(state, writing, marks, roots)).collect()
+    }
+}
+
+fn end_one(state: &TargetState, writing: &Writing, marks: &Marks, roots: &Roots) -> Option<String> {
+    let writers = writers_of_file(state.file(), roots);
+    let ended = marks.end_writing(state.file(), writing, !writers.is_empty());
+    // If the mark cannot be renewed, a later write test asks for -c or --overwrite. Nothing is lost.
+    let why = match (ended.ok()?, writers.first()) {
+        (Ended::Shared, Some(opener)) => format!("when the run ended, {opener}"),
+        (Ended::Shared, None) => {
+            "something else wrote to it during the run, outside of the tested range".to_string()
+        }
+        (Ended::Resized, _) => "something else changed its size during the run".to_string(),
+        (Ended::Ours | Ended::StillWritten, _) => return None,
+    };
+    let typed = &state.typed;
+    Some(format!(
+        "'{typed}' may hold somebody else's data now: {why}; it no longer counts as a test file, so the next write \
+         test \
+         of it needs --overwrite"
+    ))
+}
+
+/// A file system's own blocks of a file come and go.
+const STORED_SLACK_BYTES: u64 = 1 << 20;
+
+/// What was seen of a target.
+#[derive(Debug, Clone, Copy)]
+pub struct Standing {
+    size_bytes: u64,
+    /// Bytes of the file that its file system stores as they are; `None` where it compresses.
+    stored_bytes: Option<u64>,
+    /// The file has a name; always so of devices.
+    has_name: bool,
+    /// Its mount is one of this process's.
+    is_mounted: bool,
+    is_read_only: bool,
+    path: Leads,
+}
+
+/// Where the path of a target leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Leads {
+    ToIt,
+    Elsewhere,
+    Nowhere,
+    /// The system did not say.
+    Unknown,
+}
+
+impl Standing {
+    pub fn of(state: &TargetState, roots: &Roots) -> Standing {
+        let file = state.file();
+        let about = file.metadata().ok();
+        let is_file = state.facts.kind == TargetKind::Regular;
+        let is_compressed = state.chain.iter().any(|layer| layer.compression.is_some());
+        let mount = report(file).mount_id;
+        let mounts = read_mounts(roots).unwrap_or_default();
+        Standing {
+            size_bytes: match &about {
+                Some(about) if is_file => about.len(),
+                _ => u64::MAX,
+            },
+            stored_bytes: match &about {
+                Some(about) if is_file && !is_compressed => Some(stored_bytes(about)),
+                _ => None,
+            },
+            has_name: about.is_none_or(|about| !is_file || names(&about) > 0),
+            is_mounted: mounts.iter().any(|known| Some(known.id) == mount),
+            is_read_only: room(file).is_ok_and(|room| room.is_read_only),
+            path: leads(state),
+        }
+    }
+
+    /// What was lost between this and `later`.
+    pub fn lost_until(&self, later: &Standing) -> Vec<Loss> {
+        let mut losses = Vec::new();
+        let is_gone = self.has_name && !later.has_name;
+        let is_unmounted = self.is_mounted && !later.is_mounted;
+        if is_gone {
+            losses.push(Loss::Removed);
+        }
+        if is_unmounted {
+            losses.push(Loss::Unmounted);
+        }
+        match later.path {
+            // Nobody can find what was unmounted.
+            _ if self.path != Leads::ToIt || is_unmounted => {}
+            Leads::Elsewhere => losses.push(Loss::Replaced),
+            Leads::Nowhere if !is_gone => losses.push(Loss::Moved),
+            _ => {}
+        }
+        if later.size_bytes < self.size_bytes {
+            losses.push(Loss::Cut { from_bytes: self.size_bytes, to_bytes: later.size_bytes });
+        }
+        match (self.stored_bytes, later.stored_bytes) {
+            (Some(from_bytes), Some(to_bytes))
+                if later.size_bytes >= self.size_bytes && to_bytes + STORED_SLACK_BYTES < from_bytes =>
+            {
+                losses.push(Loss::Emptied { from_bytes, to_bytes });
+            }
+            _ => {}
+        }
+        if later.is_read_only && !self.is_read_only {
+            losses.push(Loss::ReadOnly);
+        }
+        losses
+    }
+}
+
+/// File systems also count what they set aside beyond the end of a file, and give it back later.
+fn stored_bytes(about: &Metadata) -> u64 {
+    taken_bytes(about).min(about.len())
+}
+
+fn leads(state: &TargetState) -> Leads {
+    match Identity::at(&state.path) {
+        Ok(there) if there == state.identity() => Leads::ToIt,
+        Ok(_) => Leads::Elsewhere,
+        Err(error) if matches!(Code::of(&error), Some(Code::NOT_FOUND | Code::NOT_A_DIRECTORY)) => {
+            Leads::Nowhere
+        }
+        Err(_) => Leads::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_as_it_was_is_no_loss() {
+        let as_it_was = Standing {
+            size_bytes: 100 << 20,
+            stored_bytes: Some(100 << 20),
+            has_name: true,
+            is_mounted: true,
+            is_read_only: false,
+            path: Leads::ToIt,
+        };
+        let lost = |later: Standing| as_it_was.lost_until(&later);
+        assert_eq!(lost(as_it_was), []);
+        assert_eq!(lost(Standing { size_bytes: 200 << 20, path: Leads::Unknown, ..as_it_was }), []);
+        let gone = Standing { has_name: false, path: Leads::Nowhere, ..as_it_was };
+        assert_eq!(lost(gone), [Loss::Removed]);
+        assert_eq!(lost(Standing { path: Leads::Elsewhere, ..gone }), [Loss::Removed, Loss::Replaced]);
+        assert_eq!(lost(Standing { path: Leads::Nowhere, ..as_it_was }), [Loss::Moved]);
+        let unmounted = Standing { is_mounted: false, path: Leads::Elsewhere, ..as_it_was };
+        assert_eq!(lost(unmounted), [Loss::Unmounted]);
+        let cut = Standing { size_bytes: 0, stored_bytes: Some(0), is_read_only: true, ..as_it_was };
+        assert_eq!(lost(cut), [Loss::Cut { from_bytes: 100 << 20, to_bytes: 0 }, Loss::ReadOnly]);
+        let filled_again = Standing { stored_bytes: Some(7 << 20), ..as_it_was };
+        assert_eq!(lost(filled_again), [Loss::Emptied { from_bytes: 100 << 20, to_bytes: 7 << 20 }]);
+        let compressed = Standing { stored_bytes: None, ..as_it_was };
+        assert_eq!((lost(compressed), compressed.lost_until(&filled_again)), (Vec::new(), Vec::new()));
+        // What was so at the beginning is no news.
+        assert_eq!(gone.lost_until(&gone), []);
+        assert_eq!(unmounted.lost_until(&unmounted), []);
     }
 }

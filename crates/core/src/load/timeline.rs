@@ -161,11 +161,16 @@ pub fn processors<'a>(
     if free.len() > THREADS_TOLD || whole == 0 {
         return None;
     }
-    let of = |(id, buckets): (u32, &Buckets)| {
-        let points = buckets.processors.chunks_exact(parts as usize);
-        ThreadProcessors { id, processors: points.take(whole).map(most_frequent).collect() }
-    };
-    Some(Processors { interval_ns, threads: free.into_iter().map(of).collect() })
+    Some(Processors {
+        interval_ns,
+        threads: free
+            .into_iter()
+            .map(|(id, buckets): (u32, &Buckets)| {
+                let points = buckets.processors.chunks_exact(parts as usize);
+                ThreadProcessors { id, processors: points.take(whole).map(most_frequent).collect() }
+            })
+            .collect(),
+    })
 }
 
 /// What occurs most often; of equals the one that came first.

@@ -30,7 +30,9 @@ pub fn target(target: &Target, state: &TargetState, by_id: Option<&str>) -> Stri
         (None, Some(device)) if !path.ends_with(device.as_str()) => words.push_str(&format!(", {device}")),
         _ => {}
     }
-    if let Some(direct) = facts.direct.filter(|_| target.is_direct()) {
+    if let Some(direct) = facts.direct
+        && target.is_direct()
+    {
         words.push_str(&format!(", direct I/O in multiples of {} bytes", direct.offset_bytes));
     }
     if let Some(scheduler) = &facts.scheduler {
@@ -74,12 +76,13 @@ pub fn thread(work: &ThreadWork) -> String {
 }
 
 /// What a thread does on one of its targets, which is `asked` in the profile.
-pub fn share(lane: &Lane, target: &LaneTarget, weight: u32, asked: &Target) -> String {
-    let start = target.pattern.start.start_bytes().saturating_add(asked.base_bytes);
+pub fn share(lane: &Lane, target: &LaneTarget, asked: &Target) -> String {
+    let first = asked.thread_stride_bytes.saturating_mul(u64::from(target.duty.relative_thread));
+    let start = first.saturating_add(asked.base_bytes);
     let requests = match (lane.work.is_pool, lane.targets.len()) {
-        (true, _) => format!(", weight {weight}"),
+        (true, _) => format!(", weight {}", target.duty.weight),
         (false, 1) => String::new(),
-        (false, _) => format!(", {} outstanding", target.slots),
+        (false, _) => format!(", {} outstanding", target.duty.requests),
     };
     format!(
         "thread {}: '{}' {}, {}{requests}{}",

@@ -49,8 +49,8 @@ impl Course {
         }
         let weight_mean = parts.iter().map(|part| part.weight).sum::<f64>() / count as f64;
         // What each interval moves the logarithm of the ratio by (the delta method).
-        let share = |part: &Part| (part.sum / ratio - part.weight) / weight_mean;
-        let shares: Vec<f64> = parts.iter().map(share).collect();
+        let shares: Vec<f64> =
+            parts.iter().map(|part: &Part| (part.sum / ratio - part.weight) / weight_mean).collect();
         let [least, most] = [BLOCK_PART_MIN, BLOCK_PART_MAX].map(|part| part * count as f64);
         let block = (LONGER * block_length(&shares)).ceil().clamp(least.ceil(), most.floor()) as usize;
         let part = block as f64 / count as f64;
@@ -104,8 +104,8 @@ fn block_length(series: &[f64]) -> f64 {
     let is_chance = 2.0 * (count.log10() / count).sqrt();
     let lag_max = (count.sqrt().ceil() as usize + in_a_row).min(series.len() - 1);
     let correlations: Vec<f64> = (0..=lag_max).map(|lag| covariance(lag) / variance).collect();
-    let is_over = |lag: &usize| correlations[lag + 1..=lag + in_a_row].iter().all(|r| r.abs() < is_chance);
-    let last = (0..=lag_max - in_a_row).find(is_over);
+    let last = (0..=lag_max - in_a_row)
+        .find(|lag: &usize| correlations[lag + 1..=lag + in_a_row].iter().all(|r| r.abs() < is_chance));
     let last = last.or_else(|| correlations.iter().rposition(|r| r.abs() >= is_chance)).unwrap_or(1).max(1);
     let bandwidth = (2 * last).min(lag_max);
     let (mut slope, mut level) = (0.0, 1.0);

@@ -9,7 +9,6 @@ mod decimal;
 pub mod estimate;
 pub mod histogram;
 pub mod intervals;
-pub mod process;
 pub mod repeat;
 pub mod slices;
 

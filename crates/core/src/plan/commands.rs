@@ -51,7 +51,8 @@ pub fn check_one_kind(kinds: &[bool], is_pool: bool) -> Result<(), Refusal> {
     if !is_pool || !kinds.contains(&true) || !kinds.contains(&false) {
         return Ok(());
     }
-    let words = "with -F each thread serves all targets, and one thread cannot send NVMe commands (/dev/ngXnY) and make other \
+    let words = "with -F each thread serves all targets, and one thread cannot send NVMe commands (/dev/ngXnY) and \
+                 make other \
                  I/O as well";
     Err(Refusal::machine(&["-F"], None, words.to_string())
         .hint("give each target threads of its own (-t), or test the block devices of the namespaces"))
@@ -62,7 +63,10 @@ const FILE: &str =
 
 /// What to give in the place of a target that takes no commands.
 fn instead(facts: &TargetFacts, roots: &Roots) -> String {
-    let device = BlockDevice::find(facts.device, roots).filter(|_| facts.kind == TargetKind::Block);
+    let device = match facts.kind {
+        TargetKind::Block => BlockDevice::find(facts.device, roots),
+        TargetKind::Regular => None,
+    };
     let nodes = device.as_ref().map(|device| nodes_of(device, roots)).unwrap_or_default();
     match (facts.kind, nodes.first()) {
         (TargetKind::Regular, _) => FILE.to_string(),
@@ -104,7 +108,8 @@ impl Asked<'_> {
         if !target.is_direct() && !target.memory_mapped {
             let words = format!("'{path}' takes NVMe commands, which never use the page cache");
             return Err(self.refused("-S", words).hint(format!(
-                "add -Su, or -Sh for writes that are durable when they complete; {disk} can be tested through the page cache"
+                "add -Su, or -Sh for writes that are durable when they complete; {disk} can be tested through the \
+                 page cache"
             )));
         }
         if target.priority != IoPriority::Normal {
@@ -117,7 +122,8 @@ impl Asked<'_> {
             None => Ok(()),
             Some(longest) => {
                 let words = format!(
-                    "block size {} (-b) is more than one NVMe command of '{path}' transfers, which is {}; nothing splits a \
+                    "block size {} (-b) is more than one NVMe command of '{path}' transfers, which is {}; nothing \
+                     splits a \
                      command",
                     Size(target.block_bytes),
                     Size(longest)

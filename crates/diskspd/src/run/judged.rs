@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::request::{EngineChoice, Request};
 use truespd_core::engine::{self, EngineError};
 use truespd_core::fault::Refusal;
-use truespd_core::load::companions::Companions;
+use truespd_core::load::ranks::Ranks;
 use truespd_core::load::{self, FinishedRun, OnEvent};
 use truespd_core::sys::wake::Latch;
 use truespd_core::verdict::judge;
@@ -36,7 +36,7 @@ impl<'a> Ready<'a> {
             events: request.events.clone(),
             progress_every: None,
             patience: None,
-            companions: None,
+            ranks: None,
         };
         Ok(Ready { request, options })
     }
@@ -48,8 +48,8 @@ impl<'a> Ready<'a> {
     }
 
     /// The same, together with other processes.
-    pub fn beside(mut self, companions: Arc<dyn Companions>) -> Self {
-        self.options.companions = Some(companions);
+    pub fn beside(mut self, companions: Arc<dyn Ranks>) -> Self {
+        self.options.ranks = Some(companions);
         self
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::message::{Checked, Hello, Left, RefusalNote, Standing};
 use truespd_core::fault::{Refusal, RefusalKind};
-use truespd_core::load::companions::Place;
+use truespd_core::load::ranks::Place;
 use truespd_core::text::{printable, shell_word};
 
 /// Refusals of other ranks that are told one by one.

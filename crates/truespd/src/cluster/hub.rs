@@ -7,7 +7,7 @@ use super::agreement::{Decision, Sharing, decide, hosts_in_words, standings};
 use super::message::{Checked, Hello, Letter, Message, Welcome};
 use super::post::{Arrival, Command, Leaving, Link, Next, wall_ns};
 use truespd_core::fault::{ExitCode, Outcome, Refusal, RefusalKind, Refusals};
-use truespd_core::load::companions::{AgreedStart, CalledOff};
+use truespd_core::load::ranks::{AgreedStart, CalledOff};
 use truespd_core::result::{ClockOffset, CommonStart, LostHow, LostRank};
 
 /// How long all ranks may take to say who they are, beyond the patience.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::progress::RankProgress;
 use truespd_core::fault::{Refusal, RefusalKind};
-use truespd_core::load::companions::Place;
+use truespd_core::load::ranks::Place;
 use truespd_core::result::ClockOffset;
 
 /// What one rank says to another.

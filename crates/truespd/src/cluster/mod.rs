@@ -33,8 +33,8 @@ use progress::RankProgress;
 use spoke::Spoke;
 use transport::{Open, TransportError};
 use truespd_core::fault::{ExitCode, Refusal};
-use truespd_core::load::companions::{AgreedStart, CalledOff, Companions, Maker, Place};
 use truespd_core::load::live::{Counted, Phase, Progress};
+use truespd_core::load::ranks::{AgreedStart, CalledOff, Maker, Place, Ranks};
 use truespd_core::machine::host::{boot_id, host_name, unix_time_s};
 use truespd_core::machine::roots::Roots;
 use truespd_core::result::{ClockOffset, Document, LostRank, Rank, TimeSpanResult, json};
@@ -300,7 +300,7 @@ impl std::fmt::Debug for Joining {
     }
 }
 
-impl Companions for Cluster {
+impl Ranks for Cluster {
     fn agree(&self, places: &[Place], refusals: &[Refusal]) -> Result<(), CalledOff> {
         let profile = self.profile.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let refusals = refusals.iter().map(RefusalNote::from).collect();

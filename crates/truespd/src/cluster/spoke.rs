@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::message::{Checked, Left, Letter, Message, Welcome};
 use super::post::{Arrival, Leaving, Link, Next};
-use truespd_core::load::companions::{AgreedStart, CalledOff, Maker};
+use truespd_core::load::ranks::{AgreedStart, CalledOff, Maker};
 use truespd_core::result::{ClockOffset, CommonStart};
 
 /// How long the comparison of the clocks after the load may take.

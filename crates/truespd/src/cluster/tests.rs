@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::transport::{Threads, Transport, TransportError};
 use super::{Cluster, Finished, JoinError, Joining};
 use truespd_core::fault::{ExitCode, Refusal, RefusalKind};
-use truespd_core::load::companions::{CalledOff, Companions, Maker, Place};
+use truespd_core::load::ranks::{CalledOff, Maker, Place, Ranks};
 use truespd_core::result::{Document, LostHow, json};
 use truespd_core::sys::identity::Identity;
 use truespd_core::sys::wake::Latch;

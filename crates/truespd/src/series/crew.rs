@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use truespd_core::fault::{Fault, Refusal};
 use truespd_core::load::FinishedRun;
-use truespd_core::load::companions::Companions;
 use truespd_core::load::live::{Counted, Progress};
+use truespd_core::load::ranks::Ranks;
 use truespd_core::profile::Profile;
 use truespd_core::result::Document;
 use truespd_core::sys::wake::Latch;
@@ -24,7 +24,7 @@ pub trait Crew: Debug + Send + Sync {
     fn arrange(&self, profile: &mut Profile);
 
     /// For the run of a step.
-    fn companions(&self) -> Arc<dyn Companions>;
+    fn companions(&self) -> Arc<dyn Ranks>;
 
     /// The progress of all, of that of this process.
     fn progress(&self, own: &Progress) -> Progress;

@@ -2,10 +2,11 @@
 
 use std::sync::Mutex;
 
-use super::tests_lab::{Bench, Call, LATENCY, NO_STATISTICS, duty, pattern};
+use super::tests_lab::{Bench, Call, LATENCY, NO_STATISTICS, Parts, lane_target, pattern};
 use super::*;
-use crate::access::SharedOffset;
+use crate::access::{Pace, PoolChoice, Rng, SharedOffset};
 use crate::measure::Histogram;
+use crate::plan::Dispatch;
 use crate::profile::{Target, Throughput};
 use crate::sys::buffer::IoBuffer;
 
@@ -88,7 +89,7 @@ fn a_look_finds_what_finished_meanwhile_and_puts_it_at_the_tail() {
 
 #[test]
 fn dispatch_comes_first_when_looks_are_not_wanted() {
-    let bench = Bench::new(3, NO_STATISTICS).worker(|w| w.dispatch.submit_batch = 1);
+    let bench = Bench::new(3, NO_STATISTICS).worker(|w| w.lane.dispatch.submit_batch = 1);
     assert_eq!(
         bench.run().moves()[..4],
         [submit(0, &[0]), submit(0, &[1]), submit(0, &[2]), reap(1, 3, None, &[0, 1, 2])]
@@ -97,7 +98,7 @@ fn dispatch_comes_first_when_looks_are_not_wanted() {
 
 #[test]
 fn a_batch_of_u_is_handed_over_at_once_and_the_rest_follows() {
-    let bench = Bench::new(5, LATENCY).worker(|w| w.dispatch.submit_batch = 2);
+    let bench = Bench::new(5, LATENCY).worker(|w| w.lane.dispatch.submit_batch = 2);
     assert_eq!(
         bench.run().moves()[..6],
         [
@@ -113,8 +114,8 @@ fn a_batch_of_u_is_handed_over_at_once_and_the_rest_follows() {
 
 /// How many I/Os were handed over at a time, with batches of up to 4 that spare what is answered at once.
 fn batches(slots: u32, service_ns: impl Fn(u64, &Io) -> u64 + 'static) -> Vec<usize> {
-    let natural = |w: &mut Worker| {
-        (w.dispatch.submit_batch, w.dispatch.spares_answered_at_once) = (4, true);
+    let natural = |w: &mut Parts| {
+        (w.lane.dispatch.submit_batch, w.lane.dispatch.no_batching_when_fast) = (4, true);
     };
     let bench = Bench::new(slots, LATENCY).worker(natural).service(service_ns).lengths(0, 30_000, 0);
     let seen = bench.script(|s| (s.stamp_ns, s.submit_ns) = (1, 10)).run();
@@ -155,7 +156,7 @@ fn after_an_answer_at_once_batches_wait_for_a_while() {
 
 #[test]
 fn no_more_completions_are_taken_at_a_time_than_asked_for() {
-    let bench = Bench::new(5, NO_STATISTICS).worker(|w| w.dispatch.reap_batch = 2);
+    let bench = Bench::new(5, NO_STATISTICS).worker(|w| w.lane.dispatch.reap_batch = 2);
     assert_eq!(
         bench.run().moves()[..6],
         [
@@ -171,7 +172,7 @@ fn no_more_completions_are_taken_at_a_time_than_asked_for() {
 
 #[test]
 fn a_batch_has_one_stamp_when_issued_and_one_when_taken() {
-    let bench = Bench::new(3, LATENCY).worker(|w| w.dispatch.submit_batch = 3).lengths(0, 150, 0);
+    let bench = Bench::new(3, LATENCY).worker(|w| w.lane.dispatch.submit_batch = 3).lengths(0, 150, 0);
     let seen = bench.script(|s| s.stamp_ns = 1).run();
     // One at the start, one of the batch, one of what came back together, and so on.
     let kinds: Vec<&Call> = seen.calls.iter().take(6).collect();
@@ -223,17 +224,13 @@ fn a_stamp_is_not_shared_when_time_passed() {
     // A dot is printed; a buffer is filled; an engine finishes within nanoseconds.
     assert!(own_stamps(one().worker(|w| w.progress_ios = 1)).iter().all(|own| *own));
     let filled = one().worker(|w| {
-        w.duties[0].pattern = pattern(4096, 0, 100, 1, &mut w.rng);
+        w.lane.targets[0].pattern = pattern(4096, 0, 100, 1, &mut w.lane.rng);
         let buffer = IoBuffer::new(4096).expect("memory");
-        w.duties[0].write_slots = WriteSlots::Random {
-            region: 1,
-            buffer: std::sync::Arc::new(buffer),
-            slot_stride_bytes: 4096,
-            block_bytes: 4096,
-        };
+        w.lane.targets[0].writes = LaneWrites::Random;
+        w.buffers = vec![std::sync::Arc::new(buffer); 2];
     });
     assert!(own_stamps(filled).iter().all(|own| *own));
-    assert!(own_stamps(one().worker(|w| w.is_inline = true)).iter().all(|own| *own));
+    assert!(own_stamps(one().script(|s| s.is_inline = true)).iter().all(|own| *own));
 }
 
 #[test]
@@ -256,15 +253,15 @@ fn without_statistics_the_clock_is_read_once_per_round() {
 #[test]
 fn completion_routines_reissue_each_request_by_itself_at_once() {
     let bench = Bench::new(3, LATENCY).worker(|w| {
-        w.dispatch = Dispatch {
+        w.lane.dispatch = Dispatch {
             submit_batch: 3,
-            spares_answered_at_once: false,
+            no_batching_when_fast: false,
             reap_batch: 3,
             poll_after_batch: true,
             reissue_own: true,
         };
         // They never ask for the pace, as in 2.2.
-        w.duties[0].pace = paced(|t| {
+        w.lane.targets[0].pace = paced(|t| {
             t.burst_ios = Some(1);
             t.think_ms = Some(5);
         });
@@ -291,11 +288,12 @@ fn completion_routines_reissue_each_request_by_itself_at_once() {
 #[test]
 fn a_pool_draws_the_target_and_then_the_offset_at_every_issue() {
     let bench = Bench::new(3, NO_STATISTICS).worker(|w| {
-        w.rng = Rng::new(7);
-        w.duties[0].pattern = pattern(4096, 100, 30, 3, &mut w.rng);
-        let second = pattern(4096, 100, 100, 3, &mut w.rng);
-        w.duties.push(duty(1, 0, NO_STATISTICS, second));
-        w.pool = Some(PoolChoice::new(&[1, 3]).expect("legal"));
+        w.lane.rng = Rng::new(7);
+        w.lane.targets[0].pattern = pattern(4096, 100, 30, 3, &mut w.lane.rng);
+        let second = pattern(4096, 100, 100, 3, &mut w.lane.rng);
+        w.add(lane_target(1, 0, second), &[3, 3]);
+        w.lane.work.is_pool = true;
+        w.lane.pool = Some(PoolChoice::new(&[1, 3]).expect("legal"));
     });
     let seen = bench.lengths(0, 20_000, 0).run();
     let mut rng = Rng::new(7);
@@ -319,9 +317,8 @@ fn a_pool_draws_the_target_and_then_the_offset_at_every_issue() {
 #[test]
 fn slots_of_fixed_threads_go_to_their_own_targets() {
     let bench = Bench::new(3, NO_STATISTICS).worker(|w| {
-        let second = pattern(4096, 0, 0, 1, &mut w.rng);
-        w.duties.push(duty(1, 2, NO_STATISTICS, second));
-        w.slot_duty = vec![0, 0, 1];
+        let second = pattern(4096, 0, 0, 1, &mut w.lane.rng);
+        w.add(lane_target(1, 2, second), &[2, 1]);
     });
     let seen = bench.run();
     for io in &seen.ios {
@@ -341,7 +338,7 @@ fn slots_of_fixed_threads_go_to_their_own_targets() {
 fn limited(slots: u32, wanted: Wanted) -> Bench {
     Bench::new(slots, wanted)
         .lengths(0, 10 * MS, 0)
-        .worker(|w| w.duties[0].pace = paced(|t| t.throughput = Some(Throughput::Iops(1000))))
+        .worker(|w| w.lane.targets[0].pace = paced(|t| t.throughput = Some(Throughput::Iops(1000))))
 }
 
 #[test]
@@ -396,8 +393,8 @@ fn gaps_under_a_rate_are_even() {
         let run = |stamp_ns: u64, submit_ns: u64| {
             let bench = Bench::new(64, LATENCY).lengths(0, duration_ns, 0).service(|_, _| 200_000);
             let bench = bench.script(|s| (s.stamp_ns, s.submit_ns) = (stamp_ns, submit_ns)).worker(|w| {
-                w.dispatch.submit_batch = batch;
-                w.duties[0].pace = paced(|t| t.throughput = Some(throughput));
+                w.lane.dispatch.submit_batch = batch;
+                w.lane.targets[0].pace = paced(|t| t.throughput = Some(throughput));
             });
             let submits = bench.run().submits();
             submits.iter().flat_map(|(at, slots)| slots.iter().map(|_| *at)).collect::<Vec<u64>>()
@@ -427,7 +424,7 @@ fn rates_count_from_the_start_signal_however_late_the_thread_wakes_up() {
 #[test]
 fn a_burst_goes_out_at_once_and_then_there_is_a_pause() {
     let bench = Bench::new(4, LATENCY).lengths(0, 25 * MS, 0).worker(|w| {
-        w.duties[0].pace = paced(|t| {
+        w.lane.targets[0].pace = paced(|t| {
             t.burst_ios = Some(6);
             t.think_ms = Some(10);
         });
@@ -442,9 +439,8 @@ fn a_burst_goes_out_at_once_and_then_there_is_a_pause() {
 #[test]
 fn a_throttled_target_does_not_hold_up_another() {
     let bench = limited(4, LATENCY).service(|_, _| MS / 4).worker(|w| {
-        let second = pattern(4096, 0, 0, 2, &mut w.rng);
-        w.duties.push(duty(1, 2, LATENCY, second));
-        w.slot_duty = vec![0, 0, 1, 1];
+        let second = pattern(4096, 0, 0, 2, &mut w.lane.rng);
+        w.add(lane_target(1, 2, second), &[2, 2]);
     });
     let seen = bench.run();
     assert_eq!(seen.ios.iter().filter(|io| io.file == 0).count(), 9);
@@ -490,7 +486,7 @@ fn latency_is_whole_for_ios_from_warm_up_and_ios_of_the_end_never_count() {
 #[test]
 fn reads_and_writes_are_counted_apart() {
     let bench = Bench::new(2, LATENCY).lengths(0, 100_000, 0);
-    let seen = bench.worker(|w| w.duties[0].pattern = pattern(4096, 0, 30, 2, &mut w.rng)).run();
+    let seen = bench.worker(|w| w.lane.targets[0].pattern = pattern(4096, 0, 30, 2, &mut w.lane.rng)).run();
     let counted = 2 * 999;
     let writes = seen.ios[..counted].iter().filter(|io| io.op == Op::Write).count() as u64;
     let (read, write) = &seen.counted[0];
@@ -534,7 +530,7 @@ fn waits_are_told_apart() {
         ([2, 0, 0, 0, 0, 0, 0, 0], 1)
     );
     // Eight finish while they are submitted: seven or more have one place.
-    let bench = Bench::new(9, LATENCY).lengths(0, 450, 0).worker(|w| w.dispatch.submit_batch = 8);
+    let bench = Bench::new(9, LATENCY).lengths(0, 450, 0).worker(|w| w.lane.dispatch.submit_batch = 8);
     let seen = bench.script(|s| s.submit_ns = 200).run();
     // The last look comes after the end, where nothing is accounted for.
     let found = [1, 0, 0, 0, 0, 0, 0, 2];

@@ -1,11 +1,12 @@
 //! The worker against a scripted engine: failures, stops, engines that finish inline, write data.
 
-use super::tests_lab::{Bench, Call, LATENCY, NEVER, NO_STATISTICS, Seen, duty, pattern};
+use super::tests_lab::{Bench, Call, LATENCY, NEVER, NO_STATISTICS, Seen, lane_target, pattern};
 use super::*;
-use crate::access::SourceWindow;
-use crate::load::latencies::Tables;
+use crate::access::{Pace, SourceWindow};
+use crate::load::counters::Tables;
 use crate::measure::LatencySlices;
 use crate::measure::coarse::bucket_of;
+use crate::plan::Dispatch;
 use crate::profile::{Target, Throughput};
 use crate::sys::buffer::IoBuffer;
 
@@ -58,12 +59,12 @@ fn the_first_failures_are_kept() {
 fn a_failure_stops_completion_routines_too() {
     let routines = Dispatch {
         submit_batch: 3,
-        spares_answered_at_once: false,
+        no_batching_when_fast: false,
         reap_batch: 3,
         poll_after_batch: false,
         reissue_own: true,
     };
-    let bench = Bench::new(3, NO_STATISTICS).worker(|w| w.dispatch = routines);
+    let bench = Bench::new(3, NO_STATISTICS).worker(|w| w.lane.dispatch = routines);
     let seen = bench.result(|number, io| if number == 2 { Err(IoError::IO) } else { Ok(io.len) }).run();
     // The first of the three was reissued before the failure of the second was looked at.
     let submits: Vec<Vec<u32>> = seen.submits().into_iter().map(|(_, slots)| slots).collect();
@@ -122,7 +123,7 @@ fn a_stop_ends_a_throttle_sleep_and_a_throttle_wait() {
         let bench =
             Bench::new(2, LATENCY).lengths(0, 10_000, 0).service(move |_, _| service_ns).worker(|w| {
                 let target = Target { throughput: Some(Throughput::Iops(1_000_000)), ..Target::default() };
-                w.duties[0].pace = Pace::of(&target, 1).expect("legal");
+                w.lane.targets[0].pace = Pace::of(&target, 1).expect("legal");
             });
         let seen = bench.script(|s| s.stop_at = Some(1500)).run();
         assert_left(&seen, 1500);
@@ -138,7 +139,7 @@ fn a_stop_ends_a_throttle_sleep_and_a_throttle_wait() {
 #[test]
 fn a_stop_while_issuing_leaves_the_other_slots_idle() {
     for wanted in [NO_STATISTICS, LATENCY] {
-        let bench = Bench::new(8, wanted).worker(|w| w.dispatch.submit_batch = 1);
+        let bench = Bench::new(8, wanted).worker(|w| w.lane.dispatch.submit_batch = 1);
         let seen = bench.service(|_, _| NEVER).script(|s| {
             s.submit_ns = 100;
             s.stop_at = Some(250);
@@ -243,10 +244,9 @@ fn one_that_is_held_up_beside_others_is_told_too() {
 // ---- engines that finish inline -----------------------------------------------------------------
 
 fn inline(slots: u32, wanted: Wanted) -> Bench {
-    Bench::new(slots, wanted).service(|_, _| 0).script(|s| s.submit_ns = 100).worker(|w| {
-        w.is_inline = true;
-        w.dispatch.submit_batch = 1;
-    })
+    // However large the batch is.
+    let bench = Bench::new(slots, wanted).worker(|w| w.lane.dispatch.submit_batch = 3);
+    bench.service(|_, _| 0).script(|s| (s.submit_ns, s.is_inline) = (100, true))
 }
 
 #[test]
@@ -289,10 +289,9 @@ fn a_signal_that_is_not_the_stop_only_ends_one_wait() {
 fn inline_targets_are_throttled_one_by_one() {
     let bench = inline(2, NO_STATISTICS).lengths(0, 10_000, 0).worker(|w| {
         let target = Target { throughput: Some(Throughput::Iops(1_000_000)), ..Target::default() };
-        w.duties[0].pace = Pace::of(&target, 1).expect("legal");
-        let second = pattern(4096, 0, 0, 1, &mut w.rng);
-        w.duties.push(duty(1, 1, NO_STATISTICS, second));
-        w.slot_duty = vec![0, 1];
+        w.lane.targets[0].pace = Pace::of(&target, 1).expect("legal");
+        let second = pattern(4096, 0, 0, 1, &mut w.lane.rng);
+        w.add(lane_target(1, 1, second), &[1, 1]);
     });
     let seen = bench.run();
     let of_first = seen.ios.iter().filter(|io| io.file == 0).count();
@@ -301,7 +300,7 @@ fn inline_targets_are_throttled_one_by_one() {
     // With nothing else to do it sleeps until the next is due.
     let bench = inline(1, NO_STATISTICS).lengths(0, 10_000, 0).worker(|w| {
         let target = Target { throughput: Some(Throughput::Iops(1_000_000)), ..Target::default() };
-        w.duties[0].pace = Pace::of(&target, 1).expect("legal");
+        w.lane.targets[0].pace = Pace::of(&target, 1).expect("legal");
     });
     let seen = bench.run();
     assert_eq!(
@@ -395,10 +394,11 @@ fn windows_of_the_source_are_the_vectors_of_the_spec() {
         (true, [262656, 838656, 1023488, 820736, 392704, 203776]),
     ] {
         let bench = Bench::new(1, NO_STATISTICS).worker(|w| {
-            w.duties[0].pattern = pattern(4096, 0, 100, 1, &mut w.rng);
+            w.lane.targets[0].pattern = pattern(4096, 0, 100, 1, &mut w.lane.rng);
             let granularity = if unbuffered { 512 } else { 1 };
             let windows = SourceWindow::new(1 << 20, 4096, granularity).expect("legal");
-            w.duties[0].write_slots = WriteSlots::Source { region: 5, windows };
+            w.lane.targets[0].writes = LaneWrites::Source(windows);
+            w.lane.targets[0].write_region = 5;
             w.data_rng = DataRng::new(0);
         });
         let seen = bench.run();
@@ -415,10 +415,10 @@ fn random_data_is_new_for_every_write_and_offsets_do_not_depend_on_it() {
         let seen_blocks = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
         let (blocks, memory) = (std::rc::Rc::clone(&seen_blocks), std::sync::Arc::clone(&buffer));
         let bench = Bench::new(2, NO_STATISTICS).worker(|w| {
-            w.duties[0].pattern = pattern(4096, 100, 50, 2, &mut w.rng);
+            w.lane.targets[0].pattern = pattern(4096, 100, 50, 2, &mut w.lane.rng);
             if random {
-                w.duties[0].write_slots =
-                    WriteSlots::Random { region: 1, buffer, slot_stride_bytes: 4096, block_bytes: 4096 };
+                w.lane.targets[0].writes = LaneWrites::Random;
+                w.buffers = vec![buffer; 2];
             }
         });
         let bench = bench.result(move |_, io| {

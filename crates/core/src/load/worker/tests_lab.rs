@@ -7,11 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
-use crate::access::{PatternSpec, RangeSpec, UsableRange};
+use crate::access::{DataRng, Pace, Pattern, PatternSpec, RangeSpec, Rng, UsableRange};
 use crate::engine::{AnyEngine, EngineError};
-use crate::load::latencies::Tables;
+use crate::load::counters::Tables;
 use crate::load::phases::Lengths;
+use crate::plan::{Dispatch, Duty, LaneEngine, ThreadWork};
 use crate::result::Direction;
+use crate::sys::thread::IoPrio;
 
 pub const MIB: u64 = 1 << 20;
 pub const NEVER: u64 = u64::MAX;
@@ -47,6 +49,7 @@ pub struct State {
     pub stamp_ns: u64,
     /// What the engine says of itself, and stamps that respect it.
     pub copies: bool,
+    pub is_inline: bool,
     pub stamps_after_copies: usize,
     /// The engine breaks at this submission or reaping, counted from 1.
     pub breaks_at: (usize, usize),
@@ -145,6 +148,10 @@ impl Engine for Lab {
         self.0.borrow().copies
     }
 
+    fn is_inline(&self) -> bool {
+        self.0.borrow().is_inline
+    }
+
     fn drain(&mut self, limit: Duration, done: &mut Vec<Completion>) -> u32 {
         let state = &mut *self.0.borrow_mut();
         if state.calls.last() != Some(&Call::Drain) {
@@ -240,8 +247,30 @@ impl Seen {
 /// A worker to be set up, its engine's script, and the phases.
 pub struct Bench {
     pub lab: Lab,
-    pub worker: Worker,
+    pub parts: Parts,
     pub phases: Rc<Phases>,
+}
+
+/// What the worker is made of.
+pub struct Parts {
+    pub lane: Lane,
+    pub buffers: Vec<Arc<IoBuffer>>,
+    pub data_rng: DataRng,
+    pub buckets: Buckets,
+    pub latencies: Present,
+    pub progress_ios: u64,
+    pub live: Option<Arc<Cell>>,
+    wanted: Wanted,
+}
+
+impl Parts {
+    /// One more target; so many slots for each then.
+    pub fn add(&mut self, target: LaneTarget, requests: &[u32]) {
+        self.lane.targets.push(target);
+        for (target, requests) in self.lane.targets.iter_mut().zip(requests) {
+            target.duty.requests = *requests;
+        }
+    }
 }
 
 pub fn pattern(
@@ -273,22 +302,24 @@ pub fn pattern(
 }
 
 /// Reads of 4 KiB, one after the other.
-pub fn duty(index: usize, slot_first: u32, wanted: Wanted, pattern: Pattern) -> DutyState {
-    DutyState {
-        target: index,
-        file: index as u32,
-        block_bytes: 4096,
-        read_region: 2 * index as u32,
-        slot_stride_bytes: 4096,
+pub fn lane_target(index: usize, slot_first: u32, pattern: Pattern) -> LaneTarget {
+    let region = 2 * index as u32;
+    LaneTarget {
+        duty: Duty { target: index, relative_thread: 0, requests: 0, weight: 1, sharers: 1 },
         slot_first,
+        block_bytes: 4096,
+        slot_stride_bytes: 4096,
         pattern,
-        write_slots: WriteSlots::Fixed { region: 2 * index as u32 + 1, slot_stride_bytes: 4096 },
-        pace: Pace::UNLIMITED,
-        meter: None,
         shared: Arc::default(),
-        reads: Counter::new(wanted, true, true),
-        writes: Counter::new(wanted, true, true),
-        short_transfers: 0,
+        pace: Pace::UNLIMITED,
+        reads: true,
+        writes: LaneWrites::Zero,
+        read_region: region,
+        write_region: region + 1,
+        huge_page_bytes: None,
+        size_bytes: MIB,
+        ioprio: IoPrio::NONE,
+        map: None,
     }
 }
 
@@ -311,6 +342,7 @@ impl Bench {
             submit_ns: 0,
             stamp_ns: 0,
             copies: false,
+            is_inline: false,
             stamps_after_copies: 0,
             breaks_at: (0, 0),
             stop_at: None,
@@ -320,28 +352,34 @@ impl Bench {
         let mut rng = Rng::new(0);
         let sequential = pattern(4096, 0, 0, slots, &mut rng);
         let stamps = wanted.stamps();
-        let worker = Worker {
-            engine: AnyEngine::new(lab.clone()),
-            duties: vec![duty(0, 0, wanted, sequential)],
-            slot_duty: vec![0; slots as usize],
-            pool: None,
-            rng,
-            data_rng: DataRng::for_thread(0, 0),
+        let mut first = lane_target(0, 0, sequential);
+        first.duty.requests = slots;
+        let work = ThreadWork { id: 0, seed: 0, cpu: None, duties: Vec::new(), slots, is_pool: false };
+        let lane = Lane {
+            work,
+            engine: LaneEngine { row: None, parameters: String::new(), registered_buffers: false },
             dispatch: Dispatch {
                 submit_batch: if stamps { 1 } else { slots },
-                spares_answered_at_once: false,
+                no_batching_when_fast: false,
                 reap_batch: slots.min(16),
                 poll_after_batch: stamps,
                 reissue_own: false,
             },
-            is_inline: false,
-            live: None,
-            wanted,
+            pool: None,
+            rng,
+            targets: vec![first],
+        };
+        let parts = Parts {
+            lane,
+            buffers: Vec::new(),
+            data_rng: DataRng::for_thread(0, 0),
             buckets: Buckets::new(0, 0),
             latencies: Tables::none().of_thread(0),
             progress_ios: 0,
+            live: None,
+            wanted,
         };
-        Bench { lab, worker, phases }
+        Bench { lab, parts, phases }
     }
 
     /// Other lengths of warm-up, measurement and cool-down.
@@ -369,15 +407,18 @@ impl Bench {
     }
 
     /// Anything else about the worker.
-    pub fn worker(mut self, edit: impl FnOnce(&mut Worker)) -> Self {
-        edit(&mut self.worker);
+    pub fn worker(mut self, edit: impl FnOnce(&mut Parts)) -> Self {
+        edit(&mut self.parts);
         self
     }
 
     pub fn run(self) -> Seen {
         let dots = std::cell::Cell::new(0);
-        let wanted = self.worker.wanted;
-        let outcome = self.worker.run(&self.lab, &self.phases, &|| dots.set(dots.get() + 1));
+        let Parts { lane, buffers, data_rng, buckets, latencies, progress_ios, live, wanted } = self.parts;
+        let mut worker = Worker::new(lane, AnyEngine::new(self.lab.clone()), buffers, wanted);
+        (worker.data_rng, worker.buckets, worker.latencies) = (data_rng, buckets, latencies);
+        (worker.progress_ios, worker.live) = (progress_ios, live);
+        let outcome = worker.run(&self.lab, &self.phases, &|| dots.set(dots.get() + 1));
         let state = &mut *self.lab.0.borrow_mut();
         let (calls, ios) = (std::mem::take(&mut state.calls), std::mem::take(&mut state.ios));
         assert_eq!(calls.last(), Some(&Call::Drain), "nothing happens after the drain");
@@ -385,9 +426,9 @@ impl Bench {
         Seen {
             calls,
             ios,
-            short_transfers: outcome.duties.iter().map(|d| d.short_transfers).sum(),
+            short_transfers: outcome.tallies.iter().map(|d| d.short_transfers).sum(),
             counted: outcome
-                .duties
+                .tallies
                 .into_iter()
                 .map(|d| (d.reads.finish(wanted, duration_ns), d.writes.finish(wanted, duration_ns)))
                 .collect(),

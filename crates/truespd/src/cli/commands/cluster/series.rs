@@ -18,8 +18,8 @@ use diskspd::console::{fall_silent, say_line, tell, untold_faults};
 use diskspd::run::outputs::Outputs;
 use truespd_core::fault::{ExitCode, Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind, Refusals};
 use truespd_core::load::FinishedRun;
-use truespd_core::load::companions::Companions;
 use truespd_core::load::live::{Counted, Progress};
+use truespd_core::load::ranks::Ranks;
 use truespd_core::profile::{Profile, Throughput, hash};
 use truespd_core::result::{Document, json};
 use truespd_core::sys::wake::Latch;
@@ -143,8 +143,8 @@ impl Crew for RankCrew {
         }
     }
 
-    fn companions(&self) -> Arc<dyn Companions> {
-        Arc::clone(&self.cluster) as Arc<dyn Companions>
+    fn companions(&self) -> Arc<dyn Ranks> {
+        Arc::clone(&self.cluster) as Arc<dyn Ranks>
     }
 
     fn progress(&self, own: &Progress) -> Progress {

@@ -1,0 +1,371 @@
+//! One time span, step by step: files, open targets, lanes, looks, threads, evidence.
+
+use std::time::Duration;
+
+use super::activity::Sources;
+use super::bare::self_cost;
+use super::content::{self, LoopCacheSeen, look_before};
+use super::context::{Event, Failures, Note, Options, Run};
+use super::controller::{SpanOutcome, run_threads};
+use super::counters::Tables;
+use super::counters::Wanted;
+use super::fill::Content;
+use super::fits;
+use super::other_runs::{self, Watch, keeping};
+use super::phases::Lengths;
+use super::prepare::{self, Checked, Creation};
+use super::progress::Place;
+use super::ranks::{CalledOff, Maker};
+use super::span::Span;
+use super::targets::{self, Standing, TargetState};
+use super::{document, facts, start, verbose};
+use crate::fault::{Failure, FailureKind};
+use crate::guard::{Guard, OtherRun};
+use crate::machine::storage::resolve;
+use crate::measure::cpu::process_usage;
+use crate::plan::{LaneInputs, PlannedTarget, assign, lanes};
+use crate::profile::TimeSpan;
+use crate::result::{Loss, Measured};
+use crate::sys::error::system_text;
+use crate::sys::identity::Identity;
+use crate::sys::thread::Interrupter;
+
+impl<'p> Run<'p> {
+    /// Runs one time span of the profile; `None` when nothing was measured.
+    pub fn run_span(
+        &mut self,
+        index: usize,
+        checked: &Checked,
+        interrupter: Interrupter,
+    ) -> Result<Option<Measured>, Failures> {
+        let asked = &self.profile.time_spans[index];
+        self.create_files(asked)?;
+        if self.stop.is_set() {
+            return Ok(None);
+        }
+        let targets = self.open_targets(asked, checked)?;
+        let mut span = self.plan(index, targets, checked, interrupter)?;
+        self.look_before(&mut span);
+        let (outcome, losses) = self.run_threads(&mut span)?;
+        self.conclude(span, outcome, losses)
+    }
+
+    /// Makes the files of `-c`.
+    fn create_files(&mut self, span: &TimeSpan) -> Result<(), Failures> {
+        for target in &span.targets {
+            if self.stop.is_set() {
+                break;
+            }
+            let Some(size_bytes) = target.create_bytes.filter(|&s| s > 0) else { continue };
+            if self.precreated.contains(&target.path) {
+                continue;
+            }
+            let content = prepare::content_of(target, span.random_write_data, span.rand_seed);
+            self.create(&Creation { typed: &target.path, size_bytes, content, writes: target.writes() })?;
+        }
+        Ok(())
+    }
+
+    /// Makes the files of `PrecreateFiles`, which time spans then do not create again.
+    pub fn precreate(&mut self) -> Result<(), Failures> {
+        let mut spans = self.profile.time_spans.iter();
+        let writes = spans.any(|span| span.targets.iter().any(|target| target.writes()));
+        for file in crate::plan::precreate_sizes(self.profile) {
+            if self.stop.is_set() {
+                break;
+            }
+            let content = if file.zero { Content::Zero } else { Content::Pattern0to255 };
+            self.create(&Creation { typed: &file.path, size_bytes: file.size_bytes, content, writes })?;
+            self.precreated.push(file.path);
+        }
+        Ok(())
+    }
+
+    fn create(&mut self, creation: &Creation<'_>) -> Result<(), Failures> {
+        let companions = self.options.ranks.as_deref();
+        let options = match companions.map(|companions| companions.turn_to_make(creation.typed)) {
+            Some(Err(CalledOff)) => {
+                self.stop.set();
+                return Ok(());
+            }
+            // It was made a moment ago, so it is not made anew.
+            Some(Ok(Maker::Another)) => &Options { recreate: false, ..self.options.clone() },
+            Some(Ok(Maker::This)) | None => self.options,
+        };
+        match prepare::create(creation, options, self.on_event, self.stop) {
+            Ok(made) => {
+                made.iter().for_each(|made| self.custody.add(made));
+                companions.into_iter().for_each(|companions| companions.has_made(creation.typed));
+            }
+            // Whoever stops the run does not wait for the file.
+            Err(_) if self.stop.is_set() => {}
+            Err(failure) => return Err(vec![failure]),
+        }
+        Ok(())
+    }
+
+    /// Opens the targets, and says what about them changes the meaning of the numbers.
+    fn open_targets(&mut self, span: &TimeSpan, checked: &Checked) -> Result<Vec<TargetState>, Failures> {
+        let guard = Guard { word: self.options.word(), marks: &self.marks, roots: &self.roots };
+        let targets = targets::open_all(span, &guard, &checked.identities, &mut self.custody)?;
+        for (target, state) in span.targets.iter().zip(&targets) {
+            let (path, size) = (&target.path, state.facts.size_bytes);
+            let by_id = resolve(path, &self.roots).ok().and_then(|r| r.by_id);
+            let by_id = by_id.map(|p| p.display().to_string());
+            self.say(verbose::target(target, state, by_id.as_deref()));
+            verbose::priority(target, state).into_iter().for_each(|words| self.say(words));
+            if let Some(unseen) = state.unseen() {
+                self.note(format!("'{path}': {unseen}"));
+            }
+            if state.planned.range.is_limit_beyond_size() {
+                self.warn(&format!(
+                    "'{path}': the tested range should end at {} bytes, but the target has {size} bytes; the range \
+                     ends there",
+                    target.max_bytes
+                ));
+            }
+            let filesystem = state.facts.filesystem.as_ref().filter(|f| target.is_direct() && f.is_memory);
+            if let Some(filesystem) = filesystem {
+                self.warn(&format!(
+                    "'{path}' is on {}, which keeps files in memory: direct I/O is accepted there but bypasses nothing",
+                    filesystem.name
+                ));
+            }
+        }
+        Ok(targets)
+    }
+
+    /// Lays out what every thread does.
+    fn plan(
+        &self,
+        index: usize,
+        targets: Vec<TargetState>,
+        checked: &Checked,
+        interrupter: Interrupter,
+    ) -> Result<Span<'p>, Failures> {
+        let spans = &self.profile.time_spans;
+        let asked = &spans[index];
+        let engine = self.options.engine.as_ref().map(|(row, parameters)| (*row, parameters.as_str()));
+        let huge_page_bytes = fits::huge_page_bytes(&self.roots);
+        let planned = planned(&targets);
+        let inputs = LaneInputs { span: asked, targets: &planned, engine, huge_page_bytes };
+        let lanes = lanes(assign(asked, &checked.cpus), &inputs).map_err(|failure| vec![failure])?;
+        let is_virtual = engine.is_some_and(|(row, _)| row.simulates_time);
+        let topology = &self.report.document.system.topology;
+        let (lengths, wanted) = (Lengths::of(asked), Wanted::of(asked));
+        let latencies = if wanted.latency {
+            Tables::new(lengths.duration_ns, lanes.len(), topology.processors.len())
+        } else {
+            Tables::none()
+        };
+        let later_ns = spans[index + 1..].iter().map(|span| Lengths::of(span).all_ns()).sum();
+        let span = Span {
+            asked,
+            place: Place { span: index + 1, spans: spans.len(), later_ns },
+            lengths,
+            wanted,
+            progress_ios: self.profile.progress_ios,
+            targets,
+            lanes,
+            is_virtual,
+            several_nodes: (topology.nodes > 1 && !is_virtual).then(|| topology.clone()),
+            latencies,
+            options: self.options,
+            on_event: self.on_event,
+            stop: self.stop,
+            handles: self.handles,
+            clock: self.clock.refined(),
+            interrupter,
+            sources: Sources::none(),
+            self_cost: None,
+            looks: Vec::new(),
+            loop_caches: Vec::new(),
+            standings: Vec::new(),
+            other_runs: Vec::new(),
+            used: process_usage(),
+        };
+        self.say_threads(&span);
+        Ok(span)
+    }
+
+    /// What the threads are about to do, when somebody wants to know.
+    fn say_threads(&self, span: &Span<'_>) {
+        if !self.profile.verbose {
+            return;
+        }
+        span.say(verbose::clock(&span.clock));
+        for lane in &span.lanes {
+            span.say(verbose::thread(&lane.work));
+            for target in &lane.targets {
+                span.say(verbose::share(lane, target, &span.asked.targets[target.duty.target]));
+            }
+        }
+    }
+
+    /// Measures what the program itself costs, and looks at what is to be tested.
+    fn look_before(&mut self, span: &mut Span<'_>) {
+        if !span.is_virtual {
+            let (roots, targets) = (&self.roots, &span.targets);
+            span.sources = Sources::open(targets.iter().map(|t| &t.chain[..]), roots);
+            span.self_cost = self_cost(span.asked, &span.lanes, &planned(targets), &span.clock);
+            if let Some(cost) = &span.self_cost {
+                span.say(verbose::self_cost(cost));
+            }
+            span.looks = look_before(span.asked, targets, &span.lanes);
+            for state in targets {
+                span.loop_caches.push(content::look_at_loops(&state.chain, roots));
+                span.standings.push(Standing::of(state, roots));
+            }
+            span.other_runs = self.look_for_other_runs(&span.targets);
+        }
+        span.used = process_usage();
+    }
+
+    /// Runs the threads. Meanwhile the marks of our files say that a run writes them, and devices are kept from others.
+    /// Also what others did to each target.
+    fn run_threads(&mut self, span: &mut Span<'_>) -> Result<(SpanOutcome, Vec<Vec<Loss>>), Failures> {
+        let targets = &span.targets;
+        let (written, taken_as_empty) = targets::begin_marks(targets, &self.marks, longest(span.asked));
+        taken_as_empty.into_iter().for_each(|words| (self.on_event)(Event::Note(words)));
+        let on_event = self.on_event;
+        let tell = |index: usize, other: &OtherRun| {
+            if other.writes {
+                on_event(Event::Warning(other_runs::words(&targets[index], other)));
+            }
+        };
+        let watched = if span.is_virtual { &[][..] } else { &targets[..] };
+        let watched: Vec<Identity> = watched.iter().map(TargetState::identity).collect();
+        let watch = Watch { targets: &watched, roots: &self.roots, tell: &tell };
+        let (outcome, kept) = keeping(&mut self.custody, &watch, self.stop, || run_threads(span));
+        if !span.is_virtual {
+            self.keep_other_runs(targets, &kept.runs);
+            other_runs::add(&mut span.other_runs, kept.runs);
+            other_runs::add(&mut span.other_runs, self.look_for_other_runs(targets));
+        }
+        self.custody.devices_are_written();
+        targets.iter().for_each(TargetState::drop_stale_pages);
+        for (look, state) in span.looks.iter_mut().zip(targets) {
+            look.look_after(state.file());
+        }
+        for seen in &mut span.loop_caches {
+            seen.retain_mut(LoopCacheSeen::look_after);
+        }
+        written.end(&self.marks, &self.roots).iter().for_each(|words| self.warn(words));
+        let mut losses = Vec::new();
+        for (before, state) in span.standings.iter().zip(targets) {
+            losses.push(before.lost_until(&Standing::of(state, &self.roots)));
+        }
+        if let Some(identity) = kept.lost {
+            return Err(vec![taken(targets, identity)]);
+        }
+        let outcome = outcome.map_err(|e| {
+            let failure = Failure::new(FailureKind::Thread, "could not start the threads");
+            vec![failure.because(system_text(&e)).hint("raise the limit of processes or open files")]
+        })?;
+        Ok((outcome, losses))
+    }
+
+    /// Failures, or the numbers with their evidence and what should be said about them.
+    fn conclude(
+        &mut self,
+        span: Span<'_>,
+        outcome: SpanOutcome,
+        losses: Vec<Vec<Loss>>,
+    ) -> Result<Option<Measured>, Failures> {
+        let own_cost = document::own_cost(&span.used);
+        for (state, losses) in span.targets.iter().zip(&losses) {
+            let sentences = losses.iter().map(|loss| loss.sentence(&state.typed));
+            self.report.document.warnings.extend(sentences);
+        }
+        let mut failures: Failures = outcome.start_failures.iter().cloned().map(Failure::from).collect();
+        for (thread, outcome) in &outcome.outcomes {
+            failures.extend(outcome.failures.iter().map(|f| document::failure_of(*thread, f, span.asked)));
+            // Those of the measured time are told by their targets.
+            let never: u64 = outcome.late.iter().map(|late| late.never).sum();
+            if u64::from(outcome.stuck) > never {
+                self.report.notes.push(Note::worth_telling(format!(
+                    "thread {thread}: {} I/Os neither completed nor could be cancelled",
+                    outcome.stuck
+                )));
+            }
+        }
+        if !failures.is_empty() {
+            return Err(failures);
+        }
+        if outcome.measured_ns == 0 {
+            return Ok(None);
+        }
+        let drift_ppm = outcome.drift_ppm;
+        let common_start = outcome.common_start;
+        if drift_ppm.abs() > DRIFT_PPM_NOTABLE {
+            self.report.document.warnings.push(format!(
+                "the clock drifted by {drift_ppm:.0} parts per million from CLOCK_MONOTONIC during the run: rates and \
+                 times are wrong by the same amount"
+            ));
+        }
+        let topology = &self.report.document.system.topology;
+        let apart = if outcome.placed.is_empty() {
+            None
+        } else {
+            start::node_note(&outcome.placed, &start::MemoryRules::read(&self.roots))
+        };
+        let (mut measured, notes) = document::measured(&span, outcome, topology);
+        // The engine is news where a better one could not be had.
+        let is_usual = measured.engine_notes.is_empty();
+        let engine =
+            [format!("engine: {}", measured.engine)].into_iter().chain(measured.engine_notes.clone());
+        self.report.notes.extend(engine.map(|words| Note { words, is_detail: is_usual }));
+        self.report.notes.extend(notes.into_iter().chain(apart));
+        self.report.document.warnings.extend(document::short_transfer_words(span.asked, &measured.threads));
+        self.report.document.warnings.extend(document::stall_words(&measured));
+        let evidence = &mut measured.evidence;
+        evidence.clock = Some(document::clock_facts(&span.clock, span.is_virtual, drift_ppm));
+        evidence.own_cost = Some(own_cost);
+        evidence.common_start = common_start;
+        evidence.self_cost = span.self_cost;
+        if span.is_virtual {
+            // No simulated I/O reaches what lies below a target.
+            evidence.targets.iter_mut().for_each(|t| t.layers.clear());
+            return Ok(Some(measured));
+        }
+        evidence.limits = facts::limits(span.targets.iter().map(|t| &t.chain[..]), &self.roots);
+        let seen = span.looks.into_iter().zip(span.loop_caches).zip(span.other_runs).zip(losses);
+        for (facts, (((look, loop_caches), other_runs), losses)) in evidence.targets.iter_mut().zip(seen) {
+            look.tell(facts);
+            facts.loop_caches = loop_caches.into_iter().map(|seen| seen.cache).collect();
+            facts.losses = Some(losses);
+            facts.other_runs = other_runs.into_iter().map(other_runs::shown).collect();
+        }
+        Ok(Some(measured))
+    }
+}
+
+/// What the targets are to lanes.
+fn planned(targets: &[TargetState]) -> Vec<&PlannedTarget> {
+    targets.iter().map(|state| &state.planned).collect()
+}
+
+/// Why a run ends whose device somebody else has taken.
+fn taken(targets: &[TargetState], identity: Identity) -> Failure {
+    let state = targets.iter().find(|state| state.identity() == identity);
+    let path = state.map_or("a device", |state| &state.typed);
+    let words = format!(
+        "another program took '{path}' when an earlier run on it ended, so this run was stopped; lsblk shows who \
+         uses it"
+    );
+    Failure::new(FailureKind::Lost, words).on(path)
+}
+
+/// More drift of the clock than this is worth a warning: it is a tenth of the error that measured times may have.
+/// Less of it is usual, after a calibration of a few milliseconds on a busy machine or from time synchronisation.
+const DRIFT_PPM_NOTABLE: f64 = 100.0;
+
+/// Threads may end late, so the mark of a file allows writes this much longer than the run should take. A later
+/// write counts as somebody else's.
+const LATE: Duration = Duration::from_secs(60);
+
+/// How long a time span can write at most.
+fn longest(span: &TimeSpan) -> Duration {
+    let phases = [span.warmup_s, span.duration_s, span.cooldown_s];
+    phases.iter().map(|&s| Duration::from_secs(u64::from(s))).sum::<Duration>() + LATE
+}
