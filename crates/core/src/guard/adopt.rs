@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use super::decision::Guard;
 use super::mark::{MarkState, Whose};
-use super::way::{ANOTHER, changed, check_names, entry_of, known_path};
+use super::path::{ANOTHER, changed, check_names, entry_of, known_path};
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::machine::storage::{ReadFlags, TargetKind, facts_of, open, resolve};
 use crate::sys::destination::Entry;
 use crate::sys::error::{Code, system_text};
 use crate::sys::file::{Directory, FileKind};
 use crate::sys::identity::names;
-use crate::sys::stat::Stamp;
+use crate::sys::times::Stamp;
 use crate::text::{printable_path, shell_word};
 
 /// A file that may be adopted, or whose mark may be removed.

@@ -6,12 +6,12 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::error::GuardError;
-use super::look::{End, Look, Looked, look_through};
+use super::facts::GuardError;
+use super::sample::{End, Look, Looked, look_through};
 use super::sample::{Odd, find_odd_beside};
-use super::scan::{partitions, reopen_for_reading, scan};
-use super::signature::{Range, Signature, SignatureKind};
-use crate::machine::allocated::{Allocated, allocated};
+use super::signatures::{Range, Signature, SignatureKind};
+use super::signatures::{partitions, reopen_for_reading, scan};
+use crate::machine::beneath::{Allocated, allocated};
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::roots::Roots;
 use crate::sys::blkid::Partition;

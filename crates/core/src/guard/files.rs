@@ -5,20 +5,20 @@ use std::fs::File;
 use std::io;
 use std::time::{Duration, Instant};
 
-use super::missing::{Fact, Missing, Unseen};
+use super::facts::{Fact, Missing, Unseen};
+use super::locks::is_written_by_a_run;
 use super::openers::{Opener, mappers_now, writers_now};
-use super::told::is_written_by_a_run;
 use crate::machine::beneath::Beneath;
-use crate::machine::loops::{Below, by_nodes, standing_on};
+use crate::machine::beneath::{Below, by_nodes, standing_on};
 use crate::machine::mounts::{read_swaps, swaps};
+use crate::machine::process::{Sight, sight};
 use crate::machine::roots::Roots;
-use crate::machine::sight::{Sight, sight};
 use crate::machine::storage::Filesystem;
 use crate::sys::error::{Code, system_text};
 use crate::sys::identity::Identity;
-use crate::sys::lease::{Others, others};
+use crate::sys::lock::{Others, others};
 use crate::sys::open::is_written_here;
-use crate::sys::stat::write_locks;
+use crate::sys::times::write_locks;
 use crate::text::{printable, printable_path};
 
 /// A user of a regular file.
@@ -282,7 +282,7 @@ mod tests {
 
     use super::*;
     use crate::guard::hold::Hold;
-    use crate::guard::told::take_seat;
+    use crate::guard::locks::take_seat;
     use crate::machine::storage::filesystem_of;
 
     /// A file, and a process that has it open for writing for so many seconds.

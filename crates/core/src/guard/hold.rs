@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use super::locks::{Says, Told, is_locked, say};
 use super::openers;
-use super::told::{Says, Told, is_locked, say};
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::roots::Roots;
 use crate::sys::identity::block_device;

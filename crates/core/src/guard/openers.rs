@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use super::missing::{Fact, Missing};
-use super::subject::Subject;
-use super::told::Told;
+use super::facts::Subject;
+use super::facts::{Fact, Missing};
+use super::locks::Told;
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::namespace;
-use crate::machine::read::read_word;
 use crate::machine::roots::Roots;
+use crate::machine::setting::read_word;
 use crate::sys::error::system_text;
 use crate::sys::file::{FileKind, Stat};
 use crate::sys::identity::Identity;

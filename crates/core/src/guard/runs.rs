@@ -5,8 +5,8 @@ use std::fs::File;
 
 use super::decision::Guard;
 use super::hold::told_of;
+use super::locks::Told;
 use super::openers::{self, RunSeen};
-use super::told::Told;
 use crate::fault::Refusal;
 use crate::machine::roots::Roots;
 use crate::sys::identity::Identity;

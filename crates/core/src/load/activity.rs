@@ -7,15 +7,15 @@ use super::facts::LimitSources;
 use super::programs::{Programs, disks_beside};
 use super::timeline::whole_seconds_ns;
 use crate::machine::chain;
-use crate::machine::cpustat;
 use crate::machine::device::DeviceNumber;
 use crate::machine::diskstat::{DiskCounters, DiskCounts, DiskReading};
 use crate::machine::fileserver::{self, ServedMounts, ServerCounts};
-use crate::machine::memory::available_bytes;
-use crate::machine::pressure::{
+use crate::machine::limits::{
     governors, own_disk_bytes, stalls, swapped_pages, throttle_files, throttled_ns,
 };
+use crate::machine::memory::available_bytes;
 use crate::machine::roots::Roots;
+use crate::machine::topology;
 use crate::result::{
     DiskActivity, HostActivity, LayerDetails, LayerKind, Limit, LimitChange, PathActivity, Pressure,
     ProcessorWaits, ServedMount, ServingProgram, WayChange,
@@ -168,8 +168,8 @@ impl Reading {
         let waits: Option<Vec<u64>> = threads.iter().map(|&thread| waiting_ns_of(thread)).collect();
         let waiting_ns = waits.filter(|waits| !waits.is_empty()).map(|waits| waits.iter().sum());
         let limits = sources.limits.as_ref().map_or_else(Vec::new, LimitSources::in_force);
-        let stolen_ns = cpustat::read_from(&sources.roots.proc.join("stat")).ok();
-        let stolen_ns = stolen_ns.map(|ticks| cpustat::stolen_ns(&ticks));
+        let stolen_ns = topology::processor_times_in(&sources.roots.proc.join("stat")).ok();
+        let stolen_ns = stolen_ns.map(|ticks| topology::stolen_ns(&ticks));
         let (ways, waiting) = (sources.ways_now(), sources.programs.waiting());
         Reading { at_ns, disks, served, ways, waiting, waiting_ns, stolen_ns, limits }
     }

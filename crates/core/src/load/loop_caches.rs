@@ -7,10 +7,10 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
 
+use crate::machine::beneath;
 use crate::machine::chain;
 use crate::machine::chain::LayerKind;
 use crate::machine::device::BlockDevice;
-use crate::machine::loops;
 use crate::machine::roots::Roots;
 use crate::machine::storage::{ReadFlags, open_file};
 use crate::result::{LoopCache, Residency};
@@ -44,7 +44,7 @@ fn of_layer(layer: &chain::Layer, roots: &Roots) -> Option<Seen> {
     let mut file = open_file(Path::new(path), ReadFlags::CACHED).ok()?;
     // The path may lead to another file in this mount namespace.
     let device = BlockDevice::find(layer.number?, roots)?;
-    if loops::Ground::of(&device, Path::new(path), roots)?.own() != Identity::of(&file).ok()? {
+    if beneath::Ground::of(&device, Path::new(path), roots)?.own() != Identity::of(&file).ok()? {
         return None;
     }
     // Of files and devices alike.

@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 use std::io;
 
 use super::context::Note;
-use crate::machine::cpu_set::CpuSet;
 use crate::machine::memory::{allowed_nodes, nodes_with_memory};
 use crate::machine::roots::Roots;
+use crate::machine::topology::CpuSet;
 use crate::result::BoundThread;
+use crate::sys::buffer;
 use crate::sys::buffer::IoBuffer;
 use crate::sys::error::system_text;
-use crate::sys::pages;
 use crate::text::grouped;
 
 /// Pages that are looked at in each buffer.
@@ -59,7 +59,7 @@ impl Placed {
 
 /// Looks where the buffers lie of a thread that is bound to `cpu`, which belongs to `node`.
 pub fn look<'a>(cpu: u32, node: u32, buffers: impl Iterator<Item = &'a IoBuffer>) -> Placed {
-    let pages: Vec<_> = buffers.map(|buffer| pages::nodes_of(buffer, SAMPLES)).collect();
+    let pages: Vec<_> = buffers.map(|buffer| buffer::nodes_of(buffer, SAMPLES)).collect();
     Placed { cpu, node, pages: counted(node, pages).map_err(|error| system_text(&error)) }
 }
 
@@ -93,7 +93,7 @@ impl Rules {
         Rules {
             with_memory: nodes_with_memory(roots),
             allowed: allowed_nodes(roots),
-            has_policy: pages::has_memory_policy(),
+            has_policy: buffer::has_memory_policy(),
         }
     }
 

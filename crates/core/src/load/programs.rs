@@ -2,7 +2,7 @@
 
 use crate::machine::chain::{Layer, LayerKind};
 use crate::machine::device::{BlockDevice, DeviceNumber};
-use crate::machine::fuse::FuseConnection;
+use crate::machine::mounts::FuseConnection;
 use crate::machine::mounts::read_mounts;
 use crate::machine::roots::Roots;
 use crate::machine::storage::whole_disks;

@@ -8,9 +8,9 @@ use crate::machine::roots::Roots;
 use crate::machine::storage::TargetKind;
 use crate::result::Loss;
 use crate::sys::error::Code;
+use crate::sys::file::taken_bytes;
 use crate::sys::file::{report, room};
 use crate::sys::identity::{Identity, names};
-use crate::sys::space::taken_bytes;
 
 /// A file system's own blocks of a file come and go.
 const STORED_SLACK_BYTES: u64 = 1 << 20;

@@ -8,9 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::device::BlockDevice;
-use super::read::{read_number, read_word};
 use super::roots::Roots;
 use super::setting::Setting;
+use super::setting::{read_number, read_word};
 
 /// A PCI Express link as it is, and what its ends could.
 #[derive(Debug, Clone, PartialEq)]

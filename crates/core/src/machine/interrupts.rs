@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cpu_set::CpuSet;
 use super::device::BlockDevice;
-use super::nvme::is_path_of;
-use super::read::{read_number, read_word};
+use super::namespace::is_path_of;
 use super::roots::Roots;
+use super::setting::{names_in, read_number, read_word};
+use super::topology::CpuSet;
 use super::topology::parse_cpu_list;
 
 /// A hardware queue of a disk: who sends I/O through it, and who is interrupted when some is done.
@@ -83,11 +83,6 @@ fn owner_of(disk: &Path) -> Option<String> {
 
 fn is_nvme(disk: &Path) -> bool {
     disk.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"nvme"))
-}
-
-fn names_in(dir: &Path) -> Vec<String> {
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
 fn online(roots: &Roots) -> Option<CpuSet> {

@@ -3,10 +3,10 @@
 use std::io;
 use std::path::Path;
 
-use super::cpu_set::CpuSet;
 use super::roots::Roots;
+use super::setting::{read_number, read_word};
+use super::topology::CpuSet;
 use super::topology::parse_cpu_list;
-use crate::machine::read::{read_number, read_word};
 pub use crate::sys::system::{ResourceLimit, locked_memory_limit, open_files_limit, raise_open_files_limit};
 use crate::sys::system::{address_space_limit, data_limit, page_bytes, processes_limit};
 

@@ -8,9 +8,9 @@ use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::path::PathBuf;
 
-use super::read::{read_number, read_word};
 use super::roots::Roots;
 use super::setting::{Setting, Value};
+use super::setting::{read_number, read_word};
 use super::topology::parse_cpu_list;
 
 /// A setting that each processor has, in order of their numbers; those without it are left out, and those that are

@@ -1,7 +1,7 @@
 //! Processor use between two moments (`io-semantics.md` §14.4).
 
-use crate::machine::cpustat;
-use crate::machine::cpustat::{CpuStatError, CpuTicks};
+use crate::machine::topology;
+use crate::machine::topology::{CpuStatError, CpuTicks};
 
 /// Share of stolen time, in percent, from which on it should be mentioned.
 pub const STEAL_PERCENT_NOTABLE: f64 = 1.0;
@@ -40,7 +40,7 @@ impl CpuCounters {
     /// # Errors
     /// [`CpuStatError`] when the kernel's counters cannot be had.
     pub fn read() -> Result<Self, CpuStatError> {
-        Ok(CpuCounters { ticks: cpustat::read()? })
+        Ok(CpuCounters { ticks: topology::processor_times()? })
     }
 
     fn of(&self, cpu: u32) -> Option<&CpuTicks> {

@@ -1,7 +1,7 @@
 //! The tool's own cost: what this process used between two moments.
 
-pub use crate::sys::rusage::ProcessUsage;
-pub use crate::sys::rusage::process_usage;
+pub use crate::sys::system::ProcessUsage;
+pub use crate::sys::system::process_usage;
 
 /// What was used from `before` to `after`. The largest resident memory is that of the whole life of the
 /// process up to `after`.

@@ -8,9 +8,8 @@ pub mod vector;
 
 #[cfg(target_os = "linux")]
 pub use linux::{
-    allocator, attribute, blkid, buffer, destination, device, error, events, extents, file, folders,
-    identity, instructions, kernel_table, lease, lock, nvme, open, pages, residency, rusage, signals, source,
-    space, stack, standard, stat, system, terminal, thread, times, tsc, wake,
+    blkid, buffer, destination, device, error, events, extents, file, folders, identity, lock, open, program,
+    residency, signals, source, system, terminal, thread, times, tsc, wake,
 };
 
 /// Things that tests make and the program does not.

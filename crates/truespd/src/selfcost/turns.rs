@@ -3,7 +3,7 @@
 use super::parts::Piece;
 use super::report::Spread;
 use truespd_core::load::bare::Turn;
-use truespd_core::sys::instructions::Instructions;
+use truespd_core::sys::thread::Instructions;
 use truespd_core::sys::thread::running_ns_of_this_thread;
 
 /// Instructions of the calling thread so far, where the processor counts them.

@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::content::entry_of;
+use super::content::holds_nothing;
+use super::content::{Whose, do_maps_show, is_outside_kept, keeps_own_times};
 use super::digest::{Digest, all_of};
-use super::entry::entry_of;
-use super::nothing::holds_nothing;
-use super::parts::{Parts, joined, outside_of};
 use super::registry::{Ignored, Registry};
-use super::sharing::{Gate, Sharing};
+use super::text::{LATEST, TICK, after, are_fine, from_now, is_settled, set_back, wait_past};
 use super::text::{Mark, MarkState};
-use super::times::{LATEST, TICK, after, are_fine, from_now, is_settled, set_back, wait_past};
-use super::whose::{Whose, do_maps_show, is_outside_kept, keeps_own_times};
-use crate::sys::attribute;
+use super::text::{Parts, joined, outside_of};
+use crate::guard::locks::{Gate, Sharing};
 use crate::sys::error::system_text;
+use crate::sys::file;
 use crate::sys::folders;
-use crate::sys::stat::{Moment, Stamp};
+use crate::sys::times::{Moment, Stamp};
 use crate::text::printable_path;
 
 const ATTRIBUTE: &str = "user.truespd.made";
@@ -216,9 +216,9 @@ impl Marks {
 
     fn set_attribute(&self, file: &File, mark: Mark) -> io::Result<()> {
         if !self.attributes {
-            return Err(attribute::unsupported());
+            return Err(file::no_attributes());
         }
-        let set = |mark: Mark| attribute::set(file, ATTRIBUTE, mark.to_string().as_bytes());
+        let set = |mark: Mark| file::set_attribute(file, ATTRIBUTE, mark.to_string().as_bytes());
         if mark.state != MarkState::Complete {
             return set(mark);
         }
@@ -376,7 +376,7 @@ impl Marks {
             self.registry.iter().for_each(|registry| registry.forget(&stamp));
         }
         if self.attribute(file).is_some() {
-            attribute::remove(file, ATTRIBUTE).map_err(|e| file_error("remove the mark", &e))?;
+            file::remove_attribute(file, ATTRIBUTE).map_err(|e| file_error("remove the mark", &e))?;
         }
         Ok(())
     }
@@ -385,7 +385,7 @@ impl Marks {
         if !self.attributes {
             return None;
         }
-        let text = attribute::get(file, ATTRIBUTE, MARK_BYTES_MAX)?;
+        let text = file::attribute(file, ATTRIBUTE, MARK_BYTES_MAX)?;
         Mark::parse(std::str::from_utf8(&text).ok()?)
     }
 }

@@ -16,23 +16,17 @@
 //!
 //! A file that provably holds nothing is nobody's (`nothing`), whatever its mark says.
 
+mod content;
 mod digest;
-mod entry;
 mod marks;
-mod nothing;
-mod parts;
 mod registry;
-mod sharing;
 mod text;
-mod times;
-mod whole;
-mod whose;
 
+pub use content::Whose;
 pub use digest::Digest;
 pub use marks::{Ended, MarkError, MarkPlace, Marks, Writing};
 pub use registry::{Distrust, Ignored};
 pub use text::{Mark, MarkState};
-pub use whose::Whose;
 
 #[cfg(test)]
 mod tests;

@@ -12,8 +12,8 @@ use crate::machine::device::DeviceNumber;
 use crate::sys::error::Code;
 use crate::sys::file::{self, Directory, FileKind, Stat};
 use crate::sys::identity::names;
-use crate::sys::stat::Stamp;
 use crate::sys::system::user;
+use crate::sys::times::Stamp;
 use crate::text::printable_path;
 
 /// Bits of a mode that let others write.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::machine::chain::{BlockDevice, Builder, Layer, LayerDetails, LayerKind, LayerRole, MountedAs};
 use crate::machine::device::DeviceNumber;
 use crate::machine::mounts::Mount;
+use crate::machine::setting::names_in;
 use crate::machine::storage::{Filesystem, is_memory, is_remote};
 
 /// Said as the server where a virtual machine's host holds the data.
@@ -278,14 +279,6 @@ impl Builder<'_> {
         let names = names_in(&dir.join("devices"));
         names.iter().filter_map(|name| BlockDevice::named(name, self.roots)).collect()
     }
-}
-
-/// Names in a directory, sorted; none when it is not there.
-pub(super) fn names_in(dir: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries.map(|e| e.file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
 }
 
 /// The profile in which btrfs keeps data: the only directories beside its counters.

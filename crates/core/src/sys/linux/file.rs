@@ -1,4 +1,8 @@
 //! Files: what they are, opening, transfers at an offset, hints to the page cache, room.
+//!
+//! Room on file systems.
+//!
+//! Extended attributes of files (`xattr(7)`).
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, OpenOptions, Permissions};
@@ -8,7 +12,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, FallocateFlags, IFlags, Mode, OFlags, StatxFlags};
+use rustix::fs::{AtFlags, FallocateFlags, IFlags, Mode, OFlags, StatxFlags, XattrFlags};
 
 use super::error::Code;
 
@@ -154,7 +158,7 @@ pub fn open_patiently(path: &Path, how: Opening) -> Result<File, Code> {
     let flags = how.flags();
     let open =
         || rustix::fs::open(path, flags | OFlags::NONBLOCK, Mode::empty()).map(File::from).map_err(code);
-    let file = super::lease::patiently(open)?;
+    let file = super::lock::patiently(open)?;
     // Left set, engines would be told to try again where they should wait.
     match rustix::fs::fcntl_getfl(&file)
         .and_then(|now| rustix::fs::fcntl_setfl(&file, now - OFlags::NONBLOCK))
@@ -543,4 +547,39 @@ pub fn name_of_bytes(bytes: Vec<u8>) -> OsString {
 
 fn code(errno: rustix::io::Errno) -> Code {
     Code::from_number(errno.raw_os_error())
+}
+
+/// Bytes that a file takes on its file system; holes take none.
+pub fn taken_bytes(about: &Metadata) -> u64 {
+    // The system counts in units of 512 bytes, whatever the block size is.
+    about.blocks().saturating_mul(512)
+}
+
+/// Sets an attribute, whether it is there already or not.
+///
+/// # Errors
+/// What `fsetxattr(2)` says: many file systems have none.
+pub fn set_attribute(file: &File, name: &str, value: &[u8]) -> io::Result<()> {
+    Ok(rustix::fs::fsetxattr(file, name, value, XattrFlags::empty())?)
+}
+
+/// An attribute of at most `longest` bytes; `None` when there is none or it is longer.
+pub fn attribute(file: &File, name: &str, longest: usize) -> Option<Vec<u8>> {
+    let mut value = vec![0; longest];
+    let length = rustix::fs::fgetxattr(file, name, &mut value).ok()?;
+    value.truncate(length);
+    Some(value)
+}
+
+/// Removes an attribute.
+///
+/// # Errors
+/// What `fremovexattr(2)` says, also when there is none.
+pub fn remove_attribute(file: &File, name: &str) -> io::Result<()> {
+    Ok(rustix::fs::fremovexattr(file, name)?)
+}
+
+/// What file systems without attributes say.
+pub fn no_attributes() -> io::Error {
+    rustix::io::Errno::OPNOTSUPP.into()
 }

@@ -2,7 +2,7 @@
 
 use crate::cluster::transport::{Alone, Open, Transport};
 use truespd_core::fault::{Refusal, RefusalKind};
-use truespd_core::machine::launcher::Launched;
+use truespd_core::machine::process::Launched;
 
 /// The transport for what started this process.
 ///
@@ -43,7 +43,7 @@ fn of_mpi(_: Option<u32>) -> Option<Open> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use truespd_core::machine::launcher::Launcher;
+    use truespd_core::machine::process::Launcher;
 
     #[test]
     fn without_a_launcher_it_says_how_to_start() {

@@ -1,8 +1,14 @@
 //! What the guard would have to know and nothing tells here.
+//!
+//! The part of a device that a use or a process is about.
+//!
+//! Why a fact for the guard is not known.
 
 use std::fmt;
 
-use crate::machine::sight::Sight;
+use crate::machine::device::BlockDevice;
+use crate::machine::process::Sight;
+use crate::text::printable;
 
 /// A fact without which a write test could harm somebody who is not seen. Procfs or sysfs is missing, hidden, or does
 /// not answer; the kernel does not tell it this user; or a file system below cannot be asked.
@@ -127,4 +133,69 @@ impl fmt::Display for Unseen {
             }
         })
     }
+}
+
+/// The part of the storage that a use is of, as the person who named the device sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// The device itself.
+    It,
+    /// A partition of it, by its kernel name.
+    Partition(String),
+    /// The disk that it is a partition of, by its kernel name.
+    WholeDisk(String),
+    /// The character device by which it, or its disk, takes NVMe commands.
+    Commands(String),
+    /// Another device, as it is described.
+    Other(String),
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Subject::It => f.write_str("it"),
+            Subject::Partition(name) => write!(f, "its partition {name}"),
+            Subject::WholeDisk(name) => write!(f, "the whole disk {name}"),
+            Subject::Commands(name) => write!(f, "{name}, by which it takes NVMe commands,"),
+            Subject::Other(what) => f.write_str(&printable(what)),
+        }
+    }
+}
+
+impl Subject {
+    /// What `part` is to the person who named `own`.
+    pub(super) fn of(part: &BlockDevice, own: &BlockDevice) -> Self {
+        match part.is_partition() {
+            _ if part == own => Subject::It,
+            true => Subject::Partition(part.name.clone()),
+            false => Subject::WholeDisk(part.name.clone()),
+        }
+    }
+}
+
+/// Why a fact for the guard could not be had. A write test must then not run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GuardError {
+    /// The device could not be opened for the check.
+    #[error("{path}: could not be opened to check that it is not in use: {text}")]
+    Open {
+        /// Path as given.
+        path: String,
+        /// The system's text.
+        text: String,
+    },
+    /// The path means another device than the one opened for the test.
+    #[error("{path}: another device took this path while it was being checked; try again")]
+    Changed {
+        /// Path as given.
+        path: String,
+    },
+    /// The device could not be read.
+    #[error("{path}: could not be read to check that it holds no data: {text}")]
+    Read {
+        /// Path as given.
+        path: String,
+        /// The system's text.
+        text: String,
+    },
 }
