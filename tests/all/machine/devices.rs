@@ -8,9 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::support::devices::{
     Loop, Mount, Partitions, Swap, Zram, can_make_devices, has_tool, run, skip, text,
 };
-use truespd_core::guard::make::{Reuse, reuse_decision};
 use truespd_core::guard::mark::{MarkPlace, MarkState, Marks};
-use truespd_core::guard::{devices, signatures};
+use truespd_core::guard::{Reuse, claim, reuse_decision, signatures};
 use truespd_core::machine::beneath::{Below, standing_on};
 use truespd_core::machine::device::BlockDevice;
 use truespd_core::machine::mounts::read_swaps;

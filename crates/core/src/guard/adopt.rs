@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::decision::Guard;
+use super::decision::{self, Guard};
+use super::facts::Candidate;
 use super::mark::{MarkState, Whose};
 use super::path::{ANOTHER, changed, check_names, entry_of, known_path};
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
@@ -124,7 +125,8 @@ impl Guard<'_> {
         }
         check_names(typed, entry, file)?;
         let facts = facts_of(file, path, self.roots)?;
-        let found = self.findings_to_adopt(typed, path, file, &facts)?;
+        let found =
+            self.findings(Candidate { typed, path, file, facts: &facts }, decision::Purpose::Adoption)?;
         if found.holds.is_empty() {
             return Ok(());
         }

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::path::Path;
 
 use super::contents::contents;
-use super::facts::{GuardError, Unseen};
+use super::facts::{Candidate, GuardError, Unseen};
 use super::findings::{Findings, Reason};
 use super::mark::{Marks, Whose};
 use super::path::{check_way, is_of_the_kernel, is_without_paths, memory_of_programs, of_the_kernel};
@@ -19,7 +19,7 @@ use crate::fault::Refusal;
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::namespace::Namespace;
 use crate::machine::roots::Roots;
-use crate::machine::storage::{ReadFlags, TargetFacts, TargetKind, open_file, resolve};
+use crate::machine::storage::{Filesystem, ReadFlags, TargetFacts, TargetKind, open_file, resolve};
 use crate::sys::identity::Identity;
 use crate::text::{printable, shell_word};
 
@@ -58,7 +58,7 @@ pub struct Guard<'a> {
 
 /// What a file is asked about for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Purpose {
+pub(super) enum Purpose {
     Test,
     /// Its owner gives it to tests, by a word of his own.
     Adoption,
@@ -95,8 +95,8 @@ impl Guard<'_> {
     }
 
     /// Nothing that has to be known of the target's users is missing, or the person gave it with `--unchecked`.
-    fn is_known(&self, found: &Findings, typed: &str, path: &Path, file: Option<&File>) -> bool {
-        found.missing.is_empty() || self.unchecked().let_through(typed, path, file)
+    fn is_known(&self, found: &Findings, typed: &str, path: &Path, file: &File) -> bool {
+        found.missing.is_empty() || self.unchecked().let_through(typed, path, Some(file))
     }
 
     /// May the open target be written? Decided on the descriptor; one refusal says everything. `range` is what the run
@@ -113,47 +113,35 @@ impl Guard<'_> {
         range: Range,
     ) -> Result<Passed, Refusal> {
         let look = if self.word.quick_check { Look::Quick } else { Look::THOROUGH };
-        self.check_by(typed, path, file, facts, (range, look))
+        self.check_candidate(Candidate { typed, path, file, facts }, range, look)
     }
 
-    /// The same, with such a look at a device.
-    pub(super) fn check_by(
+    pub(super) fn check_candidate(
         &self,
-        typed: &str,
-        path: &Path,
-        file: &File,
-        facts: &TargetFacts,
-        look: (Range, Look),
+        target: Candidate<'_>,
+        range: Range,
+        look: Look,
     ) -> Result<Passed, Refusal> {
-        check_way(typed, path, file, facts, self.roots)?;
-        match facts.kind {
-            TargetKind::Block => self.check_device(typed, path, file, facts, look),
-            TargetKind::Regular => {
-                let unseen = self.check_file(typed, path, file, facts)?;
-                Ok(Passed { unseen, looked: None })
-            }
+        check_way(target, self.roots)?;
+        match target.facts.kind {
+            TargetKind::Block => self.check_device(target, range, look),
+            TargetKind::Regular => Ok(Passed { unseen: self.check_file(target)?, looked: None }),
         }
     }
 
-    fn check_device(
-        &self,
-        typed: &str,
-        path: &Path,
-        file: &File,
-        facts: &TargetFacts,
-        look: (Range, Look),
-    ) -> Result<Passed, Refusal> {
+    fn check_device(&self, target: Candidate<'_>, range: Range, thorough: Look) -> Result<Passed, Refusal> {
+        let Candidate { typed, path, file, facts } = target;
         let mut found = Findings::default();
         found.claims_of(file, path, self.roots).map_err(|e| Refusal::guard(typed, e.to_string()))?;
-        let is_known = self.is_known(&found, typed, path, Some(file));
+        let is_known = self.is_known(&found, typed, path, file);
         let is_let_through = self.is_let_through(typed, path, Some(file));
+        let is_free = found.in_use.is_empty() && is_known;
         // With `--overwrite` a device need not be readable: a failing one is worth a test too.
-        if found.in_use.is_empty() && is_known && is_let_through {
+        if is_free && is_let_through {
             return Ok(Passed { unseen: found.unseen, looked: None });
         }
         // What is refused all the same is not looked through.
-        let (range, thorough) = look;
-        let look = if found.in_use.is_empty() && is_known { thorough } else { Look::Quick };
+        let look = if is_free { thorough } else { Look::Quick };
         let mut looked = None;
         match contents(file, path, Some(facts.device), (range, look), self.roots) {
             Ok(contents) => {
@@ -163,10 +151,12 @@ impl Guard<'_> {
             Err(e @ GuardError::Read { .. }) => found.holds.push(Reason::Unknown(e)),
             Err(e) => return Err(Refusal::guard(typed, e.to_string())),
         }
-        let what = BlockDevice::find(facts.device, self.roots).map(|d| d.describe());
-        let is_said = |what: &String| path.ends_with(what) && facts.namespace.is_none();
-        let what = what.filter(|what| !is_said(what)).map(|what| format!(" ({})", printable(&what)));
-        let title = format!("'{typed}'{}", what.unwrap_or_default());
+        let mut title = format!("'{typed}'");
+        if let Some(what) = BlockDevice::find(facts.device, self.roots).map(|device| device.describe())
+            && (!path.ends_with(&what) || facts.namespace.is_some())
+        {
+            title = format!("{title} ({})", printable(&what));
+        }
         if !found.in_use.is_empty() {
             return Err(found.in_use_refusal(typed, &title));
         }
@@ -200,70 +190,44 @@ impl Guard<'_> {
         let mut found = Findings::default();
         found.claims_of(file, path, self.roots).map_err(|e| Refusal::guard(typed, e.to_string()))?;
         let title = format!("'{typed}'");
-        match found.in_use.is_empty() {
-            true if self.is_known(&found, typed, path, Some(file)) => Ok(()),
-            true => Err(found.not_known_refusal(typed, &self.overrides().word_for(typed), &title, false)),
-            false => Err(found.in_use_refusal(typed, &title)),
+        if !found.in_use.is_empty() {
+            Err(found.in_use_refusal(typed, &title))
+        } else if !self.is_known(&found, typed, path, file) {
+            Err(found.not_known_refusal(typed, &self.overrides().word_for(typed), &title, false))
+        } else {
+            Ok(())
         }
     }
 
-    fn check_file(
-        &self,
-        typed: &str,
-        path: &Path,
-        file: &File,
-        facts: &TargetFacts,
-    ) -> Result<Option<Unseen>, Refusal> {
-        let found = self.findings_of_file(typed, path, file, facts)?;
+    fn check_file(&self, target: Candidate<'_>) -> Result<Option<Unseen>, Refusal> {
+        let Candidate { typed, path, file, facts } = target;
+        let found = self.findings(target, Purpose::Test)?;
         let unseen = found.unseen;
         if facts.size_bytes == 0 || self.is_let_through(typed, path, Some(file)) {
             return Ok(unseen);
         }
-        match self.marks.whose(file) {
-            whose if whose.may_be_written() => found.kept(typed).map(|()| unseen),
-            whose => Err(found.foreign(typed, whose, "a write test would destroy what it holds")),
+        let whose = self.marks.whose(file);
+        if !whose.may_be_written() {
+            return Err(found.foreign(typed, whose, "a write test would destroy what it holds"));
         }
+        found.kept(typed).map(|()| unseen)
     }
 
     /// What speaks against writing a file, whoever made it. A use that no option overrides is an error.
-    pub(super) fn findings_of_file(
-        &self,
-        typed: &str,
-        path: &Path,
-        file: &File,
-        facts: &TargetFacts,
-    ) -> Result<Findings, Refusal> {
-        self.findings(typed, path, file, facts, Purpose::Test)
-    }
-
-    /// The same of a file that its owner gives to tests by a word of his own.
-    pub(super) fn findings_to_adopt(
-        &self,
-        typed: &str,
-        path: &Path,
-        file: &File,
-        facts: &TargetFacts,
-    ) -> Result<Findings, Refusal> {
-        self.findings(typed, path, file, facts, Purpose::Adoption)
-    }
-
-    fn findings(
-        &self,
-        typed: &str,
-        path: &Path,
-        file: &File,
-        facts: &TargetFacts,
-        purpose: Purpose,
-    ) -> Result<Findings, Refusal> {
-        if let Some(filesystem) = facts.filesystem.as_ref().filter(|f| is_of_the_kernel(&f.name)) {
+    pub(super) fn findings(&self, target: Candidate<'_>, purpose: Purpose) -> Result<Findings, Refusal> {
+        let Candidate { typed, path, file, facts } = target;
+        let filesystem = facts.filesystem.as_ref();
+        if let Some(filesystem) = filesystem.filter(|f| is_of_the_kernel(&f.name)) {
             return Err(of_the_kernel(typed, &filesystem.name));
         }
-        if facts.filesystem.as_ref().is_some_and(|filesystem| is_without_paths(&filesystem.name)) {
+        if filesystem.is_some_and(|filesystem| is_without_paths(&filesystem.name)) {
             return Err(memory_of_programs(typed));
         }
         let mut found = Findings { is_file: true, ..Findings::default() };
-        found.unseen = facts.filesystem.as_ref().filter(|f| f.is_served()).map(|_| Unseen::Elsewhere);
-        found.uses_of(file, facts.filesystem.as_ref(), typed, self.roots)?;
+        if filesystem.is_some_and(Filesystem::is_served) {
+            found.unseen = Some(Unseen::Elsewhere);
+        }
+        found.uses_of(file, filesystem, typed, self.roots)?;
         let is_never_known = found.missing.iter().any(|missing| !missing.fact.is_needed_of_ours());
         if is_never_known && (purpose == Purpose::Adoption || self.marks.whose(file) == Whose::Ours) {
             found.excuse_what_is_never_known();
@@ -274,8 +238,8 @@ impl Guard<'_> {
             Err(e) => found.holds.push(Reason::Unknown(e)),
         }
         found.besides.extend(self.marks.ignored(file).map(Reason::MarkIgnored));
-        let is_known = self.is_known(&found, typed, path, Some(file));
-        if found.in_use.is_empty() && is_known {
+        let is_in_use = !found.in_use.is_empty();
+        if !is_in_use && self.is_known(&found, typed, path, file) {
             return Ok(found);
         }
         let whose = self.marks.whose(file);
@@ -283,11 +247,11 @@ impl Guard<'_> {
             found.holds.insert(0, Reason::Whose(whose));
         }
         let title = format!("'{typed}'");
-        if found.in_use.is_empty() {
-            let needs_overwrite = !found.holds.is_empty() && !self.is_let_through(typed, path, Some(file));
-            return Err(found.not_known_refusal(typed, &shell_word(typed), &title, needs_overwrite));
+        if is_in_use {
+            return Err(found.in_use_refusal(typed, &title));
         }
-        Err(found.in_use_refusal(typed, &title))
+        let needs_overwrite = !found.holds.is_empty() && !self.is_let_through(typed, path, Some(file));
+        Err(found.not_known_refusal(typed, &shell_word(typed), &title, needs_overwrite))
     }
 }
 

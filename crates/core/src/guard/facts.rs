@@ -5,10 +5,24 @@
 //! Why a fact for the guard is not known.
 
 use std::fmt;
+use std::fs::File;
+use std::path::Path;
 
 use crate::machine::device::BlockDevice;
 use crate::machine::process::Sight;
+use crate::machine::storage::TargetFacts;
 use crate::text::printable;
+
+/// An open target about which is decided.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate<'a> {
+    /// As the person typed it.
+    pub typed: &'a str,
+    /// By which it was opened.
+    pub path: &'a Path,
+    pub file: &'a File,
+    pub facts: &'a TargetFacts,
+}
 
 /// A fact without which a write test could harm somebody who is not seen. Procfs or sysfs is missing, hidden, or does
 /// not answer; the kernel does not tell it this user; or a file system below cannot be asked.

@@ -142,20 +142,11 @@ impl Hold {
         Hold { file, path, is_device, is_exclusive: false, said, shared_with: None }
     }
 
-    fn say(&mut self, says: Says) {
+    /// Says so to other runs, besides being here.
+    pub fn say(&mut self, says: Says) {
         // Without the lock of a write, a run on the same target asks for `--overwrite`.
         let _ = say(&self.file, says);
         self.said.push(says);
-    }
-
-    /// Says that the run may write and does.
-    pub fn says_it_writes(&mut self) {
-        self.say(Says::Writes);
-    }
-
-    /// Says that the run wants the target for itself.
-    pub fn says_it_is_alone(&mut self) {
-        self.say(Says::Alone);
     }
 
     /// It only takes part as a reader.
@@ -268,8 +259,8 @@ mod tests {
         let take = || Hold::take(&File::open(file.path()).unwrap(), file.path()).unwrap();
         let (mut first, mut second) = (take(), take());
         assert!(!is_told(), "they may be refused yet");
-        first.says_it_writes();
-        second.says_it_writes();
+        first.say(Says::Writes);
+        second.say(Says::Writes);
         assert!(is_told() && first.is_settled() && second.is_settled());
         let info = open_file_info(&first.file);
         let told = Told { is_there: true, writes: true, ..Told::default() };
@@ -292,7 +283,7 @@ mod tests {
         let told = Told { is_there: true, reads: true, ..Told::default() };
         assert_eq!((told_of(&open()), reader.told()), (told, Told::default()));
         assert!(reader.only_reads() && !told_of(&open()).writes);
-        reader.says_it_is_alone();
+        reader.say(Says::Alone);
         let alone = Told { is_alone: true, ..told };
         assert_eq!((told_of(&open()), Told::in_info(&open_file_info(&reader.file))), (alone, Some(alone)));
     }

@@ -6,7 +6,8 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::decision::Guard;
+use super::decision::{Guard, Purpose};
+use super::facts::Candidate;
 use super::findings::Findings;
 use super::mark::{MarkState, Marks, Whose};
 use super::path::{ANOTHER, changed, check_names, check_place_of_new, entry_of};
@@ -210,7 +211,7 @@ impl Guard<'_> {
         let found = match existing {
             Some((file, facts)) if makes || writes => {
                 check_names(typed, entry, file)?;
-                self.findings_of_file(typed, path, file, facts)?
+                self.findings(Candidate { typed, path, file, facts }, Purpose::Test)?
             }
             _ => Findings::default(),
         };

@@ -9,12 +9,13 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use super::facts::Candidate;
 use super::files::writers_of_file;
 use super::findings::Reason;
 use crate::fault::{Refusal, RefusalKind};
 use crate::machine::mounts::read_mounts;
 use crate::machine::roots::Roots;
-use crate::machine::storage::{TargetFacts, TargetKind, resolve, type_of_open};
+use crate::machine::storage::{TargetKind, resolve, type_of_open};
 use crate::sys::destination::{Destination, Entry, LostWay, follow_target, is_name_of_others};
 use crate::sys::error::{Code, system_text};
 use crate::sys::file::{FileKind, Stat};
@@ -29,13 +30,8 @@ pub(super) const ANOTHER: &str = "another file or device has this path now";
 ///
 /// # Errors
 /// A link of another user, a hard link that another user may have made, a file without a name.
-pub(super) fn check_way(
-    typed: &str,
-    path: &Path,
-    file: &File,
-    facts: &TargetFacts,
-    roots: &Roots,
-) -> Result<(), Refusal> {
+pub(super) fn check_way(target: Candidate<'_>, roots: &Roots) -> Result<(), Refusal> {
+    let Candidate { typed, path, file, facts } = target;
     let is_namespace = facts.namespace.is_some();
     // `path` is that of its block device, which nobody typed.
     let path = if is_namespace { resolve(typed, roots)?.path } else { path.to_path_buf() };
@@ -55,7 +51,7 @@ pub(super) fn check_way(
             if !Stat::of_open(&seen).is_ok_and(|seen| seen.identity() == own.identity()) {
                 return Err(changed(typed, ANOTHER));
             }
-            check_has_name(typed, file, facts, roots)
+            check_has_name(target, roots)
         }
         Err(LostWay::System { code, .. }) => Err(changed(typed, &code.text())),
         Err(LostWay::ForeignLink { link, owner, to }) => Err(foreign_link(typed, &link, owner, &to)),
@@ -63,7 +59,8 @@ pub(super) fn check_way(
 }
 
 /// A file that procfs leads to may have no name: memory of a program (memfd), or a deleted file.
-fn check_has_name(typed: &str, file: &File, facts: &TargetFacts, roots: &Roots) -> Result<(), Refusal> {
+fn check_has_name(target: Candidate<'_>, roots: &Roots) -> Result<(), Refusal> {
+    let Candidate { typed, file, facts, .. } = target;
     let has_name = file.metadata().is_ok_and(|about| names(&about) > 0);
     if has_name || facts.kind == TargetKind::Block {
         return Ok(());
@@ -150,31 +147,9 @@ pub(super) fn entry_of(
 
 /// Whether a file system's files are the kernel's own controls and tables rather than stored data.
 pub(super) fn is_of_the_kernel(filesystem: &str) -> bool {
-    const NAMES: &[&str] = &[
-        "proc",
-        "sysfs",
-        "cgroup",
-        "cgroup2",
-        "debugfs",
-        "tracefs",
-        "securityfs",
-        "configfs",
-        "bpf",
-        "pstore",
-        "efivarfs",
-        "selinuxfs",
-        "smackfs",
-        "binfmt_misc",
-        "fusectl",
-        "devpts",
-        "mqueue",
-        "nsfs",
-        "rpc_pipefs",
-        "nfsd",
-        "resctrl",
-        "xenfs",
-    ];
-    NAMES.contains(&filesystem)
+    const NAMES: &str = "proc sysfs cgroup cgroup2 debugfs tracefs securityfs configfs bpf pstore efivarfs selinuxfs \
+        smackfs binfmt_misc fusectl devpts mqueue nsfs rpc_pipefs nfsd resctrl xenfs";
+    NAMES.split(' ').any(|name| name == filesystem)
 }
 
 pub(super) fn of_the_kernel(typed: &str, filesystem: &str) -> Refusal {

@@ -10,9 +10,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::decision::Guard;
-use super::facts::Unseen;
+use super::facts::{Candidate, Unseen};
 use super::hold::{Hold, Kept};
-use super::locks::Told;
+use super::locks::{Says, Told};
 use super::make::NewFile;
 use super::runs::{OtherRun, named};
 use super::sample::Look;
@@ -78,11 +78,14 @@ impl Guard<'_> {
         let held = custody.hold(identity, file, &facts.path, self.word.exclusive);
         self.refuse_runs(typed, identity, custody.told(identity))?;
         let is_device = facts.kind == TargetKind::Block;
-        let unseen = match (is_device, custody.is_of_this_run(identity)) {
-            (true, true) => self.check_again(typed, &facts.path, file).map(|()| None)?,
-            (false, true) => None,
+        let path = &facts.path;
+        let unseen = if !custody.is_of_this_run(identity) {
             // Looked through before the run.
-            (_, false) => self.check_by(typed, &facts.path, file, facts, (range, Look::Quick))?.unseen,
+            self.check_candidate(Candidate { typed, path, file, facts }, range, Look::Quick)?.unseen
+        } else if is_device {
+            self.check_again(typed, path, file).map(|()| None)?
+        } else {
+            None
         };
         // A file's lock only tells other runs who writes: it may be missing.
         held.or_else(|e| if is_device { Err(e) } else { Ok(()) }).map_err(not_kept)?;
@@ -212,41 +215,43 @@ impl Custody {
     ) -> io::Result<()> {
         // An earlier time span only read it.
         self.holds.retain(|(kept, hold)| *kept != identity || !hold.only_reads());
-        if self.holds.iter().any(|(kept, _)| *kept == identity) {
-            return Ok(());
+        if self.hold_of(identity).is_none() {
+            self.keep(identity, Hold::take(file, path)?, alone);
         }
-        let mut hold = Hold::take(file, path)?;
+        Ok(())
+    }
+
+    fn hold_of(&self, identity: Identity) -> Option<&Hold> {
+        self.holds.iter().find(|(kept, _)| *kept == identity).map(|(_, hold)| hold)
+    }
+
+    fn keep(&mut self, identity: Identity, mut hold: Hold, alone: bool) {
         if alone {
-            hold.says_it_is_alone();
+            hold.say(Says::Alone);
         }
         self.holds.push((identity, hold));
-        Ok(())
     }
 
     /// Tells other runs that this one writes it.
     pub(super) fn says_it_writes(&mut self, identity: Identity) {
-        let own = self.holds.iter_mut().filter(|(kept, _)| *kept == identity);
-        own.for_each(|(_, hold)| hold.says_it_writes());
+        for (_, hold) in self.holds.iter_mut().filter(|(kept, _)| *kept == identity) {
+            hold.say(Says::Writes);
+        }
     }
 
     /// Lets other runs know that this one reads the open file or device. Where the file system has no locks,
     /// they do not.
     pub(super) fn attend(&mut self, identity: Identity, file: &File, path: &Path, alone: bool) {
-        if self.holds.iter().any(|(kept, _)| *kept == identity) {
-            return;
-        }
-        if let Ok(mut hold) = Hold::attend(file, path) {
-            if alone {
-                hold.says_it_is_alone();
-            }
-            self.holds.push((identity, hold));
+        if self.hold_of(identity).is_none()
+            && let Ok(hold) = Hold::attend(file, path)
+        {
+            self.keep(identity, hold, alone);
         }
     }
 
     /// What other runs say of a target of this one.
     pub fn told(&self, identity: Identity) -> Told {
-        let own = self.holds.iter().find(|(kept, _)| *kept == identity);
-        own.map(|(_, hold)| hold.told()).unwrap_or_default()
+        self.hold_of(identity).map(Hold::told).unwrap_or_default()
     }
 
     /// Other runs that have a target of this one at this moment.

@@ -81,6 +81,7 @@ pub struct ServedMount {
     pub address: Option<String>,
     /// Places that were asked for. Their counters are the same.
     pub points: Vec<PathBuf>,
+    counted: CountersOf,
 }
 
 /// What has counters of its own: mounts with the same have the same counters.
@@ -105,8 +106,6 @@ impl CountersOf {
 #[derive(Debug, Default)]
 pub struct ServedMounts {
     mounts: Vec<ServedMount>,
-    /// Of each, in the same order.
-    counted: Vec<CountersOf>,
     roots: Roots,
 }
 
@@ -128,30 +127,28 @@ impl ServedMounts {
         let points: Vec<&Path> = points.collect();
         // The usual case: nothing is read.
         let mounts = if points.is_empty() { Vec::new() } else { read_mounts(roots).unwrap_or_default() };
-        let mut found: Vec<(CountersOf, ServedMount)> = Vec::new();
+        let mut found: Vec<ServedMount> = Vec::new();
         for point in points {
             // Of several at one place the last is seen.
             let Some(mount) = mounts.iter().rfind(|mount| mount.mount_point == point) else { continue };
             let Some(protocol) = FileProtocol::of_filesystem(&mount.fs_type) else { continue };
             let Some(counted) = CountersOf::of(mount, protocol) else { continue };
-            match found.iter_mut().find(|(known, _)| *known == counted) {
-                Some((_, known)) if known.points.iter().any(|other| other == point) => {}
-                Some((_, known)) => known.points.push(point.to_path_buf()),
-                None => {
-                    let option = |name: &str| option(&mount.options, name).map(str::to_string);
-                    let (version, address) = (option("vers"), option("addr"));
-                    let points = vec![point.to_path_buf()];
-                    found.push((counted, ServedMount { protocol, version, address, points }));
-                }
+            match found.iter_mut().find(|known| known.counted == counted) {
+                Some(known) if known.points.iter().any(|other| other == point) => {}
+                Some(known) => known.points.push(point.to_path_buf()),
+                None => found.push(ServedMount {
+                    protocol,
+                    version: option(&mount.options, "vers").map(str::to_string),
+                    address: option(&mount.options, "addr").map(str::to_string),
+                    points: vec![point.to_path_buf()],
+                    counted,
+                }),
             }
         }
-        let (counted, mounts): (Vec<_>, Vec<_>) = found.into_iter().unzip();
-        let all = ServedMounts { mounts, counted, roots: roots.clone() };
-        let is_counted: Vec<bool> = all.read().iter().map(Option::is_some).collect();
-        let ServedMounts { mounts, counted, roots } = all;
-        let pairs = mounts.into_iter().zip(counted).zip(is_counted);
-        let (mounts, counted) = pairs.filter(|(_, is_counted)| *is_counted).map(|(pair, _)| pair).unzip();
-        ServedMounts { mounts, counted, roots }
+        let mut all = ServedMounts { mounts: found, roots: roots.clone() };
+        let mut readings = all.read().into_iter();
+        all.mounts.retain(|_| readings.next().flatten().is_some());
+        all
     }
 
     /// The mounts, in the order of their readings.
@@ -166,17 +163,22 @@ impl ServedMounts {
             if uses(FileProtocol::Nfs) { nfs_mounts(&self.roots).unwrap_or_default() } else { Vec::new() };
         let shares =
             if uses(FileProtocol::Smb) { smb_shares(&self.roots).unwrap_or_default() } else { Vec::new() };
-        let of = |(mount, counted): (&ServedMount, &CountersOf)| match counted {
-            CountersOf::Share(name) => of_share(&shares, name),
-            CountersOf::FileSystem(_) => {
-                let point = mount.points.first()?;
-                let found = nfs.iter().rfind(|found| found.mount_point == *point)?;
-                let connections = Some(found.connections).filter(|&n| n > 0);
-                Some(Reading { counts: found.counts, connections })
-            }
-        };
-        self.mounts.iter().zip(&self.counted).map(of).collect()
+        let mut readings = Vec::new();
+        for mount in &self.mounts {
+            readings.push(match &mount.counted {
+                CountersOf::Share(name) => of_share(&shares, name),
+                CountersOf::FileSystem(_) => of_nfs(&nfs, mount),
+            });
+        }
+        readings
     }
+}
+
+fn of_nfs(mounts: &[NfsMount], mount: &ServedMount) -> Option<Reading> {
+    let point = mount.points.first()?;
+    let found = mounts.iter().rfind(|found| found.mount_point == *point)?;
+    let connections = if found.connections > 0 { Some(found.connections) } else { None };
+    Some(Reading { counts: found.counts, connections })
 }
 
 /// Counters of a share. A share with several, as of two users, could be any of them.

@@ -241,13 +241,14 @@ pub struct Stalls {
 
 /// Parses a file of `/proc/pressure`.
 pub fn parse_stalls(text: &str) -> Option<Stalls> {
-    let total_ns = |kind: &str| -> Option<u64> {
-        let line = text.lines().find_map(|line| line.strip_prefix(kind))?;
-        let total: u64 =
-            line.split_whitespace().find_map(|word| word.strip_prefix("total="))?.parse().ok()?;
-        total.checked_mul(1000)
-    };
+    let total_ns = |kind| word_of_line(text, kind, "total=")?.parse::<u64>().ok()?.checked_mul(1000);
     Some(Stalls { some_ns: total_ns("some ")?, full_ns: total_ns("full ").unwrap_or(0) })
+}
+
+/// The rest of the word that begins with `key`, on the line that begins with `kind`.
+fn word_of_line<'a>(text: &'a str, kind: &str, key: &str) -> Option<&'a str> {
+    let line = text.lines().find_map(|line| line.strip_prefix(kind))?;
+    line.split_whitespace().find_map(|word| word.strip_prefix(key))
 }
 
 /// Stalls for one resource: `cpu`, `io` or `memory`. `None` without PSI.
@@ -266,11 +267,9 @@ pub struct StalledPercent {
 
 /// Parses the averages of a file of `/proc/pressure`.
 pub fn parse_averages(text: &str) -> Option<StalledPercent> {
-    let average = |kind: &str| -> Option<f64> {
-        let line = text.lines().find_map(|line| line.strip_prefix(kind))?;
-        let percent: f64 =
-            line.split_whitespace().find_map(|word| word.strip_prefix("avg10="))?.parse().ok()?;
-        Some(percent).filter(|percent| percent.is_finite())
+    let average = |kind| {
+        let percent: f64 = word_of_line(text, kind, "avg10=")?.parse().ok()?;
+        if percent.is_finite() { Some(percent) } else { None }
     };
     Some(StalledPercent { some: average("some ")?, full: average("full ").unwrap_or(0.0) })
 }
@@ -307,32 +306,39 @@ pub fn governors(roots: &Roots) -> Vec<String> {
     found.into_iter().collect()
 }
 
+/// A folder of a control group.
+#[derive(Debug)]
+pub(super) struct GroupFolder {
+    pub dir: PathBuf,
+    /// It is one of version 2, whose files have other names.
+    pub is_v2: bool,
+}
+
+/// The folders of this process's groups for a controller, each followed by those above it.
+pub(super) fn group_folders(controller: &str, roots: &Roots) -> Vec<GroupFolder> {
+    let groups = fs::read_to_string(roots.proc.join("self/cgroup")).unwrap_or_default();
+    let mut folders = Vec::new();
+    for group in groups.lines().filter_map(Membership::parse) {
+        let is_v2 = group.controllers.is_empty();
+        if !is_v2 && !group.controllers.contains(&controller) {
+            continue;
+        }
+        // A hierarchy of version 1 is mounted under its list of controllers, or under one of them.
+        let all = roots.sys.join("fs/cgroup").join(group.controllers.join(","));
+        let root = if is_v2 || all.is_dir() { all } else { roots.sys.join("fs/cgroup").join(controller) };
+        // In a container the path may be the host's, of which only the root is to be seen.
+        let own = root.join(group.path.trim_start_matches('/'));
+        let above = own.ancestors().take_while(|dir| dir.starts_with(&root));
+        folders.extend(above.map(|dir| GroupFolder { dir: dir.to_path_buf(), is_v2 }));
+    }
+    folders
+}
+
 /// The files that count how long a processor quota held this process: one for its own control group and
 /// one for each above it, since a quota of those holds it as well.
 pub fn throttle_files(roots: &Roots) -> Vec<PathBuf> {
-    let groups = fs::read_to_string(roots.proc.join("self/cgroup")).unwrap_or_default();
-    let mut files = Vec::new();
-    for line in groups.lines() {
-        let mut fields = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
-        let place = match controllers {
-            "" => "fs/cgroup".to_string(),
-            list if list.split(',').any(|c| c == "cpu") => first_existing(list, roots),
-            _ => continue,
-        };
-        let root = roots.sys.join(place);
-        // In a container the path may be the host's, of which only the root is to be seen.
-        let own = root.join(path.trim_start_matches('/'));
-        let above = own.ancestors().take_while(|dir| dir.starts_with(&root));
-        files.extend(above.map(|dir| dir.join("cpu.stat")).filter(|file| throttled_in(file).is_some()));
-    }
-    files
-}
-
-/// Where the hierarchy of a list of controllers is mounted: under that list, or `cpu` alone.
-fn first_existing(list: &str, roots: &Roots) -> String {
-    let place = format!("fs/cgroup/{list}");
-    if roots.sys.join(&place).is_dir() { place } else { "fs/cgroup/cpu".to_string() }
+    let files = group_folders("cpu", roots).into_iter().map(|group| group.dir.join("cpu.stat"));
+    files.filter(|file| throttled_in(file).is_some()).collect()
 }
 
 /// Time that quotas held the groups of [`throttle_files`], added up, in nanoseconds; `None` without any.

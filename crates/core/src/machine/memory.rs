@@ -3,10 +3,10 @@
 use std::io;
 use std::path::Path;
 
+use super::limits::{GroupFolder, group_folders};
 use super::roots::Roots;
 use super::setting::{read_number, read_word};
-use super::topology::CpuSet;
-use super::topology::parse_cpu_list;
+use super::topology::{CpuSet, parse_cpu_list};
 pub use crate::sys::system::{ResourceLimit, locked_memory_limit, open_files_limit, raise_open_files_limit};
 use crate::sys::system::{address_space_limit, data_limit, page_bytes, processes_limit};
 
@@ -63,8 +63,7 @@ pub fn nodes_with_memory(roots: &Roots) -> Option<CpuSet> {
 /// (container, service) allows less. `None` when nothing tells.
 pub fn available_bytes(roots: &Roots) -> Option<u64> {
     let of_machine = memory_facts(roots).ok().and_then(|facts| facts.available_bytes);
-    let groups = std::fs::read_to_string(roots.proc.join("self/cgroup")).unwrap_or_default();
-    [of_machine, available_in_groups(&groups, roots)].into_iter().flatten().min()
+    [of_machine, available_in_groups(roots)].into_iter().flatten().min()
 }
 
 /// Address space or memory that a limit leaves this process.
@@ -116,22 +115,8 @@ pub fn threads_allowed(roots: &Roots) -> Option<ThreadsAllowed> {
 
 /// The least that the process's control groups and those above them allow.
 fn threads_in_groups(roots: &Roots) -> Option<u64> {
-    let groups = std::fs::read_to_string(roots.proc.join("self/cgroup")).unwrap_or_default();
-    let mut limits = Vec::new();
-    for line in groups.lines() {
-        let mut fields = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
-        let root = match controllers {
-            "" => "fs/cgroup",
-            c if c.split(',').any(|c| c == "pids") => "fs/cgroup/pids",
-            _ => continue,
-        };
-        let root = roots.sys.join(root);
-        let own = root.join(path.trim_start_matches('/'));
-        let above = own.ancestors().take_while(|dir| dir.starts_with(&root));
-        limits.extend(above.filter_map(|dir| read_number::<u64>(&dir.join("pids.max"))));
-    }
-    limits.into_iter().min()
+    let folders = group_folders("pids", roots);
+    folders.iter().filter_map(|group| read_number(&group.dir.join("pids.max"))).min()
 }
 
 /// Files of a memory control group: its limit, its use, and the key of its statistics that counts cached
@@ -141,25 +126,11 @@ const GROUP_V2: GroupFiles = ("memory.max", "memory.current", ["inactive_file", 
 const GROUP_V1: GroupFiles =
     ("memory.limit_in_bytes", "memory.usage_in_bytes", ["total_inactive_file", "total_active_file"]);
 
-/// The least that the process's memory control groups and those above them leave; `groups` is the text
-/// of `/proc/self/cgroup`.
-fn available_in_groups(groups: &str, roots: &Roots) -> Option<u64> {
-    let mut least: Option<u64> = None;
-    for line in groups.lines() {
-        let mut fields = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
-        let (root, files) = match controllers {
-            "" => ("fs/cgroup", GROUP_V2),
-            c if c.split(',').any(|c| c == "memory") => ("fs/cgroup/memory", GROUP_V1),
-            _ => continue,
-        };
-        let root = roots.sys.join(root);
-        // In a container the path may be the host's, of which only the root is to be seen.
-        let own = root.join(path.trim_start_matches('/'));
-        let above = own.ancestors().take_while(|dir| dir.starts_with(&root));
-        least = above.filter_map(|dir| left_in_group(dir, files)).chain(least).min();
-    }
-    least
+/// The least that the process's memory control groups and those above them leave.
+fn available_in_groups(roots: &Roots) -> Option<u64> {
+    let folders = group_folders("memory", roots);
+    let left = |group: &GroupFolder| left_in_group(&group.dir, if group.is_v2 { GROUP_V2 } else { GROUP_V1 });
+    folders.iter().filter_map(left).min()
 }
 
 fn left_in_group(dir: &Path, (limit, usage, cached): GroupFiles) -> Option<u64> {
@@ -168,13 +139,13 @@ fn left_in_group(dir: &Path, (limit, usage, cached): GroupFiles) -> Option<u64> 
     let limit = number(limit)?;
     let used = number(usage).unwrap_or(0);
     let statistics = std::fs::read_to_string(dir.join("memory.stat")).unwrap_or_default();
-    let cached: u64 = statistics
-        .lines()
-        .filter_map(|line| line.split_once(' '))
-        .filter(|(key, _)| cached.contains(key))
-        .filter_map(|(_, value)| value.trim().parse::<u64>().ok())
-        .sum();
-    Some(limit.saturating_sub(used.saturating_sub(cached)))
+    let mut cached_bytes: u64 = 0;
+    for (key, value) in statistics.lines().filter_map(|line| line.split_once(' ')) {
+        if cached.contains(&key) {
+            cached_bytes += value.trim().parse::<u64>().unwrap_or(0);
+        }
+    }
+    Some(limit.saturating_sub(used.saturating_sub(cached_bytes)))
 }
 
 #[cfg(test)]

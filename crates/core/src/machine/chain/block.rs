@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::layer::{DELETED, Layer, LayerDetails, LayerKind, LayerRole, MountedAs, Queue};
 use super::paths;
-use super::transport::{Connection, connection, path_by};
+use super::transport::{connection, path_by};
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::interrupts::queues_of;
 use crate::machine::mounts::{Mount, read_mounts};
@@ -146,41 +146,31 @@ pub(super) fn layer_of(device: &BlockDevice, roots: &Roots) -> Layer {
     let dir = device.dir();
     let (kind, details) = recognise(device, roots);
     let sectors = |file: &str| read_number::<u64>(&dir.join(file))?.checked_mul(SYSFS_SECTOR_BYTES);
-    let base = Layer {
-        kind,
+    let is_disk = matches!(kind, LayerKind::Disk | LayerKind::NetworkDisk);
+    let connected = if is_disk { connection(device, roots) } else { Layer::default() };
+    let details = details.or_else(|| connected.details.clone());
+    let layer = Layer {
+        kind: if connected.kind == LayerKind::NetworkDisk { LayerKind::NetworkDisk } else { kind },
         name: device.name.clone(),
         number: device.number(),
         size_bytes: sectors("size"),
         starts_at_bytes: sectors("start"),
         sectors: device.sector_sizes(),
-        ..Layer::default()
+        ..connected
     };
     // A partition shares the queue of its disk, which is a layer of its own.
     if kind == LayerKind::Partition {
-        return base;
+        return layer;
     }
-    let connected = match kind {
-        LayerKind::Disk | LayerKind::NetworkDisk => connection(device, roots),
-        _ => Connection::default(),
-    };
     Layer {
-        kind: if connected.is_network { LayerKind::NetworkDisk } else { kind },
         queue: queue_of(device),
-        queue_depth: connected.queue_depth,
-        hardware_queues: match kind {
-            LayerKind::Disk => queues_of(device, roots),
-            _ => Vec::new(),
-        },
-        model: connected.model,
-        firmware: connected.firmware,
-        transport: connected.transport,
-        server: connected.server,
-        compression: zram_algorithm(dir),
+        hardware_queues: if kind == LayerKind::Disk { queues_of(device, roots) } else { Vec::new() },
+        compression: read_word(&dir.join("comp_algorithm")).and_then(|list| bracketed(&list)),
         deduplicates: is_vdo(dir).then_some(true),
         direct_io: read_word(&dir.join("loop/dio")).map(|dio| dio == "1"),
-        ..base
+        ..layer
     }
-    .with(details.or(connected.details))
+    .with(details)
 }
 
 fn queue_of(device: &BlockDevice) -> Queue {
@@ -347,10 +337,6 @@ fn bcache_details(dir: &Path) -> LayerDetails {
     LayerDetails { cache_mode: modes.and_then(|m| bracketed(&m)), ..LayerDetails::of(LayerRole::Bcache) }
 }
 
-fn zram_algorithm(dir: &Path) -> Option<String> {
-    read_word(&dir.join("comp_algorithm")).and_then(|list| bracketed(&list))
-}
-
 fn zram_details(dir: &Path) -> LayerDetails {
     let device = read_word(&dir.join("backing_dev")).filter(|d| d != "none" && !d.is_empty());
     LayerDetails { idle_pages_to: device, ..LayerDetails::of(LayerRole::Zram) }
@@ -409,11 +395,7 @@ impl Upwards<'_> {
         Some(Layer {
             kind: if is_program { LayerKind::UserFilesystem } else { LayerKind::Filesystem },
             name: first.fs_type.clone(),
-            mount: MountedAs {
-                source: Some(first.source.clone()),
-                point: Some(first.mount_point.clone()),
-                options: Some(first.options.clone()),
-            },
+            mount: MountedAs::from(first),
             detail: more_places(&mounts, first),
             ..Layer::default()
         })

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::paths::{DevicePath, Replica};
 use crate::machine::device::{DeviceNumber, SectorSizes};
 use crate::machine::interrupts::HardwareQueue;
+use crate::machine::mounts::Mount;
 
 /// What a layer is.
 #[derive(
@@ -78,6 +79,16 @@ pub struct MountedAs {
     pub point: Option<PathBuf>,
     /// Options of the mount and the filesystem.
     pub options: Option<String>,
+}
+
+impl From<&Mount> for MountedAs {
+    fn from(mount: &Mount) -> Self {
+        MountedAs {
+            source: Some(mount.source.clone()),
+            point: Some(mount.mount_point.clone()),
+            options: Some(mount.options.clone()),
+        }
+    }
 }
 
 /// One level between a target and its disks. Absent members: not applicable, or the kernel does not tell.

@@ -39,7 +39,7 @@ pub fn of_facts(facts: &TargetFacts, roots: &Roots) -> Vec<Layer> {
             builder.number(facts.device, &facts.path);
         }
         TargetKind::Regular => {
-            let mounted = facts.filesystem.as_ref().map(filesystem::Mounted::of);
+            let mounted = facts.filesystem.as_ref().map(filesystem::Mounted::from);
             builder.file(&facts.path, Some(facts.size_bytes), facts.device, mounted);
         }
     }

@@ -200,18 +200,8 @@ const DISKLESS: &str = "Diskless";
 const CONNECTED: [&str; 2] = ["Connected", "Established"];
 /// Connections that are not there: `drbd_conn_str` of DRBD 8 (the kernel's
 /// `drivers/block/drbd/drbd_strings.c`), and what DRBD 9 calls waiting for one.
-const NOT_THERE: [&str; 10] = [
-    "StandAlone",
-    "Disconnecting",
-    "Unconnected",
-    "Timeout",
-    "BrokenPipe",
-    "NetworkFailure",
-    "ProtocolError",
-    "TearDown",
-    "WFConnection",
-    "Connecting",
-];
+const NOT_THERE: &str = "StandAlone Disconnecting Unconnected Timeout BrokenPipe NetworkFailure ProtocolError TearDown \
+    WFConnection Connecting";
 
 impl Replica {
     /// This machine has no copy: all I/O goes to the others.
@@ -226,9 +216,10 @@ impl Replica {
 
     /// No other machine is connected, so writes stay here.
     pub fn is_alone(&self) -> bool {
-        let is_there =
-            |peer: &ReplicaPeer| !peer.connection.as_deref().is_some_and(|c| NOT_THERE.contains(&c));
-        self.role.is_some() && !self.peers.iter().any(is_there)
+        let is_gone = |peer: &ReplicaPeer| {
+            peer.connection.as_deref().is_some_and(|state| NOT_THERE.split(' ').any(|gone| gone == state))
+        };
+        self.role.is_some() && self.peers.iter().all(is_gone)
     }
 
     /// What keeps the copies from being the same, in words; empty when nothing does.
@@ -307,50 +298,26 @@ fn by_connections(dir: &Path, volume: &str, minor: u32) -> Option<Replica> {
 
 /// The device `minor` in the text of `/proc/drbd`, or of `proc_drbd` of a connection to `peer`.
 pub fn parse_drbd(text: &str, minor: u32, peer: Option<String>) -> Option<Replica> {
-    text.lines().find_map(|line| line_of(line, minor)).map(|line| line.replica(peer))
+    text.lines().find_map(|line| replica_of_line(line, minor, peer.clone()))
 }
 
-/// ` 0: cs:Connected ro:Primary/Secondary ds:UpToDate/UpToDate C r-----`, taken apart.
-struct Line<'a> {
-    connection: &'a str,
-    roles: Option<(&'a str, &'a str)>,
-    disks: Option<(&'a str, &'a str)>,
-    protocol: Option<&'a str>,
-}
-
-fn line_of(text: &str, minor: u32) -> Option<Line<'_>> {
+/// ` 0: cs:Connected ro:Primary/Secondary ds:UpToDate/UpToDate C r-----`: before each slash is this machine.
+fn replica_of_line(text: &str, minor: u32, peer: Option<String>) -> Option<Replica> {
     let (number, rest) = text.trim_start().split_once(": ")?;
     if number.parse() != Ok(minor) {
         return None;
     }
     let word = |name: &str| rest.split_whitespace().find_map(|word| word.strip_prefix(name));
-    let protocol = rest.split_whitespace().find(|word| matches!(*word, "A" | "B" | "C"));
-    Some(Line {
-        connection: word("cs:")?,
-        roles: word("ro:").and_then(|both| both.split_once('/')),
-        disks: word("ds:").and_then(|both| both.split_once('/')),
-        protocol,
-    })
-}
-
-impl Line<'_> {
-    fn replica(&self, name: Option<String>) -> Replica {
-        let of = |both: Option<(&str, &str)>| both.map(|(here, there)| (here.to_string(), there.to_string()));
-        let (role, role_there) = of(self.roles).unzip();
-        let (disk, disk_there) = of(self.disks).unzip();
-        Replica {
-            resource: None,
-            role,
-            disk,
-            protocol: self.protocol.map(str::to_string),
-            peers: vec![ReplicaPeer {
-                name,
-                role: role_there,
-                disk: disk_there,
-                connection: Some(self.connection.to_string()),
-            }],
-        }
-    }
+    let both = |name: &str| {
+        let (here, there) = word(name)?.split_once('/')?;
+        Some((here.to_string(), there.to_string()))
+    };
+    let connection = Some(word("cs:")?.to_string());
+    let (role, role_there) = both("ro:").unzip();
+    let (disk, disk_there) = both("ds:").unzip();
+    let protocol = rest.split_whitespace().find(|word| matches!(*word, "A" | "B" | "C")).map(str::to_string);
+    let peers = vec![ReplicaPeer { name: peer, role: role_there, disk: disk_there, connection }];
+    Some(Replica { resource: None, role, disk, protocol, peers })
 }
 
 #[cfg(test)]
@@ -397,7 +364,7 @@ mod tests_drbd {
     use super::*;
 
     fn told(text: &str) -> Replica {
-        line_of(text, 0).expect("a line of device 0").replica(None)
+        replica_of_line(text, 0, None).expect("a line of device 0")
     }
 
     #[test]
@@ -405,7 +372,7 @@ mod tests_drbd {
         let both = told(" 0: cs:Connected ro:Primary/Secondary ds:UpToDate/UpToDate C r-----");
         assert_eq!(both.nodes_words(), "this node is Primary, the other node is Secondary, protocol C");
         assert!(both.faults().is_empty() && !both.reads_from_peers() && !both.is_alone());
-        assert!(line_of("301: cs:Connected ro:Primary/Secondary", 30).is_none());
+        assert!(replica_of_line("301: cs:Connected ro:Primary/Secondary", 30, None).is_none());
     }
 
     #[test]

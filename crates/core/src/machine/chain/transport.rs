@@ -27,7 +27,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::layer::{LayerDetails, LayerRole};
+use super::layer::{Layer, LayerDetails, LayerKind, LayerRole};
 use super::paths::{DevicePath, NOT_CONNECTED, PathAccess, SET_UP};
 use crate::machine::device::BlockDevice;
 use crate::machine::namespace::controller_of_path;
@@ -50,7 +50,9 @@ const PARTS: &[(&str, &str)] = &[
     ("ndbus", "pmem"),
 ];
 
-pub(super) fn connection(device: &BlockDevice, roots: &Roots) -> Connection {
+/// A disk as far as its connection tells: transport, model, firmware, server, queue depth and details. Of a disk
+/// whose data another machine holds, the kind is [`LayerKind::NetworkDisk`].
+pub(super) fn connection(device: &BlockDevice, roots: &Roots) -> Layer {
     let dir = device.dir();
     if device.name.starts_with("nvme") {
         return nvme(device);
@@ -61,31 +63,31 @@ pub(super) fn connection(device: &BlockDevice, roots: &Roots) -> Connection {
     if device.name.starts_with("nbd") {
         return nbd(device);
     }
-    let mut found = Connection {
+    let mut found = Layer {
+        kind: LayerKind::Disk,
         transport: transport_of_path(dir),
         model: model(dir),
         firmware: firmware(dir),
         queue_depth: read_number(&dir.join("device/queue_depth")).or_else(|| tags(dir)),
-        ..Connection::default()
+        ..Layer::default()
     };
-    if let Some(way) = way(device, roots) {
-        found.is_network = way.is_network;
-        found.transport = Some(way.transport.to_string());
-        found.server = way.server;
-        found.details = Some(LayerDetails {
-            target: way.target,
-            paths: vec![way.path],
-            ..LayerDetails::of(LayerRole::ServedDisk)
-        });
+    if let Some(session) = part_starting(dir, "session") {
+        add_iscsi(&mut found, device, &session, roots);
+    } else if let Some(port) = parts(dir).find(|part| part.starts_with("rport-")) {
+        // Fibre Channel is a network of storage alone, not of computers.
+        let known = roots.sys.join("class/fc_remote_ports").join(port);
+        let path = scsi_path(port, word(&known, "port_state"), word(&known, "port_name"), device);
+        found.transport = Some("fc".to_string());
+        found.details = Some(LayerDetails { paths: vec![path], ..LayerDetails::of(LayerRole::ServedDisk) });
     } else if found.transport.is_none()
         && let Some(host) = part_starting(dir, "host")
     {
         // A controller that hides what is behind it: a RAID adapter, or one of a virtual machine.
         found.transport = Some("scsi".to_string());
-        let driver = read_word(&roots.sys.join("class/scsi_host").join(host).join("proc_name"));
-        let driver = driver.filter(|d| !d.is_empty() && d != "(null)");
-        let details = |driver| LayerDetails { driver: Some(driver), ..LayerDetails::of(LayerRole::Adapter) };
-        found.details = driver.map(details);
+        if let Some(driver) = word(&roots.sys.join("class/scsi_host").join(host), "proc_name") {
+            found.details =
+                Some(LayerDetails { driver: Some(driver), ..LayerDetails::of(LayerRole::Adapter) });
+        }
     }
     found
 }
@@ -93,92 +95,76 @@ pub(super) fn connection(device: &BlockDevice, roots: &Roots) -> Connection {
 /// A disk as one of the paths to a device of device-mapper.
 pub(super) fn path_by(disk: &BlockDevice, roots: &Roots) -> DevicePath {
     let known = connection(disk, roots).details.and_then(|details| details.paths.into_iter().next());
-    let path = known.unwrap_or_else(|| path_of(&disk.name, None, None, disk));
+    let path = known.unwrap_or_else(|| scsi_path(&disk.name, None, None, disk));
     DevicePath { name: disk.name.clone(), ..path }
 }
 
 fn transport_of_path(dir: &Path) -> Option<String> {
-    let continues = |rest: &str, prefix: &str| {
-        // `ata7` and `usb2`, but not `atari`; names that end in a sign continue with anything.
-        prefix.ends_with(|c: char| !c.is_ascii_alphabetic())
-            || rest.is_empty()
-            || rest.starts_with(|c: char| !c.is_ascii_alphabetic())
-    };
-    let goes_through =
-        |prefix: &str| parts(dir).any(|p| p.strip_prefix(prefix).is_some_and(|rest| continues(rest, prefix)));
-    PARTS.iter().find(|(prefix, _)| goes_through(prefix)).map(|(_, name)| (*name).to_string())
+    for (prefix, name) in PARTS {
+        for rest in parts(dir).filter_map(|part| part.strip_prefix(prefix)) {
+            // `ata7` and `usb2`, but not `atari`; names that end in a sign continue with anything.
+            let is_letter = |c: char| c.is_ascii_alphabetic();
+            if !prefix.ends_with(is_letter) || !rest.starts_with(is_letter) {
+                return Some((*name).to_string());
+            }
+        }
+    }
+    None
+}
+
+/// A disk whose data another machine holds.
+fn network_disk(transport: &str, details: Option<LayerDetails>) -> Layer {
+    let transport = Some(transport.to_string());
+    Layer { kind: LayerKind::NetworkDisk, transport, details, ..Layer::default() }
 }
 
 /// Ceph's block device: pool, image and the monitors it was mapped with.
-fn rbd(dir: &Path) -> Connection {
-    let word = |file: &str| read_word(&dir.join("device").join(file)).filter(|w| !w.is_empty());
-    let image = word("pool").zip(word("name")).map(|(pool, image)| format!("{pool}/{image}"));
-    Connection {
-        transport: Some("rbd".to_string()),
-        server: word("config_info").and_then(|c| c.split_whitespace().next().map(str::to_string)),
-        details: image.map(|image| LayerDetails {
-            target: word("cluster_fsid"),
-            ..LayerDetails::named(LayerRole::CephImage, image)
-        }),
-        is_network: true,
-        ..Connection::default()
-    }
+fn rbd(dir: &Path) -> Layer {
+    let below = dir.join("device");
+    let image = word(&below, "pool").zip(word(&below, "name")).map(|(pool, image)| LayerDetails {
+        target: word(&below, "cluster_fsid"),
+        ..LayerDetails::named(LayerRole::CephImage, format!("{pool}/{image}"))
+    });
+    let monitors = word(&below, "config_info");
+    let server = monitors.and_then(|list| list.split_whitespace().next().map(str::to_string));
+    Layer { server, ..network_disk("rbd", image) }
 }
 
 /// A server of the network block device protocol. The kernel shows a process (`pid`) from when the device is
 /// set up until it is given up, also where that process has ended or the server has gone, and what it was
 /// told of the server since Linux 5.14 (`drivers/block/nbd.c`), but no address.
-fn nbd(device: &BlockDevice) -> Connection {
-    let word = |file: &str| read_word(&device.dir().join(file)).filter(|w| !w.is_empty());
-    let state = if word("pid").is_some() { SET_UP } else { NOT_CONNECTED };
-    Connection {
-        transport: Some("nbd".to_string()),
-        details: Some(LayerDetails {
-            target: word("backend"),
-            paths: vec![DevicePath::new(&device.name, Some(state.to_string()))],
-            ..LayerDetails::of(LayerRole::ServedDisk)
-        }),
-        is_network: true,
-        ..Connection::default()
-    }
+fn nbd(device: &BlockDevice) -> Layer {
+    let state = if word(device.dir(), "pid").is_some() { SET_UP } else { NOT_CONNECTED };
+    let details = LayerDetails {
+        target: word(device.dir(), "backend"),
+        paths: vec![DevicePath::new(&device.name, Some(state.to_string()))],
+        ..LayerDetails::of(LayerRole::ServedDisk)
+    };
+    network_disk("nbd", Some(details))
 }
 
-/// What is known of the way to a disk.
-#[derive(Debug, Default)]
-pub(super) struct Connection {
-    /// As in [`super::Layer::transport`].
-    pub transport: Option<String>,
-    pub model: Option<String>,
-    pub firmware: Option<String>,
-    pub server: Option<String>,
-    pub queue_depth: Option<u32>,
-    pub details: Option<LayerDetails>,
-    /// Another machine holds the data.
-    pub is_network: bool,
-}
-
-pub(super) fn parts(dir: &Path) -> impl Iterator<Item = &str> {
+fn parts(dir: &Path) -> impl Iterator<Item = &str> {
     dir.components().filter_map(|c| c.as_os_str().to_str())
 }
 
 /// The first part of the path that is `prefix` and a number.
-pub(super) fn part_starting(dir: &Path, prefix: &str) -> Option<String> {
+fn part_starting(dir: &Path, prefix: &str) -> Option<String> {
     let is_numbered = |part: &&str| part.strip_prefix(prefix).is_some_and(|n| n.parse::<u32>().is_ok());
     parts(dir).find(is_numbered).map(str::to_string)
 }
 
 /// Vendor and model; libata and NVMe put a constant in the place of the vendor.
-pub(super) fn model(dir: &Path) -> Option<String> {
-    let word = |file: &str| read_word(&dir.join("device").join(file)).filter(|w| !w.is_empty());
-    let model = word("model").or_else(|| word("name"))?;
-    match word("vendor").filter(|v| v != "ATA" && !v.starts_with("0x")) {
+fn model(dir: &Path) -> Option<String> {
+    let below = dir.join("device");
+    let model = word(&below, "model").or_else(|| word(&below, "name"))?;
+    match word(&below, "vendor").filter(|v| v != "ATA" && !v.starts_with("0x")) {
         Some(vendor) => Some(format!("{vendor} {model}")),
         None => Some(model),
     }
 }
 
 /// Commands of all hardware queues together.
-pub(super) fn tags(dir: &Path) -> Option<u32> {
+fn tags(dir: &Path) -> Option<u32> {
     let queues = dir.join("mq");
     let each =
         names_in(&queues).into_iter().filter_map(|q| read_number::<u32>(&queues.join(q).join("nr_tags")));
@@ -186,7 +172,7 @@ pub(super) fn tags(dir: &Path) -> Option<u32> {
 }
 
 /// `10.0.0.5:4420`, `[fd00::5]:4420`.
-pub(super) fn endpoint(host: &str, port: &str) -> String {
+fn endpoint(host: &str, port: &str) -> String {
     if host.contains(':') && !host.starts_with('[') {
         format!("[{host}]:{port}")
     } else {
@@ -194,59 +180,29 @@ pub(super) fn endpoint(host: &str, port: &str) -> String {
     }
 }
 
-/// The way to a disk of a storage server.
-pub(super) struct Way {
-    /// As in [`super::Layer::transport`].
-    pub transport: &'static str,
-    /// Address without port.
-    pub server: Option<String>,
-    /// What the storage calls itself.
-    pub target: Option<String>,
-    pub path: DevicePath,
-    /// It leads through a network of computers; Fibre Channel is one of storage alone.
-    pub is_network: bool,
-}
-
-/// `None` for a disk whose path names neither a session nor a remote port.
-pub(super) fn way(device: &BlockDevice, roots: &Roots) -> Option<Way> {
-    let dir = device.dir();
-    if let Some(session) = part_starting(dir, "session") {
-        return Some(iscsi(device, &session, roots));
-    }
-    let port = parts(dir).find(|part| part.starts_with("rport-"))?;
-    let known = roots.sys.join("class/fc_remote_ports").join(port);
-    let path = path_of(port, word(&known, "port_state"), word(&known, "port_name"), device);
-    Some(Way { transport: "fc", server: None, target: None, path, is_network: false })
-}
-
-/// `session3` with its first connection; iSCSI on Linux has no other.
-fn iscsi(device: &BlockDevice, name: &str, roots: &Roots) -> Way {
+/// A disk of the session `session3` and its first connection; iSCSI on Linux has no other.
+fn add_iscsi(found: &mut Layer, device: &BlockDevice, name: &str, roots: &Roots) {
     let number = name.strip_prefix("session").unwrap_or_default();
     let session = roots.sys.join("class/iscsi_session").join(name);
     let connection = roots.sys.join("class/iscsi_connection").join(format!("connection{number}:0"));
-    let either =
-        |persistent: &str, now: &str| word(&connection, persistent).or_else(|| word(&connection, now));
-    let server = either("persistent_address", "address");
-    let address = server.as_ref().map(|host| match either("persistent_port", "port") {
-        Some(port) => endpoint(host, &port),
+    let server = word(&connection, "persistent_address").or_else(|| word(&connection, "address"));
+    let port = word(&connection, "persistent_port").or_else(|| word(&connection, "port"));
+    let address = server.as_ref().map(|host| match &port {
+        Some(port) => endpoint(host, port),
         None => host.clone(),
     });
-    Way {
-        transport: "iscsi",
+    found.kind = LayerKind::NetworkDisk;
+    found.transport = Some("iscsi".to_string());
+    found.details = Some(LayerDetails {
         target: word(&session, "targetname"),
-        path: path_of(name, word(&session, "state"), address, device),
-        server,
-        is_network: true,
-    }
+        paths: vec![scsi_path(name, word(&session, "state"), address, device)],
+        ..LayerDetails::of(LayerRole::ServedDisk)
+    });
+    found.server = server;
 }
 
 /// A path to a disk as the disk itself tells: its state, and how the storage serves it.
-pub(super) fn path_of(
-    name: &str,
-    state: Option<String>,
-    address: Option<String>,
-    device: &BlockDevice,
-) -> DevicePath {
+fn scsi_path(name: &str, state: Option<String>, address: Option<String>, device: &BlockDevice) -> DevicePath {
     let below = device.dir().join("device");
     let access = word(&below, "access_state").map(|word| PathAccess::of(&word));
     DevicePath { address, access, ..DevicePath::of_parts(name, [state, word(&below, "state")]) }
@@ -267,10 +223,6 @@ impl Controller {
         Controller { name: dir.file_name().unwrap_or_default().to_string_lossy().into_owned(), dir }
     }
 
-    fn word(&self, file: &str) -> Option<String> {
-        read_word(&self.dir.join(file)).filter(|w| !w.is_empty())
-    }
-
     /// Without the queue for administration.
     fn depth(&self) -> Option<u32> {
         let queues: u32 = read_number(&self.dir.join("queue_count"))?;
@@ -280,7 +232,7 @@ impl Controller {
 
     /// A part of `traddr=10.0.0.5,trsvcid=4420`.
     fn part_of_address(&self, name: &str) -> Option<String> {
-        let address = self.word("address")?;
+        let address = word(&self.dir, "address")?;
         let mut parts = address.split(',').filter_map(|part| part.trim().split_once('='));
         parts.find(|(key, _)| *key == name).map(|(_, value)| value.to_string())
     }
@@ -298,9 +250,9 @@ impl Controller {
         // With native multipath each path has a disk of its own, which is hidden.
         let below =
             names_in(&self.dir).into_iter().find(|name| controller_of_path(name, namespace).is_some());
-        let word = below.and_then(|disk| self.word(&format!("{disk}/ana_state")));
-        let access = word.map(|word| PathAccess::of(&word));
-        DevicePath { address, access, ..DevicePath::new(&self.name, self.word("state")) }
+        let state = below.and_then(|disk| word(&self.dir, &format!("{disk}/ana_state")));
+        let access = state.map(|state| PathAccess::of(&state));
+        DevicePath { address, access, ..DevicePath::new(&self.name, word(&self.dir, "state")) }
     }
 }
 
@@ -309,9 +261,9 @@ const NETWORKS: [&str; 3] = ["tcp", "rdma", "fc"];
 
 /// The directory above a namespace is its controller, or with native multipath its subsystem, which lists the
 /// controllers.
-pub(super) fn nvme(device: &BlockDevice) -> Connection {
+fn nvme(device: &BlockDevice) -> Layer {
     let dir = device.dir();
-    let Ok(above) = std::fs::canonicalize(dir.join("device")) else { return Connection::default() };
+    let Ok(above) = std::fs::canonicalize(dir.join("device")) else { return Layer::default() };
     let is_controller = |dir: &Path| dir.join("transport").exists();
     let controllers: Vec<Controller> = if is_controller(&above) {
         vec![Controller::at(above.clone())]
@@ -319,24 +271,25 @@ pub(super) fn nvme(device: &BlockDevice) -> Connection {
         let inside = names_in(&above).into_iter().map(|n| above.join(n)).filter(|d| is_controller(d));
         inside.map(Controller::at).collect()
     };
-    let mut transports: Vec<String> = controllers.iter().filter_map(|c| c.word("transport")).collect();
+    let mut transports: Vec<String> = controllers.iter().filter_map(|c| word(&c.dir, "transport")).collect();
     transports.dedup();
     let is_network = transports.iter().any(|t| NETWORKS.contains(&t.as_str()));
     let mut servers: Vec<String> = controllers.iter().filter_map(Controller::host).collect();
     servers.dedup();
     let depths: Vec<u32> = controllers.iter().filter_map(Controller::depth).collect();
-    Connection {
+    Layer {
+        kind: if is_network { LayerKind::NetworkDisk } else { LayerKind::Disk },
         transport: Some(match transports.first().map(String::as_str) {
             None | Some("pcie" | "apple-nvme") => "nvme".to_string(),
             Some(other) => format!("nvme {other}"),
         }),
         model: model(dir),
         // The subsystem of several paths shows that of its controllers.
-        firmware: firmware(dir).or_else(|| controllers.iter().find_map(|c| c.word("firmware_rev"))),
+        firmware: firmware(dir).or_else(|| controllers.iter().find_map(|c| word(&c.dir, "firmware_rev"))),
         server: Some(servers.join(", ")).filter(|s| is_network && !s.is_empty()),
         queue_depth: tags(dir).or_else(|| Some(depths.iter().sum()).filter(|&sum| sum > 0)),
         details: nvme_details(&controllers, &device.name, &above, is_network),
-        is_network,
+        ..Layer::default()
     }
 }
 
@@ -355,7 +308,7 @@ fn nvme_details(
         _ => LayerRole::Multipath,
     };
     Some(LayerDetails {
-        target: read_word(&above.join("subsysnqn")).filter(|word| is_network && !word.is_empty()),
+        target: if is_network { word(above, "subsysnqn") } else { None },
         paths: controllers.iter().map(|controller| controller.path(name)).collect(),
         path_policy: read_word(&above.join("iopolicy")),
         ..LayerDetails::of(role)
@@ -364,20 +317,17 @@ fn nvme_details(
 
 /// Of the disk whose directory in sysfs this is; `None` where the driver shows none (virtio, Xen, network
 /// block devices).
-pub(super) fn firmware(dir: &Path) -> Option<String> {
-    let below = dir.join("device");
-    let word = |file: &str| read_word(&below.join(file)).filter(|word| !word.is_empty());
-    let card = || {
-        // Only eMMC from version 5 on has more than 0 there; an SD card has no other.
-        let is_told = |revision: &String| revision.trim_start_matches("0x").chars().any(|digit| digit != '0');
-        word("fwrev").filter(is_told).or_else(|| word("prv")).or_else(|| word("fwrev"))
-    };
-    let page = || std::fs::read(below.join("vpd_pg89")).ok();
-    page()
-        .and_then(|page| ata_revision(&page))
-        .or_else(|| word("firmware_rev"))
-        .or_else(|| word("rev"))
-        .or_else(card)
+fn firmware(dir: &Path) -> Option<String> {
+    let below = &dir.join("device");
+    let ata = std::fs::read(below.join("vpd_pg89")).ok().and_then(|page| ata_revision(&page));
+    let revision = ata.or_else(|| word(below, "firmware_rev")).or_else(|| word(below, "rev"));
+    // Only eMMC from version 5 on has more than 0 in `fwrev`; an SD card has no other.
+    let card = word(below, "fwrev");
+    let is_told = card
+        .as_ref()
+        .is_some_and(|revision| revision.trim_start_matches("0x").chars().any(|digit| digit != '0'));
+    let card = if is_told { card } else { word(below, "prv").or(card) };
+    revision.or(card)
 }
 
 /// Vital product data of ATA disks: INQUIRY, "ATA Information VPD page" (SAT-4, 12.4.2).

@@ -272,48 +272,10 @@ const TYPES: &[(u64, &str)] = &[
 ];
 
 /// Filesystems whose data is reached through another machine.
-const REMOTE: &[&str] = &[
-    "nfs",
-    "nfs4",
-    "cifs",
-    "smb",
-    "smb2",
-    "smb3",
-    "smbfs",
-    "ceph",
-    "9p",
-    "virtiofs",
-    "afs",
-    "coda",
-    "lustre",
-    "fhgfs",
-    "beegfs",
-    "orangefs",
-    "gpfs",
-    "fuse.sshfs",
-    "fuse.glusterfs",
-    "fuse.ceph",
-    "fuse.ceph-fuse",
-    "fuse.rclone",
-    "fuse.s3fs",
-    "fuse.gcsfuse",
-    "fuse.mount-s3",
-    "fuse.blobfuse",
-    "fuse.blobfuse2",
-    "fuse.juicefs",
-    "fuse.mfs",
-    "fuse.seaweedfs",
-    "fuse.davfs",
-    "fuse.goofys",
-    "fuse.lizardfs",
-    "fuse.moosefs",
-    "fuse.quobyte",
-    "fuse.vmhgfs-fuse",
-    "panfs",
-    "pvfs2",
-    "vboxsf",
-    "wekafs",
-];
+const REMOTE: &str = "nfs nfs4 cifs smb smb2 smb3 smbfs ceph 9p virtiofs afs coda lustre fhgfs beegfs orangefs gpfs \
+    fuse.sshfs fuse.glusterfs fuse.ceph fuse.ceph-fuse fuse.rclone fuse.s3fs fuse.gcsfuse fuse.mount-s3 \
+    fuse.blobfuse fuse.blobfuse2 fuse.juicefs fuse.mfs fuse.seaweedfs fuse.davfs fuse.goofys fuse.lizardfs \
+    fuse.moosefs fuse.quobyte fuse.vmhgfs-fuse panfs pvfs2 vboxsf wekafs";
 
 /// Filesystems of the kernel over files of another one, besides overlayfs, whose layers can be asked.
 const STACKED: &[&str] = &["ecryptfs", "aufs", "unionfs", "shiftfs", "wrapfs", "sdcardfs", "esdfs"];
@@ -327,7 +289,7 @@ const MEMORY: &[&str] = &["tmpfs", "ramfs", "hugetlbfs", "devtmpfs", "rootfs"];
 
 /// Whether a filesystem of this type has its data behind another machine.
 pub(crate) fn is_remote(name: &str) -> bool {
-    REMOTE.contains(&name)
+    REMOTE.split(' ').any(|remote| remote == name)
 }
 
 /// Whether a filesystem of this type has its data in memory only.

@@ -277,50 +277,34 @@ fn facts_as(kind: TargetKind, file: &File, path: &Path, roots: &Roots) -> Result
     let metadata = file.metadata().map_err(|e| TargetError::facts(path, "read its size", &e))?;
     let stat = Stat::of(&metadata);
     let report = file::report(file);
-    match kind {
-        TargetKind::Block => {
-            let device = DeviceNumber::from_raw(stat.node_of);
-            let node = BlockDevice::find(device, roots);
-            let sectors = sectors_of_device(file);
-            Ok(TargetFacts {
-                path: path.to_path_buf(),
-                kind,
-                size_bytes: device::capacity_bytes(file)
-                    .map_err(|e| TargetError::facts(path, "read its capacity", &e))?,
-                device,
-                inode: stat.inode,
-                device_name: node.as_ref().map(|n| n.name.clone()),
-                sectors,
-                direct: direct_alignment(report.direct, None, sectors),
-                filesystem: None,
-                scheduler: node.as_ref().and_then(BlockDevice::scheduler),
-                write_cache: node.and_then(|n| n.write_cache()),
-                namespace: None,
-            })
-        }
-        TargetKind::Regular => {
-            let mounts = read_mounts(roots).unwrap_or_default();
-            let filesystem = facts::of_file(file, report.mount_id, &mounts)
-                .map_err(|e| TargetError::facts(path, "read the type of its file system", &e))?;
-            let device = DeviceNumber::from_raw(stat.device);
-            let below = device_below(device, &filesystem, &mounts, roots);
-            let sectors = below.as_ref().and_then(BlockDevice::sector_sizes);
-            Ok(TargetFacts {
-                path: path.to_path_buf(),
-                kind,
-                size_bytes: metadata.len(),
-                device,
-                inode: stat.inode,
-                device_name: below.as_ref().map(|n| n.name.clone()),
-                sectors,
-                direct: direct_alignment(report.direct, Some(&filesystem), sectors),
-                filesystem: Some(filesystem),
-                scheduler: below.as_ref().and_then(BlockDevice::scheduler),
-                write_cache: below.and_then(|n| n.write_cache()),
-                namespace: None,
-            })
-        }
-    }
+    let is_device = kind == TargetKind::Block;
+    let device = DeviceNumber::from_raw(if is_device { stat.node_of } else { stat.device });
+    let (size_bytes, filesystem, node, sectors) = if is_device {
+        let size_bytes =
+            device::capacity_bytes(file).map_err(|e| TargetError::facts(path, "read its capacity", &e))?;
+        (size_bytes, None, BlockDevice::find(device, roots), sectors_of_device(file))
+    } else {
+        let mounts = read_mounts(roots).unwrap_or_default();
+        let filesystem = facts::of_file(file, report.mount_id, &mounts)
+            .map_err(|e| TargetError::facts(path, "read the type of its file system", &e))?;
+        let below = device_below(device, &filesystem, &mounts, roots);
+        let sectors = below.as_ref().and_then(BlockDevice::sector_sizes);
+        (metadata.len(), Some(filesystem), below, sectors)
+    };
+    Ok(TargetFacts {
+        path: path.to_path_buf(),
+        kind,
+        size_bytes,
+        device,
+        inode: stat.inode,
+        device_name: node.as_ref().map(|node| node.name.clone()),
+        sectors,
+        direct: direct_alignment(report.direct, filesystem.as_ref(), sectors),
+        filesystem,
+        scheduler: node.as_ref().and_then(BlockDevice::scheduler),
+        write_cache: node.and_then(|node| node.write_cache()),
+        namespace: None,
+    })
 }
 
 fn sectors_of_device(file: &File) -> Option<SectorSizes> {

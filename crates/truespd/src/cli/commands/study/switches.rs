@@ -8,7 +8,7 @@ use crate::series::Series;
 use crate::series::undo::{Disk, Undo};
 use crate::suite::Ended;
 use truespd_core::fault::Refusal;
-use truespd_core::guard::devices;
+use truespd_core::guard::claim;
 use truespd_core::machine::device::{BlockDevice, DeviceNumber};
 use truespd_core::machine::roots::Roots;
 use truespd_core::machine::write_cache::{BACK, Reach, Switch, THROUGH};
