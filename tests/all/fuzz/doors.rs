@@ -336,7 +336,7 @@ impl Door for KernelTexts {
         let text = String::from_utf8_lossy(input);
         drop((mounts::parse_mountinfo(input), mounts::parse_swaps(input)));
         let _ = (diskstat::parse(&text), limits::parse_stalls(&text), limits::parse_averages(&text));
-        drop((fileserver::nfs::parse(input), fileserver::smb::parse(&text)));
+        drop((fileserver::parse_nfs(input), fileserver::parse_smb(&text)));
         drop(chain::parse_drbd(&text, 0, None).map(|replica| (replica.faults(), replica.nodes_words())));
         drop((memory::parse_meminfo(&text), topology::parse_cpu_list(&text)));
         let _ = topology::parse_processor_times(&text).map_err(|error| assert_says_something(&error));

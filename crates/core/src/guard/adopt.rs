@@ -109,8 +109,8 @@ impl Guard<'_> {
     /// May the person give the file away?
     fn check_adoption(&self, typed: &str, path: &Path, entry: &Entry, file: &File) -> Result<(), Refusal> {
         let place = known_path(file).unwrap_or_else(|| entry.path.clone());
-        let is_in = |folder: &&&str| place.starts_with(folder);
-        if let Some(folder) = SYSTEM_FOLDERS.iter().find(is_in).filter(|_| !place.starts_with(SHARED_MEMORY))
+        if let Some(folder) = SYSTEM_FOLDERS.iter().find(|folder| place.starts_with(folder))
+            && !place.starts_with(SHARED_MEMORY)
         {
             let words = format!(
                 "'{typed}' is in {folder}, where the files of the running system are, so it is not adopted"

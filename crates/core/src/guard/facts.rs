@@ -68,10 +68,11 @@ impl Fact {
         for one in missing {
             let way = match one.fact {
                 Fact::OtherPrograms => {
-                    "test it as root or as its owner, whom the kernel tells, and try again"
+                    "run the test as root or as the owner of the file: the kernel tells nobody else"
                 }
                 Fact::Writers | Fact::Beneath => {
-                    "test a file that TrueSpd makes there (-c<size>), or give the file that holds the data by its own path"
+                    "test a file that TrueSpd makes there (-c<size>), or give the file that holds the data by \
+                     its own path"
                 }
                 _ => "mount proc on /proc and sysfs on /sys, as every system has them, and try again",
             };
@@ -143,7 +144,8 @@ impl fmt::Display for Unseen {
                 "programs that use the file in the layer below may write it, and they cannot be seen from here"
             }
             Unseen::Elsewhere => {
-                "other machines, or the program that serves the file system, may write it, and they cannot be seen from here"
+                "other machines, or the program that serves the file system, may write it, and they cannot be \
+                 seen from here"
             }
         })
     }

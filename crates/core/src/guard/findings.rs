@@ -166,7 +166,8 @@ impl Findings {
                  run wrote",
             ),
             Whose::Interrupted => refusal.hint(
-                "random write data (-Zr, -Z<size>) looks like any other data; without these options the file of a killed \
+                "random write data (-Zr, -Z<size>) looks like any other data; without these options the file of \
+                 a killed \
                  run is recognised as test data",
             ),
             _ => refusal.switch_hint("or give another path with -c<size>, which creates a test file"),
@@ -232,7 +233,8 @@ impl fmt::Display for Reason {
                     Sight::Container => "from inside this container it cannot be seen which one",
                     Sight::Nothing => "without /proc it cannot be seen which one",
                     Sight::All => {
-                        "no process shows it, so it may be a memory map whose file was closed, a server in the kernel, a \
+                        "no process shows it, so it may be a memory map whose file was closed, a server in the \
+                         kernel, a \
                          file system over it, or a killed process whose I/O has not ended"
                     }
                 })

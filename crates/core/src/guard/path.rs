@@ -88,7 +88,8 @@ fn deleted(typed: &str) -> Refusal {
 /// The refusal of a path that leads through a link of another user.
 pub(super) fn foreign_link(typed: &str, link: &Path, owner: u32, to: &Path) -> Refusal {
     let words = format!(
-        "'{typed}' leads through the link '{}', which user {owner} made, and links of other users are not followed to write",
+        "'{typed}' leads through the link '{}', which user {owner} made, and links of other users are not \
+         followed where something is to be written",
         printable_path(link)
     );
     Refusal::guard(typed, words)
@@ -110,7 +111,8 @@ pub(super) fn check_names(typed: &str, entry: &Entry, file: &File) -> Result<(),
         return Ok(());
     }
     let words = format!(
-        "'{typed}' has {count} names (hard links), and other users may add names in its folder, so one of them may have \
+        "'{typed}' has {count} names (hard links), and other users may add names in its folder, so one of them \
+         may have \
          put somebody else's file there"
     );
     let hint = format!(

@@ -102,7 +102,10 @@ impl Guard<'_> {
         let OpenedTarget { file, facts } = opened;
         // A lock there is a question to another machine, which need not answer.
         let is_served = facts.filesystem.as_ref().is_some_and(Filesystem::is_served);
-        let Some(identity) = Identity::of(file).ok().filter(|_| !is_served) else { return Ok(()) };
+        if is_served {
+            return Ok(());
+        }
+        let Ok(identity) = Identity::of(file) else { return Ok(()) };
         custody.attend(identity, file, &facts.path, self.word.exclusive);
         self.refuse_runs(typed, identity, custody.told(identity))
     }

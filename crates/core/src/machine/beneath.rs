@@ -588,7 +588,7 @@ mod tests {
         let told = found(&at("other"), "a/gone").unwrap_err();
         assert!(
             told.ends_with("No such file or directory"),
-            "another folder has the name of the layer: {told}"
+            "the layer was renamed, and another folder took its name: {told}"
         );
         let told = found(Path::new("layer"), "a/data").unwrap_err();
         assert!(told.ends_with("'layer', which is no whole path"), "{told}");

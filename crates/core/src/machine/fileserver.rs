@@ -317,7 +317,7 @@ pub fn parse_nfs(text: &[u8]) -> Vec<NfsMount> {
             let begun = begin_nfs(line);
             is_nfs = begun.is_some();
             mounts.extend(begun);
-        } else if let Some(mount) = mounts.last_mut().filter(|_| is_nfs) {
+        } else if is_nfs && let Some(mount) = mounts.last_mut() {
             take_nfs_line(mount, line);
         }
     }

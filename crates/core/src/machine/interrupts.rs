@@ -169,15 +169,17 @@ impl Interrupts {
             // A queue without a name is one for polling.
             return;
         }
-        let mut own: Vec<_> = self.0.iter().filter(|(_, of)| !of.is_beside(owner)).collect();
+        let own: Vec<_> = self.0.iter().filter(|(_, of)| !of.is_beside(owner)).collect();
         if let [only] = own.as_slice() {
             queues.iter_mut().for_each(|queue| queue.take(Some(*only)));
         } else if queues.len() > 1 {
             // Where the kernel spreads interrupts over the processors, drivers spread their queues by the same sets.
             for queue in queues {
-                own.sort_by_key(|(_, of)| of.allowed != queue.processors);
-                let is_same = |at: usize| own.get(at).is_some_and(|(_, of)| of.allowed == queue.processors);
-                queue.take(own.first().copied().filter(|_| is_same(0) && !is_same(1)));
+                let mut alike = own.iter().filter(|(_, of)| of.allowed == queue.processors);
+                queue.take(match (alike.next(), alike.next()) {
+                    (Some(only), None) => Some(*only),
+                    _ => None,
+                });
             }
         }
     }

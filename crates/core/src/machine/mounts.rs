@@ -146,18 +146,10 @@ pub(super) fn unescape(field: &[u8]) -> OsString {
     let mut out = Vec::with_capacity(field.len());
     let mut at = 0;
     while at < field.len() {
-        let octal = field.get(at + 1..at + 4).filter(|_| field[at] == b'\\');
-        let value = octal.and_then(|d| u8::from_str_radix(std::str::from_utf8(d).ok()?, 8).ok());
-        match value {
-            Some(byte) => {
-                out.push(byte);
-                at += 4;
-            }
-            None => {
-                out.push(field[at]);
-                at += 1;
-            }
-        }
+        let digits = if field[at] == b'\\' { field.get(at + 1..at + 4) } else { None };
+        let escaped = digits.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
+        out.push(escaped.unwrap_or(field[at]));
+        at += if escaped.is_some() { 4 } else { 1 };
     }
     name_of_bytes(out)
 }

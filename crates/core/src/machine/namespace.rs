@@ -54,7 +54,8 @@ pub enum NamespaceError {
     Unknown(#[from] DevicesUnknown),
     /// No block device is the same namespace, so that nothing tells who uses it.
     #[error(
-        "no block device stands for this namespace (number {id}), so nothing tells who uses it; TrueSpd tests namespaces \
+        "no block device stands for this namespace (number {id}), so nothing tells who uses it; TrueSpd tests \
+         namespaces \
          that the kernel offers as disks (lsblk)"
     )]
     NoDisk {
@@ -63,7 +64,8 @@ pub enum NamespaceError {
     },
     /// The drive and the kernel disagree.
     #[error(
-        "the drive says {drive}, but the kernel's {disk} {kernel}; let the kernel look again (nvme ns-rescan) before a test"
+        "the drive says {drive}, but the kernel's {disk} {kernel}; let the kernel look again (nvme ns-rescan) \
+         before a test"
     )]
     Differs {
         /// Kernel name of the block device.
@@ -88,7 +90,8 @@ pub enum NamespaceError {
 fn explained(error: Code) -> &'static str {
     match error {
         Code::ACCESS_DENIED | Code::NOT_PERMITTED => {
-            "; run as root, or give this user the right to open the node (before Linux 6.2 root alone may send commands)"
+            "; run as root, or give this user the right to open the node (before Linux 6.2 root alone may send \
+             commands)"
         }
         _ => "",
     }
@@ -233,13 +236,13 @@ pub fn nodes_of(device: &BlockDevice, roots: &Roots) -> Vec<Node> {
         return Vec::new();
     };
     let entries = fs::read_dir(roots.sys.join("class/nvme-generic")).into_iter().flatten().flatten();
-    let mut found: Vec<Node> = entries
-        .filter_map(|entry| {
-            let (name, dir) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
-            let is_it = place(&name) == Some(place_of_disk) && parent(&dir).as_ref() == Some(&above);
-            Some((name, read_number(&dir.join("dev"))?)).filter(|_| is_it)
-        })
-        .collect();
+    let mut found: Vec<Node> = Vec::new();
+    for entry in entries {
+        let (name, dir) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
+        if place(&name) == Some(place_of_disk) && parent(&dir).as_ref() == Some(&above) {
+            found.extend(read_number(&dir.join("dev")).map(|number| (name, number)));
+        }
+    }
     found.sort();
     found
 }

@@ -93,13 +93,15 @@ pub fn sight(roots: &Roots) -> Sight {
     };
     let status = std::fs::read_to_string(own.join("status"));
     let rights = status.as_deref().map_or(Rights { may_look: true, is_root: true }, Rights::of);
-    match () {
-        () if !own.exists() => Sight::Nothing,
+    if !own.exists() {
+        Sight::Nothing
+    } else if !rights.may_look && !rights.is_root {
         // The root of a container lacks rights that more root would not give.
-        () if !rights.may_look && !rights.is_root => Sight::OwnUser,
-        () if !rights.may_look => Sight::Container,
-        () if !is("pid", FIRST_PROCESSES) || !is("user", FIRST_USERS) => Sight::Container,
-        () => Sight::All,
+        Sight::OwnUser
+    } else if !rights.may_look || !is("pid", FIRST_PROCESSES) || !is("user", FIRST_USERS) {
+        Sight::Container
+    } else {
+        Sight::All
     }
 }
 

@@ -56,7 +56,8 @@ pub enum MarkError {
     },
     /// The mark could not be written to the state directory.
     #[error(
-        "the file system has no extended attributes ({attribute}), and the mark could not be written to {registry}: {text}"
+        "the file system has no extended attributes ({attribute}), and the mark could not be written to \
+         {registry}: {text}"
     )]
     Registry {
         /// The system's text about the attribute.
@@ -351,11 +352,14 @@ impl Marks {
             mark.is_none_or(|mark| mark.state != MarkState::Filling && Some(mark.size_bytes) == size);
         // Another run that ended may have found it so.
         let is_shared = is_shared || mark.is_some_and(|mark| mark.state == MarkState::Shared);
-        let ended = match () {
-            () if !is_whole => Ended::Resized,
-            () if is_shared || writing.is_changed_outside(file, mark) => Ended::Shared,
-            () if is_with_others => Ended::StillWritten,
-            () => Ended::Ours,
+        let ended = if !is_whole {
+            Ended::Resized
+        } else if is_shared || writing.is_changed_outside(file, mark) {
+            Ended::Shared
+        } else if is_with_others {
+            Ended::StillWritten
+        } else {
+            Ended::Ours
         };
         let marked = match ended {
             Ended::Ours => self.mark(file, MarkState::Complete).map(|_| ended),

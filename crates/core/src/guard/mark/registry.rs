@@ -118,12 +118,17 @@ impl Registry {
         check_folder(&folder)?;
         let about = entry.metadata().map_err(|_| Distrust::NotPlain)?;
         let stat = Stat::of(&about);
-        match () {
-            () if stat.kind != FileKind::Regular => return Err(Distrust::NotPlain),
-            () if stat.owner != user() => return Err(Distrust::OfAnother),
-            () if stat.mode & WRITABLE_BY_OTHERS != 0 => return Err(Distrust::Writable),
-            () if names(&about) != 1 => return Err(Distrust::Linked),
-            () => {}
+        if stat.kind != FileKind::Regular {
+            return Err(Distrust::NotPlain);
+        }
+        if stat.owner != user() {
+            return Err(Distrust::OfAnother);
+        }
+        if stat.mode & WRITABLE_BY_OTHERS != 0 {
+            return Err(Distrust::Writable);
+        }
+        if names(&about) != 1 {
+            return Err(Distrust::Linked);
         }
         let mut text = String::new();
         Ok(entry.take(ENTRY_BYTES_MAX).read_to_string(&mut text).is_ok().then_some(text))
@@ -157,10 +162,12 @@ impl Registry {
 /// Entries count where nobody else can put, move or remove one.
 fn check_folder(folder: &Directory) -> Result<(), Distrust> {
     let about = folder.stat().map_err(|_| Distrust::NoFolder)?;
-    match () {
-        () if about.owner != user() => Err(Distrust::FolderOfAnother),
-        () if about.mode & WRITABLE_BY_OTHERS != 0 => Err(Distrust::FolderWritable),
-        () => Ok(()),
+    if about.owner != user() {
+        Err(Distrust::FolderOfAnother)
+    } else if about.mode & WRITABLE_BY_OTHERS != 0 {
+        Err(Distrust::FolderWritable)
+    } else {
+        Ok(())
     }
 }
 

@@ -215,7 +215,8 @@ fn of_windows(typed: &str, foreign: Foreign) -> String {
 fn with_ways_out(refusal: Refusal, typed: &str, foreign: Foreign) -> Refusal {
     if let Foreign::Disk(number) = foreign {
         return refusal.hint(format!(
-            "a disk is written '#{number}', in quotes; truespd inspect lists the disks with their numbers, which need not be those of \
+            "a disk is written '#{number}', in quotes; truespd inspect lists the disks with their numbers, \
+             which need not be those of \
              Windows"
         ));
     }
@@ -257,8 +258,10 @@ fn explain(code: Code, access: Access) -> (OpenFailure, &'static str) {
         ),
         Code::AGAIN => (
             F::Leased,
-            "Another program holds a lease on the file, as Samba does for its clients, and did not give it up when it was \
-             asked to. End that client or program; or try again later, as the kernel takes the lease away after the seconds \
+            "Another program holds a lease on the file, as Samba does for its clients, and did not give it up \
+             when it was \
+             asked to. End that client or program; or try again later, as the kernel takes the lease away after \
+             the seconds \
              of sysctl fs.lease-break-time",
         ),
         Code::BUSY => (F::Busy, "Something else uses the device exclusively; lsblk and lsof show what"),
@@ -274,7 +277,8 @@ fn explain(code: Code, access: Access) -> (OpenFailure, &'static str) {
         Code::NO_MEDIUM => (F::Missing, "The drive holds no medium"),
         Code::NOT_HERE => (
             F::Busy,
-            "DRBD keeps this device for another node: this one is Secondary, or has not set it up (drbdadm status shows it). \
+            "DRBD keeps this device for another node: this one is Secondary, or has not set it up (drbdadm \
+             status shows it). \
              Test on the node that is Primary",
         ),
         Code::TOO_MANY_FILES => {
@@ -310,8 +314,10 @@ pub(super) fn cause_on_the_way(path: &Path, code: Code, roots: &Roots) -> Option
     let is_denied = matches!(code, Code::ACCESS_DENIED | Code::NOT_PERMITTED);
     if is_denied && is_of_a_process(path) {
         return Some(
-            "The path leads through /proc of another process, and this process may not look into that one, even as root of a \
-             container: name the file by a path of its own, or look as the user of that process, in its namespaces (nsenter)"
+            "The path leads through /proc of another process, and this process may not look into that one, even \
+             as root of a \
+             container: name the file by a path of its own, or look as the user of that process, in its \
+             namespaces (nsenter)"
                 .into(),
         );
     }
@@ -333,7 +339,10 @@ fn is_of_a_process(path: &Path) -> bool {
         })
         .collect();
     let is_number = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
-    matches!(names[..], ["proc", process, "root" | "cwd" | "fd" | "exe" | "map_files" | "task", ..] if is_number(process))
+    match names[..] {
+        ["proc", process, "root" | "cwd" | "fd" | "exe" | "map_files" | "task", ..] => is_number(process),
+        _ => false,
+    }
 }
 
 /// The mount that a path lies in, by its name: the file itself cannot be asked. The last one covers those before it.
@@ -350,7 +359,8 @@ fn of_mount(mount: &Mount, code: Code, user: u32) -> Option<String> {
     let at = crate::text::printable_path(&mount.mount_point);
     if code == Code::NOT_CONNECTED {
         return Some(format!(
-            "The program behind the FUSE mount {at} has ended: unmount it (fusermount -u {at}) and start the program again"
+            "The program behind the FUSE mount {at} has ended: unmount it (fusermount -u {at}) and start the \
+             program again"
         ));
     }
     let owner =

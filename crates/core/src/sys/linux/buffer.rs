@@ -50,7 +50,8 @@ pub enum BufferError {
     },
     /// Huge pages (`-l`).
     #[error(
-        "could not allocate {bytes} bytes of large pages for I/O buffers: {}; reserve at least {pages} pages of {page_bytes} \
+        "could not allocate {bytes} bytes of large pages for I/O buffers: {}; reserve at least {pages} pages of \
+         {page_bytes} \
          bytes first (sysctl vm.nr_hugepages), or leave out -l",
         system_text(error)
     )]

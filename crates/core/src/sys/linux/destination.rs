@@ -41,7 +41,8 @@ pub enum LostWay {
     },
     /// A link that another user made.
     #[error(
-        "'{}' is a link that user {owner} made, and links of other users are not followed; to write where it leads, name \
+        "'{}' is a link that user {owner} made, and links of other users are not followed; to write where it \
+         leads, name \
          that path: '{}'",
         printable_path(link),
         printable_path(to)
@@ -250,12 +251,12 @@ impl Way {
         }
         if self.ahead.is_empty() {
             let own = Path::new("/proc").join(std::process::id().to_string()).join("fd");
-            let number = name.to_str().and_then(|name| name.parse().ok()).filter(|_| self.path == own);
-            return match number {
-                // Not opened again: what was redirected to a file goes on behind what was written there so far.
-                Some(number) => duplicate(number).map(Some).map_err(lost),
-                None => open_to_append(&self.folder, name).map(Some).map_err(lost),
+            // Not opened again: what was redirected to a file goes on behind what was written there so far.
+            let opened = match name.to_str().and_then(|name| name.parse().ok()) {
+                Some(number) if self.path == own => duplicate(number),
+                _ => open_to_append(&self.folder, name),
             };
+            return opened.map(Some).map_err(lost);
         }
         self.folder = self.folder.follow_to_folder(name).map_err(lost)?;
         self.path = at.to_path_buf();

@@ -9,7 +9,7 @@ use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use rustix::fs::{AtFlags, FallocateFlags, IFlags, Mode, OFlags, StatxFlags, XattrFlags};
@@ -40,16 +40,15 @@ pub enum FileKind {
 impl FileKind {
     /// What the standard library's facts are about.
     pub fn of(metadata: &Metadata) -> FileKind {
-        let kind = metadata.file_type();
-        match () {
-            () if kind.is_file() => FileKind::Regular,
-            () if kind.is_dir() => FileKind::Directory,
-            () if kind.is_symlink() => FileKind::Link,
-            () if kind.is_block_device() => FileKind::Block,
-            () if kind.is_char_device() => FileKind::Character,
-            () if kind.is_fifo() => FileKind::Pipe,
-            () if kind.is_socket() => FileKind::Socket,
-            () => FileKind::Other,
+        match metadata.mode() & libc::S_IFMT {
+            libc::S_IFREG => FileKind::Regular,
+            libc::S_IFDIR => FileKind::Directory,
+            libc::S_IFLNK => FileKind::Link,
+            libc::S_IFBLK => FileKind::Block,
+            libc::S_IFCHR => FileKind::Character,
+            libc::S_IFIFO => FileKind::Pipe,
+            libc::S_IFSOCK => FileKind::Socket,
+            _ => FileKind::Other,
         }
     }
 }

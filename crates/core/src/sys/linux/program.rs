@@ -63,7 +63,8 @@ fn end(bytes: usize) -> ! {
     // Too long for its place, it is cut.
     let _ = writeln!(
         words,
-        "ERROR: the system has no {bytes} bytes of memory left for this program; raise its limit (ulimit -v, ulimit -d), \
+        "ERROR: the system has no {bytes} bytes of memory left for this program; raise its limit (ulimit -v, \
+         ulimit -d), \
          or use fewer threads (-t, -F) and outstanding I/Os (-o)"
     );
     // SAFETY: the bytes are there, and nothing of this process runs after the second call. An error of the

@@ -54,7 +54,8 @@ struct NoWriter;
 /// Somebody keeps a lease on the file.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error(
-    "another program holds a lease on this file, as Samba does for its clients, and does not give it up; try again later"
+    "another program holds a lease on this file, as Samba does for its clients, and does not give it up; try \
+     again later"
 )]
 struct Leased;
 
