@@ -30,19 +30,14 @@ const PLACES: u64 = 64;
 /// Something that lies on a device or in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holding {
-    /// A known signature.
     Signature(Signature),
-    /// A partition.
     Partition(PartitionHeld),
-    /// So many more partitions.
     MorePartitions(usize),
     /// It is a partition of this type, which holds data without a signature.
     OfType(PartitionType),
     /// On the disk around the partition, and outside of all partitions.
     Around {
-        /// Node of the disk.
         disk: PathBuf,
-        /// What is there.
         signature: Signature,
     },
     /// Data without a signature: plain dm-crypt, a database on the bare device, a damaged file system, an earlier test.
@@ -57,15 +52,12 @@ pub enum Holding {
     },
     /// A part of it cannot be read.
     Unreadable {
-        /// First byte of that.
         offset_bytes: u64,
-        /// The system's text.
         text: String,
     },
 }
 
 impl Holding {
-    /// What a sample shows.
     fn of(odd: Odd) -> Self {
         let offset_bytes = odd.offset_bytes;
         match odd.error {
@@ -86,15 +78,12 @@ pub(super) struct Contents {
 /// A partition and what it holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartitionHeld {
-    /// Number in the table.
     pub number: u32,
     /// Kernel name, when the kernel knows it.
     pub name: Option<String>,
-    /// Length in bytes.
     pub length_bytes: u64,
     /// Type, when a table tells.
     pub kind: Option<PartitionType>,
-    /// Label in the table.
     pub label: Option<String>,
     /// Signatures in it; `None` when it cannot be read.
     pub holds: Option<Vec<Signature>>,
@@ -219,7 +208,6 @@ fn unknown_data(
     Ok(())
 }
 
-/// Anything but zeros.
 fn is_data(_: u64, bytes: &[u8]) -> bool {
     const ZEROS: &[u8] = &[0; 4096];
     // Many bytes at once.
@@ -292,7 +280,6 @@ fn around(disk: &BlockDevice, number: Option<u32>, roots: &Roots) -> Vec<Holding
     found
 }
 
-/// Type of a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartitionType {
     /// Code as the table has it: a GUID, or `0x83`.

@@ -258,7 +258,6 @@ impl Guard<'_> {
 /// Paths that the person gave with one of these options.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Overrides<'a> {
-    /// As typed.
     pub again: &'a [String],
     /// The option, as refusals name options: `-overwrite`.
     pub option: &'static str,

@@ -34,11 +34,9 @@ use crate::text::{printable, printable_path};
 /// Who has a device besides this test, and what is not known of that.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Claim {
-    /// Each claimant.
     pub by: Vec<Use>,
     /// The running system is on the device, or on the disk that it is a partition of.
     pub is_system: bool,
-    /// What nothing tells here.
     pub missing: Vec<Missing>,
     /// Whose writing is not visible with the rights of this process.
     pub unseen: Option<Unseen>,
@@ -153,7 +151,6 @@ impl Search<'_> {
         })
     }
 
-    /// The device in sysfs.
     fn shown(&mut self, device: DeviceNumber) -> Option<BlockDevice> {
         let shown = BlockDevice::shown(device, self.roots);
         shown.map_err(|why| self.miss([Missing::new(Fact::Layers, why)])).ok()

@@ -167,8 +167,7 @@ impl Findings {
             ),
             Whose::Interrupted => refusal.hint(
                 "random write data (-Zr, -Z<size>) looks like any other data; without these options the file of \
-                 a killed \
-                 run is recognised as test data",
+                 a killed run is recognised as test data",
             ),
             _ => refusal.switch_hint("or give another path with -c<size>, which creates a test file"),
         };
@@ -177,10 +176,8 @@ impl Findings {
     }
 }
 
-/// One reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
-    /// Somebody uses the device.
     Used(Use),
     /// Somebody uses the file as if it were a device.
     FileUsed(FileUse),
@@ -188,7 +185,6 @@ pub enum Reason {
     UsedAs {
         /// Kernel name of the loop device.
         device: String,
-        /// Its use.
         by: Use,
     },
     /// A process has the file open for writing.
@@ -199,7 +195,6 @@ pub enum Reason {
     NotKnown(Missing),
     /// A flag of the file lets nobody change it.
     Locked(FileLock),
-    /// What lies there.
     Holds(Holding),
     /// What lies there is not known.
     Unknown(GuardError),
@@ -211,9 +206,7 @@ pub enum Reason {
     Names(u64),
     /// The loop device is built on a file.
     StandsOn {
-        /// The file.
         file: PathBuf,
-        /// Whose data that holds.
         whose: Whose,
     },
 }
@@ -234,8 +227,7 @@ impl fmt::Display for Reason {
                     Sight::Nothing => "without /proc it cannot be seen which one",
                     Sight::All => {
                         "no process shows it, so it may be a memory map whose file was closed, a server in the \
-                         kernel, a \
-                         file system over it, or a killed process whose I/O has not ended"
+                         kernel, a file system over it, or a killed process whose I/O has not ended"
                     }
                 })
             }

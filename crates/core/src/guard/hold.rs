@@ -31,7 +31,6 @@ const ALONE: Reading = Reading { exclusive: true, ..SHARED };
 #[derive(Debug)]
 pub struct Hold {
     file: File,
-    /// Led to it.
     path: PathBuf,
     is_device: bool,
     is_exclusive: bool,
@@ -64,11 +63,8 @@ impl Drop for Hold {
 /// Who has a device now that another run held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
-    /// By this run.
     Here,
-    /// By another run.
     ByAnother,
-    /// Somebody else has it.
     Lost,
 }
 
@@ -159,7 +155,6 @@ impl Hold {
         Told::by_others(&self.file)
     }
 
-    /// It keeps a device.
     pub fn is_device(&self) -> bool {
         self.is_device
     }

@@ -34,7 +34,6 @@ pub enum Says {
     Held = 1,
     /// A run writes, and was allowed to.
     Writes = 2,
-    /// A run only reads.
     Reads = 3,
     /// A run wants it for itself.
     Alone = 4,
@@ -158,7 +157,6 @@ pub fn take_seat(file: &File) -> Option<Seat> {
 pub struct Seat(u64);
 
 impl Seat {
-    /// Gives it back.
     pub fn leave(self, file: &File) {
         release_byte(file, self.0);
     }

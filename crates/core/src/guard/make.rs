@@ -326,7 +326,6 @@ impl NewFile {
         self.entry.remove_folders();
     }
 
-    /// Which file it is.
     pub fn identity(&self) -> Identity {
         self.identity
     }
@@ -360,11 +359,8 @@ pub enum Reuse {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: could not {action} to check whether it can be reused: {text}")]
 pub struct ReuseError {
-    /// Path as given.
     pub path: String,
-    /// What was tried.
     pub action: &'static str,
-    /// The system's text.
     pub text: String,
 }
 

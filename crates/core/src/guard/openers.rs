@@ -27,13 +27,10 @@ use crate::text::{printable, printable_path, shell_line};
 /// A process that has a device, or a partition of it, open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opener {
-    /// Number of the process.
     id: u32,
-    /// Name of its program.
     name: String,
     /// What of the device it has open.
     what: Subject,
-    /// It may write.
     pub writes: bool,
 }
 

@@ -112,8 +112,7 @@ pub(super) fn check_names(typed: &str, entry: &Entry, file: &File) -> Result<(),
     }
     let words = format!(
         "'{typed}' has {count} names (hard links), and other users may add names in its folder, so one of them \
-         may have \
-         put somebody else's file there"
+         may have put somebody else's file there"
     );
     let hint = format!(
         "name it by its path in a folder that only you can write to; all its names: find MOUNTPOINT -xdev -inum {}",

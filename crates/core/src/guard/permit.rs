@@ -41,7 +41,6 @@ pub struct Permit {
 /// Why what was permitted was not opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PermitError {
-    /// The system refused.
     #[error(transparent)]
     Open(#[from] TargetError),
     /// What was opened is not known.

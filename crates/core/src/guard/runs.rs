@@ -12,7 +12,6 @@ use crate::machine::roots::Roots;
 use crate::sys::identity::Identity;
 use crate::text::printable;
 
-/// Another run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherRun {
     /// Number of its process; `None` when this user may not see it.
@@ -115,7 +114,7 @@ mod tests {
         let file = File::open(target).unwrap();
         let _hold = if writes {
             Hold::take(&file, target).map(|mut hold| {
-                hold.says_it_writes();
+                hold.say(crate::guard::locks::Says::Writes);
                 hold
             })
         } else {

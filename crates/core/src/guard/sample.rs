@@ -26,7 +26,6 @@ use crate::text::coarse_size;
 pub const PIECE_BYTES: u64 = 1 << 20;
 /// Bytes of a piece between start and end.
 const SPREAD_BYTES: u64 = 16 << 10;
-/// Reads in flight.
 const READERS: usize = 8;
 
 /// Waits neither for a pipe nor for a medium.
@@ -249,14 +248,10 @@ impl fmt::Display for Looked {
     }
 }
 
-/// How a look ended.
 #[derive(Debug)]
 pub(super) enum End {
-    /// It saw something.
     Odd(Odd),
-    /// All was read.
     Whole,
-    /// Time was over.
     Part(Looked),
 }
 

@@ -22,18 +22,13 @@ use crate::sys::identity::Identity;
 use crate::sys::open::{Reading, read, read_again};
 use crate::text::{printable, printable_path};
 
-/// Family of a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SignatureKind {
-    /// A filesystem.
     Filesystem,
-    /// A table of partitions.
     PartitionTable,
     /// A member of something larger: LVM, md, bcache, ...
     Member,
-    /// Encrypted data.
     Encrypted,
-    /// A swap area.
     Swap,
     /// Something else that is known by its signature.
     Other,
@@ -42,7 +37,6 @@ pub enum SignatureKind {
 /// A known signature found on a device or in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
-    /// Family.
     pub kind: SignatureKind,
     /// libblkid's name: `ext4`, `gpt`, `dos`, `LVM2_member`, `crypto_LUKS`, ...
     pub name: String,
@@ -84,7 +78,6 @@ impl fmt::Display for Signature {
     }
 }
 
-/// What searched for signatures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScannedBy {
     /// libblkid of the machine: knows everything that `wipefs` and `mount` know.
@@ -98,7 +91,6 @@ pub enum ScannedBy {
 pub struct Scan {
     /// What was found; empty when nothing known is there.
     pub signatures: Vec<Signature>,
-    /// What searched.
     pub by: ScannedBy,
 }
 
@@ -189,7 +181,6 @@ pub(super) fn reopen_for_reading(file: &File, path: &Path) -> Result<File, Guard
 
 /// Random access to what is examined.
 pub(super) trait Source {
-    /// Size in bytes.
     fn size(&self) -> u64;
     /// Fills `buffer` from `offset`; the caller stays inside the size.
     fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
@@ -299,7 +290,6 @@ const TABLE: &[Magic] = &[
     row("bsd", SignatureKind::PartitionTable, 512, b"\x57\x45\x56\x82"),
 ];
 
-/// md superblock, little endian.
 const MD_MAGIC: &[u8] = b"\xfc\x4e\x2b\xa9";
 /// ZFS uberblock, either byte order.
 const UBERBLOCK: [&[u8]; 2] = [b"\x0c\xb1\xba\0\0\0\0\0", b"\0\0\0\0\0\xba\xb1\x0c"];

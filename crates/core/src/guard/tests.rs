@@ -1,4 +1,4 @@
-use super::signatures::{Source, probe, probe_file, scan};
+use super::signatures::{Scan, ScannedBy, Signature, SignatureKind, Source, probe, probe_file, scan};
 use super::*;
 use std::collections::BTreeSet;
 use std::fs::File;

@@ -41,7 +41,7 @@ const LOOKS: usize = 5;
 
 /// What lies below a file.
 #[derive(Debug, Default)]
-pub struct Beneath {
+pub(crate) struct Beneath {
     /// The files that hold what is written to it, from the upper one down. None: it holds its data itself, or a write
     /// makes a copy of its own first.
     pub files: Vec<File>,
@@ -67,8 +67,7 @@ impl Beneath {
         found
     }
 
-    /// Which files they are.
-    pub fn identities(&self) -> Vec<Identity> {
+    pub(crate) fn identities(&self) -> Vec<Identity> {
         self.files.iter().filter_map(|file| Identity::of(file).ok()).collect()
     }
 }
@@ -271,7 +270,7 @@ pub fn standing_on(any: &[Below], roots: &Roots) -> Result<Vec<BlockDevice>, Dev
 
 /// What the nodes of loop devices tell where sysfs does not.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct ByNodes {
+pub(crate) struct ByNodes {
     /// Names of those that stand on it, and whether each is write-protected.
     pub found: Vec<(String, bool)>,
     /// All loop devices that stand on anything were asked.
@@ -280,7 +279,7 @@ pub struct ByNodes {
 
 /// Loop devices that stand on the file or device, without sysfs: the nodes in `/dev` are asked. The kernel's
 /// list of devices with a capacity tells whether these are all.
-pub fn by_nodes(below: Identity, roots: &Roots) -> ByNodes {
+pub(crate) fn by_nodes(below: Identity, roots: &Roots) -> ByNodes {
     let listed = listed(roots);
     let names = listed.clone().unwrap_or_else(|| named_as_loops(roots));
     let mut told = ByNodes { found: Vec::new(), is_complete: listed.is_some() };
@@ -320,7 +319,7 @@ fn named_as_loops(roots: &Roots) -> Vec<String> {
 
 /// What a loop device stands on.
 #[derive(Debug)]
-pub struct Ground {
+pub(crate) struct Ground {
     /// The file or device, and the files below that file: whoever uses one of them uses the same bytes.
     pub identities: Vec<Identity>,
     /// Why not all of them are known.
@@ -373,7 +372,7 @@ fn by_node(device: &BlockDevice, roots: &Roots) -> Option<Identity> {
 ///
 /// # Errors
 /// It cannot be read.
-pub fn backing_file(device: &BlockDevice) -> Result<Option<PathBuf>, DevicesUnknown> {
+pub(crate) fn backing_file(device: &BlockDevice) -> Result<Option<PathBuf>, DevicesUnknown> {
     let path = device.dir().join("loop/backing_file");
     match fs::read_to_string(&path) {
         Ok(text) => Ok(Some(PathBuf::from(text.trim_end_matches('\n')))),

@@ -125,7 +125,7 @@ pub fn parse(text: &str) -> Option<DiskCounts> {
 
 /// The counters of one device, kept open: they are read at exact moments.
 #[derive(Debug)]
-pub struct DiskCounters {
+pub(crate) struct DiskCounters {
     own: File,
     /// Of each path to a device that has several, with the controller by which it leads.
     paths: Vec<(String, File)>,
@@ -135,7 +135,7 @@ pub struct DiskCounters {
 
 /// One reading of the counters of a device.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct DiskReading {
+pub(crate) struct DiskReading {
     own: Option<DiskCounts>,
     /// Of each path, in the order of [`DiskCounters::paths`]; empty for a device that counts itself.
     pub paths: Vec<DiskCounts>,

@@ -51,12 +51,12 @@ impl FileProtocol {
     }
 
     /// Whether its client also counts what programs asked for, and what was sent again.
-    pub fn counts_programs(self) -> bool {
+    pub(crate) fn counts_programs(self) -> bool {
         self == FileProtocol::Nfs
     }
 
     /// What it calls a request to make written data durable.
-    pub fn commit_word(self) -> &'static str {
+    pub(crate) fn commit_word(self) -> &'static str {
         if self == FileProtocol::Smb { "FLUSH" } else { "COMMIT" }
     }
 
@@ -110,7 +110,7 @@ pub struct ServedMounts {
 }
 
 /// One reading of all mounts; `None` for one that is gone.
-pub type Readings = Vec<Option<Reading>>;
+pub(crate) type Readings = Vec<Option<Reading>>;
 
 /// Counters of one mount at a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -304,7 +304,7 @@ pub struct NfsMount {
 ///
 /// # Errors
 /// When procfs is not there or not readable.
-pub fn nfs_mounts(roots: &Roots) -> io::Result<Vec<NfsMount>> {
+pub(crate) fn nfs_mounts(roots: &Roots) -> io::Result<Vec<NfsMount>> {
     Ok(parse_nfs(&std::fs::read(roots.proc.join("self/mountstats"))?))
 }
 
@@ -400,7 +400,7 @@ pub struct Share {
 ///
 /// # Errors
 /// When there is no SMB client, or procfs is not readable.
-pub fn smb_shares(roots: &Roots) -> io::Result<Vec<Share>> {
+pub(crate) fn smb_shares(roots: &Roots) -> io::Result<Vec<Share>> {
     let text = std::fs::read(roots.proc.join("fs/cifs/Stats"))?;
     Ok(parse_smb(&String::from_utf8_lossy(&text)))
 }
@@ -448,7 +448,7 @@ fn take_smb_line(counts: &mut ServerCounts, line: &str) {
 }
 
 /// The name of the share that a mount is from: `//server/share/folder` is on `\\server\share`.
-pub fn share_name(source: &Path) -> Option<String> {
+pub(crate) fn share_name(source: &Path) -> Option<String> {
     let text = source.to_string_lossy().replace('/', "\\");
     let mut parts = text.strip_prefix("\\\\")?.split('\\').filter(|part| !part.is_empty());
     Some(format!("\\\\{}\\{}", parts.next()?, parts.next()?))

@@ -81,7 +81,7 @@ pub fn local_time_now() -> String {
 const TEXT_BYTES_MAX: u64 = 4 << 20;
 
 /// The options of a kernel, `CONFIG_X=y` in lines. `None` where neither file can be read.
-pub fn kernel_options(boot: &Path, release: &str, roots: &Roots) -> Option<String> {
+pub(crate) fn kernel_options(boot: &Path, release: &str, roots: &Roots) -> Option<String> {
     // That of procfs is the running kernel's, whatever lies in /boot.
     let own = || {
         let mut text = String::new();

@@ -104,7 +104,6 @@ fn queues_in(folder: &Path, online: Option<&CpuSet>) -> Vec<HardwareQueue> {
     queues
 }
 
-/// One interrupt.
 #[derive(Debug)]
 struct Interrupt {
     names: Vec<String>,
@@ -193,7 +192,7 @@ impl HardwareQueue {
 
     /// Whether the interrupts for this processor's I/O arrive at it; `None` when that is not known, or it
     /// uses another queue.
-    pub fn is_answered_by(&self, cpu: u32) -> Option<bool> {
+    pub(crate) fn is_answered_by(&self, cpu: u32) -> Option<bool> {
         let is_known = self.processors.contains(cpu) && !self.answered_by.is_empty();
         is_known.then(|| self.answered_by.contains(cpu))
     }

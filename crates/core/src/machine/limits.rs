@@ -67,7 +67,7 @@ pub fn in_force(devices: &[DeviceNumber], roots: &Roots) -> Vec<Limit> {
 
 /// Where limits are told, to read them again and again.
 #[derive(Debug)]
-pub struct Sources {
+pub(crate) struct Sources {
     devices: Vec<DeviceNumber>,
     /// Where control groups are mounted.
     mounts: Vec<Mount>,
@@ -144,7 +144,6 @@ impl<'a> Membership<'a> {
     }
 }
 
-/// One cgroup's directory.
 struct Cgroup<'a> {
     group: &'a str,
     dir: &'a Path,
@@ -280,14 +279,14 @@ pub fn averages(resource: &str, roots: &Roots) -> Option<StalledPercent> {
 }
 
 /// Pages read from and written to swap since boot.
-pub fn swapped_pages(roots: &Roots) -> Option<(u64, u64)> {
+pub(crate) fn swapped_pages(roots: &Roots) -> Option<(u64, u64)> {
     let text = fs::read_to_string(roots.proc.join("vmstat")).ok()?;
     Some((number_after(&text, "pswpin ")?, number_after(&text, "pswpout ")?))
 }
 
 /// Bytes that this process had read from and sent to disks, since it started. `None` where the kernel
 /// keeps no accounts of tasks.
-pub fn own_disk_bytes(roots: &Roots) -> Option<(u64, u64)> {
+pub(crate) fn own_disk_bytes(roots: &Roots) -> Option<(u64, u64)> {
     let text = fs::read_to_string(roots.proc.join("self/io")).ok()?;
     Some((number_after(&text, "read_bytes:")?, number_after(&text, "write_bytes:")?))
 }
@@ -336,13 +335,13 @@ pub(super) fn group_folders(controller: &str, roots: &Roots) -> Vec<GroupFolder>
 
 /// The files that count how long a processor quota held this process: one for its own control group and
 /// one for each above it, since a quota of those holds it as well.
-pub fn throttle_files(roots: &Roots) -> Vec<PathBuf> {
+pub(crate) fn throttle_files(roots: &Roots) -> Vec<PathBuf> {
     let files = group_folders("cpu", roots).into_iter().map(|group| group.dir.join("cpu.stat"));
     files.filter(|file| throttled_in(file).is_some()).collect()
 }
 
 /// Time that quotas held the groups of [`throttle_files`], added up, in nanoseconds; `None` without any.
-pub fn throttled_ns(files: &[PathBuf]) -> Option<u64> {
+pub(crate) fn throttled_ns(files: &[PathBuf]) -> Option<u64> {
     files.iter().filter_map(throttled_in).reduce(u64::saturating_add)
 }
 

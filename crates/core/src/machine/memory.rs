@@ -7,7 +7,10 @@ use super::limits::{GroupFolder, group_folders};
 use super::roots::Roots;
 use super::setting::{read_number, read_word};
 use super::topology::{CpuSet, parse_cpu_list};
-pub use crate::sys::system::{ResourceLimit, locked_memory_limit, open_files_limit, raise_open_files_limit};
+pub(crate) use crate::sys::system::ResourceLimit;
+pub(crate) use crate::sys::system::locked_memory_limit;
+pub(crate) use crate::sys::system::open_files_limit;
+pub(crate) use crate::sys::system::raise_open_files_limit;
 use crate::sys::system::{address_space_limit, data_limit, page_bytes, processes_limit};
 
 /// Facts of `/proc/meminfo`, in bytes.
@@ -27,7 +30,7 @@ pub struct MemoryFacts {
 ///
 /// # Errors
 /// When procfs is not there or not readable.
-pub fn memory_facts(roots: &Roots) -> io::Result<MemoryFacts> {
+pub(crate) fn memory_facts(roots: &Roots) -> io::Result<MemoryFacts> {
     Ok(parse_meminfo(&std::fs::read_to_string(roots.proc.join("meminfo"))?))
 }
 
@@ -48,20 +51,20 @@ pub fn parse_meminfo(text: &str) -> MemoryFacts {
 }
 
 /// Memory nodes that this process may take memory from, as its cpuset allows (`/proc/self/status`).
-pub fn allowed_nodes(roots: &Roots) -> Option<CpuSet> {
+pub(crate) fn allowed_nodes(roots: &Roots) -> Option<CpuSet> {
     let status = std::fs::read_to_string(roots.proc.join("self/status")).ok()?;
     let list = status.lines().find_map(|line| line.strip_prefix("Mems_allowed_list:"))?;
     parse_cpu_list(list).map(CpuSet::new)
 }
 
 /// Nodes that have memory of their own (`/sys/devices/system/node/has_memory`).
-pub fn nodes_with_memory(roots: &Roots) -> Option<CpuSet> {
+pub(crate) fn nodes_with_memory(roots: &Roots) -> Option<CpuSet> {
     parse_cpu_list(&read_word(&roots.sys.join("devices/system/node/has_memory"))?).map(CpuSet::new)
 }
 
 /// Memory that this process may still take: what the machine has, or less where a control group
 /// (container, service) allows less. `None` when nothing tells.
-pub fn available_bytes(roots: &Roots) -> Option<u64> {
+pub(crate) fn available_bytes(roots: &Roots) -> Option<u64> {
     let of_machine = memory_facts(roots).ok().and_then(|facts| facts.available_bytes);
     [of_machine, available_in_groups(roots)].into_iter().flatten().min()
 }
@@ -76,7 +79,7 @@ pub struct SpaceLeft {
 }
 
 /// What the limits of this process leave it beyond what it has; `None` without limits.
-pub fn space_left(roots: &Roots) -> Option<SpaceLeft> {
+pub(crate) fn space_left(roots: &Roots) -> Option<SpaceLeft> {
     let pages = std::fs::read_to_string(roots.proc.join("self/statm")).unwrap_or_default();
     // In pages: all, resident, shared, text, nothing, data and stack (`proc_pid_statm(5)`).
     let used = |field: usize| {
@@ -101,7 +104,7 @@ pub struct ThreadsAllowed {
 
 /// The lowest limit of threads: of the system, of this user, and of the process's control groups. `None` when nothing
 /// tells.
-pub fn threads_allowed(roots: &Roots) -> Option<ThreadsAllowed> {
+pub(crate) fn threads_allowed(roots: &Roots) -> Option<ThreadsAllowed> {
     let limit = |count: Option<u64>, by| count.map(|count| ThreadsAllowed { count, by });
     let of_system = |name: &str| read_number(&roots.proc.join("sys/kernel").join(name));
     let all = [

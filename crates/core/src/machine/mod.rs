@@ -1,6 +1,6 @@
 //! Facts about the machine: readers of procfs, sysfs, cgroups and mounts over [`roots::Roots`].
 
-pub mod attached;
+pub(crate) mod attached;
 pub mod beneath;
 pub mod chain;
 pub mod device;
@@ -11,8 +11,8 @@ pub mod interrupts;
 pub mod limits;
 pub mod memory;
 pub mod mounts;
-pub mod namespace;
-pub mod power;
+pub(crate) mod namespace;
+pub(crate) mod power;
 pub mod process;
 pub mod roots;
 pub mod setting;

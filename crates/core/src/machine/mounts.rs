@@ -159,7 +159,7 @@ const MINOR_BITS: u32 = 20;
 
 /// The connection of a file system to its program.
 #[derive(Debug)]
-pub struct FuseConnection {
+pub(crate) struct FuseConnection {
     /// Read anew each time: the kernel lets nobody go back in this file, nor read it at an offset.
     waiting: PathBuf,
 }

@@ -40,28 +40,18 @@ pub struct Namespace {
 pub enum NamespaceError {
     /// The node cannot be opened, or answers no questions.
     #[error("could not {action}: {}{}", error.text(), explained(*error))]
-    System {
-        /// What was tried.
-        action: &'static str,
-        /// What the system says.
-        error: Code,
-    },
+    System { action: &'static str, error: Code },
     /// The drive refuses to tell about itself.
     #[error("could not ask the drive for its format: {0}")]
     Drive(String),
-    /// Sysfs does not tell.
     #[error("could not find the block device of this namespace: {0}")]
     Unknown(#[from] DevicesUnknown),
     /// No block device is the same namespace, so that nothing tells who uses it.
     #[error(
         "no block device stands for this namespace (number {id}), so nothing tells who uses it; TrueSpd tests \
-         namespaces \
-         that the kernel offers as disks (lsblk)"
+         namespaces that the kernel offers as disks (lsblk)"
     )]
-    NoDisk {
-        /// Number of the namespace.
-        id: u32,
-    },
+    NoDisk { id: u32 },
     /// The drive and the kernel disagree.
     #[error(
         "the drive says {drive}, but the kernel's {disk} {kernel}; let the kernel look again (nvme ns-rescan) \
@@ -70,12 +60,9 @@ pub enum NamespaceError {
     Differs {
         /// Kernel name of the block device.
         disk: String,
-        /// What the drive says.
         drive: String,
-        /// What the kernel has.
         kernel: String,
     },
-    /// Blocks carry metadata.
     #[error(
         "each block of {disk} carries {bytes} bytes of metadata, which TrueSpd does not send; test /dev/{disk} instead"
     )]
@@ -171,7 +158,7 @@ impl Namespace {
     }
 
     /// Node of the block device.
-    pub fn disk_path(&self, roots: &Roots) -> PathBuf {
+    pub(crate) fn disk_path(&self, roots: &Roots) -> PathBuf {
         roots.dev.join(self.disk.node_name())
     }
 
@@ -182,7 +169,7 @@ impl Namespace {
 
     /// Whether the kernel counts commands of programs as it does other I/O (`queue/iostats_passthrough`,
     /// Linux 6.13). With several paths each of them counts.
-    pub fn is_counted(&self, roots: &Roots) -> bool {
+    pub(crate) fn is_counted(&self, roots: &Roots) -> bool {
         let counts =
             |dir: &Path| read_word(&dir.join("queue/iostats_passthrough")).is_some_and(|on| on == "1");
         let entries = fs::read_dir(roots.sys.join("block")).into_iter().flatten().flatten();
@@ -230,7 +217,7 @@ fn check_format(disk: &BlockDevice, format: Format) -> Result<(), NamespaceError
 pub type Node = (String, DeviceNumber);
 
 /// The character devices by which the disk, or the disk of the partition, takes NVMe commands. Nothing is opened.
-pub fn nodes_of(device: &BlockDevice, roots: &Roots) -> Vec<Node> {
+pub(crate) fn nodes_of(device: &BlockDevice, roots: &Roots) -> Vec<Node> {
     let disk = device.whole_disk().unwrap_or_else(|| device.clone());
     let (Some(place_of_disk), Some(above)) = (place(&disk.name), parent(disk.dir())) else {
         return Vec::new();

@@ -39,7 +39,7 @@ pub fn state_of(pid: u32, roots: &Roots) -> ProcessState {
 
 /// Processes of these programs that do something, with their numbers, in order of these: none that has ended
 /// or was stopped. A program is known by the first 15 characters of its name.
-pub fn of_programs(names: &[&str], roots: &Roots) -> Vec<(u32, String)> {
+pub(crate) fn of_programs(names: &[&str], roots: &Roots) -> Vec<(u32, String)> {
     let entries = std::fs::read_dir(&roots.proc).into_iter().flatten().flatten();
     let mut found: Vec<(u32, String)> = entries
         .filter_map(|entry| {
@@ -76,7 +76,7 @@ const FIRST_USERS: &str = "user:[4026531837]";
 const FIRST_GROUPS: &str = "cgroup:[4026531835]";
 
 /// Whether this process runs in a container: in other namespaces than those that the machine began with.
-pub fn is_in_container(roots: &Roots) -> bool {
+pub(crate) fn is_in_container(roots: &Roots) -> bool {
     let first = [("pid", FIRST_PROCESSES), ("user", FIRST_USERS), ("cgroup", FIRST_GROUPS)];
     first.iter().any(|(name, first)| {
         let link = std::fs::read_link(roots.proc.join("self/ns").join(name));
@@ -105,7 +105,6 @@ pub fn sight(roots: &Roots) -> Sight {
     }
 }
 
-/// Rights of this process.
 #[derive(Debug, Clone, Copy)]
 struct Rights {
     /// It may look into processes of others.

@@ -20,7 +20,6 @@ use crate::sys::thread::{allowed_processors, ranges};
 
 /// Highest CPU id believed; the largest kernels are built for 8192.
 const CPU_MAX: u32 = 65_535;
-/// Processors in a group.
 const GROUP_LEN: u32 = 64;
 
 /// Processors of the machine, in DiskSpd's terms (`text-output.md` §5 and §7).
@@ -64,25 +63,14 @@ pub struct Processor {
 
 /// Why the topology could not be had.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the text of each error says what its members are")]
 pub enum TopologyError {
     /// A file is there but cannot be read.
     #[error("cannot read the processor topology from {path}: {}", system_text(error))]
-    Read {
-        /// The file.
-        path: String,
-        /// The system's text.
-        error: std::io::Error,
-    },
+    Read { path: String, error: std::io::Error },
     /// A file does not hold what it should.
     #[error("cannot read the processor topology: {path} holds {text:?}, expected {expected}")]
-    Malformed {
-        /// The file.
-        path: String,
-        /// Its content.
-        text: String,
-        /// What belongs there.
-        expected: &'static str,
-    },
+    Malformed { path: String, text: String, expected: &'static str },
     /// Nothing names any processor.
     #[error("cannot find out which processors are online: {path} does not exist; is /sys mounted?")]
     NoProcessors {
@@ -219,7 +207,6 @@ fn arrange(mut all: Vec<Facts>) -> Topology {
     }
 }
 
-/// Each value once, ascending.
 fn distinct(values: impl Iterator<Item = i64>) -> Vec<i64> {
     let mut values: Vec<i64> = values.collect();
     values.sort_unstable();
@@ -227,7 +214,6 @@ fn distinct(values: impl Iterator<Item = i64>) -> Vec<i64> {
     values
 }
 
-/// A sysfs tree.
 #[derive(Debug)]
 struct Tree {
     root: PathBuf,
@@ -446,26 +432,26 @@ const NS_PER_TICK: u64 = 10_000_000;
 pub struct CpuTicks {
     /// Kernel CPU id.
     pub cpu: u32,
-    /// User programs.
+    /// Programs of usual priority.
     pub user: u64,
     /// User programs of low priority.
     pub nice: u64,
     /// Kernel on behalf of programs.
     pub system: u64,
-    /// Nothing to do.
+    /// Nothing to do, and nothing waited for.
     pub idle: u64,
     /// Nothing to do, with a thread waiting for I/O.
     pub iowait: u64,
     /// Interrupts.
     pub irq: u64,
-    /// Deferred work of interrupts.
+    /// Work that interrupts put off.
     pub softirq: u64,
     /// Taken by the hypervisor for others.
     pub steal: u64,
 }
 
 /// Share of all processor time since boot that the hypervisor gave to others, in percent.
-pub fn steal_percent_since_boot(all: &[CpuTicks]) -> f64 {
+pub(crate) fn steal_percent_since_boot(all: &[CpuTicks]) -> f64 {
     let stolen: u64 = all.iter().map(|t| t.steal).sum();
     let used = |t: &CpuTicks| t.user + t.nice + t.system + t.idle + t.iowait + t.irq + t.softirq;
     let total = stolen + all.iter().map(used).sum::<u64>();
@@ -479,28 +465,21 @@ pub fn stolen_ns(all: &[CpuTicks]) -> u64 {
 
 /// Why the counters could not be read.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the text of each error says what its members are")]
 pub enum CpuStatError {
     /// The file could not be read.
     #[error("cannot read processor times from {path}: {}; is /proc mounted?", system_text(error))]
-    Read {
-        /// The file.
-        path: String,
-        /// The system's text.
-        error: std::io::Error,
-    },
+    Read { path: String, error: std::io::Error },
     /// A line is not what proc_stat(5) promises.
     #[error("cannot read processor times: {line:?} is not a line \"cpuN user nice system idle ...\"")]
-    Malformed {
-        /// The line.
-        line: String,
-    },
+    Malformed { line: String },
 }
 
 /// The counters of all online processors, ascending by CPU id.
 ///
 /// # Errors
 /// [`CpuStatError`] when the file is not there or not understood.
-pub fn processor_times() -> Result<Vec<CpuTicks>, CpuStatError> {
+pub(crate) fn processor_times() -> Result<Vec<CpuTicks>, CpuStatError> {
     processor_times_in(Path::new(PATH))
 }
 
@@ -508,7 +487,7 @@ pub fn processor_times() -> Result<Vec<CpuTicks>, CpuStatError> {
 ///
 /// # Errors
 /// [`CpuStatError`] when the file is not there or not understood.
-pub fn processor_times_in(path: &Path) -> Result<Vec<CpuTicks>, CpuStatError> {
+pub(crate) fn processor_times_in(path: &Path) -> Result<Vec<CpuTicks>, CpuStatError> {
     let text = fs::read_to_string(path)
         .map_err(|error| CpuStatError::Read { path: path.display().to_string(), error })?;
     parse_processor_times(&text)

@@ -69,12 +69,7 @@ pub enum MarkError {
     },
     /// The file itself could not be read or changed.
     #[error("could not {action}: {text}")]
-    File {
-        /// What was tried.
-        action: &'static str,
-        /// The system's text.
-        text: String,
-    },
+    File { action: &'static str, text: String },
 }
 
 /// A file of ours that a run of this program writes.

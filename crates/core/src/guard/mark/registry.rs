@@ -50,7 +50,6 @@ pub enum Distrust {
 /// A mark that does not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ignored {
-    /// Where it is.
     pub path: PathBuf,
     /// Why it does not count.
     pub why: Distrust,
@@ -78,7 +77,6 @@ pub(super) fn entry_tail(stamp: &Stamp) -> String {
     }
 }
 
-/// The folder of entries.
 #[derive(Debug, Clone)]
 pub(super) struct Registry(pub PathBuf);
 

@@ -149,7 +149,7 @@ fn what_a_killed_run_leaves_is_ours_while_nothing_else_is_seen_in_it() {
             let path = dir.path().join("a");
             let mut hold = Hold::take(&File::open(&path).unwrap(), &path).unwrap();
             assert_eq!(marks.whose(&file), Whose::Interrupted, "one that only asks");
-            hold.says_it_writes();
+            hold.say(crate::guard::locks::Says::Writes);
             assert_eq!(marks.whose(&file), Whose::Interrupted, "who may only read can say so, too");
             drop(hold);
             let writer = File::options().write(true).open(&path).unwrap();

@@ -28,7 +28,6 @@ pub enum MarkState {
     Shared,
 }
 
-/// Words of the states.
 const STATES: &[(MarkState, &str)] = &[
     (MarkState::Filling, "filling"),
     (MarkState::Running, "running"),
@@ -85,17 +84,14 @@ const SERVER_LATE_S: i64 = 10;
 /// What size and times say about a marked file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ByTimes {
-    /// It has another size.
     Resized,
     /// Something else wrote to it.
     Rewritten,
-    /// It was being filled.
     Unfinished,
     /// A run was writing, and nothing else has since.
     Interrupted,
     /// Nothing has changed it since.
     Untouched,
-    /// They do not tell.
     Unknown,
 }
 
@@ -229,7 +225,6 @@ impl Parts {
         Parts(parts)
     }
 
-    /// As ranges.
     pub fn ranges(&self) -> Vec<Range<u64>> {
         self.0.iter().filter(|part| **part != NONE).map(|part| part.0..part.1).collect()
     }
@@ -238,7 +233,6 @@ impl Parts {
 const NONE: (u64, u64) = (0, 0);
 
 impl fmt::Display for Parts {
-    /// For example: 0-100000,200000-300000
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, range) in self.ranges().iter().enumerate() {
             let comma = if number > 0 { "," } else { "" };

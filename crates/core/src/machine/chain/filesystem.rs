@@ -277,7 +277,6 @@ fn first_profile(dir: &Path) -> Option<String> {
     (!profiles.is_empty()).then(|| profiles.join(" and "))
 }
 
-/// `24684092k` of a tmpfs.
 fn bytes(text: &str) -> Option<u64> {
     let (digits, unit) = match text.strip_suffix(['k', 'K']) {
         Some(digits) => (digits, 1024),

@@ -70,12 +70,9 @@ pub struct Queue {
     pub discard_bytes_max: Option<u64>,
 }
 
-/// What is mounted where.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MountedAs {
-    /// What is mounted.
     pub source: Option<PathBuf>,
-    /// Where.
     pub point: Option<PathBuf>,
     /// Options of the mount and the filesystem.
     pub options: Option<String>,
@@ -301,7 +298,7 @@ fn is_false(flag: &bool) -> bool {
 }
 
 /// What sysfs puts behind the path of a file that was deleted.
-pub const DELETED: &str = " (deleted)";
+pub(crate) const DELETED: &str = " (deleted)";
 
 impl LayerDetails {
     /// Details of nothing but a role.

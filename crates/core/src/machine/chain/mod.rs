@@ -13,7 +13,10 @@ mod transport;
 use std::fs::File;
 
 pub use block::on_disk;
-pub use layer::{DELETED, Layer, LayerDetails, LayerKind, LayerRole, MountedAs, Queue};
+pub(crate) use layer::DELETED;
+pub use layer::LayerRole;
+pub(crate) use layer::MountedAs;
+pub use layer::{Layer, LayerDetails, LayerKind, Queue};
 pub use paths::{DevicePath, PathAccess, Replica, ReplicaPeer, parse_drbd};
 
 use super::roots::Roots;

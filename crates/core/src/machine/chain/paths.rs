@@ -210,7 +210,7 @@ impl Replica {
     }
 
     /// Reads may come from another machine, because this one has not all data.
-    pub fn reads_from_peers(&self) -> bool {
+    pub(crate) fn reads_from_peers(&self) -> bool {
         self.disk.as_deref().is_some_and(|disk| disk != WHOLE)
     }
 

@@ -171,7 +171,6 @@ fn tags(dir: &Path) -> Option<u32> {
     Some(each.sum()).filter(|&sum| sum > 0)
 }
 
-/// `10.0.0.5:4420`, `[fd00::5]:4420`.
 fn endpoint(host: &str, port: &str) -> String {
     if host.contains(':') && !host.starts_with('[') {
         format!("[{host}]:{port}")
@@ -230,7 +229,6 @@ impl Controller {
         queues.saturating_sub(1).checked_mul(each)
     }
 
-    /// A part of `traddr=10.0.0.5,trsvcid=4420`.
     fn part_of_address(&self, name: &str) -> Option<String> {
         let address = word(&self.dir, "address")?;
         let mut parts = address.split(',').filter_map(|part| part.trim().split_once('='));

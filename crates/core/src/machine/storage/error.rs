@@ -42,6 +42,7 @@ pub enum OpenFailure {
 
 /// Why a target cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the text of each error says what its members are")]
 pub enum TargetError {
     /// Opening failed. The first words are those of DiskSpd, which scripts look for.
     #[error("Error opening file: {path} [{errno}]: {text}. {advice}")]
@@ -59,30 +60,12 @@ pub enum TargetError {
     },
     /// A fact about the open target could not be read.
     #[error("{path}: could not {action}: {text}")]
-    Facts {
-        /// Path as given.
-        path: String,
-        /// What was tried.
-        action: &'static str,
-        /// The system's text.
-        text: String,
-    },
+    Facts { path: String, action: &'static str, text: String },
     /// No NVMe commands can be sent to the namespace.
     #[error("{path}: {why}")]
-    Namespace {
-        /// Path as given.
-        path: String,
-        /// Why.
-        why: NamespaceError,
-    },
-    /// `#n` names no disk.
+    Namespace { path: String, why: NamespaceError },
     #[error("'{typed}' is not a disk: {reason}")]
-    NoSuchDisk {
-        /// Text as typed.
-        typed: String,
-        /// What there is instead.
-        reason: String,
-    },
+    NoSuchDisk { typed: String, reason: String },
     /// A path of Windows that is no file here.
     #[error("{}", of_windows(typed, *foreign))]
     Foreign {
@@ -96,10 +79,7 @@ pub enum TargetError {
         "'{typed}' is a Windows volume, which Linux does not have; give a device node such as /dev/sda1, or \
          ./{typed} for a file of that name"
     )]
-    Volume {
-        /// Text as typed.
-        typed: String,
-    },
+    Volume { typed: String },
 }
 
 impl From<TargetError> for Failure {
@@ -151,7 +131,7 @@ impl TargetError {
     }
 
     /// The same error with the advice for a test that writes.
-    pub fn wanting_to_write(mut self) -> Self {
+    pub(crate) fn wanting_to_write(mut self) -> Self {
         if let TargetError::Open { kind, errno, advice, .. } = &mut self {
             let (kind_of_write, advice_of_write) = explain(Code::from_number(*errno), Access::ReadWrite);
             if *kind == OpenFailure::Permission && kind_of_write == *kind {
@@ -216,8 +196,7 @@ fn with_ways_out(refusal: Refusal, typed: &str, foreign: Foreign) -> Refusal {
     if let Foreign::Disk(number) = foreign {
         return refusal.hint(format!(
             "a disk is written '#{number}', in quotes; truespd inspect lists the disks with their numbers, \
-             which need not be those of \
-             Windows"
+             which need not be those of Windows"
         ));
     }
     let mut refusal = refusal;
@@ -259,10 +238,8 @@ fn explain(code: Code, access: Access) -> (OpenFailure, &'static str) {
         Code::AGAIN => (
             F::Leased,
             "Another program holds a lease on the file, as Samba does for its clients, and did not give it up \
-             when it was \
-             asked to. End that client or program; or try again later, as the kernel takes the lease away after \
-             the seconds \
-             of sysctl fs.lease-break-time",
+             when it was asked to. End that client or program; or try again later, as the kernel takes the lease \
+             away after the seconds of sysctl fs.lease-break-time",
         ),
         Code::BUSY => (F::Busy, "Something else uses the device exclusively; lsblk and lsof show what"),
         Code::RUNNING_PROGRAM => {
@@ -278,8 +255,7 @@ fn explain(code: Code, access: Access) -> (OpenFailure, &'static str) {
         Code::NOT_HERE => (
             F::Busy,
             "DRBD keeps this device for another node: this one is Secondary, or has not set it up (drbdadm \
-             status shows it). \
-             Test on the node that is Primary",
+             status shows it). Test on the node that is Primary",
         ),
         Code::TOO_MANY_FILES => {
             (F::Other, "The limit of open files of this process is reached; raise it with ulimit -n")
@@ -315,8 +291,7 @@ pub(super) fn cause_on_the_way(path: &Path, code: Code, roots: &Roots) -> Option
     if is_denied && is_of_a_process(path) {
         return Some(
             "The path leads through /proc of another process, and this process may not look into that one, even \
-             as root of a \
-             container: name the file by a path of its own, or look as the user of that process, in its \
+             as root of a container: name the file by a path of its own, or look as the user of that process, in its \
              namespaces (nsenter)"
                 .into(),
         );

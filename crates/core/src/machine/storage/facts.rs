@@ -152,7 +152,6 @@ pub struct OpenedTarget {
 /// What a target argument stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolved {
-    /// Path to open.
     pub path: PathBuf,
     /// Set when it was given as `#n`.
     pub disk_number: Option<usize>,
@@ -181,23 +180,23 @@ pub struct Filesystem {
 
 impl Filesystem {
     /// Another machine, or a program of this one, holds the files, and others can write them there.
-    pub fn is_served(&self) -> bool {
+    pub(crate) fn is_served(&self) -> bool {
         // A FUSE file system over a block device claims that.
         self.is_remote || (self.name.starts_with("fuse") && self.name != "fuseblk")
     }
 
     /// It keeps its files in files of another file system, past everything that the kernel knows of those.
-    pub fn is_stacked(&self) -> bool {
+    pub(crate) fn is_stacked(&self) -> bool {
         STACKED.contains(&self.name.as_str())
     }
 
     /// No program, other machine or other file system keeps what its files hold.
-    pub fn keeps_own_data(&self) -> bool {
+    pub(crate) fn keeps_own_data(&self) -> bool {
         !self.is_served() && !self.is_stacked()
     }
 
     /// It keeps no owners: every file belongs to who is named when it is mounted.
-    pub fn is_without_owners(&self) -> bool {
+    pub(crate) fn is_without_owners(&self) -> bool {
         WITHOUT_OWNERS.contains(&self.name.as_str())
     }
 }
@@ -280,7 +279,6 @@ const REMOTE: &str = "nfs nfs4 cifs smb smb2 smb3 smbfs ceph 9p virtiofs afs cod
 /// Filesystems of the kernel over files of another one, besides overlayfs, whose layers can be asked.
 const STACKED: &[&str] = &["ecryptfs", "aufs", "unionfs", "shiftfs", "wrapfs", "sdcardfs", "esdfs"];
 
-/// Filesystems without owners.
 const WITHOUT_OWNERS: &[&str] =
     &["vfat", "msdos", "exfat", "ntfs", "ntfs3", "fuseblk", "hfs", "udf", "iso9660"];
 
@@ -317,18 +315,18 @@ pub(super) fn of_file(file: &File, mount_id: Option<u64>, mounts: &[Mount]) -> s
 }
 
 /// The file system of an open file; `None` where nothing tells.
-pub fn filesystem_of(file: &File, roots: &Roots) -> Option<Filesystem> {
+pub(crate) fn filesystem_of(file: &File, roots: &Roots) -> Option<Filesystem> {
     let mounts = read_mounts(roots).unwrap_or_default();
     of_file(file, file::report(file).mount_id, &mounts).ok()
 }
 
 /// Type of the file system of an open file or folder, by its magic number.
-pub fn type_of_open(file: &File) -> Option<String> {
+pub(crate) fn type_of_open(file: &File) -> Option<String> {
     Some(name_of_magic(file::filesystem(file).ok()??.magic))
 }
 
 /// The file system that a folder is on; `mounts` may be empty.
-pub fn filesystem_of_folder(folder: &Path, mounts: &[Mount]) -> Option<Filesystem> {
+pub(crate) fn filesystem_of_folder(folder: &Path, mounts: &[Mount]) -> Option<Filesystem> {
     of_file(&File::open(folder).ok()?, None, mounts).ok()
 }
 

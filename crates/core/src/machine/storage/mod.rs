@@ -32,13 +32,19 @@ use crate::sys::{device, file, system};
 use crate::text::foreign::Foreign;
 use crate::text::printable_path;
 
-pub use crate::sys::file::{AccessHint, Room, advise, keep_access_time, room};
+pub(crate) use crate::sys::file::AccessHint;
+pub(crate) use crate::sys::file::keep_access_time;
+pub use crate::sys::file::{Room, advise, room};
 pub use error::{OpenFailure, TargetError};
+pub use facts::Filesystem;
+pub(crate) use facts::Resolved;
+pub(crate) use facts::filesystem_of;
+pub(crate) use facts::filesystem_of_folder;
+pub(crate) use facts::type_of_open;
 pub use facts::{
-    Access, AlignmentSource, DirectAlignment, OpenFlags, OpenedTarget, ReadFlags, Resolved, TargetFacts,
-    TargetKind, WriteLeave,
+    Access, AlignmentSource, DirectAlignment, OpenFlags, OpenedTarget, ReadFlags, TargetFacts, TargetKind,
+    WriteLeave,
 };
-pub use facts::{Filesystem, filesystem_of, filesystem_of_folder, type_of_open};
 pub(super) use facts::{is_memory, is_remote};
 
 /// Direct-I/O alignment when nothing is known: no device in use needs more.
@@ -91,7 +97,7 @@ pub fn resolve(typed: &str, roots: &Roots) -> Result<Resolved, TargetError> {
 ///
 /// # Errors
 /// [`TargetError::Open`], [`TargetError::Namespace`].
-pub fn open_file(path: &Path, flags: ReadFlags) -> Result<File, TargetError> {
+pub(crate) fn open_file(path: &Path, flags: ReadFlags) -> Result<File, TargetError> {
     let roots = Roots::default();
     match namespace_at(path, &roots)? {
         Some(namespace) => open_disk(&namespace, flags, &roots),
@@ -492,7 +498,7 @@ fn changed(path: &Path) -> TargetError {
 ///
 /// # Errors
 /// [`TargetError::Open`], also when it is another namespace by now; [`TargetError::Namespace`].
-pub fn open_for_commands(namespace: &Namespace, roots: &Roots) -> Result<File, TargetError> {
+pub(crate) fn open_for_commands(namespace: &Namespace, roots: &Roots) -> Result<File, TargetError> {
     open_node(namespace, ReadFlags::CACHED.into(), roots)
 }
 

@@ -39,32 +39,16 @@ unsafe impl Sync for IoBuffer {}
 
 /// Why memory for buffers could not be had.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the text of each error says what its members are")]
 pub enum BufferError {
-    /// Ordinary memory.
     #[error("could not allocate {bytes} bytes for I/O buffers: {}", system_text(error))]
-    Memory {
-        /// Bytes asked for.
-        bytes: usize,
-        /// The system's text.
-        error: std::io::Error,
-    },
-    /// Huge pages (`-l`).
+    Memory { bytes: usize, error: std::io::Error },
     #[error(
         "could not allocate {bytes} bytes of large pages for I/O buffers: {}; reserve at least {pages} pages of \
-         {page_bytes} \
-         bytes first (sysctl vm.nr_hugepages), or leave out -l",
+         {page_bytes} bytes first (sysctl vm.nr_hugepages), or leave out -l",
         system_text(error)
     )]
-    LargePages {
-        /// Bytes asked for.
-        bytes: usize,
-        /// Huge pages needed.
-        pages: usize,
-        /// Size of one.
-        page_bytes: usize,
-        /// The system's text.
-        error: std::io::Error,
-    },
+    LargePages { bytes: usize, pages: usize, page_bytes: usize, error: std::io::Error },
 }
 
 impl IoBuffer {
@@ -92,7 +76,7 @@ impl IoBuffer {
     ///
     /// # Errors
     /// [`BufferError::Memory`].
-    pub fn in_small_pages(len: usize) -> Result<Self, BufferError> {
+    pub(crate) fn in_small_pages(len: usize) -> Result<Self, BufferError> {
         let mapped = len.max(1).next_multiple_of(rustix::param::page_size());
         let memory = |e: rustix::io::Errno| BufferError::Memory { bytes: len, error: e.into() };
         let buffer = Self::map(len, mapped, MapFlags::PRIVATE).map_err(memory)?;
@@ -129,7 +113,7 @@ impl IoBuffer {
     ///
     /// # Errors
     /// [`BufferError::LargePages`] when not enough are reserved.
-    pub fn with_large_pages(len: usize, page_bytes: usize) -> Result<Self, BufferError> {
+    pub(crate) fn with_large_pages(len: usize, page_bytes: usize) -> Result<Self, BufferError> {
         let mapped = len.max(1).checked_next_multiple_of(page_bytes).unwrap_or(usize::MAX);
         Self::map(len, mapped, MapFlags::PRIVATE | MapFlags::HUGETLB).map_err(|e| BufferError::LargePages {
             bytes: len,
@@ -190,7 +174,7 @@ impl Drop for IoBuffer {
 ///
 /// # Errors
 /// What `move_pages(2)` says: `ENOSYS` without NUMA in the kernel, `EPERM` in containers.
-pub fn nodes_of(buffer: &IoBuffer, samples: usize) -> io::Result<BTreeMap<u32, usize>> {
+pub(crate) fn nodes_of(buffer: &IoBuffer, samples: usize) -> io::Result<BTreeMap<u32, usize>> {
     let page_bytes = rustix::param::page_size();
     let last = buffer.len().div_ceil(page_bytes).saturating_sub(1);
     let count = samples.min(last + 1).max(1);
@@ -225,7 +209,7 @@ pub fn nodes_of(buffer: &IoBuffer, samples: usize) -> io::Result<BTreeMap<u32, u
 
 /// Whether somebody gave the calling thread a policy for its memory, as `numactl` does; `None` where the
 /// kernel does not tell.
-pub fn has_memory_policy() -> Option<bool> {
+pub(crate) fn has_memory_policy() -> Option<bool> {
     let mut mode: libc::c_int = 0;
     // SAFETY: the kernel writes one number into `mode`, and no nodes without a mask for them.
     let result = unsafe {

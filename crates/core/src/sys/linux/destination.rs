@@ -23,7 +23,6 @@ use crate::text::printable_path;
 
 /// Links that are followed in one path, as the kernel does (`path_resolution(7)`).
 const LINKS_MAX: u32 = 40;
-/// `PROC_SUPER_MAGIC` of `linux/magic.h`.
 const PROC_MAGIC: u64 = 0x9fa0;
 /// Owner of what the system itself provides.
 const ROOT: u32 = 0;
@@ -42,8 +41,7 @@ pub enum LostWay {
     /// A link that another user made.
     #[error(
         "'{}' is a link that user {owner} made, and links of other users are not followed; to write where it \
-         leads, name \
-         that path: '{}'",
+         leads, name that path: '{}'",
         printable_path(link),
         printable_path(to)
     )]
@@ -130,10 +128,8 @@ pub fn make_folders(path: &Path) -> Result<(), LostWay> {
     }
 }
 
-/// The way so far.
 struct Way {
     folder: Directory,
-    /// The folder without links.
     path: PathBuf,
     /// What is still to be gone.
     ahead: VecDeque<OsString>,
@@ -351,7 +347,7 @@ impl Entry {
     ///
     /// # Errors
     /// What the system would say.
-    pub fn may_make(&self) -> Result<(), Code> {
+    pub(crate) fn may_make(&self) -> Result<(), Code> {
         let how = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
         rustix::fs::accessat(self.folder.handle(), c".", how, AtFlags::EACCESS).map_err(code)?;
         let room = rustix::fs::fstatvfs(self.folder.handle()).map_err(code)?;
@@ -400,7 +396,7 @@ impl Entry {
     }
 
     /// Removes the folders that were made, if they are empty.
-    pub fn remove_folders(&self) {
+    pub(crate) fn remove_folders(&self) {
         for (above, name) in self.made.iter().rev() {
             // Something else is in it by now, perhaps.
             let _ = rustix::fs::unlinkat(above.handle(), name, AtFlags::REMOVEDIR);
@@ -408,7 +404,7 @@ impl Entry {
     }
 
     /// The first of the folders that were made.
-    pub fn first_made(&self) -> Option<PathBuf> {
+    pub(crate) fn first_made(&self) -> Option<PathBuf> {
         if self.made.is_empty() {
             return None;
         }
@@ -463,7 +459,7 @@ impl Entry {
 
     /// Removes the name if it is a name of this file. It is changed first, because another file could take it
     /// between check and removal.
-    pub fn remove_if(&self, own: Identity) -> bool {
+    pub(crate) fn remove_if(&self, own: Identity) -> bool {
         let aside = OsString::from(format!(".truespd-{}.removed", std::process::id()));
         if !self.folder.is_name_of(&self.name, own)
             || self.folder.rename_entry_to_free(&self.name, &aside).is_err()
@@ -491,7 +487,7 @@ impl Directory {
     }
 
     /// The open folder, for questions.
-    pub fn as_file(&self) -> &File {
+    pub(crate) fn as_file(&self) -> &File {
         self.handle()
     }
 
@@ -610,7 +606,7 @@ pub fn is_shared(folder: &Stat) -> bool {
 
 /// Whether another user can have given a file its name in a folder, and the file is not that user's: a hard link to
 /// somebody else's file (`fs.protected_hardlinks` in `proc_sys_fs(5)`).
-pub fn is_name_of_others(file: &Stat, folder: &Stat) -> bool {
+pub(crate) fn is_name_of_others(file: &Stat, folder: &Stat) -> bool {
     let own_group = rustix::process::getegid().as_raw();
     let is_of_group = folder.mode & 0o020 != 0 && ![ROOT, own_group].contains(&folder.group);
     let is_of_other = ![ROOT, system::user(), file.owner].contains(&folder.owner);

@@ -28,8 +28,7 @@ pub fn number(major: u32, minor: u32) -> u64 {
 }
 
 /// Whether an open device is write-protected (`BLKROGET`): the kernel lets it be opened and fails the writes.
-pub fn is_write_protected(file: &File) -> bool {
-    /// `_IO(0x12, 94)`, `linux/fs.h`.
+pub(crate) fn is_write_protected(file: &File) -> bool {
     const BLKROGET: libc::Ioctl = libc::_IO(0x12, 94);
     let mut read_only: libc::c_int = 0;
     // SAFETY: BLKROGET writes one int through the pointer, which outlives the call; on other files
@@ -42,8 +41,7 @@ pub fn is_write_protected(file: &File) -> bool {
 ///
 /// # Errors
 /// What `ioctl(2)` says.
-pub fn capacity_bytes(file: &File) -> io::Result<u64> {
-    /// `_IOR(0x12, 114, size_t)`, `linux/fs.h`.
+pub(crate) fn capacity_bytes(file: &File) -> io::Result<u64> {
     const BLKGETSIZE64: libc::Ioctl = libc::_IOR::<libc::size_t>(0x12, 114);
     let mut bytes: u64 = 0;
     // SAFETY: BLKGETSIZE64 writes one u64 through the pointer, which outlives the call.
@@ -52,7 +50,7 @@ pub fn capacity_bytes(file: &File) -> io::Result<u64> {
 }
 
 /// Logical and physical sector of an open device, in bytes.
-pub fn sector_bytes(file: &File) -> Option<(u32, u32)> {
+pub(crate) fn sector_bytes(file: &File) -> Option<(u32, u32)> {
     let logical = rustix::fs::ioctl_blksszget(file).ok()?;
     Some((logical, rustix::fs::ioctl_blkpbszget(file).unwrap_or(logical)))
 }
@@ -62,8 +60,7 @@ pub fn sector_bytes(file: &File) -> Option<(u32, u32)> {
 ///
 /// # Errors
 /// What `ioctl(2)` says: it is no loop device, or stands on nothing.
-pub fn stands_on(file: &File) -> io::Result<Identity> {
-    /// `linux/loop.h`.
+pub(crate) fn stands_on(file: &File) -> io::Result<Identity> {
     const LOOP_GET_STATUS64: libc::Ioctl = 0x4c05;
     /// The beginning of `struct loop_info64`; what follows is of no interest.
     #[repr(C)]
@@ -95,7 +92,6 @@ fn from_kernel(number: u64) -> u64 {
 /// How a namespace is formatted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Format {
-    /// Blocks that it has.
     pub blocks: u64,
     /// Length of a block of data in bytes.
     pub block_bytes: u64,
@@ -103,7 +99,6 @@ pub struct Format {
     pub metadata_bytes: u16,
 }
 
-/// `struct nvme_passthru_cmd`.
 #[repr(C)]
 #[derive(Default)]
 struct AdminCommand {
@@ -128,7 +123,7 @@ const IDENTIFY_BYTES: usize = 4096;
 ///
 /// # Errors
 /// What `ioctl(2)` says: the device is no namespace.
-pub fn namespace_id(file: &File) -> io::Result<u32> {
+pub(crate) fn namespace_id(file: &File) -> io::Result<u32> {
     const NVME_IOCTL_ID: libc::Ioctl = libc::_IO(b'N' as u32, 0x40);
     // SAFETY: takes no argument and returns the number.
     let id = unsafe { libc::ioctl(file.as_raw_fd(), NVME_IOCTL_ID) };
@@ -177,10 +172,8 @@ fn format_of(answer: &[u8]) -> Option<Format> {
 
 /// How a device was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OpenedFor {
-    /// For reading.
+pub(crate) struct OpenedFor {
     pub reads: bool,
-    /// For writing.
     pub writes: bool,
     /// Writes are durable when they complete (`O_DSYNC`).
     pub durably: bool,
@@ -190,7 +183,7 @@ pub struct OpenedFor {
 ///
 /// # Errors
 /// What `fcntl(2)` says.
-pub fn opened_for(file: &File) -> io::Result<OpenedFor> {
+pub(crate) fn opened_for(file: &File) -> io::Result<OpenedFor> {
     let flags = file::status_flags(file)?;
     let mode = flags & libc::O_ACCMODE;
     Ok(OpenedFor {

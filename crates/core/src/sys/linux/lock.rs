@@ -54,7 +54,7 @@ pub fn share_byte(file: &File, at: u64) -> io::Result<()> {
 ///
 /// # Errors
 /// When it is not open for writing, or the file system has no such locks.
-pub fn take_byte(file: &File, at: u64) -> io::Result<bool> {
+pub(crate) fn take_byte(file: &File, at: u64) -> io::Result<bool> {
     match set_byte_lock(file, libc::F_WRLCK, at) {
         // Both are allowed by POSIX.
         Err(e) if [Some(libc::EAGAIN), Some(libc::EACCES)].contains(&e.raw_os_error()) => Ok(false),
@@ -63,14 +63,14 @@ pub fn take_byte(file: &File, at: u64) -> io::Result<bool> {
 }
 
 /// Gives the lock on the byte at `at` back.
-pub fn release_byte(file: &File, at: u64) {
+pub(crate) fn release_byte(file: &File, at: u64) {
     // The end of the process does the same.
     let _ = set_byte_lock(file, libc::F_UNLCK, at);
 }
 
 /// A lock of another open file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ByteLock {
+pub(crate) struct ByteLock {
     /// On these bytes; the end is that of all numbers where it has none.
     pub bytes: Range<u64>,
     /// It belongs to an open file, as ours do, or to another machine, which does not tell; not to a process.
@@ -78,7 +78,7 @@ pub struct ByteLock {
 }
 
 /// A lock of another open file on any of these bytes, the first one in the kernel's list: an exclusive one, or any.
-pub fn find_lock(file: &File, bytes: Range<u64>, exclusive_only: bool) -> Option<ByteLock> {
+pub(crate) fn find_lock(file: &File, bytes: Range<u64>, exclusive_only: bool) -> Option<ByteLock> {
     // What a lock of this kind would have to wait for.
     let kind = if exclusive_only { libc::F_RDLCK } else { libc::F_WRLCK };
     let mut request = request(kind, bytes).ok()?;
@@ -144,7 +144,7 @@ const HOLDER_LOOK: Duration = Duration::from_millis(5);
 ///
 /// # Errors
 /// What `open` says: [`Code::AGAIN`] when somebody still holds a lease.
-pub fn patiently<T>(mut open: impl FnMut() -> Result<T, Code>) -> Result<T, Code> {
+pub(crate) fn patiently<T>(mut open: impl FnMut() -> Result<T, Code>) -> Result<T, Code> {
     let since = Instant::now();
     loop {
         match open() {

@@ -64,8 +64,7 @@ fn end(bytes: usize) -> ! {
     let _ = writeln!(
         words,
         "ERROR: the system has no {bytes} bytes of memory left for this program; raise its limit (ulimit -v, \
-         ulimit -d), \
-         or use fewer threads (-t, -F) and outstanding I/Os (-o)"
+         ulimit -d), or use fewer threads (-t, -F) and outstanding I/Os (-o)"
     );
     // SAFETY: the bytes are there, and nothing of this process runs after the second call. An error of the
     // first changes nothing about the end.
@@ -90,7 +89,6 @@ impl Write for Words {
     }
 }
 
-/// What systems usually give.
 const STACK_BYTES: u64 = 8 << 20;
 /// Sets the stacks of threads that name none: far too little or far too much of it would end the program.
 const THREAD_STACKS: &str = "RUST_MIN_STACK";

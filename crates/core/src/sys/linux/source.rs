@@ -121,7 +121,7 @@ impl Source {
     ///
     /// # Errors
     /// What it is instead, or what the system says.
-    pub fn check_again_and_again(path: &Path) -> io::Result<()> {
+    pub(crate) fn check_again_and_again(path: &Path) -> io::Result<()> {
         let refused = |why| Err(io::Error::new(ErrorKind::InvalidInput, why));
         let about = std::fs::metadata(path)?;
         match FileKind::of(&about) {
@@ -195,7 +195,7 @@ const READINGS: usize = 50;
 ///
 /// # Errors
 /// What opening or reading it says.
-pub fn read_table(path: &Path) -> io::Result<Vec<u8>> {
+pub(crate) fn read_table(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let mut text = read_once(&mut file)?;
     for _ in 1..READINGS {

@@ -55,10 +55,9 @@ fn processors_of(mask: &[u64]) -> Vec<u32> {
 /// Why a thread could not be bound to a processor.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("could not bind a thread to processor {cpu}: {text}; this process may use processors {allowed}")]
-pub struct AffinityError {
+pub(crate) struct AffinityError {
     /// Kernel id of the processor.
     pub cpu: u32,
-    /// The system's text.
     pub text: String,
     /// Processors that would be legal, e.g. `0-3,8`.
     pub allowed: String,
@@ -68,7 +67,7 @@ pub struct AffinityError {
 ///
 /// # Errors
 /// [`AffinityError`] when the processor does not exist, is offline, or is outside the allowed set.
-pub fn pin_to_processor(cpu: u32) -> Result<(), AffinityError> {
+pub(crate) fn pin_to_processor(cpu: u32) -> Result<(), AffinityError> {
     let index = cpu as usize / 64;
     let failed = |error: io::Error| AffinityError {
         cpu,
@@ -104,18 +103,9 @@ pub fn ranges(numbers: &[u32]) -> String {
     words.join(",")
 }
 
-/// Names the calling thread for `ps` and `top`; what is longer than 15 bytes is cut off.
-pub fn name_this_thread(name: &str) {
-    let short: String = name.chars().filter(|c| c.is_ascii_graphic()).take(15).collect();
-    if let Ok(text) = std::ffi::CString::new(short) {
-        // The kernel takes any name of this length.
-        let _ = rustix::thread::set_name(&text);
-    }
-}
-
 /// What a thread took of the processors so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ThreadTimes {
+pub(crate) struct ThreadTimes {
     /// Time on a processor, in nanoseconds.
     pub running_ns: u64,
     /// Time it was ready to run and had none, in nanoseconds; `None` where the kernel keeps no such account.
@@ -123,7 +113,7 @@ pub struct ThreadTimes {
 }
 
 /// Times of the calling thread (`clock_gettime(2)`, and the kernel's `Documentation/scheduler/sched-stats.rst`).
-pub fn times_of_this_thread() -> ThreadTimes {
+pub(crate) fn times_of_this_thread() -> ThreadTimes {
     let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     ThreadTimes {
         running_ns: running_ns_of_this_thread(),
@@ -132,7 +122,7 @@ pub fn times_of_this_thread() -> ThreadTimes {
 }
 
 /// Number of the processor that the calling thread runs on just now (`getcpu(2)`); takes some tens of nanoseconds.
-pub fn current_processor() -> u32 {
+pub(crate) fn current_processor() -> u32 {
     u32::try_from(rustix::thread::sched_getcpu()).unwrap_or(0)
 }
 
@@ -150,16 +140,16 @@ impl IoPrio {
     /// Not set: the kernel derives it from the nice value.
     pub const NONE: IoPrio = IoPrio(0);
     /// Best effort, lowest level (`-I2`).
-    pub const BEST_EFFORT_LOWEST: IoPrio = IoPrio(2 << 13 | 7);
+    pub(crate) const BEST_EFFORT_LOWEST: IoPrio = IoPrio(2 << 13 | 7);
     /// Idle: served when nobody else wants the device (`-I1`).
-    pub const IDLE: IoPrio = IoPrio(3 << 13);
+    pub(crate) const IDLE: IoPrio = IoPrio(3 << 13);
 }
 
 /// `IOPRIO_WHO_PROCESS`: the number is a thread's.
 const WHO_PROCESS: libc::c_int = 1;
 
 /// I/O priority of the calling thread; [`IoPrio::NONE`] where the kernel does not tell.
-pub fn io_priority_of_this_thread() -> IoPrio {
+pub(crate) fn io_priority_of_this_thread() -> IoPrio {
     // SAFETY: takes numbers only. Thread 0 is the caller.
     let had = unsafe { libc::syscall(libc::SYS_ioprio_get, WHO_PROCESS, 0) };
     u16::try_from(had).map_or(IoPrio::NONE, IoPrio)
@@ -169,7 +159,7 @@ pub fn io_priority_of_this_thread() -> IoPrio {
 ///
 /// # Errors
 /// What `ioprio_set(2)` says.
-pub fn set_io_priority_of_this_thread(priority: IoPrio) -> io::Result<()> {
+pub(crate) fn set_io_priority_of_this_thread(priority: IoPrio) -> io::Result<()> {
     // SAFETY: no memory is passed. Thread 0 is the caller.
     let result =
         unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, libc::c_int::from(priority.0)) };
@@ -178,7 +168,7 @@ pub fn set_io_priority_of_this_thread(priority: IoPrio) -> io::Result<()> {
 
 /// Raises the calling thread's priority as far as the user may (nice -20 for root); returns the nice value it
 /// then has. Threads started later inherit it, so the controller calls this after its workers started.
-pub fn raise_priority_of_this_thread() -> i32 {
+pub(crate) fn raise_priority_of_this_thread() -> i32 {
     // SAFETY: no memory is passed. On Linux a nice value belongs to a thread; 0 is the caller.
     let before = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
     for nice in -20..before {
@@ -191,7 +181,7 @@ pub fn raise_priority_of_this_thread() -> i32 {
 }
 
 /// Sleeps for `length`, or less when a signal arrives ([`Interrupter`]).
-pub fn sleep_once(length: std::time::Duration) {
+pub(crate) fn sleep_once(length: std::time::Duration) {
     let request = rustix::thread::Timespec {
         tv_sec: i64::try_from(length.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: length.subsec_nanos().into(),
@@ -205,7 +195,7 @@ pub fn sleep_once(length: std::time::Duration) {
 ///
 /// # Errors
 /// What `prctl(2)` says.
-pub fn keep_exact_time_on_this_thread() -> io::Result<()> {
+pub(crate) fn keep_exact_time_on_this_thread() -> io::Result<()> {
     const SLACK_NS: libc::c_ulong = 1;
     // SAFETY: takes numbers only.
     let result = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, SLACK_NS, 0, 0, 0) };
@@ -214,10 +204,9 @@ pub fn keep_exact_time_on_this_thread() -> io::Result<()> {
 
 /// Kernel id of a thread of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ThreadId(libc::pid_t);
+pub(crate) struct ThreadId(libc::pid_t);
 
 impl ThreadId {
-    /// The calling thread.
     pub fn current() -> Self {
         ThreadId(rustix::thread::gettid().as_raw_nonzero().get())
     }
@@ -225,7 +214,7 @@ impl ThreadId {
 
 /// Time a thread of this process was ready to run and had no processor, in nanoseconds; `None` when it has
 /// ended, or where the kernel keeps no such account.
-pub fn waiting_ns_of(thread: ThreadId) -> Option<u64> {
+pub(crate) fn waiting_ns_of(thread: ThreadId) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/self/task/{}/schedstat", thread.0)).ok()?;
     text.split_whitespace().nth(1)?.parse().ok()
 }
@@ -234,7 +223,7 @@ pub fn waiting_ns_of(thread: ThreadId) -> Option<u64> {
 ///
 /// A signal that arrives before the call does not interrupt it, so send until the thread has left.
 #[derive(Debug, Clone, Copy)]
-pub struct Interrupter {
+pub(crate) struct Interrupter {
     signal: libc::c_int,
 }
 
@@ -420,17 +409,6 @@ mod tests {
             // The two clocks of the kernel are read one after the other.
             let elapsed = since.elapsed().as_nanos() as u64 + 10_000_000;
             assert!(ran + waited <= elapsed, "ran {ran}, waited {waited}, of {elapsed} ns");
-        })
-        .join()
-        .unwrap();
-    }
-
-    #[test]
-    fn thread_names_show_in_procfs() {
-        std::thread::spawn(|| {
-            name_this_thread("truespd worker 123456");
-            let name = std::fs::read_to_string("/proc/thread-self/comm").unwrap();
-            assert_eq!(name.trim(), "truespdworker12");
         })
         .join()
         .unwrap();

@@ -28,10 +28,8 @@ pub type Moment = (i64, u32);
 
 /// A file at one moment: which it is, how large, and when it was made and changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamp {
-    /// Which file.
+pub(crate) struct Stamp {
     pub identity: Identity,
-    /// Size in bytes.
     pub size_bytes: u64,
     /// When it was made, where the file system keeps that.
     pub birth: Option<Moment>,
@@ -82,17 +80,14 @@ impl Stamp {
 
 /// Flags of a file that let nobody change it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct WriteLocks {
-    /// `chattr +i`.
+pub(crate) struct WriteLocks {
     pub immutable: bool,
-    /// `chattr +a`.
     pub append_only: bool,
-    /// Sealed with fs-verity.
     pub sealed: bool,
 }
 
 /// The flags of an open file; none where the file system has none.
-pub fn write_locks(file: &File) -> WriteLocks {
+pub(crate) fn write_locks(file: &File) -> WriteLocks {
     let facts = rustix::fs::statx(file.as_fd(), c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS);
     let facts = match facts {
         Ok(facts) => facts,
@@ -118,14 +113,14 @@ fn write_locks_without_statx(file: &File) -> WriteLocks {
 }
 
 /// What the clock shows by which the kernel sets the times of files. It goes on in steps.
-pub fn file_clock() -> Moment {
+pub(crate) fn file_clock() -> Moment {
     let now = clock_gettime(ClockId::RealtimeCoarse);
     (now.tv_sec, u32::try_from(now.tv_nsec).unwrap_or_default())
 }
 
 /// Whether a write through a memory map changes the times of files where this one lies: tried out with a
 /// nameless file in its folder. `None` where none can be made there.
-pub fn do_maps_change_times(file: &File) -> Option<bool> {
+pub(crate) fn do_maps_change_times(file: &File) -> Option<bool> {
     let path = std::fs::read_link(own_path(file)).ok()?;
     let folder = Directory::open(path.parent()?).ok()?;
     let probe = folder.make_nameless().or_else(|_| unlinked(&folder)).ok()?;
