@@ -273,7 +273,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::decision::Word;
+    use crate::guard::decision::Consent;
     use crate::guard::mark::Marks;
     use crate::machine::roots::Roots;
     use crate::sys::made::{pipe, symlink};
@@ -281,7 +281,7 @@ mod tests {
     fn with_listing(folder: &Path, see: impl FnOnce(&Guard<'_>, Adoption)) {
         let state = tempfile::tempdir().unwrap();
         let (marks, roots) = (Marks::with_registry(&state.path().join("state")), Roots::default());
-        let guard = Guard { word: Word::default(), marks: &marks, roots: &roots };
+        let guard = Guard { consent: Consent::default(), marks: &marks, roots: &roots };
         let found = guard.adoption(&[folder.to_str().unwrap().to_string()], true, Purpose::Adopt).unwrap();
         see(&guard, found);
     }

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::facts::GuardError;
-use super::sample::{End, Look, Looked, look_through};
+use super::sample::{Depth, End, Looked, look_through};
 use super::sample::{Odd, find_odd_beside};
 use super::signatures::{Range, Signature, SignatureKind};
 use super::signatures::{partitions, reopen_for_reading, scan};
@@ -149,7 +149,7 @@ pub(super) fn contents(
     file: &File,
     path: &Path,
     device: Option<DeviceNumber>,
-    (range, look): (Range, Look),
+    (range, look): (Range, Depth),
     roots: &Roots,
 ) -> Result<Contents, GuardError> {
     let reader = reopen_for_reading(file, path)?;
@@ -180,7 +180,7 @@ pub(super) fn contents(
 fn unknown_data(
     reader: &File,
     own: Option<&BlockDevice>,
-    (range, look): (Range, Look),
+    (range, look): (Range, Depth),
     roots: &Roots,
     contents: &mut Contents,
 ) -> io::Result<()> {
@@ -188,7 +188,7 @@ fn unknown_data(
         contents.holds.push(Holding::of(odd));
         return Ok(());
     }
-    let Look::For(time) = look else { return Ok(()) };
+    let Depth::For(time) = look else { return Ok(()) };
     let size_bytes = capacity_bytes(reader)?;
     let start = range.start_bytes.min(size_bytes);
     let length = range.length_bytes.min(size_bytes - start);

@@ -13,7 +13,7 @@ use super::facts::{Candidate, GuardError, Unseen};
 use super::findings::{Findings, Reason};
 use super::mark::{Marks, Whose};
 use super::path::{check_way, is_of_the_kernel, is_without_paths, memory_of_programs, of_the_kernel};
-use super::sample::{Look, Looked};
+use super::sample::{Depth, Looked};
 use super::signatures::Range;
 use crate::fault::Refusal;
 use crate::machine::device::{BlockDevice, DeviceNumber};
@@ -25,7 +25,7 @@ use crate::text::{printable, shell_word};
 
 /// What the person allowed, each with paths as typed.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Word<'a> {
+pub struct Consent<'a> {
     /// `--overwrite`: what the target holds may be lost.
     pub overwrite: &'a [String],
     /// `--unchecked`: nobody uses the target, although nothing tells that here.
@@ -48,8 +48,8 @@ pub struct Passed {
 /// What the guard knows besides the target.
 #[derive(Debug, Clone, Copy)]
 pub struct Guard<'a> {
-    /// The person's word.
-    pub word: Word<'a>,
+    /// What the person allowed.
+    pub consent: Consent<'a>,
     /// Which files TrueSpd made.
     pub marks: &'a Marks,
     /// Where the system tells about itself.
@@ -66,11 +66,11 @@ pub(super) enum Purpose {
 
 impl Guard<'_> {
     fn overrides(&self) -> Overrides<'_> {
-        Overrides { again: self.word.overwrite, option: "-overwrite", roots: self.roots }
+        Overrides { again: self.consent.overwrite, option: "-overwrite", roots: self.roots }
     }
 
     fn unchecked(&self) -> Overrides<'_> {
-        Overrides { again: self.word.unchecked, option: "-unchecked", roots: self.roots }
+        Overrides { again: self.consent.unchecked, option: "-unchecked", roots: self.roots }
     }
 
     /// The person gave this file or device with `--overwrite`: as typed, as the path it stands for, or by another
@@ -112,7 +112,7 @@ impl Guard<'_> {
         facts: &TargetFacts,
         range: Range,
     ) -> Result<Passed, Refusal> {
-        let look = if self.word.quick_check { Look::Quick } else { Look::THOROUGH };
+        let look = if self.consent.quick_check { Depth::Quick } else { Depth::THOROUGH };
         self.check_candidate(Candidate { typed, path, file, facts }, range, look)
     }
 
@@ -120,7 +120,7 @@ impl Guard<'_> {
         &self,
         target: Candidate<'_>,
         range: Range,
-        look: Look,
+        look: Depth,
     ) -> Result<Passed, Refusal> {
         check_way(target, self.roots)?;
         match target.facts.kind {
@@ -129,7 +129,7 @@ impl Guard<'_> {
         }
     }
 
-    fn check_device(&self, target: Candidate<'_>, range: Range, thorough: Look) -> Result<Passed, Refusal> {
+    fn check_device(&self, target: Candidate<'_>, range: Range, thorough: Depth) -> Result<Passed, Refusal> {
         let Candidate { typed, path, file, facts } = target;
         let mut found = Findings::default();
         found.claims_of(file, path, self.roots).map_err(|e| Refusal::guard(typed, e.to_string()))?;
@@ -141,7 +141,7 @@ impl Guard<'_> {
             return Ok(Passed { unseen: found.unseen, looked: None });
         }
         // What is refused all the same is not looked through.
-        let look = if is_free { thorough } else { Look::Quick };
+        let look = if is_free { thorough } else { Depth::Quick };
         let mut looked = None;
         match contents(file, path, Some(facts.device), (range, look), self.roots) {
             Ok(contents) => {
@@ -232,7 +232,7 @@ impl Guard<'_> {
         if is_never_known && (purpose == Purpose::Adoption || self.marks.whose(file) == Whose::Ours) {
             found.excuse_what_is_never_known();
         }
-        match contents(file, path, None, (Range::ALL, Look::Quick), self.roots) {
+        match contents(file, path, None, (Range::ALL, Depth::Quick), self.roots) {
             Ok(contents) => found.holds = contents.holds.into_iter().map(Reason::Holds).collect(),
             // `--overwrite` allows to write an unreadable file, as it does a device.
             Err(e) => found.holds.push(Reason::Unknown(e)),
@@ -368,8 +368,8 @@ mod tests {
             let typed = path.to_str().unwrap().to_string();
             let word = shell_word(&typed);
             let told = |overwrite: &[String]| {
-                let word = Word { overwrite, ..Word::default() };
-                let guard = Guard { word, marks: &marks, roots: &roots };
+                let word = Consent { overwrite, ..Consent::default() };
+                let guard = Guard { consent: word, marks: &marks, roots: &roots };
                 guard.check(&typed, &path, &file, &facts, Range::ALL).unwrap_err()
             };
             let (bare, named) = (told(&[]), told(std::slice::from_ref(&typed)));
@@ -401,12 +401,12 @@ mod tests {
         {
             let wish =
                 Wish { typed: &typed, path: &path, size_bytes, writes, recreate, is_left_over: &|_| false };
-            let kept = Guard { word: Word::default(), marks: &marks, roots: &roots };
+            let kept = Guard { consent: Consent::default(), marks: &marks, roots: &roots };
             let refusal = kept.permit_to_make(wish).unwrap_err();
             assert!(refusal.message.contains("but it now holds data"), "{refusal}");
             assert_eq!(refusal.reasons, ["it holds a LUKS encrypted volume"]);
             let overwrite = std::slice::from_ref(&typed);
-            let named = Guard { word: Word { overwrite, ..Word::default() }, ..kept };
+            let named = Guard { consent: Consent { overwrite, ..Consent::default() }, ..kept };
             assert!(named.permit_to_make(wish).is_ok(), "{size_bytes} {writes} {recreate}");
         }
         // A test that only reads harms nothing.
@@ -418,7 +418,7 @@ mod tests {
             recreate: false,
             is_left_over: &|_| false,
         };
-        let reads = Guard { word: Word::default(), marks: &marks, roots: &roots };
+        let reads = Guard { consent: Consent::default(), marks: &marks, roots: &roots };
         assert!(matches!(reads.permit_to_make(wish), Ok(Wished::Taken { .. })));
         assert_eq!(std::fs::read(&path).unwrap(), bytes);
     }
@@ -429,7 +429,7 @@ mod tests {
         let path = dir.path().join("file");
         std::fs::write(&path, "data").unwrap();
         let (marks, roots) = (Marks::with_registry(&dir.path().join("state")), Roots::default());
-        let guard = Guard { word: Word::default(), marks: &marks, roots: &roots };
+        let guard = Guard { consent: Consent::default(), marks: &marks, roots: &roots };
         let writer = File::options().write(true).open(&path).unwrap();
         let mut child = std::process::Command::new("sleep").arg("60").stdout(writer).spawn().unwrap();
         let file = open_file(&path, ReadFlags::CACHED).unwrap();
@@ -464,8 +464,8 @@ mod tests {
         let name = path.to_str().unwrap().to_string();
         for (word, is_named) in [(name.clone(), true), ("#1".to_string(), false)] {
             let overwrite = [word];
-            let word = Word { overwrite: &overwrite, ..Word::default() };
-            let guard = Guard { word, marks: &marks, roots: &roots };
+            let word = Consent { overwrite: &overwrite, ..Consent::default() };
+            let guard = Guard { consent: word, marks: &marks, roots: &roots };
             assert_eq!(guard.is_let_through("#1", &path, None), is_named, "{overwrite:?}");
             assert_eq!(guard.overrides().word_for("#1"), name, "what the refusal says to type");
             let refusals = guard.refuse_unused_overrides(&["#1"]);

@@ -109,7 +109,7 @@ impl Search<'_> {
                 || (!is_busy && stayed.is_empty())
                 || (check == CLAIM_CHECKS && !stayed.is_empty())
             {
-                found.extend(stayed.into_iter().map(|opener| Use::plain(How::Open(opener))));
+                found.extend(stayed.into_iter().map(|opener| Use::plain(UseKind::Open(opener))));
                 return Ok(found);
             }
             writers = Some(stayed);
@@ -118,8 +118,8 @@ impl Search<'_> {
                 std::thread::sleep(CLAIM_CHECK_PAUSE);
             }
         }
-        let mut found = vec![Use::plain(How::Unknown)];
-        found.extend(self.openers(device).into_iter().map(|opener| Use::plain(How::Open(opener))));
+        let mut found = vec![Use::plain(UseKind::Unknown)];
+        found.extend(self.openers(device).into_iter().map(|opener| Use::plain(UseKind::Open(opener))));
         Ok(found)
     }
 
@@ -167,7 +167,7 @@ impl Search<'_> {
         let Some(own) = BlockDevice::find(device, self.roots) else { return Vec::new() };
         let involved = own.involved().into_iter().filter(|part| *part != own);
         let held = involved.filter(|part| is_held(&self.roots.dev.join(part.node_name()), self.roots));
-        held.map(|part| Use::plain(How::Tested { what: Subject::of(&part, &own) })).collect()
+        held.map(|part| Use::plain(UseKind::Tested { what: Subject::of(&part, &own) })).collect()
     }
 
     /// The same storage under another name: a path of a multipath device, a LUN seen through two ports. The kernel
@@ -182,7 +182,7 @@ impl Search<'_> {
         for (disk, part) in twins {
             // A claim on the disk shows when its partition is asked; whole disks answer for their partitions.
             let by = self.ask(part.as_ref().unwrap_or(&disk))?;
-            found.extend(Use::summed(by, |by| How::Twin { disk: disk.name.clone(), by }));
+            found.extend(Use::summed(by, |by| UseKind::Twin { disk: disk.name.clone(), by }));
         }
         Ok(found)
     }
@@ -216,7 +216,7 @@ impl Search<'_> {
         let mut found = Vec::new();
         for above in loops {
             let by = self.ask(&above)?;
-            found.extend(Use::summed(by, |by| How::BelowLoop { device: above.describe(), by }));
+            found.extend(Use::summed(by, |by| UseKind::BelowLoop { device: above.describe(), by }));
         }
         Ok(found)
     }
@@ -250,7 +250,7 @@ impl Search<'_> {
         if let Some(number) = DeviceNumber::of(ground.own()) {
             let Some(below) = self.shown(number) else { return Ok(Vec::new()) };
             let by = self.ask(&below)?;
-            let over = Use::summed(by, |by| How::OverDevice { node: file.to_path_buf(), by });
+            let over = Use::summed(by, |by| UseKind::OverDevice { node: file.to_path_buf(), by });
             return Ok(over.into_iter().collect());
         }
         let unknown =
@@ -264,13 +264,13 @@ impl Search<'_> {
         let mut found = Vec::new();
         for user in below.uses {
             let FileUse::Loop { device: name, .. } = &user else {
-                found.push(Use::plain(How::OverFile { file: file.to_path_buf(), user }));
+                found.push(Use::plain(UseKind::OverFile { file: file.to_path_buf(), user }));
                 continue;
             };
             let other = BlockDevice::named(name, self.roots).filter(|other| other != own);
             if let Some(other) = other {
                 let by = self.ask(&other)?;
-                found.extend(Use::summed(by, |by| How::SameFile { device: name.clone(), by }));
+                found.extend(Use::summed(by, |by| UseKind::SameFile { device: name.clone(), by }));
             }
         }
         Ok(found)
@@ -310,12 +310,12 @@ pub struct Use {
     /// The running system is on it.
     pub is_system: bool,
     /// Who uses what of it, and how.
-    pub how: How,
+    pub how: UseKind,
 }
 
 /// How something is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum How {
+pub enum UseKind {
     /// Its file system is mounted.
     Mounted {
         /// What is mounted.
@@ -408,12 +408,12 @@ pub enum How {
 
 impl Use {
     /// A use that the running system does not depend on.
-    pub(super) fn plain(how: How) -> Self {
+    pub(super) fn plain(how: UseKind) -> Self {
         Use { is_system: false, how }
     }
 
     /// Several uses of another device as one of this; `None` when there are none.
-    pub(super) fn summed(by: Vec<Use>, how: impl FnOnce(Vec<Use>) -> How) -> Option<Self> {
+    pub(super) fn summed(by: Vec<Use>, how: impl FnOnce(Vec<Use>) -> UseKind) -> Option<Self> {
         let is_system = by.iter().any(|u| u.is_system);
         (!by.is_empty()).then(|| Use { is_system, how: how(by) })
     }
@@ -423,43 +423,43 @@ impl fmt::Display for Use {
     /// For example: it is mounted at /boot (vfat)
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.how {
-            How::Mounted { what, point, filesystem } => {
+            UseKind::Mounted { what, point, filesystem } => {
                 write!(f, "{what} is mounted at {} ({})", printable_path(point), printable(filesystem))
             }
-            How::Serves { what, point, filesystem } => {
+            UseKind::Serves { what, point, filesystem } => {
                 let (point, filesystem) = (printable_path(point), printable(filesystem));
                 write!(f, "{what} is used by the file system mounted at {point} ({filesystem})")
             }
-            How::InBtrfs { what, point: Some(point) } => {
+            UseKind::InBtrfs { what, point: Some(point) } => {
                 write!(f, "{what} is part of the btrfs file system mounted at {}", printable_path(point))
             }
-            How::InBtrfs { what, point: None } => write!(f, "{what} is part of a mounted btrfs file system"),
-            How::Swap { what } => write!(f, "{what} is in use as swap"),
-            How::PartOf { what, holder } => write!(f, "{what} is part of {}", printable(holder)),
-            How::BesideSystem { disk, by } => {
+            UseKind::InBtrfs { what, point: None } => write!(f, "{what} is part of a mounted btrfs file system"),
+            UseKind::Swap { what } => write!(f, "{what} is in use as swap"),
+            UseKind::PartOf { what, holder } => write!(f, "{what} is part of {}", printable(holder)),
+            UseKind::BesideSystem { disk, by } => {
                 write!(f, "the running system is on the same disk, {disk}: {}", Listed(by))
             }
-            How::BelowLoop { device, by } => {
+            UseKind::BelowLoop { device, by } => {
                 write!(f, "{} is built on it and is in use: {}", printable(device), Listed(by))
             }
-            How::OverDevice { node, by } => {
+            UseKind::OverDevice { node, by } => {
                 write!(f, "{}, which it is built on, is in use: {}", printable_path(node), Listed(by))
             }
-            How::OverFile { file, user } => {
+            UseKind::OverFile { file, user } => {
                 write!(f, "{}, the file behind it, {user}", printable_path(file))
             }
-            How::SameFile { device, by } => {
+            UseKind::SameFile { device, by } => {
                 write!(f, "{device} has the same file behind it and is in use: {}", Listed(by))
             }
-            How::Twin { disk, by } => {
+            UseKind::Twin { disk, by } => {
                 let disk = printable(disk);
                 write!(f, "{disk} is the same storage under another name and is in use: {}", Listed(by))
             }
-            How::Tested { what } => {
+            UseKind::Tested { what } => {
                 write!(f, "{what} is being tested by this or another run of TrueSpd")
             }
-            How::Open(opener) => opener.fmt(f),
-            How::Unknown => f.write_str(
+            UseKind::Open(opener) => opener.fmt(f),
+            UseKind::Unknown => f.write_str(
                 "it is in exclusive use, and the kernel does not tell by what: perhaps a mount in another namespace \
                  (container), a ZFS pool, or a program that opened it exclusively; lsblk, lsof or zpool status may \
                  show it",
@@ -548,7 +548,7 @@ impl<'a> Uses<'a> {
         for holder in part.holders() {
             let mut seen = vec![holder.name.clone()];
             let above = self.above(&holder, &mut seen);
-            found.push(Use::plain(How::PartOf { what: subject.clone(), holder: holder.describe() }));
+            found.push(Use::plain(UseKind::PartOf { what: subject.clone(), holder: holder.describe() }));
             found.extend(above);
         }
         found
@@ -562,7 +562,7 @@ impl<'a> Uses<'a> {
             .flat_map(|part| self.of_part(&part, &Subject::Other(part.name.clone())))
             .filter(|use_of| use_of.is_system)
             .collect();
-        Use::summed(by, |by| How::BesideSystem { disk: disk.name.clone(), by })
+        Use::summed(by, |by| UseKind::BesideSystem { disk: disk.name.clone(), by })
     }
 
     /// Direct uses of one device: mounts and swap.
@@ -580,10 +580,13 @@ impl<'a> Uses<'a> {
         });
         found.extend(serves.map(|m| {
             let (what, point, filesystem) = (subject.clone(), m.mount_point.clone(), m.fs_type.clone());
-            Use { is_system: is_system_place(&m.mount_point), how: How::Serves { what, point, filesystem } }
+            Use {
+                is_system: is_system_place(&m.mount_point),
+                how: UseKind::Serves { what, point, filesystem },
+            }
         }));
         if self.swaps.iter().any(|swap| self.is_node_of(swap, device)) {
-            found.push(Use { is_system: true, how: How::Swap { what: subject.clone() } });
+            found.push(Use { is_system: true, how: UseKind::Swap { what: subject.clone() } });
         }
         found
     }
@@ -623,7 +626,7 @@ impl<'a> Uses<'a> {
             .iter()
             .filter(of)
             .map(|m| {
-                let how = How::InBtrfs { what: subject.clone(), point: Some(m.mount_point.clone()) };
+                let how = UseKind::InBtrfs { what: subject.clone(), point: Some(m.mount_point.clone()) };
                 Use { is_system: is_system_place(&m.mount_point), how }
             })
             .collect();
@@ -632,7 +635,10 @@ impl<'a> Uses<'a> {
             let root = self.mounts.iter().any(|m| {
                 m.fs_type == "btrfs" && m.mount_point == Path::new("/") && device_at(&m.source).is_none()
             });
-            return vec![Use { is_system: root, how: How::InBtrfs { what: subject.clone(), point: None } }];
+            return vec![Use {
+                is_system: root,
+                how: UseKind::InBtrfs { what: subject.clone(), point: None },
+            }];
         }
         found
     }
@@ -655,7 +661,7 @@ fn mounted(subject: &Subject, mount: &Mount) -> Use {
     let (point, filesystem) = (mount.mount_point.clone(), mount.fs_type.clone());
     Use {
         is_system: is_system_place(&mount.mount_point),
-        how: How::Mounted { what: subject.clone(), point, filesystem },
+        how: UseKind::Mounted { what: subject.clone(), point, filesystem },
     }
 }
 

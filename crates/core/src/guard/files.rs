@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(found(&Roots::default()), (1, false, false), "a process that is seen");
         assert_eq!(found(&hidden), (0, true, false), "it is known that there is one");
         let mut reader = Hold::take(&File::open(file.path()).unwrap(), file.path()).unwrap();
-        reader.say(crate::guard::locks::Says::Writes);
+        reader.say(crate::guard::locks::RunLock::Writes);
         assert_eq!(found(&hidden), (0, true, false), "who may only read can say so, too");
         drop(reader);
         // In another process, because this one is asked about first.

@@ -27,7 +27,7 @@ const GATE: u64 = SEATS.end;
 
 /// What a shared lock says; the number is the byte it is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Says {
+pub enum RunLock {
     /// A run has opened it, and may still be checking whether it may write.
     Here = 0,
     /// A run holds the device exclusively.
@@ -39,7 +39,7 @@ pub enum Says {
     Alone = 4,
 }
 
-impl Says {
+impl RunLock {
     fn byte(self) -> u64 {
         LOCK_START + self as u64
     }
@@ -47,7 +47,7 @@ impl Says {
 
 /// What runs say of a target by their locks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Told {
+pub struct RunLocks {
     /// There is a run; it may not know yet whether it is allowed to do what it wants.
     pub is_there: bool,
     /// One writes.
@@ -64,27 +64,28 @@ pub struct Told {
     pub is_covered: bool,
 }
 
-impl Told {
-    fn of(says: impl Fn(Says) -> bool, is_proven: bool, is_covered: bool) -> Self {
+impl RunLocks {
+    fn of(says: impl Fn(RunLock) -> bool, is_proven: bool, is_covered: bool) -> Self {
         let [is_there, writes, reads, is_alone, is_held] =
-            [Says::Here, Says::Writes, Says::Reads, Says::Alone, Says::Held].map(says);
-        Told { is_there, writes, reads, is_alone, is_held, is_proven, is_covered }
+            [RunLock::Here, RunLock::Writes, RunLock::Reads, RunLock::Alone, RunLock::Held].map(says);
+        RunLocks { is_there, writes, reads, is_alone, is_held, is_proven, is_covered }
     }
 
     /// What other open files say of this one.
     pub(super) fn by_others(file: &File) -> Self {
         let is_covered =
             find_lock(file, LOCK_START..SEATS.start, false).is_some_and(|lock| !is_ours(&lock.bytes));
-        Told::of(|says| is_locked(file, says), is_written_by_a_run(file), is_covered)
+        RunLocks::of(|says| is_locked(file, says), is_written_by_a_run(file), is_covered)
     }
 
     /// What the locks in a descriptor's `fdinfo` say; `None` when it is not that of a run.
     pub(super) fn in_info(info: &str) -> Option<Self> {
         let locks: Vec<_> = info.lines().filter_map(locked_bytes).collect();
-        let says =
-            |says: Says| locks.iter().any(|lock| is_ours(&lock.bytes) && lock.bytes.contains(&says.byte()));
+        let says = |says: RunLock| {
+            locks.iter().any(|lock| is_ours(&lock.bytes) && lock.bytes.contains(&says.byte()))
+        };
         let is_proven = locks.iter().any(|lock| lock.is_exclusive && is_seat(&lock.bytes));
-        let told = Told::of(says, is_proven, false);
+        let told = RunLocks::of(says, is_proven, false);
         (told.is_there || told.is_proven).then_some(told)
     }
 
@@ -120,12 +121,12 @@ fn locked_bytes(line: &str) -> Option<InfoLock> {
 }
 
 /// Shared with all other runs; belongs to the open file, not to the process.
-pub(super) fn say(file: &File, says: Says) -> io::Result<()> {
+pub(super) fn say(file: &File, says: RunLock) -> io::Result<()> {
     share_byte(file, says.byte())
 }
 
 /// Whether a run says so of the file by another open file. A lock of another program on the whole file says nothing.
-pub(super) fn is_locked(file: &File, says: Says) -> bool {
+pub(super) fn is_locked(file: &File, says: RunLock) -> bool {
     let found = find_lock(file, says.byte()..says.byte() + 1, false);
     found.is_some_and(|lock| lock.is_of_open_file && is_ours(&lock.bytes))
 }
@@ -263,7 +264,7 @@ pub(super) mod tests {
             "lock:\t1: POSIX  ADVISORY  READ 7 00:05:9 23769746580402276 23769746580402276",
             "pos:\t0",
         ] {
-            assert_eq!(Told::in_info(line), None, "{line}");
+            assert_eq!(RunLocks::in_info(line), None, "{line}");
         }
         assert_eq!(LOCK_START, 23_769_746_580_402_276);
     }
@@ -278,8 +279,8 @@ pub(super) mod tests {
         let seats = [&first, &second].map(|file| take_seat(file).unwrap());
         assert_ne!(seats[0], seats[1]);
         assert!(is_written_by_a_run(&reader) && is_written_by_a_run(&first));
-        assert!(Told::by_others(&reader).is_proven && !Told::by_others(&reader).is_there);
-        assert!(Told::in_info(&open_file_info(&first)).unwrap().is_proven);
+        assert!(RunLocks::by_others(&reader).is_proven && !RunLocks::by_others(&reader).is_there);
+        assert!(RunLocks::in_info(&open_file_info(&first)).unwrap().is_proven);
         seats[1].leave(&second);
         assert!(is_written_by_a_run(&second) && !is_written_by_a_run(&first));
         assert!(close_gate(&first).unwrap() && !close_gate(&second).unwrap());
@@ -295,16 +296,16 @@ pub(super) mod tests {
         for at in (LOCK_START..LOCK_START + 5).chain(SEATS).chain([GATE]) {
             share_byte(&reader, at).unwrap();
         }
-        let told = Told::by_others(&writer);
+        let told = RunLocks::by_others(&writer);
         assert!(!is_written_by_a_run(&writer) && !told.is_proven);
         // Locks on more bytes than those of a run, as on the whole file, are another program's.
-        let told_of_far = Told::in_info(&open_file_info(&reader)).is_some();
+        let told_of_far = RunLocks::in_info(&open_file_info(&reader)).is_some();
         assert!(told_of_far && told.is_there, "the bytes themselves look alike");
         assert_eq!(take_seat(&writer), None, "and nobody sits where he is");
         share_byte(&reader, LOCK_START + 5).unwrap();
-        let told = Told::by_others(&writer);
-        assert_eq!(told, Told { is_covered: true, ..Told::default() });
-        assert_eq!(Told::in_info(&open_file_info(&reader)), None);
+        let told = RunLocks::by_others(&writer);
+        assert_eq!(told, RunLocks { is_covered: true, ..RunLocks::default() });
+        assert_eq!(RunLocks::in_info(&open_file_info(&reader)), None);
     }
 }
 

@@ -438,7 +438,7 @@ fn decide_for_file(name: &str, file: &File, size_bytes: u64, marks: &Marks) -> i
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::Word;
+    use crate::guard::Consent;
     use crate::guard::mark::Marks;
     use crate::machine::roots::Roots;
 
@@ -461,7 +461,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         let (marks, roots) = (Marks::with_registry(&at("state")), Roots::default());
-        let guard = Guard { word: Word::default(), marks: &marks, roots: &roots };
+        let guard = Guard { consent: Consent::default(), marks: &marks, roots: &roots };
         let make = |name: &str| {
             let path = at(name);
             let typed = path.to_str().unwrap();

@@ -36,14 +36,14 @@ mod signatures;
 
 pub use adopt::{Adoptable, Adoption, Purpose};
 
-pub use decision::{Guard, Word};
+pub use decision::{Consent, Guard};
 
-pub use devices::{How, Use, claim, users};
+pub use devices::{Use, UseKind, claim, users};
 pub(crate) use facts::Unseen;
 pub use facts::{Fact, Missing, Subject};
 pub(crate) use files::writers_of_file;
 
-pub use locks::Told;
+pub use locks::RunLocks;
 pub(crate) use make::{NewFile, PermitToMake};
 pub use make::{Reuse, Wish, Wished, reuse_decision};
 
@@ -52,7 +52,7 @@ pub use path::check_directory;
 pub(crate) use permit::PermitError;
 pub use permit::{Custody, Permit};
 pub(crate) use runs::OtherRun;
-pub use sample::{Look, Looked};
+pub use sample::{Depth, Looked};
 pub use signatures::{Range, signatures};
 
 #[cfg(test)]

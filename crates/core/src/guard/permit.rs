@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use super::decision::Guard;
 use super::facts::{Candidate, Unseen};
 use super::hold::{Hold, Kept};
-use super::locks::{Says, Told};
+use super::locks::{RunLock, RunLocks};
 use super::make::NewFile;
 use super::runs::{OtherRun, named};
-use super::sample::Look;
+use super::sample::Depth;
 use super::signatures::Range;
 use crate::fault::{Failure, FailureKind, Refusal};
 use crate::machine::device::DeviceNumber;
@@ -74,13 +74,13 @@ impl Guard<'_> {
         let identity = Identity::of(file).map_err(not_kept)?;
         // Held first, so that the checked facts stay true, and two runs that check at the same time see each other. If
         // somebody else has it, the check names them.
-        let held = custody.hold(identity, file, &facts.path, self.word.exclusive);
+        let held = custody.hold(identity, file, &facts.path, self.consent.exclusive);
         self.refuse_runs(typed, identity, custody.told(identity))?;
         let is_device = facts.kind == TargetKind::Block;
         let path = &facts.path;
         let unseen = if !custody.is_of_this_run(identity) {
             // Looked through before the run.
-            self.check_candidate(Candidate { typed, path, file, facts }, range, Look::Quick)?.unseen
+            self.check_candidate(Candidate { typed, path, file, facts }, range, Depth::Quick)?.unseen
         } else if is_device {
             self.check_again(typed, path, file).map(|()| None)?
         } else {
@@ -105,7 +105,7 @@ impl Guard<'_> {
             return Ok(());
         }
         let Ok(identity) = Identity::of(file) else { return Ok(()) };
-        custody.attend(identity, file, &facts.path, self.word.exclusive);
+        custody.attend(identity, file, &facts.path, self.consent.exclusive);
         self.refuse_runs(typed, identity, custody.told(identity))
     }
 }
@@ -229,7 +229,7 @@ impl Custody {
 
     fn keep(&mut self, identity: Identity, mut hold: Hold, alone: bool) {
         if alone {
-            hold.say(Says::Alone);
+            hold.say(RunLock::Alone);
         }
         self.holds.push((identity, hold));
     }
@@ -237,7 +237,7 @@ impl Custody {
     /// Tells other runs that this one writes it.
     pub(super) fn says_it_writes(&mut self, identity: Identity) {
         for (_, hold) in self.holds.iter_mut().filter(|(kept, _)| *kept == identity) {
-            hold.say(Says::Writes);
+            hold.say(RunLock::Writes);
         }
     }
 
@@ -252,7 +252,7 @@ impl Custody {
     }
 
     /// What other runs say of a target of this one.
-    pub fn told(&self, identity: Identity) -> Told {
+    pub fn told(&self, identity: Identity) -> RunLocks {
         self.hold_of(identity).map(Hold::told).unwrap_or_default()
     }
 
@@ -284,7 +284,7 @@ impl Custody {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::Word;
+    use crate::guard::Consent;
     use crate::guard::mark::{MarkState, Marks};
     use crate::machine::process::Sight;
     use crate::machine::storage::{Access, ReadFlags, open};
@@ -296,7 +296,7 @@ mod tests {
         let at = |name: &str| dir.path().join(name);
         let marks = Marks::with_registry(&at("state"));
         let roots = Roots::default();
-        let guard = Guard { word: Word::default(), marks: &marks, roots: &roots };
+        let guard = Guard { consent: Consent::default(), marks: &marks, roots: &roots };
         let flags = OpenFlags { access: Access::ReadWrite, direct: false, dsync: false };
         for name in ["ours", "theirs"] {
             std::fs::write(at(name), [7; 4096]).unwrap();
@@ -329,7 +329,7 @@ mod tests {
         let path = dir.path().join("file");
         std::fs::write(&path, "data").unwrap();
         let (marks, roots) = (Marks::with_registry(&dir.path().join("state")), Roots::default());
-        let guard = Guard { word: Word::default(), marks: &marks, roots: &roots };
+        let guard = Guard { consent: Consent::default(), marks: &marks, roots: &roots };
         let look = || open(&path, ReadFlags::CACHED, &roots).unwrap();
         let [mut first, mut second, mut third] = [(); 3].map(|()| Custody::default());
         let opened = look();
@@ -338,7 +338,7 @@ mod tests {
         let identity = Identity::at(&path).unwrap();
         assert!(first.told(identity).reads && second.told(identity).reads);
         // The locks are those of this process, until another one has the open file as well.
-        let alone = Guard { word: Word { exclusive: true, ..Word::default() }, ..guard };
+        let alone = Guard { consent: Consent { exclusive: true, ..Consent::default() }, ..guard };
         let mut other = std::process::Command::new("sleep");
         let mut other = other.arg("60").stdin(opened.file.try_clone().unwrap()).spawn().unwrap();
         let refusal = alone.attend("file", &look(), &mut third).unwrap_err();
@@ -361,7 +361,7 @@ mod tests {
         let unseen = |status: &str| {
             std::fs::write(proc.join("self/status"), status).unwrap();
             let roots = Roots { proc: proc.clone(), ..Roots::default() };
-            let guard = Guard { word: Word::default(), marks: &marks, roots: &roots };
+            let guard = Guard { consent: Consent::default(), marks: &marks, roots: &roots };
             let look = open(&at("ours"), ReadFlags::CACHED, &Roots::default()).unwrap();
             guard.permit("ours", &look, Range::ALL, &mut Custody::default()).unwrap().unseen()
         };
@@ -376,7 +376,7 @@ mod tests_custody {
     use super::*;
     use crate::guard::hold::told_of;
     use crate::guard::mark::Marks;
-    use crate::guard::{Guard, Wish, Wished, Word};
+    use crate::guard::{Consent, Guard, Wish, Wished};
     use crate::sys::within_a_second;
 
     /// Files that can be tested.
@@ -437,7 +437,7 @@ mod tests_custody {
         assert_eq!(own.holds.len(), 2);
         assert!(own.is_settled() && own.settle().is_none(), "files are not taken over");
         // Its own locks are no other run, and those on one file say nothing of another.
-        assert_eq!([own.told(a), own.told(b)], [Told::default(); 2]);
+        assert_eq!([own.told(a), own.told(b)], [RunLocks::default(); 2]);
         let mut other = Custody::default();
         lab.hold(&mut other, "a");
         other.says_it_writes(a);
@@ -457,7 +457,7 @@ mod tests_custody {
         let lab = Lab::new();
         let at = |name: &str| lab.dir.path().join(name);
         let (marks, roots) = (Marks::with_registry(&at("state")), Roots::default());
-        let guard = Guard { word: Word::default(), marks: &marks, roots: &roots };
+        let guard = Guard { consent: Consent::default(), marks: &marks, roots: &roots };
         let path = at("new");
         let wish = Wish {
             typed: path.to_str().unwrap(),

@@ -212,16 +212,16 @@ fn read(direct: Option<&File>, buffered: &File, offset: u64, bytes: &mut [u8]) -
 
 /// How much is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub enum Depth {
     /// Samples.
     Quick,
     /// As much as this time allows.
     For(Duration),
 }
 
-impl Look {
+impl Depth {
     /// What a person waits for before the first write.
-    pub const THOROUGH: Look = Look::For(Duration::from_secs(3));
+    pub const THOROUGH: Depth = Depth::For(Duration::from_secs(3));
 }
 
 /// What was not read, because it would have taken too long.

@@ -4,7 +4,7 @@ use std::fs;
 
 #[test]
 fn all_claimants_are_told_in_one_line() {
-    let by = [How::Swap { what: Subject::It }, How::Unknown].map(Use::plain).to_vec();
+    let by = [UseKind::Swap { what: Subject::It }, UseKind::Unknown].map(Use::plain).to_vec();
     let words = Claim { by, ..Claim::default() }.to_string();
     assert!(words.starts_with("it is in use as swap; it is in exclusive use, "), "{words}");
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use std::{fmt, io};
 
 use super::digest::{all_of, hash};
-use super::text::{ByTimes, Mark, outside_of};
+use super::text::{ByTimes, Provenance, outside_of};
 use crate::guard::locks::is_written_by_a_run;
 use crate::guard::sample::{PIECE_BYTES, find_odd, read_places};
 use crate::sys::extents::survey;
@@ -53,7 +53,7 @@ impl Whose {
     }
 
     /// Of a file with this mark, by its times and, where they do not tell, by its content.
-    pub(super) fn by_mark(mark: &Mark, file: &File, now: &Stamp) -> Self {
+    pub(super) fn by_mark(mark: &Provenance, file: &File, now: &Stamp) -> Self {
         match mark.by_times(now, keeps_own_times(file)) {
             ByTimes::Resized => Whose::Resized,
             ByTimes::Rewritten => Whose::Rewritten,
@@ -72,7 +72,7 @@ impl Whose {
     /// Samples of a large file are enough where a write would show in the times, and nothing changed the
     /// file's entry, or something explains why it was changed, such as `chmod` or `mv`. Where nothing does, a
     /// write may have had its time set back: then every byte has to be known.
-    fn by_content(mark: &Mark, file: &File, now: &Stamp) -> Self {
+    fn by_content(mark: &Provenance, file: &File, now: &Stamp) -> Self {
         let size = now.size_bytes;
         let fits = match mark.digest {
             Some(digest) => digest.is_of(file, &all_of(size)),
@@ -123,15 +123,15 @@ impl fmt::Display for Whose {
 
 /// Whether a write would show in the times of the file. Those of a server are as good as the server; a
 /// program that serves a file system (FUSE) may keep the files anywhere.
-fn do_writes_show(mark: &Mark, file: &File, now: &Stamp) -> bool {
+fn do_writes_show(mark: &Provenance, file: &File, now: &Stamp) -> bool {
     if keeps_own_times(file) {
         return mark.shows_writes(now);
     }
-    !is_of_a_program(file) && Mark { maps_show: true, ..*mark }.shows_writes(now)
+    !is_of_a_program(file) && Provenance { maps_show: true, ..*mark }.shows_writes(now)
 }
 
 /// Whether what no run of ours writes holds what it held when the first of them began, as far as samples show.
-pub(super) fn is_outside_kept(mark: &Mark, file: &File, size_bytes: u64) -> bool {
+pub(super) fn is_outside_kept(mark: &Provenance, file: &File, size_bytes: u64) -> bool {
     let outside = outside_of(&mark.parts.ranges(), size_bytes);
     outside.is_empty() || mark.digest.is_some_and(|digest| digest.is_of(file, &outside).unwrap_or(false))
 }

@@ -27,7 +27,7 @@ pub use digest::Digest;
 
 pub use marks::{Ended, MarkPlace, Marks, Writing};
 pub(crate) use registry::Ignored;
-pub use text::{Mark, MarkState};
+pub use text::{MarkState, Provenance};
 
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::text::{Mark, MarkState};
+use super::text::{MarkState, Provenance};
 use crate::machine::device::DeviceNumber;
 use crate::sys::error::Code;
 use crate::sys::file::{self, Directory, FileKind, Stat};
@@ -90,12 +90,12 @@ impl Registry {
     ///
     /// # Errors
     /// There is an entry, and it does not count.
-    pub fn read(&self, stamp: &Stamp) -> Result<Option<Mark>, Ignored> {
+    pub fn read(&self, stamp: &Stamp) -> Result<Option<Provenance>, Ignored> {
         let path = self.path_of(stamp);
         let Some(text) = self.trusted_text(&entry_name(stamp)).map_err(|why| Ignored { path, why })? else {
             return Ok(None);
         };
-        let Some(mark) = Mark::parse(&text) else { return Ok(None) };
+        let Some(mark) = Provenance::parse(&text) else { return Ok(None) };
         let is_same_change = text.trim_end().ends_with(&entry_tail(stamp));
         let is_same_size = mark.size_bytes == stamp.size_bytes || mark.state == MarkState::Filling;
         Ok((is_same_change && is_same_size).then_some(mark))
@@ -136,7 +136,7 @@ impl Registry {
     ///
     /// # Errors
     /// What the system says, or that an entry in the folder would not count.
-    pub fn write(&self, stamp: &Stamp, mark: &Mark) -> io::Result<PathBuf> {
+    pub fn write(&self, stamp: &Stamp, mark: &Provenance) -> io::Result<PathBuf> {
         file::make_private_directories(&self.0)?;
         let about = Stat::at(&self.0)?;
         if about.owner == user() && about.mode & WRITABLE_BY_OTHERS != 0 {
@@ -195,7 +195,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let registry = Registry(dir.path().join("state/files"));
         let stamp = Stamp::of(&File::create(dir.path().join("test.dat")).unwrap()).unwrap();
-        registry.write(&stamp, &Mark::new(0, MarkState::Complete)).unwrap();
+        registry.write(&stamp, &Provenance::new(0, MarkState::Complete)).unwrap();
         Case { dir, registry, stamp }
     }
 
@@ -204,7 +204,7 @@ mod tests {
         let Case { dir: _dir, registry, stamp } = case();
         let path = registry.path_of(&stamp);
         let why = || registry.read(&stamp).map_err(|ignored| ignored.why);
-        let counts = Ok(Some(Mark::new(0, MarkState::Complete)));
+        let counts = Ok(Some(Provenance::new(0, MarkState::Complete)));
         assert_eq!(why(), counts);
         for (place, mode, distrust) in [
             (&path, 0o602, Distrust::Writable),
@@ -239,11 +239,11 @@ mod tests {
         let Case { dir: _dir, registry, stamp } = case();
         give_to(&registry.0, 65534).unwrap();
         assert_eq!(registry.read(&stamp).unwrap_err().why, Distrust::FolderOfAnother);
-        let error = registry.write(&stamp, &Mark::new(0, MarkState::Complete)).unwrap_err();
+        let error = registry.write(&stamp, &Provenance::new(0, MarkState::Complete)).unwrap_err();
         assert!(error.to_string().contains("another user"), "{error}");
         // It is left as its owner has it.
         set_mode(&registry.0, 0o777).unwrap();
-        registry.write(&stamp, &Mark::new(0, MarkState::Complete)).unwrap_err();
+        registry.write(&stamp, &Provenance::new(0, MarkState::Complete)).unwrap_err();
         assert_eq!(Stat::at(&registry.0).unwrap().mode & 0o7777, 0o777);
     }
 
@@ -253,7 +253,7 @@ mod tests {
         fs::rename(&registry.0, dir.path().join("elsewhere")).unwrap();
         symlink(dir.path().join("elsewhere"), &registry.0).unwrap();
         assert_eq!(registry.read(&stamp).unwrap_err().why, Distrust::NoFolder);
-        let error = registry.write(&stamp, &Mark::new(0, MarkState::Complete)).unwrap_err();
+        let error = registry.write(&stamp, &Provenance::new(0, MarkState::Complete)).unwrap_err();
         assert!(error.to_string().contains("symbolic link"), "{error}");
         fs::remove_file(&registry.0).unwrap();
         assert_eq!(registry.read(&stamp), Ok(None));
@@ -263,11 +263,11 @@ mod tests {
     fn what_an_umask_allowed_is_taken_back_before_an_entry_is_written() {
         let Case { dir: _dir, registry, stamp } = case();
         set_mode(&registry.0, 0o775).unwrap();
-        registry.write(&stamp, &Mark::new(0, MarkState::Complete)).unwrap();
+        registry.write(&stamp, &Provenance::new(0, MarkState::Complete)).unwrap();
         assert!(registry.read(&stamp).unwrap().is_some());
         // Others may look.
         set_mode(&registry.0, 0o755).unwrap();
-        registry.write(&stamp, &Mark::new(0, MarkState::Complete)).unwrap();
+        registry.write(&stamp, &Provenance::new(0, MarkState::Complete)).unwrap();
         assert_eq!(Stat::at(&registry.0).unwrap().mode & 0o7777, 0o755);
     }
 

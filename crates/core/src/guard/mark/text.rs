@@ -37,7 +37,7 @@ const STATES: &[(MarkState, &str)] = &[
 
 /// The mark of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mark {
+pub struct Provenance {
     /// Size the file was made with, in bytes.
     pub size_bytes: u64,
     /// How far the making got.
@@ -57,7 +57,7 @@ pub struct Mark {
     pub maps_show: bool,
 }
 
-impl fmt::Display for Mark {
+impl fmt::Display for Provenance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = STATES.iter().find(|(state, _)| *state == self.state).map_or("", |(_, word)| word);
         write!(f, "version={VERSION} size={} state={state}", self.size_bytes)?;
@@ -95,10 +95,10 @@ pub(super) enum ByTimes {
     Unknown,
 }
 
-impl Mark {
+impl Provenance {
     /// A mark with nothing but size and state.
     pub(super) fn new(size_bytes: u64, state: MarkState) -> Self {
-        Mark {
+        Provenance {
             size_bytes,
             state,
             written: None,
@@ -123,14 +123,14 @@ impl Mark {
             let (seconds, nanoseconds) = text.split_once('.')?;
             Some((seconds.parse().ok()?, nanoseconds.parse().ok()?))
         };
-        Some(Mark {
+        Some(Provenance {
             written: optional(value("written"), moment)?,
             changed_by: optional(value("changed_by"), moment)?,
             digest: optional(value("digest"), |text| Digest::from_str(text).ok())?,
             entry: optional(value("entry"), |text| u64::from_str_radix(text, 16).ok())?,
             parts: optional(value("parts"), |text| text.parse().ok())?.unwrap_or(Parts::ALL),
             maps_show: value("maps") == Some("shown"),
-            ..Mark::new(value("size")?.parse().ok()?, state)
+            ..Provenance::new(value("size")?.parse().ok()?, state)
         })
     }
 
@@ -371,7 +371,7 @@ mod tests {
         Stamp { identity: Identity::from((1, 2)), size_bytes: 1, birth: None, change, modified }
     }
 
-    const MARK: Mark = Mark {
+    const MARK: Provenance = Provenance {
         size_bytes: 1,
         state: MarkState::Complete,
         written: Some((100, 7)),
@@ -384,7 +384,7 @@ mod tests {
 
     #[test]
     fn coarse_times_on_disk_do_no_harm() {
-        let mark = Mark { written: Some((101, 123_456_789)), ..MARK };
+        let mark = Provenance { written: Some((101, 123_456_789)), ..MARK };
         let says = |modified| mark.by_times(&stamp(modified, (101, 5)), true);
         let kept = [123_456_789, 123_456_700, 123_456_000, 123_000_000, 120_000_000, 0].map(|ns| (101, ns));
         for modified in kept.into_iter().chain([(100, 0)]) {
@@ -394,7 +394,7 @@ mod tests {
         for modified in [(101, 123_456_790), (102, 0), (101, 123_456_788), (100, 1), (99, 0), (0, 0)] {
             assert_eq!(says(modified), ByTimes::Rewritten, "{modified:?}");
         }
-        let unknown = Mark { written: None, ..MARK };
+        let unknown = Provenance { written: None, ..MARK };
         assert_eq!(unknown.by_times(&stamp((0, 0), (101, 5)), true), ByTimes::Untouched);
     }
 
@@ -406,14 +406,14 @@ mod tests {
             let now = stamp((100, 7), change);
             assert_eq!(MARK.by_times(&now, true), says);
             assert_eq!(MARK.is_entry_changed(&now), says == ByTimes::Unknown);
-            let older = Mark { changed_by: None, ..MARK };
+            let older = Provenance { changed_by: None, ..MARK };
             assert_eq!(older.by_times(&stamp((100, 7), change), true), ByTimes::Unknown, "an older mark");
         }
     }
 
     #[test]
     fn times_that_do_not_show_every_write_leave_it_to_the_content() {
-        let says = |mark: Mark, change| {
+        let says = |mark: Provenance, change| {
             let now = stamp((100, 7), change);
             (mark.by_times(&now, true), mark.shows_writes(&now))
         };
@@ -421,9 +421,9 @@ mod tests {
         // A change in the same second has the same time.
         assert_eq!(says(MARK, (101, 0)), (ByTimes::Unknown, false));
         // But not the same time of last modification.
-        let old = Mark { written: Some((90, 0)), ..MARK };
+        let old = Provenance { written: Some((90, 0)), ..MARK };
         assert!(old.shows_writes(&stamp((90, 0), (101, 0))));
-        let hidden = Mark { maps_show: false, ..MARK };
+        let hidden = Provenance { maps_show: false, ..MARK };
         assert_eq!(says(hidden, (101, 5)), (ByTimes::Unknown, false));
     }
 
@@ -433,26 +433,29 @@ mod tests {
         for (digest, late_says) in
             [("0/1", ByTimes::Unknown), ("0/0", ByTimes::Rewritten), ("", ByTimes::Rewritten)]
         {
-            let mark = Mark { digest: digest.parse().ok(), ..MARK };
+            let mark = Provenance { digest: digest.parse().ok(), ..MARK };
             let says = |modified| mark.by_times(&stamp(modified, (101, 0)), false);
             assert!([(100, 7), (100, 0)].into_iter().all(|modified| says(modified) == ByTimes::Unknown));
             assert!(late.into_iter().all(|modified| says(modified) == late_says), "{digest}");
             assert!([(110, 8), (98, 6), (0, 0)].into_iter().all(|at| says(at) == ByTimes::Rewritten));
         }
-        let running = Mark { state: MarkState::Running, ..MARK };
+        let running = Provenance { state: MarkState::Running, ..MARK };
         assert_eq!(running.by_times(&stamp((100, 8), (0, 0)), false), ByTimes::Rewritten);
         assert_eq!(running.by_times(&stamp((1, 0), (0, 0)), false), ByTimes::Interrupted);
     }
 
     #[test]
     fn states_without_a_time_of_their_own() {
-        let with = |state| Mark { state, ..MARK }.by_times(&stamp((100, 7), (200, 0)), true);
+        let with = |state| Provenance { state, ..MARK }.by_times(&stamp((100, 7), (200, 0)), true);
         assert_eq!(with(MarkState::Shared), ByTimes::Rewritten);
         assert_eq!(with(MarkState::Running), ByTimes::Interrupted);
         assert_eq!(with(MarkState::Filling), ByTimes::Unfinished);
         let grown = Stamp { size_bytes: 2, ..stamp((100, 7), (101, 0)) };
         assert_eq!(MARK.by_times(&grown, true), ByTimes::Resized);
-        assert_eq!(Mark { state: MarkState::Filling, ..MARK }.by_times(&grown, true), ByTimes::Unfinished);
+        assert_eq!(
+            Provenance { state: MarkState::Filling, ..MARK }.by_times(&grown, true),
+            ByTimes::Unfinished
+        );
     }
 
     #[test]
@@ -460,7 +463,7 @@ mod tests {
         let digests = [None, "00000000000000ff/258".parse().ok()];
         for (&(state, _), digest) in STATES.iter().flat_map(|state| digests.map(|digest| (state, digest))) {
             for written in [None, Some((0, 0)), Some((-1, 5)), Some((i64::MAX, 999_999_999))] {
-                let mark = Mark {
+                let mark = Provenance {
                     size_bytes: u64::MAX,
                     state,
                     written,
@@ -470,27 +473,27 @@ mod tests {
                     parts: Parts::ALL,
                     maps_show: true,
                 };
-                assert_eq!(Mark::parse(&mark.to_string()), Some(mark));
+                assert_eq!(Provenance::parse(&mark.to_string()), Some(mark));
                 assert!(mark.to_string().len() <= super::super::marks::MARK_BYTES_MAX);
             }
         }
         let far = |n: u64| i64::MAX as u64 - n..i64::MAX as u64 - n + 1;
-        let running = Mark {
+        let running = Provenance {
             written: Some((9_999_999_999, 999_999_999)),
             digest: digests[1],
             parts: Parts::of(&[far(1), far(3), far(5), far(7)]),
-            ..Mark::new(i64::MAX as u64, MarkState::Running)
+            ..Provenance::new(i64::MAX as u64, MarkState::Running)
         };
-        assert_eq!(Mark::parse(&running.to_string()), Some(running));
+        assert_eq!(Provenance::parse(&running.to_string()), Some(running));
         assert!(running.to_string().len() <= super::super::marks::MARK_BYTES_MAX, "{running}");
         let known = "version=1 size=1 state=complete";
-        assert_eq!(Mark::parse(known), Some(Mark::new(1, MarkState::Complete)), "an older one");
+        assert_eq!(Provenance::parse(known), Some(Provenance::new(1, MarkState::Complete)), "an older one");
         let more = ["written=x", "changed_by=1", "digest=1", "entry=g", "parts=1"]
             .map(|word| format!("{known} {word}"));
         let wrong =
             ["", "version=2 size=1 state=complete", "version=1 size=-1 state=complete", "version=1 size=1"];
         for text in wrong.into_iter().chain(more.iter().map(String::as_str)) {
-            assert_eq!(Mark::parse(text), None, "{text}");
+            assert_eq!(Provenance::parse(text), None, "{text}");
         }
     }
 }

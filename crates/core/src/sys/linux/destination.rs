@@ -95,7 +95,7 @@ enum Aim {
 /// # Errors
 /// [`LostWay`].
 pub fn follow(path: &Path) -> Result<Destination, LostWay> {
-    Way::begin(path, Aim::Result)?.walk()
+    Walk::begin(path, Aim::Result)?.walk()
 }
 
 /// Follows a path to where the target of a test is, or would be made. Nothing is opened but for questions.
@@ -103,7 +103,7 @@ pub fn follow(path: &Path) -> Result<Destination, LostWay> {
 /// # Errors
 /// [`LostWay`].
 pub fn follow_target(path: &Path) -> Result<Destination, LostWay> {
-    let destination = Way::begin(path, Aim::Target)?.walk()?;
+    let destination = Walk::begin(path, Aim::Target)?.walk()?;
     let Destination::Entry(entry) = &destination else { return Ok(destination) };
     let bytes = path.as_os_str().as_bytes();
     if !bytes.ends_with(b"/") && !bytes.ends_with(b"/.") {
@@ -122,13 +122,13 @@ pub fn follow_target(path: &Path) -> Result<Destination, LostWay> {
 /// # Errors
 /// [`LostWay`].
 pub fn make_folders(path: &Path) -> Result<(), LostWay> {
-    match Way::begin(&path.join("x"), Aim::Target)?.walk()? {
+    match Walk::begin(&path.join("x"), Aim::Target)?.walk()? {
         Destination::Entry(mut entry) => entry.make_folders(),
         Destination::Open(_) => Err(LostWay::System { at: path.to_path_buf(), code: Code::NOT_A_DIRECTORY }),
     }
 }
 
-struct Way {
+struct Walk {
     folder: Directory,
     path: PathBuf,
     /// What is still to be gone.
@@ -137,12 +137,12 @@ struct Way {
     aim: Aim,
 }
 
-impl Way {
-    fn begin(path: &Path, aim: Aim) -> Result<Way, LostWay> {
+impl Walk {
+    fn begin(path: &Path, aim: Aim) -> Result<Walk, LostWay> {
         let start = PathBuf::from(if path.is_absolute() { "/" } else { "." });
         let folder = start_at(&start)?;
         let start = if path.is_absolute() { start } else { std::env::current_dir().unwrap_or(start) };
-        Ok(Way { folder, path: start, ahead: parts(path), links: 0, aim })
+        Ok(Walk { folder, path: start, ahead: parts(path), links: 0, aim })
     }
 
     fn walk(mut self) -> Result<Destination, LostWay> {
