@@ -3,7 +3,7 @@
 //! Read it in this order:
 //!
 //! 1. **Facts.** `devices` tells who uses a device: an exclusive open asks the kernel whether it is in use; mounts,
-//!    swap and holders, and programs that have it open (`openers`), are named. `files` tells the same of a regular file.
+//!    swap, holders, and programs that have it open (`openers`), are named. `files` tells the same of a regular file.
 //!    `contents` tells what lies there: known `signatures` (with libblkid, or by a small table) and samples, or as much
 //!    as there is time to read (`sample`). [`mark`] tells whose data a file holds. `facts` holds what the others share:
 //!    what procfs and sysfs do not tell is a [`facts::Missing`].
