@@ -688,7 +688,7 @@ pub const SITUATIONS: &[Situation] = &[
     ),
     row(
         "file of zeros of another user that anybody may write, open for writing, by a user without root",
-        &[OTHERS_SAY, "test it as root or as its owner", "add --unchecked"],
+        &[OTHERS_SAY, "run the test as root or as the owner of the file", "add --unchecked"],
         |lab| {
             let path = for_all(lab, &vec![0; MIB as usize]);
             let writer = File::options().write(true).open(&path).expect("writable");
