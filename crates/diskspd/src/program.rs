@@ -30,9 +30,9 @@ use truespd_core::profile::xml;
 use truespd_core::profile::{Finding, Profile, ResultFormat};
 use truespd_core::result::{Document, Verdict};
 use truespd_core::sys::error::system_text;
+use truespd_core::sys::program::is_output_closed;
+use truespd_core::sys::program::with_room;
 use truespd_core::sys::signals::survive_file_size_limit;
-use truespd_core::sys::stack::with_room;
-use truespd_core::sys::standard::is_output_closed;
 use truespd_core::sys::terminal;
 use truespd_core::sys::wake::Latch;
 

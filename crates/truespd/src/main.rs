@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use truespd_core::sys::allocator::EndsInWords;
+use truespd_core::sys::program::EndsInWords;
 
 #[global_allocator]
 static ALLOCATOR: EndsInWords = EndsInWords;

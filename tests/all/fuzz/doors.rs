@@ -13,9 +13,7 @@ use truespd::report::{Content, Input, page};
 use truespd::suite::workload::preset::{Form, Preset};
 use truespd::suite::{ab, assess, mark, study, workload};
 use truespd_core::engine;
-use truespd_core::machine::{
-    chain, cpustat, diskstat, fileserver, limits, memory, mounts, pressure, topology,
-};
+use truespd_core::machine::{chain, diskstat, fileserver, limits, memory, mounts, topology};
 use truespd_core::profile::{Severity, validate, xml};
 use truespd_core::result::envelope::{self, DocumentKind};
 use truespd_core::result::merge::Merger;
@@ -337,11 +335,11 @@ impl Door for KernelTexts {
     fn try_input(&self, input: &[u8]) {
         let text = String::from_utf8_lossy(input);
         drop((mounts::parse_mountinfo(input), mounts::parse_swaps(input)));
-        let _ = (diskstat::parse(&text), pressure::parse_stalls(&text), pressure::parse_averages(&text));
-        drop((fileserver::nfs::parse(input), fileserver::smb::parse(&text)));
+        let _ = (diskstat::parse(&text), limits::parse_stalls(&text), limits::parse_averages(&text));
+        drop((fileserver::parse_nfs(input), fileserver::parse_smb(&text)));
         drop(chain::parse_drbd(&text, 0, None).map(|replica| (replica.faults(), replica.nodes_words())));
         drop((memory::parse_meminfo(&text), topology::parse_cpu_list(&text)));
-        let _ = cpustat::parse(&text).map_err(|error| assert_says_something(&error));
+        let _ = topology::parse_processor_times(&text).map_err(|error| assert_says_something(&error));
         let sim = engine::find("sim").expect("the simulated engine");
         let _ = engine::check_parameters(sim, &text).map_err(|error| assert_says_something(&error));
     }

@@ -11,20 +11,20 @@ use crate::support::devices::{Loop, can_make_devices, text};
 use rustix::fs::{Mode, OFlags};
 use truespd_core::fault::Failure;
 use truespd_core::guard::mark::Marks;
-use truespd_core::guard::{Custody, Guard, Permit, Range, Word};
+use truespd_core::guard::{Consent, Custody, Guard, Permit, Range};
 use truespd_core::machine::roots::Roots;
 use truespd_core::machine::storage::{ReadFlags, open};
 
 const MIB: u64 = 1 << 20;
 
 fn permit(node: &Path, custody: &mut Custody) -> Result<Permit, Failure> {
-    permit_with(Word::default(), node, custody)
+    permit_with(Consent::default(), node, custody)
 }
 
-fn permit_with(word: Word<'_>, node: &Path, custody: &mut Custody) -> Result<Permit, Failure> {
+fn permit_with(word: Consent<'_>, node: &Path, custody: &mut Custody) -> Result<Permit, Failure> {
     let (dir, roots) = (tempfile::tempdir().expect("a temporary directory"), Roots::default());
     let marks = Marks::with_registry(dir.path());
-    let guard = Guard { word, marks: &marks, roots: &roots };
+    let guard = Guard { consent: word, marks: &marks, roots: &roots };
     let look = open(node, ReadFlags::CACHED, &roots).expect("a device");
     guard.permit(text(node), &look, Range::ALL, custody)
 }
@@ -136,7 +136,7 @@ fn a_disk_and_its_partition_are_not_shared() {
 fn hold_of(node: &Path) -> Custody {
     let mut own = Custody::default();
     let again = [text(node).to_string()];
-    permit_with(Word { overwrite: &again, ..Word::default() }, node, &mut own).expect("nobody has it");
+    permit_with(Consent { overwrite: &again, ..Consent::default() }, node, &mut own).expect("nobody has it");
     own
 }
 

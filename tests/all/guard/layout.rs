@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::devices::{Loop, Partitions, can_make_devices, has_tool, run, skip, text};
 use truespd_core::guard::mark::Marks;
-use truespd_core::guard::{Guard, Range, Word};
+use truespd_core::guard::{Consent, Guard, Range};
 use truespd_core::machine::roots::Roots;
 use truespd_core::machine::storage::facts_of;
 
@@ -16,7 +16,7 @@ const MIB: u64 = 1 << 20;
 fn reasons(node: &Path) -> Vec<String> {
     let (dir, roots) = (tempfile::tempdir().expect("a temporary directory"), Roots::default());
     let marks = Marks::with_registry(dir.path());
-    let guard = Guard { word: Word::default(), marks: &marks, roots: &roots };
+    let guard = Guard { consent: Consent::default(), marks: &marks, roots: &roots };
     let file = File::open(node).expect("a device");
     let facts = facts_of(&file, node, &roots).expect("facts");
     let answer = guard.check(text(node), node, &file, &facts, Range::ALL);

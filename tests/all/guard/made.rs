@@ -305,19 +305,19 @@ pub const SITUATIONS: &[Situation] = &[
     row(
         "symbolic link of another user to a file of zeros",
         &[
-            "links of other users are not followed to write",
+            "links of other users are not followed where something is to be written",
             "if you mean the file where it leads, name that path",
         ],
         |lab| Some(of_another(lab, "link", "")),
     ),
     row(
         "symbolic link of another user to an empty file, with -c1M",
-        &["links of other users are not followed to write"],
+        &["links of other users are not followed where something is to be written"],
         |lab| Some(of_another(lab, "link", "-c1M")),
     ),
     row(
         "file of zeros behind a folder link of another user",
-        &["links of other users are not followed to write"],
+        &["links of other users are not followed where something is to be written"],
         |lab| {
             let path = lab.write("zeros", &vec![0; MIB as usize]);
             symlink(".", lab.path("folder")).expect("a link");
@@ -688,7 +688,7 @@ pub const SITUATIONS: &[Situation] = &[
     ),
     row(
         "file of zeros of another user that anybody may write, open for writing, by a user without root",
-        &[OTHERS_SAY, "test it as root or as its owner", "add --unchecked"],
+        &[OTHERS_SAY, "run the test as root or as the owner of the file", "add --unchecked"],
         |lab| {
             let path = for_all(lab, &vec![0; MIB as usize]);
             let writer = File::options().write(true).open(&path).expect("writable");

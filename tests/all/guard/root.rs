@@ -9,7 +9,7 @@ use crate::support::devices::{Loop, can_make_devices, has_tool, run, text};
 use crate::support::program::{Lab, Running};
 use truespd_core::fault::Refusal;
 use truespd_core::guard::mark::Marks;
-use truespd_core::guard::{Guard, Range, Word};
+use truespd_core::guard::{Consent, Guard, Range};
 use truespd_core::machine::roots::Roots;
 use truespd_core::machine::storage::facts_of;
 
@@ -103,8 +103,8 @@ impl Machine {
         let file = File::open(&device.node).expect("a device");
         let facts = facts_of(&file, &device.node, &self.roots).expect("facts");
         let marks = Marks::with_registry(&self.dir.path().join("state"));
-        let word = Word { overwrite, ..Word::default() };
-        let guard = Guard { word, marks: &marks, roots: &self.roots };
+        let word = Consent { overwrite, ..Consent::default() };
+        let guard = Guard { consent: word, marks: &marks, roots: &self.roots };
         let answer = guard.check(&typed, &device.node, &file, &facts, Range::ALL).map(|_| ());
 
         fs::remove_file(link).expect("removed");

@@ -9,10 +9,9 @@ use crate::support::devices::{
     Loop, Mount, Partitions, Swap, Zram, can_make_devices, has_tool, run, skip, text,
 };
 use truespd_core::guard::mark::{MarkPlace, MarkState, Marks};
-use truespd_core::guard::reuse::{Reuse, reuse_decision};
-use truespd_core::guard::{claim, signatures};
+use truespd_core::guard::{Reuse, claim, reuse_decision, signatures};
+use truespd_core::machine::beneath::{Below, standing_on};
 use truespd_core::machine::device::BlockDevice;
-use truespd_core::machine::loops::{Below, standing_on};
 use truespd_core::machine::mounts::read_swaps;
 use truespd_core::machine::roots::Roots;
 use truespd_core::machine::storage;

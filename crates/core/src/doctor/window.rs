@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::machine::cpustat::{self, CpuTicks};
 use crate::machine::device::DeviceNumber;
 use crate::machine::diskstat::{DiskCounters, DiskReading};
+use crate::machine::limits::swapped_pages;
 use crate::machine::power::times_throttled;
-use crate::machine::pressure::swapped_pages;
 use crate::machine::roots::Roots;
+use crate::machine::topology;
+use crate::machine::topology::CpuTicks;
 
 /// What others did to a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -71,7 +72,7 @@ impl Window {
         Window {
             stolen_percent: stolen_percent(&before.ticks, &after.ticks),
             stolen_percent_since_boot: (!after.ticks.is_empty())
-                .then(|| cpustat::steal_percent_since_boot(&after.ticks)),
+                .then(|| topology::steal_percent_since_boot(&after.ticks)),
             swapped_pages: more(after.swapped, before.swapped),
             throttled: more(after.throttled, before.throttled),
             disks: disks.iter().zip(before.disks.iter().zip(&after.disks)).filter_map(traffic).collect(),
@@ -82,7 +83,7 @@ impl Window {
 impl Reading {
     fn take(disks: &[Option<DiskCounters>], roots: &Roots) -> Self {
         Reading {
-            ticks: cpustat::read_from(&roots.proc.join("stat")).unwrap_or_default(),
+            ticks: topology::processor_times_in(&roots.proc.join("stat")).unwrap_or_default(),
             swapped: swapped_pages(roots).map(|(pages_in, pages_out)| pages_in + pages_out),
             throttled: times_throttled(roots),
             disks: disks.iter().map(|disk| disk.as_ref().and_then(|disk| disk.read().ok())).collect(),
@@ -105,7 +106,7 @@ fn stolen_percent(before: &[CpuTicks], after: &[CpuTicks]) -> Option<f64> {
     };
     let find = |after: &CpuTicks| before.iter().find(|before| before.cpu == after.cpu).map(|b| of(b, after));
     let between: Vec<CpuTicks> = after.iter().filter_map(find).collect();
-    (!between.is_empty()).then(|| cpustat::steal_percent_since_boot(&between))
+    (!between.is_empty()).then(|| topology::steal_percent_since_boot(&between))
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use super::transfer::{DROP_LIMIT, check_setup, hand_out, reap_all};
 use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Setup};
 use crate::machine::namespace::Namespace;
 use crate::machine::roots::Roots;
-use crate::sys::nvme::{OpenedFor, opened_for};
+use crate::sys::device::{OpenedFor, opened_for};
 
 pub(super) const NAME: &str = "nvme";
 /// The same with polled completions.

@@ -4,16 +4,17 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::decision::Guard;
+use super::decision::{self, Guard};
+use super::facts::Candidate;
 use super::mark::{MarkState, Whose};
-use super::way::{ANOTHER, changed, check_names, entry_of, known_path};
+use super::path::{ANOTHER, changed, check_names, entry_of, known_path};
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::machine::storage::{ReadFlags, TargetKind, facts_of, open, resolve};
 use crate::sys::destination::Entry;
 use crate::sys::error::{Code, system_text};
 use crate::sys::file::{Directory, FileKind};
 use crate::sys::identity::names;
-use crate::sys::stat::Stamp;
+use crate::sys::times::Stamp;
 use crate::text::{printable_path, shell_word};
 
 /// A file that may be adopted, or whose mark may be removed.
@@ -108,8 +109,8 @@ impl Guard<'_> {
     /// May the person give the file away?
     fn check_adoption(&self, typed: &str, path: &Path, entry: &Entry, file: &File) -> Result<(), Refusal> {
         let place = known_path(file).unwrap_or_else(|| entry.path.clone());
-        let is_in = |folder: &&&str| place.starts_with(folder);
-        if let Some(folder) = SYSTEM_FOLDERS.iter().find(is_in).filter(|_| !place.starts_with(SHARED_MEMORY))
+        if let Some(folder) = SYSTEM_FOLDERS.iter().find(|folder| place.starts_with(folder))
+            && !place.starts_with(SHARED_MEMORY)
         {
             let words = format!(
                 "'{typed}' is in {folder}, where the files of the running system are, so it is not adopted"
@@ -124,7 +125,8 @@ impl Guard<'_> {
         }
         check_names(typed, entry, file)?;
         let facts = facts_of(file, path, self.roots)?;
-        let found = self.findings_to_adopt(typed, path, file, &facts)?;
+        let found =
+            self.findings(Candidate { typed, path, file, facts: &facts }, decision::Purpose::Adoption)?;
         if found.holds.is_empty() {
             return Ok(());
         }
@@ -271,7 +273,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::decision::Word;
+    use crate::guard::decision::Consent;
     use crate::guard::mark::Marks;
     use crate::machine::roots::Roots;
     use crate::sys::made::{pipe, symlink};
@@ -279,7 +281,7 @@ mod tests {
     fn with_listing(folder: &Path, see: impl FnOnce(&Guard<'_>, Adoption)) {
         let state = tempfile::tempdir().unwrap();
         let (marks, roots) = (Marks::with_registry(&state.path().join("state")), Roots::default());
-        let guard = Guard { word: Word::default(), marks: &marks, roots: &roots };
+        let guard = Guard { consent: Consent::default(), marks: &marks, roots: &roots };
         let found = guard.adoption(&[folder.to_str().unwrap().to_string()], true, Purpose::Adopt).unwrap();
         see(&guard, found);
     }

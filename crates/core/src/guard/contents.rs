@@ -6,12 +6,12 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::error::GuardError;
-use super::look::{End, Look, Looked, look_through};
+use super::facts::GuardError;
+use super::sample::{Depth, End, Looked, look_through};
 use super::sample::{Odd, find_odd_beside};
-use super::scan::{partitions, reopen_for_reading, scan};
-use super::signature::{Range, Signature, SignatureKind};
-use crate::machine::allocated::{Allocated, allocated};
+use super::signatures::{Range, Signature, SignatureKind};
+use super::signatures::{partitions, reopen_for_reading, scan};
+use crate::machine::beneath::{Allocated, allocated};
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::roots::Roots;
 use crate::sys::blkid::Partition;
@@ -30,19 +30,14 @@ const PLACES: u64 = 64;
 /// Something that lies on a device or in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holding {
-    /// A known signature.
     Signature(Signature),
-    /// A partition.
     Partition(PartitionHeld),
-    /// So many more partitions.
     MorePartitions(usize),
     /// It is a partition of this type, which holds data without a signature.
     OfType(PartitionType),
     /// On the disk around the partition, and outside of all partitions.
     Around {
-        /// Node of the disk.
         disk: PathBuf,
-        /// What is there.
         signature: Signature,
     },
     /// Data without a signature: plain dm-crypt, a database on the bare device, a damaged file system, an earlier test.
@@ -57,15 +52,12 @@ pub enum Holding {
     },
     /// A part of it cannot be read.
     Unreadable {
-        /// First byte of that.
         offset_bytes: u64,
-        /// The system's text.
         text: String,
     },
 }
 
 impl Holding {
-    /// What a sample shows.
     fn of(odd: Odd) -> Self {
         let offset_bytes = odd.offset_bytes;
         match odd.error {
@@ -86,15 +78,12 @@ pub(super) struct Contents {
 /// A partition and what it holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartitionHeld {
-    /// Number in the table.
     pub number: u32,
     /// Kernel name, when the kernel knows it.
     pub name: Option<String>,
-    /// Length in bytes.
     pub length_bytes: u64,
     /// Type, when a table tells.
     pub kind: Option<PartitionType>,
-    /// Label in the table.
     pub label: Option<String>,
     /// Signatures in it; `None` when it cannot be read.
     pub holds: Option<Vec<Signature>>,
@@ -160,7 +149,7 @@ pub(super) fn contents(
     file: &File,
     path: &Path,
     device: Option<DeviceNumber>,
-    (range, look): (Range, Look),
+    (range, look): (Range, Depth),
     roots: &Roots,
 ) -> Result<Contents, GuardError> {
     let reader = reopen_for_reading(file, path)?;
@@ -191,7 +180,7 @@ pub(super) fn contents(
 fn unknown_data(
     reader: &File,
     own: Option<&BlockDevice>,
-    (range, look): (Range, Look),
+    (range, look): (Range, Depth),
     roots: &Roots,
     contents: &mut Contents,
 ) -> io::Result<()> {
@@ -199,7 +188,7 @@ fn unknown_data(
         contents.holds.push(Holding::of(odd));
         return Ok(());
     }
-    let Look::For(time) = look else { return Ok(()) };
+    let Depth::For(time) = look else { return Ok(()) };
     let size_bytes = capacity_bytes(reader)?;
     let start = range.start_bytes.min(size_bytes);
     let length = range.length_bytes.min(size_bytes - start);
@@ -219,7 +208,6 @@ fn unknown_data(
     Ok(())
 }
 
-/// Anything but zeros.
 fn is_data(_: u64, bytes: &[u8]) -> bool {
     const ZEROS: &[u8] = &[0; 4096];
     // Many bytes at once.
@@ -292,7 +280,6 @@ fn around(disk: &BlockDevice, number: Option<u32>, roots: &Roots) -> Vec<Holding
     found
 }
 
-/// Type of a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartitionType {
     /// Code as the table has it: a GUID, or `0x83`.

@@ -2,30 +2,30 @@
 //!
 //! A device in use is never written. Data that TrueSpd did not make are overwritten only when the person gives the path
 //! with `--overwrite`.
+//!
+//! The person's word for a target, with its path: `--overwrite` (it may hold data), `--unchecked` (it may be in use).
 
 use std::fs::File;
 use std::path::Path;
 
 use super::contents::contents;
-use super::error::GuardError;
-use super::findings::Findings;
-use super::look::{Look, Looked};
+use super::facts::{Candidate, GuardError, Unseen};
+use super::findings::{Findings, Reason};
 use super::mark::{Marks, Whose};
-use super::missing::Unseen;
-use super::no_storage::{is_of_the_kernel, is_without_paths, of_the_kernel};
-use super::overrides::Overrides;
-use super::reason::Reason;
-use super::signature::Range;
-use super::way::{check_way, memory_of_programs};
+use super::path::{check_way, is_of_the_kernel, is_without_paths, memory_of_programs, of_the_kernel};
+use super::sample::{Depth, Looked};
+use super::signatures::Range;
 use crate::fault::Refusal;
-use crate::machine::device::BlockDevice;
+use crate::machine::device::{BlockDevice, DeviceNumber};
+use crate::machine::namespace::Namespace;
 use crate::machine::roots::Roots;
-use crate::machine::storage::{ReadFlags, TargetFacts, TargetKind, open_file};
+use crate::machine::storage::{Filesystem, ReadFlags, TargetFacts, TargetKind, open_file, resolve};
+use crate::sys::identity::Identity;
 use crate::text::{printable, shell_word};
 
 /// What the person allowed, each with paths as typed.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Word<'a> {
+pub struct Consent<'a> {
     /// `--overwrite`: what the target holds may be lost.
     pub overwrite: &'a [String],
     /// `--unchecked`: nobody uses the target, although nothing tells that here.
@@ -48,8 +48,8 @@ pub struct Passed {
 /// What the guard knows besides the target.
 #[derive(Debug, Clone, Copy)]
 pub struct Guard<'a> {
-    /// The person's word.
-    pub word: Word<'a>,
+    /// What the person allowed.
+    pub consent: Consent<'a>,
     /// Which files TrueSpd made.
     pub marks: &'a Marks,
     /// Where the system tells about itself.
@@ -58,7 +58,7 @@ pub struct Guard<'a> {
 
 /// What a file is asked about for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Purpose {
+pub(super) enum Purpose {
     Test,
     /// Its owner gives it to tests, by a word of his own.
     Adoption,
@@ -66,11 +66,11 @@ enum Purpose {
 
 impl Guard<'_> {
     fn overrides(&self) -> Overrides<'_> {
-        Overrides { again: self.word.overwrite, option: "-overwrite", roots: self.roots }
+        Overrides { again: self.consent.overwrite, option: "-overwrite", roots: self.roots }
     }
 
     fn unchecked(&self) -> Overrides<'_> {
-        Overrides { again: self.word.unchecked, option: "-unchecked", roots: self.roots }
+        Overrides { again: self.consent.unchecked, option: "-unchecked", roots: self.roots }
     }
 
     /// The person gave this file or device with `--overwrite`: as typed, as the path it stands for, or by another
@@ -95,8 +95,8 @@ impl Guard<'_> {
     }
 
     /// Nothing that has to be known of the target's users is missing, or the person gave it with `--unchecked`.
-    fn is_known(&self, found: &Findings, typed: &str, path: &Path, file: Option<&File>) -> bool {
-        found.missing.is_empty() || self.unchecked().let_through(typed, path, file)
+    fn is_known(&self, found: &Findings, typed: &str, path: &Path, file: &File) -> bool {
+        found.missing.is_empty() || self.unchecked().let_through(typed, path, Some(file))
     }
 
     /// May the open target be written? Decided on the descriptor; one refusal says everything. `range` is what the run
@@ -112,48 +112,36 @@ impl Guard<'_> {
         facts: &TargetFacts,
         range: Range,
     ) -> Result<Passed, Refusal> {
-        let look = if self.word.quick_check { Look::Quick } else { Look::THOROUGH };
-        self.check_by(typed, path, file, facts, (range, look))
+        let look = if self.consent.quick_check { Depth::Quick } else { Depth::THOROUGH };
+        self.check_candidate(Candidate { typed, path, file, facts }, range, look)
     }
 
-    /// The same, with such a look at a device.
-    pub(super) fn check_by(
+    pub(super) fn check_candidate(
         &self,
-        typed: &str,
-        path: &Path,
-        file: &File,
-        facts: &TargetFacts,
-        look: (Range, Look),
+        target: Candidate<'_>,
+        range: Range,
+        look: Depth,
     ) -> Result<Passed, Refusal> {
-        check_way(typed, path, file, facts, self.roots)?;
-        match facts.kind {
-            TargetKind::Block => self.check_device(typed, path, file, facts, look),
-            TargetKind::Regular => {
-                let unseen = self.check_file(typed, path, file, facts)?;
-                Ok(Passed { unseen, looked: None })
-            }
+        check_way(target, self.roots)?;
+        match target.facts.kind {
+            TargetKind::Block => self.check_device(target, range, look),
+            TargetKind::Regular => Ok(Passed { unseen: self.check_file(target)?, looked: None }),
         }
     }
 
-    fn check_device(
-        &self,
-        typed: &str,
-        path: &Path,
-        file: &File,
-        facts: &TargetFacts,
-        look: (Range, Look),
-    ) -> Result<Passed, Refusal> {
+    fn check_device(&self, target: Candidate<'_>, range: Range, thorough: Depth) -> Result<Passed, Refusal> {
+        let Candidate { typed, path, file, facts } = target;
         let mut found = Findings::default();
         found.claims_of(file, path, self.roots).map_err(|e| Refusal::guard(typed, e.to_string()))?;
-        let is_known = self.is_known(&found, typed, path, Some(file));
+        let is_known = self.is_known(&found, typed, path, file);
         let is_let_through = self.is_let_through(typed, path, Some(file));
+        let is_free = found.in_use.is_empty() && is_known;
         // With `--overwrite` a device need not be readable: a failing one is worth a test too.
-        if found.in_use.is_empty() && is_known && is_let_through {
+        if is_free && is_let_through {
             return Ok(Passed { unseen: found.unseen, looked: None });
         }
         // What is refused all the same is not looked through.
-        let (range, thorough) = look;
-        let look = if found.in_use.is_empty() && is_known { thorough } else { Look::Quick };
+        let look = if is_free { thorough } else { Depth::Quick };
         let mut looked = None;
         match contents(file, path, Some(facts.device), (range, look), self.roots) {
             Ok(contents) => {
@@ -163,10 +151,12 @@ impl Guard<'_> {
             Err(e @ GuardError::Read { .. }) => found.holds.push(Reason::Unknown(e)),
             Err(e) => return Err(Refusal::guard(typed, e.to_string())),
         }
-        let what = BlockDevice::find(facts.device, self.roots).map(|d| d.describe());
-        let is_said = |what: &String| path.ends_with(what) && facts.namespace.is_none();
-        let what = what.filter(|what| !is_said(what)).map(|what| format!(" ({})", printable(&what)));
-        let title = format!("'{typed}'{}", what.unwrap_or_default());
+        let mut title = format!("'{typed}'");
+        if let Some(what) = BlockDevice::find(facts.device, self.roots).map(|device| device.describe())
+            && (!path.ends_with(&what) || facts.namespace.is_some())
+        {
+            title = format!("{title} ({})", printable(&what));
+        }
         if !found.in_use.is_empty() {
             return Err(found.in_use_refusal(typed, &title));
         }
@@ -200,82 +190,56 @@ impl Guard<'_> {
         let mut found = Findings::default();
         found.claims_of(file, path, self.roots).map_err(|e| Refusal::guard(typed, e.to_string()))?;
         let title = format!("'{typed}'");
-        match found.in_use.is_empty() {
-            true if self.is_known(&found, typed, path, Some(file)) => Ok(()),
-            true => Err(found.not_known_refusal(typed, &self.overrides().word_for(typed), &title, false)),
-            false => Err(found.in_use_refusal(typed, &title)),
+        if !found.in_use.is_empty() {
+            Err(found.in_use_refusal(typed, &title))
+        } else if !self.is_known(&found, typed, path, file) {
+            Err(found.not_known_refusal(typed, &self.overrides().word_for(typed), &title, false))
+        } else {
+            Ok(())
         }
     }
 
-    fn check_file(
-        &self,
-        typed: &str,
-        path: &Path,
-        file: &File,
-        facts: &TargetFacts,
-    ) -> Result<Option<Unseen>, Refusal> {
-        let found = self.findings_of_file(typed, path, file, facts)?;
+    fn check_file(&self, target: Candidate<'_>) -> Result<Option<Unseen>, Refusal> {
+        let Candidate { typed, path, file, facts } = target;
+        let found = self.findings(target, Purpose::Test)?;
         let unseen = found.unseen;
         if facts.size_bytes == 0 || self.is_let_through(typed, path, Some(file)) {
             return Ok(unseen);
         }
-        match self.marks.whose(file) {
-            whose if whose.may_be_written() => found.kept(typed).map(|()| unseen),
-            whose => Err(found.foreign(typed, whose, "a write test would destroy what it holds")),
+        let whose = self.marks.whose(file);
+        if !whose.may_be_written() {
+            return Err(found.foreign(typed, whose, "a write test would destroy what it holds"));
         }
+        found.kept(typed).map(|()| unseen)
     }
 
     /// What speaks against writing a file, whoever made it. A use that no option overrides is an error.
-    pub(super) fn findings_of_file(
-        &self,
-        typed: &str,
-        path: &Path,
-        file: &File,
-        facts: &TargetFacts,
-    ) -> Result<Findings, Refusal> {
-        self.findings(typed, path, file, facts, Purpose::Test)
-    }
-
-    /// The same of a file that its owner gives to tests by a word of his own.
-    pub(super) fn findings_to_adopt(
-        &self,
-        typed: &str,
-        path: &Path,
-        file: &File,
-        facts: &TargetFacts,
-    ) -> Result<Findings, Refusal> {
-        self.findings(typed, path, file, facts, Purpose::Adoption)
-    }
-
-    fn findings(
-        &self,
-        typed: &str,
-        path: &Path,
-        file: &File,
-        facts: &TargetFacts,
-        purpose: Purpose,
-    ) -> Result<Findings, Refusal> {
-        if let Some(filesystem) = facts.filesystem.as_ref().filter(|f| is_of_the_kernel(&f.name)) {
+    pub(super) fn findings(&self, target: Candidate<'_>, purpose: Purpose) -> Result<Findings, Refusal> {
+        let Candidate { typed, path, file, facts } = target;
+        let filesystem = facts.filesystem.as_ref();
+        if let Some(filesystem) = filesystem.filter(|f| is_of_the_kernel(&f.name)) {
             return Err(of_the_kernel(typed, &filesystem.name));
         }
-        if facts.filesystem.as_ref().is_some_and(|filesystem| is_without_paths(&filesystem.name)) {
+        if filesystem.is_some_and(|filesystem| is_without_paths(&filesystem.name)) {
             return Err(memory_of_programs(typed));
         }
         let mut found = Findings { is_file: true, ..Findings::default() };
-        found.unseen = facts.filesystem.as_ref().filter(|f| f.is_served()).map(|_| Unseen::Elsewhere);
-        found.uses_of(file, facts.filesystem.as_ref(), typed, self.roots)?;
+        if filesystem.is_some_and(Filesystem::is_served) {
+            found.unseen = Some(Unseen::Elsewhere);
+        }
+        found.uses_of(file, filesystem, typed, self.roots)?;
         let is_never_known = found.missing.iter().any(|missing| !missing.fact.is_needed_of_ours());
         if is_never_known && (purpose == Purpose::Adoption || self.marks.whose(file) == Whose::Ours) {
             found.excuse_what_is_never_known();
         }
-        match contents(file, path, None, (Range::ALL, Look::Quick), self.roots) {
+        match contents(file, path, None, (Range::ALL, Depth::Quick), self.roots) {
             Ok(contents) => found.holds = contents.holds.into_iter().map(Reason::Holds).collect(),
             // `--overwrite` allows to write an unreadable file, as it does a device.
             Err(e) => found.holds.push(Reason::Unknown(e)),
         }
         found.besides.extend(self.marks.ignored(file).map(Reason::MarkIgnored));
-        let is_known = self.is_known(&found, typed, path, Some(file));
-        if found.in_use.is_empty() && is_known {
+        let is_in_use = !found.in_use.is_empty();
+        if !is_in_use && self.is_known(&found, typed, path, file) {
             return Ok(found);
         }
         let whose = self.marks.whose(file);
@@ -283,11 +247,98 @@ impl Guard<'_> {
             found.holds.insert(0, Reason::Whose(whose));
         }
         let title = format!("'{typed}'");
-        if found.in_use.is_empty() {
-            let needs_overwrite = !found.holds.is_empty() && !self.is_let_through(typed, path, Some(file));
-            return Err(found.not_known_refusal(typed, &shell_word(typed), &title, needs_overwrite));
+        if is_in_use {
+            return Err(found.in_use_refusal(typed, &title));
         }
-        Err(found.in_use_refusal(typed, &title))
+        let needs_overwrite = !found.holds.is_empty() && !self.is_let_through(typed, path, Some(file));
+        Err(found.not_known_refusal(typed, &shell_word(typed), &title, needs_overwrite))
+    }
+}
+
+/// Paths that the person gave with one of these options.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Overrides<'a> {
+    pub again: &'a [String],
+    /// The option, as refusals name options: `-overwrite`.
+    pub option: &'static str,
+    pub roots: &'a Roots,
+}
+
+impl Overrides<'_> {
+    /// The person gave this file or device with the option: as typed, as the path it stands for, or by another
+    /// path that leads to it now. A whole disk and its partition, or a device and the file behind it, are two. A
+    /// number (`#3`) names nothing: it can mean another disk after the next one is plugged in.
+    pub fn let_through(&self, typed: &str, path: &Path, file: Option<&File>) -> bool {
+        let opened = file.and_then(|f| Identity::of(f).ok());
+        self.again.iter().any(|again| self.names(again, typed, path, opened))
+    }
+
+    fn names(&self, again: &str, typed: &str, path: &Path, opened: Option<Identity>) -> bool {
+        let again_is = resolve(again, self.roots);
+        if again_is.as_ref().is_ok_and(|resolved| resolved.disk_number.is_some()) {
+            return false;
+        }
+        let resolved = again_is.map_or_else(|_| again.into(), |r| r.path);
+        again == typed || resolved == path || (opened.is_some() && self.identity_at(&resolved) == opened)
+    }
+
+    /// The file or device to which a path leads. The character device of an NVMe namespace stands for its block device:
+    /// both are the same storage.
+    fn identity_at(&self, path: &Path) -> Option<Identity> {
+        match Namespace::at(path, self.roots) {
+            Ok(Some(namespace)) => namespace.disk.number().map(DeviceNumber::identity),
+            _ => Identity::at(path).ok(),
+        }
+    }
+
+    /// Which of the targets (as typed) a path of the option names.
+    pub fn named_by<'t>(&self, again: &str, targets: &[&'t str]) -> Option<&'t str> {
+        targets.iter().copied().find(|typed| {
+            let path = resolve(typed, self.roots).map_or_else(|_| (*typed).into(), |r| r.path);
+            self.names(again, typed, &path, self.identity_at(&path))
+        })
+    }
+
+    /// Paths of the option that name no target of the run: a typing error, perhaps in the name of the target.
+    ///
+    /// `targets` are the targets as typed.
+    pub fn refuse_unused(&self, targets: &[&str]) -> Vec<Refusal> {
+        let mut refusals: Vec<Refusal> = Vec::new();
+        for again in self.again.iter().filter(|again| self.named_by(again, targets).is_none()) {
+            if let Some(refusal) = self.refuse_number(again) {
+                refusals.extend((!refusals.contains(&refusal)).then_some(refusal));
+                continue;
+            }
+            let words = format!("-{} names '{again}', which is not a target of this run", self.option);
+            let names: Vec<String> = targets.iter().map(|t| format!("'{t}'")).collect();
+            let refusal = Refusal::machine(&[self.option], None, words).hint(format!(
+                "repeat the path of a target: its disk or a partition of it does not count; targets of this \
+                 run: {}",
+                names.join(", ")
+            ));
+            if !refusals.contains(&refusal) {
+                refusals.push(refusal);
+            }
+        }
+        refusals
+    }
+
+    fn refuse_number(&self, again: &str) -> Option<Refusal> {
+        let path = resolve(again, self.roots).ok().filter(|r| r.disk_number.is_some())?.path;
+        let word = shell_word(&path.to_string_lossy());
+        let option = self.option;
+        let words = format!("-{option} {again}: give the device by its name, not by a number");
+        Some(Refusal::machine(&[option], None, words).hint(format!(
+            "a number may mean another disk when disks are added or removed; for this disk: -{option} {word}"
+        )))
+    }
+
+    /// What to type after the option for a target.
+    pub fn word_for(&self, typed: &str) -> String {
+        match resolve(typed, self.roots) {
+            Ok(resolved) if resolved.disk_number.is_some() => shell_word(&resolved.path.to_string_lossy()),
+            _ => shell_word(typed),
+        }
     }
 }
 
@@ -317,8 +368,8 @@ mod tests {
             let typed = path.to_str().unwrap().to_string();
             let word = shell_word(&typed);
             let told = |overwrite: &[String]| {
-                let word = Word { overwrite, ..Word::default() };
-                let guard = Guard { word, marks: &marks, roots: &roots };
+                let word = Consent { overwrite, ..Consent::default() };
+                let guard = Guard { consent: word, marks: &marks, roots: &roots };
                 guard.check(&typed, &path, &file, &facts, Range::ALL).unwrap_err()
             };
             let (bare, named) = (told(&[]), told(std::slice::from_ref(&typed)));
@@ -350,12 +401,12 @@ mod tests {
         {
             let wish =
                 Wish { typed: &typed, path: &path, size_bytes, writes, recreate, is_left_over: &|_| false };
-            let kept = Guard { word: Word::default(), marks: &marks, roots: &roots };
+            let kept = Guard { consent: Consent::default(), marks: &marks, roots: &roots };
             let refusal = kept.permit_to_make(wish).unwrap_err();
             assert!(refusal.message.contains("but it now holds data"), "{refusal}");
             assert_eq!(refusal.reasons, ["it holds a LUKS encrypted volume"]);
             let overwrite = std::slice::from_ref(&typed);
-            let named = Guard { word: Word { overwrite, ..Word::default() }, ..kept };
+            let named = Guard { consent: Consent { overwrite, ..Consent::default() }, ..kept };
             assert!(named.permit_to_make(wish).is_ok(), "{size_bytes} {writes} {recreate}");
         }
         // A test that only reads harms nothing.
@@ -367,7 +418,7 @@ mod tests {
             recreate: false,
             is_left_over: &|_| false,
         };
-        let reads = Guard { word: Word::default(), marks: &marks, roots: &roots };
+        let reads = Guard { consent: Consent::default(), marks: &marks, roots: &roots };
         assert!(matches!(reads.permit_to_make(wish), Ok(Wished::Taken { .. })));
         assert_eq!(std::fs::read(&path).unwrap(), bytes);
     }
@@ -378,7 +429,7 @@ mod tests {
         let path = dir.path().join("file");
         std::fs::write(&path, "data").unwrap();
         let (marks, roots) = (Marks::with_registry(&dir.path().join("state")), Roots::default());
-        let guard = Guard { word: Word::default(), marks: &marks, roots: &roots };
+        let guard = Guard { consent: Consent::default(), marks: &marks, roots: &roots };
         let writer = File::options().write(true).open(&path).unwrap();
         let mut child = std::process::Command::new("sleep").arg("60").stdout(writer).spawn().unwrap();
         let file = open_file(&path, ReadFlags::CACHED).unwrap();
@@ -413,13 +464,26 @@ mod tests {
         let name = path.to_str().unwrap().to_string();
         for (word, is_named) in [(name.clone(), true), ("#1".to_string(), false)] {
             let overwrite = [word];
-            let word = Word { overwrite: &overwrite, ..Word::default() };
-            let guard = Guard { word, marks: &marks, roots: &roots };
+            let word = Consent { overwrite: &overwrite, ..Consent::default() };
+            let guard = Guard { consent: word, marks: &marks, roots: &roots };
             assert_eq!(guard.is_let_through("#1", &path, None), is_named, "{overwrite:?}");
             assert_eq!(guard.overrides().word_for("#1"), name, "what the refusal says to type");
             let refusals = guard.refuse_unused_overrides(&["#1"]);
             assert_eq!(refusals.is_empty(), is_named, "{refusals:?}");
             assert!(is_named || refusals[0].to_string().contains(&name), "{refusals:?}");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests_overrides {
+    use super::*;
+
+    #[test]
+    fn paths_can_be_pasted() {
+        assert_eq!(shell_word("/a/b-1.dat"), "/a/b-1.dat");
+        assert_eq!(shell_word("#1"), "'#1'");
+        assert_eq!(shell_word("a b'c"), "'a b'\\''c'");
+        assert_eq!(shell_word(""), "''");
     }
 }

@@ -5,26 +5,25 @@ use std::fs::File;
 use std::io;
 use std::time::{Duration, Instant};
 
-use super::missing::{Fact, Missing, Unseen};
+use super::facts::{Fact, Missing, Unseen};
+use super::locks::is_written_by_a_run;
 use super::openers::{Opener, mappers_now, writers_now};
-use super::told::is_written_by_a_run;
 use crate::machine::beneath::Beneath;
-use crate::machine::loops::{Below, by_nodes, standing_on};
+use crate::machine::beneath::{Below, by_nodes, standing_on};
 use crate::machine::mounts::{read_swaps, swaps};
+use crate::machine::process::{Sight, sight};
 use crate::machine::roots::Roots;
-use crate::machine::sight::{Sight, sight};
 use crate::machine::storage::Filesystem;
 use crate::sys::error::{Code, system_text};
 use crate::sys::identity::Identity;
-use crate::sys::lease::{Others, others};
+use crate::sys::lock::{Others, others};
 use crate::sys::open::is_written_here;
-use crate::sys::stat::write_locks;
+use crate::sys::times::write_locks;
 use crate::text::{printable, printable_path};
 
 /// A user of a regular file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileUse {
-    /// Swap.
     Swap,
     /// It is the file behind a loop device.
     Loop {
@@ -57,7 +56,6 @@ pub(super) struct FileUses {
     pub writers: Vec<Opener>,
     /// Somebody has it open for writing, and this process does not see who.
     pub hidden_writer: Option<Sight>,
-    /// What nothing tells here.
     pub missing: Vec<Missing>,
     /// Whose writing is not visible with the rights of this process.
     pub unseen: Option<Unseen>,
@@ -74,7 +72,7 @@ const LAST_IO: Duration = Duration::from_secs(3);
 
 /// Who uses the open file, which must be open for reading only.
 ///
-/// The kernel's own answer comes first (`sys::lease`): it needs neither procfs nor sysfs, and it knows of every user.
+/// The kernel's own answer comes first (`sys::lock`): it needs neither procfs nor sysfs, and it knows of every user.
 /// Where nobody has the file open, nothing else is asked. Of a file on overlayfs the file that holds its data is asked
 /// as well.
 ///
@@ -244,11 +242,8 @@ impl FileUses {
 /// A flag of a file that lets nobody change it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileLock {
-    /// `chattr +i`.
     Immutable,
-    /// `chattr +a`.
     AppendOnly,
-    /// fs-verity.
     Sealed,
 }
 
@@ -282,7 +277,7 @@ mod tests {
 
     use super::*;
     use crate::guard::hold::Hold;
-    use crate::guard::told::take_seat;
+    use crate::guard::locks::take_seat;
     use crate::machine::storage::filesystem_of;
 
     /// A file, and a process that has it open for writing for so many seconds.
@@ -332,7 +327,7 @@ mod tests {
         assert_eq!(found(&Roots::default()), (1, false, false), "a process that is seen");
         assert_eq!(found(&hidden), (0, true, false), "it is known that there is one");
         let mut reader = Hold::take(&File::open(file.path()).unwrap(), file.path()).unwrap();
-        reader.says_it_writes();
+        reader.say(crate::guard::locks::RunLock::Writes);
         assert_eq!(found(&hidden), (0, true, false), "who may only read can say so, too");
         drop(reader);
         // In another process, because this one is asked about first.

@@ -1,20 +1,24 @@
 //! Everything that speaks against writing a target, and the refusal that says it all.
+//!
+//! Reasons against writing a target, as data, and how a message says them.
 
+use std::fmt;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::claim::claim;
-use super::error::GuardError;
-use super::files::{FileUse, locks_of_file, uses_of_file};
-use super::mark::Whose;
-use super::missing::{Fact, Missing, Unseen};
-use super::reason::Reason;
+use super::contents::Holding;
+use super::devices::{Use, claim};
+use super::facts::{Fact, GuardError, Missing, Unseen};
+use super::files::{FileLock, FileUse, locks_of_file, uses_of_file};
+use super::mark::{Ignored, Whose};
+use super::openers::Opener;
 use crate::fault::Refusal;
+use crate::machine::process::Sight;
 use crate::machine::roots::Roots;
 use crate::machine::storage::{Filesystem, ReadFlags, open_file};
 use crate::sys::error::system_text;
 use crate::sys::identity::names;
-use crate::text::shell_word;
+use crate::text::{printable_path, shell_word};
 
 /// Everything that speaks against writing a target.
 #[derive(Debug, Default)]
@@ -162,13 +166,84 @@ impl Findings {
                  run wrote",
             ),
             Whose::Interrupted => refusal.hint(
-                "random write data (-Zr, -Z<size>) looks like any other data; without these options the file of a killed \
-                 run is recognised as test data",
+                "random write data (-Zr, -Z<size>) looks like any other data; without these options the file of \
+                 a killed run is recognised as test data",
             ),
             _ => refusal.switch_hint("or give another path with -c<size>, which creates a test file"),
         };
         refusal.reasons = self.holds.iter().chain(&self.besides).map(Reason::to_string).collect();
         refusal
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reason {
+    Used(Use),
+    /// Somebody uses the file as if it were a device.
+    FileUsed(FileUse),
+    /// The loop device over the file is used.
+    UsedAs {
+        /// Kernel name of the loop device.
+        device: String,
+        by: Use,
+    },
+    /// A process has the file open for writing.
+    Open(Opener),
+    /// Somebody has the file open for writing, and this process cannot see who.
+    OpenUnseen(Sight),
+    /// Whether it is in use is not known.
+    NotKnown(Missing),
+    /// A flag of the file lets nobody change it.
+    Locked(FileLock),
+    Holds(Holding),
+    /// What lies there is not known.
+    Unknown(GuardError),
+    /// Whose data the file holds.
+    Whose(Whose),
+    /// The file has a mark that does not count.
+    MarkIgnored(Ignored),
+    /// Names (hard links) of the file.
+    Names(u64),
+    /// The loop device is built on a file.
+    StandsOn {
+        file: PathBuf,
+        whose: Whose,
+    },
+}
+
+impl fmt::Display for Reason {
+    /// In words about "it", the target.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Used(by) => by.fmt(f),
+            Reason::FileUsed(user) => write!(f, "it {user}"),
+            Reason::UsedAs { device, by } => write!(f, "as {device}, {by}"),
+            Reason::Open(opener) => opener.fmt(f),
+            Reason::OpenUnseen(sight) => {
+                f.write_str("another program has it open for writing; ")?;
+                f.write_str(match sight {
+                    Sight::OwnUser => "only root can see which one",
+                    Sight::Container => "from inside this container it cannot be seen which one",
+                    Sight::Nothing => "without /proc it cannot be seen which one",
+                    Sight::All => {
+                        "no process shows it, so it may be a memory map whose file was closed, a server in the \
+                         kernel, a file system over it, or a killed process whose I/O has not ended"
+                    }
+                })
+            }
+            Reason::NotKnown(missing) => missing.fmt(f),
+            Reason::Locked(lock) => write!(f, "it is {lock}"),
+            Reason::Holds(holding) => holding.fmt(f),
+            Reason::Unknown(error) => error.fmt(f),
+            Reason::Whose(whose) => write!(f, "it {whose}"),
+            Reason::MarkIgnored(ignored) => ignored.fmt(f),
+            Reason::Names(count) => {
+                write!(f, "it has {count} names (hard links), and each of them is this data")
+            }
+            Reason::StandsOn { file, whose } => {
+                write!(f, "it is built on the file {}, which {whose}", printable_path(file))
+            }
+        }
     }
 }
 

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use super::locks::{RunLock, RunLocks, is_locked, say};
 use super::openers;
-use super::told::{Says, Told, is_locked, say};
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::roots::Roots;
 use crate::sys::identity::block_device;
@@ -31,12 +31,11 @@ const ALONE: Reading = Reading { exclusive: true, ..SHARED };
 #[derive(Debug)]
 pub struct Hold {
     file: File,
-    /// Led to it.
     path: PathBuf,
     is_device: bool,
     is_exclusive: bool,
     /// What it said besides being here.
-    said: Vec<Says>,
+    said: Vec<RunLock>,
     /// The process of the run with which it shares the device.
     shared_with: Option<u32>,
 }
@@ -64,11 +63,8 @@ impl Drop for Hold {
 /// Who has a device now that another run held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
-    /// By this run.
     Here,
-    /// By another run.
     ByAnother,
-    /// Somebody else has it.
     Lost,
 }
 
@@ -83,7 +79,7 @@ impl Hold {
             // The same open file: one more reader would keep the kernel from answering who else has it open.
             let file = file.try_clone()?;
             // A file system without such locks is no problem: other runs then count as foreign programs.
-            let _ = say(&file, Says::Here);
+            let _ = say(&file, RunLock::Here);
             return Ok(Hold::of(file, path, false));
         };
         let usual = usual_node(file);
@@ -95,8 +91,8 @@ impl Hold {
             };
             match open(ALONE) {
                 Ok(file) => {
-                    say(&file, Says::Here)?;
-                    say(&file, Says::Held)?;
+                    say(&file, RunLock::Here)?;
+                    say(&file, RunLock::Held)?;
                     held_here().push(device);
                     let mut hold = Hold::of(file, path, true);
                     hold.is_exclusive = true;
@@ -106,7 +102,7 @@ impl Hold {
                     let file = open(SHARED)?;
                     let shared_with = holder(&file, device, None, &Roots::default());
                     if shared_with.is_some() {
-                        say(&file, Says::Here)?;
+                        say(&file, RunLock::Here)?;
                         let mut hold = Hold::of(file, path, true);
                         hold.shared_with = shared_with;
                         return Ok(hold);
@@ -131,9 +127,9 @@ impl Hold {
             Some((node, _)) => node,
             None => file.try_clone()?,
         };
-        say(&file, Says::Here)?;
+        say(&file, RunLock::Here)?;
         let mut hold = Hold::of(file, path, false);
-        hold.say(Says::Reads);
+        hold.say(RunLock::Reads);
         Ok(hold)
     }
 
@@ -142,33 +138,23 @@ impl Hold {
         Hold { file, path, is_device, is_exclusive: false, said, shared_with: None }
     }
 
-    fn say(&mut self, says: Says) {
+    /// Says so to other runs, besides being here.
+    pub fn say(&mut self, says: RunLock) {
         // Without the lock of a write, a run on the same target asks for `--overwrite`.
         let _ = say(&self.file, says);
         self.said.push(says);
     }
 
-    /// Says that the run may write and does.
-    pub fn says_it_writes(&mut self) {
-        self.say(Says::Writes);
-    }
-
-    /// Says that the run wants the target for itself.
-    pub fn says_it_is_alone(&mut self) {
-        self.say(Says::Alone);
-    }
-
     /// It only takes part as a reader.
     pub fn only_reads(&self) -> bool {
-        self.said.contains(&Says::Reads)
+        self.said.contains(&RunLock::Reads)
     }
 
     /// What other runs say of the target.
-    pub fn told(&self) -> Told {
-        Told::by_others(&self.file)
+    pub fn told(&self) -> RunLocks {
+        RunLocks::by_others(&self.file)
     }
 
-    /// It keeps a device.
     pub fn is_device(&self) -> bool {
         self.is_device
     }
@@ -216,7 +202,7 @@ pub(super) fn is_held(path: &Path, roots: &Roots) -> bool {
 /// The process of the run that holds the device exclusively. `known` held it a moment ago: to ask it alone
 /// takes no search.
 fn holder(file: &File, device: u64, known: Option<u32>, roots: &Roots) -> Option<u32> {
-    if !is_locked(file, Says::Held) {
+    if !is_locked(file, RunLock::Held) {
         return None;
     }
     if held_here().contains(&device) {
@@ -250,8 +236,8 @@ fn usual_node(file: &File) -> Option<(File, PathBuf)> {
 }
 
 /// What runs say of an open file or device on which this run has no lock.
-pub(super) fn told_of(file: &File) -> Told {
-    usual_node(file).map_or_else(|| Told::by_others(file), |(node, _)| Told::by_others(&node))
+pub(super) fn told_of(file: &File) -> RunLocks {
+    usual_node(file).map_or_else(|| RunLocks::by_others(file), |(node, _)| RunLocks::by_others(&node))
 }
 
 #[cfg(test)]
@@ -268,20 +254,20 @@ mod tests {
         let take = || Hold::take(&File::open(file.path()).unwrap(), file.path()).unwrap();
         let (mut first, mut second) = (take(), take());
         assert!(!is_told(), "they may be refused yet");
-        first.says_it_writes();
-        second.says_it_writes();
+        first.say(RunLock::Writes);
+        second.say(RunLock::Writes);
         assert!(is_told() && first.is_settled() && second.is_settled());
         let info = open_file_info(&first.file);
-        let told = Told { is_there: true, writes: true, ..Told::default() };
-        assert_eq!(Told::in_info(&info), Some(told), "{info}");
+        let told = RunLocks { is_there: true, writes: true, ..RunLocks::default() };
+        assert_eq!(RunLocks::in_info(&info), Some(told), "{info}");
         assert_eq!((first.told(), told_of(file.as_file())), (told, told));
         drop(first);
-        assert!(within_a_second(|| second.told() == Told::default()), "its own do not count");
+        assert!(within_a_second(|| second.told() == RunLocks::default()), "its own do not count");
         assert!(is_told());
         drop(second);
         assert!(within_a_second(|| !is_told()));
         let info = open_file_info(file.as_file());
-        assert_eq!(Told::in_info(&info), None, "{info}");
+        assert_eq!(RunLocks::in_info(&info), None, "{info}");
     }
 
     #[test]
@@ -289,11 +275,14 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let open = || File::open(file.path()).unwrap();
         let mut reader = Hold::attend(&open(), file.path()).unwrap();
-        let told = Told { is_there: true, reads: true, ..Told::default() };
-        assert_eq!((told_of(&open()), reader.told()), (told, Told::default()));
+        let told = RunLocks { is_there: true, reads: true, ..RunLocks::default() };
+        assert_eq!((told_of(&open()), reader.told()), (told, RunLocks::default()));
         assert!(reader.only_reads() && !told_of(&open()).writes);
-        reader.says_it_is_alone();
-        let alone = Told { is_alone: true, ..told };
-        assert_eq!((told_of(&open()), Told::in_info(&open_file_info(&reader.file))), (alone, Some(alone)));
+        reader.say(RunLock::Alone);
+        let alone = RunLocks { is_alone: true, ..told };
+        assert_eq!(
+            (told_of(&open()), RunLocks::in_info(&open_file_info(&reader.file))),
+            (alone, Some(alone))
+        );
     }
 }

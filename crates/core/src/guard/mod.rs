@@ -2,73 +2,58 @@
 //!
 //! Read it in this order:
 //!
-//! 1. **Facts.** [`claim`](claim()) tells who uses a device: an exclusive open asks the kernel whether it is
-//!    in use; mounts, swap and holders (`uses`) and programs that have it open (`openers`) are named. `files`
-//!    tells the same of a regular file. What procfs and sysfs would tell and do not is `missing`. `contents`
-//!    tells what lies there: known signatures (`scan`, with libblkid or the small table in `magic`) and
-//!    samples (`sample`), or as much as there is time to read (`look`). [`mark`] tells whose data a file
-//!    holds. `claimant`, `subject` and `signature` are the types.
-//! 2. **Decision.** [`Guard::check`] weighs the facts (`findings`, with every `reason`), `--overwrite`
-//!    (`overrides`) and where the target is (`no_storage`), and by which names its path leads to it (`way`).
-//!    [`reuse`] decides what `-c` means for a file that is there.
+//! 1. **Facts.** `devices` tells who uses a device: an exclusive open asks the kernel whether it is in use; mounts,
+//!    swap, holders, and programs that have it open (`openers`), are named. `files` tells the same of a regular file.
+//!    `contents` tells what lies there: known `signatures` (with libblkid, or by a small table) and samples, or as much
+//!    as there is time to read (`sample`). [`mark`] tells whose data a file holds. `facts` holds what the others share:
+//!    what procfs and sysfs do not tell is a [`facts::Missing`].
+//! 2. **Decision.** [`Guard::check`] weighs the facts (`findings`), the person's options (`decision`), and by which
+//!    names the path leads to the target (`path`). `make` decides what `-c` means for a file that is there.
 //! 3. **Permit.** [`Guard::permit`] holds a target, decides on the very descriptor, and gives a [`Permit`];
 //!    [`Guard::permit_to_make`] does so for a file of `-c`. Only a permit opens a target for writing
 //!    (`tests/all/house.rs`).
 //! 4. **Hold.** [`Custody`] reserves devices for the time of a run (`hold`) and knows what the run made
-//!    itself. By its locks (`told`) other runs recognise what is being tested, and name each other (`runs`).
+//!    itself. By their locks (`locks`) runs recognise what is being tested, and name each other (`runs`).
 //! 5. **Mark.** [`mark::Marks`] notes on a file that TrueSpd made it and when it wrote last.
 
 mod adopt;
-mod claim;
-mod claimant;
 mod contents;
-mod custody;
 mod decision;
-mod error;
+mod devices;
+mod facts;
 mod files;
 mod findings;
 mod hold;
-mod look;
-mod magic;
+mod locks;
 mod make;
 pub mod mark;
-mod missing;
-mod no_storage;
 mod openers;
-mod overrides;
+mod path;
 mod permit;
-mod reason;
-pub mod reuse;
 mod runs;
 pub mod sample;
-mod scan;
-mod signature;
-mod subject;
-mod told;
-mod uses;
-mod way;
+mod signatures;
 
 pub use adopt::{Adoptable, Adoption, Purpose};
-pub use claim::{Claim, claim};
-pub use claimant::{How, Use};
-pub use contents::{Holding, PartitionHeld, PartitionType};
-pub use custody::Custody;
-pub use decision::{Guard, Passed, Word};
-pub use error::GuardError;
-pub use files::{FileLock, FileUse, writers_of_file};
-pub use look::{Look, Looked};
-pub use make::{NewFile, PermitToMake, Wish, Wished};
-pub use missing::{Fact, Missing, Unseen};
-pub use no_storage::check_directory;
-pub use openers::{Opener, of as programs_with};
-pub use permit::{Permit, PermitError};
-pub use reason::Reason;
-pub use runs::OtherRun;
-pub use scan::signatures;
-pub use signature::{Range, Scan, ScannedBy, Signature, SignatureKind};
-pub use subject::Subject;
-pub use told::Told;
-pub use uses::users;
+
+pub use decision::{Consent, Guard};
+
+pub use devices::{Use, UseKind, claim, users};
+pub(crate) use facts::Unseen;
+pub use facts::{Fact, Missing, Subject};
+pub(crate) use files::writers_of_file;
+
+pub use locks::RunLocks;
+pub(crate) use make::{NewFile, PermitToMake};
+pub use make::{Reuse, Wish, Wished, reuse_decision};
+
+pub use openers::of as programs_with;
+pub use path::check_directory;
+pub(crate) use permit::PermitError;
+pub use permit::{Custody, Permit};
+pub(crate) use runs::OtherRun;
+pub use sample::{Depth, Looked};
+pub use signatures::{Range, signatures};
 
 #[cfg(test)]
 mod tests;

@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use super::missing::{Fact, Missing};
-use super::subject::Subject;
-use super::told::Told;
+use super::facts::Subject;
+use super::facts::{Fact, Missing};
+use super::locks::RunLocks;
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::namespace;
-use crate::machine::read::read_word;
 use crate::machine::roots::Roots;
+use crate::machine::setting::read_word;
 use crate::sys::error::system_text;
 use crate::sys::file::{FileKind, Stat};
 use crate::sys::identity::Identity;
@@ -27,13 +27,10 @@ use crate::text::{printable, printable_path, shell_line};
 /// A process that has a device, or a partition of it, open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opener {
-    /// Number of the process.
     id: u32,
-    /// Name of its program.
     name: String,
     /// What of the device it has open.
     what: Subject,
-    /// It may write.
     pub writes: bool,
 }
 
@@ -160,7 +157,7 @@ pub(super) struct RunSeen {
     /// As it would be typed; `None` when it cannot be read.
     pub command_line: Option<String>,
     /// What it says of the target.
-    pub told: Told,
+    pub told: RunLocks,
     /// What it says can be relied on: it belongs to root or to this user, or only who may write the file can say so.
     pub is_proven: bool,
 }
@@ -194,10 +191,10 @@ pub(super) fn holder_of(target: Identity, known: Option<u32>, roots: &Roots) -> 
 }
 
 /// What a process says of a target, by each descriptor that says something.
-fn told_by(process: &Path, target: Identity) -> Vec<Told> {
+fn told_by(process: &Path, target: Identity) -> Vec<RunLocks> {
     let mut found = Vec::new();
     for info in fs::read_dir(process.join("fdinfo")).into_iter().flatten().flatten() {
-        let told = fs::read_to_string(info.path()).ok().and_then(|info| Told::in_info(&info));
+        let told = fs::read_to_string(info.path()).ok().and_then(|info| RunLocks::in_info(&info));
         let opened = process.join("fd").join(info.file_name());
         if let Some(told) = told
             && Identity::at(&opened).is_ok_and(|identity| identity == target)
@@ -286,7 +283,7 @@ fn of_process(id: u32, dir: &Path, named: &dyn Fn(&Path, &Path, &Path) -> Option
         let info = dir.join("fdinfo").join(fd.file_name());
         let Some(what) = named(&link, &fd.path(), &info) else { continue };
         let info = fs::read_to_string(info).unwrap_or_default();
-        if Told::in_info(&info).is_some() {
+        if RunLocks::in_info(&info).is_some() {
             return Vec::new();
         }
         let writes = may_write(&info);

@@ -2,16 +2,21 @@
 //!
 //! Nobody else can make one: its fields are private to this file, and the one function that makes it holds the target
 //! first and asks the decision on the very descriptor.
+//!
+//! What a run has made and what it reserves, until its end.
 
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::custody::Custody;
 use super::decision::Guard;
-use super::look::Look;
-use super::missing::Unseen;
-use super::signature::Range;
+use super::facts::{Candidate, Unseen};
+use super::hold::{Hold, Kept};
+use super::locks::{RunLock, RunLocks};
+use super::make::NewFile;
+use super::runs::{OtherRun, named};
+use super::sample::Depth;
+use super::signatures::Range;
 use crate::fault::{Failure, FailureKind, Refusal};
 use crate::machine::device::DeviceNumber;
 use crate::machine::namespace::Namespace;
@@ -36,7 +41,6 @@ pub struct Permit {
 /// Why what was permitted was not opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PermitError {
-    /// The system refused.
     #[error(transparent)]
     Open(#[from] TargetError),
     /// What was opened is not known.
@@ -70,14 +74,17 @@ impl Guard<'_> {
         let identity = Identity::of(file).map_err(not_kept)?;
         // Held first, so that the checked facts stay true, and two runs that check at the same time see each other. If
         // somebody else has it, the check names them.
-        let held = custody.hold(identity, file, &facts.path, self.word.exclusive);
+        let held = custody.hold(identity, file, &facts.path, self.consent.exclusive);
         self.refuse_runs(typed, identity, custody.told(identity))?;
         let is_device = facts.kind == TargetKind::Block;
-        let unseen = match (is_device, custody.is_of_this_run(identity)) {
-            (true, true) => self.check_again(typed, &facts.path, file).map(|()| None)?,
-            (false, true) => None,
+        let path = &facts.path;
+        let unseen = if !custody.is_of_this_run(identity) {
             // Looked through before the run.
-            (_, false) => self.check_by(typed, &facts.path, file, facts, (range, Look::Quick))?.unseen,
+            self.check_candidate(Candidate { typed, path, file, facts }, range, Depth::Quick)?.unseen
+        } else if is_device {
+            self.check_again(typed, path, file).map(|()| None)?
+        } else {
+            None
         };
         // A file's lock only tells other runs who writes: it may be missing.
         held.or_else(|e| if is_device { Err(e) } else { Ok(()) }).map_err(not_kept)?;
@@ -94,8 +101,11 @@ impl Guard<'_> {
         let OpenedTarget { file, facts } = opened;
         // A lock there is a question to another machine, which need not answer.
         let is_served = facts.filesystem.as_ref().is_some_and(Filesystem::is_served);
-        let Some(identity) = Identity::of(file).ok().filter(|_| !is_served) else { return Ok(()) };
-        custody.attend(identity, file, &facts.path, self.word.exclusive);
+        if is_served {
+            return Ok(());
+        }
+        let Ok(identity) = Identity::of(file) else { return Ok(()) };
+        custody.attend(identity, file, &facts.path, self.consent.exclusive);
         self.refuse_runs(typed, identity, custody.told(identity))
     }
 }
@@ -171,12 +181,112 @@ impl Permit {
     }
 }
 
+/// Files that a run made, and files and devices that it reserves while it writes them, each once.
+#[derive(Debug, Default)]
+pub struct Custody {
+    /// Files that the run made, and devices that it has written and reserved since: what they hold is its own.
+    own: Vec<Identity>,
+    holds: Vec<(Identity, Hold)>,
+    /// Processes of this host that belong to this run (a cluster run): they are no other runs.
+    companions: Vec<u32>,
+}
+
+impl Custody {
+    /// The same for a run to which these processes of this host belong as well.
+    pub fn with(companions: Vec<u32>) -> Self {
+        Custody { companions, ..Custody::default() }
+    }
+
+    /// Takes a file that the run has made.
+    pub fn add(&mut self, made: &NewFile) {
+        self.own.push(made.identity());
+    }
+
+    /// This run wrote what it holds.
+    pub(super) fn is_of_this_run(&self, identity: Identity) -> bool {
+        self.own.contains(&identity)
+    }
+
+    /// Holds the open file or device, to which `path` led, unless it is held already; with `alone` for this run only.
+    pub(super) fn hold(
+        &mut self,
+        identity: Identity,
+        file: &File,
+        path: &Path,
+        alone: bool,
+    ) -> io::Result<()> {
+        // An earlier time span only read it.
+        self.holds.retain(|(kept, hold)| *kept != identity || !hold.only_reads());
+        if self.hold_of(identity).is_none() {
+            self.keep(identity, Hold::take(file, path)?, alone);
+        }
+        Ok(())
+    }
+
+    fn hold_of(&self, identity: Identity) -> Option<&Hold> {
+        self.holds.iter().find(|(kept, _)| *kept == identity).map(|(_, hold)| hold)
+    }
+
+    fn keep(&mut self, identity: Identity, mut hold: Hold, alone: bool) {
+        if alone {
+            hold.say(RunLock::Alone);
+        }
+        self.holds.push((identity, hold));
+    }
+
+    /// Tells other runs that this one writes it.
+    pub(super) fn says_it_writes(&mut self, identity: Identity) {
+        for (_, hold) in self.holds.iter_mut().filter(|(kept, _)| *kept == identity) {
+            hold.say(RunLock::Writes);
+        }
+    }
+
+    /// Lets other runs know that this one reads the open file or device. Where the file system has no locks,
+    /// they do not.
+    pub(super) fn attend(&mut self, identity: Identity, file: &File, path: &Path, alone: bool) {
+        if self.hold_of(identity).is_none()
+            && let Ok(hold) = Hold::attend(file, path)
+        {
+            self.keep(identity, hold, alone);
+        }
+    }
+
+    /// What other runs say of a target of this one.
+    pub fn told(&self, identity: Identity) -> RunLocks {
+        self.hold_of(identity).map(Hold::told).unwrap_or_default()
+    }
+
+    /// Other runs that have a target of this one at this moment.
+    pub fn other_runs(&self, identity: Identity, roots: &Roots) -> Vec<OtherRun> {
+        let mut runs = named(self.told(identity), identity, roots);
+        runs.retain(|run| run.process.is_none_or(|process| !self.companions.contains(&process)));
+        runs
+    }
+
+    /// No device is still to be taken over from another run.
+    pub fn is_settled(&self) -> bool {
+        self.holds.iter().all(|(_, hold)| hold.is_settled())
+    }
+
+    /// Takes devices over from runs that have ended. Returns one that another program has taken instead, if any.
+    pub fn settle(&mut self) -> Option<Identity> {
+        let mut holds = self.holds.iter_mut();
+        holds.find_map(|(identity, hold)| (hold.settle() == Kept::Lost).then_some(*identity))
+    }
+
+    /// The reserved devices were written: from here on this run wrote what they hold.
+    pub fn devices_are_written(&mut self) {
+        let devices = self.holds.iter().filter(|(_, hold)| hold.is_device());
+        self.own.extend(devices.map(|(identity, _)| *identity));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::Word;
+    use crate::guard::Consent;
     use crate::guard::mark::{MarkState, Marks};
-    use crate::machine::sight::Sight;
+    use crate::machine::process::Sight;
     use crate::machine::storage::{Access, ReadFlags, open};
     use crate::sys::made::FileExt;
 
@@ -186,7 +296,7 @@ mod tests {
         let at = |name: &str| dir.path().join(name);
         let marks = Marks::with_registry(&at("state"));
         let roots = Roots::default();
-        let guard = Guard { word: Word::default(), marks: &marks, roots: &roots };
+        let guard = Guard { consent: Consent::default(), marks: &marks, roots: &roots };
         let flags = OpenFlags { access: Access::ReadWrite, direct: false, dsync: false };
         for name in ["ours", "theirs"] {
             std::fs::write(at(name), [7; 4096]).unwrap();
@@ -219,7 +329,7 @@ mod tests {
         let path = dir.path().join("file");
         std::fs::write(&path, "data").unwrap();
         let (marks, roots) = (Marks::with_registry(&dir.path().join("state")), Roots::default());
-        let guard = Guard { word: Word::default(), marks: &marks, roots: &roots };
+        let guard = Guard { consent: Consent::default(), marks: &marks, roots: &roots };
         let look = || open(&path, ReadFlags::CACHED, &roots).unwrap();
         let [mut first, mut second, mut third] = [(); 3].map(|()| Custody::default());
         let opened = look();
@@ -228,7 +338,7 @@ mod tests {
         let identity = Identity::at(&path).unwrap();
         assert!(first.told(identity).reads && second.told(identity).reads);
         // The locks are those of this process, until another one has the open file as well.
-        let alone = Guard { word: Word { exclusive: true, ..Word::default() }, ..guard };
+        let alone = Guard { consent: Consent { exclusive: true, ..Consent::default() }, ..guard };
         let mut other = std::process::Command::new("sleep");
         let mut other = other.arg("60").stdin(opened.file.try_clone().unwrap()).spawn().unwrap();
         let refusal = alone.attend("file", &look(), &mut third).unwrap_err();
@@ -251,12 +361,119 @@ mod tests {
         let unseen = |status: &str| {
             std::fs::write(proc.join("self/status"), status).unwrap();
             let roots = Roots { proc: proc.clone(), ..Roots::default() };
-            let guard = Guard { word: Word::default(), marks: &marks, roots: &roots };
+            let guard = Guard { consent: Consent::default(), marks: &marks, roots: &roots };
             let look = open(&at("ours"), ReadFlags::CACHED, &Roots::default()).unwrap();
             guard.permit("ours", &look, Range::ALL, &mut Custody::default()).unwrap().unseen()
         };
         assert_eq!(unseen("Uid:\t0 0 0 0\nCapEff:\tffffffffffffffff\n"), None);
         let own_user = Some(Unseen::Programs(Sight::OwnUser));
         assert_eq!(unseen("Uid:\t7 7 7 7\nCapEff:\t0000000000000000\n"), own_user);
+    }
+}
+
+#[cfg(test)]
+mod tests_custody {
+    use super::*;
+    use crate::guard::hold::told_of;
+    use crate::guard::mark::Marks;
+    use crate::guard::{Consent, Guard, Wish, Wished};
+    use crate::sys::within_a_second;
+
+    /// Files that can be tested.
+    struct Lab {
+        dir: tempfile::TempDir,
+    }
+
+    impl Lab {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            for name in ["a", "b"] {
+                std::fs::write(dir.path().join(name), "data").unwrap();
+            }
+            Lab { dir }
+        }
+
+        fn open(&self, name: &str) -> (Identity, File) {
+            let file = File::open(self.dir.path().join(name)).unwrap();
+            (Identity::of(&file).unwrap(), file)
+        }
+
+        fn hold(&self, custody: &mut Custody, name: &str) {
+            let (identity, file) = self.open(name);
+            custody.hold(identity, &file, &self.dir.path().join(name), false).unwrap();
+        }
+
+        fn attend(&self, custody: &mut Custody, name: &str) {
+            let (identity, file) = self.open(name);
+            custody.attend(identity, &file, &self.dir.path().join(name), false);
+        }
+
+        /// What the kernel tells everybody of both files: a run is there, writes, reads.
+        fn tells(&self, expected: [(bool, bool, bool); 2]) {
+            let told = || {
+                let told = ["a", "b"].map(|name| told_of(&self.open(name).1));
+                told.map(|told| (told.is_there, told.writes, told.reads))
+            };
+            assert!(within_a_second(|| told() == expected), "{:?} instead of {expected:?}", told());
+        }
+    }
+
+    #[test]
+    fn each_target_is_held_once_and_says_only_of_itself_what_is_done() {
+        let (lab, mut own) = (Lab::new(), Custody::default());
+        let (a, b) = (lab.open("a").0, lab.open("b").0);
+        lab.attend(&mut own, "a");
+        lab.attend(&mut own, "a");
+        lab.attend(&mut own, "b");
+        assert_eq!(own.holds.len(), 2);
+        lab.tells([(true, false, true); 2]);
+        // A later time span writes one of them.
+        lab.hold(&mut own, "a");
+        lab.tells([(true, false, false), (true, false, true)]);
+        own.says_it_writes(a);
+        lab.hold(&mut own, "a");
+        lab.attend(&mut own, "a");
+        lab.tells([(true, true, false), (true, false, true)]);
+        assert_eq!(own.holds.len(), 2);
+        assert!(own.is_settled() && own.settle().is_none(), "files are not taken over");
+        // Its own locks are no other run, and those on one file say nothing of another.
+        assert_eq!([own.told(a), own.told(b)], [RunLocks::default(); 2]);
+        let mut other = Custody::default();
+        lab.hold(&mut other, "a");
+        other.says_it_writes(a);
+        lab.attend(&mut other, "b");
+        assert_eq!(
+            [own.told(a), own.told(b)].map(|told| (told.writes, told.reads)),
+            [(true, false), (false, true)]
+        );
+        let seen = |identity| {
+            own.other_runs(identity, &Roots::default()).iter().map(|run| run.writes).collect::<Vec<_>>()
+        };
+        assert_eq!([seen(a), seen(b)], [[true], [false]]);
+    }
+
+    #[test]
+    fn what_the_run_made_is_its_own() {
+        let lab = Lab::new();
+        let at = |name: &str| lab.dir.path().join(name);
+        let (marks, roots) = (Marks::with_registry(&at("state")), Roots::default());
+        let guard = Guard { consent: Consent::default(), marks: &marks, roots: &roots };
+        let path = at("new");
+        let wish = Wish {
+            typed: path.to_str().unwrap(),
+            path: &path,
+            size_bytes: 4096,
+            writes: true,
+            recreate: false,
+            is_left_over: &|_| false,
+        };
+        let made = match guard.permit_to_make(wish).unwrap() {
+            Wished::Permitted { permit, .. } => permit.open().unwrap(),
+            taken => panic!("{taken:?}"),
+        };
+        let mut own = Custody::default();
+        assert!(!own.is_of_this_run(made.identity()));
+        own.add(&made);
+        assert!(own.is_of_this_run(made.identity()) && !own.is_of_this_run(lab.open("a").0));
     }
 }

@@ -5,14 +5,13 @@ use std::fs::File;
 
 use super::decision::Guard;
 use super::hold::told_of;
+use super::locks::RunLocks;
 use super::openers::{self, RunSeen};
-use super::told::Told;
 use crate::fault::Refusal;
 use crate::machine::roots::Roots;
 use crate::sys::identity::Identity;
 use crate::text::printable;
 
-/// Another run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherRun {
     /// Number of its process; `None` when this user may not see it.
@@ -35,7 +34,7 @@ impl fmt::Display for OtherRun {
 }
 
 /// Who the runs are that test the target, by what their locks tell.
-pub(super) fn named(told: Told, target: Identity, roots: &Roots) -> Vec<OtherRun> {
+pub(super) fn named(told: RunLocks, target: Identity, roots: &Roots) -> Vec<OtherRun> {
     if !told.is_tested() && !told.is_covered {
         return Vec::new();
     }
@@ -74,8 +73,8 @@ impl Guard<'_> {
         }
     }
 
-    pub(super) fn refuse_runs(&self, typed: &str, target: Identity, told: Told) -> Result<(), Refusal> {
-        let may_matter = self.word.exclusive || told.is_alone || told.is_covered;
+    pub(super) fn refuse_runs(&self, typed: &str, target: Identity, told: RunLocks) -> Result<(), Refusal> {
+        let may_matter = self.consent.exclusive || told.is_alone || told.is_covered;
         if !may_matter || !(told.is_there || told.is_covered || told.is_proven) {
             return Ok(());
         }
@@ -84,7 +83,7 @@ impl Guard<'_> {
         runs.retain(|run| run.is_proven);
         let is_hidden = runs.is_empty() && told.is_proven;
         let is_alone = runs.iter().any(|run| run.told.is_alone) || (is_hidden && told.is_alone);
-        if !is_alone && !(self.word.exclusive && (is_hidden || !runs.is_empty())) {
+        if !is_alone && !(self.consent.exclusive && (is_hidden || !runs.is_empty())) {
             return Ok(());
         }
         let hidden = OtherRun { process: None, command_line: None, writes: true };
@@ -115,7 +114,7 @@ mod tests {
         let file = File::open(target).unwrap();
         let _hold = if writes {
             Hold::take(&file, target).map(|mut hold| {
-                hold.says_it_writes();
+                hold.say(crate::guard::locks::RunLock::Writes);
                 hold
             })
         } else {
@@ -132,7 +131,7 @@ mod tests {
         fs::write(&target, "data").unwrap();
         let infos = [false, true].map(|writes| told_by_a_run(&target, writes));
         let identity = Identity::at(&target).unwrap();
-        let seen = |proc: &str, told: Told, processes: &[(u32, &[bool])]| {
+        let seen = |proc: &str, told: RunLocks, processes: &[(u32, &[bool])]| {
             let roots = Roots { proc: at(proc), ..Roots::default() };
             fs::create_dir_all(roots.proc.join("self")).unwrap();
             for (id, descriptors) in processes {
@@ -156,8 +155,8 @@ mod tests {
             OtherRun { process: Some(process), command_line, writes }
         };
         let nobody = |writes| OtherRun { process: None, command_line: None, writes };
-        let reads = Told { is_there: true, reads: true, ..Told::default() };
-        let writes = Told { writes: true, ..reads };
+        let reads = RunLocks { is_there: true, reads: true, ..RunLocks::default() };
+        let writes = RunLocks { writes: true, ..reads };
         let both = [(one, &[false, true, false][..]), (two, &[false][..])];
         assert_eq!(seen("a", writes, &both), [run(one, true), run(two, false)]);
         assert_eq!(seen("b", writes, &both[1..]), [run(two, false), nobody(true)]);
@@ -177,11 +176,11 @@ mod tests {
     fn a_run_that_nobody_names_is_told_all_the_same() {
         let target = Identity::from((1, 2));
         let roots = Roots { proc: "/no/such/place".into(), ..Roots::default() };
-        assert_eq!(named(Told::default(), target, &roots), []);
-        let told = Told { is_there: true, writes: true, ..Told::default() };
+        assert_eq!(named(RunLocks::default(), target, &roots), []);
+        let told = RunLocks { is_there: true, writes: true, ..RunLocks::default() };
         let nobody = OtherRun { process: None, command_line: None, writes: true };
         assert_eq!(named(told, target, &roots), [nobody]);
-        let looks = Told { is_there: true, ..Told::default() };
+        let looks = RunLocks { is_there: true, ..RunLocks::default() };
         assert_eq!(named(looks, target, &roots), [], "it may be refused yet");
     }
 }

@@ -1,5 +1,4 @@
-use super::magic::{self, Source};
-use super::scan::scan;
+use super::signatures::{Scan, ScannedBy, Signature, SignatureKind, Source, probe, probe_file, scan};
 use super::*;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -48,7 +47,7 @@ fn run_tool(tool: &str, args: &[&str], path: &Path, input: &str) -> bool {
 
 /// What libblkid and the table find in a file; they must agree.
 fn both(file: &tempfile::NamedTempFile) -> Vec<Signature> {
-    let table = magic::probe_file(file.as_file(), None).unwrap();
+    let table = probe_file(file.as_file(), None).unwrap();
     let Scan { signatures: found, by } = scan(file.as_file(), file.path(), None).unwrap();
     assert_eq!(names(&found), names(&table));
     if let ScannedBy::BuiltIn(why) = by {
@@ -88,7 +87,7 @@ fn labels_are_told() {
     if run_tool("mkfs.ext4", &["-q", "-F", "-L", "two words"], file.path(), "") {
         let words = "a file system of type ext4, label \"two words\"";
         assert_eq!(both(&file)[0].to_string(), words);
-        assert_eq!(magic::probe_file(file.as_file(), None).unwrap()[0].to_string(), words);
+        assert_eq!(probe_file(file.as_file(), None).unwrap()[0].to_string(), words);
     }
 }
 
@@ -155,7 +154,7 @@ fn headers_written_by_hand() {
         ("gpt", &[(4096, b"EFI PART")]),
     ];
     for (name, parts) in cases {
-        let found = magic::probe(by_hand(parts).as_slice()).unwrap();
+        let found = probe(by_hand(parts).as_slice()).unwrap();
         let found: Vec<_> = found.iter().map(|s| s.name.as_str()).collect();
         assert_eq!(found, [*name], "{parts:?}");
     }
@@ -176,7 +175,7 @@ fn test_data_and_noise_are_no_signature() {
 #[test]
 fn small_and_empty_sources_are_no_trouble() {
     for bytes in [0u64, 1, 511, 512, 4095, 4096, 65535, 65536, MIB - 1] {
-        assert_eq!(magic::probe(vec![0u8; bytes as usize].as_slice()).unwrap(), [], "{bytes}");
+        assert_eq!(probe(vec![0u8; bytes as usize].as_slice()).unwrap(), [], "{bytes}");
         let file = image(bytes);
         assert_eq!(signatures(file.as_file(), file.path()).unwrap().signatures, [], "{bytes}");
     }
@@ -193,7 +192,7 @@ fn a_source_that_cannot_be_read_is_an_error_not_a_clean_bill() {
             Err(crate::sys::error::Code::IO.into())
         }
     }
-    assert!(magic::probe(&Broken).is_err());
+    assert!(probe(&Broken).is_err());
 }
 
 #[test]

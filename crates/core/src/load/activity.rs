@@ -9,15 +9,15 @@ use crate::machine::chain::{Layer, LayerKind};
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::diskstat::{DiskCounters, DiskCounts, DiskReading};
 use crate::machine::fileserver::{ServedMounts, ServerCounts};
-use crate::machine::fuse::FuseConnection;
-use crate::machine::memory::available_bytes;
-use crate::machine::mounts::read_mounts;
-use crate::machine::pressure::{
+use crate::machine::limits::{
     governors, own_disk_bytes, stalls, swapped_pages, throttle_files, throttled_ns,
 };
+use crate::machine::memory::available_bytes;
+use crate::machine::mounts::FuseConnection;
+use crate::machine::mounts::read_mounts;
 use crate::machine::roots::Roots;
 use crate::machine::storage::whole_disks;
-use crate::machine::{chain, cpustat, fileserver};
+use crate::machine::{chain, fileserver, topology};
 use crate::result::{
     DiskActivity, HostActivity, LayerDetails, Limit, LimitChange, PathActivity, Pressure, ProcessorWaits,
     ServedMount, ServingProgram, WayChange,
@@ -167,8 +167,8 @@ impl Reading {
         let waits: Option<Vec<u64>> = threads.iter().map(|&thread| waiting_ns_of(thread)).collect();
         let waiting_ns = waits.filter(|waits| !waits.is_empty()).map(|waits| waits.iter().sum());
         let limits = sources.limits.as_ref().map_or_else(Vec::new, LimitSources::in_force);
-        let stolen_ns = cpustat::read_from(&sources.roots.proc.join("stat")).ok();
-        let stolen_ns = stolen_ns.map(|ticks| cpustat::stolen_ns(&ticks));
+        let stolen_ns = topology::processor_times_in(&sources.roots.proc.join("stat")).ok();
+        let stolen_ns = stolen_ns.map(|ticks| topology::stolen_ns(&ticks));
         let (ways, waiting) = (sources.ways_now(), sources.programs.waiting());
         Reading { at_ns, disks, served, ways, waiting, waiting_ns, stolen_ns, limits }
     }

@@ -7,11 +7,11 @@ use super::activity::{Recorder, Sources};
 use super::content::{Inspection, look_at_rest};
 use super::{document, facts};
 use crate::machine::host::clock_source;
+use crate::machine::limits::averages;
 use crate::machine::memory::memory_facts;
-use crate::machine::pressure::averages;
 use crate::machine::roots::Roots;
 use crate::machine::storage::{OpenedTarget, Room, TargetKind, keep_access_time, room};
-use crate::machine::{chain, cpustat};
+use crate::machine::{chain, topology};
 use crate::measure::clock::{Clock, MachineClock};
 use crate::measure::cpu::{CpuCounters, steal_percent, usage};
 use crate::result::{HostActivity, MachineNow, Stalled, TargetFacts};
@@ -94,7 +94,7 @@ pub fn watch(targets: &[Inspected<'_>], roots: &Roots) -> MachineNow {
     let end_ns = clock.now_ns();
     let activity = recorder.finish(end_ns, 0);
     let cpu_after = CpuCounters::read().ok();
-    let ticks = cpustat::read().unwrap_or_default();
+    let ticks = topology::processor_times().unwrap_or_default();
     let online: Vec<u32> = ticks.iter().map(|t| t.cpu).collect();
     let shares = cpu_before.zip(cpu_after).map(|(before, after)| usage(&before, &after, &online));
     let shares = shares.filter(|shares| !shares.is_empty());
@@ -106,7 +106,7 @@ pub fn watch(targets: &[Inspected<'_>], roots: &Roots) -> MachineNow {
         memory_bytes: memory_facts(roots).ok().and_then(|m| m.total_bytes),
         clock: document::clock_facts(&clock, false, drift_ppm),
         clock_source: clock_source(roots),
-        steal_since_boot_percent: (!ticks.is_empty()).then(|| cpustat::steal_percent_since_boot(&ticks)),
+        steal_since_boot_percent: (!ticks.is_empty()).then(|| topology::steal_percent_since_boot(&ticks)),
         stalled,
         window_ns: end_ns.saturating_sub(start_ns),
         busy_percent: shares

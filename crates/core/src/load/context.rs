@@ -9,7 +9,7 @@ use super::ranks::Ranks;
 use crate::engine::EngineRow;
 use crate::fault::Failure;
 use crate::guard::mark::Marks;
-use crate::guard::{Custody, Word};
+use crate::guard::{Consent, Custody};
 use crate::machine::roots::Roots;
 use crate::measure::clock::MachineClock;
 use crate::profile::{EventNames, Profile};
@@ -92,8 +92,8 @@ pub struct Options {
 
 impl Options {
     /// What the person allowed.
-    pub fn word(&self) -> Word<'_> {
-        Word {
+    pub fn consent(&self) -> Consent<'_> {
+        Consent {
             overwrite: &self.overwrite,
             unchecked: &self.unchecked,
             exclusive: self.exclusive,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::context::Run;
 use super::targets::TargetState;
-use crate::guard::{Custody, OtherRun, Told};
+use crate::guard::{Custody, OtherRun, RunLocks};
 use crate::machine::roots::Roots;
 use crate::sys::identity::Identity;
 use crate::sys::wake::Latch;
@@ -69,7 +69,7 @@ impl Drop for Ends<'_> {
 fn keep(custody: &mut Custody, watch: &Watch<'_>, stop: &Latch, over: &Latch) -> Kept {
     let Watch { targets, roots, tell } = *watch;
     let mut kept = Kept { lost: None, runs: vec![Vec::new(); targets.len()] };
-    let mut known: Vec<Told> = targets.iter().map(|target| custody.told(*target)).collect();
+    let mut known: Vec<RunLocks> = targets.iter().map(|target| custody.told(*target)).collect();
     loop {
         let pause = if custody.is_settled() { LOOK_PAUSE } else { TAKE_OVER_PAUSE };
         if Latch::wait_any(&[over], Some(pause)) {

@@ -11,7 +11,7 @@ use super::fits::{self, Machine};
 use super::targets::check_kind;
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::guard::mark::{MarkState, Marks};
-use crate::guard::{Guard, NewFile, PermitToMake, Range, Wish, Wished, Word};
+use crate::guard::{Consent, Guard, NewFile, PermitToMake, Range, Wish, Wished};
 use crate::machine::roots::Roots;
 use crate::machine::storage;
 use crate::machine::storage::{
@@ -63,7 +63,7 @@ pub fn check_before(
 ) -> Result<Vec<Checked>, Vec<Refusal>> {
     let roots = Roots::default();
     let marks = Marks::of_this_user();
-    let guard = Guard { word: options.word(), marks: &marks, roots: &roots };
+    let guard = Guard { consent: options.consent(), marks: &marks, roots: &roots };
     let mut spans = Vec::new();
     let mut refusals = Vec::new();
     let mut room = Room::default();
@@ -231,8 +231,8 @@ impl Findings {
     ) -> Result<(), Refusal> {
         let look = Identity::of(file).ok().map(|identity| (identity, range));
         let is_known = look.is_some_and(|look| self.looked_through.contains(&look));
-        let word = Word { quick_check: guard.word.quick_check || is_known, ..guard.word };
-        let passed = Guard { word, ..*guard }.check(typed, &facts.path, file, facts, range)?;
+        let word = Consent { quick_check: guard.consent.quick_check || is_known, ..guard.consent };
+        let passed = Guard { consent: word, ..*guard }.check(typed, &facts.path, file, facts, range)?;
         self.looked_through.extend(look);
         self.notes.extend(passed.looked.map(|looked| format!("'{typed}': {looked}")));
         Ok(())
@@ -391,7 +391,7 @@ pub fn create(
 ) -> Result<Option<NewFile>, Failure> {
     let roots = Roots::default();
     let marks = Marks::of_this_user();
-    let guard = Guard { word: options.word(), marks: &marks, roots: &roots };
+    let guard = Guard { consent: options.consent(), marks: &marks, roots: &roots };
     let typed = creation.typed;
     let path = resolve(typed, &roots)?.path;
     let is_left_over = |file: &File| creation.is_left_over(file);

@@ -15,14 +15,14 @@ use crate::access::data;
 use crate::engine;
 use crate::engine::{EngineFile, Opened, Setup};
 use crate::fault::{Failure, FailureKind};
-use crate::machine::cpu_set::CpuSet;
 use crate::machine::memory::{allowed_nodes, nodes_with_memory};
 use crate::machine::roots::Roots;
+use crate::machine::topology::CpuSet;
 use crate::plan::{Lane, LaneTarget, LaneWrites};
 use crate::result::BoundThread;
+use crate::sys::buffer;
 use crate::sys::buffer::{BufferError, IoBuffer};
 use crate::sys::error::system_text;
-use crate::sys::pages;
 use crate::sys::thread::{keep_exact_time_on_this_thread, pin_to_processor};
 use crate::text::grouped;
 
@@ -213,7 +213,7 @@ impl Placed {
 
 /// Looks where the buffers lie of a thread that is bound to `cpu`, which belongs to `node`.
 fn look_at_nodes<'a>(cpu: u32, node: u32, buffers: impl Iterator<Item = &'a IoBuffer>) -> Placed {
-    let pages: Vec<_> = buffers.map(|buffer| pages::nodes_of(buffer, SAMPLES)).collect();
+    let pages: Vec<_> = buffers.map(|buffer| buffer::nodes_of(buffer, SAMPLES)).collect();
     Placed { cpu, node, pages: counted(node, pages).map_err(|error| system_text(&error)) }
 }
 
@@ -246,7 +246,7 @@ impl MemoryRules {
         MemoryRules {
             with_memory: nodes_with_memory(roots),
             allowed: allowed_nodes(roots),
-            has_policy: pages::has_memory_policy(),
+            has_policy: buffer::has_memory_policy(),
         }
     }
 

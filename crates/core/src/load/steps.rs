@@ -106,7 +106,7 @@ impl<'p> Run<'p> {
 
     /// Opens the targets, and says what about them changes the meaning of the numbers.
     fn open_targets(&mut self, span: &TimeSpan, checked: &Checked) -> Result<Vec<TargetState>, Failures> {
-        let guard = Guard { word: self.options.word(), marks: &self.marks, roots: &self.roots };
+        let guard = Guard { consent: self.options.consent(), marks: &self.marks, roots: &self.roots };
         let targets = targets::open_all(span, &guard, &checked.identities, &mut self.custody)?;
         for (target, state) in span.targets.iter().zip(&targets) {
             let (path, size) = (&target.path, state.facts.size_bytes);

@@ -8,13 +8,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::device::BlockDevice;
-use super::read::{read_number, read_word};
 use super::roots::Roots;
 use super::setting::Setting;
+use super::setting::{read_number, read_word};
 
 /// A PCI Express link as it is, and what its ends could.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PciLink {
+pub(crate) struct PciLink {
     /// Address of the device, e.g. `0000:01:00.0`.
     pub address: String,
     /// Its speed and lanes now.
@@ -27,10 +27,9 @@ pub struct PciLink {
 
 /// Speed of a lane and number of lanes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LinkWidth {
+pub(crate) struct LinkWidth {
     /// Gigatransfers per second and lane.
     pub gigatransfers: f64,
-    /// Lanes.
     pub lanes: u32,
 }
 
@@ -48,7 +47,6 @@ impl LinkWidth {
         self.gigatransfers * f64::from(self.lanes)
     }
 
-    /// `8 GT/s x4`.
     pub fn words(self) -> String {
         format!("{} GT/s x{}", self.gigatransfers, self.lanes)
     }
@@ -64,7 +62,7 @@ impl LinkWidth {
 }
 
 /// The links of a disk: one, or one for each controller by which it is reached; none where it is on no PCI Express bus.
-pub fn pci_links(device: &BlockDevice) -> Vec<PciLink> {
+pub(crate) fn pci_links(device: &BlockDevice) -> Vec<PciLink> {
     let mut links: Vec<PciLink> = functions(device).iter().filter_map(|dir| link_at(dir)).collect();
     links.dedup();
     links
@@ -91,7 +89,6 @@ fn functions(device: &BlockDevice) -> Vec<PathBuf> {
     found
 }
 
-/// `0000:01:00.0`.
 fn is_pci_address(dir: &Path) -> bool {
     let name = dir.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let parts: Vec<&str> = name.split([':', '.']).collect();
@@ -106,7 +103,7 @@ pub fn node_of(device: &BlockDevice) -> Option<u32> {
 }
 
 /// Folders of the NVMe controllers of a namespace.
-pub fn nvme_controllers(device: &BlockDevice) -> Vec<PathBuf> {
+pub(crate) fn nvme_controllers(device: &BlockDevice) -> Vec<PathBuf> {
     let Ok(owner) = fs::canonicalize(device.dir().join("device")) else { return Vec::new() };
     let is_controller = |dir: &Path| {
         let name = dir.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -125,7 +122,7 @@ pub fn nvme_controllers(device: &BlockDevice) -> Vec<PathBuf> {
 
 /// How long an NVMe drive may take to wake up from power states that it enters by itself, in microseconds; 0 keeps it
 /// awake. None for drives that have no such states.
-pub fn nvme_wake_limits(device: &BlockDevice, roots: &Roots) -> Vec<Setting> {
+pub(crate) fn nvme_wake_limits(device: &BlockDevice, roots: &Roots) -> Vec<Setting> {
     let shown = |dir: &PathBuf| {
         let short = roots.sys.join("class/nvme").join(dir.file_name().unwrap_or_default());
         if short.exists() { short } else { dir.clone() }
@@ -135,7 +132,7 @@ pub fn nvme_wake_limits(device: &BlockDevice, roots: &Roots) -> Vec<Setting> {
 }
 
 /// Power saving of a SATA link; `None` for disks on no host adapter.
-pub fn sata_link_policy(device: &BlockDevice, roots: &Roots) -> Option<Setting> {
+pub(crate) fn sata_link_policy(device: &BlockDevice, roots: &Roots) -> Option<Setting> {
     let is_host = |part: &&str| part.strip_prefix("host").is_some_and(|n| n.parse::<u32>().is_ok());
     let host = device.dir().components().filter_map(|part| part.as_os_str().to_str()).find(is_host)?;
     Some(Setting::read(roots.sys.join("class/scsi_host").join(host).join("link_power_management_policy")))
@@ -143,8 +140,7 @@ pub fn sata_link_policy(device: &BlockDevice, roots: &Roots) -> Option<Setting> 
 
 /// What a sensor of a drive says, in thousandths of a degree Celsius.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Temperature {
-    /// Now.
+pub(crate) struct Temperature {
     pub now: i64,
     /// From where on the drive calls itself too warm.
     pub warm: Option<i64>,
@@ -166,7 +162,6 @@ pub fn temperature(device: &BlockDevice) -> Option<Temperature> {
     })
 }
 
-/// `hwmon/hwmon3`, `hwmon3`.
 fn sensors(dir: &Path) -> Vec<PathBuf> {
     let inside = |dir: &Path| fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut found: Vec<PathBuf> = inside(dir).chain(inside(&dir.join("hwmon"))).collect();

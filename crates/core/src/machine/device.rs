@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::roots::Roots;
-use crate::machine::read::{read_number, read_word};
+use super::setting::{read_number, read_word};
 use crate::sys::device;
 use crate::sys::error::{Code, system_text};
 use crate::sys::identity::Identity;
@@ -149,7 +149,7 @@ impl BlockDevice {
 
     /// The device with its partitions and its disk: a claim on a disk counts for its partitions and the other
     /// way round.
-    pub fn involved(&self) -> Vec<Self> {
+    pub(crate) fn involved(&self) -> Vec<Self> {
         let mut involved = vec![self.clone()];
         involved.extend(self.partitions());
         involved.extend(self.whole_disk());
@@ -178,12 +178,12 @@ impl BlockDevice {
     }
 
     /// Whether it is a partition of another device.
-    pub fn is_partition(&self) -> bool {
+    pub(crate) fn is_partition(&self) -> bool {
         self.dir.join("partition").exists()
     }
 
     /// The whole disk of a partition.
-    pub fn whole_disk(&self) -> Option<Self> {
+    pub(crate) fn whole_disk(&self) -> Option<Self> {
         if self.is_partition() { Self::from_dir(self.dir.parent()?) } else { None }
     }
 
@@ -211,7 +211,7 @@ impl BlockDevice {
     ///
     /// # Errors
     /// As [`BlockDevice::all`].
-    pub fn twins(&self, roots: &Roots) -> Result<Vec<(Self, Option<Self>)>, DevicesUnknown> {
+    pub(crate) fn twins(&self, roots: &Roots) -> Result<Vec<(Self, Option<Self>)>, DevicesUnknown> {
         let disk = self.whole_disk().unwrap_or_else(|| self.clone());
         let Some(id) = disk.world_wide_id() else { return Ok(Vec::new()) };
         let size = |device: &Self| read_word(&device.dir.join("size"));
@@ -239,7 +239,7 @@ impl BlockDevice {
     }
 
     /// Where a partition lies on its disk: first byte and length.
-    pub fn extent_bytes(&self) -> Option<(u64, u64)> {
+    pub(crate) fn extent_bytes(&self) -> Option<(u64, u64)> {
         // Units of 512 bytes, whatever the sectors of the disk are.
         let start: u64 = read_number(&self.dir.join("start"))?;
         let size: u64 = read_number(&self.dir.join("size"))?;
@@ -247,7 +247,7 @@ impl BlockDevice {
     }
 
     /// The number of a partition on its disk.
-    pub fn partition_number(&self) -> Option<u32> {
+    pub(crate) fn partition_number(&self) -> Option<u32> {
         read_number(&self.dir.join("partition"))
     }
 
@@ -258,7 +258,7 @@ impl BlockDevice {
     }
 
     /// Sector sizes of its queue.
-    pub fn sector_sizes(&self) -> Option<SectorSizes> {
+    pub(crate) fn sector_sizes(&self) -> Option<SectorSizes> {
         let logical_bytes = read_number(&self.queue("logical_block_size"))?;
         let physical_bytes = read_number(&self.queue("physical_block_size")).unwrap_or(logical_bytes);
         Some(SectorSizes { logical_bytes, physical_bytes })
@@ -275,7 +275,7 @@ impl BlockDevice {
     }
 
     /// Whether it has queues whose completions can be polled for (`queue/io_poll`).
-    pub fn can_be_polled(&self) -> Option<bool> {
+    pub(crate) fn can_be_polled(&self) -> Option<bool> {
         Some(read_word(&self.queue("io_poll"))? == "1")
     }
 
@@ -310,13 +310,8 @@ impl BlockDevice {
     }
 
     /// File behind a loop device.
-    pub fn loop_backing_file(&self) -> Option<PathBuf> {
+    pub(crate) fn loop_backing_file(&self) -> Option<PathBuf> {
         read_word(&self.dir.join("loop/backing_file")).map(PathBuf::from)
-    }
-
-    /// Whether an I/O priority reaches the device through its scheduler.
-    pub fn honours_io_priority(&self) -> Option<bool> {
-        self.scheduler().map(|s| matches!(s.as_str(), "bfq" | "mq-deadline" | "cfq"))
     }
 }
 
@@ -344,7 +339,7 @@ pub(crate) mod tests {
     use crate::sys::made::symlink;
 
     /// A sysfs tree made by hand: `sda` with two partitions, LVM on the second, `md0` over `sda1`.
-    pub fn recorded_sysfs() -> (tempfile::TempDir, Roots) {
+    pub(crate) fn recorded_sysfs() -> (tempfile::TempDir, Roots) {
         let dir = tempfile::tempdir().unwrap();
         let sys = dir.path().join("sys");
         let put = |path: &str, text: &str| {
@@ -429,7 +424,6 @@ pub(crate) mod tests {
         let sizes = SectorSizes { logical_bytes: 512, physical_bytes: 4096 };
         assert_eq!(part.sector_sizes(), Some(sizes));
         assert_eq!(part.scheduler().as_deref(), Some("mq-deadline"));
-        assert_eq!(part.honours_io_priority(), Some(true));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::device::DeviceNumber;
-use super::nvme::controller_of_path;
+use super::namespace::controller_of_path;
 use super::roots::Roots;
 use crate::sys::file::read_at;
 
@@ -125,7 +125,7 @@ pub fn parse(text: &str) -> Option<DiskCounts> {
 
 /// The counters of one device, kept open: they are read at exact moments.
 #[derive(Debug)]
-pub struct DiskCounters {
+pub(crate) struct DiskCounters {
     own: File,
     /// Of each path to a device that has several, with the controller by which it leads.
     paths: Vec<(String, File)>,
@@ -135,7 +135,7 @@ pub struct DiskCounters {
 
 /// One reading of the counters of a device.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct DiskReading {
+pub(crate) struct DiskReading {
     own: Option<DiskCounts>,
     /// Of each path, in the order of [`DiskCounters::paths`]; empty for a device that counts itself.
     pub paths: Vec<DiskCounts>,
@@ -168,7 +168,7 @@ impl DiskCounters {
         let dir = roots.sys.join("dev/block").join(number.to_string());
         let name = std::fs::canonicalize(&dir).ok()?.file_name()?.to_string_lossy().into_owned();
         let is_off =
-            crate::machine::read::read_word(&dir.join("queue/iostats")).is_some_and(|kept| kept == "0");
+            crate::machine::setting::read_word(&dir.join("queue/iostats")).is_some_and(|kept| kept == "0");
         let driver = name.trim_end_matches(|c: char| c.is_ascii_digit());
         if NEVER_COUNT.contains(&driver) || (is_off && !ALWAYS_COUNT.contains(&driver)) {
             return None;

@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cpu_set::CpuSet;
 use super::device::BlockDevice;
-use super::nvme::is_path_of;
-use super::read::{read_number, read_word};
+use super::namespace::is_path_of;
 use super::roots::Roots;
+use super::setting::{names_in, read_number, read_word};
+use super::topology::CpuSet;
 use super::topology::parse_cpu_list;
 
 /// A hardware queue of a disk: who sends I/O through it, and who is interrupted when some is done.
@@ -85,11 +85,6 @@ fn is_nvme(disk: &Path) -> bool {
     disk.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"nvme"))
 }
 
-fn names_in(dir: &Path) -> Vec<String> {
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
-}
-
 fn online(roots: &Roots) -> Option<CpuSet> {
     parse_cpu_list(&read_word(&roots.sys.join("devices/system/cpu/online"))?).map(CpuSet::new)
 }
@@ -109,7 +104,6 @@ fn queues_in(folder: &Path, online: Option<&CpuSet>) -> Vec<HardwareQueue> {
     queues
 }
 
-/// One interrupt.
 #[derive(Debug)]
 struct Interrupt {
     names: Vec<String>,
@@ -174,15 +168,17 @@ impl Interrupts {
             // A queue without a name is one for polling.
             return;
         }
-        let mut own: Vec<_> = self.0.iter().filter(|(_, of)| !of.is_beside(owner)).collect();
+        let own: Vec<_> = self.0.iter().filter(|(_, of)| !of.is_beside(owner)).collect();
         if let [only] = own.as_slice() {
             queues.iter_mut().for_each(|queue| queue.take(Some(*only)));
         } else if queues.len() > 1 {
             // Where the kernel spreads interrupts over the processors, drivers spread their queues by the same sets.
             for queue in queues {
-                own.sort_by_key(|(_, of)| of.allowed != queue.processors);
-                let is_same = |at: usize| own.get(at).is_some_and(|(_, of)| of.allowed == queue.processors);
-                queue.take(own.first().copied().filter(|_| is_same(0) && !is_same(1)));
+                let mut alike = own.iter().filter(|(_, of)| of.allowed == queue.processors);
+                queue.take(match (alike.next(), alike.next()) {
+                    (Some(only), None) => Some(*only),
+                    _ => None,
+                });
             }
         }
     }
@@ -196,7 +192,7 @@ impl HardwareQueue {
 
     /// Whether the interrupts for this processor's I/O arrive at it; `None` when that is not known, or it
     /// uses another queue.
-    pub fn is_answered_by(&self, cpu: u32) -> Option<bool> {
+    pub(crate) fn is_answered_by(&self, cpu: u32) -> Option<bool> {
         let is_known = self.processors.contains(cpu) && !self.answered_by.is_empty();
         is_known.then(|| self.answered_by.contains(cpu))
     }

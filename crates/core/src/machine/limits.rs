@@ -3,16 +3,23 @@
 //! Version 2: `Documentation/admin-guide/cgroup-v2.rst`; a limit of every ancestor counts. Version 1:
 //! `cgroup-v1/blkio-controller.rst` (the throttle knows no hierarchy there: only the process's own group
 //! counts), `scheduler/sched-bwc.rst`, `cgroup-v1/memory.rst` (both with ancestors).
+//!
+//! Counters of what the machine lacks and of what this process did: stalls, swap, quotas, bytes at disks.
+//!
+//! Source: the kernel's `Documentation/accounting/psi.rst`, `admin-guide/cgroup-v2.rst`,
+//! `scheduler/sched-bwc.rst`, and `proc_vmstat`, `proc_pid_io(5)`.
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::device::DeviceNumber;
+use super::mounts::{Mount, read_mounts};
 use super::roots::Roots;
-use crate::machine::mounts::{Mount, read_mounts};
-use crate::machine::read::{read_number, read_word};
+use super::setting::{read_number, read_word};
 
 /// What a limit is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
@@ -60,7 +67,7 @@ pub fn in_force(devices: &[DeviceNumber], roots: &Roots) -> Vec<Limit> {
 
 /// Where limits are told, to read them again and again.
 #[derive(Debug)]
-pub struct Sources {
+pub(crate) struct Sources {
     devices: Vec<DeviceNumber>,
     /// Where control groups are mounted.
     mounts: Vec<Mount>,
@@ -137,7 +144,6 @@ impl<'a> Membership<'a> {
     }
 }
 
-/// One cgroup's directory.
 struct Cgroup<'a> {
     group: &'a str,
     dir: &'a Path,
@@ -220,5 +226,227 @@ impl Cgroup<'_> {
         let (quota, period) = (quota?, period.filter(|&p| p > 0)?);
         let millis = u64::try_from(u128::from(quota) * 1000 / u128::from(period)).ok()?;
         Some(self.limit(by, None, LimitKind::CpuMillis, millis))
+    }
+}
+
+/// Time that tasks spent stalled since boot, in nanoseconds (the kernel counts microseconds).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stalls {
+    /// Some task waited.
+    pub some_ns: u64,
+    /// All tasks that could run waited; 0 where the kernel does not tell.
+    pub full_ns: u64,
+}
+
+/// Parses a file of `/proc/pressure`.
+pub fn parse_stalls(text: &str) -> Option<Stalls> {
+    let total_ns = |kind| word_of_line(text, kind, "total=")?.parse::<u64>().ok()?.checked_mul(1000);
+    Some(Stalls { some_ns: total_ns("some ")?, full_ns: total_ns("full ").unwrap_or(0) })
+}
+
+/// The rest of the word that begins with `key`, on the line that begins with `kind`.
+fn word_of_line<'a>(text: &'a str, kind: &str, key: &str) -> Option<&'a str> {
+    let line = text.lines().find_map(|line| line.strip_prefix(kind))?;
+    line.split_whitespace().find_map(|word| word.strip_prefix(key))
+}
+
+/// Stalls for one resource: `cpu`, `io` or `memory`. `None` without PSI.
+pub fn stalls(resource: &str, roots: &Roots) -> Option<Stalls> {
+    parse_stalls(&fs::read_to_string(roots.proc.join("pressure").join(resource)).ok()?)
+}
+
+/// Share of the last ten seconds that tasks spent stalled, in percent.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct StalledPercent {
+    /// Some task waited.
+    pub some: f64,
+    /// All tasks that could run waited; 0 where the kernel does not tell.
+    pub full: f64,
+}
+
+/// Parses the averages of a file of `/proc/pressure`.
+pub fn parse_averages(text: &str) -> Option<StalledPercent> {
+    let average = |kind| {
+        let percent: f64 = word_of_line(text, kind, "avg10=")?.parse().ok()?;
+        if percent.is_finite() { Some(percent) } else { None }
+    };
+    Some(StalledPercent { some: average("some ")?, full: average("full ").unwrap_or(0.0) })
+}
+
+/// Averages for one resource: `cpu`, `io` or `memory`. `None` without PSI.
+pub fn averages(resource: &str, roots: &Roots) -> Option<StalledPercent> {
+    parse_averages(&fs::read_to_string(roots.proc.join("pressure").join(resource)).ok()?)
+}
+
+/// Pages read from and written to swap since boot.
+pub(crate) fn swapped_pages(roots: &Roots) -> Option<(u64, u64)> {
+    let text = fs::read_to_string(roots.proc.join("vmstat")).ok()?;
+    Some((number_after(&text, "pswpin ")?, number_after(&text, "pswpout ")?))
+}
+
+/// Bytes that this process had read from and sent to disks, since it started. `None` where the kernel
+/// keeps no accounts of tasks.
+pub(crate) fn own_disk_bytes(roots: &Roots) -> Option<(u64, u64)> {
+    let text = fs::read_to_string(roots.proc.join("self/io")).ok()?;
+    Some((number_after(&text, "read_bytes:")?, number_after(&text, "write_bytes:")?))
+}
+
+/// The number on the line that begins with `key`.
+fn number_after(text: &str, key: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(key))?.trim().parse().ok()
+}
+
+/// Frequency governors of the processors, each once; none where the machine shows none.
+pub fn governors(roots: &Roots) -> Vec<String> {
+    let processors = fs::read_dir(roots.sys.join("devices/system/cpu")).into_iter().flatten().flatten();
+    let of_processor = |dir: PathBuf| read_word(&dir.join("cpufreq/scaling_governor"));
+    let found: BTreeSet<String> =
+        processors.filter_map(|entry| of_processor(entry.path())).filter(|name| !name.is_empty()).collect();
+    found.into_iter().collect()
+}
+
+/// A folder of a control group.
+#[derive(Debug)]
+pub(super) struct GroupFolder {
+    pub dir: PathBuf,
+    /// It is one of version 2, whose files have other names.
+    pub is_v2: bool,
+}
+
+/// The folders of this process's groups for a controller, each followed by those above it.
+pub(super) fn group_folders(controller: &str, roots: &Roots) -> Vec<GroupFolder> {
+    let groups = fs::read_to_string(roots.proc.join("self/cgroup")).unwrap_or_default();
+    let mut folders = Vec::new();
+    for group in groups.lines().filter_map(Membership::parse) {
+        let is_v2 = group.controllers.is_empty();
+        if !is_v2 && !group.controllers.contains(&controller) {
+            continue;
+        }
+        // A hierarchy of version 1 is mounted under its list of controllers, or under one of them.
+        let all = roots.sys.join("fs/cgroup").join(group.controllers.join(","));
+        let root = if is_v2 || all.is_dir() { all } else { roots.sys.join("fs/cgroup").join(controller) };
+        // In a container the path may be the host's, of which only the root is to be seen.
+        let own = root.join(group.path.trim_start_matches('/'));
+        let above = own.ancestors().take_while(|dir| dir.starts_with(&root));
+        folders.extend(above.map(|dir| GroupFolder { dir: dir.to_path_buf(), is_v2 }));
+    }
+    folders
+}
+
+/// The files that count how long a processor quota held this process: one for its own control group and
+/// one for each above it, since a quota of those holds it as well.
+pub(crate) fn throttle_files(roots: &Roots) -> Vec<PathBuf> {
+    let files = group_folders("cpu", roots).into_iter().map(|group| group.dir.join("cpu.stat"));
+    files.filter(|file| throttled_in(file).is_some()).collect()
+}
+
+/// Time that quotas held the groups of [`throttle_files`], added up, in nanoseconds; `None` without any.
+pub(crate) fn throttled_ns(files: &[PathBuf]) -> Option<u64> {
+    files.iter().filter_map(throttled_in).reduce(u64::saturating_add)
+}
+
+fn throttled_in(file: &PathBuf) -> Option<u64> {
+    let text = fs::read_to_string(file).ok()?;
+    // Version 2 counts microseconds, version 1 nanoseconds.
+    let v2 = number_after(&text, "throttled_usec ").and_then(|us| us.checked_mul(1000));
+    v2.or_else(|| number_after(&text, "throttled_time "))
+}
+
+#[cfg(test)]
+mod tests_pressure {
+    use super::*;
+
+    struct Tree(tempfile::TempDir);
+
+    impl Tree {
+        fn new(files: &[(&str, &str)]) -> Self {
+            let tree = Tree(tempfile::tempdir().unwrap());
+            files.iter().for_each(|(place, text)| tree.write(place, text));
+            tree
+        }
+
+        fn write(&self, place: &str, text: &str) {
+            let file = self.0.path().join(place);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+
+        fn roots(&self) -> Roots {
+            Roots { proc: self.0.path().join("proc"), sys: self.0.path().join("sys"), dev: "/dev".into() }
+        }
+    }
+
+    #[test]
+    fn stalls_of_three_kernels() {
+        let text = "some avg10=0.22 avg60=0.14 avg300=0.10 total=58761459\nfull avg10=0.00 avg60=0.12 avg300=0.10 total=52307441\n";
+        assert_eq!(parse_stalls(text), Some(Stalls { some_ns: 58_761_459_000, full_ns: 52_307_441_000 }));
+        // Before 5.13 there is no second line for processors.
+        let cpu = "some avg10=0.00 avg60=0.00 avg300=0.00 total=121\n";
+        assert_eq!(parse_stalls(cpu), Some(Stalls { some_ns: 121_000, full_ns: 0 }));
+        assert_eq!(parse_stalls(""), None);
+        assert_eq!(parse_averages(text), Some(StalledPercent { some: 0.22, full: 0.0 }));
+        let memory = "some avg10=7.10 avg60=0 avg300=0 total=1\nfull avg10=3.25 avg60=0 avg300=0 total=1\n";
+        assert_eq!(parse_averages(memory), Some(StalledPercent { some: 7.1, full: 3.25 }));
+        assert_eq!((parse_averages("some avg10=nan total=1\n"), parse_averages("")), (None, None));
+        assert_eq!(stalls("io", &Tree::new(&[]).roots()), None, "booted with psi=0");
+        assert_eq!(stalls("io", &Tree::new(&[("proc/pressure/io", cpu)]).roots()).unwrap().some_ns, 121_000);
+    }
+
+    #[test]
+    fn swap_and_own_bytes() {
+        let tree = Tree::new(&[
+            ("proc/vmstat", "pgpgin 100\npswpin 7\npswpout 19\npgsteal 3\n"),
+            (
+                "proc/self/io",
+                "rchar: 9\nwchar: 8\nsyscr: 1\nsyscw: 1\nread_bytes: 40960\nwrite_bytes: 8192\ncancelled_write_bytes: 4096\n",
+            ),
+        ]);
+        assert_eq!(swapped_pages(&tree.roots()), Some((7, 19)));
+        assert_eq!(own_disk_bytes(&tree.roots()), Some((40960, 8192)));
+        let bare = Tree::new(&[]).roots();
+        assert_eq!((swapped_pages(&bare), own_disk_bytes(&bare)), (None, None));
+    }
+
+    #[test]
+    fn governors_each_once() {
+        let tree = Tree::new(&[
+            ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n"),
+            ("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "performance\n"),
+            ("sys/devices/system/cpu/cpu2/cpufreq/scaling_governor", "powersave\n"),
+            ("sys/devices/system/cpu/online", "0-2\n"),
+        ]);
+        assert_eq!(governors(&tree.roots()), ["performance", "powersave"]);
+        assert!(governors(&Tree::new(&[]).roots()).is_empty());
+    }
+
+    #[test]
+    fn quotas_of_own_group_and_those_above() {
+        let v2 = Tree::new(&[
+            ("proc/self/cgroup", "0::/system.slice/bench.service\n"),
+            ("sys/fs/cgroup/cpu.stat", "usage_usec 900\nuser_usec 500\nsystem_usec 400\n"),
+            (
+                "sys/fs/cgroup/system.slice/cpu.stat",
+                "usage_usec 90\nnr_periods 4\nnr_throttled 1\nthrottled_usec 5\n",
+            ),
+            ("sys/fs/cgroup/system.slice/bench.service/cpu.stat", "usage_usec 9\nthrottled_usec 2\n"),
+        ]);
+        let files = throttle_files(&v2.roots());
+        assert_eq!(files.len(), 2, "the root has no quota: {files:?}");
+        assert_eq!(throttled_ns(&files), Some(7000));
+        v2.write("sys/fs/cgroup/system.slice/cpu.stat", "throttled_usec 105\n");
+        assert_eq!(throttled_ns(&files), Some(107_000));
+
+        let stat = "nr_periods 30\nnr_throttled 12\nthrottled_time 640000123\n";
+        let v1 = Tree::new(&[
+            (
+                "proc/self/cgroup",
+                "4:memory:/docker/ab\n3:cpu,cpuacct:/docker/ab\n2:cpuset:/docker/ab\n0::/\n",
+            ),
+            ("sys/fs/cgroup/cpu,cpuacct/cpu.stat", stat),
+        ]);
+        assert_eq!(throttled_ns(&throttle_files(&v1.roots())), Some(640_000_123), "as a container sees it");
+        let alone = Tree::new(&[("proc/self/cgroup", "1:cpu:/a\n"), ("sys/fs/cgroup/cpu/a/cpu.stat", stat)]);
+        assert_eq!(throttled_ns(&throttle_files(&alone.roots())), Some(640_000_123));
+        assert_eq!(throttled_ns(&throttle_files(&Tree::new(&[]).roots())), None);
     }
 }

@@ -3,11 +3,14 @@
 use std::io;
 use std::path::Path;
 
-use super::cpu_set::CpuSet;
+use super::limits::{GroupFolder, group_folders};
 use super::roots::Roots;
-use super::topology::parse_cpu_list;
-use crate::machine::read::{read_number, read_word};
-pub use crate::sys::system::{ResourceLimit, locked_memory_limit, open_files_limit, raise_open_files_limit};
+use super::setting::{read_number, read_word};
+use super::topology::{CpuSet, parse_cpu_list};
+pub(crate) use crate::sys::system::ResourceLimit;
+pub(crate) use crate::sys::system::locked_memory_limit;
+pub(crate) use crate::sys::system::open_files_limit;
+pub(crate) use crate::sys::system::raise_open_files_limit;
 use crate::sys::system::{address_space_limit, data_limit, page_bytes, processes_limit};
 
 /// Facts of `/proc/meminfo`, in bytes.
@@ -27,7 +30,7 @@ pub struct MemoryFacts {
 ///
 /// # Errors
 /// When procfs is not there or not readable.
-pub fn memory_facts(roots: &Roots) -> io::Result<MemoryFacts> {
+pub(crate) fn memory_facts(roots: &Roots) -> io::Result<MemoryFacts> {
     Ok(parse_meminfo(&std::fs::read_to_string(roots.proc.join("meminfo"))?))
 }
 
@@ -48,23 +51,22 @@ pub fn parse_meminfo(text: &str) -> MemoryFacts {
 }
 
 /// Memory nodes that this process may take memory from, as its cpuset allows (`/proc/self/status`).
-pub fn allowed_nodes(roots: &Roots) -> Option<CpuSet> {
+pub(crate) fn allowed_nodes(roots: &Roots) -> Option<CpuSet> {
     let status = std::fs::read_to_string(roots.proc.join("self/status")).ok()?;
     let list = status.lines().find_map(|line| line.strip_prefix("Mems_allowed_list:"))?;
     parse_cpu_list(list).map(CpuSet::new)
 }
 
 /// Nodes that have memory of their own (`/sys/devices/system/node/has_memory`).
-pub fn nodes_with_memory(roots: &Roots) -> Option<CpuSet> {
+pub(crate) fn nodes_with_memory(roots: &Roots) -> Option<CpuSet> {
     parse_cpu_list(&read_word(&roots.sys.join("devices/system/node/has_memory"))?).map(CpuSet::new)
 }
 
 /// Memory that this process may still take: what the machine has, or less where a control group
 /// (container, service) allows less. `None` when nothing tells.
-pub fn available_bytes(roots: &Roots) -> Option<u64> {
+pub(crate) fn available_bytes(roots: &Roots) -> Option<u64> {
     let of_machine = memory_facts(roots).ok().and_then(|facts| facts.available_bytes);
-    let groups = std::fs::read_to_string(roots.proc.join("self/cgroup")).unwrap_or_default();
-    [of_machine, available_in_groups(&groups, roots)].into_iter().flatten().min()
+    [of_machine, available_in_groups(roots)].into_iter().flatten().min()
 }
 
 /// Address space or memory that a limit leaves this process.
@@ -77,7 +79,7 @@ pub struct SpaceLeft {
 }
 
 /// What the limits of this process leave it beyond what it has; `None` without limits.
-pub fn space_left(roots: &Roots) -> Option<SpaceLeft> {
+pub(crate) fn space_left(roots: &Roots) -> Option<SpaceLeft> {
     let pages = std::fs::read_to_string(roots.proc.join("self/statm")).unwrap_or_default();
     // In pages: all, resident, shared, text, nothing, data and stack (`proc_pid_statm(5)`).
     let used = |field: usize| {
@@ -102,7 +104,7 @@ pub struct ThreadsAllowed {
 
 /// The lowest limit of threads: of the system, of this user, and of the process's control groups. `None` when nothing
 /// tells.
-pub fn threads_allowed(roots: &Roots) -> Option<ThreadsAllowed> {
+pub(crate) fn threads_allowed(roots: &Roots) -> Option<ThreadsAllowed> {
     let limit = |count: Option<u64>, by| count.map(|count| ThreadsAllowed { count, by });
     let of_system = |name: &str| read_number(&roots.proc.join("sys/kernel").join(name));
     let all = [
@@ -116,22 +118,8 @@ pub fn threads_allowed(roots: &Roots) -> Option<ThreadsAllowed> {
 
 /// The least that the process's control groups and those above them allow.
 fn threads_in_groups(roots: &Roots) -> Option<u64> {
-    let groups = std::fs::read_to_string(roots.proc.join("self/cgroup")).unwrap_or_default();
-    let mut limits = Vec::new();
-    for line in groups.lines() {
-        let mut fields = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
-        let root = match controllers {
-            "" => "fs/cgroup",
-            c if c.split(',').any(|c| c == "pids") => "fs/cgroup/pids",
-            _ => continue,
-        };
-        let root = roots.sys.join(root);
-        let own = root.join(path.trim_start_matches('/'));
-        let above = own.ancestors().take_while(|dir| dir.starts_with(&root));
-        limits.extend(above.filter_map(|dir| read_number::<u64>(&dir.join("pids.max"))));
-    }
-    limits.into_iter().min()
+    let folders = group_folders("pids", roots);
+    folders.iter().filter_map(|group| read_number(&group.dir.join("pids.max"))).min()
 }
 
 /// Files of a memory control group: its limit, its use, and the key of its statistics that counts cached
@@ -141,25 +129,11 @@ const GROUP_V2: GroupFiles = ("memory.max", "memory.current", ["inactive_file", 
 const GROUP_V1: GroupFiles =
     ("memory.limit_in_bytes", "memory.usage_in_bytes", ["total_inactive_file", "total_active_file"]);
 
-/// The least that the process's memory control groups and those above them leave; `groups` is the text
-/// of `/proc/self/cgroup`.
-fn available_in_groups(groups: &str, roots: &Roots) -> Option<u64> {
-    let mut least: Option<u64> = None;
-    for line in groups.lines() {
-        let mut fields = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
-        let (root, files) = match controllers {
-            "" => ("fs/cgroup", GROUP_V2),
-            c if c.split(',').any(|c| c == "memory") => ("fs/cgroup/memory", GROUP_V1),
-            _ => continue,
-        };
-        let root = roots.sys.join(root);
-        // In a container the path may be the host's, of which only the root is to be seen.
-        let own = root.join(path.trim_start_matches('/'));
-        let above = own.ancestors().take_while(|dir| dir.starts_with(&root));
-        least = above.filter_map(|dir| left_in_group(dir, files)).chain(least).min();
-    }
-    least
+/// The least that the process's memory control groups and those above them leave.
+fn available_in_groups(roots: &Roots) -> Option<u64> {
+    let folders = group_folders("memory", roots);
+    let left = |group: &GroupFolder| left_in_group(&group.dir, if group.is_v2 { GROUP_V2 } else { GROUP_V1 });
+    folders.iter().filter_map(left).min()
 }
 
 fn left_in_group(dir: &Path, (limit, usage, cached): GroupFiles) -> Option<u64> {
@@ -168,13 +142,13 @@ fn left_in_group(dir: &Path, (limit, usage, cached): GroupFiles) -> Option<u64> 
     let limit = number(limit)?;
     let used = number(usage).unwrap_or(0);
     let statistics = std::fs::read_to_string(dir.join("memory.stat")).unwrap_or_default();
-    let cached: u64 = statistics
-        .lines()
-        .filter_map(|line| line.split_once(' '))
-        .filter(|(key, _)| cached.contains(key))
-        .filter_map(|(_, value)| value.trim().parse::<u64>().ok())
-        .sum();
-    Some(limit.saturating_sub(used.saturating_sub(cached)))
+    let mut cached_bytes: u64 = 0;
+    for (key, value) in statistics.lines().filter_map(|line| line.split_once(' ')) {
+        if cached.contains(&key) {
+            cached_bytes += value.trim().parse::<u64>().unwrap_or(0);
+        }
+    }
+    Some(limit.saturating_sub(used.saturating_sub(cached_bytes)))
 }
 
 #[cfg(test)]

@@ -1,32 +1,21 @@
 //! Facts about the machine: readers of procfs, sysfs, cgroups and mounts over [`roots::Roots`].
 
-pub mod allocated;
-pub mod attached;
+pub(crate) mod attached;
 pub mod beneath;
 pub mod chain;
-pub mod cpu_set;
-pub mod cpustat;
 pub mod device;
 pub mod diskstat;
 pub mod fileserver;
-pub mod fuse;
 pub mod host;
 pub mod interrupts;
-pub mod kernel_options;
-pub mod launcher;
 pub mod limits;
-pub mod loops;
 pub mod memory;
 pub mod mounts;
-pub mod namespace;
-pub(crate) mod nvme;
-pub mod power;
-pub mod pressure;
+pub(crate) mod namespace;
+pub(crate) mod power;
 pub mod process;
-pub mod read;
 pub mod roots;
 pub mod setting;
-pub mod sight;
 pub mod storage;
 pub mod topology;
 pub mod write_cache;

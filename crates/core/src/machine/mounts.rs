@@ -2,6 +2,12 @@
 //!
 //! Source: `proc_pid_mountinfo(5)`, `proc_swaps` in `proc(5)`. Both escape blanks, tabs, newlines and
 //! backslashes as three octal digits.
+//!
+//! Requests that wait in the programs that serve file systems (FUSE).
+//!
+//! Source: the kernel's `Documentation/filesystems/fuse.rst`, "Control filesystem": a directory for each
+//! connection, with `waiting`, the requests that were handed over and have no answer yet. Its name is the
+//! number of the file system's device.
 
 use std::ffi::OsString;
 use std::io;
@@ -10,7 +16,7 @@ use std::path::PathBuf;
 use super::device::DeviceNumber;
 use super::roots::Roots;
 use crate::sys::file::name_of_bytes;
-use crate::sys::kernel_table;
+use crate::sys::source;
 
 /// One mounted filesystem.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +42,7 @@ pub struct Mount {
 /// # Errors
 /// When procfs is not there or not readable, or lists nothing: where there is a procfs, it is mounted itself.
 pub fn read_mounts(roots: &Roots) -> io::Result<Vec<Mount>> {
-    let mounts = parse_mountinfo(&kernel_table::read(&mountinfo(roots))?);
+    let mounts = parse_mountinfo(&source::read_table(&mountinfo(roots))?);
     if mounts.is_empty() { Err(io::Error::other("it lists no mount")) } else { Ok(mounts) }
 }
 
@@ -50,7 +56,7 @@ pub(super) fn mount_of(
     option: &str,
     roots: &Roots,
 ) -> io::Result<Option<(Mount, Option<OsString>)>> {
-    let text = kernel_table::read(&mountinfo(roots))?;
+    let text = source::read_table(&mountinfo(roots))?;
     let found = text.split(|&b| b == b'\n').find_map(|line| {
         let mount = parse_mount(line).filter(|mount| Some(mount.id) == id)?;
         // The last field holds the options of the file system. A comma within a value is escaped there.
@@ -105,7 +111,7 @@ fn options(mount: &[u8], filesystem: &[u8]) -> String {
 /// # Errors
 /// When procfs is not there, does not show the list, or shows another file in its place.
 pub fn read_swaps(roots: &Roots) -> io::Result<Vec<PathBuf>> {
-    match kernel_table::read(&swaps(roots)) {
+    match source::read_table(&swaps(roots)) {
         // A kernel without swap has no list; a procfs that shows processes only (subset=pid) has no table of drivers
         // either.
         Err(error) if error.kind() == io::ErrorKind::NotFound && roots.proc.join("devices").exists() => {
@@ -140,20 +146,37 @@ pub(super) fn unescape(field: &[u8]) -> OsString {
     let mut out = Vec::with_capacity(field.len());
     let mut at = 0;
     while at < field.len() {
-        let octal = field.get(at + 1..at + 4).filter(|_| field[at] == b'\\');
-        let value = octal.and_then(|d| u8::from_str_radix(std::str::from_utf8(d).ok()?, 8).ok());
-        match value {
-            Some(byte) => {
-                out.push(byte);
-                at += 4;
-            }
-            None => {
-                out.push(field[at]);
-                at += 1;
-            }
-        }
+        let digits = if field[at] == b'\\' { field.get(at + 1..at + 4) } else { None };
+        let escaped = digits.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
+        out.push(escaped.unwrap_or(field[at]));
+        at += if escaped.is_some() { 4 } else { 1 };
     }
     name_of_bytes(out)
+}
+
+/// Bits of a device number that are the minor number, inside of the kernel (`MINORBITS` in `linux/kdev_t.h`).
+const MINOR_BITS: u32 = 20;
+
+/// The connection of a file system to its program.
+#[derive(Debug)]
+pub(crate) struct FuseConnection {
+    /// Read anew each time: the kernel lets nobody go back in this file, nor read it at an offset.
+    waiting: PathBuf,
+}
+
+impl FuseConnection {
+    /// The one of a file system by its number. `None` where the control file system is not mounted, or belongs to
+    /// another user.
+    pub fn find(device: DeviceNumber, roots: &Roots) -> Option<Self> {
+        let number = (u64::from(device.major) << MINOR_BITS) | u64::from(device.minor);
+        let waiting = roots.sys.join("fs/fuse/connections").join(number.to_string()).join("waiting");
+        std::fs::File::open(&waiting).is_ok().then_some(FuseConnection { waiting })
+    }
+
+    /// Requests without an answer at this moment; `None` when the connection is gone.
+    pub fn waiting(&self) -> Option<u64> {
+        std::fs::read_to_string(&self.waiting).ok()?.trim().parse().ok()
+    }
 }
 
 #[cfg(test)]
@@ -230,5 +253,32 @@ broken line
     fn this_process_has_a_root_mount() {
         let mounts = read_mounts(&Roots::default()).unwrap();
         assert!(mounts.iter().any(|m| m.mount_point == std::path::Path::new("/")));
+    }
+}
+
+#[cfg(test)]
+mod tests_fuse {
+    use super::*;
+
+    #[test]
+    fn a_connection_is_found_by_its_device() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let roots = Roots { sys: dir.path().into(), ..Roots::default() };
+        let put = |number: &str, text: &str| {
+            let place = dir.path().join("fs/fuse/connections").join(number);
+            std::fs::create_dir_all(&place).expect("a folder");
+            std::fs::write(place.join("waiting"), text).expect("a file");
+        };
+        put("47", "3\n");
+        // fuseblk has the number of its device, 8:17.
+        put("8388625", "12\n");
+        let waiting = |device: &str| {
+            FuseConnection::find(device.parse().expect("a number"), &roots).map(|found| found.waiting())
+        };
+        assert_eq!(waiting("0:47"), Some(Some(3)));
+        assert_eq!(waiting("8:17"), Some(Some(12)));
+        assert_eq!(waiting("0:48"), None);
+        put("47", "gone");
+        assert_eq!(waiting("0:47"), Some(None));
     }
 }

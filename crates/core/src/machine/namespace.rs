@@ -5,18 +5,20 @@
 //! `nvme0n1` (`nvme_alloc_ns` and `nvme_add_ns_cdev` in the kernel's `drivers/nvme/host/core.c`). Three facts
 //! have to agree instead: both are of the same controller or subsystem, have the same place in it (the number
 //! behind the last `n`), and are the same namespace by what the driver answers.
+//!
+//! Names of the disks that stand for one path each of an NVMe namespace that has several (the kernel's
+//! `drivers/nvme/host/core.c`): `nvme1c2n1` is `nvme1n1` by the controller `nvme2`.
 
-use std::fs::{self, File};
-use std::io;
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use super::device::{BlockDevice, DeviceNumber, DevicesUnknown};
-use super::nvme::is_path_of;
-use super::read::{read_number, read_word};
 use super::roots::Roots;
+use super::setting::{read_number, read_word};
+use crate::sys::device::{Format, format, namespace_id};
 use crate::sys::error::{Code, system_text};
 use crate::sys::file::{FileKind, Stat};
-use crate::sys::nvme::{Format, format, namespace_id};
 
 /// A namespace that takes NVMe commands by a character device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,40 +40,29 @@ pub struct Namespace {
 pub enum NamespaceError {
     /// The node cannot be opened, or answers no questions.
     #[error("could not {action}: {}{}", error.text(), explained(*error))]
-    System {
-        /// What was tried.
-        action: &'static str,
-        /// What the system says.
-        error: Code,
-    },
+    System { action: &'static str, error: Code },
     /// The drive refuses to tell about itself.
     #[error("could not ask the drive for its format: {0}")]
     Drive(String),
-    /// Sysfs does not tell.
     #[error("could not find the block device of this namespace: {0}")]
     Unknown(#[from] DevicesUnknown),
     /// No block device is the same namespace, so that nothing tells who uses it.
     #[error(
-        "no block device stands for this namespace (number {id}), so nothing tells who uses it; TrueSpd tests namespaces \
-         that the kernel offers as disks (lsblk)"
+        "no block device stands for this namespace (number {id}), so nothing tells who uses it; TrueSpd tests \
+         namespaces that the kernel offers as disks (lsblk)"
     )]
-    NoDisk {
-        /// Number of the namespace.
-        id: u32,
-    },
+    NoDisk { id: u32 },
     /// The drive and the kernel disagree.
     #[error(
-        "the drive says {drive}, but the kernel's {disk} {kernel}; let the kernel look again (nvme ns-rescan) before a test"
+        "the drive says {drive}, but the kernel's {disk} {kernel}; let the kernel look again (nvme ns-rescan) \
+         before a test"
     )]
     Differs {
         /// Kernel name of the block device.
         disk: String,
-        /// What the drive says.
         drive: String,
-        /// What the kernel has.
         kernel: String,
     },
-    /// Blocks carry metadata.
     #[error(
         "each block of {disk} carries {bytes} bytes of metadata, which TrueSpd does not send; test /dev/{disk} instead"
     )]
@@ -86,7 +77,8 @@ pub enum NamespaceError {
 fn explained(error: Code) -> &'static str {
     match error {
         Code::ACCESS_DENIED | Code::NOT_PERMITTED => {
-            "; run as root, or give this user the right to open the node (before Linux 6.2 root alone may send commands)"
+            "; run as root, or give this user the right to open the node (before Linux 6.2 root alone may send \
+             commands)"
         }
         _ => "",
     }
@@ -166,7 +158,7 @@ impl Namespace {
     }
 
     /// Node of the block device.
-    pub fn disk_path(&self, roots: &Roots) -> PathBuf {
+    pub(crate) fn disk_path(&self, roots: &Roots) -> PathBuf {
         roots.dev.join(self.disk.node_name())
     }
 
@@ -177,7 +169,7 @@ impl Namespace {
 
     /// Whether the kernel counts commands of programs as it does other I/O (`queue/iostats_passthrough`,
     /// Linux 6.13). With several paths each of them counts.
-    pub fn is_counted(&self, roots: &Roots) -> bool {
+    pub(crate) fn is_counted(&self, roots: &Roots) -> bool {
         let counts =
             |dir: &Path| read_word(&dir.join("queue/iostats_passthrough")).is_some_and(|on| on == "1");
         let entries = fs::read_dir(roots.sys.join("block")).into_iter().flatten().flatten();
@@ -225,21 +217,37 @@ fn check_format(disk: &BlockDevice, format: Format) -> Result<(), NamespaceError
 pub type Node = (String, DeviceNumber);
 
 /// The character devices by which the disk, or the disk of the partition, takes NVMe commands. Nothing is opened.
-pub fn nodes_of(device: &BlockDevice, roots: &Roots) -> Vec<Node> {
+pub(crate) fn nodes_of(device: &BlockDevice, roots: &Roots) -> Vec<Node> {
     let disk = device.whole_disk().unwrap_or_else(|| device.clone());
     let (Some(place_of_disk), Some(above)) = (place(&disk.name), parent(disk.dir())) else {
         return Vec::new();
     };
     let entries = fs::read_dir(roots.sys.join("class/nvme-generic")).into_iter().flatten().flatten();
-    let mut found: Vec<Node> = entries
-        .filter_map(|entry| {
-            let (name, dir) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
-            let is_it = place(&name) == Some(place_of_disk) && parent(&dir).as_ref() == Some(&above);
-            Some((name, read_number(&dir.join("dev"))?)).filter(|_| is_it)
-        })
-        .collect();
+    let mut found: Vec<Node> = Vec::new();
+    for entry in entries {
+        let (name, dir) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
+        if place(&name) == Some(place_of_disk) && parent(&dir).as_ref() == Some(&above) {
+            found.extend(read_number(&dir.join("dev")).map(|number| (name, number)));
+        }
+    }
     found.sort();
     found
+}
+
+/// The controller by which `path` leads to the namespace `disk`, e.g. `nvme2` for `nvme1c2n1` of `nvme1n1`.
+/// `None` when it is no path of it.
+pub(crate) fn controller_of_path(path: &str, disk: &str) -> Option<String> {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let (subsystem, namespace) = disk.strip_prefix("nvme")?.split_once('n')?;
+    let rest = path.strip_prefix("nvme")?.strip_prefix(subsystem)?.strip_prefix('c')?;
+    let (controller, of) = rest.split_once('n')?;
+    let is_path = [subsystem, namespace, controller].into_iter().all(is_number) && of == namespace;
+    is_path.then(|| format!("nvme{controller}"))
+}
+
+/// Whether `path` leads to the namespace `disk`.
+pub(crate) fn is_path_of(path: &str, disk: &str) -> bool {
+    controller_of_path(path, disk).is_some()
 }
 
 #[cfg(test)]
@@ -377,5 +385,21 @@ mod tests {
         assert!(!namespace.is_counted(&roots));
         fs::write(path.join("iostats_passthrough"), "1\n").unwrap();
         assert!(namespace.is_counted(&roots));
+    }
+}
+
+#[cfg(test)]
+mod tests_nvme {
+    use super::controller_of_path;
+
+    #[test]
+    fn paths_belong_to_one_namespace() {
+        let of = |path: &str| controller_of_path(path, "nvme1n1");
+        assert_eq!(of("nvme1c0n1").as_deref(), Some("nvme0"));
+        assert_eq!(of("nvme1c12n1").as_deref(), Some("nvme12"));
+        for other in ["nvme1n1", "nvme1c0n12", "nvme11c0n1", "nvme1cn1", "nvme1cxn1", "sda", ""] {
+            assert_eq!(of(other), None, "{other}");
+        }
+        assert_eq!(controller_of_path("nvme1c0n1p1", "nvme1n1p1"), None);
     }
 }

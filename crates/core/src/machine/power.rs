@@ -8,14 +8,14 @@ use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::path::PathBuf;
 
-use super::read::{read_number, read_word};
 use super::roots::Roots;
 use super::setting::{Setting, Value};
+use super::setting::{read_number, read_word};
 use super::topology::parse_cpu_list;
 
 /// A setting that each processor has, in order of their numbers; those without it are left out, and those that are
 /// offline: their files are there, and neither reading nor writing works ("Device or resource busy").
-pub fn of_each_processor(file: &str, roots: &Roots) -> Vec<Setting> {
+pub(crate) fn of_each_processor(file: &str, roots: &Roots) -> Vec<Setting> {
     let online =
         read_word(&roots.sys.join("devices/system/cpu/online")).and_then(|list| parse_cpu_list(&list));
     let is_online = |cpu: &u32| online.as_ref().is_none_or(|online| online.contains(cpu));
@@ -25,7 +25,7 @@ pub fn of_each_processor(file: &str, roots: &Roots) -> Vec<Setting> {
 }
 
 /// A setting of all processors at once, below `devices/system/cpu`.
-pub fn of_all_processors(file: &str, roots: &Roots) -> Setting {
+pub(crate) fn of_all_processors(file: &str, roots: &Roots) -> Setting {
     Setting::read(roots.sys.join("devices/system/cpu").join(file))
 }
 
@@ -48,10 +48,9 @@ fn numbered(folder: PathBuf, prefix: &str) -> Vec<(u32, PathBuf)> {
 
 /// A state in which a processor waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IdleState {
+pub(crate) struct IdleState {
     /// Its number, from 0; the higher, the deeper.
     pub number: u32,
-    /// Name, e.g. `C6`.
     pub name: String,
     /// Time to leave it, in microseconds: the longest of all processors.
     pub exit_latency_us: u64,
@@ -61,13 +60,13 @@ pub struct IdleState {
 
 impl IdleState {
     /// Whether some processor may enter it.
-    pub fn is_used(&self) -> bool {
+    pub(crate) fn is_used(&self) -> bool {
         self.disable.iter().any(|switch| switch.word() != Some("1"))
     }
 }
 
 /// The idle states of the processors, the shallowest first.
-pub fn idle_states(roots: &Roots) -> Vec<IdleState> {
+pub(crate) fn idle_states(roots: &Roots) -> Vec<IdleState> {
     let mut states: Vec<IdleState> = Vec::new();
     for (_, processor) in processors(roots) {
         for (number, dir) in numbered(processor.join("cpuidle"), "state") {
@@ -94,7 +93,7 @@ pub fn idle_states(roots: &Roots) -> Vec<IdleState> {
 ///
 /// # Errors
 /// Others than root may not read it.
-pub fn latency_request_us(roots: &Roots) -> io::Result<Option<u32>> {
+pub(crate) fn latency_request_us(roots: &Roots) -> io::Result<Option<u32>> {
     let mut bytes = [0; 4];
     let read =
         fs::File::open(roots.dev.join("cpu_dma_latency")).and_then(|mut file| file.read_exact(&mut bytes));
@@ -106,7 +105,7 @@ pub fn latency_request_us(roots: &Roots) -> io::Result<Option<u32>> {
 }
 
 /// How often processors were slowed down because they were hot, since boot. `None` where the processor does not count.
-pub fn times_throttled(roots: &Roots) -> Option<u64> {
+pub(crate) fn times_throttled(roots: &Roots) -> Option<u64> {
     let counts = processors(roots).into_iter().flat_map(|(_, dir)| {
         ["core_throttle_count", "package_throttle_count"].map(|file| dir.join("thermal_throttle").join(file))
     });
@@ -114,7 +113,7 @@ pub fn times_throttled(roots: &Roots) -> Option<u64> {
 }
 
 /// Whether the machine runs from its battery; `None` without one.
-pub fn is_on_battery(roots: &Roots) -> Option<bool> {
+pub(crate) fn is_on_battery(roots: &Roots) -> Option<bool> {
     let supplies = fs::read_dir(roots.sys.join("class/power_supply")).into_iter().flatten().flatten();
     let mut found = None;
     for dir in supplies.map(|entry| entry.path()) {

@@ -25,7 +25,6 @@ impl Default for Roots {
 
 /// Type of procfs as `statfs(2)` tells it (`linux/magic.h`).
 const PROCFS: u64 = 0x9fa0;
-/// Type of sysfs.
 const SYSFS: u64 = 0x6265_6572;
 
 impl Roots {
@@ -34,7 +33,7 @@ impl Roots {
     ///
     /// # Errors
     /// What the system says, or that another file system is there.
-    pub fn check_sysfs(&self, folder: &Path) -> io::Result<()> {
+    pub(crate) fn check_sysfs(&self, folder: &Path) -> io::Result<()> {
         is_of_type(folder, (self.sys == Roots::default().sys).then_some(SYSFS))
     }
 
@@ -42,7 +41,7 @@ impl Roots {
     ///
     /// # Errors
     /// As [`Roots::check_sysfs`].
-    pub fn check_procfs(&self, folder: &Path) -> io::Result<()> {
+    pub(crate) fn check_procfs(&self, folder: &Path) -> io::Result<()> {
         is_of_type(folder, (self.proc == Roots::default().proc).then_some(PROCFS))
     }
 }

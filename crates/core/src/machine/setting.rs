@@ -1,8 +1,10 @@
 //! One short file of procfs or sysfs that says how something is set, with its path: who can read a setting can mostly
 //! write it there, too.
+//!
+//! Short files of procfs and sysfs.
 
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::sys::error::{Code, system_text};
 
@@ -72,6 +74,24 @@ impl Setting {
 fn is_absent(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::InvalidInput)
         || matches!(Code::of(error), Some(Code::NO_DEVICE | Code::NO_ADDRESS))
+}
+
+/// A file of one short line, trimmed; `None` when it is missing or unreadable.
+pub fn read_word(path: &Path) -> Option<String> {
+    Some(std::fs::read_to_string(path).ok()?.trim().to_string())
+}
+
+/// A file that holds one number.
+pub fn read_number<T: std::str::FromStr>(path: &Path) -> Option<T> {
+    read_word(path)?.parse().ok()
+}
+
+/// Names in a directory, sorted; none when it is not there.
+pub(crate) fn names_in(dir: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
 }
 
 #[cfg(test)]

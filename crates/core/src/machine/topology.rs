@@ -2,6 +2,10 @@
 //!
 //! Files that are missing (containers, kernels without NUMA or topology) are replaced by the plainest
 //! machine that fits: one node, one socket, every processor a core of its own.
+//!
+//! A set of processors or of memory nodes, written as the kernel writes one.
+//!
+//! Processor time from `/proc/stat`: what each processor did since boot, in clock ticks.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,13 +15,11 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cpustat;
 use crate::sys::error::{Code, system_text};
-use crate::sys::thread::allowed_processors;
+use crate::sys::thread::{allowed_processors, ranges};
 
 /// Highest CPU id believed; the largest kernels are built for 8192.
 const CPU_MAX: u32 = 65_535;
-/// Processors in a group.
 const GROUP_LEN: u32 = 64;
 
 /// Processors of the machine, in DiskSpd's terms (`text-output.md` §5 and §7).
@@ -61,25 +63,14 @@ pub struct Processor {
 
 /// Why the topology could not be had.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the text of each error says what its members are")]
 pub enum TopologyError {
     /// A file is there but cannot be read.
     #[error("cannot read the processor topology from {path}: {}", system_text(error))]
-    Read {
-        /// The file.
-        path: String,
-        /// The system's text.
-        error: std::io::Error,
-    },
+    Read { path: String, error: std::io::Error },
     /// A file does not hold what it should.
     #[error("cannot read the processor topology: {path} holds {text:?}, expected {expected}")]
-    Malformed {
-        /// The file.
-        path: String,
-        /// Its content.
-        text: String,
-        /// What belongs there.
-        expected: &'static str,
-    },
+    Malformed { path: String, text: String, expected: &'static str },
     /// Nothing names any processor.
     #[error("cannot find out which processors are online: {path} does not exist; is /sys mounted?")]
     NoProcessors {
@@ -96,7 +87,7 @@ impl Topology {
     /// [`TopologyError`] when neither tells which processors there are, or sysfs holds nonsense.
     pub fn of_this_machine() -> Result<Self, TopologyError> {
         match Self::read(Path::new("/sys")) {
-            Err(missing @ TopologyError::NoProcessors { .. }) => match cpustat::read() {
+            Err(missing @ TopologyError::NoProcessors { .. }) => match processor_times() {
                 Ok(all) if !all.is_empty() => {
                     Ok(arrange(all.iter().map(|ticks| Facts::plain(ticks.cpu)).collect()))
                 }
@@ -216,7 +207,6 @@ fn arrange(mut all: Vec<Facts>) -> Topology {
     }
 }
 
-/// Each value once, ascending.
 fn distinct(values: impl Iterator<Item = i64>) -> Vec<i64> {
     let mut values: Vec<i64> = values.collect();
     values.sort_unstable();
@@ -224,7 +214,6 @@ fn distinct(values: impl Iterator<Item = i64>) -> Vec<i64> {
     values
 }
 
-/// A sysfs tree.
 #[derive(Debug)]
 struct Tree {
     root: PathBuf,
@@ -367,4 +356,247 @@ pub fn parse_cpu_list(text: &str) -> Option<Vec<u32>> {
     cpus.sort_unstable();
     cpus.dedup();
     Some(cpus)
+}
+
+/// Kernel ids of processors (or of memory nodes), ascending, each once. In documents the kernel's list format: `0-3,8`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(into = "String", try_from = "String")]
+#[schemars(with = "String")]
+pub struct CpuSet(Vec<u32>);
+
+impl CpuSet {
+    /// The set of these processors.
+    pub fn new(mut cpus: Vec<u32>) -> Self {
+        cpus.sort_unstable();
+        cpus.dedup();
+        CpuSet(cpus)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether the processor belongs to it.
+    pub fn contains(&self, cpu: u32) -> bool {
+        self.0.binary_search(&cpu).is_ok()
+    }
+
+    /// Whether all of `other` belong to it.
+    pub fn holds(&self, other: &CpuSet) -> bool {
+        other.0.iter().all(|&cpu| self.contains(cpu))
+    }
+
+    /// Those that belong to both.
+    #[must_use]
+    pub fn within(&self, other: &CpuSet) -> Self {
+        CpuSet(self.0.iter().copied().filter(|&cpu| other.contains(cpu)).collect())
+    }
+
+    /// The processors, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        self.0.iter().copied()
+    }
+
+    /// `processor 1`, `processors 0-3,8`.
+    pub fn words(&self) -> String {
+        let s = if self.0.len() == 1 { "" } else { "s" };
+        format!("processor{s} {}", ranges(&self.0))
+    }
+}
+
+impl From<CpuSet> for String {
+    fn from(set: CpuSet) -> String {
+        ranges(&set.0)
+    }
+}
+
+impl TryFrom<String> for CpuSet {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let cpus = parse_cpu_list(&text);
+        cpus.map(CpuSet).ok_or_else(|| format!("{text:?} is no list of processors such as 0-3,8"))
+    }
+}
+
+/// Where the kernel keeps the counters.
+const PATH: &str = "/proc/stat";
+/// `USER_HZ` is 100 on every common kernel.
+const NS_PER_TICK: u64 = 10_000_000;
+
+/// What one processor did since boot, in clock ticks (1/100 s on every common kernel).
+///
+/// Time spent running guests is inside `user` and `nice`, as the kernel counts it (proc_stat(5)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CpuTicks {
+    /// Kernel CPU id.
+    pub cpu: u32,
+    /// Programs of usual priority.
+    pub user: u64,
+    /// User programs of low priority.
+    pub nice: u64,
+    /// Kernel on behalf of programs.
+    pub system: u64,
+    /// Nothing to do, and nothing waited for.
+    pub idle: u64,
+    /// Nothing to do, with a thread waiting for I/O.
+    pub iowait: u64,
+    /// Interrupts.
+    pub irq: u64,
+    /// Work that interrupts put off.
+    pub softirq: u64,
+    /// Taken by the hypervisor for others.
+    pub steal: u64,
+}
+
+/// Share of all processor time since boot that the hypervisor gave to others, in percent.
+pub(crate) fn steal_percent_since_boot(all: &[CpuTicks]) -> f64 {
+    let stolen: u64 = all.iter().map(|t| t.steal).sum();
+    let used = |t: &CpuTicks| t.user + t.nice + t.system + t.idle + t.iowait + t.irq + t.softirq;
+    let total = stolen + all.iter().map(used).sum::<u64>();
+    if total == 0 { 0.0 } else { stolen as f64 * 100.0 / total as f64 }
+}
+
+/// Processor time since boot that the hypervisor gave to others, of all processors, in nanoseconds.
+pub fn stolen_ns(all: &[CpuTicks]) -> u64 {
+    all.iter().map(|ticks| ticks.steal).sum::<u64>() * NS_PER_TICK
+}
+
+/// Why the counters could not be read.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the text of each error says what its members are")]
+pub enum CpuStatError {
+    /// The file could not be read.
+    #[error("cannot read processor times from {path}: {}; is /proc mounted?", system_text(error))]
+    Read { path: String, error: std::io::Error },
+    /// A line is not what proc_stat(5) promises.
+    #[error("cannot read processor times: {line:?} is not a line \"cpuN user nice system idle ...\"")]
+    Malformed { line: String },
+}
+
+/// The counters of all online processors, ascending by CPU id.
+///
+/// # Errors
+/// [`CpuStatError`] when the file is not there or not understood.
+pub(crate) fn processor_times() -> Result<Vec<CpuTicks>, CpuStatError> {
+    processor_times_in(Path::new(PATH))
+}
+
+/// [`read`] from another file of that format.
+///
+/// # Errors
+/// [`CpuStatError`] when the file is not there or not understood.
+pub(crate) fn processor_times_in(path: &Path) -> Result<Vec<CpuTicks>, CpuStatError> {
+    let text = fs::read_to_string(path)
+        .map_err(|error| CpuStatError::Read { path: path.display().to_string(), error })?;
+    parse_processor_times(&text)
+}
+
+/// The `cpuN` lines of a `/proc/stat` text. Columns that an old kernel does not have are 0.
+///
+/// # Errors
+/// [`CpuStatError::Malformed`] with the first line that is not understood.
+pub fn parse_processor_times(text: &str) -> Result<Vec<CpuTicks>, CpuStatError> {
+    let numbered = |line: &&str| {
+        line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let mut all = Vec::new();
+    for line in text.lines().filter(numbered) {
+        all.push(parse_line(line).ok_or_else(|| CpuStatError::Malformed { line: line.to_string() })?);
+    }
+    all.sort_unstable_by_key(|ticks| ticks.cpu);
+    Ok(all)
+}
+
+fn parse_line(line: &str) -> Option<CpuTicks> {
+    let mut words = line.strip_prefix("cpu")?.split_ascii_whitespace();
+    let cpu = words.next()?.parse().ok()?;
+    let mut columns = [0u64; 8];
+    // Beyond the eighth come guest and guest_nice, already part of the first two.
+    let mut present = 0;
+    for (column, word) in columns.iter_mut().zip(words) {
+        *column = word.parse().ok()?;
+        present += 1;
+    }
+    let [user, nice, system, idle, iowait, irq, softirq, steal] = columns;
+    (present >= 4).then_some(CpuTicks { cpu, user, nice, system, idle, iowait, irq, softirq, steal })
+}
+
+#[cfg(test)]
+mod tests_cpu_set {
+    use super::*;
+
+    #[test]
+    fn a_set_is_written_as_the_kernel_writes_it() {
+        let set = CpuSet::new(vec![8, 1, 0, 2, 1]);
+        let text = serde_json::to_string(&set).expect("a string");
+        assert_eq!(text, r#""0-2,8""#);
+        assert_eq!(serde_json::from_str::<CpuSet>(&text).expect("is read"), set);
+        assert!(serde_json::from_str::<CpuSet>(r#""1-x""#).is_err());
+        assert_eq!(set.words(), "processors 0-2,8");
+        assert_eq!(CpuSet::new(vec![3]).words(), "processor 3");
+        assert!(set.contains(8) && !set.contains(3));
+        assert!(set.holds(&CpuSet::new(vec![0, 8])) && !set.holds(&CpuSet::new(vec![0, 3])));
+        assert_eq!(set.within(&CpuSet::new(vec![2, 3, 8])), CpuSet::new(vec![2, 8]));
+    }
+}
+
+#[cfg(test)]
+mod tests_cpustat {
+    use super::*;
+
+    const RECORDED: &str = "cpu  6147 0 2717 236665 405 0 47 10 0 0\n\
+                            cpu1 3485 2 1709 117384 375 3 32 8 5 1\n\
+                            cpu0 2662 0 1008 119280 30 0 14 1 0 0\n\
+                            intr 200910 0 0 1\nctxt 363094\nbtime 1763688000\n";
+
+    #[test]
+    fn lines_of_processors_are_taken_and_sorted() {
+        let all = parse_processor_times(RECORDED).expect("as recorded");
+        assert_eq!(all.iter().map(|t| t.cpu).collect::<Vec<_>>(), [0, 1]);
+        let wanted = CpuTicks {
+            cpu: 1,
+            user: 3485,
+            nice: 2,
+            system: 1709,
+            idle: 117_384,
+            iowait: 375,
+            irq: 3,
+            softirq: 32,
+            steal: 8,
+        };
+        assert_eq!(all[1], wanted);
+        let percent = steal_percent_since_boot(&all);
+        assert!((percent - 900.0 / 245_117.0).abs() < 1e-3, "{percent}");
+        assert_eq!(steal_percent_since_boot(&[]), 0.0);
+    }
+
+    #[test]
+    fn old_kernels_have_fewer_columns() {
+        let all = parse_processor_times("cpu 1 2 3 4\ncpu0 1 2 3 4\n").expect("Linux 2.4");
+        assert_eq!(all, [CpuTicks { user: 1, nice: 2, system: 3, idle: 4, ..CpuTicks::default() }]);
+    }
+
+    #[test]
+    fn strange_lines_are_named() {
+        for line in ["cpu0 1 2 3", "cpu0", "cpu0 1 2 x 4", "cpu99999999999 1 2 3 4", "cpu0 1 -2 3 4"] {
+            let error = parse_processor_times(&format!("cpu 1 2 3 4\n{line}\n")).expect_err(line);
+            assert!(error.to_string().contains(line), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let error = processor_times_in(&folder.path().join("stat")).expect_err("not there").to_string();
+        assert!(error.contains("/stat: No such file"), "{error}");
+    }
+
+    #[test]
+    fn this_machine_has_processors() {
+        let all = processor_times().expect("Linux has it");
+        assert!(all.iter().any(|t| t.idle + t.user > 0));
+        assert!(all.windows(2).all(|pair| pair[0].cpu < pair[1].cpu));
+    }
 }

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 
 use super::device::BlockDevice;
 use super::roots::Roots;
+use super::setting::read_word;
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::machine::chain::{Layer, LayerKind};
-use crate::machine::read::read_word;
 use crate::sys::error::system_text;
 use crate::sys::file::Stat;
 use crate::text::printable_path;

@@ -1,8 +1,8 @@
 //! Processor use between two moments (`io-semantics.md` §14.4), and what this process itself used.
 
-use crate::machine::cpustat;
-use crate::machine::cpustat::{CpuStatError, CpuTicks};
-pub use crate::sys::rusage::{ProcessUsage, process_usage};
+use crate::machine::topology;
+use crate::machine::topology::{CpuStatError, CpuTicks};
+pub use crate::sys::system::{ProcessUsage, process_usage};
 
 /// Share of stolen time, in percent, from which on it should be mentioned.
 pub const STEAL_PERCENT_NOTABLE: f64 = 1.0;
@@ -41,7 +41,7 @@ impl CpuCounters {
     /// # Errors
     /// [`CpuStatError`] when the kernel's counters cannot be had.
     pub fn read() -> Result<Self, CpuStatError> {
-        Ok(CpuCounters { ticks: cpustat::read()? })
+        Ok(CpuCounters { ticks: topology::processor_times()? })
     }
 
     fn of(&self, cpu: u32) -> Option<&CpuTicks> {

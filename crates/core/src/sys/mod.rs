@@ -7,10 +7,11 @@ mod linux;
 pub mod vector;
 
 #[cfg(target_os = "linux")]
+pub(crate) use linux::{blkid, device, events, times, tsc};
+#[cfg(target_os = "linux")]
 pub use linux::{
-    allocator, attribute, blkid, buffer, destination, device, error, events, extents, file, folders,
-    identity, instructions, kernel_table, lease, lock, nvme, open, pages, residency, rusage, signals, source,
-    space, stack, standard, stat, system, terminal, thread, times, tsc, wake,
+    buffer, destination, error, extents, file, folders, identity, lock, open, program, residency, signals,
+    source, system, terminal, thread, wake,
 };
 
 /// Things that tests make and the program does not.

@@ -13,7 +13,7 @@ pub trait Work {
 
 /// Vectors of this processor. There is no other way to one than to ask the processor for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Vectors(Width);
+pub(crate) struct Vectors(Width);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Width {
@@ -46,7 +46,7 @@ impl Vectors {
         Vectors::all().last().unwrap_or(Vectors(Width::Any))
     }
 
-    /// Their usual name.
+    #[cfg(test)]
     pub fn name(self) -> &'static str {
         match self.0 {
             Width::Any if cfg!(target_arch = "x86_64") => "SSE2",
@@ -108,7 +108,7 @@ mod tests {
         for vectors in widths {
             let mut numbers: Vec<u64> = (0..100).collect();
             assert_eq!(vectors.run(Doubled(&mut numbers)), 100);
-            assert!(numbers.into_iter().eq((0..100).map(|number| 2 * number)), "{}", vectors.name());
+            assert!(numbers.into_iter().eq((0..100).map(|number| 2 * number)), "{vectors:?}");
         }
     }
 }

@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use truespd_core::fault::Failure;
 use truespd_core::load::bare::Turn;
 use truespd_core::measure::clock::MachineClock;
-use truespd_core::sys::instructions::Instructions;
+use truespd_core::sys::thread::Instructions;
 
 pub use callgrind::count_here;
 pub use loads::{Case, WORDS};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use truespd_core::fault::{Refusal, RefusalKind};
 use truespd_core::guard::mark::Marks;
-use truespd_core::guard::{Guard, Range, Word};
+use truespd_core::guard::{Consent, Guard, Range};
 use truespd_core::machine::device::BlockDevice;
 use truespd_core::machine::roots::Roots;
 use truespd_core::machine::storage;
@@ -212,14 +212,15 @@ pub fn check_write(typed: &str, overwrite: &[String]) -> Result<(), Refusal> {
         let hint = "test reads only, or remove the protection (blockdev --setrw)";
         return Err(Refusal::machine(&["-w"], Some(typed), message).hint(hint));
     }
-    let word = Word { overwrite, ..Word::default() };
-    let guard = Guard { word, marks: &Marks::of_this_user(), roots: &roots };
+    let word = Consent { overwrite, ..Consent::default() };
+    let guard = Guard { consent: word, marks: &Marks::of_this_user(), roots: &roots };
     guard.check(typed, &opened.facts.path, &opened.file, &opened.facts, Range::ALL).map(|_| ())
 }
 
 /// Which of the targets a path of `--overwrite` names, spelt as the target is.
 pub fn target_named<'t>(path: &str, targets: &[&'t str]) -> Option<&'t str> {
-    let guard = Guard { word: Word::default(), marks: &Marks::of_this_user(), roots: &Roots::default() };
+    let guard =
+        Guard { consent: Consent::default(), marks: &Marks::of_this_user(), roots: &Roots::default() };
     guard.named_by(path, targets)
 }
 

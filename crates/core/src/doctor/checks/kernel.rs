@@ -4,7 +4,7 @@ use crate::doctor::change::Change;
 use crate::doctor::check::Answer;
 use crate::doctor::finding::Lasts;
 use crate::doctor::view::View;
-use crate::machine::kernel_options::{is_on, kernel_options};
+use crate::machine::host::{is_on, kernel_options};
 use crate::machine::memory::ResourceLimit;
 use crate::machine::process::of_programs;
 use crate::machine::setting::Setting;

@@ -4,11 +4,11 @@ use crate::doctor::change::Change;
 use crate::doctor::check::Answer;
 use crate::doctor::finding::Lasts;
 use crate::doctor::view::{Disk, View};
-use crate::machine::cpu_set::CpuSet;
 use crate::machine::device::DeviceNumber;
 use crate::machine::limits::{Limit, LimitKind};
 use crate::machine::memory::memory_facts;
 use crate::machine::setting::Setting;
+use crate::machine::topology::CpuSet;
 use crate::machine::topology::parse_cpu_list;
 use crate::text::{grouped, shell_word, size};
 

@@ -5,8 +5,8 @@ use crate::doctor::change::Change;
 use crate::doctor::check::Answer;
 use crate::doctor::thresholds::{MEMORY_FULL, MEMORY_SOME};
 use crate::doctor::view::View;
+use crate::machine::limits::averages;
 use crate::machine::memory::{memory_facts, nodes_with_memory};
-use crate::machine::pressure::averages;
 use crate::machine::setting::Setting;
 use crate::text::{grouped, size};
 

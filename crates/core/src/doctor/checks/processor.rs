@@ -6,11 +6,11 @@ use crate::doctor::check::Answer;
 use crate::doctor::finding::Purpose;
 use crate::doctor::thresholds::{STEAL_REMARK, STEAL_SUSPECT, WAITING};
 use crate::doctor::view::View;
+use crate::machine::limits::averages;
 use crate::machine::power::{
     IdleState, idle_states, is_on_battery, latency_request_us, of_all_processors, of_each_processor,
     times_throttled,
 };
-use crate::machine::pressure::averages;
 use crate::machine::setting::{Setting, Value};
 use crate::text::grouped;
 

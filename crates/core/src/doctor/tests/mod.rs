@@ -9,9 +9,9 @@ use std::process::Command;
 
 use super::check::Answer;
 use super::{CHECKS, Purpose, State, SubjectKind, examine};
-use crate::machine::cpu_set::CpuSet;
 use crate::machine::interrupts::HardwareQueue;
 use crate::machine::storage::Room;
+use crate::machine::topology::CpuSet;
 use cases::{CASES, Case};
 use tree::Tree;
 

@@ -278,14 +278,12 @@ pub(super) fn hash(offset: u64, bytes: &[u8]) -> u64 {
     mixed(all)
 }
 
-/// SplitMix64's finish.
 fn mixed(mut value: u64) -> u64 {
     value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     value ^ (value >> 31)
 }
 
-/// SplitMix64.
 fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     mixed(*state)

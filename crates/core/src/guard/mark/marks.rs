@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::content::entry_of;
+use super::content::holds_nothing;
+use super::content::{Whose, do_maps_show, is_outside_kept, keeps_own_times};
 use super::digest::{Digest, all_of};
-use super::entry::entry_of;
-use super::nothing::holds_nothing;
-use super::parts::{Parts, joined, outside_of};
 use super::registry::{Ignored, Registry};
-use super::sharing::{Gate, Sharing};
-use super::text::{Mark, MarkState};
-use super::times::{LATEST, TICK, after, are_fine, from_now, is_settled, set_back, wait_past};
-use super::whose::{Whose, do_maps_show, is_outside_kept, keeps_own_times};
-use crate::sys::attribute;
+use super::text::{LATEST, TICK, after, are_fine, from_now, is_settled, set_back, wait_past};
+use super::text::{MarkState, Provenance};
+use super::text::{Parts, joined, outside_of};
+use crate::guard::locks::{Gate, Sharing};
 use crate::sys::error::system_text;
+use crate::sys::file;
 use crate::sys::folders;
-use crate::sys::stat::{Moment, Stamp};
+use crate::sys::times::{Moment, Stamp};
 use crate::text::printable_path;
 
 const ATTRIBUTE: &str = "user.truespd.made";
@@ -56,7 +56,8 @@ pub enum MarkError {
     },
     /// The mark could not be written to the state directory.
     #[error(
-        "the file system has no extended attributes ({attribute}), and the mark could not be written to {registry}: {text}"
+        "the file system has no extended attributes ({attribute}), and the mark could not be written to \
+         {registry}: {text}"
     )]
     Registry {
         /// The system's text about the attribute.
@@ -68,12 +69,7 @@ pub enum MarkError {
     },
     /// The file itself could not be read or changed.
     #[error("could not {action}: {text}")]
-    File {
-        /// What was tried.
-        action: &'static str,
-        /// The system's text.
-        text: String,
-    },
+    File { action: &'static str, text: String },
 }
 
 /// A file of ours that a run of this program writes.
@@ -87,7 +83,7 @@ pub struct Writing {
     outside: Vec<Range<u64>>,
     before: Option<Digest>,
     /// The mark that was put.
-    mark: Option<Mark>,
+    mark: Option<Provenance>,
     sharing: Sharing,
 }
 
@@ -117,7 +113,7 @@ pub struct Marks {
 struct Known {
     at: Instant,
     stamp: Stamp,
-    mark: Option<Mark>,
+    mark: Option<Provenance>,
     whose: Whose,
 }
 
@@ -146,7 +142,7 @@ impl Marks {
     pub fn mark(&self, file: &File, state: MarkState) -> Result<MarkPlace, MarkError> {
         // Before the content is read: what is written from now on shows in the times.
         let stamp = stamp_of(file)?;
-        let mut mark = Mark::new(stamp.size_bytes, state);
+        let mut mark = Provenance::new(stamp.size_bytes, state);
         if state != MarkState::Complete {
             return self.put(file, &stamp, mark);
         }
@@ -170,7 +166,7 @@ impl Marks {
     /// As [`Marks::mark`].
     pub fn mark_for(&self, file: &File, state: MarkState, longest: Duration) -> Result<MarkPlace, MarkError> {
         let stamp = stamp_of(file)?;
-        self.put_until(file, longest, None, Mark::new(stamp.size_bytes, state))
+        self.put_until(file, longest, None, Provenance::new(stamp.size_bytes, state))
     }
 
     /// Puts a mark that says until when at most the file can be written, but not before `least`.
@@ -179,10 +175,10 @@ impl Marks {
         file: &File,
         longest: Duration,
         least: Option<Moment>,
-        mark: Mark,
+        mark: Provenance,
     ) -> Result<MarkPlace, MarkError> {
         let written = from_now(longest).max(least);
-        let place = self.put(file, &stamp_of(file)?, Mark { written, ..mark })?;
+        let place = self.put(file, &stamp_of(file)?, Provenance { written, ..mark })?;
         if keeps_own_times(file) {
             return Ok(place);
         }
@@ -191,10 +187,10 @@ impl Marks {
         if Some(theirs) <= written {
             return Ok(place);
         }
-        self.put(file, &stamp_of(file)?, Mark { written: Some(theirs), ..mark })
+        self.put(file, &stamp_of(file)?, Provenance { written: Some(theirs), ..mark })
     }
 
-    fn put(&self, file: &File, stamp: &Stamp, mark: Mark) -> Result<MarkPlace, MarkError> {
+    fn put(&self, file: &File, stamp: &Stamp, mark: Provenance) -> Result<MarkPlace, MarkError> {
         let is_complete = mark.state == MarkState::Complete;
         let attribute = match self.set_attribute(file, mark) {
             Ok(()) => {
@@ -206,7 +202,7 @@ impl Marks {
         let Some(registry) = &self.registry else { return Err(MarkError::NoRegistry { attribute }) };
         // An entry does not change the file. A change that follows shall have a later time.
         let is_told = is_complete && (!are_fine(stamp.change) || wait_past(stamp.change));
-        let mark = Mark { changed_by: is_told.then_some(stamp.change), ..mark };
+        let mark = Provenance { changed_by: is_told.then_some(stamp.change), ..mark };
         registry.write(stamp, &mark).map(MarkPlace::Registry).map_err(|e| MarkError::Registry {
             attribute,
             registry: printable_path(&registry.path_of(stamp)),
@@ -214,11 +210,11 @@ impl Marks {
         })
     }
 
-    fn set_attribute(&self, file: &File, mark: Mark) -> io::Result<()> {
+    fn set_attribute(&self, file: &File, mark: Provenance) -> io::Result<()> {
         if !self.attributes {
-            return Err(attribute::unsupported());
+            return Err(file::no_attributes());
         }
-        let set = |mark: Mark| attribute::set(file, ATTRIBUTE, mark.to_string().as_bytes());
+        let set = |mark: Provenance| file::set_attribute(file, ATTRIBUTE, mark.to_string().as_bytes());
         if mark.state != MarkState::Complete {
             return set(mark);
         }
@@ -230,7 +226,7 @@ impl Marks {
             } else {
                 set(mark).and_then(|()| Stamp::of(file)).ok().map(|now| after(now.change, step))
             };
-            set(Mark { changed_by: latest, ..mark })?;
+            set(Provenance { changed_by: latest, ..mark })?;
             let Some(latest) = latest.filter(|latest| Stamp::of(file).is_ok_and(|now| now.change <= *latest))
             else {
                 continue;
@@ -248,7 +244,7 @@ impl Marks {
     }
 
     /// The mark of an open file; `None` when it carries none that this program knows and trusts.
-    pub fn read(&self, file: &File) -> Option<Mark> {
+    pub fn read(&self, file: &File) -> Option<Provenance> {
         self.attribute(file).or_else(|| self.registry.as_ref()?.read(&Stamp::of(file).ok()?).ok()?)
     }
 
@@ -282,7 +278,7 @@ impl Marks {
     }
 
     /// The last answer, if it was about this very file and nothing can have changed since.
-    fn known(&self, stamp: &Stamp, mark: Option<Mark>) -> Option<Whose> {
+    fn known(&self, stamp: &Stamp, mark: Option<Provenance>) -> Option<Whose> {
         let last = (*self.known.lock().unwrap_or_else(PoisonError::into_inner))?;
         let is_same = last.stamp == *stamp && last.mark == mark && last.at.elapsed() < KNOWN_FOR;
         is_same.then_some(last.whose)
@@ -290,7 +286,7 @@ impl Marks {
 
     fn keep(&self, answer: Known) {
         // Whether a run that is writing lives can change at any time, and so can what times do not show.
-        let is_steady = |mark: Mark| {
+        let is_steady = |mark: Provenance| {
             mark.state != MarkState::Running
                 && (mark.shows_writes(&answer.stamp) || answer.stamp.size_bytes > SMALL_BYTES)
         };
@@ -323,8 +319,11 @@ impl Marks {
             sharing.end(file);
             return None;
         }
-        let mut mark =
-            Mark { digest: before, parts: Parts::of(&written), ..Mark::new(size, MarkState::Running) };
+        let mut mark = Provenance {
+            digest: before,
+            parts: Parts::of(&written),
+            ..Provenance::new(size, MarkState::Running)
+        };
         if mark.parts.ranges() != joined(&written) {
             // There is no room for all of them.
             mark.digest = digest_of(file, &outside_of(&mark.parts.ranges(), size));
@@ -351,11 +350,14 @@ impl Marks {
             mark.is_none_or(|mark| mark.state != MarkState::Filling && Some(mark.size_bytes) == size);
         // Another run that ended may have found it so.
         let is_shared = is_shared || mark.is_some_and(|mark| mark.state == MarkState::Shared);
-        let ended = match () {
-            () if !is_whole => Ended::Resized,
-            () if is_shared || writing.is_changed_outside(file, mark) => Ended::Shared,
-            () if is_with_others => Ended::StillWritten,
-            () => Ended::Ours,
+        let ended = if !is_whole {
+            Ended::Resized
+        } else if is_shared || writing.is_changed_outside(file, mark) {
+            Ended::Shared
+        } else if is_with_others {
+            Ended::StillWritten
+        } else {
+            Ended::Ours
         };
         let marked = match ended {
             Ended::Ours => self.mark(file, MarkState::Complete).map(|_| ended),
@@ -376,17 +378,17 @@ impl Marks {
             self.registry.iter().for_each(|registry| registry.forget(&stamp));
         }
         if self.attribute(file).is_some() {
-            attribute::remove(file, ATTRIBUTE).map_err(|e| file_error("remove the mark", &e))?;
+            file::remove_attribute(file, ATTRIBUTE).map_err(|e| file_error("remove the mark", &e))?;
         }
         Ok(())
     }
 
-    fn attribute(&self, file: &File) -> Option<Mark> {
+    fn attribute(&self, file: &File) -> Option<Provenance> {
         if !self.attributes {
             return None;
         }
-        let text = attribute::get(file, ATTRIBUTE, MARK_BYTES_MAX)?;
-        Mark::parse(std::str::from_utf8(&text).ok()?)
+        let text = file::attribute(file, ATTRIBUTE, MARK_BYTES_MAX)?;
+        Provenance::parse(std::str::from_utf8(&text).ok()?)
     }
 }
 
@@ -398,9 +400,10 @@ impl Writing {
     }
 
     /// Whether something wrote where no run of ours does, as far as samples show. `mark` is the mark of the file now.
-    fn is_changed_outside(&self, file: &File, mark: Option<Mark>) -> bool {
-        let is_same =
-            |mark: Mark| self.mark.is_some_and(|own| (own.parts, own.digest) == (mark.parts, mark.digest));
+    fn is_changed_outside(&self, file: &File, mark: Option<Provenance>) -> bool {
+        let is_same = |mark: Provenance| {
+            self.mark.is_some_and(|own| (own.parts, own.digest) == (mark.parts, mark.digest))
+        };
         match mark {
             // Another run of ours began to write besides.
             Some(mark) if mark.state == MarkState::Running && !is_same(mark) => {
@@ -439,7 +442,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let marks = Marks::with_registry(dir.path());
         let stamp = Stamp { change: (0, 1), ..Stamp::of(&tempfile::tempfile().unwrap()).unwrap() };
-        let mark = Some(Mark { maps_show: true, ..Mark::new(stamp.size_bytes, MarkState::Complete) });
+        let mark =
+            Some(Provenance { maps_show: true, ..Provenance::new(stamp.size_bytes, MarkState::Complete) });
         let answer = Known { at: Instant::now(), stamp, mark, whose: Whose::Rewritten };
         assert_eq!(marks.known(&stamp, mark), None);
         marks.keep(answer);
@@ -448,8 +452,8 @@ mod tests {
         assert_eq!(marks.known(&grown, mark), None);
         assert_eq!(marks.known(&stamp, None), None);
         let changed = from_now(Duration::ZERO).unwrap();
-        let running = mark.map(|mark| Mark { state: MarkState::Running, ..mark });
-        let hidden = mark.map(|mark| Mark { maps_show: false, ..mark });
+        let running = mark.map(|mark| Provenance { state: MarkState::Running, ..mark });
+        let hidden = mark.map(|mark| Provenance { maps_show: false, ..mark });
         for (answer, why) in [
             (Known { at: Instant::now() - KNOWN_FOR, ..answer }, "it is old"),
             (Known { stamp: Stamp { change: changed, ..stamp }, ..answer }, "it may change at the same time"),

@@ -7,32 +7,27 @@
 //!
 //! The mark says when the file was last written by us, when the mark was put, and what the file held then
 //! (`text`, `digest`). Another time of last modification means that something else wrote to the file, for
-//! example a copy in place. Where times do not tell (`times`), the content decides: on file systems whose
+//! example a copy in place. Where times do not tell (`text`), the content decides: on file systems whose
 //! times a server sets, that keep whole seconds or do not show writes through memory maps, and where
 //! something changed the file's entry after the mark (`chmod`, `mv`, but also a write whose time was set
 //! back). While runs of ours write, the mark says so, until when at most, which parts they write, and what
 //! the rest held; a killed run leaves that behind. Such a file counts as ours only as long as samples of it
 //! show nothing but what tests write.
 //!
-//! A file that provably holds nothing is nobody's (`nothing`), whatever its mark says.
+//! A file that provably holds nothing is nobody's (`content`), whatever its mark says.
 
+mod content;
 mod digest;
-mod entry;
 mod marks;
-mod nothing;
-mod parts;
 mod registry;
-mod sharing;
 mod text;
-mod times;
-mod whole;
-mod whose;
 
+pub use content::Whose;
 pub use digest::Digest;
-pub use marks::{Ended, MarkError, MarkPlace, Marks, Writing};
-pub use registry::{Distrust, Ignored};
-pub use text::{Mark, MarkState};
-pub use whose::Whose;
+
+pub use marks::{Ended, MarkPlace, Marks, Writing};
+pub(crate) use registry::Ignored;
+pub use text::{MarkState, Provenance};
 
 #[cfg(test)]
 mod tests;

@@ -7,13 +7,13 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::text::{Mark, MarkState};
+use super::text::{MarkState, Provenance};
 use crate::machine::device::DeviceNumber;
 use crate::sys::error::Code;
 use crate::sys::file::{self, Directory, FileKind, Stat};
 use crate::sys::identity::names;
-use crate::sys::stat::Stamp;
 use crate::sys::system::user;
+use crate::sys::times::Stamp;
 use crate::text::printable_path;
 
 /// Bits of a mode that let others write.
@@ -50,7 +50,6 @@ pub enum Distrust {
 /// A mark that does not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ignored {
-    /// Where it is.
     pub path: PathBuf,
     /// Why it does not count.
     pub why: Distrust,
@@ -78,7 +77,6 @@ pub(super) fn entry_tail(stamp: &Stamp) -> String {
     }
 }
 
-/// The folder of entries.
 #[derive(Debug, Clone)]
 pub(super) struct Registry(pub PathBuf);
 
@@ -92,12 +90,12 @@ impl Registry {
     ///
     /// # Errors
     /// There is an entry, and it does not count.
-    pub fn read(&self, stamp: &Stamp) -> Result<Option<Mark>, Ignored> {
+    pub fn read(&self, stamp: &Stamp) -> Result<Option<Provenance>, Ignored> {
         let path = self.path_of(stamp);
         let Some(text) = self.trusted_text(&entry_name(stamp)).map_err(|why| Ignored { path, why })? else {
             return Ok(None);
         };
-        let Some(mark) = Mark::parse(&text) else { return Ok(None) };
+        let Some(mark) = Provenance::parse(&text) else { return Ok(None) };
         let is_same_change = text.trim_end().ends_with(&entry_tail(stamp));
         let is_same_size = mark.size_bytes == stamp.size_bytes || mark.state == MarkState::Filling;
         Ok((is_same_change && is_same_size).then_some(mark))
@@ -118,12 +116,17 @@ impl Registry {
         check_folder(&folder)?;
         let about = entry.metadata().map_err(|_| Distrust::NotPlain)?;
         let stat = Stat::of(&about);
-        match () {
-            () if stat.kind != FileKind::Regular => return Err(Distrust::NotPlain),
-            () if stat.owner != user() => return Err(Distrust::OfAnother),
-            () if stat.mode & WRITABLE_BY_OTHERS != 0 => return Err(Distrust::Writable),
-            () if names(&about) != 1 => return Err(Distrust::Linked),
-            () => {}
+        if stat.kind != FileKind::Regular {
+            return Err(Distrust::NotPlain);
+        }
+        if stat.owner != user() {
+            return Err(Distrust::OfAnother);
+        }
+        if stat.mode & WRITABLE_BY_OTHERS != 0 {
+            return Err(Distrust::Writable);
+        }
+        if names(&about) != 1 {
+            return Err(Distrust::Linked);
         }
         let mut text = String::new();
         Ok(entry.take(ENTRY_BYTES_MAX).read_to_string(&mut text).is_ok().then_some(text))
@@ -133,7 +136,7 @@ impl Registry {
     ///
     /// # Errors
     /// What the system says, or that an entry in the folder would not count.
-    pub fn write(&self, stamp: &Stamp, mark: &Mark) -> io::Result<PathBuf> {
+    pub fn write(&self, stamp: &Stamp, mark: &Provenance) -> io::Result<PathBuf> {
         file::make_private_directories(&self.0)?;
         let about = Stat::at(&self.0)?;
         if about.owner == user() && about.mode & WRITABLE_BY_OTHERS != 0 {
@@ -157,10 +160,12 @@ impl Registry {
 /// Entries count where nobody else can put, move or remove one.
 fn check_folder(folder: &Directory) -> Result<(), Distrust> {
     let about = folder.stat().map_err(|_| Distrust::NoFolder)?;
-    match () {
-        () if about.owner != user() => Err(Distrust::FolderOfAnother),
-        () if about.mode & WRITABLE_BY_OTHERS != 0 => Err(Distrust::FolderWritable),
-        () => Ok(()),
+    if about.owner != user() {
+        Err(Distrust::FolderOfAnother)
+    } else if about.mode & WRITABLE_BY_OTHERS != 0 {
+        Err(Distrust::FolderWritable)
+    } else {
+        Ok(())
     }
 }
 
@@ -190,7 +195,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let registry = Registry(dir.path().join("state/files"));
         let stamp = Stamp::of(&File::create(dir.path().join("test.dat")).unwrap()).unwrap();
-        registry.write(&stamp, &Mark::new(0, MarkState::Complete)).unwrap();
+        registry.write(&stamp, &Provenance::new(0, MarkState::Complete)).unwrap();
         Case { dir, registry, stamp }
     }
 
@@ -199,7 +204,7 @@ mod tests {
         let Case { dir: _dir, registry, stamp } = case();
         let path = registry.path_of(&stamp);
         let why = || registry.read(&stamp).map_err(|ignored| ignored.why);
-        let counts = Ok(Some(Mark::new(0, MarkState::Complete)));
+        let counts = Ok(Some(Provenance::new(0, MarkState::Complete)));
         assert_eq!(why(), counts);
         for (place, mode, distrust) in [
             (&path, 0o602, Distrust::Writable),
@@ -234,11 +239,11 @@ mod tests {
         let Case { dir: _dir, registry, stamp } = case();
         give_to(&registry.0, 65534).unwrap();
         assert_eq!(registry.read(&stamp).unwrap_err().why, Distrust::FolderOfAnother);
-        let error = registry.write(&stamp, &Mark::new(0, MarkState::Complete)).unwrap_err();
+        let error = registry.write(&stamp, &Provenance::new(0, MarkState::Complete)).unwrap_err();
         assert!(error.to_string().contains("another user"), "{error}");
         // It is left as its owner has it.
         set_mode(&registry.0, 0o777).unwrap();
-        registry.write(&stamp, &Mark::new(0, MarkState::Complete)).unwrap_err();
+        registry.write(&stamp, &Provenance::new(0, MarkState::Complete)).unwrap_err();
         assert_eq!(Stat::at(&registry.0).unwrap().mode & 0o7777, 0o777);
     }
 
@@ -248,7 +253,7 @@ mod tests {
         fs::rename(&registry.0, dir.path().join("elsewhere")).unwrap();
         symlink(dir.path().join("elsewhere"), &registry.0).unwrap();
         assert_eq!(registry.read(&stamp).unwrap_err().why, Distrust::NoFolder);
-        let error = registry.write(&stamp, &Mark::new(0, MarkState::Complete)).unwrap_err();
+        let error = registry.write(&stamp, &Provenance::new(0, MarkState::Complete)).unwrap_err();
         assert!(error.to_string().contains("symbolic link"), "{error}");
         fs::remove_file(&registry.0).unwrap();
         assert_eq!(registry.read(&stamp), Ok(None));
@@ -258,11 +263,11 @@ mod tests {
     fn what_an_umask_allowed_is_taken_back_before_an_entry_is_written() {
         let Case { dir: _dir, registry, stamp } = case();
         set_mode(&registry.0, 0o775).unwrap();
-        registry.write(&stamp, &Mark::new(0, MarkState::Complete)).unwrap();
+        registry.write(&stamp, &Provenance::new(0, MarkState::Complete)).unwrap();
         assert!(registry.read(&stamp).unwrap().is_some());
         // Others may look.
         set_mode(&registry.0, 0o755).unwrap();
-        registry.write(&stamp, &Mark::new(0, MarkState::Complete)).unwrap();
+        registry.write(&stamp, &Provenance::new(0, MarkState::Complete)).unwrap();
         assert_eq!(Stat::at(&registry.0).unwrap().mode & 0o7777, 0o755);
     }
 

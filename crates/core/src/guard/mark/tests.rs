@@ -6,13 +6,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::whose::keeps_own_times;
+use super::content::keeps_own_times;
 use super::*;
 use crate::guard::hold::Hold;
-use crate::guard::told::{is_written_by_a_run, take_seat};
-use crate::sys::attribute;
+use crate::guard::locks::{is_written_by_a_run, take_seat};
+use crate::sys::file;
 use crate::sys::made::{FileExt, set_mode};
-use crate::sys::stat::Stamp;
+use crate::sys::times::Stamp;
 use crate::sys::within_a_second;
 use std::io::Write;
 
@@ -149,7 +149,7 @@ fn what_a_killed_run_leaves_is_ours_while_nothing_else_is_seen_in_it() {
             let path = dir.path().join("a");
             let mut hold = Hold::take(&File::open(&path).unwrap(), &path).unwrap();
             assert_eq!(marks.whose(&file), Whose::Interrupted, "one that only asks");
-            hold.says_it_writes();
+            hold.say(crate::guard::locks::RunLock::Writes);
             assert_eq!(marks.whose(&file), Whose::Interrupted, "who may only read can say so, too");
             drop(hold);
             let writer = File::options().write(true).open(&path).unwrap();
@@ -273,7 +273,7 @@ fn without_a_digest_only_what_tests_write_is_known() {
     let older = |file: &File| {
         let (seconds, nanoseconds) = Stamp::of(file).unwrap().modified;
         let text = format!("version=1 size=100000 state=complete written={seconds}.{nanoseconds:09}");
-        attribute::set(file, "user.truespd.made", text.as_bytes())
+        file::set_attribute(file, "user.truespd.made", text.as_bytes())
     };
     if older(&file).is_err() {
         return;
@@ -398,14 +398,14 @@ fn a_large_file_whose_times_do_not_tell_is_compared_as_a_whole_or_asked_about() 
         marks.mark(&file, MarkState::Complete).unwrap();
         let mark = marks.read(&file).unwrap();
         let stamp = Stamp::of(&file).unwrap();
-        let says = |mark: &Mark| Whose::by_mark(mark, &file, &stamp);
+        let says = |mark: &Provenance| Whose::by_mark(mark, &file, &stamp);
         let all = super::digest::all_of(70 << 20);
-        let samples = Mark { digest: Digest::of(&file, &all).ok(), maps_show: false, ..mark };
-        let whole = Mark { digest: Digest::of_all_within(Duration::ZERO, &file, &all).ok(), ..samples };
+        let samples = Provenance { digest: Digest::of(&file, &all).ok(), maps_show: false, ..mark };
+        let whole = Provenance { digest: Digest::of_all_within(Duration::ZERO, &file, &all).ok(), ..samples };
         assert_eq!((says(&samples), says(&whole)), (Whose::Untold, Whose::Ours));
         // Times that tell make samples good enough.
-        if super::times::are_fine(stamp.change) && keeps_own_times(&file) {
-            assert_eq!(says(&Mark { maps_show: true, ..samples }), Whose::Ours);
+        if super::text::are_fine(stamp.change) && keeps_own_times(&file) {
+            assert_eq!(says(&Provenance { maps_show: true, ..samples }), Whose::Ours);
         }
         file.write_all_at(b"thesis", (41 << 20) + 12_345).unwrap();
         assert_eq!((says(&samples), says(&whole)), (Whose::Untold, Whose::Rewritten));

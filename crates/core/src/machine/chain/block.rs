@@ -1,18 +1,69 @@
+//! Puts the layers together, each once.
+//!
 //! Block devices, from partitions and stacked ones down to disks.
+//!
+//! What stands on a disk: its partitions, devices built on those, file systems. The same layers as below a
+//! target, found the other way round.
 
-use crate::machine::device::DeviceNumber;
-use crate::sys::file::{FileKind, Stat};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::filesystem::names_in;
-use crate::machine::chain::bus::Connection;
-use crate::machine::chain::details::DELETED;
-use crate::machine::chain::drbd;
-use crate::machine::chain::transport::{connection, path_by};
-use crate::machine::chain::{BlockDevice, Builder, Layer, LayerDetails, LayerKind, LayerRole, Queue};
+use super::layer::{DELETED, Layer, LayerDetails, LayerKind, LayerRole, MountedAs, Queue};
+use super::paths;
+use super::transport::{connection, path_by};
+use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::interrupts::queues_of;
-use crate::machine::read::{read_number, read_word};
+use crate::machine::mounts::{Mount, read_mounts};
 use crate::machine::roots::Roots;
+use crate::machine::setting::{names_in, read_number, read_word};
+use crate::sys::file::{FileKind, Stat};
+
+/// Builds the list, each file and device once.
+pub(super) struct Builder<'a> {
+    pub(super) roots: &'a Roots,
+    pub(super) mounts: Vec<Mount>,
+    pub(super) layers: Vec<Layer>,
+    /// Where a device or file stands in the list, by name.
+    pub(super) known: HashMap<String, usize>,
+    /// The layers above the present one: none of them can be below itself.
+    pub(super) open: Vec<usize>,
+}
+
+impl<'a> Builder<'a> {
+    pub(super) fn new(roots: &'a Roots) -> Self {
+        let mounts = read_mounts(roots).unwrap_or_default();
+        Builder { roots, mounts, layers: Vec::new(), known: HashMap::new(), open: Vec::new() }
+    }
+
+    /// Adds `layer` and, by calling `descend`, what lies below it. `key` names it among all layers; what is known by
+    /// it already is not looked at again.
+    pub(super) fn add(
+        &mut self,
+        key: &str,
+        layer: impl FnOnce(&Self) -> Layer,
+        descend: impl FnOnce(&mut Self) -> Vec<usize>,
+    ) -> usize {
+        if let Some(&known) = self.known.get(key) {
+            return known;
+        }
+        let at = self.layers.len();
+        let layer = layer(self);
+        self.layers.push(layer);
+        self.known.insert(key.to_string(), at);
+        self.open.push(at);
+        let mut below = descend(self);
+        below.retain(|b| !self.open.contains(b));
+        below.dedup();
+        self.open.pop();
+        self.layers[at].below = below;
+        at
+    }
+
+    /// Whether the trees are those of this machine, so that its paths may be asked.
+    pub(super) fn is_live(&self) -> bool {
+        *self.roots == Roots::default()
+    }
+}
 
 /// Sizes in sysfs are in sectors of this many bytes, whatever the device's own are.
 const SYSFS_SECTOR_BYTES: u64 = 512;
@@ -95,41 +146,31 @@ pub(super) fn layer_of(device: &BlockDevice, roots: &Roots) -> Layer {
     let dir = device.dir();
     let (kind, details) = recognise(device, roots);
     let sectors = |file: &str| read_number::<u64>(&dir.join(file))?.checked_mul(SYSFS_SECTOR_BYTES);
-    let base = Layer {
-        kind,
+    let is_disk = matches!(kind, LayerKind::Disk | LayerKind::NetworkDisk);
+    let connected = if is_disk { connection(device, roots) } else { Layer::default() };
+    let details = details.or_else(|| connected.details.clone());
+    let layer = Layer {
+        kind: if connected.kind == LayerKind::NetworkDisk { LayerKind::NetworkDisk } else { kind },
         name: device.name.clone(),
         number: device.number(),
         size_bytes: sectors("size"),
         starts_at_bytes: sectors("start"),
         sectors: device.sector_sizes(),
-        ..Layer::default()
+        ..connected
     };
     // A partition shares the queue of its disk, which is a layer of its own.
     if kind == LayerKind::Partition {
-        return base;
+        return layer;
     }
-    let connected = match kind {
-        LayerKind::Disk | LayerKind::NetworkDisk => connection(device, roots),
-        _ => Connection::default(),
-    };
     Layer {
-        kind: if connected.is_network { LayerKind::NetworkDisk } else { kind },
         queue: queue_of(device),
-        queue_depth: connected.queue_depth,
-        hardware_queues: match kind {
-            LayerKind::Disk => queues_of(device, roots),
-            _ => Vec::new(),
-        },
-        model: connected.model,
-        firmware: connected.firmware,
-        transport: connected.transport,
-        server: connected.server,
-        compression: zram_algorithm(dir),
+        hardware_queues: if kind == LayerKind::Disk { queues_of(device, roots) } else { Vec::new() },
+        compression: read_word(&dir.join("comp_algorithm")).and_then(|list| bracketed(&list)),
         deduplicates: is_vdo(dir).then_some(true),
         direct_io: read_word(&dir.join("loop/dio")).map(|dio| dio == "1"),
-        ..base
+        ..layer
     }
-    .with(details.or(connected.details))
+    .with(details)
 }
 
 fn queue_of(device: &BlockDevice) -> Queue {
@@ -175,7 +216,7 @@ fn recognise(device: &BlockDevice, roots: &Roots) -> (LayerKind, Option<LayerDet
         "nullb" => with(LayerKind::Memory, LayerDetails::of(LayerRole::NullBlock)),
         "nbd" | "rbd" => plain(LayerKind::NetworkDisk),
         "drbd" => {
-            let replica = drbd::replica(device, roots);
+            let replica = paths::replica(device, roots);
             let details = LayerDetails { replica, ..LayerDetails::of(LayerRole::Replica) };
             with(LayerKind::NetworkDisk, details)
         }
@@ -296,10 +337,6 @@ fn bcache_details(dir: &Path) -> LayerDetails {
     LayerDetails { cache_mode: modes.and_then(|m| bracketed(&m)), ..LayerDetails::of(LayerRole::Bcache) }
 }
 
-fn zram_algorithm(dir: &Path) -> Option<String> {
-    read_word(&dir.join("comp_algorithm")).and_then(|list| bracketed(&list))
-}
-
 fn zram_details(dir: &Path) -> LayerDetails {
     let device = read_word(&dir.join("backing_dev")).filter(|d| d != "none" && !d.is_empty());
     LayerDetails { idle_pages_to: device, ..LayerDetails::of(LayerRole::Zram) }
@@ -311,8 +348,97 @@ fn bracketed(list: &str) -> Option<String> {
     Some(rest.split_once(']')?.0.to_string())
 }
 
+/// Places of one file system that are named, beside the first.
+const PLACES_MAX: usize = 2;
+
+/// A disk and all that stands on it, each once, itself first. `below` of each are those of the list that it stands on.
+pub fn on_disk(disk: &BlockDevice, roots: &Roots) -> Vec<Layer> {
+    let mut found = Upwards { of: Builder::new(roots), devices: Vec::new(), layers: Vec::new() };
+    found.add(disk, None);
+    found.layers
+}
+
+struct Upwards<'a> {
+    /// Mounts, and whose paths are whose devices.
+    of: Builder<'a>,
+    /// Devices in the list, with their places.
+    devices: Vec<(String, usize)>,
+    layers: Vec<Layer>,
+}
+
+impl Upwards<'_> {
+    fn add(&mut self, device: &BlockDevice, below: Option<usize>) {
+        // An array on two partitions of one disk stands on both.
+        if let Some((_, at)) = self.devices.iter().find(|(name, _)| *name == device.name) {
+            self.layers[*at].below.extend(below);
+            return;
+        }
+        let at = self.layers.len();
+        self.devices.push((device.name.clone(), at));
+        let below = below.into_iter().collect();
+        self.layers.push(Layer { below, ..layer_of(device, self.of.roots) });
+        let filesystem = self.filesystem(device).map(|layer| Layer { below: vec![at], ..layer });
+        self.layers.extend(filesystem);
+        for next in device.partitions().iter().chain(&device.holders()) {
+            self.add(next, Some(at));
+        }
+    }
+
+    /// The file system that is mounted from a device, with its places.
+    fn filesystem(&self, device: &BlockDevice) -> Option<Layer> {
+        let family = self.family(device);
+        let mounts: Vec<&Mount> =
+            self.of.mounts.iter().filter(|mount| self.is_from(mount, device, &family)).collect();
+        // A place that shows all of it says more than one that shows a folder of it.
+        let first = *mounts.iter().find(|mount| mount.root == Path::new("/")).or(mounts.first())?;
+        let is_program = first.fs_type.starts_with("fuse");
+        Some(Layer {
+            kind: if is_program { LayerKind::UserFilesystem } else { LayerKind::Filesystem },
+            name: first.fs_type.clone(),
+            mount: MountedAs::from(first),
+            detail: more_places(&mounts, first),
+            ..Layer::default()
+        })
+    }
+
+    /// A file system over several devices has a number of its own, and its mount names one of them.
+    fn is_from(&self, mount: &Mount, device: &BlockDevice, family: &[String]) -> bool {
+        if Some(mount.device) == device.number() {
+            return true;
+        }
+        let names_a_node = mount.device.major == 0 && mount.source.starts_with("/dev");
+        names_a_node
+            && self
+                .of
+                .node(&mount.source)
+                .is_some_and(|named| named == *device || family.contains(&named.name))
+    }
+
+    /// The devices of the btrfs that a device belongs to.
+    fn family(&self, device: &BlockDevice) -> Vec<String> {
+        let all = self.of.roots.sys.join("fs/btrfs");
+        let families = names_in(&all).into_iter().map(|name| names_in(&all.join(name).join("devices")));
+        families.into_iter().find(|names| names.contains(&device.name)).unwrap_or_default()
+    }
+}
+
+/// `also at /a, /b and 3 more places`.
+fn more_places(mounts: &[&Mount], first: &Mount) -> Option<String> {
+    let mut points: Vec<String> =
+        mounts.iter().map(|mount| mount.mount_point.display().to_string()).collect();
+    points.sort();
+    points.dedup();
+    points.retain(|point| *point != first.mount_point.display().to_string());
+    let more = match points.len().saturating_sub(PLACES_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more places"),
+    };
+    points.truncate(PLACES_MAX);
+    (!points.is_empty()).then(|| format!("also at {}{more}", points.join(", ")))
+}
+
 #[cfg(test)]
-mod tests {
+mod tests_block {
     use super::*;
 
     #[test]

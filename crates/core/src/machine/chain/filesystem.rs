@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::machine::chain::{BlockDevice, Builder, Layer, LayerDetails, LayerKind, LayerRole, MountedAs};
 use crate::machine::device::DeviceNumber;
 use crate::machine::mounts::Mount;
+use crate::machine::setting::names_in;
 use crate::machine::storage::{Filesystem, is_memory, is_remote};
 
 /// Said as the server where a virtual machine's host holds the data.
@@ -14,42 +15,39 @@ const HYPERVISOR: &str = "the host of this virtual machine";
 #[derive(Debug, Clone)]
 pub(super) struct Mounted {
     fs_type: String,
-    source: Option<PathBuf>,
-    point: Option<PathBuf>,
-    options: Option<String>,
+    mount: MountedAs,
 }
 
-impl Mounted {
-    pub(super) fn of(filesystem: &Filesystem) -> Self {
-        Mounted {
-            fs_type: filesystem.name.clone(),
+impl From<&Filesystem> for Mounted {
+    fn from(filesystem: &Filesystem) -> Self {
+        let mount = MountedAs {
             source: filesystem.source.clone(),
             point: filesystem.mount_point.clone(),
             options: filesystem.mount_options.clone(),
-        }
+        };
+        Mounted { fs_type: filesystem.name.clone(), mount }
     }
+}
 
-    fn of_mount(mount: &Mount) -> Self {
-        Mounted {
-            fs_type: mount.fs_type.clone(),
-            source: Some(mount.source.clone()),
-            point: Some(mount.mount_point.clone()),
-            options: Some(mount.options.clone()),
-        }
+impl From<&Mount> for Mounted {
+    fn from(mount: &Mount) -> Self {
+        Mounted { fs_type: mount.fs_type.clone(), mount: MountedAs::from(mount) }
     }
+}
 
+impl Mounted {
     /// The value of `name=value` among the options.
     fn option(&self, name: &str) -> Option<&str> {
-        let options = self.options.as_deref()?.split(',');
+        let options = self.mount.options.as_deref()?.split(',');
         options.filter_map(|o| o.split_once('=')).find(|(n, _)| *n == name).map(|(_, value)| value)
     }
 
     fn has_option(&self, name: &str) -> bool {
-        self.options.as_deref().is_some_and(|o| o.split(',').any(|o| o == name))
+        self.mount.options.as_deref().is_some_and(|o| o.split(',').any(|o| o == name))
     }
 
     fn source_text(&self) -> String {
-        self.source.as_ref().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
+        self.mount.source.as_ref().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
     fn kind(&self) -> LayerKind {
@@ -149,7 +147,7 @@ impl Builder<'_> {
             return None;
         }
         let mount = self.mount_of(path)?.clone();
-        Some(self.filesystem(mount.device, Mounted::of_mount(&mount)))
+        Some(self.filesystem(mount.device, Mounted::from(&mount)))
     }
 
     /// The mount with the longest matching path; of several at one place the last is seen.
@@ -165,17 +163,14 @@ impl Builder<'_> {
             Layer {
                 kind,
                 name: mounted.fs_type.clone(),
-                size_bytes: mounted
-                    .option("size")
-                    .filter(|_| kind == LayerKind::MemoryFilesystem)
-                    .and_then(bytes),
+                size_bytes: if kind == LayerKind::MemoryFilesystem {
+                    mounted.option("size").and_then(bytes)
+                } else {
+                    None
+                },
                 server: if kind == LayerKind::RemoteFilesystem { mounted.server() } else { None },
                 compression: mounted.compression(),
-                mount: MountedAs {
-                    source: mounted.source.clone(),
-                    point: mounted.point.clone(),
-                    options: mounted.options.clone(),
-                },
+                mount: mounted.mount.clone(),
                 ..Layer::default()
             }
             .with(builder.filesystem_details(&mounted).if_any())
@@ -185,25 +180,21 @@ impl Builder<'_> {
 
     fn filesystem_details(&self, mounted: &Mounted) -> LayerDetails {
         let role = mounted.role();
-        let profile = || match mounted.fs_type.as_str() {
-            "btrfs" => {
-                let dir = self.btrfs_dir(mounted)?;
-                let devices = u64::try_from(names_in(&dir.join("devices")).len()).ok();
-                Some((first_profile(&dir.join("allocation/data"))?, devices))
-            }
-            _ => None,
-        };
-        let (data_profile, devices) = profile().unzip();
-        LayerDetails {
-            data_profile,
-            devices: devices.flatten(),
-            upper_directory: mounted
-                .option("upperdir")
-                .filter(|_| role == LayerRole::Overlay)
-                .map(str::to_string),
+        let mut details = LayerDetails {
             journals_data: mounted.option("data") == Some("journal"),
             ..LayerDetails::of(role)
+        };
+        if role == LayerRole::Overlay {
+            details.upper_directory = mounted.option("upperdir").map(str::to_string);
         }
+        let btrfs = if mounted.fs_type == "btrfs" { self.btrfs_dir(mounted) } else { None };
+        if let Some(dir) = btrfs
+            && let Some(profile) = first_profile(&dir.join("allocation/data"))
+        {
+            details.data_profile = Some(profile);
+            details.devices = u64::try_from(names_in(&dir.join("devices")).len()).ok();
+        }
+        details
     }
 
     fn below_filesystem(&mut self, kind: LayerKind, device: DeviceNumber, mounted: &Mounted) -> Vec<usize> {
@@ -214,7 +205,7 @@ impl Builder<'_> {
                 upper.and_then(|upper| self.below_upper(&upper)).into_iter().collect()
             }
             (_, "ecryptfs") => {
-                let lower = mounted.source.clone();
+                let lower = mounted.mount.source.clone();
                 lower.and_then(|lower| self.below_path(&lower)).into_iter().collect()
             }
             (_, "btrfs") => {
@@ -239,7 +230,7 @@ impl Builder<'_> {
         let runtime: PathBuf = upper.components().take(4).collect();
         let beside =
             self.mounts.iter().find(|m| m.device.major != 0 && m.root.starts_with(&runtime))?.clone();
-        Some(self.filesystem(beside.device, Mounted::of_mount(&beside)))
+        Some(self.filesystem(beside.device, Mounted::from(&beside)))
     }
 
     /// The device by the filesystem's number, or those that its mount names, also for its log.
@@ -264,7 +255,7 @@ impl Builder<'_> {
             .map(|name| all.join(name))
             .filter(|dir| dir.join("devices").is_dir())
             .collect();
-        let named = mounted.source.as_deref().and_then(|source| self.node(source));
+        let named = mounted.mount.source.as_deref().and_then(|source| self.node(source));
         match named {
             Some(device) => dirs.into_iter().find(|dir| dir.join("devices").join(&device.name).exists()),
             // No node to ask, as in a container; with a single btrfs there is no doubt.
@@ -280,21 +271,12 @@ impl Builder<'_> {
     }
 }
 
-/// Names in a directory, sorted; none when it is not there.
-pub(super) fn names_in(dir: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries.map(|e| e.file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
-}
-
 /// The profile in which btrfs keeps data: the only directories beside its counters.
 fn first_profile(dir: &Path) -> Option<String> {
     let profiles: Vec<String> = names_in(dir).into_iter().filter(|name| dir.join(name).is_dir()).collect();
     (!profiles.is_empty()).then(|| profiles.join(" and "))
 }
 
-/// `24684092k` of a tmpfs.
 fn bytes(text: &str) -> Option<u64> {
     let (digits, unit) = match text.strip_suffix(['k', 'K']) {
         Some(digits) => (digits, 1024),

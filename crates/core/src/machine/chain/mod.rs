@@ -5,34 +5,25 @@
 //! `testing/sysfs-block-loop`, `testing/sysfs-fs-btrfs`, `admin-guide/md.rst`.
 
 mod block;
-mod builder;
-mod bus;
-mod details;
-mod drbd;
 mod filesystem;
-mod firmware;
 mod layer;
-mod nvme;
 mod paths;
-mod replica;
-mod scsi;
 mod transport;
-mod upwards;
 
 use std::fs::File;
 
-pub use details::{DELETED, LayerDetails, LayerRole};
-pub use drbd::parse as parse_drbd;
-pub use layer::{Layer, LayerKind, MountedAs, Queue};
-pub use paths::{DevicePath, PathAccess};
-pub use replica::{Replica, ReplicaPeer};
-pub use upwards::on_disk;
+pub use block::on_disk;
+pub(crate) use layer::DELETED;
+pub use layer::LayerRole;
+pub(crate) use layer::MountedAs;
+pub use layer::{Layer, LayerDetails, LayerKind, Queue};
+pub use paths::{DevicePath, PathAccess, Replica, ReplicaPeer, parse_drbd};
 
 use super::roots::Roots;
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::storage::{TargetFacts, TargetKind};
 use crate::sys::file::{self, CompressionFlags};
-use builder::Builder;
+use block::Builder;
 
 /// The layers of an open target: itself first, then everything below it, each once.
 pub fn of(file: &File, facts: &TargetFacts, roots: &Roots) -> Vec<Layer> {
@@ -51,7 +42,7 @@ pub fn of_facts(facts: &TargetFacts, roots: &Roots) -> Vec<Layer> {
             builder.number(facts.device, &facts.path);
         }
         TargetKind::Regular => {
-            let mounted = facts.filesystem.as_ref().map(filesystem::Mounted::of);
+            let mounted = facts.filesystem.as_ref().map(filesystem::Mounted::from);
             builder.file(&facts.path, Some(facts.size_bytes), facts.device, mounted);
         }
     }

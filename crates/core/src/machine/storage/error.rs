@@ -1,14 +1,17 @@
 //! Why a target cannot be used, in words.
+//!
+//! Why a path cannot be reached where neither the file's own permissions nor the user explain it.
 
 use std::io;
-use std::path::Path;
+use std::path::{Component, Path};
 
-use super::reach;
+use super::{Access, OpenFlags};
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
+use crate::machine::mounts::{Mount, read_mounts};
 use crate::machine::namespace::NamespaceError;
 use crate::machine::roots::Roots;
-use crate::machine::storage::{Access, OpenFlags};
 use crate::sys::error::{Code, system_text};
+use crate::sys::system::user;
 use crate::text::foreign::Foreign;
 use crate::text::printable_path;
 
@@ -39,6 +42,7 @@ pub enum OpenFailure {
 
 /// Why a target cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the text of each error says what its members are")]
 pub enum TargetError {
     /// Opening failed. The first words are those of DiskSpd, which scripts look for.
     #[error("Error opening file: {path} [{errno}]: {text}. {advice}")]
@@ -56,30 +60,12 @@ pub enum TargetError {
     },
     /// A fact about the open target could not be read.
     #[error("{path}: could not {action}: {text}")]
-    Facts {
-        /// Path as given.
-        path: String,
-        /// What was tried.
-        action: &'static str,
-        /// The system's text.
-        text: String,
-    },
+    Facts { path: String, action: &'static str, text: String },
     /// No NVMe commands can be sent to the namespace.
     #[error("{path}: {why}")]
-    Namespace {
-        /// Path as given.
-        path: String,
-        /// Why.
-        why: NamespaceError,
-    },
-    /// `#n` names no disk.
+    Namespace { path: String, why: NamespaceError },
     #[error("'{typed}' is not a disk: {reason}")]
-    NoSuchDisk {
-        /// Text as typed.
-        typed: String,
-        /// What there is instead.
-        reason: String,
-    },
+    NoSuchDisk { typed: String, reason: String },
     /// A path of Windows that is no file here.
     #[error("{}", of_windows(typed, *foreign))]
     Foreign {
@@ -93,10 +79,7 @@ pub enum TargetError {
         "'{typed}' is a Windows volume, which Linux does not have; give a device node such as /dev/sda1, or \
          ./{typed} for a file of that name"
     )]
-    Volume {
-        /// Text as typed.
-        typed: String,
-    },
+    Volume { typed: String },
 }
 
 impl From<TargetError> for Failure {
@@ -148,7 +131,7 @@ impl TargetError {
     }
 
     /// The same error with the advice for a test that writes.
-    pub fn wanting_to_write(mut self) -> Self {
+    pub(crate) fn wanting_to_write(mut self) -> Self {
         if let TargetError::Open { kind, errno, advice, .. } = &mut self {
             let (kind_of_write, advice_of_write) = explain(Code::from_number(*errno), Access::ReadWrite);
             if *kind == OpenFailure::Permission && kind_of_write == *kind {
@@ -188,7 +171,7 @@ impl TargetError {
     /// Kind and advice for an error of `open(2)`.
     pub(super) fn of_code(path: &Path, code: Code, flags: OpenFlags) -> Self {
         let (kind, advice) = explain(code, flags.access);
-        match reach::cause(path, code, &Roots::default()) {
+        match cause_on_the_way(path, code, &Roots::default()) {
             Some(cause) => Self::open(path, OpenFailure::Unreachable, code, cause),
             None => Self::open(path, kind, code, advice),
         }
@@ -212,8 +195,8 @@ fn of_windows(typed: &str, foreign: Foreign) -> String {
 fn with_ways_out(refusal: Refusal, typed: &str, foreign: Foreign) -> Refusal {
     if let Foreign::Disk(number) = foreign {
         return refusal.hint(format!(
-            "a disk is written '#{number}', in quotes; truespd inspect lists the disks with their numbers, which need not be those of \
-             Windows"
+            "a disk is written '#{number}', in quotes; truespd inspect lists the disks with their numbers, \
+             which need not be those of Windows"
         ));
     }
     let mut refusal = refusal;
@@ -254,9 +237,9 @@ fn explain(code: Code, access: Access) -> (OpenFailure, &'static str) {
         ),
         Code::AGAIN => (
             F::Leased,
-            "Another program holds a lease on the file, as Samba does for its clients, and did not give it up when it was \
-             asked to. End that client or program; or try again later, as the kernel takes the lease away after the seconds \
-             of sysctl fs.lease-break-time",
+            "Another program holds a lease on the file, as Samba does for its clients, and did not give it up \
+             when it was asked to. End that client or program; or try again later, as the kernel takes the lease \
+             away after the seconds of sysctl fs.lease-break-time",
         ),
         Code::BUSY => (F::Busy, "Something else uses the device exclusively; lsblk and lsof show what"),
         Code::RUNNING_PROGRAM => {
@@ -271,8 +254,8 @@ fn explain(code: Code, access: Access) -> (OpenFailure, &'static str) {
         Code::NO_MEDIUM => (F::Missing, "The drive holds no medium"),
         Code::NOT_HERE => (
             F::Busy,
-            "DRBD keeps this device for another node: this one is Secondary, or has not set it up (drbdadm status shows it). \
-             Test on the node that is Primary",
+            "DRBD keeps this device for another node: this one is Secondary, or has not set it up (drbdadm \
+             status shows it). Test on the node that is Primary",
         ),
         Code::TOO_MANY_FILES => {
             (F::Other, "The limit of open files of this process is reached; raise it with ulimit -n")
@@ -302,6 +285,70 @@ fn permission_advice(access: Access) -> &'static str {
     }
 }
 
+/// The cause and what to do, where the way to the file explains the error.
+pub(super) fn cause_on_the_way(path: &Path, code: Code, roots: &Roots) -> Option<String> {
+    let is_denied = matches!(code, Code::ACCESS_DENIED | Code::NOT_PERMITTED);
+    if is_denied && is_of_a_process(path) {
+        return Some(
+            "The path leads through /proc of another process, and this process may not look into that one, even \
+             as root of a container: name the file by a path of its own, or look as the user of that process, in its \
+             namespaces (nsenter)"
+                .into(),
+        );
+    }
+    if !is_denied && code != Code::NOT_CONNECTED {
+        return None;
+    }
+    let absolute = std::path::absolute(path).ok()?;
+    let mounts = read_mounts(roots).ok()?;
+    of_mount(mount_above(&mounts, &absolute)?, code, user())
+}
+
+/// `/proc/N/root/...`, `cwd`, `fd`, `exe`, `map_files`: ways into another process.
+fn is_of_a_process(path: &Path) -> bool {
+    let names: Vec<_> = path
+        .components()
+        .filter_map(|part| match part {
+            Component::Normal(name) => name.to_str(),
+            _ => None,
+        })
+        .collect();
+    let is_number = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+    match names[..] {
+        ["proc", process, "root" | "cwd" | "fd" | "exe" | "map_files" | "task", ..] => is_number(process),
+        _ => false,
+    }
+}
+
+/// The mount that a path lies in, by its name: the file itself cannot be asked. The last one covers those before it.
+fn mount_above<'m>(mounts: &'m [Mount], path: &Path) -> Option<&'m Mount> {
+    let above = mounts.iter().filter(|mount| path.starts_with(&mount.mount_point));
+    above.max_by_key(|mount| mount.mount_point.components().count())
+}
+
+/// Of a FUSE file system: whose it is, and whether its program runs.
+fn of_mount(mount: &Mount, code: Code, user: u32) -> Option<String> {
+    if !(mount.fs_type == "fuse" || mount.fs_type == "fuseblk" || mount.fs_type.starts_with("fuse.")) {
+        return None;
+    }
+    let at = crate::text::printable_path(&mount.mount_point);
+    if code == Code::NOT_CONNECTED {
+        return Some(format!(
+            "The program behind the FUSE mount {at} has ended: unmount it (fusermount -u {at}) and start the \
+             program again"
+        ));
+    }
+    let owner =
+        mount.options.split(',').find_map(|option| option.strip_prefix("user_id=")?.parse::<u32>().ok())?;
+    let is_shared = mount.options.split(',').any(|option| option == "allow_other");
+    (owner != user && !is_shared).then(|| {
+        format!(
+            "The FUSE mount {at} belongs to user {owner} and lets nobody else in, not even root: test as that user, or \
+             mount it with allow_other"
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -323,5 +370,39 @@ mod tests {
         assert!(!explain(Code::ACCESS_DENIED, Access::Read).1.contains("-w0"));
         assert!(explain(Code::ACCESS_DENIED, Access::ReadWrite).1.contains("-w0"));
         assert!(explain(Code::NOT_HERE, Access::Read).1.contains("this one is Secondary"));
+    }
+}
+
+#[cfg(test)]
+mod tests_reach {
+    use super::*;
+    use crate::machine::mounts::parse_mountinfo;
+
+    #[test]
+    fn ways_into_other_processes_are_known() {
+        for path in ["/proc/1/root/tmp/f", "/proc/17/fd/3", "/proc/1/cwd", "/proc/1/task/1/root/f"] {
+            assert!(is_of_a_process(Path::new(path)), "{path}");
+            assert!(cause_on_the_way(Path::new(path), Code::ACCESS_DENIED, &Roots::default()).is_some());
+            assert!(cause_on_the_way(Path::new(path), Code::NOT_FOUND, &Roots::default()).is_none());
+        }
+        for path in ["/proc/kmsg", "/proc/self/fd/3", "/data/proc/1/root", "proc"] {
+            assert!(!is_of_a_process(Path::new(path)), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_fuse_mount_lets_in_its_user_only() {
+        let text = b"20 1 8:1 / / rw - ext4 /dev/sda1 rw\n\
+            21 20 0:40 / /m rw,relatime - fuse.sshfs host:/ rw,user_id=1000,group_id=1000\n\
+            22 20 0:41 / /m/open rw,relatime - fuse x rw,user_id=1000,group_id=1000,allow_other\n";
+        let mounts = parse_mountinfo(text);
+        let of =
+            |path: &str, code, user| of_mount(mount_above(&mounts, Path::new(path)).unwrap(), code, user);
+        assert!(of("/m/f", Code::ACCESS_DENIED, 0).unwrap().contains("belongs to user 1000"));
+        assert_eq!(of("/m/f", Code::ACCESS_DENIED, 1000), None);
+        assert_eq!(of("/m/open/f", Code::ACCESS_DENIED, 0), None);
+        assert_eq!(of("/f", Code::ACCESS_DENIED, 7), None);
+        assert!(of("/m/open/f", Code::NOT_CONNECTED, 0).unwrap().contains("fusermount -u /m/open"));
+        assert_eq!(of("/f", Code::NOT_CONNECTED, 0), None);
     }
 }

@@ -2,39 +2,50 @@
 //!
 //! Everything is asked of the opened descriptor, so that the facts belong to what will be tested even when
 //! somebody renames the path meanwhile. Nothing here decides whether a test may run: `plan` does.
+//!
+//! `#n`: whole disks in natural order.
+//!
+//! The two devices of an NVMe namespace that is given by its character device (`/dev/ngXnY`).
+//!
+//! What a test must know of it (size, users, content) is known of the block device that is the same
+//! namespace, so that is what is opened in its place wherever somebody asks. The character device is opened
+//! for the commands alone.
 
-mod disks;
 mod error;
 mod facts;
-mod filesystem;
-mod passthrough;
-mod reach;
 
+use std::ffi::OsString;
+use std::fs;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-pub use disks::{by_id, whole_disks};
-pub use error::{OpenFailure, TargetError};
-pub use facts::{
-    Access, AlignmentSource, DirectAlignment, OpenFlags, OpenedTarget, ReadFlags, Resolved, TargetFacts,
-    TargetKind, WriteLeave,
-};
-pub use filesystem::{Filesystem, filesystem_of, filesystem_of_folder, type_of_open};
-pub(super) use filesystem::{is_memory, is_remote};
-pub use passthrough::open_for_commands;
-
-pub use crate::sys::file::{AccessHint, Room, advise, keep_access_time, room};
-
+use super::device::{BlockDevice, DeviceNumber, SectorSizes};
+use super::mounts::{Mount, read_mounts};
+use super::namespace::Namespace;
 use super::roots::Roots;
-use crate::machine::device::{BlockDevice, DeviceNumber, SectorSizes};
-use crate::machine::mounts::{Mount, read_mounts};
-use crate::machine::namespace::Namespace;
+use super::setting::read_number;
 use crate::sys::buffer::IoBuffer;
 use crate::sys::error::Code;
-use crate::sys::file::{self, DirectUnits, FileKind, Stat};
-use crate::sys::{device, system};
+use crate::sys::file::{DirectUnits, FileKind, Stat};
+use crate::sys::identity::block_device;
+use crate::sys::{device, file, system};
 use crate::text::foreign::Foreign;
 use crate::text::printable_path;
+
+pub(crate) use crate::sys::file::AccessHint;
+pub(crate) use crate::sys::file::keep_access_time;
+pub use crate::sys::file::{Room, advise, room};
+pub use error::{OpenFailure, TargetError};
+pub use facts::Filesystem;
+pub(crate) use facts::Resolved;
+pub(crate) use facts::filesystem_of;
+pub(crate) use facts::filesystem_of_folder;
+pub(crate) use facts::type_of_open;
+pub use facts::{
+    Access, AlignmentSource, DirectAlignment, OpenFlags, OpenedTarget, ReadFlags, TargetFacts, TargetKind,
+    WriteLeave,
+};
+pub(super) use facts::{is_memory, is_remote};
 
 /// Direct-I/O alignment when nothing is known: no device in use needs more.
 const ALIGNMENT_UNKNOWN_BYTES: u64 = 4096;
@@ -86,9 +97,9 @@ pub fn resolve(typed: &str, roots: &Roots) -> Result<Resolved, TargetError> {
 ///
 /// # Errors
 /// [`TargetError::Open`], [`TargetError::Namespace`].
-pub fn open_file(path: &Path, flags: ReadFlags) -> Result<File, TargetError> {
+pub(crate) fn open_file(path: &Path, flags: ReadFlags) -> Result<File, TargetError> {
     let roots = Roots::default();
-    match passthrough::namespace_at(path, &roots)? {
+    match namespace_at(path, &roots)? {
         Some(namespace) => open_disk(&namespace, flags, &roots),
         None => open_any(path, flags.into()),
     }
@@ -101,7 +112,7 @@ pub fn open_file(path: &Path, flags: ReadFlags) -> Result<File, TargetError> {
 /// As [`open_file`].
 pub fn open_file_to_write(leave: &impl WriteLeave, flags: OpenFlags) -> Result<File, TargetError> {
     match leave.namespace() {
-        Some(namespace) => passthrough::open_node(namespace, flags, &Roots::default()),
+        Some(namespace) => open_node(namespace, flags, &Roots::default()),
         None => open_any(leave.path(), flags),
     }
 }
@@ -140,7 +151,7 @@ fn open_any(path: &Path, flags: OpenFlags) -> Result<File, TargetError> {
 /// # Errors
 /// [`TargetError::Open`], [`TargetError::Facts`], [`TargetError::Namespace`].
 pub fn open(path: &Path, flags: ReadFlags, roots: &Roots) -> Result<OpenedTarget, TargetError> {
-    match passthrough::namespace_at(path, roots)? {
+    match namespace_at(path, roots)? {
         Some(namespace) => open_disk_with_facts(namespace, flags, roots),
         None => open_any_with_facts(path, flags.into(), roots),
     }
@@ -165,7 +176,7 @@ pub fn open_to_write(
 /// Opens the block device of a namespace for reading.
 fn open_disk(namespace: &Namespace, flags: ReadFlags, roots: &Roots) -> Result<File, TargetError> {
     let disk = open_any(&namespace.disk_path(roots), flags.into())?;
-    passthrough::check_disk(disk, namespace, roots)
+    check_disk(disk, namespace, roots)
 }
 
 /// The same with its facts.
@@ -175,7 +186,7 @@ fn open_disk_with_facts(
     roots: &Roots,
 ) -> Result<OpenedTarget, TargetError> {
     let OpenedTarget { file, facts } = open_any_with_facts(&namespace.disk_path(roots), flags.into(), roots)?;
-    let file = passthrough::check_disk(file, &namespace, roots)?;
+    let file = check_disk(file, &namespace, roots)?;
     Ok(OpenedTarget { file, facts: TargetFacts { namespace: Some(namespace), ..facts } })
 }
 
@@ -238,7 +249,7 @@ fn explain_invalid(path: &Path, flags: OpenFlags) -> TargetError {
     match file::open(path, OpenFlags { direct: false, ..flags }.opening()) {
         Ok(file) => {
             let is_file = file.metadata().is_ok_and(|m| m.is_file());
-            let filesystem = is_file.then(|| filesystem::of_file(&file, None, &[]).ok()).flatten();
+            let filesystem = is_file.then(|| facts::of_file(&file, None, &[]).ok()).flatten();
             direct_refused(path, filesystem.as_ref().map(|f| f.name.as_str()))
         }
         Err(_) => TargetError::of_code(path, Code::INVALID, flags),
@@ -272,50 +283,34 @@ fn facts_as(kind: TargetKind, file: &File, path: &Path, roots: &Roots) -> Result
     let metadata = file.metadata().map_err(|e| TargetError::facts(path, "read its size", &e))?;
     let stat = Stat::of(&metadata);
     let report = file::report(file);
-    match kind {
-        TargetKind::Block => {
-            let device = DeviceNumber::from_raw(stat.node_of);
-            let node = BlockDevice::find(device, roots);
-            let sectors = sectors_of_device(file);
-            Ok(TargetFacts {
-                path: path.to_path_buf(),
-                kind,
-                size_bytes: device::capacity_bytes(file)
-                    .map_err(|e| TargetError::facts(path, "read its capacity", &e))?,
-                device,
-                inode: stat.inode,
-                device_name: node.as_ref().map(|n| n.name.clone()),
-                sectors,
-                direct: direct_alignment(report.direct, None, sectors),
-                filesystem: None,
-                scheduler: node.as_ref().and_then(BlockDevice::scheduler),
-                write_cache: node.and_then(|n| n.write_cache()),
-                namespace: None,
-            })
-        }
-        TargetKind::Regular => {
-            let mounts = read_mounts(roots).unwrap_or_default();
-            let filesystem = filesystem::of_file(file, report.mount_id, &mounts)
-                .map_err(|e| TargetError::facts(path, "read the type of its file system", &e))?;
-            let device = DeviceNumber::from_raw(stat.device);
-            let below = device_below(device, &filesystem, &mounts, roots);
-            let sectors = below.as_ref().and_then(BlockDevice::sector_sizes);
-            Ok(TargetFacts {
-                path: path.to_path_buf(),
-                kind,
-                size_bytes: metadata.len(),
-                device,
-                inode: stat.inode,
-                device_name: below.as_ref().map(|n| n.name.clone()),
-                sectors,
-                direct: direct_alignment(report.direct, Some(&filesystem), sectors),
-                filesystem: Some(filesystem),
-                scheduler: below.as_ref().and_then(BlockDevice::scheduler),
-                write_cache: below.and_then(|n| n.write_cache()),
-                namespace: None,
-            })
-        }
-    }
+    let is_device = kind == TargetKind::Block;
+    let device = DeviceNumber::from_raw(if is_device { stat.node_of } else { stat.device });
+    let (size_bytes, filesystem, node, sectors) = if is_device {
+        let size_bytes =
+            device::capacity_bytes(file).map_err(|e| TargetError::facts(path, "read its capacity", &e))?;
+        (size_bytes, None, BlockDevice::find(device, roots), sectors_of_device(file))
+    } else {
+        let mounts = read_mounts(roots).unwrap_or_default();
+        let filesystem = facts::of_file(file, report.mount_id, &mounts)
+            .map_err(|e| TargetError::facts(path, "read the type of its file system", &e))?;
+        let below = device_below(device, &filesystem, &mounts, roots);
+        let sectors = below.as_ref().and_then(BlockDevice::sector_sizes);
+        (metadata.len(), Some(filesystem), below, sectors)
+    };
+    Ok(TargetFacts {
+        path: path.to_path_buf(),
+        kind,
+        size_bytes,
+        device,
+        inode: stat.inode,
+        device_name: node.as_ref().map(|node| node.name.clone()),
+        sectors,
+        direct: direct_alignment(report.direct, filesystem.as_ref(), sectors),
+        filesystem,
+        scheduler: node.as_ref().and_then(BlockDevice::scheduler),
+        write_cache: node.and_then(|node| node.write_cache()),
+        namespace: None,
+    })
 }
 
 fn sectors_of_device(file: &File) -> Option<SectorSizes> {
@@ -403,5 +398,194 @@ pub fn probe_direct_read(target: &OpenedTarget, offset: u64, block_bytes: usize)
     }
 }
 
+/// Drivers whose devices are not disks of the machine (`command-line.md` §2).
+const NOT_DISKS: &[&str] = &["loop", "ram", "zram", "dm-", "md", "sr", "fd"];
+/// Drivers that number their disks with letters: sda .. sdz, sdaa ..
+const LETTERED: &[&str] = &["sd", "hd", "vd", "xvd"];
+
+/// One step of a name's natural order.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    Text(String),
+    Number(u64),
+}
+
+/// Kernel names of the whole disks, in natural order; `#n` means the n-th, from 0.
+///
+/// Left out: partitions, loop, ram, zram, device-mapper, md, optical and floppy drives, paths of
+/// multipath NVMe drives that the kernel hides, and network block devices that are not connected.
+pub fn whole_disks(roots: &Roots) -> Vec<String> {
+    let dir = roots.sys.join("block");
+    let entries = fs::read_dir(&dir).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .map(|e| e.file_name().to_string_lossy().into_owned())
+        .filter(|name| is_disk(name, &dir.join(name)))
+        .collect();
+    names.sort_by_cached_key(|name| natural_key(name));
+    names
+}
+
+fn is_disk(name: &str, dir: &Path) -> bool {
+    let other_driver = NOT_DISKS.iter().any(|driver| {
+        name.strip_prefix(driver).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_lowercase()))
+    });
+    let hidden = read_number(&dir.join("hidden")) == Some(1u32);
+    let unconnected = name.starts_with("nbd") && read_number(&dir.join("size")) == Some(0u64);
+    !other_driver && !hidden && !unconnected
+}
+
+/// Orders nvme0n1 < nvme1n1 < nvme10n1 and sda < sdb < sdaa.
+fn natural_key(name: &str) -> Vec<Step> {
+    for family in LETTERED {
+        let Some(letters) = name.strip_prefix(family) else { continue };
+        if !letters.is_empty() && letters.bytes().all(|b| b.is_ascii_lowercase()) {
+            let value = letters.bytes().fold(0u64, |v, b| v.saturating_mul(26) + u64::from(b - b'a') + 1);
+            return vec![Step::Text((*family).to_string()), Step::Number(value)];
+        }
+    }
+    let mut steps = Vec::new();
+    let mut rest = name;
+    while let Some(first) = rest.chars().next() {
+        let digits = first.is_ascii_digit();
+        let end = rest.find(|c: char| c.is_ascii_digit() != digits).unwrap_or(rest.len());
+        let (head, tail) = rest.split_at(end);
+        steps.push(match head.parse() {
+            Ok(number) if digits => Step::Number(number),
+            _ => Step::Text(head.to_string()),
+        });
+        rest = tail;
+    }
+    steps
+}
+
+/// The name under `/dev/disk/by-id` that stays the same over boots, preferably one with the model
+/// in it; `None` when udev made none.
+pub fn by_id(node: &Path, roots: &Roots) -> Option<PathBuf> {
+    let node = fs::canonicalize(node).ok()?;
+    let entries = fs::read_dir(roots.dev.join("disk/by-id")).ok()?.flatten();
+    let mut links: Vec<PathBuf> =
+        entries.map(|e| e.path()).filter(|p| fs::canonicalize(p).is_ok_and(|to| to == node)).collect();
+    links.sort_by_cached_key(|path| {
+        let name = path.file_name().map(OsString::from).unwrap_or_default();
+        let text = name.to_string_lossy().into_owned();
+        let number_only =
+            ["wwn-", "nvme-eui.", "nvme-nvme.", "nvme-uuid."].iter().any(|p| text.starts_with(p));
+        (number_only, text)
+    });
+    links.into_iter().next()
+}
+
+/// The namespace to whose character device a path leads; `None` for anything else.
+pub(super) fn namespace_at(path: &Path, roots: &Roots) -> Result<Option<Namespace>, TargetError> {
+    Namespace::at(path, roots).map_err(|why| TargetError::namespace(path, why))
+}
+
+/// What was opened as the block device of a namespace must be the one that sysfs shows.
+pub(super) fn check_disk(disk: File, namespace: &Namespace, roots: &Roots) -> Result<File, TargetError> {
+    let number = block_device(&disk).ok().flatten().map(DeviceNumber::from_raw);
+    match number {
+        Some(_) if number == namespace.disk.number() => Ok(disk),
+        _ => Err(changed(&namespace.disk_path(roots))),
+    }
+}
+
+fn changed(path: &Path) -> TargetError {
+    let advice = "Another device took this path while it was being opened; try again";
+    TargetError::open(path, OpenFailure::Other, Code::STALE, advice)
+}
+
+/// Opens the character device of a namespace for reading, for one thread.
+///
+/// # Errors
+/// [`TargetError::Open`], also when it is another namespace by now; [`TargetError::Namespace`].
+pub(crate) fn open_for_commands(namespace: &Namespace, roots: &Roots) -> Result<File, TargetError> {
+    open_node(namespace, ReadFlags::CACHED.into(), roots)
+}
+
+/// Opens the character device as `flags` say. It must still lead to the namespace that it led to.
+pub(super) fn open_node(namespace: &Namespace, flags: OpenFlags, roots: &Roots) -> Result<File, TargetError> {
+    let path = &namespace.path(roots);
+    // Before the open, because opening another device for writing has effects.
+    if namespace_at(path, roots)?.as_ref() != Some(namespace) {
+        return Err(changed(path));
+    }
+    // There is no page cache to bypass.
+    let flags = OpenFlags { direct: false, ..flags };
+    let file = file::open(path, flags.opening()).map_err(|code| TargetError::of_code(path, code, flags))?;
+    match Namespace::of(&file, roots).map_err(|why| TargetError::namespace(path, why))? {
+        Some(opened) if opened == *namespace => Ok(file),
+        _ => Err(changed(path)),
+    }
+}
+
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod tests_disks {
+    use super::*;
+    use crate::sys::made::symlink;
+
+    fn roots_with(names: &[&str]) -> (tempfile::TempDir, Roots) {
+        let dir = tempfile::tempdir().unwrap();
+        let roots =
+            Roots { sys: dir.path().join("sys"), proc: dir.path().join("proc"), dev: dir.path().join("dev") };
+        for name in names {
+            fs::create_dir_all(roots.sys.join("block").join(name)).unwrap();
+        }
+        (dir, roots)
+    }
+
+    #[test]
+    fn disks_in_natural_order_and_nothing_else() {
+        let (_dir, roots) = roots_with(&[
+            "sdaa",
+            "sdb",
+            "sda",
+            "nvme10n1",
+            "nvme1n1",
+            "nvme0n1",
+            "nvme0n2",
+            "vda",
+            "loop0",
+            "ram0",
+            "zram0",
+            "dm-0",
+            "md127",
+            "md_d0",
+            "sr0",
+            "fd0",
+            "mmcblk0",
+            "nvme0c0n1",
+            "nbd0",
+            "nbd1",
+        ]);
+        fs::write(roots.sys.join("block/nvme0c0n1/hidden"), "1\n").unwrap();
+        fs::write(roots.sys.join("block/nbd0/size"), "0\n").unwrap();
+        fs::write(roots.sys.join("block/nbd1/size"), "2048\n").unwrap();
+        assert_eq!(
+            whole_disks(&roots),
+            ["mmcblk0", "nbd1", "nvme0n1", "nvme0n2", "nvme1n1", "nvme10n1", "sda", "sdb", "sdaa", "vda"]
+        );
+    }
+
+    #[test]
+    fn no_sysfs_means_no_disks() {
+        let (_dir, roots) = roots_with(&[]);
+        assert!(whole_disks(&roots).is_empty());
+    }
+
+    #[test]
+    fn by_id_prefers_the_name_with_the_model() {
+        let (_dir, roots) = roots_with(&[]);
+        let ids = roots.dev.join("disk/by-id");
+        fs::create_dir_all(&ids).unwrap();
+        for node in ["sda", "sdb"] {
+            fs::write(roots.dev.join(node), "").unwrap();
+        }
+        symlink("../../sda", ids.join("wwn-0x5000")).unwrap();
+        symlink("../../sda", ids.join("ata-Model_Serial")).unwrap();
+        assert_eq!(by_id(&roots.dev.join("sda"), &roots), Some(ids.join("ata-Model_Serial")));
+        assert_eq!(by_id(&roots.dev.join("sdb"), &roots), None);
+    }
+}

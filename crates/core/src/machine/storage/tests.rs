@@ -80,7 +80,7 @@ fn numbers_resolve_to_disks_of_the_injected_machine() {
 #[test]
 fn alignment_without_a_report_follows_what_is_known() {
     let sectors = Some(SectorSizes { logical_bytes: 512, physical_bytes: 4096 });
-    let mut fs = filesystem::of_file(&tempfile::tempfile().unwrap(), None, &[]).unwrap();
+    let mut fs = facts::of_file(&tempfile::tempfile().unwrap(), None, &[]).unwrap();
     fs.name = "btrfs".into();
     fs.block_bytes = 4096;
     let of =

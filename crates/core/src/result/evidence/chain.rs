@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 pub use crate::machine::chain::{
     DevicePath, LayerDetails, LayerKind, LayerRole, PathAccess, Replica, ReplicaPeer,
 };
-pub use crate::machine::cpu_set::CpuSet;
 pub use crate::machine::interrupts::HardwareQueue;
+pub use crate::machine::topology::CpuSet;
 
 /// One level between a target and its disks. Absent members: not applicable, or the kernel does not tell.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]

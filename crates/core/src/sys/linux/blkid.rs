@@ -44,13 +44,10 @@ pub struct Found {
 /// A partition as the table in a file describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Partition {
-    /// Number in the table.
     pub number: u32,
     /// Where it begins, in bytes.
     pub start_bytes: u64,
-    /// Length in bytes.
     pub length_bytes: u64,
-    /// Label in the table.
     pub label: Option<String>,
     /// Type as the table has it: a GUID, or `0x83`.
     pub type_code: Option<String>,
@@ -58,7 +55,7 @@ pub struct Partition {
 
 /// The functions of the library.
 #[derive(Debug)]
-pub struct Blkid {
+pub(crate) struct Blkid {
     new_probe: unsafe extern "C" fn() -> RawProbe,
     free_probe: unsafe extern "C" fn(RawProbe),
     set_device: unsafe extern "C" fn(RawProbe, c_int, i64, i64) -> c_int,
@@ -77,20 +74,18 @@ pub struct Blkid {
     partition_number: unsafe extern "C" fn(RawPartition) -> c_int,
     partition_start: unsafe extern "C" fn(RawPartition) -> i64,
     partition_size: unsafe extern "C" fn(RawPartition) -> i64,
-    /// Keeps the functions loaded.
     _library: Library,
 }
 
 /// Why the library could not look.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BlkidError {
+pub(crate) enum BlkidError {
     /// This program is static: it holds a C library of its own, and one that loads the system's beside it may crash.
     #[error("libblkid is not used: a static program loads no libraries")]
     Static,
     /// It is not there, or not the one that is meant.
     #[error("{0} cannot be used: {1}")]
     Library(String, String),
-    /// It has no memory.
     #[error("libblkid ran out of memory")]
     Memory,
     /// A place is beyond what it can count.

@@ -1,10 +1,17 @@
 //! I/O buffers: page-aligned anonymous memory that the kernel reads and writes.
+//!
+//! On which memory node pages lie, and which policy decides that.
+//!
+//! Sources: `move_pages(2)`, `get_mempolicy(2)`. Containers may refuse both.
 
+use std::collections::BTreeMap;
+use std::ffi::c_void;
 use std::ptr::NonNull;
+use std::{io, ptr};
 
 use rustix::mm::{MapFlags, ProtFlags};
 
-use crate::sys::error::system_text;
+use super::error::system_text;
 
 /// From this size on, a buffer lies in large pages where the kernel has some. Below, it has few enough small pages to
 /// go to a disk as one request.
@@ -32,31 +39,16 @@ unsafe impl Sync for IoBuffer {}
 
 /// Why memory for buffers could not be had.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the text of each error says what its members are")]
 pub enum BufferError {
-    /// Ordinary memory.
     #[error("could not allocate {bytes} bytes for I/O buffers: {}", system_text(error))]
-    Memory {
-        /// Bytes asked for.
-        bytes: usize,
-        /// The system's text.
-        error: std::io::Error,
-    },
-    /// Huge pages (`-l`).
+    Memory { bytes: usize, error: std::io::Error },
     #[error(
-        "could not allocate {bytes} bytes of large pages for I/O buffers: {}; reserve at least {pages} pages of {page_bytes} \
-         bytes first (sysctl vm.nr_hugepages), or leave out -l",
+        "could not allocate {bytes} bytes of large pages for I/O buffers: {}; reserve at least {pages} pages of \
+         {page_bytes} bytes first (sysctl vm.nr_hugepages), or leave out -l",
         system_text(error)
     )]
-    LargePages {
-        /// Bytes asked for.
-        bytes: usize,
-        /// Huge pages needed.
-        pages: usize,
-        /// Size of one.
-        page_bytes: usize,
-        /// The system's text.
-        error: std::io::Error,
-    },
+    LargePages { bytes: usize, pages: usize, page_bytes: usize, error: std::io::Error },
 }
 
 impl IoBuffer {
@@ -84,7 +76,7 @@ impl IoBuffer {
     ///
     /// # Errors
     /// [`BufferError::Memory`].
-    pub fn in_small_pages(len: usize) -> Result<Self, BufferError> {
+    pub(crate) fn in_small_pages(len: usize) -> Result<Self, BufferError> {
         let mapped = len.max(1).next_multiple_of(rustix::param::page_size());
         let memory = |e: rustix::io::Errno| BufferError::Memory { bytes: len, error: e.into() };
         let buffer = Self::map(len, mapped, MapFlags::PRIVATE).map_err(memory)?;
@@ -121,7 +113,7 @@ impl IoBuffer {
     ///
     /// # Errors
     /// [`BufferError::LargePages`] when not enough are reserved.
-    pub fn with_large_pages(len: usize, page_bytes: usize) -> Result<Self, BufferError> {
+    pub(crate) fn with_large_pages(len: usize, page_bytes: usize) -> Result<Self, BufferError> {
         let mapped = len.max(1).checked_next_multiple_of(page_bytes).unwrap_or(usize::MAX);
         Self::map(len, mapped, MapFlags::PRIVATE | MapFlags::HUGETLB).map_err(|e| BufferError::LargePages {
             bytes: len,
@@ -175,6 +167,62 @@ impl Drop for IoBuffer {
         // `Arc` of the buffer until drained, and leak it when they cannot drain.
         let _ = unsafe { rustix::mm::munmap(self.ptr.as_ptr().cast(), self.mapped) };
     }
+}
+
+/// Pages of each node among `samples` pages spread evenly over the buffer, its first and last among them;
+/// fewer where it has fewer. Pages that were never touched lie nowhere and are left out.
+///
+/// # Errors
+/// What `move_pages(2)` says: `ENOSYS` without NUMA in the kernel, `EPERM` in containers.
+pub(crate) fn nodes_of(buffer: &IoBuffer, samples: usize) -> io::Result<BTreeMap<u32, usize>> {
+    let page_bytes = rustix::param::page_size();
+    let last = buffer.len().div_ceil(page_bytes).saturating_sub(1);
+    let count = samples.min(last + 1).max(1);
+    let mut addresses: Vec<*mut c_void> = (0..count)
+        .map(|at| if count == 1 { 0 } else { last * at / (count - 1) })
+        .map(|page| buffer.as_ptr().wrapping_add(page * page_bytes).cast())
+        .collect();
+    let mut found = vec![0 as libc::c_int; count];
+    // SAFETY: the kernel reads `count` addresses, which it looks up and never follows, and writes `count`
+    // numbers. Without nodes to go to it moves nothing. Process 0 is the caller.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_move_pages,
+            0,
+            count,
+            addresses.as_mut_ptr(),
+            ptr::null::<libc::c_int>(),
+            found.as_mut_ptr(),
+            0,
+        )
+    };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let mut nodes = BTreeMap::new();
+    // A negative number is why this page has no node.
+    for node in found.into_iter().filter_map(|node| u32::try_from(node).ok()) {
+        *nodes.entry(node).or_default() += 1;
+    }
+    Ok(nodes)
+}
+
+/// Whether somebody gave the calling thread a policy for its memory, as `numactl` does; `None` where the
+/// kernel does not tell.
+pub(crate) fn has_memory_policy() -> Option<bool> {
+    let mut mode: libc::c_int = 0;
+    // SAFETY: the kernel writes one number into `mode`, and no nodes without a mask for them.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_get_mempolicy,
+            &raw mut mode,
+            ptr::null_mut::<c_void>(),
+            0,
+            ptr::null::<c_void>(),
+            0,
+        )
+    };
+    (result == 0).then_some(mode != libc::MPOL_DEFAULT)
 }
 
 #[cfg(test)]
@@ -242,5 +290,45 @@ mod tests {
         for len in [usize::MAX, usize::MAX - HUGE_BYTES, usize::MAX / 2] {
             assert!(matches!(IoBuffer::new(len), Err(BufferError::Memory { .. })), "{len}");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests_pages {
+    use super::*;
+
+    #[test]
+    fn touched_pages_lie_on_a_node_and_others_nowhere() {
+        let pages = 8;
+        let buffer = IoBuffer::in_small_pages(pages * rustix::param::page_size()).unwrap();
+        let nothing = match nodes_of(&buffer, 4) {
+            Ok(nodes) => nodes,
+            // A kernel without NUMA, or a container.
+            Err(e) => return assert!(matches!(e.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)), "{e}"),
+        };
+        assert_eq!(nothing, BTreeMap::new());
+        buffer.with_slice_mut(0, buffer.len(), |all| all.fill(1));
+        for (samples, seen) in [(1, 1), (4, 4), (pages, pages), (100, pages)] {
+            assert_eq!(nodes_of(&buffer, samples).unwrap().values().sum::<usize>(), seen, "{samples}");
+        }
+        let half = IoBuffer::in_small_pages(pages * rustix::param::page_size()).unwrap();
+        half.with_slice_mut(0, half.len() / 2, |part| part.fill(1));
+        assert_eq!(nodes_of(&half, pages).unwrap().values().sum::<usize>(), pages / 2);
+        assert_eq!(nodes_of(&half, 2).unwrap().values().sum::<usize>(), 1, "the first and the last");
+    }
+
+    #[test]
+    fn the_policy_is_that_of_the_thread() {
+        let own = || {
+            let Some(before) = has_memory_policy() else { return };
+            assert!(!before, "tests run without one");
+            // SAFETY: a policy without nodes; it ends with the thread.
+            let set =
+                unsafe { libc::syscall(libc::SYS_set_mempolicy, libc::MPOL_LOCAL, ptr::null::<c_void>(), 0) };
+            if set == 0 {
+                assert_eq!(has_memory_policy(), Some(true));
+            }
+        };
+        std::thread::spawn(own).join().unwrap();
     }
 }

@@ -23,7 +23,6 @@ use crate::text::printable_path;
 
 /// Links that are followed in one path, as the kernel does (`path_resolution(7)`).
 const LINKS_MAX: u32 = 40;
-/// `PROC_SUPER_MAGIC` of `linux/magic.h`.
 const PROC_MAGIC: u64 = 0x9fa0;
 /// Owner of what the system itself provides.
 const ROOT: u32 = 0;
@@ -41,8 +40,8 @@ pub enum LostWay {
     },
     /// A link that another user made.
     #[error(
-        "'{}' is a link that user {owner} made, and links of other users are not followed; to write where it leads, name \
-         that path: '{}'",
+        "'{}' is a link that user {owner} made, and links of other users are not followed; to write where it \
+         leads, name that path: '{}'",
         printable_path(link),
         printable_path(to)
     )]
@@ -96,7 +95,7 @@ enum Aim {
 /// # Errors
 /// [`LostWay`].
 pub fn follow(path: &Path) -> Result<Destination, LostWay> {
-    Way::begin(path, Aim::Result)?.walk()
+    Walk::begin(path, Aim::Result)?.walk()
 }
 
 /// Follows a path to where the target of a test is, or would be made. Nothing is opened but for questions.
@@ -104,7 +103,7 @@ pub fn follow(path: &Path) -> Result<Destination, LostWay> {
 /// # Errors
 /// [`LostWay`].
 pub fn follow_target(path: &Path) -> Result<Destination, LostWay> {
-    let destination = Way::begin(path, Aim::Target)?.walk()?;
+    let destination = Walk::begin(path, Aim::Target)?.walk()?;
     let Destination::Entry(entry) = &destination else { return Ok(destination) };
     let bytes = path.as_os_str().as_bytes();
     if !bytes.ends_with(b"/") && !bytes.ends_with(b"/.") {
@@ -123,16 +122,14 @@ pub fn follow_target(path: &Path) -> Result<Destination, LostWay> {
 /// # Errors
 /// [`LostWay`].
 pub fn make_folders(path: &Path) -> Result<(), LostWay> {
-    match Way::begin(&path.join("x"), Aim::Target)?.walk()? {
+    match Walk::begin(&path.join("x"), Aim::Target)?.walk()? {
         Destination::Entry(mut entry) => entry.make_folders(),
         Destination::Open(_) => Err(LostWay::System { at: path.to_path_buf(), code: Code::NOT_A_DIRECTORY }),
     }
 }
 
-/// The way so far.
-struct Way {
+struct Walk {
     folder: Directory,
-    /// The folder without links.
     path: PathBuf,
     /// What is still to be gone.
     ahead: VecDeque<OsString>,
@@ -140,12 +137,12 @@ struct Way {
     aim: Aim,
 }
 
-impl Way {
-    fn begin(path: &Path, aim: Aim) -> Result<Way, LostWay> {
+impl Walk {
+    fn begin(path: &Path, aim: Aim) -> Result<Walk, LostWay> {
         let start = PathBuf::from(if path.is_absolute() { "/" } else { "." });
         let folder = start_at(&start)?;
         let start = if path.is_absolute() { start } else { std::env::current_dir().unwrap_or(start) };
-        Ok(Way { folder, path: start, ahead: parts(path), links: 0, aim })
+        Ok(Walk { folder, path: start, ahead: parts(path), links: 0, aim })
     }
 
     fn walk(mut self) -> Result<Destination, LostWay> {
@@ -250,12 +247,12 @@ impl Way {
         }
         if self.ahead.is_empty() {
             let own = Path::new("/proc").join(std::process::id().to_string()).join("fd");
-            let number = name.to_str().and_then(|name| name.parse().ok()).filter(|_| self.path == own);
-            return match number {
-                // Not opened again: what was redirected to a file goes on behind what was written there so far.
-                Some(number) => duplicate(number).map(Some).map_err(lost),
-                None => open_to_append(&self.folder, name).map(Some).map_err(lost),
+            // Not opened again: what was redirected to a file goes on behind what was written there so far.
+            let opened = match name.to_str().and_then(|name| name.parse().ok()) {
+                Some(number) if self.path == own => duplicate(number),
+                _ => open_to_append(&self.folder, name),
             };
+            return opened.map(Some).map_err(lost);
         }
         self.folder = self.folder.follow_to_folder(name).map_err(lost)?;
         self.path = at.to_path_buf();
@@ -350,7 +347,7 @@ impl Entry {
     ///
     /// # Errors
     /// What the system would say.
-    pub fn may_make(&self) -> Result<(), Code> {
+    pub(crate) fn may_make(&self) -> Result<(), Code> {
         let how = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
         rustix::fs::accessat(self.folder.handle(), c".", how, AtFlags::EACCESS).map_err(code)?;
         let room = rustix::fs::fstatvfs(self.folder.handle()).map_err(code)?;
@@ -399,7 +396,7 @@ impl Entry {
     }
 
     /// Removes the folders that were made, if they are empty.
-    pub fn remove_folders(&self) {
+    pub(crate) fn remove_folders(&self) {
         for (above, name) in self.made.iter().rev() {
             // Something else is in it by now, perhaps.
             let _ = rustix::fs::unlinkat(above.handle(), name, AtFlags::REMOVEDIR);
@@ -407,7 +404,7 @@ impl Entry {
     }
 
     /// The first of the folders that were made.
-    pub fn first_made(&self) -> Option<PathBuf> {
+    pub(crate) fn first_made(&self) -> Option<PathBuf> {
         if self.made.is_empty() {
             return None;
         }
@@ -462,7 +459,7 @@ impl Entry {
 
     /// Removes the name if it is a name of this file. It is changed first, because another file could take it
     /// between check and removal.
-    pub fn remove_if(&self, own: Identity) -> bool {
+    pub(crate) fn remove_if(&self, own: Identity) -> bool {
         let aside = OsString::from(format!(".truespd-{}.removed", std::process::id()));
         if !self.folder.is_name_of(&self.name, own)
             || self.folder.rename_entry_to_free(&self.name, &aside).is_err()
@@ -490,7 +487,7 @@ impl Directory {
     }
 
     /// The open folder, for questions.
-    pub fn as_file(&self) -> &File {
+    pub(crate) fn as_file(&self) -> &File {
         self.handle()
     }
 
@@ -609,7 +606,7 @@ pub fn is_shared(folder: &Stat) -> bool {
 
 /// Whether another user can have given a file its name in a folder, and the file is not that user's: a hard link to
 /// somebody else's file (`fs.protected_hardlinks` in `proc_sys_fs(5)`).
-pub fn is_name_of_others(file: &Stat, folder: &Stat) -> bool {
+pub(crate) fn is_name_of_others(file: &Stat, folder: &Stat) -> bool {
     let own_group = rustix::process::getegid().as_raw();
     let is_of_group = folder.mode & 0o020 != 0 && ![ROOT, own_group].contains(&folder.group);
     let is_of_other = ![ROOT, system::user(), file.owner].contains(&folder.owner);

@@ -120,7 +120,7 @@ impl Code {
     /// "do not retry" above. The number is the one that the kernel's block layer makes of it
     /// (`nvme_error_status` in its `drivers/nvme/host/core.c`), so that errors compare, whichever way the
     /// drive was asked.
-    pub fn from_nvme_status(status: u16) -> Code {
+    pub(crate) fn from_nvme_status(status: u16) -> Code {
         let status = status & nvme::TYPE_AND_CODE;
         Code { nvme_status: status, ..nvme::code_of(status) }
     }
@@ -155,7 +155,7 @@ impl Code {
     ///
     /// The kernel's block layer puts what a device reported into error numbers whose texts were written for other
     /// things (`blk_errors` in its `block/blk-core.c`).
-    pub fn io_cause(self) -> Option<&'static str> {
+    pub(crate) fn io_cause(self) -> Option<&'static str> {
         Some(match Code::from_number(self.number()) {
             Code::IO => "the device or a layer below it reported a failure; see the kernel log (dmesg)",
             Code::NO_DATA => "the device cannot read or write this place (medium error); see its SMART data",
@@ -183,12 +183,11 @@ impl From<Code> for io::Error {
     }
 }
 
-/// What drives say.
 mod nvme {
     use super::Code;
 
     /// The part of a status that says what happened.
-    pub const TYPE_AND_CODE: u16 = 0x7ff;
+    pub(crate) const TYPE_AND_CODE: u16 = 0x7ff;
 
     /// Status, its name in the specification (NVM Express Base Specification and NVM Command Set
     /// Specification), and what the block layer makes of it.
@@ -222,7 +221,7 @@ mod nvme {
         (0x371, "Command Aborted By Host", Code::IO),
     ];
 
-    pub fn code_of(status: u16) -> Code {
+    pub(crate) fn code_of(status: u16) -> Code {
         KNOWN.iter().find(|(known, ..)| *known == status).map_or(Code::IO, |(_, _, code)| *code)
     }
 

@@ -38,63 +38,37 @@ const ATTEMPTS: u32 = 1000;
 
 /// Why an event cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum EventError {
+pub(crate) enum EventError {
     /// `-ye` names an event that no running process has.
     #[error(
         "event '{name}' does not exist: no running process of this user waits for it or signals it; events are \
          kept in {dir}"
     )]
-    NotExisting {
-        /// Name as typed.
-        name: String,
-        /// Directory looked in.
-        dir: String,
-    },
+    NotExisting { name: String, dir: String },
     /// The name cannot be used.
     #[error("event name '{name}' cannot be used: {reason}")]
-    Name {
-        /// Name as typed.
-        name: String,
-        /// What would be legal.
-        reason: String,
-    },
+    Name { name: String, reason: String },
     /// The directory is not the user's own.
     #[error(
         "{dir} cannot hold events: {reason}; remove it, or set XDG_RUNTIME_DIR to a directory of your own"
     )]
-    Directory {
-        /// The directory.
-        dir: String,
-        /// What is wrong.
-        reason: String,
-    },
-    /// The system refused something.
+    Directory { dir: String, reason: String },
     #[error("event '{name}': could not {action} {path}: {text}")]
-    System {
-        /// Name as typed.
-        name: String,
-        /// What was tried.
-        action: &'static str,
-        /// With which file.
-        path: String,
-        /// The system's text.
-        text: String,
-    },
+    System { name: String, action: &'static str, path: String, text: String },
 }
 
 /// Directory of the events of one user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EventDir {
+pub(crate) struct EventDir {
     path: PathBuf,
 }
 
 impl EventDir {
-    /// `$XDG_RUNTIME_DIR/truespd`, or `/tmp/truespd-<uid>`.
     pub fn of_this_user() -> Self {
         Self::choose(folders::runtime(), rustix::process::geteuid().as_raw())
     }
 
-    /// Events in `dir`.
+    #[cfg(test)]
     pub fn at(dir: &Path) -> Self {
         EventDir { path: dir.to_path_buf() }
     }
@@ -126,22 +100,18 @@ impl EventDir {
     }
 }
 
-/// How a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WaitEnd {
-    /// The event is set.
+pub(crate) enum WaitEnd {
     Set,
     /// The caller's stop condition came true.
     Stopped,
-    /// The time is over.
     TimedOut,
 }
 
 /// An open event: manual reset, initially clear.
-pub struct EventHandle {
+pub(crate) struct EventHandle {
     name: String,
     path: PathBuf,
-    /// Holds the shared lock.
     file: File,
     word: NonNull<AtomicU32>,
 }
@@ -162,7 +132,7 @@ impl EventHandle {
     ///
     /// # Errors
     /// [`EventError`].
-    pub fn create_or_open(name: &str, dir: &EventDir) -> Result<Self, EventError> {
+    pub(crate) fn create_or_open(name: &str, dir: &EventDir) -> Result<Self, EventError> {
         dir.prepare()?;
         Self::join(name, dir, true)
     }
@@ -171,7 +141,7 @@ impl EventHandle {
     ///
     /// # Errors
     /// [`EventError::NotExisting`] otherwise.
-    pub fn open_existing(name: &str, dir: &EventDir) -> Result<Self, EventError> {
+    pub(crate) fn open_existing(name: &str, dir: &EventDir) -> Result<Self, EventError> {
         if fs::symlink_metadata(&dir.path).is_ok() {
             dir.prepare()?;
         }
@@ -221,18 +191,12 @@ impl EventHandle {
         Err(failed("join")(rustix::io::Errno::AGAIN))
     }
 
-    /// Name as typed.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     fn word(&self) -> &AtomicU32 {
         // SAFETY: points into the mapping that this handle owns; the file keeps its size because only
         // who holds the exclusive lock resizes it, and this handle holds a shared one.
         unsafe { self.word.as_ref() }
     }
 
-    /// Whether it is set.
     pub fn is_set(&self) -> bool {
         self.word().load(Ordering::Acquire) != 0
     }

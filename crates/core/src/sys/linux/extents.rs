@@ -47,10 +47,9 @@ const SURVEY_EXTENTS_MAX: u64 = 200_000;
 
 /// How part of a file is laid out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Survey {
+pub(crate) struct Survey {
     /// Bytes looked at; the counts are about them.
     pub range_bytes: u64,
-    /// Bytes written.
     pub written_bytes: u64,
     /// Bytes allocated and never written.
     pub unwritten_bytes: u64,
@@ -58,7 +57,6 @@ pub struct Survey {
     pub hole_bytes: u64,
     /// Bytes that the filesystem stores compressed or encrypted, among the written ones.
     pub encoded_bytes: u64,
-    /// Separate extents.
     pub extents: u64,
     /// Why the layout is not known, or not all of it, in words.
     pub unknown: Option<String>,
@@ -104,7 +102,7 @@ impl Survey {
 /// Counts the extents of `length` bytes from `start` on, until the `deadline` or 200,000 extents. With `sync`,
 /// dirty pages are written back first: only then does space that was reserved beforehand show as written.
 /// Failures are words in the answer.
-pub fn survey(file: &File, start: u64, length: u64, sync: bool, deadline: Instant) -> Survey {
+pub(crate) fn survey(file: &File, start: u64, length: u64, sync: bool, deadline: Instant) -> Survey {
     let size = match file.metadata() {
         Ok(metadata) => metadata.len(),
         Err(error) => return Survey::unknown(crate::sys::error::system_text(&error)),
@@ -175,7 +173,7 @@ fn survey_seek(file: &File, start: u64, end: u64, deadline: Instant) -> io::Resu
 
 /// Parts (first byte, length) of `length` bytes from `start` on that are no holes; what was set aside and never written
 /// counts as hole. `None` where the file system does not tell, or where there are more than `most`.
-pub fn data_parts(file: &File, start: u64, length: u64, most: usize) -> Option<Vec<(u64, u64)>> {
+pub(crate) fn data_parts(file: &File, start: u64, length: u64, most: usize) -> Option<Vec<(u64, u64)>> {
     use rustix::fs::{SeekFrom, seek};
     let end = start.checked_add(length)?;
     let mut found = Vec::new();
@@ -222,7 +220,6 @@ fn is_unsupported(error: &io::Error) -> bool {
     )
 }
 
-/// `struct fiemap_extent`, `linux/fiemap.h`.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct FiemapExtent {
@@ -234,7 +231,6 @@ struct FiemapExtent {
     reserved: [u32; 3],
 }
 
-/// Extents per call.
 const BATCH: usize = 128;
 
 /// `struct fiemap` with room for the answer.
@@ -300,7 +296,6 @@ fn fiemap(file: &File, size: u64) -> io::Result<Extents> {
 /// How far a batch of extents goes.
 #[derive(Debug, PartialEq, Eq)]
 enum Followed {
-    /// The answer is known.
     Ends(Extents),
     /// Written without a gap up to this offset.
     UpTo(u64),

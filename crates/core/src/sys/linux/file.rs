@@ -1,14 +1,18 @@
 //! Files: what they are, opening, transfers at an offset, hints to the page cache, room.
+//!
+//! Room on file systems.
+//!
+//! Extended attributes of files (`xattr(7)`).
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, FallocateFlags, IFlags, Mode, OFlags, StatxFlags};
+use rustix::fs::{AtFlags, FallocateFlags, IFlags, Mode, OFlags, StatxFlags, XattrFlags};
 
 use super::error::Code;
 
@@ -36,16 +40,15 @@ pub enum FileKind {
 impl FileKind {
     /// What the standard library's facts are about.
     pub fn of(metadata: &Metadata) -> FileKind {
-        let kind = metadata.file_type();
-        match () {
-            () if kind.is_file() => FileKind::Regular,
-            () if kind.is_dir() => FileKind::Directory,
-            () if kind.is_symlink() => FileKind::Link,
-            () if kind.is_block_device() => FileKind::Block,
-            () if kind.is_char_device() => FileKind::Character,
-            () if kind.is_fifo() => FileKind::Pipe,
-            () if kind.is_socket() => FileKind::Socket,
-            () => FileKind::Other,
+        match metadata.mode() & libc::S_IFMT {
+            libc::S_IFREG => FileKind::Regular,
+            libc::S_IFDIR => FileKind::Directory,
+            libc::S_IFLNK => FileKind::Link,
+            libc::S_IFBLK => FileKind::Block,
+            libc::S_IFCHR => FileKind::Character,
+            libc::S_IFIFO => FileKind::Pipe,
+            libc::S_IFSOCK => FileKind::Socket,
+            _ => FileKind::Other,
         }
     }
 }
@@ -150,11 +153,11 @@ pub fn open(path: &Path, how: Opening) -> Result<File, Code> {
 ///
 /// # Errors
 /// What `open(2)` says; [`Code::AGAIN`] when somebody keeps a lease on it.
-pub fn open_patiently(path: &Path, how: Opening) -> Result<File, Code> {
+pub(crate) fn open_patiently(path: &Path, how: Opening) -> Result<File, Code> {
     let flags = how.flags();
     let open =
         || rustix::fs::open(path, flags | OFlags::NONBLOCK, Mode::empty()).map(File::from).map_err(code);
-    let file = super::lease::patiently(open)?;
+    let file = super::lock::patiently(open)?;
     // Left set, engines would be told to try again where they should wait.
     match rustix::fs::fcntl_getfl(&file)
         .and_then(|now| rustix::fs::fcntl_setfl(&file, now - OFlags::NONBLOCK))
@@ -176,7 +179,7 @@ pub fn look(path: &Path) -> Result<File, Code> {
 ///
 /// # Errors
 /// What `open(2)` says; [`Code::BAD_FILE`] for writing when the file is not open for that.
-pub fn reopen(file: &File, how: Opening) -> Result<File, Code> {
+pub(crate) fn reopen(file: &File, how: Opening) -> Result<File, Code> {
     // Through its path in procfs, a file that is open for reading could be opened for writing.
     let own = rustix::fs::fcntl_getfl(file).map_err(code)?;
     if how.write && own & OFlags::ACCMODE == OFlags::RDONLY {
@@ -310,7 +313,7 @@ pub(super) fn status_flags(file: &File) -> io::Result<i32> {
 /// # Safety
 /// `len` bytes at `address` are the caller's alone until the call returns.
 #[inline(always)]
-pub unsafe fn read_into(file: &File, address: *mut u8, len: u32, offset: u64) -> Result<u32, Code> {
+pub(crate) unsafe fn read_into(file: &File, address: *mut u8, len: u32, offset: u64) -> Result<u32, Code> {
     // SAFETY: the memory is valid for `len` bytes and ours, as the caller promises; a buffer always holds something.
     let bytes = unsafe { std::slice::from_raw_parts_mut(address, len as usize) };
     // Offsets beyond the signed range are the kernel's to refuse (EINVAL). It moves at most `len`, which is
@@ -326,7 +329,7 @@ pub unsafe fn read_into(file: &File, address: *mut u8, len: u32, offset: u64) ->
 /// # Safety
 /// As for [`read_into`].
 #[inline(always)]
-pub unsafe fn write_from(file: &File, address: *const u8, len: u32, offset: u64) -> Result<u32, Code> {
+pub(crate) unsafe fn write_from(file: &File, address: *const u8, len: u32, offset: u64) -> Result<u32, Code> {
     // SAFETY: as above.
     let bytes = unsafe { std::slice::from_raw_parts(address, len as usize) };
     rustix::io::pwrite(file, bytes, offset).map(|moved| moved as u32).map_err(code)
@@ -336,7 +339,7 @@ pub unsafe fn write_from(file: &File, address: *const u8, len: u32, offset: u64)
 ///
 /// # Errors
 /// What `pread(2)` says.
-pub fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+pub(crate) fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
     file.read_at(bytes, offset)
 }
 
@@ -360,7 +363,7 @@ pub fn flush(file: &File) -> Result<(), Code> {
 ///
 /// # Errors
 /// What `fdatasync(2)` says.
-pub fn flush_data(file: &File) -> Result<(), Code> {
+pub(crate) fn flush_data(file: &File) -> Result<(), Code> {
     rustix::fs::fdatasync(file).map_err(code)
 }
 
@@ -368,7 +371,7 @@ pub fn flush_data(file: &File) -> Result<(), Code> {
 ///
 /// # Errors
 /// What `fallocate(2)` says; [`Code::NOT_SUPPORTED`] and [`Code::NOT_IMPLEMENTED`] where the file system cannot.
-pub fn set_aside(file: &File, size_bytes: u64) -> Result<(), Code> {
+pub(crate) fn set_aside(file: &File, size_bytes: u64) -> Result<(), Code> {
     rustix::fs::fallocate(file, FallocateFlags::empty(), 0, size_bytes).map_err(code)
 }
 
@@ -403,7 +406,7 @@ pub fn advise(file: &File, hint: AccessHint) -> io::Result<()> {
 
 /// Reads through this open file leave the time of last access alone. Only the owner of a file (and root) may ask
 /// for that; for others the mount's options decide.
-pub fn keep_access_time(file: &File) {
+pub(crate) fn keep_access_time(file: &File) {
     if let Ok(flags) = rustix::fs::fcntl_getfl(file) {
         // What a refusal means is said above.
         let _ = rustix::fs::fcntl_setfl(file, flags | OFlags::NOATIME);
@@ -442,7 +445,7 @@ pub fn room(file: &File) -> io::Result<Room> {
 ///
 /// # Errors
 /// [`Code::FILE_TOO_LARGE`].
-pub fn may_become(file: Option<&File>, size_bytes: u64) -> Result<(), Code> {
+pub(crate) fn may_become(file: Option<&File>, size_bytes: u64) -> Result<(), Code> {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
     let is_beyond =
         file.is_some_and(|file| rustix::fs::seek(file, rustix::fs::SeekFrom::Start(size_bytes)).is_err());
@@ -513,7 +516,7 @@ pub fn report(file: &File) -> FileStat {
 
 /// Flags of a single file that compress it, or keep it from being compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CompressionFlags {
+pub(crate) struct CompressionFlags {
     /// Compressed without a mount option.
     pub is_compressed: bool,
     /// Not compressed even with one: no copy on write, or so marked.
@@ -521,8 +524,7 @@ pub struct CompressionFlags {
 }
 
 /// Asks for the flags of a file; `None` where its filesystem has none.
-pub fn compression_flags(file: &File) -> Option<CompressionFlags> {
-    /// `FS_NOCOMP_FL` of `linux/fs.h`.
+pub(crate) fn compression_flags(file: &File) -> Option<CompressionFlags> {
     const NEVER_COMPRESSED: IFlags = IFlags::from_bits_retain(0x400);
     let flags = rustix::fs::ioctl_getflags(file).ok()?;
     Some(CompressionFlags {
@@ -532,15 +534,50 @@ pub fn compression_flags(file: &File) -> Option<CompressionFlags> {
 }
 
 /// The bytes of a name.
-pub fn bytes_of_name(name: &OsStr) -> &[u8] {
+pub(crate) fn bytes_of_name(name: &OsStr) -> &[u8] {
     name.as_bytes()
 }
 
 /// A name from the bytes that the kernel prints.
-pub fn name_of_bytes(bytes: Vec<u8>) -> OsString {
+pub(crate) fn name_of_bytes(bytes: Vec<u8>) -> OsString {
     OsString::from_vec(bytes)
 }
 
 fn code(errno: rustix::io::Errno) -> Code {
     Code::from_number(errno.raw_os_error())
+}
+
+/// Bytes that a file takes on its file system; holes take none.
+pub(crate) fn taken_bytes(about: &Metadata) -> u64 {
+    // The system counts in units of 512 bytes, whatever the block size is.
+    about.blocks().saturating_mul(512)
+}
+
+/// Sets an attribute, whether it is there already or not.
+///
+/// # Errors
+/// What `fsetxattr(2)` says: many file systems have none.
+pub(crate) fn set_attribute(file: &File, name: &str, value: &[u8]) -> io::Result<()> {
+    Ok(rustix::fs::fsetxattr(file, name, value, XattrFlags::empty())?)
+}
+
+/// An attribute of at most `longest` bytes; `None` when there is none or it is longer.
+pub fn attribute(file: &File, name: &str, longest: usize) -> Option<Vec<u8>> {
+    let mut value = vec![0; longest];
+    let length = rustix::fs::fgetxattr(file, name, &mut value).ok()?;
+    value.truncate(length);
+    Some(value)
+}
+
+/// Removes an attribute.
+///
+/// # Errors
+/// What `fremovexattr(2)` says, also when there is none.
+pub(crate) fn remove_attribute(file: &File, name: &str) -> io::Result<()> {
+    Ok(rustix::fs::fremovexattr(file, name)?)
+}
+
+/// What file systems without attributes say.
+pub(crate) fn no_attributes() -> io::Error {
+    rustix::io::Errno::OPNOTSUPP.into()
 }

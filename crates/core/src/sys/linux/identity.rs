@@ -46,7 +46,7 @@ impl Identity {
     }
 
     /// The same from what the system said about a file.
-    pub fn of_metadata(about: &Metadata) -> Self {
+    pub(crate) fn of_metadata(about: &Metadata) -> Self {
         Stat::of(about).identity()
     }
 
@@ -89,17 +89,17 @@ impl From<Identity> for (u64, u64) {
 ///
 /// # Errors
 /// When the system does not answer.
-pub fn block_device(file: &File) -> io::Result<Option<u64>> {
+pub(crate) fn block_device(file: &File) -> io::Result<Option<u64>> {
     Ok(block_device_of(&file.metadata()?))
 }
 
 /// Number of the block device whose node the path leads to; `None` when it is something else, or nothing.
-pub fn block_device_at(path: &Path) -> Option<u64> {
+pub(crate) fn block_device_at(path: &Path) -> Option<u64> {
     block_device_of(&fs::metadata(path).ok()?)
 }
 
 /// The same from what the system said about a file.
-pub fn block_device_of(about: &Metadata) -> Option<u64> {
+pub(crate) fn block_device_of(about: &Metadata) -> Option<u64> {
     let about = Stat::of(about);
     (about.kind == FileKind::Block).then_some(about.node_of)
 }

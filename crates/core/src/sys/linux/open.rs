@@ -53,17 +53,17 @@ pub fn read_again(file: &File, how: Reading) -> io::Result<File> {
 }
 
 /// A path that leads to an open file or device, as long as it is open.
-pub fn own_path(file: &File) -> PathBuf {
+pub(crate) fn own_path(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 /// Whether a descriptor with these flags (`fdinfo` in procfs) can be written through.
-pub fn is_for_writing(flags: i32) -> bool {
+pub(crate) fn is_for_writing(flags: i32) -> bool {
     flags & libc::O_ACCMODE != libc::O_RDONLY
 }
 
 /// Whether a descriptor of this process can write to this file. Needs no procfs.
-pub fn is_written_here(file: Identity) -> bool {
+pub(crate) fn is_written_here(file: Identity) -> bool {
     /// A process that raised its limit beyond this uses the lowest numbers all the same.
     const DESCRIPTORS_MAX: u64 = 1 << 16;
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;

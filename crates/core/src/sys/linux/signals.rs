@@ -180,7 +180,7 @@ pub fn leave_session() {
 }
 
 /// Waits until a signal handler has run.
-pub fn wait_for_any() {
+pub(crate) fn wait_for_any() {
     // SAFETY: takes nothing; returns after a signal handler has run.
     unsafe { libc::pause() };
 }

@@ -1,4 +1,6 @@
 //! The running system and this process in it: names, clock, user, pages, limits.
+//!
+//! What this process has used so far.
 
 use std::io;
 
@@ -23,7 +25,7 @@ pub fn uptime_ms() -> u64 {
 }
 
 /// What the kernel rounds timers to, in nanoseconds: 1 where it has exact ones, else its tick.
-pub fn timer_resolution_ns() -> u64 {
+pub(crate) fn timer_resolution_ns() -> u64 {
     let resolution = clock_getres(ClockId::Monotonic);
     let ns = resolution.tv_sec.saturating_mul(1_000_000_000).saturating_add(resolution.tv_nsec);
     u64::try_from(ns).unwrap_or(0)
@@ -40,12 +42,12 @@ pub fn user() -> u32 {
 }
 
 /// Bytes of a page of memory.
-pub fn page_bytes() -> usize {
+pub(crate) fn page_bytes() -> usize {
     rustix::param::page_size()
 }
 
 /// Most bytes that one read or write moves (`read(2)`, NOTES): 2 GiB less 4 KiB.
-pub const TRANSFER_BYTES_MAX: u64 = 0x7fff_f000;
+pub(crate) const TRANSFER_BYTES_MAX: u64 = 0x7fff_f000;
 
 /// A limit of this process; `None` stands for no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,32 +64,32 @@ fn limit(resource: Resource) -> ResourceLimit {
 }
 
 /// Memory the process may lock, in bytes (`RLIMIT_MEMLOCK`).
-pub fn locked_memory_limit() -> ResourceLimit {
+pub(crate) fn locked_memory_limit() -> ResourceLimit {
     limit(Resource::Memlock)
 }
 
 /// Files the process may have open (`RLIMIT_NOFILE`).
-pub fn open_files_limit() -> ResourceLimit {
+pub(crate) fn open_files_limit() -> ResourceLimit {
     limit(Resource::Nofile)
 }
 
 /// Bytes that a file may grow to (`RLIMIT_FSIZE`): beyond it the kernel ends the process by a signal.
-pub fn file_size_limit() -> ResourceLimit {
+pub(crate) fn file_size_limit() -> ResourceLimit {
     limit(Resource::Fsize)
 }
 
 /// Address space of the process, in bytes (`RLIMIT_AS`).
-pub fn address_space_limit() -> ResourceLimit {
+pub(crate) fn address_space_limit() -> ResourceLimit {
     limit(Resource::As)
 }
 
 /// Memory of the process that belongs to no file, in bytes (`RLIMIT_DATA`).
-pub fn data_limit() -> ResourceLimit {
+pub(crate) fn data_limit() -> ResourceLimit {
     limit(Resource::Data)
 }
 
 /// Processes and threads of this user (`RLIMIT_NPROC`); nothing limits root.
-pub fn processes_limit() -> ResourceLimit {
+pub(crate) fn processes_limit() -> ResourceLimit {
     if is_root() { ResourceLimit { soft: None, hard: None } } else { limit(Resource::Nproc) }
 }
 
@@ -95,12 +97,60 @@ pub fn processes_limit() -> ResourceLimit {
 ///
 /// # Errors
 /// What `setrlimit(2)` says; the limit is then as before.
-pub fn raise_open_files_limit() -> io::Result<ResourceLimit> {
+pub(crate) fn raise_open_files_limit() -> io::Result<ResourceLimit> {
     let before = getrlimit(Resource::Nofile);
     if before.current != before.maximum {
         setrlimit(Resource::Nofile, Rlimit { current: before.maximum, maximum: before.maximum })?;
     }
     Ok(open_files_limit())
+}
+
+/// Resources used by all threads of this process since it started (getrusage(2)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ProcessUsage {
+    /// Processor time in user mode, in nanoseconds (the kernel counts microseconds).
+    pub user_ns: u64,
+    /// Processor time in kernel mode, in nanoseconds.
+    pub system_ns: u64,
+    /// Largest resident memory ever, in bytes.
+    pub resident_bytes_max: u64,
+    /// Page faults that needed no I/O.
+    pub faults_minor: u64,
+    /// Page faults that needed I/O.
+    pub faults_major: u64,
+    /// Times a thread gave up its processor to wait.
+    pub switches_voluntary: u64,
+    /// Times a thread lost its processor to another.
+    pub switches_involuntary: u64,
+}
+
+impl ProcessUsage {
+    /// Processor time in user and kernel mode, in nanoseconds.
+    pub fn cpu_ns(&self) -> u64 {
+        self.user_ns + self.system_ns
+    }
+}
+
+/// Resources used by this process so far.
+pub fn process_usage() -> ProcessUsage {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is to a whole `rusage`, which the kernel fills; all zeros is one as well.
+    let usage = unsafe {
+        let refused = libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+        debug_assert_eq!(refused, 0, "getrusage refuses only bad arguments");
+        usage.assume_init()
+    };
+    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
+    ProcessUsage {
+        user_ns: ns(usage.ru_utime),
+        system_ns: ns(usage.ru_stime),
+        // Linux reports kibibytes.
+        resident_bytes_max: usage.ru_maxrss as u64 * 1024,
+        faults_minor: usage.ru_minflt as u64,
+        faults_major: usage.ru_majflt as u64,
+        switches_voluntary: usage.ru_nvcsw as u64,
+        switches_involuntary: usage.ru_nivcsw as u64,
+    }
 }
 
 #[cfg(test)]

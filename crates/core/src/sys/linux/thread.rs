@@ -1,10 +1,15 @@
 //! Threads: processors they may use, priorities, names, and how to interrupt them.
+//!
+//! Instructions executed by a thread, by the processor's own counter (`perf_event_open(2)`).
+//!
+//! Virtual machines often have none, and administrators can forbid it (`kernel.perf_event_paranoid`).
 
-use std::io;
-use std::mem;
-use std::ptr;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::FromRawFd;
+use std::{io, mem, ptr};
 
-use crate::sys::error::system_text;
+use super::error::system_text;
 
 /// Largest affinity mask asked for, in 64-bit words: 65536 processors.
 const MASK_WORDS_MAX: usize = 1024;
@@ -50,10 +55,9 @@ fn processors_of(mask: &[u64]) -> Vec<u32> {
 /// Why a thread could not be bound to a processor.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("could not bind a thread to processor {cpu}: {text}; this process may use processors {allowed}")]
-pub struct AffinityError {
+pub(crate) struct AffinityError {
     /// Kernel id of the processor.
     pub cpu: u32,
-    /// The system's text.
     pub text: String,
     /// Processors that would be legal, e.g. `0-3,8`.
     pub allowed: String,
@@ -63,7 +67,7 @@ pub struct AffinityError {
 ///
 /// # Errors
 /// [`AffinityError`] when the processor does not exist, is offline, or is outside the allowed set.
-pub fn pin_to_processor(cpu: u32) -> Result<(), AffinityError> {
+pub(crate) fn pin_to_processor(cpu: u32) -> Result<(), AffinityError> {
     let index = cpu as usize / 64;
     let failed = |error: io::Error| AffinityError {
         cpu,
@@ -99,18 +103,9 @@ pub fn ranges(numbers: &[u32]) -> String {
     words.join(",")
 }
 
-/// Names the calling thread for `ps` and `top`; what is longer than 15 bytes is cut off.
-pub fn name_this_thread(name: &str) {
-    let short: String = name.chars().filter(|c| c.is_ascii_graphic()).take(15).collect();
-    if let Ok(text) = std::ffi::CString::new(short) {
-        // The kernel takes any name of this length.
-        let _ = rustix::thread::set_name(&text);
-    }
-}
-
 /// What a thread took of the processors so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ThreadTimes {
+pub(crate) struct ThreadTimes {
     /// Time on a processor, in nanoseconds.
     pub running_ns: u64,
     /// Time it was ready to run and had none, in nanoseconds; `None` where the kernel keeps no such account.
@@ -118,7 +113,7 @@ pub struct ThreadTimes {
 }
 
 /// Times of the calling thread (`clock_gettime(2)`, and the kernel's `Documentation/scheduler/sched-stats.rst`).
-pub fn times_of_this_thread() -> ThreadTimes {
+pub(crate) fn times_of_this_thread() -> ThreadTimes {
     let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     ThreadTimes {
         running_ns: running_ns_of_this_thread(),
@@ -127,7 +122,7 @@ pub fn times_of_this_thread() -> ThreadTimes {
 }
 
 /// Number of the processor that the calling thread runs on just now (`getcpu(2)`); takes some tens of nanoseconds.
-pub fn current_processor() -> u32 {
+pub(crate) fn current_processor() -> u32 {
     u32::try_from(rustix::thread::sched_getcpu()).unwrap_or(0)
 }
 
@@ -145,16 +140,16 @@ impl IoPrio {
     /// Not set: the kernel derives it from the nice value.
     pub const NONE: IoPrio = IoPrio(0);
     /// Best effort, lowest level (`-I2`).
-    pub const BEST_EFFORT_LOWEST: IoPrio = IoPrio(2 << 13 | 7);
+    pub(crate) const BEST_EFFORT_LOWEST: IoPrio = IoPrio(2 << 13 | 7);
     /// Idle: served when nobody else wants the device (`-I1`).
-    pub const IDLE: IoPrio = IoPrio(3 << 13);
+    pub(crate) const IDLE: IoPrio = IoPrio(3 << 13);
 }
 
 /// `IOPRIO_WHO_PROCESS`: the number is a thread's.
 const WHO_PROCESS: libc::c_int = 1;
 
 /// I/O priority of the calling thread; [`IoPrio::NONE`] where the kernel does not tell.
-pub fn io_priority_of_this_thread() -> IoPrio {
+pub(crate) fn io_priority_of_this_thread() -> IoPrio {
     // SAFETY: takes numbers only. Thread 0 is the caller.
     let had = unsafe { libc::syscall(libc::SYS_ioprio_get, WHO_PROCESS, 0) };
     u16::try_from(had).map_or(IoPrio::NONE, IoPrio)
@@ -164,7 +159,7 @@ pub fn io_priority_of_this_thread() -> IoPrio {
 ///
 /// # Errors
 /// What `ioprio_set(2)` says.
-pub fn set_io_priority_of_this_thread(priority: IoPrio) -> io::Result<()> {
+pub(crate) fn set_io_priority_of_this_thread(priority: IoPrio) -> io::Result<()> {
     // SAFETY: no memory is passed. Thread 0 is the caller.
     let result =
         unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, libc::c_int::from(priority.0)) };
@@ -173,7 +168,7 @@ pub fn set_io_priority_of_this_thread(priority: IoPrio) -> io::Result<()> {
 
 /// Raises the calling thread's priority as far as the user may (nice -20 for root); returns the nice value it
 /// then has. Threads started later inherit it, so the controller calls this after its workers started.
-pub fn raise_priority_of_this_thread() -> i32 {
+pub(crate) fn raise_priority_of_this_thread() -> i32 {
     // SAFETY: no memory is passed. On Linux a nice value belongs to a thread; 0 is the caller.
     let before = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
     for nice in -20..before {
@@ -186,7 +181,7 @@ pub fn raise_priority_of_this_thread() -> i32 {
 }
 
 /// Sleeps for `length`, or less when a signal arrives ([`Interrupter`]).
-pub fn sleep_once(length: std::time::Duration) {
+pub(crate) fn sleep_once(length: std::time::Duration) {
     let request = rustix::thread::Timespec {
         tv_sec: i64::try_from(length.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: length.subsec_nanos().into(),
@@ -200,7 +195,7 @@ pub fn sleep_once(length: std::time::Duration) {
 ///
 /// # Errors
 /// What `prctl(2)` says.
-pub fn keep_exact_time_on_this_thread() -> io::Result<()> {
+pub(crate) fn keep_exact_time_on_this_thread() -> io::Result<()> {
     const SLACK_NS: libc::c_ulong = 1;
     // SAFETY: takes numbers only.
     let result = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, SLACK_NS, 0, 0, 0) };
@@ -209,10 +204,9 @@ pub fn keep_exact_time_on_this_thread() -> io::Result<()> {
 
 /// Kernel id of a thread of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ThreadId(libc::pid_t);
+pub(crate) struct ThreadId(libc::pid_t);
 
 impl ThreadId {
-    /// The calling thread.
     pub fn current() -> Self {
         ThreadId(rustix::thread::gettid().as_raw_nonzero().get())
     }
@@ -220,7 +214,7 @@ impl ThreadId {
 
 /// Time a thread of this process was ready to run and had no processor, in nanoseconds; `None` when it has
 /// ended, or where the kernel keeps no such account.
-pub fn waiting_ns_of(thread: ThreadId) -> Option<u64> {
+pub(crate) fn waiting_ns_of(thread: ThreadId) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/self/task/{}/schedstat", thread.0)).ok()?;
     text.split_whitespace().nth(1)?.parse().ok()
 }
@@ -229,7 +223,7 @@ pub fn waiting_ns_of(thread: ThreadId) -> Option<u64> {
 ///
 /// A signal that arrives before the call does not interrupt it, so send until the thread has left.
 #[derive(Debug, Clone, Copy)]
-pub struct Interrupter {
+pub(crate) struct Interrupter {
     signal: libc::c_int,
 }
 
@@ -265,6 +259,101 @@ impl Interrupter {
         }
         let error = io::Error::last_os_error();
         if error.raw_os_error() == Some(libc::ESRCH) { Ok(false) } else { Err(error) }
+    }
+}
+
+/// The first version of the kernel's `perf_event_attr`, which every kernel takes.
+#[repr(C)]
+#[derive(Debug, Default)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_kind: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    breakpoint_kind: u32,
+    config1: u64,
+}
+
+const KIND_HARDWARE: u32 = 0;
+const HARDWARE_INSTRUCTIONS: u64 = 1;
+/// On the processor for as long as the thread runs, or an error: nothing is extrapolated.
+const PINNED: u64 = 1 << 2;
+const EXCLUDE_KERNEL: u64 = 1 << 5;
+const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+/// Close the descriptor in programs that this one starts.
+const FLAG_CLOEXEC: libc::c_ulong = 1 << 3;
+
+/// Why a thread's instructions are not counted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoCounter {
+    /// Not for this user.
+    #[error(
+        "the kernel does not allow the processor's instruction counter ({0}; sysctl kernel.perf_event_paranoid=2 \
+         allows it)"
+    )]
+    NotAllowed(String),
+    /// The processor has none, or hides it.
+    #[error("the processor has no instruction counter here")]
+    None,
+    /// Others have all of them.
+    #[error("other programs use the processor's instruction counter")]
+    Taken,
+    /// Anything else the system said.
+    #[error("the kernel offers no instruction counter ({0})")]
+    Other(String),
+}
+
+/// Counts the instructions that the thread which opened it executes in user mode.
+#[derive(Debug)]
+pub struct Instructions(File);
+
+impl Instructions {
+    /// Starts counting on the calling thread.
+    ///
+    /// # Errors
+    /// Why there is no such counter.
+    pub fn of_this_thread() -> Result<Self, NoCounter> {
+        let attributes = Attributes {
+            kind: KIND_HARDWARE,
+            size: size_of::<Attributes>() as u32,
+            config: HARDWARE_INSTRUCTIONS,
+            flags: PINNED | EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR,
+            ..Attributes::default()
+        };
+        // SAFETY: the kernel reads `size` bytes of `attributes` and keeps nothing of them. Thread 0 is the caller,
+        // processor -1 any, group -1 none.
+        let fd = unsafe {
+            libc::syscall(libc::SYS_perf_event_open, &raw const attributes, 0, -1, -1, FLAG_CLOEXEC)
+        };
+        let fd = i32::try_from(fd).unwrap_or(-1);
+        if fd < 0 {
+            return Err(why(&io::Error::last_os_error()));
+        }
+        // SAFETY: the kernel has just given this descriptor to us alone.
+        let counter = Instructions(unsafe { File::from_raw_fd(fd) });
+        match counter.read() {
+            Some(_) => Ok(counter),
+            None => Err(NoCounter::Taken),
+        }
+    }
+
+    /// Instructions so far; `None` when the counter was lost.
+    pub fn read(&self) -> Option<u64> {
+        let mut count = [0; 8];
+        (&self.0).read_exact(&mut count).ok()?;
+        Some(u64::from_ne_bytes(count))
+    }
+}
+
+fn why(error: &io::Error) -> NoCounter {
+    match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) => NoCounter::NotAllowed(system_text(error)),
+        Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => NoCounter::None,
+        _ => NoCounter::Other(system_text(error)),
     }
 }
 
@@ -326,17 +415,6 @@ mod tests {
     }
 
     #[test]
-    fn thread_names_show_in_procfs() {
-        std::thread::spawn(|| {
-            name_this_thread("truespd worker 123456");
-            let name = std::fs::read_to_string("/proc/thread-self/comm").unwrap();
-            assert_eq!(name.trim(), "truespdworker12");
-        })
-        .join()
-        .unwrap();
-    }
-
-    #[test]
     fn io_priorities_are_what_the_kernel_then_reports() {
         std::thread::spawn(|| {
             for priority in [IoPrio::IDLE, IoPrio::BEST_EFFORT_LOWEST] {
@@ -389,5 +467,36 @@ mod tests {
         assert_eq!(thread.join().unwrap(), io::ErrorKind::Interrupted);
         assert!(!interrupter.interrupt(id).unwrap(), "the thread is gone");
         drop(writer);
+    }
+}
+
+#[cfg(test)]
+mod tests_instructions {
+    use super::*;
+
+    #[test]
+    fn counts_what_runs_or_says_why_not() {
+        let counter = match Instructions::of_this_thread() {
+            Ok(counter) => counter,
+            Err(why) => return assert!(why.to_string().contains("instruction counter"), "{why}"),
+        };
+        let of = |rounds: u64| {
+            let before = counter.read().expect("counts");
+            (0..rounds).for_each(|i| {
+                std::hint::black_box(i);
+            });
+            counter.read().expect("counts") - before
+        };
+        let (some, many) = (of(1000), of(1_000_000));
+        assert!(some >= 1000 && many >= 1_000_000 && many > 100 * some, "{some} and {many}");
+    }
+
+    #[test]
+    fn refusals_say_what_to_do() {
+        let words = |errno| why(&io::Error::from_raw_os_error(errno)).to_string();
+        assert!(words(libc::EACCES).contains("perf_event_paranoid"));
+        assert!(words(libc::ENOENT).contains("the processor has no instruction counter here"));
+        assert!(words(libc::EMFILE).contains("Too many open files"));
+        assert_eq!(size_of::<Attributes>(), 64, "PERF_ATTR_SIZE_VER0");
     }
 }

@@ -1,3 +1,5 @@
+//! What the system says about a file beyond the standard library.
+//!
 //! What the times of files tell of writes: by which clock they go, and whether a write through a memory map
 //! changes them.
 //!
@@ -6,27 +8,119 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use rustix::fs::{AtFlags, IFlags, StatxAttributes, StatxFlags, StatxTimestamp};
+use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::error::Code;
 use super::file::Directory;
+use super::identity::Identity;
 use super::open::own_path;
-use super::stat::{Moment, Stamp};
 use super::system::page_bytes;
 
+/// A moment in seconds since 1970 and nanoseconds.
+pub type Moment = (i64, u32);
+
+/// A file at one moment: which it is, how large, and when it was made and changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    pub identity: Identity,
+    pub size_bytes: u64,
+    /// When it was made, where the file system keeps that.
+    pub birth: Option<Moment>,
+    /// Last change of the file or of what is known about it.
+    pub change: Moment,
+    /// Last change of its content.
+    pub modified: Moment,
+}
+
+impl Stamp {
+    /// Of an open regular file.
+    ///
+    /// # Errors
+    /// What `statx(2)` says, or `fstat(2)` before Linux 4.11.
+    pub fn of(file: &File) -> io::Result<Self> {
+        let mask = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
+        // From the server, not from what the kernel remembers of a remote file.
+        let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
+        let s = match rustix::fs::statx(file.as_fd(), c"", flags, mask) {
+            Err(Errno::NOSYS) => return Self::without_statx(file),
+            found => found?,
+        };
+        let moment = |time: StatxTimestamp| (time.tv_sec, time.tv_nsec);
+        let device = rustix::fs::makedev(s.stx_dev_major, s.stx_dev_minor);
+        Ok(Stamp {
+            identity: Identity::from((device, s.stx_ino)),
+            size_bytes: s.stx_size,
+            birth: (s.stx_mask & StatxFlags::BTIME.bits() != 0).then(|| moment(s.stx_btime)),
+            change: moment(s.stx_ctime),
+            modified: moment(s.stx_mtime),
+        })
+    }
+
+    /// Of an open regular file, where the kernel has no `statx(2)`: `fstat(2)` does not tell when it was made.
+    fn without_statx(file: &File) -> io::Result<Self> {
+        let facts = file.metadata()?;
+        // Nanoseconds of a second fit.
+        let moment = |seconds, nanoseconds: i64| (seconds, u32::try_from(nanoseconds).unwrap_or_default());
+        Ok(Stamp {
+            identity: Identity::of_metadata(&facts),
+            size_bytes: facts.size(),
+            birth: None,
+            change: moment(facts.ctime(), facts.ctime_nsec()),
+            modified: moment(facts.mtime(), facts.mtime_nsec()),
+        })
+    }
+}
+
+/// Flags of a file that let nobody change it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct WriteLocks {
+    pub immutable: bool,
+    pub append_only: bool,
+    pub sealed: bool,
+}
+
+/// The flags of an open file; none where the file system has none.
+pub(crate) fn write_locks(file: &File) -> WriteLocks {
+    let facts = rustix::fs::statx(file.as_fd(), c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS);
+    let facts = match facts {
+        Ok(facts) => facts,
+        Err(Errno::NOSYS) => return write_locks_without_statx(file),
+        Err(_) => return WriteLocks::default(),
+    };
+    let has = |flag| facts.stx_attributes.contains(flag);
+    WriteLocks {
+        immutable: has(StatxAttributes::IMMUTABLE),
+        append_only: has(StatxAttributes::APPEND),
+        sealed: has(StatxAttributes::VERITY),
+    }
+}
+
+/// The same before Linux 4.11, which has neither `statx(2)` nor seals.
+fn write_locks_without_statx(file: &File) -> WriteLocks {
+    let flags = rustix::fs::ioctl_getflags(file).unwrap_or(IFlags::empty());
+    WriteLocks {
+        immutable: flags.contains(IFlags::IMMUTABLE),
+        append_only: flags.contains(IFlags::APPEND),
+        sealed: false,
+    }
+}
+
 /// What the clock shows by which the kernel sets the times of files. It goes on in steps.
-pub fn file_clock() -> Moment {
+pub(crate) fn file_clock() -> Moment {
     let now = clock_gettime(ClockId::RealtimeCoarse);
     (now.tv_sec, u32::try_from(now.tv_nsec).unwrap_or_default())
 }
 
 /// Whether a write through a memory map changes the times of files where this one lies: tried out with a
 /// nameless file in its folder. `None` where none can be made there.
-pub fn do_maps_change_times(file: &File) -> Option<bool> {
+pub(crate) fn do_maps_change_times(file: &File) -> Option<bool> {
     let path = std::fs::read_link(own_path(file)).ok()?;
     let folder = Directory::open(path.parent()?).ok()?;
     let probe = folder.make_nameless().or_else(|_| unlinked(&folder)).ok()?;
@@ -70,6 +164,24 @@ fn write_by_map(probe: &File) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_is_of_the_file() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(77).unwrap();
+        let stamp = Stamp::of(&file).unwrap();
+        assert_eq!((stamp.identity, stamp.size_bytes), (Identity::of(&file).unwrap(), 77));
+        assert!(stamp.birth.is_none_or(|birth| birth <= stamp.change));
+        assert_eq!(write_locks(&file), WriteLocks::default());
+        // An older kernel tells the same but the time when the file was made.
+        assert_eq!(Stamp::without_statx(&file).unwrap(), Stamp { birth: None, ..stamp });
+        assert_eq!(write_locks_without_statx(&file), WriteLocks::default());
+    }
+}
+
+#[cfg(test)]
+mod tests_times {
     use super::*;
     use crate::sys::file::filesystem;
     use std::path::Path;

@@ -11,32 +11,23 @@ use crate::sys::error::system_text;
 
 /// Why the processor's counter is not used, in words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CounterUnfit {
+pub(crate) enum CounterUnfit {
     /// No counter is known for this kind of processor.
     #[error("this kind of processor has no counter that TrueSpd knows")]
     Architecture,
     /// The counter may change its rate or stop.
     #[error("the processor's counter may change its rate or stop (no {flag} in /proc/cpuinfo)")]
-    NotConstant {
-        /// The missing flag.
-        flag: &'static str,
-    },
+    NotConstant { flag: &'static str },
     /// The kernel keeps time by something else.
     #[error("the kernel's clock source is {clocksource}, not {wanted}")]
     NotTheKernels {
-        /// What the kernel uses.
         clocksource: String,
         /// What it would use if it trusted the counter.
         wanted: &'static str,
     },
     /// A file that would tell could not be read.
     #[error("it is not known whether the processor's counter is steady: {path}: {error}")]
-    Unknown {
-        /// The file.
-        path: String,
-        /// The system's text.
-        error: String,
-    },
+    Unknown { path: String, error: String },
 }
 
 /// What is particular to a processor architecture.
@@ -56,7 +47,7 @@ mod arch {
         super::Arch { counter: Some("TSC"), clocksource: "tsc", flags: &["constant_tsc", "nonstop_tsc"] };
 
     #[inline]
-    pub fn read_unfenced() -> u64 {
+    pub(crate) fn read_unfenced() -> u64 {
         // SAFETY: as below.
         unsafe { std::arch::x86_64::_rdtsc() }
     }
@@ -80,7 +71,7 @@ mod arch {
         super::Arch { counter: Some("CNTVCT"), clocksource: "arch_sys_counter", flags: &[] };
 
     #[inline]
-    pub fn read_unfenced() -> u64 {
+    pub(crate) fn read_unfenced() -> u64 {
         let ticks: u64;
         // SAFETY: as below.
         unsafe {
@@ -110,13 +101,13 @@ mod arch {
         super::monotonic_ns()
     }
 
-    pub fn read_unfenced() -> u64 {
+    pub(crate) fn read_unfenced() -> u64 {
         super::monotonic_ns()
     }
 }
 
 /// Name of the processor's counter.
-pub const COUNTER_NAME: &str = match arch::ARCH.counter {
+pub(crate) const COUNTER_NAME: &str = match arch::ARCH.counter {
     Some(name) => name,
     None => "none",
 };
@@ -139,7 +130,7 @@ pub fn counter() -> u64 {
 /// 802 and 801 ns one by one with `pread`, 1192 and 1181 ns with io_uring, where the counter moves in steps of 10 ns;
 /// the loop of a worker takes 9 ns less per I/O, because the fence keeps it from overlapping with the reading.
 #[inline]
-pub fn counter_unfenced() -> u64 {
+pub(crate) fn counter_unfenced() -> u64 {
     // The compiler must not move memory accesses across the stamp, whatever the processor does.
     std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
     let ticks = arch::read_unfenced();
@@ -151,7 +142,7 @@ pub fn counter_unfenced() -> u64 {
 ///
 /// # Errors
 /// [`CounterUnfit`] tells why it should not be used.
-pub fn counter_fitness() -> Result<(), CounterUnfit> {
+pub(crate) fn counter_fitness() -> Result<(), CounterUnfit> {
     fitness_at(Path::new("/"))
 }
 
@@ -204,7 +195,7 @@ fn judge_flags(flags: &str, wanted: &[&'static str]) -> Result<(), CounterUnfit>
 
 /// `CLOCK_MONOTONIC` in nanoseconds, read without entering the kernel where the vDSO allows.
 #[inline]
-pub fn monotonic_ns() -> u64 {
+pub(crate) fn monotonic_ns() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     // Seconds since boot: never negative, and beyond 64 bits after 584 years.
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

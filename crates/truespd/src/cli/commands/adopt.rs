@@ -9,7 +9,7 @@ use diskspd::console::{say, tell};
 use diskspd::program::{ExitCode, print};
 use truespd_core::fault::{Outcome, Refusal, RefusalKind, Refusals};
 use truespd_core::guard::mark::{Marks, Whose};
-use truespd_core::guard::{Adoptable, Adoption, Guard, Purpose, Word};
+use truespd_core::guard::{Adoptable, Adoption, Consent, Guard, Purpose};
 use truespd_core::machine::roots::Roots;
 use truespd_core::text::{coarse_size, printable_path};
 
@@ -35,7 +35,7 @@ pub(crate) struct AdoptArguments {
 
 pub(crate) fn run(arguments: &AdoptArguments) -> ExitCode {
     let (marks, roots) = (Marks::of_this_user(), Roots::default());
-    let guard = Guard { word: Word::default(), marks: &marks, roots: &roots };
+    let guard = Guard { consent: Consent::default(), marks: &marks, roots: &roots };
     let purpose = if arguments.forget { Purpose::Forget } else { Purpose::Adopt };
     match guard.adoption(&arguments.paths, arguments.recursive, purpose) {
         Ok(found) if arguments.forget => forget(&guard, &found),

@@ -14,8 +14,8 @@ use truespd_core::doctor::{Neighbours, Process, Scope, Trees, View, examine};
 use truespd_core::fault::{Outcome, Refusal};
 use truespd_core::guard::{programs_with, users};
 use truespd_core::machine::device::DeviceNumber;
+use truespd_core::machine::process::{Sight, sight};
 use truespd_core::machine::roots::Roots;
-use truespd_core::machine::sight::{Sight, sight};
 use truespd_core::machine::storage::{self, ReadFlags, TargetError, resolve};
 use truespd_core::result::envelope;
 

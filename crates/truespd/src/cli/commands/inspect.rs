@@ -13,7 +13,7 @@ use diskspd::program::{ExitCode, print};
 use diskspd::show::verdict::fitting_stdout;
 use truespd_core::fault::Refusal;
 use truespd_core::guard::mark::Marks;
-use truespd_core::guard::{Guard, Range, Word, users};
+use truespd_core::guard::{Consent, Guard, Range, users};
 use truespd_core::load::before;
 use truespd_core::load::facts;
 use truespd_core::machine::device::BlockDevice;
@@ -126,7 +126,7 @@ fn sentences(known: Vec<Known>) -> Vec<String> {
 
 fn write_test(typed: &str, opened: &OpenedTarget, roots: &Roots) -> WriteTest {
     let marks = Marks::of_this_user();
-    let guard = Guard { word: Word::default(), marks: &marks, roots };
+    let guard = Guard { consent: Consent::default(), marks: &marks, roots };
     let path: &Path = &opened.facts.path;
     match guard.check(typed, path, &opened.file, &opened.facts, Range::ALL) {
         Ok(passed) => WriteTest {

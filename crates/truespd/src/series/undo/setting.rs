@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Left;
 use truespd_core::machine::device::BlockDevice;
-use truespd_core::machine::read::{read_number, read_word};
 use truespd_core::machine::roots::Roots;
+use truespd_core::machine::setting::{read_number, read_word};
 use truespd_core::machine::write_cache::{NotSet, Reach, Switch, put};
 use truespd_core::sys::error::system_text;
 

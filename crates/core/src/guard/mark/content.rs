@@ -1,19 +1,26 @@
 //! Whose data a file holds.
+//!
+//! What a file's entry says besides its times: what `chmod`, `chown`, `ln` and `mv` change, and a write does not.
+//!
+//! Files that provably hold nothing: never written, or zeros throughout.
+//!
+//! Reads all of a file, if that does not take long.
 
-use std::fmt;
-use std::fs::File;
-use std::io;
+use std::fs::{File, read_link};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use std::{fmt, io};
 
-use super::digest::all_of;
-use super::entry::entry_of;
-use super::parts::outside_of;
-use super::text::{ByTimes, Mark};
-use super::whole::fits_throughout;
-use crate::guard::sample::find_odd;
-use crate::guard::told::is_written_by_a_run;
-use crate::sys::file::filesystem;
-use crate::sys::stat::Stamp;
-use crate::sys::times::do_maps_change_times;
+use super::digest::{all_of, hash};
+use super::text::{ByTimes, Provenance, outside_of};
+use crate::guard::locks::is_written_by_a_run;
+use crate::guard::sample::{PIECE_BYTES, find_odd, read_places};
+use crate::sys::extents::survey;
+use crate::sys::file::{Stat, filesystem};
+use crate::sys::identity::names;
+use crate::sys::open::own_path;
+use crate::sys::times::{Stamp, do_maps_change_times};
 
 /// Whose data a file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +53,7 @@ impl Whose {
     }
 
     /// Of a file with this mark, by its times and, where they do not tell, by its content.
-    pub(super) fn by_mark(mark: &Mark, file: &File, now: &Stamp) -> Self {
+    pub(super) fn by_mark(mark: &Provenance, file: &File, now: &Stamp) -> Self {
         match mark.by_times(now, keeps_own_times(file)) {
             ByTimes::Resized => Whose::Resized,
             ByTimes::Rewritten => Whose::Rewritten,
@@ -65,7 +72,7 @@ impl Whose {
     /// Samples of a large file are enough where a write would show in the times, and nothing changed the
     /// file's entry, or something explains why it was changed, such as `chmod` or `mv`. Where nothing does, a
     /// write may have had its time set back: then every byte has to be known.
-    fn by_content(mark: &Mark, file: &File, now: &Stamp) -> Self {
+    fn by_content(mark: &Provenance, file: &File, now: &Stamp) -> Self {
         let size = now.size_bytes;
         let fits = match mark.digest {
             Some(digest) => digest.is_of(file, &all_of(size)),
@@ -116,21 +123,21 @@ impl fmt::Display for Whose {
 
 /// Whether a write would show in the times of the file. Those of a server are as good as the server; a
 /// program that serves a file system (FUSE) may keep the files anywhere.
-fn do_writes_show(mark: &Mark, file: &File, now: &Stamp) -> bool {
+fn do_writes_show(mark: &Provenance, file: &File, now: &Stamp) -> bool {
     if keeps_own_times(file) {
         return mark.shows_writes(now);
     }
-    !is_of_a_program(file) && Mark { maps_show: true, ..*mark }.shows_writes(now)
+    !is_of_a_program(file) && Provenance { maps_show: true, ..*mark }.shows_writes(now)
 }
 
 /// Whether what no run of ours writes holds what it held when the first of them began, as far as samples show.
-pub(super) fn is_outside_kept(mark: &Mark, file: &File, size_bytes: u64) -> bool {
+pub(super) fn is_outside_kept(mark: &Provenance, file: &File, size_bytes: u64) -> bool {
     let outside = outside_of(&mark.parts.ranges(), size_bytes);
     outside.is_empty() || mark.digest.is_some_and(|digest| digest.is_of(file, &outside).unwrap_or(false))
 }
 
 /// Samples that are read where nothing tells what we left.
-const PLACES: u64 = 256;
+const PATTERN_PLACES: u64 = 256;
 /// In so many bytes the pattern may start again a few times, where writes of odd sizes overlap.
 const PATTERN_BYTES: usize = 4096;
 const BREAKS_MAX: usize = 4;
@@ -139,7 +146,7 @@ const BREAKS_MAX: usize = 4;
 /// again. Random data (`-Zr`) look like any other data.
 fn shows_test_data(file: &File) -> io::Result<bool> {
     let is_odd = |_, bytes: &[u8]| !is_plain(bytes);
-    Ok(find_odd(file, PLACES, &is_odd)?.is_none())
+    Ok(find_odd(file, PATTERN_PLACES, &is_odd)?.is_none())
 }
 
 fn is_test_data(file: &File) -> bool {
@@ -204,6 +211,77 @@ const XFS: u64 = 0x5846_5342;
 const BTRFS: u64 = 0x9123_683e;
 const F2FS: u64 = 0xf2f5_2010;
 
+/// Owner, group, permissions, number of names and path, as one number; `None` where the system does not tell them.
+pub(super) fn entry_of(file: &File) -> Option<u64> {
+    let about = file.metadata().ok()?;
+    let (stat, path) = (Stat::of(&about), read_link(own_path(file)).ok()?);
+    let numbers = format!("{} {} {:o} {} ", stat.owner, stat.group, stat.mode, names(&about));
+    Some(hash(0, &[numbers.as_bytes(), path.as_os_str().as_encoded_bytes()].concat()))
+}
+
+/// Places at which a file that holds something usually shows it.
+const PLACES: u64 = 64;
+/// A file of very many pieces is not looked through for longer.
+const LAYOUT_LIMIT: Duration = Duration::from_secs(5);
+
+/// Whether it is proven that the file, which has a size, holds nothing: no byte of it was ever written, or
+/// all of it was read and is zero. A file that cannot be read within a second is not proven, unless it is
+/// small.
+pub(super) fn holds_nothing(file: &File, size_bytes: u64) -> bool {
+    let is_odd = |_, bytes: &[u8]| !is_zero(bytes);
+    // Read first, because asking for the layout makes the system write back what is in its cache.
+    let shows_nothing = || find_odd(file, PLACES, &is_odd).is_ok_and(|odd| odd.is_none());
+    size_bytes > 0
+        && shows_nothing()
+        && (was_never_written(file, size_bytes) || is_zero_throughout(file, size_bytes))
+}
+
+/// Only holes and space that was set aside. Another machine or a program (FUSE) may tell what it likes, so they are not
+/// asked.
+fn was_never_written(file: &File, size_bytes: u64) -> bool {
+    let end = Instant::now() + LAYOUT_LIMIT;
+    let is_so = || {
+        let found = survey(file, 0, size_bytes, true, end);
+        found.unknown.is_none() && found.written_bytes == 0 && found.range_bytes == size_bytes
+    };
+    keeps_own_times(file) && is_so()
+}
+
+fn is_zero_throughout(file: &File, size_bytes: u64) -> bool {
+    fits_throughout(file, size_bytes, &is_zero)
+}
+
+fn is_zero(bytes: &[u8]) -> bool {
+    // By many at once, which a processor does faster.
+    bytes.chunks(64).all(|part| part.iter().fold(0, |all, byte| all | byte) == 0)
+}
+
+/// More than this cannot be read in time.
+const READ_BYTES_MAX: u64 = 64 << 30;
+/// So much is read however long it takes.
+const READ_BYTES_MIN: u64 = 96 << 20;
+/// A larger file is read for so long.
+const READ_LIMIT: Duration = Duration::from_secs(1);
+
+/// Whether all of the file could be read and each piece fits. `false` for a file that cannot be read within a second,
+/// unless it is small.
+pub(super) fn fits_throughout(file: &File, size_bytes: u64, fits: &(dyn Fn(&[u8]) -> bool + Sync)) -> bool {
+    if size_bytes > READ_BYTES_MAX {
+        return false;
+    }
+    let (end, is_so) = (Instant::now() + READ_LIMIT, AtomicBool::new(true));
+    let starts = (0..size_bytes).step_by(PIECE_BYTES as usize);
+    let places: Vec<_> = starts.map(|start| (start, PIECE_BYTES.min(size_bytes - start))).collect();
+    let read = read_places(file, &places, &|_, bytes| {
+        if bytes.is_ok_and(fits) && (size_bytes <= READ_BYTES_MIN || Instant::now() < end) {
+            return ControlFlow::Continue(());
+        }
+        is_so.store(false, Ordering::Relaxed);
+        ControlFlow::Break(())
+    });
+    read.is_ok_and(|read| read == places.len()) && is_so.into_inner()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,5 +308,101 @@ mod tests {
         assert!(!is_pattern(&[7; 100]) && !is_pattern(&"words ".repeat(20).into_bytes()));
         let wide: Vec<u8> = "words".bytes().flat_map(|byte| [byte, 0]).collect();
         assert!(!is_pattern(&wide.repeat(20)));
+    }
+}
+
+#[cfg(test)]
+mod tests_nothing {
+    use super::*;
+    use crate::sys::file::set_aside;
+    use crate::sys::made::FileExt;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn holes_unwritten_space_and_zeros_are_nothing() {
+        let file = tempfile::tempfile().unwrap();
+        assert!(!holds_nothing(&file, 0), "it has no size");
+        file.set_len(5 * MIB + 1).unwrap();
+        assert!(holds_nothing(&file, 5 * MIB + 1), "a hole");
+        // Not every file system has space that is set aside.
+        let _ = set_aside(&file, 5 * MIB + 1);
+        assert!(holds_nothing(&file, 5 * MIB + 1), "unwritten");
+        file.write_all_at(&vec![0; 3 * MIB as usize], MIB).unwrap();
+        assert!(holds_nothing(&file, 5 * MIB + 1), "zeros in part of it");
+        for at in [0, 2 * MIB + 70_000, 5 * MIB] {
+            file.write_all_at(b"x", at).unwrap();
+            assert!(!holds_nothing(&file, 5 * MIB + 1), "a byte at {at}");
+            file.write_all_at(&[0], at).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_huge_file_that_was_never_written_is_nothing_and_one_byte_in_it_is_something() {
+        let file = tempfile::tempfile().unwrap();
+        let size = 1 << 40;
+        file.set_len(size).unwrap();
+        assert!(holds_nothing(&file, size));
+        file.write_all_at(b"x", size / 3 + 12_345).unwrap();
+        assert!(!holds_nothing(&file, size));
+    }
+
+    #[test]
+    fn every_byte_of_zeros_is_looked_at() {
+        let file = tempfile::tempfile().unwrap();
+        let size = 8 * MIB + 100;
+        file.write_all_at(&vec![0; size as usize], 0).unwrap();
+        assert!(is_zero_throughout(&file, size));
+        for at in [0, MIB - 1, 3 * MIB + 500_000, size - 1] {
+            file.write_all_at(&[1], at).unwrap();
+            assert!(!is_zero_throughout(&file, size), "{at}");
+            file.write_all_at(&[0], at).unwrap();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests_whole {
+    use super::*;
+    use crate::sys::made::FileExt;
+
+    const MIB: u64 = 1 << 20;
+
+    fn file_of(size_bytes: u64) -> File {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(size_bytes).unwrap();
+        file
+    }
+
+    fn is_zero(bytes: &[u8]) -> bool {
+        bytes.iter().all(|&byte| byte == 0)
+    }
+
+    #[test]
+    fn every_byte_has_to_fit() {
+        let size = 2 * MIB + 77;
+        let file = file_of(size);
+        assert!(fits_throughout(&file, size, &is_zero));
+        assert!(fits_throughout(&file, 0, &|_| false), "there is none");
+        for at in [0, MIB - 1, MIB, 2 * MIB, size - 1] {
+            file.write_all_at(b"x", at).unwrap();
+            assert!(!fits_throughout(&file, size, &is_zero), "byte {at}");
+            file.write_all_at(&[0], at).unwrap();
+        }
+        assert!(!fits_throughout(&file, size + 1, &is_zero), "the last byte cannot be read");
+    }
+
+    #[test]
+    fn a_large_file_is_given_up_after_a_while_and_a_small_one_is_not() {
+        let slow = |bytes: &[u8]| {
+            std::thread::sleep(READ_LIMIT + Duration::from_millis(50));
+            bytes.len() as u64 <= PIECE_BYTES
+        };
+        assert!(fits_throughout(&file_of(MIB), MIB, &slow));
+        let large = READ_BYTES_MIN + 1;
+        assert!(!fits_throughout(&file_of(large), large, &slow));
+        assert!(fits_throughout(&file_of(large), large, &|_| true));
+        let huge = READ_BYTES_MAX + 1;
+        assert!(!fits_throughout(&file_of(huge), huge, &|_| panic!("it is not read")));
     }
 }

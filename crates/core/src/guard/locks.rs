@@ -3,11 +3,19 @@
 //! Who may only read a file can take shared locks on any of its bytes. So they tell, and permit nothing: what
 //! permits something is told by [`is_written_by_a_run`], by a lock that only who may write the file can take,
 //! or by a process of root or of this user (`openers`).
+//!
+//! How runs that write the same file know of each other: each takes a place of its own (`told`), which only
+//! who may write the file can take, and which ends with the process, however it ends.
+//!
+//! Not over SMB, where a lock is asked for by taking it: of two runs there the first to end marks the file as
+//! ours, and what the other one leaves decides. Source: the kernel's `fs/smb/client/file.c` (`cifs_getlk`).
 
 use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
+use crate::sys::file::filesystem;
 use crate::sys::lock::{find_lock, release_byte, share_byte, take_byte};
 
 /// "TrueSpd" as a number: where the locks of a run begin.
@@ -19,20 +27,19 @@ const GATE: u64 = SEATS.end;
 
 /// What a shared lock says; the number is the byte it is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Says {
+pub enum RunLock {
     /// A run has opened it, and may still be checking whether it may write.
     Here = 0,
     /// A run holds the device exclusively.
     Held = 1,
     /// A run writes, and was allowed to.
     Writes = 2,
-    /// A run only reads.
     Reads = 3,
     /// A run wants it for itself.
     Alone = 4,
 }
 
-impl Says {
+impl RunLock {
     fn byte(self) -> u64 {
         LOCK_START + self as u64
     }
@@ -40,7 +47,7 @@ impl Says {
 
 /// What runs say of a target by their locks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Told {
+pub struct RunLocks {
     /// There is a run; it may not know yet whether it is allowed to do what it wants.
     pub is_there: bool,
     /// One writes.
@@ -57,27 +64,28 @@ pub struct Told {
     pub is_covered: bool,
 }
 
-impl Told {
-    fn of(says: impl Fn(Says) -> bool, is_proven: bool, is_covered: bool) -> Self {
+impl RunLocks {
+    fn of(says: impl Fn(RunLock) -> bool, is_proven: bool, is_covered: bool) -> Self {
         let [is_there, writes, reads, is_alone, is_held] =
-            [Says::Here, Says::Writes, Says::Reads, Says::Alone, Says::Held].map(says);
-        Told { is_there, writes, reads, is_alone, is_held, is_proven, is_covered }
+            [RunLock::Here, RunLock::Writes, RunLock::Reads, RunLock::Alone, RunLock::Held].map(says);
+        RunLocks { is_there, writes, reads, is_alone, is_held, is_proven, is_covered }
     }
 
     /// What other open files say of this one.
     pub(super) fn by_others(file: &File) -> Self {
         let is_covered =
             find_lock(file, LOCK_START..SEATS.start, false).is_some_and(|lock| !is_ours(&lock.bytes));
-        Told::of(|says| is_locked(file, says), is_written_by_a_run(file), is_covered)
+        RunLocks::of(|says| is_locked(file, says), is_written_by_a_run(file), is_covered)
     }
 
     /// What the locks in a descriptor's `fdinfo` say; `None` when it is not that of a run.
     pub(super) fn in_info(info: &str) -> Option<Self> {
         let locks: Vec<_> = info.lines().filter_map(locked_bytes).collect();
-        let says =
-            |says: Says| locks.iter().any(|lock| is_ours(&lock.bytes) && lock.bytes.contains(&says.byte()));
+        let says = |says: RunLock| {
+            locks.iter().any(|lock| is_ours(&lock.bytes) && lock.bytes.contains(&says.byte()))
+        };
         let is_proven = locks.iter().any(|lock| lock.is_exclusive && is_seat(&lock.bytes));
-        let told = Told::of(says, is_proven, false);
+        let told = RunLocks::of(says, is_proven, false);
         (told.is_there || told.is_proven).then_some(told)
     }
 
@@ -113,12 +121,12 @@ fn locked_bytes(line: &str) -> Option<InfoLock> {
 }
 
 /// Shared with all other runs; belongs to the open file, not to the process.
-pub(super) fn say(file: &File, says: Says) -> io::Result<()> {
+pub(super) fn say(file: &File, says: RunLock) -> io::Result<()> {
     share_byte(file, says.byte())
 }
 
 /// Whether a run says so of the file by another open file. A lock of another program on the whole file says nothing.
-pub(super) fn is_locked(file: &File, says: Says) -> bool {
+pub(super) fn is_locked(file: &File, says: RunLock) -> bool {
     let found = find_lock(file, says.byte()..says.byte() + 1, false);
     found.is_some_and(|lock| lock.is_of_open_file && is_ours(&lock.bytes))
 }
@@ -150,7 +158,6 @@ pub fn take_seat(file: &File) -> Option<Seat> {
 pub struct Seat(u64);
 
 impl Seat {
-    /// Gives it back.
     pub fn leave(self, file: &File) {
         release_byte(file, self.0);
     }
@@ -172,6 +179,66 @@ pub fn is_gate_closed(file: &File) -> bool {
 /// Lets the next run begin or end.
 pub fn open_gate(file: &File) {
     release_byte(file, GATE);
+}
+
+/// SMB's numbers in `linux/magic.h`: CIFS, SMB 2 and the client before them.
+const SMB: [u64; 3] = [0xff53_4d42, 0xfe53_4d42, 0x517b];
+/// A run that begins or ends is waited for so long: it may have to read what lies outside of its part.
+const PATIENCE: Duration = Duration::from_secs(3);
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// What other runs see of this one on a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sharing {
+    has_locks: bool,
+    seat: Option<Seat>,
+}
+
+impl Sharing {
+    /// Lets other runs know. The file is open for writing.
+    pub fn begin(file: &File) -> Self {
+        let is_smb =
+            filesystem(file).is_ok_and(|found| found.is_some_and(|found| SMB.contains(&found.magic)));
+        Sharing { has_locks: !is_smb, seat: if is_smb { None } else { take_seat(file) } }
+    }
+
+    /// Whether another run writes the file, too; `None` where that is not known.
+    pub fn is_with_others(self, file: &File) -> Option<bool> {
+        self.has_locks.then(|| is_written_by_a_run(file))
+    }
+
+    /// Other runs do not count this one any more.
+    pub fn end(self, file: &File) {
+        if let Some(seat) = self.seat {
+            seat.leave(file);
+        }
+    }
+}
+
+/// Keeps runs apart that read the mark of a file and put another one, until it is dropped.
+pub(super) struct Gate<'f>(Option<&'f File>);
+
+impl<'f> Gate<'f> {
+    /// Waits for another run that does so. Where there are no such locks, nobody is kept out.
+    pub fn close(file: &'f File) -> Self {
+        let begun = Instant::now();
+        loop {
+            match close_gate(file) {
+                Ok(true) => return Gate(Some(file)),
+                // A lock that no run can have is not waited for: who may only read the file can take it.
+                Ok(false) if is_gate_closed(file) && begun.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
+                _ => return Gate(None),
+            }
+        }
+    }
+}
+
+impl Drop for Gate<'_> {
+    fn drop(&mut self) {
+        if let Some(file) = self.0 {
+            open_gate(file);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -197,7 +264,7 @@ pub(super) mod tests {
             "lock:\t1: POSIX  ADVISORY  READ 7 00:05:9 23769746580402276 23769746580402276",
             "pos:\t0",
         ] {
-            assert_eq!(Told::in_info(line), None, "{line}");
+            assert_eq!(RunLocks::in_info(line), None, "{line}");
         }
         assert_eq!(LOCK_START, 23_769_746_580_402_276);
     }
@@ -212,8 +279,8 @@ pub(super) mod tests {
         let seats = [&first, &second].map(|file| take_seat(file).unwrap());
         assert_ne!(seats[0], seats[1]);
         assert!(is_written_by_a_run(&reader) && is_written_by_a_run(&first));
-        assert!(Told::by_others(&reader).is_proven && !Told::by_others(&reader).is_there);
-        assert!(Told::in_info(&open_file_info(&first)).unwrap().is_proven);
+        assert!(RunLocks::by_others(&reader).is_proven && !RunLocks::by_others(&reader).is_there);
+        assert!(RunLocks::in_info(&open_file_info(&first)).unwrap().is_proven);
         seats[1].leave(&second);
         assert!(is_written_by_a_run(&second) && !is_written_by_a_run(&first));
         assert!(close_gate(&first).unwrap() && !close_gate(&second).unwrap());
@@ -229,15 +296,55 @@ pub(super) mod tests {
         for at in (LOCK_START..LOCK_START + 5).chain(SEATS).chain([GATE]) {
             share_byte(&reader, at).unwrap();
         }
-        let told = Told::by_others(&writer);
+        let told = RunLocks::by_others(&writer);
         assert!(!is_written_by_a_run(&writer) && !told.is_proven);
         // Locks on more bytes than those of a run, as on the whole file, are another program's.
-        let told_of_far = Told::in_info(&open_file_info(&reader)).is_some();
+        let told_of_far = RunLocks::in_info(&open_file_info(&reader)).is_some();
         assert!(told_of_far && told.is_there, "the bytes themselves look alike");
         assert_eq!(take_seat(&writer), None, "and nobody sits where he is");
         share_byte(&reader, LOCK_START + 5).unwrap();
-        let told = Told::by_others(&writer);
-        assert_eq!(told, Told { is_covered: true, ..Told::default() });
-        assert_eq!(Told::in_info(&open_file_info(&reader)), None);
+        let told = RunLocks::by_others(&writer);
+        assert_eq!(told, RunLocks { is_covered: true, ..RunLocks::default() });
+        assert_eq!(RunLocks::in_info(&open_file_info(&reader)), None);
+    }
+}
+
+#[cfg(test)]
+mod tests_sharing {
+    use super::*;
+    use crate::sys::within_a_second;
+
+    #[test]
+    fn runs_see_each_other() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let [first, second] = [(); 2].map(|()| file.reopen().unwrap());
+        let one = Sharing::begin(&first);
+        assert_eq!(one.is_with_others(&first), Some(false));
+        let two = Sharing::begin(&second);
+        assert_eq!((one.is_with_others(&first), two.is_with_others(&second)), (Some(true), Some(true)));
+        two.end(&second);
+        assert_eq!(one.is_with_others(&first), Some(false));
+        drop(first);
+        assert!(within_a_second(|| two.is_with_others(&second) == Some(false)), "it ended without a word");
+        assert_eq!(Sharing { has_locks: false, seat: None }.is_with_others(&second), None);
+    }
+
+    #[test]
+    fn one_run_at_a_time_goes_through_the_gate_and_a_reader_does_not_keep_it_shut() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let [first, second] = [(); 2].map(|()| file.reopen().unwrap());
+        let gate = Gate::close(&first);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(PAUSE * 10);
+                drop(gate);
+            });
+            let begun = Instant::now();
+            assert!(Gate::close(&second).0.is_some() && begun.elapsed() >= PAUSE * 5);
+        });
+        let reader = File::open(file.path()).unwrap();
+        super::tests::share_gate(&reader);
+        let begun = Instant::now();
+        assert!(Gate::close(&second).0.is_none() && begun.elapsed() < PATIENCE);
     }
 }

@@ -1,7 +1,9 @@
 //! Headers at the edges of what the formats allow, in memory.
 
-use super::{UBERBLOCK, ZFS_LABEL_BYTES, backup_gpt, extended, has, mbr, probe, probe_file, swap, zfs};
 use crate::guard::Range;
+use crate::guard::signatures::{
+    UBERBLOCK, ZFS_LABEL_BYTES, backup_gpt, extended, has, mbr, probe, probe_file, swap, zfs,
+};
 
 /// Zeros with these bytes at these places.
 fn image(size: usize, parts: &[(usize, &[u8])]) -> Vec<u8> {

@@ -1,8 +1,28 @@
 //! What the guard would have to know and nothing tells here.
+//!
+//! The part of a device that a use or a process is about.
+//!
+//! Why a fact for the guard is not known.
 
 use std::fmt;
+use std::fs::File;
+use std::path::Path;
 
-use crate::machine::sight::Sight;
+use crate::machine::device::BlockDevice;
+use crate::machine::process::Sight;
+use crate::machine::storage::TargetFacts;
+use crate::text::printable;
+
+/// An open target about which is decided.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate<'a> {
+    /// As the person typed it.
+    pub typed: &'a str,
+    /// By which it was opened.
+    pub path: &'a Path,
+    pub file: &'a File,
+    pub facts: &'a TargetFacts,
+}
 
 /// A fact without which a write test could harm somebody who is not seen. Procfs or sysfs is missing, hidden, or does
 /// not answer; the kernel does not tell it this user; or a file system below cannot be asked.
@@ -48,10 +68,11 @@ impl Fact {
         for one in missing {
             let way = match one.fact {
                 Fact::OtherPrograms => {
-                    "test it as root or as its owner, whom the kernel tells, and try again"
+                    "run the test as root or as the owner of the file: the kernel tells nobody else"
                 }
                 Fact::Writers | Fact::Beneath => {
-                    "test a file that TrueSpd makes there (-c<size>), or give the file that holds the data by its own path"
+                    "test a file that TrueSpd makes there (-c<size>), or give the file that holds the data by \
+                     its own path"
                 }
                 _ => "mount proc on /proc and sysfs on /sys, as every system has them, and try again",
             };
@@ -123,8 +144,61 @@ impl fmt::Display for Unseen {
                 "programs that use the file in the layer below may write it, and they cannot be seen from here"
             }
             Unseen::Elsewhere => {
-                "other machines, or the program that serves the file system, may write it, and they cannot be seen from here"
+                "other machines, or the program that serves the file system, may write it, and they cannot be \
+                 seen from here"
             }
         })
     }
+}
+
+/// The part of the storage that a use is of, as the person who named the device sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// The device itself.
+    It,
+    /// A partition of it, by its kernel name.
+    Partition(String),
+    /// The disk that it is a partition of, by its kernel name.
+    WholeDisk(String),
+    /// The character device by which it, or its disk, takes NVMe commands.
+    Commands(String),
+    /// Another device, as it is described.
+    Other(String),
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Subject::It => f.write_str("it"),
+            Subject::Partition(name) => write!(f, "its partition {name}"),
+            Subject::WholeDisk(name) => write!(f, "the whole disk {name}"),
+            Subject::Commands(name) => write!(f, "{name}, by which it takes NVMe commands,"),
+            Subject::Other(what) => f.write_str(&printable(what)),
+        }
+    }
+}
+
+impl Subject {
+    /// What `part` is to the person who named `own`.
+    pub(super) fn of(part: &BlockDevice, own: &BlockDevice) -> Self {
+        match part.is_partition() {
+            _ if part == own => Subject::It,
+            true => Subject::Partition(part.name.clone()),
+            false => Subject::WholeDisk(part.name.clone()),
+        }
+    }
+}
+
+/// Why a fact for the guard could not be had. A write test must then not run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GuardError {
+    /// The device could not be opened for the check.
+    #[error("{path}: could not be opened to check that it is not in use: {text}")]
+    Open { path: String, text: String },
+    /// The path means another device than the one opened for the test.
+    #[error("{path}: another device took this path while it was being checked; try again")]
+    Changed { path: String },
+    /// The device could not be read.
+    #[error("{path}: could not be read to check that it holds no data: {text}")]
+    Read { path: String, text: String },
 }
