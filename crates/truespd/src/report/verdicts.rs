@@ -236,7 +236,7 @@ pub(super) fn of_series(verdict: &SeriesVerdict) -> String {
     );
     let list = |is_remark: bool| -> String {
         let found = verdict.findings.iter().filter(|told| told.grade.is_remark() == is_remark);
-        let item = |told: &crate::suite::findings::Told| {
+        let item = |told: &crate::suite::findings::RuleResult| {
             let of = format!(", {}", told.runs_words(verdict.runs));
             reason(told.grade, &told.rule, &of, &format!("<br>{}<br>", escaped(&told.says)), &told.advice)
         };

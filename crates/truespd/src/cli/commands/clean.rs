@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::cli::ask::{agrees, can_ask};
-use crate::series::undo::{Abandoned, Fate, Leftover, Undone, journals_of_this_user};
+use crate::series::undo::{Abandoned, Fate, Undone, journals_of_this_user};
 use diskspd::console::{say, tell};
 use diskspd::program::{ExitCode, print};
 use truespd_core::fault::{Failure, FailureKind, Outcome, Refusal, RefusalKind};
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &CleanArguments) -> ExitCode {
 }
 
 /// What is left, by what becomes of it.
-fn listed(left: &[Leftover]) -> String {
+fn listed(left: &[Undone]) -> String {
     if left.is_empty() {
         return "No suite that was killed has left anything.\n".into();
     }
@@ -73,7 +73,7 @@ fn listed(left: &[Leftover]) -> String {
         ),
         (Fate::Stuck, "Not possible for this user (with --forget it is not told of again):"),
     ] {
-        let of_fate: Vec<&Leftover> = left.iter().filter(|one| one.fate == fate).collect();
+        let of_fate: Vec<&Undone> = left.iter().filter(|one| one.fate == fate).collect();
         if !of_fate.is_empty() {
             text.push_str(&format!("{title}\n"));
             of_fate.iter().for_each(|one| text.push_str(&format!("  {}\n", one.words)));
@@ -84,7 +84,7 @@ fn listed(left: &[Leftover]) -> String {
 
 /// What became of it.
 fn settled(undone: &[Undone], forgets: bool) -> ExitCode {
-    let is_settled = |one: &&Undone| one.is_settled || forgets;
+    let is_settled = |one: &&Undone| one.fate != Fate::Stuck || forgets;
     let text: String = undone.iter().filter(is_settled).map(|one| format!("{}\n", one.words)).collect();
     let code = print(&text, ExitCode::Done);
     let kept: Vec<Failure> = undone

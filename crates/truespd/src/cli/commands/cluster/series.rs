@@ -11,9 +11,9 @@ use super::folder::Folder;
 use super::join::{Joined, Signals, end_as};
 use super::options::Own;
 use super::sum::sum;
-use crate::cli::commands::suites::{Chosen, Row};
+use crate::cli::commands::suite::{Chosen, Row};
 use crate::cluster::Cluster;
-use crate::series::crew::Crew;
+use crate::series::Ranks;
 use diskspd::console::{fall_silent, say_line, tell, untold_faults};
 use diskspd::run::outputs::Outputs;
 use truespd_core::fault::{ExitCode, Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind, Refusals};
@@ -123,7 +123,7 @@ struct RankCrew {
     runs: AtomicU32,
 }
 
-impl Crew for RankCrew {
+impl Ranks for RankCrew {
     fn shows(&self) -> bool {
         self.cluster.me().is_hub()
     }
