@@ -58,7 +58,6 @@ pub struct Wishes {
     pub ranks: Option<Arc<dyn Ranks>>,
 }
 
-/// A running series.
 pub struct Series {
     /// `truespd <suite>`, for the program in documents.
     program: String,
@@ -282,7 +281,6 @@ impl Series {
         found.map_err(|refusal| self.hindered(refusal))
     }
 
-    /// Makes a run.
     fn make(&mut self, line: Line) -> Result<Document, Ended> {
         let lost = self.scratch.iter().try_for_each(Scratch::check);
         lost.map_err(|refusal| self.hindered(refusal))?;

@@ -33,7 +33,6 @@ use truespd_core::sys::system::user;
 use truespd_core::sys::{file, signals};
 use truespd_core::text::printable_path;
 
-/// One thing to undo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Undo {
@@ -48,9 +47,7 @@ pub enum Undo {
     },
     /// Writes a disk's setting back, unless somebody else changed it meanwhile.
     Setting {
-        /// Absolute path in sysfs.
         path: PathBuf,
-        /// What it was.
         before: String,
         /// What the program made it.
         during: String,
@@ -86,7 +83,6 @@ struct Entry {
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
-    /// Holds the lock.
     file: Locked,
     entries: Vec<Entry>,
     /// Settings that nobody else may change until this is undone, locked.
@@ -137,7 +133,6 @@ impl Journal {
         }
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -149,7 +144,8 @@ impl Journal {
     /// Another series has it.
     pub fn claim(&mut self, setting: &Path) -> Result<Vec<Undone>, Refusal> {
         let refused = |words: String| Err(Refusal::new(RefusalKind::Target, words));
-        const TAKEN: &str = "another series of TrueSpd has changed its write cache and sets it back at its end; wait until then";
+        const TAKEN: &str = "another series of TrueSpd has changed its write cache and sets it back at its end; wait \
+                             until then";
         let opened = File::open(setting).and_then(|file| lock(&file, Lock::Try).map(|()| file));
         let file = match opened {
             Ok(file) => file,
@@ -507,7 +503,6 @@ const DISMISSED: &[u8] = b"done\n";
 /// What the caretaker sends when no signal can end it any more.
 const READY: &str = "ready";
 
-/// The program's side.
 #[derive(Debug)]
 pub struct Caretaker {
     child: Child,

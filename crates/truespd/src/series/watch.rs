@@ -16,28 +16,21 @@ pub trait Watch: Send + Sync {
     /// How often it wants the progress of a run.
     fn progress_every(&self) -> Option<Duration>;
 
-    /// Something happened.
     fn see(&self, event: Event<'_>);
 }
 
-/// What happened.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// The steps after the one that begins next.
     Ahead(Ahead),
-    /// A step begins.
     Begins(&'a Step),
     /// A step that prepares others is repeated, for runs whose documents are not kept.
     Repeats(&'a Step),
-    /// A pause begins.
     Pause(Duration),
     /// An event of the present run; each note and warning comes once in a series.
     Run(load::Event),
-    /// A step is done.
     Done {
-        /// Which.
         step: &'a Step,
-        /// What it measured.
         document: &'a Document,
         /// It was made before, by the series that this one resumes.
         is_kept: bool,
@@ -52,7 +45,6 @@ pub enum Event<'a> {
     Over,
     /// Why the series could not go on.
     Fault {
-        /// Why.
         fault: &'a Fault,
         /// The command line that it is about.
         line: Option<&'a [String]>,

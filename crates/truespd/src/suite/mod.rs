@@ -20,7 +20,6 @@ use truespd_core::text::printable;
 
 /// What a suite leaves: a versioned document.
 pub trait SuiteDocument {
-    /// Whether anything was measured.
     fn has_figures(&self) -> bool;
 
     /// The verdicts of its runs, each with the title of its part, which is empty where there is only one.
@@ -64,14 +63,11 @@ pub struct Step {
 /// A step whose line is still to be read.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Draft {
-    /// As [`Step::name`].
     pub name: String,
     /// The words of the DiskSpd command line that it is, without the program's name.
     pub words: Vec<String>,
-    /// As [`Step::seconds`].
     pub seconds: f64,
     pub kind: Kind,
-    /// Before it runs.
     pub pause: Option<Duration>,
 }
 
@@ -115,7 +111,6 @@ pub fn run_steps(
 /// What a step is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Kind {
-    /// Its figures count.
     #[default]
     Counts,
     /// The first run of a variant, before those that count.
@@ -170,9 +165,7 @@ impl<T: Into<Fault>> From<T> for Ended {
 /// What is still to come, for the time left.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Ahead {
-    /// Number of runs.
     pub steps: usize,
-    /// Runs and pauses together.
     pub seconds: f64,
     pub known: Known,
 }
@@ -220,10 +213,6 @@ pub trait Runner {
     /// [`Ended`]; nothing of the run is left.
     fn run(&mut self, step: &Step) -> Result<Document, Ended>;
 
-    /// Waits.
-    ///
-    /// # Errors
-    /// [`Ended::Stopped`].
     fn pause(&mut self, length: Duration) -> Result<(), Ended>;
 
     /// Tells what is still to come after the present step.
@@ -247,7 +236,6 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// None without a figure.
     pub fn of(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut sorted: Vec<f64> = figures.into_iter().collect();
         sorted.sort_by(f64::total_cmp);

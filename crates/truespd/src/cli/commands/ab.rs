@@ -12,7 +12,7 @@ use crate::series::Series;
 use crate::series::place::{FILE_BYTES_MIN, Place, names_no_target, target_named};
 use crate::suite::ab::{self, Outcome, Surroundings};
 use crate::suite::{Draft, Ended, Kind, Runner};
-use diskspd::run::required::{Required, required};
+use diskspd::run::required::{Required, UnknownWord, required};
 use truespd_core::fault::{Fault, Refusal};
 use truespd_core::text::split_line;
 
@@ -25,9 +25,9 @@ use truespd_core::text::split_line;
 /// has 95 %. Interval and p value are corrected for the repeated checks. A block with a run that completes no
 /// I/O does not count.
 #[derive(Debug, Args)]
-#[command(mut_arg("require", |arg| arg.value_parser(|text: &str| required(text, &[Required::NotWorse, Required::Better])).help(
-    "Exit with code 5 unless B is shown to be better (better), unless B is shown to be better or equal within the margin \
-     (not-worse), or unless the verdict is at least this (certified or suspect); may be repeated"
+#[command(mut_arg("require", |arg| arg.value_parser(required_of_ab).help(
+    "Exit with code 5 unless B is shown to be better (better), unless B is shown to be better or equal within the \
+     margin (not-worse), or unless the verdict is at least this (certified or suspect); may be repeated"
 )))]
 pub(crate) struct AbArguments {
     /// diskspd options and targets of variant A, as one quoted argument: '-b4K -r -o32 -Su FILE'
@@ -53,15 +53,17 @@ pub(crate) struct AbArguments {
     series: SeriesArguments,
 }
 
+fn required_of_ab(text: &str) -> Result<Required, UnknownWord> {
+    required(text, &[Required::NotWorse, Required::Better])
+}
+
 /// Size of the file of `--file` unless told otherwise.
 const FILE_BYTES: u64 = 1 << 30;
-/// Its name.
 const FILE: &str = "data";
 
 /// What is to be compared.
 pub(crate) struct Work {
     variants: [Variant; 2],
-    /// The directory of `--file`.
     place: Option<Place>,
 }
 

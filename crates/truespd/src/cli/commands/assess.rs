@@ -34,8 +34,8 @@ const DATA: &str = "data";
 /// -write, -seq -read, -flush -seq.
 #[derive(Debug, Args)]
 #[command(mut_arg("require", |arg| arg.value_parser(|text: &str| required(text, &[Required::Pass])).help(
-    "Exit with code 5 unless the verdict is at least this (certified or suspect), or unless every limit is met by a valid \
-     figure (pass); may be repeated"
+    "Exit with code 5 unless the verdict is at least this (certified or suspect), or unless every limit is met by a \
+     valid figure (pass); may be repeated"
 )))]
 pub(crate) struct AssessArguments {
     /// Directory for the test file, or a device [default: the folder of the configuration file, or the
@@ -237,7 +237,6 @@ fn profile_name(test: Test) -> &'static str {
     if test == Test::FlushRandom { "flush-ran.xml" } else { "flush-seq.xml" }
 }
 
-/// What would run.
 fn lines(place: &Place, plan: &Plan) -> String {
     let mut plan = plan.clone();
     if place.is_directory() {

@@ -81,8 +81,8 @@ impl Comparing {
         Ok(plan.fitted()?)
     }
 
-    /// The command line of a variant: the words typed after `option`, on `target` when there is one. The length of a run
-    /// and what the metric needs are added where the words do not have them.
+    /// The command line of a variant: the words typed after `option`, on `target` when there is one. The length of a
+    /// run and what the metric needs are added where the words do not have them.
     ///
     /// # Errors
     /// Why it cannot be run; each reason follows the option.
@@ -113,7 +113,6 @@ impl Comparing {
 /// A variant of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variant {
-    /// As it is run.
     pub line: Line,
     /// Warm-up, measured time and cool-down in seconds.
     pub seconds: f64,
@@ -121,7 +120,6 @@ pub struct Variant {
     pub targets: Vec<String>,
     /// Those of them that it writes.
     pub written: Vec<String>,
-    /// The profile of `-X`.
     pub profile_file: Option<String>,
 }
 
@@ -138,7 +136,6 @@ pub fn has_number(words: &[String], letter: char) -> bool {
 
 /// Reads the words of a variant, the last of which is the file of `--file` when there is one.
 fn variant(mut words: Vec<String>, has_file: bool) -> Result<Variant, Refusals> {
-    let refused = |why: &str| Err(Refusal::command_line(why).into());
     let Invocation::Run(mut request) = parse(&words, PROGRAM, &|| 0)? else {
         return refused("these options run nothing");
     };
@@ -175,6 +172,10 @@ fn variant(mut words: Vec<String>, has_file: bool) -> Result<Variant, Refusals> 
         // Again, now that its targets have absolute paths.
         line: Lines { program: PROGRAM.into() }.line(words)?,
     })
+}
+
+fn refused(why: &str) -> Result<Variant, Refusals> {
+    Err(Refusal::command_line(why).into())
 }
 
 /// Why a request cannot be a run of a series.

@@ -65,7 +65,6 @@ pub(crate) fn label(text: &str) -> Result<String, Refusal> {
     history_label(text).map_err(|legal| Refusal::command_line(format!("legal: {legal}")))
 }
 
-/// Reads a tag.
 pub(crate) fn tag(text: &str) -> Result<String, Refusal> {
     history_tag(text).map_err(|legal| Refusal::command_line(format!("legal: {legal}")))
 }

@@ -40,7 +40,6 @@ pub(crate) trait Suite: Args + FromArgMatches {
     const NAME: &'static str;
     /// What is to be done, once nothing speaks against it.
     type Work;
-    /// What `--json` writes.
     type Document: Stored + DocumentKind;
 
     /// How its tables write bytes per second, and so what is shown while it runs.
@@ -253,11 +252,9 @@ impl SeriesArguments {
 
 /// A stored document of a suite.
 pub(crate) trait Stored: SuiteDocument + Page {
-    /// Name of the suite.
     fn name(&self) -> &'static str;
     /// What it is, behind "a".
     fn kind(&self) -> &'static str;
-    /// As it is stored.
     fn json(&self) -> String;
 }
 
@@ -345,16 +342,13 @@ pub(crate) static TABLE: [Row; 5] = [
 /// Runs a suite with its options, as one of several ranks in a cluster run.
 type RunSuite = fn(&ArgMatches, Option<Arc<dyn Ranks>>) -> Result<ExitCode, Error>;
 
-/// A suite.
 #[derive(Debug)]
 pub(crate) struct Row {
     /// Its subcommand, and the name of its kind of documents.
     pub name: &'static str,
-    /// Their JSON Schema.
     pub schema: fn() -> String,
     /// What the member `format` of its documents says.
     pub format: &'static str,
-    /// Reads one of them.
     pub stored: fn(&[u8]) -> MaybeStored,
     /// Words as people write them to words that the parser takes.
     pub words: fn(&[OsString]) -> Vec<OsString>,

@@ -161,7 +161,8 @@ impl WorkloadArguments {
         let places = self.places(name, &preset)?;
         let is_made = places.iter().all(Place::is_directory);
         if !is_made && self.size.is_some() {
-            let message = "--size is for files that are created in a directory; existing files and devices keep their size";
+            let message = "--size is for files that are created in a directory; existing files and devices keep \
+                their size";
             return Err(Refusal::command_line(message).into());
         }
         if places.iter().any(|place| place.size_bytes() == Some(0)) {
@@ -238,7 +239,6 @@ fn choose_limit(preset: &mut Preset, arguments: &WorkloadArguments) -> Result<()
     Ok(())
 }
 
-/// What would run.
 fn lines(plan: &Plan) -> String {
     let mut out = String::new();
     for step in plan.steps() {
@@ -250,7 +250,8 @@ fn lines(plan: &Plan) -> String {
             out.push_str(&format!("<!-- {path} -->\n{}", xml::write(profile, 0)));
         }
         Work::Search { limit, streams, .. } => out.push_str(&format!(
-            "# then the same line with -g<rate>i, where rate is the IOPS to try divided by {streams} (threads x targets),\n\
+            "# then the same line with -g<rate>i, where rate is the IOPS to try divided by {streams} (threads x \
+             targets),\n\
              # until the highest rate is found whose {} response time is at most {} ms\n",
             limit.of.word(),
             limit.ms

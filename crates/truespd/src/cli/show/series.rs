@@ -44,11 +44,8 @@ pub type Throughput = fn(f64) -> String;
 
 struct Bars {
     all: MultiProgress,
-    /// The run before.
     last: ProgressBar,
-    /// Runs done, time left.
     series: ProgressBar,
-    /// The present run.
     run: ProgressBar,
 }
 
@@ -88,7 +85,6 @@ impl View {
         View { bars, is_beside_screen, throughput, state: Mutex::new(State::default()) }
     }
 
-    /// A step begins.
     fn begin(&self, step: &Step) {
         self.with(|state| {
             state.name.clone_from(&step.name);
@@ -99,7 +95,6 @@ impl View {
         self.show_run(0, &format!("{}: preparing", step.name));
     }
 
-    /// A pause begins.
     fn pause(&self, length: Duration) {
         let now = Now { planned_s: length.as_secs_f64(), since: Instant::now(), is_run: false };
         self.with(|state| state.now = Some(now));
@@ -145,7 +140,6 @@ impl View {
         }
     }
 
-    /// A step is done.
     fn end(&self, step: &Step, document: &Document, is_kept: bool) {
         let is_run = step.kind.is_run();
         let (done, ahead) = self.with(|state| {
@@ -239,8 +233,8 @@ impl Watch for View {
                 say_line(format_args!("WARNING: {}{hint}", undone.words));
             }
             Event::NoCaretaker(error) => say_line(format_args!(
-                "note: the process that cleans up after a killed suite could not be started ({}); if this suite is killed, \
-                 the next one cleans up",
+                "note: the process that cleans up after a killed suite could not be started ({}); if this suite is \
+                 killed, the next one cleans up",
                 system_text(error)
             )),
         }
@@ -264,7 +258,7 @@ fn with_line(fault: &Fault, line: Option<&[String]>) -> String {
         }
     };
     let fault_lines = fault.shown(console::columns());
-    let Some(words) = line.filter(|_| names_options) else { return fault_lines };
+    let (Some(words), true) = (line, names_options) else { return fault_lines };
     let line = printable(&shell_line(words));
     format!(
         "{fault_lines}note: options of one letter are those of diskspd; this was the line: diskspd {line}\n"

@@ -198,7 +198,6 @@ impl Scratch {
         Err(refused(words))
     }
 
-    /// The folder.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -16,13 +16,11 @@ use truespd_core::sys::error::system_text;
 /// What distinguishes a disk from another one that gets its name or path later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disk {
-    /// Kernel name.
     pub name: String,
     /// A number that is unique to each disk that appears, until the next boot (`diskseq`, Linux 5.15).
     sequence: Option<u64>,
     /// World wide name or serial number: the only identification that stays the same after a boot.
     id: Option<String>,
-    /// Device number.
     number: Option<String>,
     sectors: Option<u64>,
 }

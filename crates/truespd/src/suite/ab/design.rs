@@ -12,7 +12,6 @@ pub use truespd_core::result::metrics::Metric;
 use truespd_core::result::metrics::NoFigure;
 use truespd_core::text::precise;
 
-/// Runs of a block.
 pub const BLOCK_RUNS: usize = 4;
 
 /// Confidence of the interval that must lie within the margin.
@@ -38,7 +37,6 @@ pub enum Side {
 }
 
 impl Side {
-    /// `A` or `B`.
     pub fn name(self) -> &'static str {
         match self {
             Side::A => "A",
@@ -54,13 +52,11 @@ pub struct Plan {
     pub title: String,
     /// What A and B run.
     pub lines: [Line; 2],
-    /// What to compare.
     pub metric: Metric,
     /// A difference up to this does not matter, in percent.
     pub margin_percent: f64,
     /// The probability with which variants that are the same may be called different.
     pub significance: f64,
-    /// Blocks at most.
     pub blocks_max: usize,
     /// Time at most, for the blocks; see [`Plan::fitted`].
     pub time_max: Duration,
@@ -246,7 +242,6 @@ pub const P_MIN: f64 = 1e-6;
 /// together, whatever ends the series (repeated confidence intervals, Jennison and Turnbull 1989).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interim {
-    /// After so many blocks.
     pub blocks: usize,
     /// Part of the promised error that it may spend.
     pub share: f64,

@@ -400,7 +400,8 @@ impl DocumentKind for Comparison {
     const MEMBER: &'static str = "comparison";
     const MEMBER_ABOUT: &'static str = "The comparison.";
     const TITLE: &'static str = "TrueSpd comparison, version 1";
-    const ABOUT: &'static str = "A comparison of two variants by TrueSpd, version 1. Latencies and processor times are in nanoseconds, rates per second.";
+    const ABOUT: &'static str = "A comparison of two variants by TrueSpd, version 1. Latencies and processor times \
+        are in nanoseconds, rates per second.";
     const NAME: &'static str = "comparison by TrueSpd";
 }
 
@@ -449,7 +450,6 @@ fn row(report: &Comparison, name: &str, variant: &Variant) -> String {
     format!("{name:<18}{}{:>6}  {grade}\n", columns(report.metric, &figures), figures.count)
 }
 
-/// Median, smallest and largest.
 pub(in crate::suite) fn columns(metric: Metric, figures: &Spread) -> String {
     [figures.median, figures.min, figures.max].map(|value| format!("{:>14}", metric.show(value))).concat()
 }
@@ -485,7 +485,6 @@ fn effect_lines(report: &Comparison, effect: &Effect) -> String {
 }
 
 impl Effect {
-    /// `95 %`
     pub fn confidence_percent(&self) -> String {
         // Without what is left of the subtraction.
         format!("{} %", (self.confidence * 1e6).round() / 1e4)
@@ -582,8 +581,8 @@ fn undecided(report: &Comparison, effect: &Effect, range: &str) -> String {
     // Enough to suspect a difference, too little to promise one.
     if effect.p < LOOKS_DIFFERENT_P && effect.p >= report.significance {
         return format!(
-            "undecided: probably {}, but {} blocks are too few to be sure ({range}; p = {}, and --significance asks for \
-             less than {}; {by})",
+            "undecided: probably {}, but {} blocks are too few to be sure ({range}; p = {}, and --significance asks \
+             for less than {}; {by})",
             b_is(report, effect),
             effect.blocks,
             p_words(effect.p),

@@ -23,7 +23,6 @@ use truespd_core::text::{size, wrap};
 pub const FILE_BYTES: u64 = 1 << 30;
 /// The smallest file or device.
 pub const SIZE_MIN_BYTES: u64 = 16 << 20;
-/// Region of those writes.
 const FLUSH_REGION_BYTES: u64 = 1 << 20;
 /// Before every measurement, in seconds.
 const WARMUP_S: u32 = 1;
@@ -177,20 +176,13 @@ pub const FLUSHES_PER_S: u64 = 10;
 /// Bytes of a write that ends with a flush.
 pub(super) const FLUSHED_WRITE_BYTES: u64 = 4096;
 
-/// A test of winsat's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Test {
-    /// `-ran -read`
     RandomRead,
-    /// `-seq -read`
     SequentialRead,
-    /// `-ran -write`
     RandomWrite,
-    /// `-seq -write`
     SequentialWrite,
-    /// `-flush -seq`
     FlushSequential,
-    /// `-flush -ran`
     FlushRandom,
 }
 
@@ -204,7 +196,6 @@ impl Test {
         Test::FlushRandom,
     ];
 
-    /// Whether it writes.
     pub fn writes(self) -> bool {
         !matches!(self, Test::RandomRead | Test::SequentialRead)
     }
@@ -217,7 +208,6 @@ impl Test {
         matches!(self, Test::FlushSequential | Test::FlushRandom)
     }
 
-    /// winsat's words for it.
     pub fn words(self) -> &'static str {
         match self {
             Test::RandomRead => "-ran -read",
@@ -244,7 +234,6 @@ pub struct Plan {
     pub size_bytes: u64,
     /// It is a file to be made.
     pub is_made: bool,
-    /// Tests in their order.
     pub tests: Vec<Test>,
     /// Block size of random tests.
     pub random_bytes: u64,
@@ -257,9 +246,7 @@ pub struct Plan {
 /// A run of the plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TestRun {
-    /// Which test.
     pub test: Test,
-    /// The line.
     pub step: Draft,
     /// Text of the XML profile that the line names, when it does.
     pub profile: Option<String>,
@@ -274,7 +261,6 @@ pub const SOURCE: &str =
 
 /// Bytes per second of winsat's unit.
 const MB: f64 = 1e6;
-/// Nanoseconds of winsat's unit.
 const NS_PER_MS: f64 = 1e6;
 
 /// Unit of a figure, as winsat prints it.
@@ -332,7 +318,6 @@ pub enum Check {
 }
 
 impl Check {
-    /// Its word in tables.
     pub fn word(self) -> &'static str {
         match self {
             Check::Pass => "pass",
@@ -431,7 +416,8 @@ pub struct Assessment {
 
 impl DocumentKind for Assessment {
     const FORMAT: &'static str = "truespd-assess";
-    const VERSION_ABOUT: &'static str = "Version of this layout: 1. Within a version members are only added, and each of those may be missing.";
+    const VERSION_ABOUT: &'static str = "Version of this layout: 1. Within a version members are only added, and \
+        each of those may be missing.";
     const MEMBER: &'static str = "assessment";
     const MEMBER_ABOUT: &'static str = "What was found.";
     const TITLE: &'static str = "TrueSpd assessment, version 1";
@@ -536,8 +522,8 @@ impl Assessment {
         let has_flush = self.figures.iter().any(|figure| figure.test.starts_with("-flush"));
         let flush = if has_flush {
             format!(
-                " Reads during flushes: {} random reads in the first half, beside writes in the second half and {FLUSHES_PER_S} \
-             writes of {} per second, each followed by a flush of the drive's cache.",
+                " Reads during flushes: {} random reads in the first half, beside writes in the second half and \
+                 {FLUSHES_PER_S} writes of {} per second, each followed by a flush of the drive's cache.",
                 size(self.random_bytes),
                 size(FLUSHED_WRITE_BYTES)
             )
@@ -546,8 +532,8 @@ impl Assessment {
         };
         format!(
             "approximate: Microsoft does not publish how many I/Os winsat issues, its queue depth, its file size, how \
-             often it flushes, or how it computes scores, so there are no scores. Here: queue depth 1, no page cache, {} s per test{}, {}; \
-             1 MB is 1,000,000 bytes.{flush}",
+             often it flushes, or how it computes scores, so there are no scores. Here: queue depth 1, no page cache, \
+             {} s per test{}, {}; 1 MB is 1,000,000 bytes.{flush}",
             self.seconds,
             if has_flush { " (twice that with flushes)" } else { "" },
             size(self.size_bytes),
@@ -613,7 +599,6 @@ fn figures(plan: &Plan, test: Test) -> Vec<Figure> {
     figures
 }
 
-/// `00:00:39.41`
 fn clock(seconds: f64) -> String {
     let hundredths = (seconds.max(0.0) * 100.0).round() as u64;
     let (whole, part) = (hundredths / 100, hundredths % 100);

@@ -183,7 +183,6 @@ impl Preset {
         if self == Preset::Flash { 1 } else { 5 }
     }
 
-    /// Seconds between two tests.
     pub fn interval_s(self) -> u32 {
         if self == Preset::Flash { 30 } else { 5 }
     }
@@ -206,7 +205,6 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// `read`, `write` or `mix`.
     pub fn word(self) -> &'static str {
         match self {
             Operation::Read => "read",
@@ -253,9 +251,7 @@ pub enum Target {
 /// One test with what it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Planned {
-    /// The test.
     pub test: Test,
-    /// What it does.
     pub part: Operation,
 }
 
@@ -290,17 +286,14 @@ pub struct Test {
 }
 
 impl Test {
-    /// Sequential I/O.
     pub const fn seq(block_kib: u64, queues: u32, threads: u32) -> Self {
         Test { pattern: Pattern::Sequential, block_bytes: block_kib * KIB, queues, threads }
     }
 
-    /// Random I/O.
     pub const fn rnd(block_kib: u64, queues: u32, threads: u32) -> Self {
         Test { pattern: Pattern::Random, block_bytes: block_kib * KIB, queues, threads }
     }
 
-    /// `SEQ` or `RND`.
     pub fn kind(&self) -> &'static str {
         match self.pattern {
             Pattern::Sequential => "SEQ",
@@ -317,13 +310,11 @@ impl Test {
         }
     }
 
-    /// `SEQ1M`.
     pub fn access(&self) -> String {
         let (number, unit) = self.block();
         format!("{}{number}{unit}", self.kind())
     }
 
-    /// `Q8T1`.
     pub fn load(&self) -> String {
         format!("Q{}T{}", self.queues, self.threads)
     }

@@ -140,7 +140,6 @@ pub struct Outcome {
 }
 
 impl Host {
-    /// This one, now.
     pub fn this() -> Self {
         use truespd_core::machine::host;
         Host {
@@ -156,7 +155,6 @@ impl Host {
 }
 
 impl MarkReport {
-    /// The report of `rows`.
     pub fn new(host: Host, place: Storage, settings: Settings, rows: Vec<Row>, is_complete: bool) -> Self {
         let mut verdict = SeriesVerdict::default();
         for row in &rows {
@@ -212,7 +210,8 @@ fn advice(rule: &str) -> Option<&'static str> {
             "use a test with more threads and a smaller queue depth each, e.g. --test RND4K-Q8T4"
         }
         "volatile-cache" => {
-            "this is how CrystalDiskMark measures; for durable writes, run the commands of --print with -Sh instead of -Su"
+            "this is how CrystalDiskMark measures; for durable writes, run the commands of --print with -Sh instead \
+             of -Su"
         }
         _ => return None,
     })
@@ -232,7 +231,6 @@ impl Row {
         }
     }
 
-    /// `write RND4K-Q32T1`.
     pub fn label(&self) -> String {
         format!("{} {}", self.part.word(), self.test)
     }
@@ -307,24 +305,18 @@ impl DocumentKind for MarkReport {
     const NAME: &'static str = "result of truespd mark";
 }
 
-/// Of its header.
 const COLUMNS: usize = 78;
 const MB: f64 = 1e6;
 
-/// Who reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reader<'a> {
     /// Programs that read CrystalDiskMark's files: what was not measured is 0 as in those, lines end as in those.
-    Program {
-        /// CrystalDiskMark's line `Comment:`.
-        comment: Option<&'a str>,
-    },
+    Program { comment: Option<&'a str> },
     /// A person: only what was asked for, gaps where nothing was measured, and a mark after each line whose
     /// figures may not mean what they seem to mean.
     Person,
 }
 
-/// CrystalDiskMark's text.
 pub fn text(report: &MarkReport, reader: Reader<'_>) -> String {
     let rule = "-".repeat(COLUMNS);
     let product = format!(
@@ -456,7 +448,6 @@ fn date(local_time: &str) -> String {
     format!("{} {time}", day.replace('-', "/"))
 }
 
-/// As CrystalDiskMark calls it.
 fn architecture(name: &str) -> &str {
     match name {
         "x86_64" => "x64",

@@ -37,7 +37,6 @@ impl Study {
         }
     }
 
-    /// What it answers.
     pub fn question(self) -> &'static str {
         match self {
             Study::Cache => "What does the operating system's cache change?",
@@ -159,8 +158,8 @@ pub fn about_cache(places: &[StudyTarget]) -> Vec<String> {
     ];
     if places.iter().any(|place| place.is_device) {
         says.push(
-            "On Linux the page cache serves devices as well as files, unless it is bypassed; on Windows it never serves \
-             a raw disk."
+            "On Linux the page cache serves devices as well as files, unless it is bypassed; on Windows it never \
+             serves a raw disk."
                 .into(),
         );
     }
@@ -171,15 +170,15 @@ pub fn about_cache(places: &[StudyTarget]) -> Vec<String> {
 pub fn about_write_cache(kernel_only: &[String]) -> Vec<String> {
     let mut says = vec![
         "A write cache acknowledges writes before they are durable: a power loss destroys them, unless the program \
-         has flushed them or the cache is protected. Writes that wait until they are durable (-Sh, as databases do) gain little from the \
-         cache; plain direct writes (-Su) gain the most, and reads hardly anything."
+         has flushed them or the cache is protected. Writes that wait until they are durable (-Sh, as databases do) \
+         gain little from the cache; plain direct writes (-Su) gain the most, and reads hardly anything."
             .to_string(),
     ];
     if !kernel_only.is_empty() {
         says.push(format!(
-            "On {} only the kernel's setting was switched (queue/write_cache): with it off, the kernel sends no flushes, \
-             and the disk's own cache stays in use. \"Cache off\" there shows what flushes cost, not what a disk without \
-             a cache would do.",
+            "On {} only the kernel's setting was switched (queue/write_cache): with it off, the kernel sends no \
+             flushes, and the disk's own cache stays in use. \"Cache off\" there shows what flushes cost, not what a \
+             disk without a cache would do.",
             kernel_only.join(", ")
         ));
     }
@@ -189,8 +188,8 @@ pub fn about_write_cache(kernel_only: &[String]) -> Vec<String> {
 /// What a person should know of paths to the same storage.
 pub fn about_locality(nodes: &[nodes::Node]) -> Vec<String> {
     let mut says = vec![
-        "The node that owns the data answers without the network, and so with more IOPS and lower latency; mirrored writes \
-         cross the network from every node. A larger queue depth hides the network in IOPS, never in latency."
+        "The node that owns the data answers without the network, and so with more IOPS and lower latency; mirrored \
+         writes cross the network from every node. A larger queue depth hides the network in IOPS, never in latency."
             .into(),
     ];
     says.extend(nodes::copies_words(nodes));

@@ -15,7 +15,6 @@ use truespd_core::profile::Profile;
 use truespd_core::result::metrics::NoFigure;
 use truespd_core::result::{Document, Grade, Layer};
 
-/// A node's runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Runs {
     /// What the person calls it.
@@ -97,7 +96,6 @@ pub fn differs(one: &Document, other: &Document) -> Option<String> {
     Some(if more == 0 { words } else { format!("{words} and {more} more") })
 }
 
-/// Differences that are told.
 const DIFFERENCES_SHOWN: usize = 3;
 
 /// The profile as it is the same in all runs of a line.

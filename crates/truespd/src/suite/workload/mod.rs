@@ -146,11 +146,8 @@ pub(super) const AROUND_S: f64 = 0.5;
 /// Measured times that were asked for, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times {
-    /// `-W`
     pub warmup_s: u32,
-    /// `-d`
     pub duration_s: u32,
-    /// `-C`
     pub cooldown_s: u32,
 }
 
@@ -167,7 +164,6 @@ impl Times {
 /// A workload on its targets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// Its name.
     pub name: String,
     /// What it is, in one line.
     pub about: String,
@@ -177,29 +173,21 @@ pub struct Plan {
     pub create: Option<String>,
     /// Files or devices, as words of the command line.
     pub targets: Vec<String>,
-    /// Times of every run.
     pub times: Times,
-    /// What runs.
     pub work: Work,
 }
 
-/// What a workload runs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Work {
-    /// These lines, without targets.
     Lines(Vec<Vec<String>>),
     /// A profile in a file, for `-X`.
     Profile {
-        /// Path of the file.
         path: String,
-        /// What it holds.
         profile: Box<Profile>,
     },
     /// A line at rates, until the highest that keeps the limit is found.
     Search {
-        /// The line, without targets.
         line: Vec<String>,
-        /// What is kept.
         limit: LatencyLimit,
         /// Threads times targets: what a rate per thread is multiplied with.
         streams: u64,

@@ -80,11 +80,12 @@ pub enum SearchEnd {
 impl SearchEnd {
     /// How a search over these points ended.
     pub(super) fn of(next: Next, limit: LatencyLimit, points: &[Point]) -> Self {
-        // A rate that was not reached broke no limit. Of the answer itself, most runs kept it.
-        let is_broken = |rate: u64| points.iter().any(|p| p.per_stream > rate && p.held_ms > limit.ms);
         match next {
-            Next::Found(rate) if !is_broken(rate) => SearchEnd::AllKeepIt(rate),
-            Next::Found(rate) => SearchEnd::Found(rate),
+            // A rate that was not reached broke no limit. Of the answer itself, most runs kept it.
+            Next::Found(rate) if points.iter().any(|p| p.per_stream > rate && p.held_ms > limit.ms) => {
+                SearchEnd::Found(rate)
+            }
+            Next::Found(rate) => SearchEnd::AllKeepIt(rate),
             Next::None => SearchEnd::NoneKeepsIt,
             Next::Try(_) | Next::GaveUp => SearchEnd::GaveUp,
         }
@@ -130,7 +131,8 @@ pub struct Outcome {
 
 impl DocumentKind for Outcome {
     const FORMAT: &'static str = "truespd-workload";
-    const VERSION_ABOUT: &'static str = "Version of this layout: 1. Within a version members are only added, and each of those may be missing.";
+    const VERSION_ABOUT: &'static str = "Version of this layout: 1. Within a version members are only added, and \
+        each of those may be missing.";
     const MEMBER: &'static str = "outcome";
     const MEMBER_ABOUT: &'static str = "What was reached.";
     const TITLE: &'static str = "TrueSpd workload, version 1";
@@ -434,8 +436,8 @@ impl Search {
                 format!("highest rate within the limit: {}\n", self.found_words(rate))
             }
             Some(SearchEnd::AllKeepIt(rate)) => format!(
-                "highest rate within the limit: {}\n{}: the {} outstanding I/Os are what ends the search, not the limit; \
-             a preset of your own with a larger -o can reach more\n",
+                "highest rate within the limit: {}\n{}: the {} outstanding I/Os are what ends the search, not the \
+                 limit; a preset of your own with a larger -o can reach more\n",
                 self.found_words(rate),
                 // The table says "no" in both cases.
                 if self.points.iter().all(|point| point.is_reached) {

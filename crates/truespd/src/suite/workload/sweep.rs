@@ -44,12 +44,10 @@ impl Of {
     pub const ALL: [(Of, &str); 4] =
         [(Of::Mean, "mean"), (Of::P95, "p95"), (Of::P99, "p99"), (Of::P999, "p99.9")];
 
-    /// Its word.
     pub fn word(self) -> &'static str {
         Self::ALL.iter().find(|(of, _)| *of == self).map_or("", |(_, word)| word)
     }
 
-    /// The figure, in milliseconds.
     pub fn ms(self, response: &LatencySummary) -> f64 {
         let metric = match self {
             Of::Mean => Metric::MEAN,
@@ -152,7 +150,6 @@ impl Point {
     }
 }
 
-/// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// Try this rate per stream.

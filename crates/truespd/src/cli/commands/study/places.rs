@@ -27,7 +27,6 @@ use truespd_core::text::{printable, printable_path, size};
 
 /// A target with what else is known of it.
 pub struct Found {
-    /// For the study.
     pub place: StudyTarget,
     /// Kernel names of the disks right below it.
     pub disks: Vec<String>,
@@ -134,8 +133,8 @@ fn check_size(typed: &str, size_bytes: Option<u64>, study: Study) -> Result<(), 
     let (Some(has_bytes), block_bytes) = (size_bytes, study.block_bytes()) else { return Ok(()) };
     if has_bytes < block_bytes {
         Err(refused(format!(
-            "'{}' has {has_bytes} bytes, but one I/O of study {} needs {block_bytes} bytes; name a larger file, or a directory for a \
-         test file",
+            "'{}' has {has_bytes} bytes, but one I/O of study {} needs {block_bytes} bytes; name a larger file, or a \
+             directory for a test file",
             printable(typed),
             study.name()
         )))
@@ -219,8 +218,10 @@ fn is_one(one: &Path, other: &Path) -> bool {
 /// Where to look, spread from the first to the last block.
 fn offsets(size_bytes: u64) -> Vec<u64> {
     let last = size_bytes.saturating_sub(BLOCK_BYTES as u64);
-    let place = |nth: u64| (u128::from(last) * u128::from(nth) / u128::from(PLACES - 1)) as u64;
-    let mut offsets: Vec<u64> = (0..PLACES).map(place).collect();
+    let mut offsets = Vec::new();
+    for nth in 0..PLACES {
+        offsets.push((u128::from(last) * u128::from(nth) / u128::from(PLACES - 1)) as u64);
+    }
     offsets.dedup();
     offsets
 }
@@ -288,23 +289,31 @@ fn other(word: &str) -> &'static str {
 
 /// A switch that only this series may use, with its present setting.
 fn claimed(series: &mut Series, disk: &str, roots: &Roots) -> Result<Switch, Ended> {
-    let find = || Switch::of(disk, roots).map_err(|no| refused(no.to_string()));
-    let claimed = series.journal()?.claim(&find()?.path);
-    let undone = claimed.map_err(|words| refused(format!("{disk}: {words}")))?;
-    undone.iter().for_each(|one| series.tell_left(one));
+    let path = switch_of(disk, roots)?.path;
+    let claimed = series.journal()?.claim(&path);
+    for one in claimed.map_err(|words| refused(format!("{disk}: {words}")))? {
+        series.tell_left(&one);
+    }
     // Read again: another series may have had it switched before the claim.
-    let switch = find()?;
+    let switch = switch_of(disk, roots)?;
     switch.check().map_err(|no| refused(no.to_string()))?;
     Ok(switch)
 }
 
+fn switch_of(disk: &str, roots: &Roots) -> Result<Switch, Ended> {
+    Switch::of(disk, roots).map_err(|no| refused(no.to_string()))
+}
+
 /// What uses the disk, in words: anything on it or made of it, not only the targets.
 fn user_of(disk: &str, found: &[Found], roots: &Roots) -> Option<String> {
-    let of_disk = claims(disk, roots)
-        .unwrap_or_else(|why| Some(format!("it is not known whether it is in use: {why}")));
-    let is_over_it = |place: &&Found| place.disks.iter().any(|name| name == disk);
-    let target = || found.iter().filter(is_over_it).find(|place| !place.is_unused);
-    of_disk.or_else(|| target().map(|place| format!("'{}', which lies on it, is in use", place.place.shown)))
+    match claims(disk, roots) {
+        Err(why) => return Some(format!("it is not known whether it is in use: {why}")),
+        Ok(Some(user)) => return Some(user),
+        Ok(None) => {}
+    }
+    let mut over_it = found.iter().filter(|place| place.disks.iter().any(|name| name == disk));
+    let target = over_it.find(|place| !place.is_unused)?;
+    Some(format!("'{}', which lies on it, is in use", target.place.shown))
 }
 
 fn claims(disk: &str, roots: &Roots) -> Result<Option<String>, String> {
@@ -325,7 +334,10 @@ fn claims(disk: &str, roots: &Roots) -> Result<Option<String>, String> {
 
 /// Refuses to put other data on a disk at a higher risk from a power loss than without the study.
 fn may_switch(switch: &Switch, user: Option<&str>, risk_power_loss: bool) -> Result<(), Refusal> {
-    let Some(user) = user.filter(|_| !risk_power_loss) else { return Ok(()) };
+    let Some(user) = user else { return Ok(()) };
+    if risk_power_loss {
+        return Ok(());
+    }
     let risk = match switch.reach {
         Reach::Kernel => {
             "only the kernel's setting (queue/write_cache) can be switched; with it off, the kernel sends no flushes"
@@ -338,12 +350,14 @@ fn may_switch(switch: &Switch, user: Option<&str>, risk_power_loss: bool) -> Res
 }
 
 fn note(series: &mut Series, switch: &Switch, roots: &Roots) -> Result<(), Ended> {
-    let unknown = || refused(format!("{}: the disk is no longer in sysfs; try again", switch.disk));
+    let Some(disk) = Disk::named(&switch.disk, roots) else {
+        return Err(refused(format!("{}: the disk is no longer in sysfs; try again", switch.disk)));
+    };
     let entry = Undo::Setting {
         path: switch.path.clone(),
         before: switch.now.clone(),
         during: other(&switch.now).into(),
-        disk: Disk::named(&switch.disk, roots).ok_or_else(unknown)?,
+        disk,
     };
     series.journal()?.add(entry).map_err(|error| {
         refused(format!(

@@ -24,7 +24,6 @@ use truespd_core::text::{printable, printable_path, size};
 pub(crate) struct Prepared {
     pub(super) name: String,
     pub(super) preset: Preset,
-    /// What the person named.
     pub(super) places: Vec<Place>,
     /// Names of files that are made.
     pub(super) names: Vec<String>,
@@ -203,7 +202,6 @@ pub(super) fn words_of(places: &[Place]) -> Vec<String> {
     places.iter().map(Place::word).collect()
 }
 
-/// No preset is longer.
 const PRESET_BYTES_MAX: u64 = 1 << 20;
 
 /// The folder of a person's presets: the one given, or `truespd/workloads` in $XDG_CONFIG_HOME or ~/.config.
