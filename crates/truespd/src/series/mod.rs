@@ -9,12 +9,13 @@
 
 pub mod keep;
 pub mod place;
+pub mod scratch;
 pub mod undo;
 pub mod watch;
 
 use crate::series::keep::{Kept, Planned};
 use crate::series::place::check_write;
-use crate::series::undo::Scratch;
+use crate::series::scratch::Scratch;
 use crate::series::undo::{Caretaker, Fate, Journal, journals_of_this_user, sweep};
 use crate::series::watch::{Event, Watch};
 use crate::suite::{Ahead, Ended, Kind, Runner, Step};

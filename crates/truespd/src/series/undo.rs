@@ -13,9 +13,10 @@ mod setting;
 #[cfg(test)]
 mod tests;
 
-pub use folder::{FOLDER_PREFIX, Scratch};
+pub use folder::FOLDER_PREFIX;
 use serde::{Deserialize, Serialize};
 pub use setting::Disk;
+use setting::{Action, Left};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufRead, Read, Seek, Write};
@@ -380,13 +381,6 @@ fn foreseen(undo: &Undo, is_same_boot: bool, roots: &Roots) -> Option<Undone> {
     Some(Undone { words, fate })
 }
 
-/// Whether something is undone, or only looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Action {
-    Undo,
-    Look,
-}
-
 /// Where a thing is now, and whether it was undone, or could be.
 fn settle(
     undo: &Undo,
@@ -403,15 +397,6 @@ fn settle(
         }
         Undo::Settled { .. } => None,
     }
-}
-
-/// Why something is not undone.
-#[derive(Debug)]
-enum Left {
-    /// It is somebody else's now.
-    Foreign(String),
-    /// The system refused; it may take it later.
-    Refused(String),
 }
 
 /// What becomes of a thing to undo.

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::cli::commands::suite::Stored;
 use crate::history::{Device, Facts, Given, HistoryError, NewEntry, Problem, Store};
+use crate::suite::SuiteDocument;
 use diskspd::beside::Told;
 use diskspd::config::{self, Force, Key, Setting, Value};
 use diskspd::console::say_line;
@@ -146,11 +146,17 @@ impl Keeping {
     }
 
     /// Keeps the document of a suite that tested or read the paths of `used` on these disks, and tells where.
-    pub fn keep_suite(&self, kind: &str, used: &[String], disks: &[Layer], document: &dyn Stored) {
+    pub fn keep_suite(
+        &self,
+        kind: &str,
+        used: &[String],
+        disks: &[Layer],
+        document: &dyn SuiteDocument,
+        text: &str,
+    ) {
         if self.place.is_none() {
             return;
         }
-        let text = document.json();
         // What this program has just written is JSON.
         let mut facts =
             Facts::of_suite(kind, document.grade(), document.parts(), text.as_bytes()).unwrap_or_default();

@@ -27,6 +27,7 @@ pub(crate) mod show;
 pub(crate) mod slips;
 pub(crate) mod study;
 pub(crate) mod suite;
+pub(crate) mod suites;
 pub(crate) mod truespd;
 pub(crate) mod values;
 pub(crate) mod watch;

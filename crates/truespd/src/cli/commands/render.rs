@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use crate::cli::commands::suite::Row;
 use crate::cli::commands::suite::Stored;
+use crate::cli::commands::suites::Row;
 use crate::cli::kept::kept_one;
 use crate::cli::show::bench;
 use crate::compare::{self, Comparison};

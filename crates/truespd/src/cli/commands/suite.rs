@@ -1,20 +1,14 @@
 //! What is the same in all suites: their options, and the one way from words to an exit code.
 
-use crate::cli::commands::ab::AbArguments;
-use crate::cli::commands::assess::AssessArguments;
 use crate::cli::commands::configured::usual_folder;
 use crate::cli::commands::keeping::{HistoryArguments, Keeping};
-use crate::cli::commands::mark::MarkArguments;
-use crate::cli::commands::study::StudyArguments;
-use crate::cli::commands::workload::WorkloadArguments;
 use crate::cli::show::series::{Throughput, View, tell_left};
 use crate::report::suites::Page;
 use crate::series::place::Place;
 use crate::series::watch::WithTelemetry;
 use crate::series::{Ranks, Series, Wishes, undo};
 use crate::suite::{Ended, SuiteDocument};
-use clap::error::ErrorKind;
-use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
+use clap::{Args, FromArgMatches};
 use diskspd::console::{say_line, tell};
 use diskspd::grammar::lines::Lines;
 use diskspd::program::{live_view, print};
@@ -140,7 +134,7 @@ fn ask_and_run<S: Suite>(suite: &S, ranks: Option<Arc<dyn Ranks>>) -> Result<Exi
         code = tell(Failure::from(error));
     }
     if shows {
-        keeping.keep_suite(S::NAME, &used, &disks, &document);
+        keeping.keep_suite(S::NAME, &used, &disks, &document, &envelope::write(&document));
     }
     let lacks = |required| S::lacks(&document, required);
     let answer = Answer { is_complete, grade: document.grade(), lacks: &lacks };
@@ -275,7 +269,11 @@ impl<D: SuiteDocument + Page + DocumentKind> Stored for D {
 /// A stored document, or why it is none.
 pub(crate) type MaybeStored = Result<Box<dyn Stored>, ReadError>;
 
-fn stored<D: Stored + DocumentKind>(text: &[u8]) -> MaybeStored {
+/// Reads a stored document of a suite.
+///
+/// # Errors
+/// Why it is none.
+pub(crate) fn stored<D: Stored + DocumentKind>(text: &[u8]) -> MaybeStored {
     Ok(Box::new(envelope::read::<D>(text)?))
 }
 
@@ -330,105 +328,6 @@ pub(crate) fn caretaker(path: &str) -> ExitCode {
     }
 }
 
-/// All suites, in the order of the help.
-pub(crate) static TABLE: [Row; 5] = [
-    Row::of::<MarkArguments>(),
-    Row::of::<AssessArguments>(),
-    Row::of::<WorkloadArguments>(),
-    Row::of::<AbArguments>(),
-    Row::of::<StudyArguments>(),
-];
-
-/// Runs a suite with its options, as one of several ranks in a cluster run.
-type RunSuite = fn(&ArgMatches, Option<Arc<dyn Ranks>>) -> Result<ExitCode, Error>;
-
-#[derive(Debug)]
-pub(crate) struct Row {
-    /// Its subcommand, and the name of its kind of documents.
-    pub name: &'static str,
-    pub schema: fn() -> String,
-    /// What the member `format` of its documents says.
-    pub format: &'static str,
-    pub stored: fn(&[u8]) -> MaybeStored,
-    /// Words as people write them to words that the parser takes.
-    pub words: fn(&[OsString]) -> Vec<OsString>,
-    options: fn(Command) -> Command,
-    run: RunSuite,
-}
-
-impl Row {
-    const fn of<S: Suite + 'static>() -> Self {
-        Row {
-            name: S::NAME,
-            schema: envelope::schema::<S::Document>,
-            format: <S::Document as DocumentKind>::FORMAT,
-            stored: stored::<S::Document>,
-            words: S::words,
-            options: <S as Args>::augment_args,
-            run: |matches, ranks| Ok(run(&S::from_arg_matches(matches)?, ranks)),
-        }
-    }
-
-    /// Its subcommand with its options.
-    pub fn command(&self) -> Command {
-        (self.options)(Command::new(self.name))
-    }
-
-    /// The suite whose documents have this format.
-    pub fn of_format(format: &str) -> Option<&'static Self> {
-        TABLE.iter().find(|row| row.format == format)
-    }
-
-    /// The suite of this name.
-    pub fn named(name: &str) -> Option<&'static Self> {
-        TABLE.iter().find(|row| row.name == name)
-    }
-}
-
-/// A suite with its options.
-#[derive(Debug)]
-pub(crate) struct Chosen {
-    row: &'static Row,
-    matches: ArgMatches,
-}
-
-impl Chosen {
-    /// Runs it, as one of several ranks in a cluster run; the error is one of its options.
-    pub fn run(&self, ranks: Option<Arc<dyn Ranks>>) -> Result<ExitCode, Error> {
-        (self.row.run)(&self.matches, ranks)
-    }
-}
-
-impl FromArgMatches for Chosen {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        if let Some((name, matches)) = matches.subcommand()
-            && let Some(row) = Row::named(name)
-        {
-            return Ok(Chosen { row, matches: matches.clone() });
-        }
-        Err(Error::new(ErrorKind::InvalidSubcommand))
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
-}
-
-impl Subcommand for Chosen {
-    fn augment_subcommands(command: Command) -> Command {
-        TABLE.iter().fold(command, |command, row| command.subcommand(row.command()))
-    }
-
-    fn augment_subcommands_for_update(command: Command) -> Command {
-        Self::augment_subcommands(command)
-    }
-
-    fn has_subcommand(name: &str) -> bool {
-        Row::named(name).is_some()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -448,15 +347,5 @@ mod tests {
         assert_eq!(held_to(&[suspect, Required::Better], ExitCode::Done), ExitCode::NotTrusted);
         // A failure stays one.
         assert_eq!(held_to(&[Required::Better], ExitCode::Failed), ExitCode::Failed);
-    }
-
-    #[test]
-    fn each_suite_has_a_name_and_a_schema_of_its_own() {
-        for row in &TABLE {
-            let found = Row::named(row.name).expect("by its name");
-            assert!(std::ptr::eq(found, row), "{} is there once", row.name);
-            assert!((row.schema)().contains(&format!("\"truespd-{}\"", row.name)), "{}", row.name);
-        }
-        assert_eq!(<MarkArguments as Suite>::Document::FORMAT, "truespd-mark");
     }
 }

@@ -26,8 +26,8 @@ use crate::cli::commands::merge::MergeArguments;
 use crate::cli::commands::render::RenderArguments;
 use crate::cli::commands::report::ReportArguments;
 use crate::cli::commands::show::ShowArguments;
-use crate::cli::commands::suite;
-use crate::cli::commands::suite::{Chosen, Row};
+use crate::cli::commands::suites;
+use crate::cli::commands::suites::{Chosen, Row};
 use crate::cli::commands::watch::WatchArguments;
 use crate::compare::Comparison;
 use crate::selfcost;
@@ -114,7 +114,7 @@ fn kinds_of_documents() -> PossibleValuesParser {
         (DOCTOR, "What `doctor --json` writes".into()),
     ];
     let of_suite = |row: &Row| (row.name, format!("What `{} --json` writes", row.name));
-    let all = own.into_iter().chain(suite::TABLE.iter().map(of_suite));
+    let all = own.into_iter().chain(suites::TABLE.iter().map(of_suite));
     all.map(|(name, about)| PossibleValue::new(name).help(about)).collect::<Vec<_>>().into()
 }
 

@@ -4,7 +4,7 @@
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, Command, ValueHint};
 
-use crate::cli::commands::suite;
+use crate::cli::commands::suites;
 use crate::cli::manual;
 use crate::suite::workload::preset::BUILT_IN;
 use diskspd::run::required::Required;
@@ -96,7 +96,7 @@ fn values(arg: &Arg, command: &[&str]) -> Option<Vec<PossibleValue>> {
         ("list" | "export" | "stats" | "prune" | "rm", "verdict") => {
             words(&mut [Grade::Certified, Grade::Suspect, Grade::Invalid].map(Grade::word).into_iter())
         }
-        (_, "kind") => words(&mut std::iter::once("result").chain(suite::TABLE.iter().map(|row| row.name))),
+        (_, "kind") => words(&mut std::iter::once("result").chain(suites::TABLE.iter().map(|row| row.name))),
         ("workload", "name") => words(&mut BUILT_IN.iter().map(|(name, ..)| *name)),
         _ => None,
     }

@@ -6,12 +6,27 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Action, Left};
 use truespd_core::machine::device::BlockDevice;
 use truespd_core::machine::read::{read_number, read_word};
 use truespd_core::machine::roots::Roots;
 use truespd_core::machine::write_cache::{NotSet, Reach, Switch, put};
 use truespd_core::sys::error::system_text;
+
+/// Whether something is undone, or only looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Action {
+    Undo,
+    Look,
+}
+
+/// Why something is not undone.
+#[derive(Debug)]
+pub(super) enum Left {
+    /// It is somebody else's now.
+    Foreign(String),
+    /// The system refused; it may take it later.
+    Refused(String),
+}
 
 /// What distinguishes a disk from another one that gets its name or path later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

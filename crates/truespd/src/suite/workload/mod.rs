@@ -57,7 +57,7 @@ impl Plan {
 
     /// Runs it. What is done when it ends early is in the outcome.
     pub fn run(&self, runner: &mut dyn Runner) -> (Outcome, Result<(), Ended>) {
-        let mut outcome = Outcome::begin(self);
+        let mut outcome = Outcome::begin(&self.name, &self.about, &self.source);
         let steps = self.steps();
         let ahead = |rest: &[Draft]| match self.work {
             Work::Search { .. } => {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::sweep::{self, LatencyLimit, Next, Point};
-use super::{Draft, Plan};
+use crate::suite::Draft;
 use crate::suite::SuiteDocument;
 use crate::suite::findings::{SeriesVerdict, judged, word};
 use truespd_core::profile::{self, Size, Target, Throughput, TimeSpan};
@@ -186,12 +186,12 @@ impl Outcome {
         Part::of(name, first.profile.as_deref(), &first.line, [(Metric::IOPS, Some(iops))])
     }
 
-    pub(super) fn begin(plan: &Plan) -> Self {
+    pub(super) fn begin(workload: &str, about: &str, source: &str) -> Self {
         Outcome {
             tool_version: env!("CARGO_PKG_VERSION").to_string(),
-            workload: plan.name.clone(),
-            about: plan.about.clone(),
-            source: plan.source.clone(),
+            workload: workload.to_string(),
+            about: about.to_string(),
+            source: source.to_string(),
             runs: Vec::new(),
             search: None,
             verdict: SeriesVerdict::default(),

@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use clap::Args;
 
 use crate::cli::commands::answer::told as shown;
-use crate::cli::commands::suite::Row;
+use crate::cli::commands::suites::Row;
 use diskspd::beside::Beside;
 use diskspd::config;
 use diskspd::console::tell;

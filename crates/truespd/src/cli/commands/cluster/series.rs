@@ -11,7 +11,7 @@ use super::folder::Folder;
 use super::join::{Joined, Signals, end_as};
 use super::options::Own;
 use super::sum::sum;
-use crate::cli::commands::suite::{Chosen, Row};
+use crate::cli::commands::suites::{Chosen, Row};
 use crate::cluster::Cluster;
 use crate::series::Ranks;
 use diskspd::console::{fall_silent, say_line, tell, untold_faults};

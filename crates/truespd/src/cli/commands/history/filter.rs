@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::moment::{Moment, moment};
 use crate::cli::commands::keeping::tag;
-use crate::cli::commands::suite;
+use crate::cli::commands::suites;
 use crate::cli::commands::values::one_of;
 use crate::history::Filter;
 use truespd_core::fault::Refusal;
@@ -75,6 +75,6 @@ fn grade(text: &str) -> Result<Grade, Refusal> {
 }
 
 fn kind(text: &str) -> Result<String, Refusal> {
-    let names = std::iter::once("result").chain(suite::TABLE.iter().map(|row| row.name));
+    let names = std::iter::once("result").chain(suites::TABLE.iter().map(|row| row.name));
     one_of(text, names.map(|name| (name.to_string(), name)))
 }

@@ -1,7 +1,7 @@
 //! Targets of studies: directories in which files are made, files and devices that are there.
 
 use crate::cli::commands::ab::fill;
-use crate::cli::commands::study::{Common, failed, refusal, refused};
+use crate::cli::commands::study::arguments::{Common, failed, refusal, refused};
 use crate::cli::commands::suite::say_read_only;
 use crate::series::place::{Place, absolute};
 use crate::series::undo::{Disk, Undo};
