@@ -1,4 +1,4 @@
-//! Whether a run or a suite is kept in the history, and keeping it.
+//! What the configuration says for commands: the usual folder, and whether a run or a suite is kept in the history.
 //!
 //! What the command line says counts before the variables, these before the configuration file, and that before what is
 //! usual. A document that cannot be kept is a warning: the result was printed, and the exit code stays as it is.
@@ -8,17 +8,53 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::history::{Device, Facts, Given, HistoryError, NewEntry, Problem, Store};
+use crate::series::place::Place;
 use crate::suite::SuiteDocument;
 use diskspd::beside::Told;
-use diskspd::config::{self, Force, Key, Setting, Value};
-use diskspd::console::say_line;
+use diskspd::config::{self, Force, From, Key, Setting, Value};
+use diskspd::console::{say_line, tell};
 use diskspd::grammar::value::{history_label, history_tag};
 use diskspd::keeping::{Keep, NotKept, is_wanted};
 use diskspd::request::HistoryOptions;
-use truespd_core::fault::{Refusal, Refusals};
+use truespd_core::fault::{ExitCode, Refusal, RefusalKind, Refusals};
 use truespd_core::machine::host::{host_name, unix_time_s};
 use truespd_core::result::{Layer, json};
-use truespd_core::text::shell_word;
+use truespd_core::text::{printable_path, shell_word};
+
+/// Reads the configuration for a command of `truespd`, and tells its warnings.
+///
+/// # Errors
+/// The exit code, when something is wrong with it.
+pub(crate) fn begin() -> Result<(), ExitCode> {
+    let config = config::read().map_err(tell)?;
+    config.warnings.iter().for_each(|words| say_line(format_args!("{}{words}", Told::Warning.lead())));
+    Ok(())
+}
+
+/// The directory for suites whose user names no target: that of the configuration, or the current one.
+///
+/// # Errors
+/// The configured one is no directory.
+pub(crate) fn usual_folder() -> Result<String, Refusal> {
+    let Setting { value: Some(Value::Path(path)), from: From::File(at) } =
+        config::in_force().setting(Key::TargetsFolder)?
+    else {
+        return Ok(".".to_string());
+    };
+    let (shown, whence) = (printable_path(&path), format!("folder below [targets], {}", at.words()));
+    let hint = "name a target (. is the current directory), or change that line";
+    let refused = |why: String| {
+        Refusal::new(RefusalKind::Target, format!("no target is named, and {whence}, {why}")).hint(hint)
+    };
+    let typed = path.to_str().ok_or_else(|| refused(format!("is no UTF-8 text: '{shown}'")))?;
+    let place =
+        Place::find(typed).map_err(|why| refused(format!("cannot be used: {}", why.without_hints())))?;
+    if !place.is_directory() {
+        return Err(refused(format!("is not a directory: '{shown}'")));
+    }
+    say_line(format_args!("note: no target is named: '{shown}' is used ({whence})"));
+    Ok(typed.to_string())
+}
 
 /// Options of suites about the history.
 #[derive(Debug, Clone, Default, Args)]

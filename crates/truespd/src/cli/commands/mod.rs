@@ -11,7 +11,6 @@ pub(crate) mod compare;
 pub(crate) mod comparing;
 pub(crate) mod completions;
 pub(crate) mod config;
-pub(crate) mod configured;
 pub(crate) mod doctor;
 pub(crate) mod history;
 pub(crate) mod import;

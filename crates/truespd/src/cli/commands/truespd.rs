@@ -14,13 +14,12 @@ use crate::cli::commands::cluster::ClusterArguments;
 use crate::cli::commands::compare::CompareArguments;
 use crate::cli::commands::completions::CompletionsArguments;
 use crate::cli::commands::config::{ConfigArguments, ConfigReport};
-use crate::cli::commands::configured;
 use crate::cli::commands::doctor::DoctorArguments;
 use crate::cli::commands::history::HistoryCommand;
 use crate::cli::commands::import::ImportArguments;
 use crate::cli::commands::inspect::InspectArguments;
 use crate::cli::commands::judge::JudgeArguments;
-use crate::cli::commands::keeping::Keeping;
+use crate::cli::commands::keeping::{self, Keeping};
 use crate::cli::commands::manual::ManualArguments;
 use crate::cli::commands::merge::MergeArguments;
 use crate::cli::commands::render::RenderArguments;
@@ -166,7 +165,7 @@ fn started(command: Command) -> Result<Command, ExitCode> {
         // A configuration that is wrong stops neither itself being shown, nor the start of a shell that
         // completes words.
         Command::Config(_) | Command::Manual(_) | Command::Completions(_) => {}
-        _ => configured::begin()?,
+        _ => keeping::begin()?,
     }
     Ok(command)
 }

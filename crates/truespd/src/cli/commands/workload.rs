@@ -4,7 +4,7 @@ mod prepared;
 
 use clap::Args;
 
-use crate::cli::commands::configured::usual_folder;
+use crate::cli::commands::keeping::usual_folder;
 use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite, write_profile};
 use crate::cli::commands::values::{between, bytes, one_of};
 use crate::series::Series;
