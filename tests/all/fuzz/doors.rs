@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use diskspd::grammar::parse::{Invocation, parse};
 use diskspd::render::FORMATS;
+use diskspd::show::verdict::Style;
 use diskspd::telemetry::lines::Heard;
 use serde_json::Value;
 use truespd::compare::Question;
 use truespd::history::{ExportedLine, Facts};
 use truespd::report::{Content, Input, page};
+use truespd::suite::SuiteDocument;
 use truespd::suite::workload::preset::{Form, Preset};
 use truespd::suite::{ab, assess, mark, study, workload};
 use truespd_core::engine;
@@ -234,11 +236,12 @@ impl Door for SuiteDocuments {
     }
 
     fn try_input(&self, input: &[u8]) {
-        try_suite::<ab::Comparison>(input, ab::text);
-        try_suite::<study::StudyReport>(input, |report| study::text(report, |_| String::new()));
-        try_suite::<assess::Assessment>(input, assess::Assessment::text);
-        try_suite::<workload::Outcome>(input, workload::Outcome::text);
-        try_suite::<mark::MarkReport>(input, |report| mark::text::text(report, mark::text::Reader::Person));
+        let style = Style { columns: 80, has_colour: false };
+        try_suite::<ab::Comparison>(input, |report| report.text(style));
+        try_suite::<study::StudyReport>(input, |report| report.text(style));
+        try_suite::<assess::Assessment>(input, |report| report.text(style));
+        try_suite::<workload::Outcome>(input, |report| report.text(style));
+        try_suite::<mark::MarkReport>(input, |report| report.text(style));
         try_suite::<truespd::selfcost::CostReport>(input, |_| String::new());
     }
 }

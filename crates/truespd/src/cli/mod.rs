@@ -8,6 +8,5 @@ mod live;
 mod manual;
 mod operands;
 mod show;
-mod words;
 
 pub use commands::truespd;

@@ -19,8 +19,12 @@ const EXTENSION: &str = "json";
 /// There is none, or one that cannot be read or is of another kind; nothing is left out silently.
 pub(crate) fn documents(word: &Path) -> Result<Vec<Named>, Refusal> {
     if let Some(all) = kept(word)? {
-        let named = |one: Kept| named(one.name.clone(), render::document(Path::new(&one.name), &one.bytes)?);
-        return all.into_iter().map(named).collect();
+        let mut documents = Vec::new();
+        for one in all {
+            let read = render::document(Path::new(&one.name), &one.bytes)?;
+            documents.push(named(one.name, read)?);
+        }
+        return Ok(documents);
     }
     if !word.is_dir() {
         return Ok(vec![document(word)?]);
@@ -92,25 +96,31 @@ pub(crate) fn stored(word: &Path) -> Result<Vec<Kept>, Refusal> {
 /// What people call these documents, each by another name: by its label, by its id without one, or by the
 /// name of its file. Folders are named only where files are told apart by them.
 pub(crate) fn titles(all: &[&Kept]) -> Vec<String> {
-    let with_folders = |one: &Kept, folders: usize| match (&one.label, one.is_file) {
+    let deepest = all.iter().map(|one| Path::new(&one.name).components().count()).max().unwrap_or(0);
+    let mut titles = Vec::new();
+    for (place, one) in all.iter().enumerate() {
+        let own =
+            (0..=deepest).map(|folders| (folders, title(one, folders))).find(|(folders, title_of_one)| {
+                all.iter()
+                    .enumerate()
+                    .all(|(other, of)| other == place || title(of, *folders) != *title_of_one)
+            });
+        titles.push(match own {
+            Some((_, title)) => title,
+            // The same word twice.
+            None => format!("{} ({})", title(one, 0), place + 1),
+        });
+    }
+    titles
+}
+
+fn title(one: &Kept, folders: usize) -> String {
+    match (&one.label, one.is_file) {
         (Some(label), _) if folders == 0 => label.clone(),
         (Some(label), _) => format!("{label} ({})", one.name),
         (None, false) => one.name.clone(),
         (None, true) => short_path(Path::new(&one.name), folders),
-    };
-    let deepest = all.iter().map(|one| Path::new(&one.name).components().count()).max().unwrap_or(0);
-    let title = |(place, one): (usize, &&Kept)| {
-        let is_own = |folders: &usize| {
-            let title = with_folders(one, *folders);
-            all.iter().enumerate().all(|(other, of)| other == place || with_folders(of, *folders) != title)
-        };
-        match (0..=deepest).find(is_own) {
-            Some(folders) => with_folders(one, folders),
-            // The same word twice.
-            None => format!("{} ({})", with_folders(one, 0), place + 1),
-        }
-    };
-    all.iter().enumerate().map(title).collect()
+    }
 }
 
 /// The name of a file without its extension, behind so many of its folders. `page.html#2` keeps its number.

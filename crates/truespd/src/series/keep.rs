@@ -21,7 +21,6 @@ use truespd_core::text::printable_path;
 pub struct Kept {
     folder: PathBuf,
     resume: bool,
-    /// Runs so far.
     count: usize,
     /// Names of the documents that were there at the beginning, by their numbers.
     there: BTreeMap<usize, String>,
@@ -88,7 +87,6 @@ impl Kept {
     pub fn would_hold(&self, path: &Path) -> bool {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let real = |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
         name.is_some_and(|name| number(&name).is_some()) && real(folder) == real(&self.folder)
     }
 
@@ -142,6 +140,10 @@ impl Kept {
     }
 }
 
+fn real(folder: &Path) -> PathBuf {
+    folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf())
+}
+
 /// A document, beside its place.
 fn make(path: &Path) -> Result<Unfinished, LostWay> {
     let lost = |code| LostWay::System { at: path.to_path_buf(), code };
@@ -158,11 +160,8 @@ fn refusal(path: &Path, why: &str) -> Refusal {
 
 /// The next run of a series.
 pub struct Planned<'a> {
-    /// Name of this machine.
     pub computer_name: &'a str,
-    /// `truespd mark`.
     pub program: &'a str,
-    /// Its command line.
     pub line: &'a Line,
 }
 
@@ -180,18 +179,19 @@ impl Planned<'_> {
         }
         let (own, other) = (comparable(self.line.words()), comparable(words));
         if own != other {
-            let only = |all: &[String], of: &[String]| {
-                let words: Vec<&str> =
-                    all.iter().filter(|word| !of.contains(word)).map(String::as_str).collect();
-                if words.is_empty() { "nothing else".to_string() } else { words.join(" ") }
-            };
-            let (there, here) = (only(&other, &own), only(&own, &other));
+            let (there, here) = (only_in(&other, &own), only_in(&own, &other));
             return Some(format!("its command line has {there}, and that of this series has {here}"));
         }
         let is_same =
             with_comparable_paths(&document.profile) == with_comparable_paths(&self.line.request().profile);
         (!is_same).then(|| "this is a run of another profile".to_string())
     }
+}
+
+/// The words of one line that the other does not have.
+fn only_in(one: &[String], other: &[String]) -> String {
+    let words: Vec<&str> = one.iter().filter(|word| !other.contains(word)).map(String::as_str).collect();
+    if words.is_empty() { "nothing else".to_string() } else { words.join(" ") }
 }
 
 /// Whether the document of a series at `path` is of a step whose figures do not count, by the end of its name.

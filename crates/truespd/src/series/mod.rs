@@ -1,42 +1,41 @@
-//! Runs the command lines of a suite ([`crate::suite::Runner`]): asks the write guard first, makes a folder
-//! for test files ([`scratch`]), keeps the document of every run and resumes an earlier series ([`keep`]),
-//! stops at Ctrl+C, and undoes its changes, whatever ends it ([`undo`], [`caretaker`]).
+//! Runs the command lines of a suite ([`crate::suite::Runner`]): asks the write guard first, makes a folder for test
+//! files, keeps the document of every run and resumes an earlier series ([`keep`]), stops at Ctrl+C, and undoes its
+//! changes, whatever ends it ([`undo`]).
 //!
-//! [`crew`] are the processes that run the same series at the same time (a cluster run), and [`place`] is the
+//! [`SeriesRanks`] are the processes that run the same series at the same time (a cluster run), and [`place`] is the
 //! directory, file or device that a person chose for a test. Nothing here prints or parses a command line.
 //! Progress goes to a [`watch::Watch`]; what ends a series is a [`truespd_core::fault::Fault`]; a
 //! [`diskspd::request::Grammar`] parses each command line once, when its step is made.
 
-pub mod caretaker;
-pub mod crew;
 pub mod keep;
 pub mod place;
 pub mod scratch;
-pub mod telling;
 pub mod undo;
 pub mod watch;
 
-use std::path::Path;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
-use self::crew::Crew;
-use self::keep::{Kept, Planned};
-use self::place::check_write;
-use self::scratch::Scratch;
-use self::undo::{Journal, journals_of_this_user, sweep};
-use self::watch::{Event, Watch};
-use crate::series::caretaker::Caretaker;
+use crate::series::keep::{Kept, Planned};
+use crate::series::place::check_write;
+use crate::series::scratch::Scratch;
+use crate::series::undo::{Caretaker, Fate, Journal, journals_of_this_user, sweep};
+use crate::series::watch::{Event, Watch};
 use crate::suite::{Ahead, Ended, Kind, Runner, Step};
 use diskspd::request::{Grammar, Line, Request};
 use diskspd::run::judged::Ready;
 use diskspd::run::outputs::LaterOutputs;
 use diskspd::run::signals::stop_on_signals;
-use truespd_core::fault::{ExitCode, Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind, Refusals};
+use std::fmt::Debug;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use truespd_core::fault::{ExitCode, Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind};
 use truespd_core::guard::check_directory;
 use truespd_core::load;
+use truespd_core::load::FinishedRun;
+use truespd_core::load::live::{Counted, Progress};
+use truespd_core::load::ranks::Ranks;
 use truespd_core::machine::host::{host_name, uptime_ms};
 use truespd_core::machine::roots::Roots;
+use truespd_core::profile::Profile;
 use truespd_core::result::{Document, Layer};
 use truespd_core::sys::error::system_text;
 use truespd_core::sys::wake::Latch;
@@ -44,8 +43,8 @@ use truespd_core::sys::wake::Latch;
 /// Hidden subcommand of the process that cleans up after a killed suite.
 pub const CARETAKER: &str = "caretaker";
 
-/// How often a process of several tells the progress of its run.
-const CREW_TELLS_EVERY: Duration = Duration::from_secs(1);
+/// How often a rank of several tells the progress of its run.
+const RANKS_TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// What a person can ask of every series.
 #[derive(Debug, Clone, Default)]
@@ -56,11 +55,10 @@ pub struct Wishes {
     pub resume: bool,
     /// Targets that may be written although they hold something.
     pub overwrite: Vec<String>,
-    /// Processes that run the same series.
-    pub crew: Option<Arc<dyn Crew>>,
+    /// The other processes of a cluster run.
+    pub ranks: Option<Arc<dyn SeriesRanks>>,
 }
 
-/// A running series.
 pub struct Series {
     /// `truespd <suite>`, for the program in documents.
     program: String,
@@ -68,7 +66,7 @@ pub struct Series {
     watch: Arc<dyn Watch>,
     stop: Latch,
     overwrite: Vec<String>,
-    crew: Option<Arc<dyn Crew>>,
+    ranks: Option<Arc<dyn SeriesRanks>>,
     keep: Option<Kept>,
     /// Notes and warnings shown so far: each run of a series would repeat them.
     told: Mutex<Vec<String>>,
@@ -104,25 +102,26 @@ impl Series {
         grammar: Box<dyn Grammar>,
         watch: Arc<dyn Watch>,
     ) -> Result<Self, Refusal> {
-        journals_of_this_user()
-            .iter()
-            .flat_map(|dir| sweep(dir))
-            .for_each(|undone| watch.see(Event::Left(&undone)));
+        for undone in journals_of_this_user().iter().flat_map(|dir| sweep(dir)) {
+            watch.see(Event::Left(&undone));
+        }
         let notice = Arc::clone(&watch);
         let notice = move || notice.see(Event::Stopping);
-        let stop = match &wishes.crew {
-            Some(crew) => crew.stop(Box::new(notice)),
+        let stop = match &wishes.ranks {
+            Some(ranks) => ranks.stop(Box::new(notice)),
             None => stop_on_signals(notice)?,
         };
-        let keep = wishes.keep.as_ref().map(|folder| Kept::open(Path::new(folder), wishes.resume));
-        let keep = keep.transpose()?;
-        let is_kept = |path: &str| keep.as_ref().is_some_and(|keep| keep.would_hold(Path::new(path)));
-        if let Some(file) = outputs.files().find(|file| is_kept(&file.path)) {
-            let words = format!(
-                "--{} '{}': --keep uses such names for the documents of runs in that folder; choose another name",
-                file.format, file.path
-            );
-            return Err(Refusal::new(RefusalKind::Output, words).on(&file.path));
+        let mut keep = None;
+        if let Some(folder) = &wishes.keep {
+            let kept = Kept::open(Path::new(folder), wishes.resume)?;
+            if let Some(file) = outputs.files().find(|file| kept.would_hold(Path::new(&file.path))) {
+                let words = format!(
+                    "--{} '{}': --keep uses such names for the documents of runs in that folder; choose another name",
+                    file.format, file.path
+                );
+                return Err(Refusal::new(RefusalKind::Output, words).on(&file.path));
+            }
+            keep = Some(kept);
         }
         Ok(Series {
             program: program.to_string(),
@@ -130,7 +129,7 @@ impl Series {
             watch,
             stop,
             overwrite: wishes.overwrite.clone(),
-            crew: wishes.crew.clone(),
+            ranks: wishes.ranks.clone(),
             keep,
             told: Mutex::new(Vec::new()),
             undo: None,
@@ -151,13 +150,13 @@ impl Series {
     }
 
     fn note_disks(&mut self, document: &Document) {
-        let targets = document.measured().flat_map(|measured| &measured.evidence.targets);
-        for disk in targets.flat_map(|target| target.lowest()) {
-            let is_it = |known: &Layer| {
-                known.name == disk.name && known.model == disk.model && known.firmware == disk.firmware
-            };
-            if !self.disks.iter().any(is_it) {
-                self.disks.push(disk.clone());
+        for measured in document.measured() {
+            for disk in measured.evidence.targets.iter().flat_map(|target| target.lowest()) {
+                if !self.disks.iter().any(|known| {
+                    known.name == disk.name && known.model == disk.model && known.firmware == disk.firmware
+                }) {
+                    self.disks.push(disk.clone());
+                }
             }
         }
     }
@@ -218,16 +217,18 @@ impl Series {
 
     /// A journal with a process that looks after it. Without a caretaker the next suite cleans up.
     fn watched_journal(&self) -> Result<(Journal, Option<Caretaker>), Refusal> {
-        let refused = |words: String| Refusal::new(RefusalKind::Machine, words);
-        let dir = journals_of_this_user().ok_or_else(|| {
-            refused("there is no folder for the clean-up journal; set XDG_STATE_HOME or HOME".into())
-        })?;
+        let Some(dir) = journals_of_this_user() else {
+            let words = "there is no folder for the clean-up journal; set XDG_STATE_HOME or HOME";
+            return Err(Refusal::new(RefusalKind::Machine, words));
+        };
         let journal = Journal::begin(&dir).map_err(|error| {
-            refused(format!(
-                "the clean-up journal could not be written in {}: {}; set XDG_STATE_HOME to a folder that you may write to",
+            let words = format!(
+                "the clean-up journal could not be written in {}: {}; set XDG_STATE_HOME to a folder that you may \
+                 write to",
                 dir.display(),
                 system_text(&error)
-            ))
+            );
+            Refusal::new(RefusalKind::Machine, words)
         })?;
         let started =
             std::env::current_exe().and_then(|own| Caretaker::start(&own, &[CARETAKER], journal.path()));
@@ -253,7 +254,7 @@ impl Series {
                 self.watch.see(Event::Undoing);
             }
             let undone = journal.undo();
-            for one in undone.iter().filter(|one| !one.is_done) {
+            for one in undone.iter().filter(|one| one.fate != Fate::Undone) {
                 self.watch.see(Event::NotUndone(one));
                 code = ExitCode::of(Outcome::Failed(FailureKind::Lost));
             }
@@ -281,7 +282,6 @@ impl Series {
         found.map_err(|refusal| self.hindered(refusal))
     }
 
-    /// Makes a run.
     fn make(&mut self, line: Line) -> Result<Document, Ended> {
         let lost = self.scratch.iter().try_for_each(Scratch::check);
         lost.map_err(|refusal| self.hindered(refusal))?;
@@ -291,8 +291,8 @@ impl Series {
                 self.has_begun = true;
                 if self.stop.is_set() { Err(Ended::Stopped) } else { Ok(document) }
             }
-            // Stopped before its first I/O, together with the other processes.
-            Err(_) if self.stop.is_set() && self.crew.is_some() => Err(Ended::Stopped),
+            // Stopped before its first I/O, together with the other ranks.
+            Err(_) if self.stop.is_set() && self.ranks.is_some() => Err(Ended::Stopped),
             Err(fault) => {
                 self.broken = Some(line);
                 Err(self.hindered(fault))
@@ -301,41 +301,50 @@ impl Series {
     }
 
     fn measure(&self, line: &Line) -> Result<Document, Fault> {
-        let marked = |refusals: Vec<Refusal>| self.grammar.marked(line.words(), refusals);
         let command_line = std::iter::once(&self.program).chain(line.words()).cloned().collect();
         let mut request = line.request().beginning(uptime_ms());
-        if let Some(crew) = &self.crew {
-            crew.arrange(&mut request.to_mut().profile);
+        if let Some(ranks) = &self.ranks {
+            ranks.arrange(&mut request.to_mut().profile);
         }
-        let ready = Ready::of(&request, command_line)
-            .map_err(|error| marked(vec![Refusal::command_line(error.to_string()).about(&["-engine"])]))?;
-        let Some(crew) = &self.crew else {
+        let ready = Ready::of(&request, command_line).map_err(|error| {
+            let refusal = Refusal::command_line(error.to_string()).about(&["-engine"]);
+            self.grammar.marked(line.words(), vec![refusal])
+        })?;
+        let Some(ranks) = &self.ranks else {
             let ready = ready.telling(self.watch.progress_every());
-            let report = ready.run(&|event| self.tell_of_run(event), &self.stop).map_err(marked)?;
-            return if report.failures.is_empty() {
-                Ok(report.document)
-            } else {
-                Err(report.failures.into())
-            };
+            let report = ready
+                .run(&|event| self.tell_of_run(event), &self.stop)
+                .map_err(|refusals| self.grammar.marked(line.words(), refusals))?;
+            if report.failures.is_empty() {
+                return Ok(report.document);
+            }
+            return Err(report.failures.into());
         };
         let on_event = |event| match event {
-            load::Event::Progress(own) => self.tell_of_run(load::Event::Progress(crew.progress(&own))),
-            load::Event::Counted(own) => self.tell_of_run(load::Event::Counted(crew.counted(own))),
+            load::Event::Progress(own) => self.tell_of_run(load::Event::Progress(ranks.progress(&own))),
+            load::Event::Counted(own) => self.tell_of_run(load::Event::Counted(ranks.counted(own))),
             other => self.tell_of_run(other),
         };
-        let ready = ready.telling(Some(CREW_TELLS_EVERY)).beside(crew.companions());
+        let ready = ready.telling(Some(RANKS_TELL_EVERY)).beside(ranks.ranks());
         match ready.run(&on_event, &self.stop) {
-            Ok(report) => crew.sum(report),
-            Err(own) => Err(called_off(marked(own), crew.refusals())),
+            Ok(report) => ranks.sum(report),
+            // Refused by this process or by another one.
+            Err(own) => {
+                let mut refusals = self.grammar.marked(line.words(), own);
+                refusals.all.extend(ranks.refusals());
+                if refusals.all.is_empty() {
+                    return Err(Failure::new(FailureKind::Interrupted, "the run was called off").into());
+                }
+                Err(refusals.into())
+            }
         }
     }
 
     /// Reports an event of a run, unless an earlier run reported the same.
     fn tell_of_run(&self, event: load::Event) {
         if let load::Event::Reused { path, .. } = &event {
-            let is_own = |own: &Scratch| Path::new(path).starts_with(own.path());
             // It is expected that a run uses the file that an earlier one made.
-            if self.scratch.iter().any(is_own) {
+            if self.scratch.iter().any(|own| Path::new(path).starts_with(own.path())) {
                 return;
             }
         }
@@ -349,16 +358,6 @@ impl Series {
             told.push(words.clone());
         }
         self.watch.see(Event::Run(event));
-    }
-}
-
-/// Why a step does not run that this process or another one refuses.
-fn called_off(mut own: Refusals, others: Vec<Refusal>) -> Fault {
-    own.all.extend(others);
-    if own.all.is_empty() {
-        Failure::new(FailureKind::Interrupted, "the run was called off").into()
-    } else {
-        own.into()
     }
 }
 
@@ -383,11 +382,13 @@ impl Runner for Series {
         if let Some(document) = self.kept(step, &line)? {
             self.note_disks(&document);
             self.watch.see(Event::Done { step, document: &document, is_kept: true });
-            self.owed.extend(step.kind.prepares().then(|| step.clone()));
+            if step.kind.prepares() {
+                self.owed.push(step.clone());
+            }
             return Ok(document);
         }
         for owed in std::mem::take(&mut self.owed) {
-            self.watch.see(Event::Again(&owed));
+            self.watch.see(Event::Repeats(&owed));
             self.watch.see(Event::Begins(&owed));
             self.make(owed.line.allowing(&self.overwrite))?;
             self.watch.see(Event::Begins(step));
@@ -414,6 +415,36 @@ impl Runner for Series {
     }
 
     fn tell(&mut self, words: &str) {
-        self.watch.see(Event::Told(words));
+        self.watch.see(Event::Note(words));
     }
+}
+
+/// The other processes of a series.
+pub trait SeriesRanks: Debug + Send + Sync {
+    /// This process shows the series, writes its results and keeps them.
+    fn shows(&self) -> bool;
+
+    /// The latch that ends the series of this process; `notice` is called when the person wants that.
+    fn stop(&self, notice: Box<dyn Fn() + Send + Sync>) -> Latch;
+
+    /// Makes the profile of a step that of this process: a rate is shared among all.
+    fn arrange(&self, profile: &mut Profile);
+
+    /// For the run of a step.
+    fn ranks(&self) -> Arc<dyn Ranks>;
+
+    /// The progress of all, of that of this process.
+    fn progress(&self, own: &Progress) -> Progress;
+
+    /// What all counted over a time span, of what this process did.
+    fn counted(&self, own: Counted) -> Counted;
+
+    /// Why the others refuse a step.
+    fn refusals(&self) -> Vec<Refusal>;
+
+    /// The sum of the results of all processes, of that of this one: the same on all of them.
+    ///
+    /// # Errors
+    /// A process failed or is lost.
+    fn sum(&self, own: FinishedRun) -> Result<Document, Fault>;
 }

@@ -31,10 +31,12 @@ pub struct Place {
 enum Kind {
     /// Files are made there and removed again.
     Directory(Option<Room>),
-    /// Stays.
-    File { size_bytes: u64 },
-    /// Stays.
-    Device { size_bytes: u64 },
+    File {
+        size_bytes: u64,
+    },
+    Device {
+        size_bytes: u64,
+    },
 }
 
 impl Place {
@@ -146,7 +148,7 @@ impl Place {
     /// They do not; with a size that fits and is at least `least_bytes`, if there is one.
     pub fn check_room(&self, size_bytes: u64, count: u64, least_bytes: u64) -> Result<(), Refusal> {
         let path = printable_path(&self.path);
-        let share = |bytes: u64| bytes / count.max(1);
+        let count = count.max(1);
         let (has_bytes, usable_bytes, has) = match (&self.kind, self.room()) {
             (_, Some(room)) if room.is_read_only => {
                 return Err(refused(format!("'{path}': the file system is read-only"))
@@ -155,18 +157,18 @@ impl Place {
             // A file system needs some of it for itself.
             (_, Some(room)) => (
                 room.free_bytes,
-                share(room.free_bytes) / 8 * 7,
+                room.free_bytes / count / 8 * 7,
                 format!("{} are free", size(room.free_bytes)),
             ),
             (Kind::Directory(_), None) => return Ok(()),
             (Kind::File { size_bytes }, _) => {
-                (*size_bytes, share(*size_bytes), format!("the file has {}", size(*size_bytes)))
+                (*size_bytes, *size_bytes / count, format!("the file has {}", size(*size_bytes)))
             }
             (Kind::Device { size_bytes }, _) => {
-                (*size_bytes, share(*size_bytes), format!("the device has {}", size(*size_bytes)))
+                (*size_bytes, *size_bytes / count, format!("the device has {}", size(*size_bytes)))
             }
         };
-        if share(has_bytes) >= size_bytes {
+        if has_bytes / count >= size_bytes {
             return Ok(());
         }
         let next = match fitting(usable_bytes).filter(|bytes| *bytes >= least_bytes) {
@@ -234,7 +236,6 @@ pub fn names_no_target(path: &str) -> Refusal {
     Refusal::command_line(format!("--overwrite {path}: {why}")).hint(hint)
 }
 
-/// What cannot be tested.
 fn refused(words: String) -> Refusal {
     Refusal::new(RefusalKind::Target, words)
 }

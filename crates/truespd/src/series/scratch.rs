@@ -1,10 +1,9 @@
 //! The folder for a suite's own files, which is removed at the end, whatever ends the suite.
 
+use crate::series::undo::{FOLDER_PREFIX, Journal, Undo};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-use crate::series::undo::{FOLDER_PREFIX, Journal, Undo};
 use truespd_core::fault::{Refusal, RefusalKind};
 use truespd_core::sys::error::system_text;
 use truespd_core::sys::file::make_private_directory;
@@ -28,46 +27,34 @@ impl Scratch {
     /// # Errors
     /// What could not be done and what to do.
     pub fn make(parent: &Path, suite: &str, files: &[&str], journal: &mut Journal) -> Result<Self, Refusal> {
-        let refused = |words: String| Refusal::new(RefusalKind::Target, words);
-        let shown = printable_path(parent);
         let failed = |error: std::io::Error| {
-            let why = system_text(&error);
+            let (shown, why) = (printable_path(parent), system_text(&error));
             refused(format!("'{shown}': could not make a folder for the test file: {why}"))
                 .hint("choose a directory that you may write to")
         };
-        let noted = |error: std::io::Error| {
-            let why = system_text(&error);
-            refused(format!("the clean-up journal could not be written: {why}"))
-        };
-        let parent = fs::canonicalize(parent).map_err(failed)?;
+        let place = fs::canonicalize(parent).map_err(failed)?;
         for number in 0..NAMES_TRIED {
-            let path = parent.join(format!("{FOLDER_PREFIX}{suite}-{}-{number}", std::process::id()));
-            let entry = |identity| Undo::Folder {
-                path: path.clone(),
-                identity,
-                files: files.iter().map(ToString::to_string).collect(),
-            };
+            let path = place.join(format!("{FOLDER_PREFIX}{suite}-{}-{number}", std::process::id()));
+            let files: Vec<String> = files.iter().map(ToString::to_string).collect();
             if path.symlink_metadata().is_ok() {
                 continue;
             }
-            journal.add(entry(None)).map_err(noted)?;
-            match make_private_directory(&path) {
-                Ok(()) => {}
-                Err(error) => {
-                    // Only what was made is remembered.
-                    journal.withdraw(&path).map_err(noted)?;
-                    if error.kind() == std::io::ErrorKind::AlreadyExists {
-                        continue;
-                    }
-                    return Err(failed(error));
+            let entry = Undo::Folder { path: path.clone(), identity: None, files: files.clone() };
+            journal.add(entry).map_err(not_noted)?;
+            if let Err(error) = make_private_directory(&path) {
+                // Only what was made is remembered.
+                journal.withdraw(&path).map_err(not_noted)?;
+                if error.kind() == std::io::ErrorKind::AlreadyExists {
+                    continue;
                 }
+                return Err(failed(error));
             }
-            let made = Identity::of_name(&path).map_err(failed)?;
-            journal.add(entry(Some(made))).map_err(noted)?;
+            let identity = Some(Identity::of_name(&path).map_err(failed)?);
+            journal.add(Undo::Folder { path: path.clone(), identity, files }).map_err(not_noted)?;
             let folder = Arc::new(File::open(&path).map_err(failed)?);
             return Ok(Scratch { path, folder });
         }
-        let words = format!("'{}': too many folders of killed runs", printable_path(&parent));
+        let words = format!("'{}': too many folders of killed runs", printable_path(&place));
         Err(refused(words).hint(format!("remove {FOLDER_PREFIX}{suite}-*")))
     }
 
@@ -82,14 +69,13 @@ impl Scratch {
             return Ok(());
         }
         let words = format!(
-            "'{}': the folder of the test file is gone, or another one is there now: it was removed or renamed, or a file \
-             system was mounted or unmounted there; the series ends, as its next run might measure another disk",
+            "'{}': the folder of the test file is gone, or another one is there now: it was removed or renamed, or a \
+             file system was mounted or unmounted there; the series ends, as its next run might measure another disk",
             printable_path(&self.path)
         );
-        Err(Refusal::new(RefusalKind::Target, words))
+        Err(refused(words))
     }
 
-    /// The folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -98,6 +84,14 @@ impl Scratch {
     pub fn file(&self, name: &str) -> String {
         self.path.join(name).to_string_lossy().into_owned()
     }
+}
+
+fn refused(words: String) -> Refusal {
+    Refusal::new(RefusalKind::Target, words)
+}
+
+fn not_noted(error: std::io::Error) -> Refusal {
+    refused(format!("the clean-up journal could not be written: {}", system_text(&error)))
 }
 
 #[cfg(test)]

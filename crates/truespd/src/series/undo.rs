@@ -9,34 +9,31 @@
 //! settings of disks.
 
 mod folder;
-mod left;
-mod outcome;
 mod setting;
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, File};
-use std::io::{self, Read, Seek, Write};
-use std::path::{Path, PathBuf};
-
-use serde::{Deserialize, Serialize};
-
 pub use folder::FOLDER_PREFIX;
-pub use left::{Abandoned, Fate, Leftover};
-use outcome::Left;
-pub use outcome::Undone;
+use serde::{Deserialize, Serialize};
 pub use setting::Disk;
+use setting::{Action, Left};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{BufRead, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::{fs, io};
 use truespd_core::fault::{Refusal, RefusalKind};
 use truespd_core::machine::host::boot_id;
 use truespd_core::machine::roots::Roots;
 use truespd_core::sys::error::system_text;
-use truespd_core::sys::file::{self, FileKind, Stat};
+use truespd_core::sys::file::{FileKind, Stat};
 use truespd_core::sys::identity::Identity;
 use truespd_core::sys::lock::{Lock, lock};
 use truespd_core::sys::system::user;
+use truespd_core::sys::{file, signals};
 use truespd_core::text::printable_path;
 
-/// One thing to undo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Undo {
@@ -51,9 +48,7 @@ pub enum Undo {
     },
     /// Writes a disk's setting back, unless somebody else changed it meanwhile.
     Setting {
-        /// Absolute path in sysfs.
         path: PathBuf,
-        /// What it was.
         before: String,
         /// What the program made it.
         during: String,
@@ -89,7 +84,6 @@ struct Entry {
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
-    /// Holds the lock.
     file: Locked,
     entries: Vec<Entry>,
     /// Settings that nobody else may change until this is undone, locked.
@@ -140,7 +134,6 @@ impl Journal {
         }
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -151,29 +144,31 @@ impl Journal {
     /// # Errors
     /// Another series has it.
     pub fn claim(&mut self, setting: &Path) -> Result<Vec<Undone>, Refusal> {
-        let refused = |words: String| Refusal::new(RefusalKind::Target, words);
-        let told =
-            |error: io::Error| refused(format!("{}: {}", printable_path(setting), system_text(&error)));
-        let taken = "another series of TrueSpd has changed its write cache and sets it back at its end; wait until then";
-        let file = File::open(setting).map_err(told)?;
-        match lock(&file, Lock::Try) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(refused(taken.into())),
-            other => other.map_err(told)?,
-        }
+        let refused = |words: String| Err(Refusal::new(RefusalKind::Target, words));
+        const TAKEN: &str = "another series of TrueSpd has changed its write cache and sets it back at its end; wait \
+                             until then";
+        let opened = File::open(setting).and_then(|file| lock(&file, Lock::Try).map(|()| file));
+        let file = match opened {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return refused(TAKEN.into()),
+            Err(error) => {
+                return refused(format!("{}: {}", printable_path(setting), system_text(&error)));
+            }
+        };
         let dir = self.path.parent().expect("a file in a folder");
         let undone = sweep_with(dir, &self.roots);
-        if let Some(left) = undone.iter().find(|one| !one.is_settled) {
-            let words = format!("a series that was killed may have left it changed: {}", left.words);
-            return Err(refused(words));
+        if let Some(left) = undone.iter().find(|one| one.fate == Fate::Stuck) {
+            return refused(format!("a series that was killed may have left it changed: {}", left.words));
         }
-        let names_it = |entry: &Entry| matches!(&entry.undo, Undo::Setting { path, .. } if path == setting);
-        let others = journals(dir).into_iter().filter(|path| *path != self.path);
         // A journal that is still there has an owner, or a caretaker that is undoing it.
-        if others
-            .filter_map(|path| fs::read_to_string(path).ok())
-            .any(|text| entries(&text).iter().any(names_it))
-        {
-            return Err(refused(taken.into()));
+        for other in journals(dir).iter().filter(|path| **path != self.path) {
+            let entries = entries(&fs::read_to_string(other).unwrap_or_default());
+            if entries
+                .iter()
+                .any(|entry| matches!(&entry.undo, Undo::Setting { path, .. } if path == setting))
+            {
+                return refused(TAKEN.into());
+            }
         }
         self.claims.push(Locked(file));
         Ok(undone)
@@ -216,7 +211,7 @@ impl Journal {
         let entries = std::mem::take(&mut self.entries);
         for entry in entries.iter().rev() {
             let Some(one) = undo_one(&entry.undo, entry.boot == boot, &self.roots) else { continue };
-            if !one.is_settled {
+            if one.fate == Fate::Stuck {
                 kept.push(entry.undo.path().to_path_buf());
             }
             if !undone.contains(&one) {
@@ -228,11 +223,12 @@ impl Journal {
             let _ = fs::remove_file(&self.path);
             return undone;
         }
-        for path in
-            entries.iter().map(|entry| entry.undo.path()).filter(|path| !kept.iter().any(|k| k == path))
-        {
-            // If it cannot be noted, it is told once more.
-            let _ = self.withdraw(path);
+        for entry in &entries {
+            let path = entry.undo.path();
+            if !kept.iter().any(|kept| kept == path) {
+                // If it cannot be noted, it is told once more.
+                let _ = self.withdraw(path);
+            }
         }
         undone
     }
@@ -242,14 +238,17 @@ impl Journal {
 fn take(entries: &mut Vec<Entry>, entry: Entry) {
     let path = entry.undo.path();
     match &entry.undo {
-        Undo::Settled { .. } => entries.retain(|earlier| earlier.undo.path() != path),
-        Undo::Folder { identity: Some(_), .. } => {
-            let is_before_it_was_made = |earlier: &Entry| matches!(&earlier.undo, Undo::Folder { path: same, identity: None, .. } if same == path);
-            entries.retain(|earlier| !is_before_it_was_made(earlier));
-            entries.push(entry);
+        Undo::Settled { .. } => {
+            entries.retain(|earlier| earlier.undo.path() != path);
+            return;
         }
-        _ => entries.push(entry),
+        Undo::Folder { identity: Some(_), .. } => entries.retain(|earlier| {
+            let is_before_it_was_made = matches!(&earlier.undo, Undo::Folder { identity: None, .. });
+            !is_before_it_was_made || earlier.undo.path() != path
+        }),
+        _ => {}
     }
+    entries.push(entry);
 }
 
 /// Undoes what the owner of the journal at `path` left, after waiting for the owner's end. Nothing, when the owner
@@ -267,13 +266,15 @@ pub fn sweep(dir: &Path) -> Vec<Undone> {
 fn sweep_with(dir: &Path, roots: &Roots) -> Vec<Undone> {
     let journals = journals(dir);
     match check_folder(dir) {
-        Err(why) if !journals.is_empty() => return vec![told(Err(Left::Refused(why)), String::new(), dir)],
-        Err(_) => return Vec::new(),
-        Ok(()) => {}
+        Ok(()) => {
+            let abandoned = journals.iter().filter_map(|path| take_over(path, Lock::Try, roots));
+            abandoned.flat_map(Journal::undo).collect()
+        }
+        Err(why) if !journals.is_empty() => {
+            vec![outcome_of(Err(Left::Refused(why)), String::new(), dir)]
+        }
+        Err(_) => Vec::new(),
     }
-    let free = Lock::Try;
-    let abandoned = journals.iter().filter_map(|path| take_over(path, free, roots));
-    abandoned.flat_map(Journal::undo).collect()
 }
 
 fn journals(dir: &Path) -> Vec<PathBuf> {
@@ -319,10 +320,12 @@ const WRITABLE_BY_OTHERS: u32 = 0o022;
 /// Journals of a folder count where nobody else can put, move or remove one. The error says why not and what to do.
 fn check_folder(dir: &Path) -> Result<(), String> {
     let about = Stat::at(dir).map_err(|error| system_text(&error))?;
-    let why = match about.owner == user() {
-        true if about.mode & WRITABLE_BY_OTHERS == 0 => return Ok(()),
-        true => "other users may write to this folder; forbid that (chmod 700)",
-        false => "this folder belongs to another user; set XDG_STATE_HOME to a folder of your own",
+    let why = if about.owner != user() {
+        "this folder belongs to another user; set XDG_STATE_HOME to a folder of your own"
+    } else if about.mode & WRITABLE_BY_OTHERS == 0 {
+        return Ok(());
+    } else {
+        "other users may write to this folder; forbid that (chmod 700)"
     };
     Err(why.into())
 }
@@ -345,26 +348,198 @@ fn is_at(file: &File, path: &Path) -> bool {
     own == now
 }
 
-/// Nothing to tell when there was nothing to do.
+/// Nothing when there was nothing to do.
 fn undo_one(undo: &Undo, is_same_boot: bool, roots: &Roots) -> Option<Undone> {
+    let (place, settled) = settle(undo, is_same_boot, roots, Action::Undo)?;
+    let shown = printable_path(&place);
+    let done = match undo {
+        Undo::Setting { before, .. } => format!("set {shown} back to '{before}'"),
+        _ => format!("removed '{shown}'"),
+    };
+    Some(outcome_of(settled, done, &place))
+}
+
+fn outcome_of(settled: Result<(), Left>, done: String, path: &Path) -> Undone {
+    let (why, fate) = match settled {
+        Ok(()) => return Undone { words: done, fate: Fate::Undone },
+        Err(Left::Foreign(why)) => (why, Fate::Forgotten),
+        Err(Left::Refused(why)) => (why, Fate::Stuck),
+    };
+    Undone { words: format!("'{}' was left as it is: {why}", printable_path(path)), fate }
+}
+
+/// What would become of one thing; nothing when it is gone.
+fn foreseen(undo: &Undo, is_same_boot: bool, roots: &Roots) -> Option<Undone> {
+    let (place, settled) = settle(undo, is_same_boot, roots, Action::Look)?;
+    let path = printable_path(&place);
+    let (words, fate) = match (settled, undo) {
+        (Ok(()), Undo::Setting { before, .. }) => (format!("{path}, which was '{before}'"), Fate::Undone),
+        (Ok(()), _) => (format!("'{path}'"), Fate::Undone),
+        (Err(Left::Foreign(why)), _) => (format!("'{path}': {why}"), Fate::Forgotten),
+        (Err(Left::Refused(why)), _) => (format!("'{path}': {why}"), Fate::Stuck),
+    };
+    Some(Undone { words, fate })
+}
+
+/// Where a thing is now, and whether it was undone, or could be.
+fn settle(
+    undo: &Undo,
+    is_same_boot: bool,
+    roots: &Roots,
+    action: Action,
+) -> Option<(PathBuf, Result<(), Left>)> {
     match undo {
         Undo::Folder { path, identity, files } => {
-            let removed = folder::remove(path, *identity, files, is_same_boot)?;
-            Some(told(removed, format!("removed '{}'", printable_path(path)), path))
+            Some((path.clone(), folder::settle(path, *identity, files, is_same_boot, action)?))
         }
         Undo::Setting { path, before, during, disk } => {
-            let (place, restored) = setting::restore(path, disk, [before, during], is_same_boot, roots)?;
-            Some(told(restored, format!("set {} back to '{before}'", printable_path(&place)), &place))
+            setting::settle(path, disk, [before, during], is_same_boot, roots, action)
         }
         Undo::Settled { .. } => None,
     }
 }
 
-fn told(result: Result<(), Left>, done: String, path: &Path) -> Undone {
-    let left = |why| format!("'{}' was left as it is: {why}", printable_path(path));
-    match result {
-        Ok(()) => Undone { words: done, is_done: true, is_settled: true },
-        Err(Left::Foreign(why)) => Undone { words: left(why), is_done: false, is_settled: true },
-        Err(Left::Refused(why)) => Undone { words: left(why), is_done: false, is_settled: false },
+/// What becomes of a thing to undo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It is removed, or set back.
+    Undone,
+    /// It is not this program's any more, and is forgotten.
+    Forgotten,
+    /// The system does not allow it to be undone; it will be tried again.
+    Stuck,
+}
+
+/// A thing to undo, and what became of it, or will.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undone {
+    /// What it is, and why it stays if it does: `removed '/mnt/truespd-mark-x1'`.
+    pub words: String,
+    pub fate: Fate,
+}
+
+/// The journals of killed series, which nobody else settles meanwhile.
+#[derive(Debug)]
+pub struct Abandoned {
+    journals: Vec<Journal>,
+    /// Journals of series that run, or of another user.
+    others: usize,
+}
+
+impl Abandoned {
+    /// Those in `dir`; none where there is no such folder.
+    ///
+    /// # Errors
+    /// Why nothing counts that is in this folder, and what to do.
+    pub fn find(dir: &Path) -> Result<Self, Refusal> {
+        Self::find_with(dir, &Roots::default())
     }
+
+    fn find_with(dir: &Path, roots: &Roots) -> Result<Self, Refusal> {
+        let paths = journals(dir);
+        if let Err(why) = check_folder(dir)
+            && !paths.is_empty()
+        {
+            let words = format!("'{}': {why}", printable_path(dir));
+            return Err(Refusal::new(RefusalKind::Machine, words));
+        }
+        let journals: Vec<Journal> =
+            paths.iter().filter_map(|path| take_over(path, Lock::Try, roots)).collect();
+        let others = paths.iter().filter(|path| path.exists()).count().saturating_sub(journals.len());
+        Ok(Abandoned { journals, others })
+    }
+
+    /// Journals that were left alone, because their series run or another user wrote them.
+    pub fn others(&self) -> usize {
+        self.others
+    }
+
+    /// What is left, each thing once. Nothing is changed.
+    pub fn list(&self) -> Vec<Undone> {
+        let mut all: Vec<Undone> = Vec::new();
+        for journal in &self.journals {
+            let boot = boot_id(&journal.roots);
+            for entry in journal.entries.iter().rev() {
+                let found = foreseen(&entry.undo, entry.boot == boot, &journal.roots);
+                all.extend(found.filter(|one| !all.contains(one)));
+            }
+        }
+        all
+    }
+
+    /// Removes and sets back what can be; with `forgets` what cannot is not remembered any more.
+    pub fn settle(self, forgets: bool) -> Vec<Undone> {
+        let mut undone = Vec::new();
+        for journal in self.journals {
+            let path = journal.path.clone();
+            let of_journal = journal.undo();
+            if forgets && of_journal.iter().any(|one| one.fate == Fate::Stuck) {
+                // If it cannot be removed, it is told of again.
+                let _ = fs::remove_file(path);
+            }
+            undone.extend(of_journal);
+        }
+        undone
+    }
+}
+
+/// What the program sends when it has undone everything itself.
+const DISMISSED: &[u8] = b"done\n";
+/// What the caretaker sends when no signal can end it any more.
+const READY: &str = "ready";
+
+#[derive(Debug)]
+pub struct Caretaker {
+    child: Child,
+}
+
+impl Caretaker {
+    /// Starts `program` with the arguments `words` and the path of the journal; it has to call [`live`].
+    /// Returns when it is ready.
+    ///
+    /// # Errors
+    /// The system's error, or that it ended at once.
+    pub fn start(program: &Path, words: &[&str], journal: &Path) -> io::Result<Self> {
+        let mut child = Command::new(program)
+            .args(words.iter().map(OsStr::new))
+            .arg(journal)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut line = String::new();
+        let out = child.stdout.take().expect("piped");
+        io::BufReader::new(out).read_line(&mut line)?;
+        if line.trim() != READY {
+            let _ = child.wait();
+            return Err(io::Error::other("it ended at once"));
+        }
+        Ok(Caretaker { child })
+    }
+
+    /// Ends it: nothing is left to undo.
+    pub fn dismiss(mut self) {
+        if let Some(mut input) = self.child.stdin.take() {
+            // If this fails, it has ended already.
+            let _ = input.write_all(DISMISSED);
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// The caretaker's side: waits until the program has ended and undoes what its journal holds.
+///
+/// # Errors
+/// When signals cannot be ignored.
+pub fn live(journal: &Path) -> io::Result<Vec<Undone>> {
+    signals::ignore_ends()?;
+    signals::leave_session();
+    {
+        let mut out = io::stdout().lock();
+        // If nobody reads, the program has ended, which the read below shows.
+        let _ = writeln!(out, "{READY}").and_then(|()| out.flush());
+    }
+    let mut said = Vec::new();
+    // Interrupted reads are repeated. A failing one means the same as the end: the program is gone.
+    let _ = io::stdin().lock().read_to_end(&mut said);
+    Ok(if said == DISMISSED { Vec::new() } else { undo_abandoned(journal) })
 }

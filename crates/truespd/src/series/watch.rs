@@ -1,10 +1,12 @@
 //! What a series reports while it runs. A view implements [`Watch`]; nothing here prints.
 
-use std::io;
-use std::time::Duration;
-
 use crate::series::undo::Undone;
 use crate::suite::{Ahead, Step};
+use diskspd::telemetry::lines::Happened;
+use diskspd::telemetry::{Seldom, Telemetry};
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use truespd_core::fault::Fault;
 use truespd_core::load;
 use truespd_core::result::Document;
@@ -14,34 +16,27 @@ pub trait Watch: Send + Sync {
     /// How often it wants the progress of a run.
     fn progress_every(&self) -> Option<Duration>;
 
-    /// Something happened.
     fn see(&self, event: Event<'_>);
 }
 
-/// What happened.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// The steps after the one that begins next.
     Ahead(Ahead),
-    /// A step begins.
     Begins(&'a Step),
     /// A step that prepares others is repeated, for runs whose documents are not kept.
-    Again(&'a Step),
-    /// A pause begins.
+    Repeats(&'a Step),
     Pause(Duration),
     /// An event of the present run; each note and warning comes once in a series.
     Run(load::Event),
-    /// A step is done.
     Done {
-        /// Which.
         step: &'a Step,
-        /// What it measured.
         document: &'a Document,
         /// It was made before, by the series that this one resumes.
         is_kept: bool,
     },
     /// A line of the suite itself, beside what is shown of the present step.
-    Told(&'a str),
+    Note(&'a str),
     /// Ctrl+C: the present run is being ended.
     Stopping,
     /// A series that was stopped is being undone, which can take long when its files are large.
@@ -50,7 +45,6 @@ pub enum Event<'a> {
     Over,
     /// Why the series could not go on.
     Fault {
-        /// Why.
         fault: &'a Fault,
         /// The command line that it is about.
         line: Option<&'a [String]>,
@@ -61,4 +55,51 @@ pub enum Event<'a> {
     NotUndone(&'a Undone),
     /// The process that cleans up after this program, if it is killed, could not be started.
     NoCaretaker(&'a io::Error),
+}
+
+/// A view of a series, and the telemetry that tells other programs of it.
+pub struct WithTelemetry {
+    view: Arc<dyn Watch>,
+    seldom: Seldom,
+    telemetry: Arc<Telemetry>,
+    ahead: Mutex<Ahead>,
+}
+
+impl WithTelemetry {
+    pub fn new(view: Arc<dyn Watch>, telemetry: Arc<Telemetry>) -> Self {
+        let seldom = Seldom::every(view.progress_every());
+        WithTelemetry { seldom, view, telemetry, ahead: Mutex::default() }
+    }
+}
+
+impl Watch for WithTelemetry {
+    fn progress_every(&self) -> Option<Duration> {
+        self.telemetry.every().into_iter().chain(self.view.progress_every()).min()
+    }
+
+    fn see(&self, event: Event<'_>) {
+        match &event {
+            Event::Ahead(ahead) => *self.ahead.lock().unwrap_or_else(PoisonError::into_inner) = *ahead,
+            Event::Begins(step) => {
+                let ahead = *self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+                let begins = Happened::Step {
+                    name: step.name.clone(),
+                    planned_s: step.seconds,
+                    runs_ahead: ahead.steps,
+                    ahead_s: ahead.seconds,
+                };
+                self.telemetry.step(&step.name, begins);
+            }
+            Event::Note(words) => self.telemetry.note(words),
+            Event::Run(event) => {
+                self.telemetry.see(event);
+                if !self.seldom.passes(event) {
+                    return;
+                }
+            }
+            Event::Done { document, is_kept: false, .. } => self.telemetry.result(document),
+            _ => {}
+        }
+        self.view.see(event);
+    }
 }

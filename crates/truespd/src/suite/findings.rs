@@ -1,9 +1,10 @@
 //! What the verdicts of a series of runs say together, each thing once.
 
+use diskspd::show::verdict::{INDENT, Style, push_wrapped};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
 use truespd_core::result::{Cause, Document, Finding, FindingGrade, Grade, Meaning, standing};
+use truespd_core::text::columns_of;
 
 /// Kinds of runs that are named.
 const LISTED: usize = 2;
@@ -17,12 +18,13 @@ pub struct SeriesVerdict {
     pub runs: usize,
     /// What rules found in them, one per rule and grade, the worst first, and within a grade what decides the
     /// meaning of the number before what slowed it.
-    pub findings: Vec<Told>,
+    pub findings: Vec<RuleResult>,
 }
 
 /// One thing that a rule found in one or more runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Told {
+#[schemars(rename = "Told")]
+pub struct RuleResult {
     /// Name of the rule.
     pub rule: String,
     /// What it does to those runs; `certified` for a remark in documents from before remarks had a grade of their own.
@@ -68,71 +70,91 @@ impl SeriesVerdict {
             let key = (finding.rule.as_str(), finding.grade);
             if !seen.contains(&key) {
                 seen.push(key);
-                self.told(finding).add(what);
+                self.count(what, finding);
             }
         }
         // Stable: within a cause in the order they were met.
-        self.findings.sort_by_key(|told| standing(told.grade, told.meaning, told.cause));
+        self.findings.sort_by_key(|one| standing(one.grade, one.meaning, one.cause));
     }
 
-    fn told(&mut self, finding: &Finding) -> &mut Told {
-        let is_same = |told: &Told| told.rule == finding.rule && told.grade == finding.grade;
-        let at = self.findings.iter().position(is_same).unwrap_or_else(|| {
-            self.findings.push(Told {
+    fn count(&mut self, what: &str, finding: &Finding) {
+        let known =
+            self.findings.iter_mut().find(|one| one.rule == finding.rule && one.grade == finding.grade);
+        let Some(known) = known else {
+            self.findings.push(RuleResult {
                 rule: finding.rule.clone(),
                 grade: finding.grade,
                 meaning: finding.meaning,
                 cause: finding.cause,
                 says: finding.says.clone(),
                 advice: finding.advice.clone(),
-                runs: 0,
-                of: Vec::new(),
+                runs: 1,
+                of: vec![Of { what: what.to_string(), runs: 1 }],
             });
-            self.findings.len() - 1
-        });
-        &mut self.findings[at]
+            return;
+        };
+        known.runs += 1;
+        match known.of.iter_mut().find(|of| of.what == what) {
+            Some(of) => of.runs += 1,
+            None => known.of.push(Of { what: what.to_string(), runs: 1 }),
+        }
     }
 
     /// Runs of `what` in which the rule found something that is more than a remark.
     pub fn runs_with(&self, rule: &str, what: &str) -> usize {
-        let told = self.findings.iter().filter(|told| told.rule == rule && !told.grade.is_remark());
-        told.flat_map(|told| &told.of).filter(|of| of.what == what).map(|of| of.runs).sum()
+        let found = self.findings.iter().filter(|one| one.rule == rule && !one.grade.is_remark());
+        found.flat_map(|one| &one.of).filter(|of| of.what == what).map(|of| of.runs).sum()
     }
 
     /// Replaces the advice of rules, which is for single runs, by advice in options of a suite, where there is some.
     pub fn advise(&mut self, advice: impl Fn(&str) -> Option<&'static str>) {
-        for told in &mut self.findings {
-            if let Some(own) = advice(&told.rule) {
-                told.advice = own.to_string();
+        for one in &mut self.findings {
+            if let Some(own) = advice(&one.rule) {
+                one.advice = own.to_string();
             }
         }
     }
+
+    /// As people read it, one paragraph for each finding: rule, its runs, what was found, what to do. Remarks have no
+    /// advice. Ends with a line end.
+    pub fn text(&self, style: Style) -> String {
+        let words = word(self.grade);
+        let grade = self.grade.map_or(words.to_string(), |grade| style.paint(grade, words));
+        let mut out = format!("verdict: {grade}\n");
+        for one in &self.findings {
+            let grade = one.grade.word();
+            let gap = " ".repeat(INDENT.saturating_sub(2 + columns_of(grade)));
+            let mut words = format!("{} ({}): {}", one.rule, one.runs_words(self.runs), one.says);
+            if !one.grade.is_remark() {
+                words.push_str(&format!(" -> {}", one.advice));
+            }
+            let mut paragraph = String::new();
+            push_wrapped(&mut paragraph, &words, style.columns - INDENT, "");
+            // The grade fills the indentation of the first line.
+            let grade = style.paint(one.grade.of_result(), grade);
+            out.push_str(&format!("  {grade}{gap}{}", &paragraph[INDENT..]));
+        }
+        out
+    }
 }
 
-impl Told {
+impl RuleResult {
     /// The runs that have it, of so many: `all 24 runs`, `2 of 24 runs: read SEQ1M-Q8T1 x2`.
     pub fn runs_words(&self, runs: usize) -> String {
         if self.runs == runs {
             return if runs == 1 { "the only run".to_string() } else { format!("all {runs} runs") };
         }
-        let is_told = |of: &Of| self.of.len() == 1 || of.runs == 1;
-        let count = |of: &Of| if is_told(of) { String::new() } else { format!(" x{}", of.runs) };
-        let listed = self.of.iter().take(LISTED).map(|of| format!("{}{}", of.what, count(of)));
-        let listed = listed.collect::<Vec<_>>().join(", ");
+        let mut listed = Vec::new();
+        for Of { what, runs } in self.of.iter().take(LISTED) {
+            let is_plain = self.of.len() == 1 || *runs == 1;
+            listed.push(if is_plain { what.clone() } else { format!("{what} x{runs}") });
+        }
         let more = match self.of.len().saturating_sub(LISTED) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
         let s = if runs == 1 { "" } else { "s" };
-        format!("{} of {runs} run{s}: {listed}{more}", self.runs)
-    }
-
-    fn add(&mut self, what: &str) {
-        self.runs += 1;
-        match self.of.iter_mut().find(|of| of.what == what) {
-            Some(of) => of.runs += 1,
-            None => self.of.push(Of { what: what.to_string(), runs: 1 }),
-        }
+        format!("{} of {runs} run{s}: {}{more}", self.runs, listed.join(", "))
     }
 }
 
@@ -155,7 +177,7 @@ pub fn word(grade: Option<Grade>) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use truespd_core::result::Verdict;
+    use truespd_core::result::{Cause, FindingGrade, Grade, Meaning, Verdict};
 
     fn finding(rule: &str, grade: FindingGrade, says: &str) -> Finding {
         Finding { rule: rule.into(), grade, says: says.into(), ..Finding::default() }
@@ -233,5 +255,42 @@ mod tests {
         assert_eq!(judged(&document, |f| f.rule == "a").0, Some(Grade::Certified));
         assert_eq!(judged(&Document::default(), |_| false).0, None);
         assert_eq!((word(None), word(grade)), ("not judged", "suspect"));
+    }
+
+    const PLAIN: Style = Style { columns: 60, has_colour: false };
+
+    #[test]
+    fn findings_of_a_series_name_their_runs() {
+        let told_of = |grade, of: &[&str]| RuleResult {
+            rule: "volatile-cache".into(),
+            grade,
+            meaning: Meaning::WrongNumber,
+            cause: Cause::Cache,
+            says: "vda keeps writes in a cache that a loss of power empties".into(),
+            advice: "-Sh counts a write when it is durable".into(),
+            runs: 12,
+            of: of.iter().map(|what| Of { what: what.to_string(), runs: 12 / of.len() }).collect(),
+        };
+        let findings = vec![
+            told_of(FindingGrade::Suspect, &["a", "b", "c", "d"]),
+            told_of(FindingGrade::Remark, &["a"]),
+        ];
+        let mut verdict = SeriesVerdict { grade: Some(Grade::Suspect), runs: 24, findings };
+        assert_eq!(
+            verdict.text(PLAIN),
+            "verdict: suspect\n\
+             \x20 suspect volatile-cache (12 of 24 runs: a x3, b x3 and 2\n\
+             \x20         more): vda keeps writes in a cache that a loss of\n\
+             \x20         power empties -> -Sh counts a write when it is\n\
+             \x20         durable\n\
+             \x20 remark  volatile-cache (12 of 24 runs: a): vda keeps\n\
+             \x20         writes in a cache that a loss of power empties\n"
+        );
+        verdict.runs = 12;
+        assert!(verdict.text(PLAIN).contains("\n  suspect volatile-cache (all 12 runs): vda"));
+        verdict.runs = 1;
+        verdict.findings[0].runs = 1;
+        assert!(verdict.text(PLAIN).contains("\n  suspect volatile-cache (the only run): vda"));
+        assert_eq!(SeriesVerdict::default().text(PLAIN), "verdict: not judged\n");
     }
 }

@@ -5,32 +5,48 @@
 
 pub mod ab;
 pub mod assess;
-pub mod figures;
 pub mod findings;
 pub mod mark;
 pub mod study;
 pub mod workload;
 
-use std::time::Duration;
-
 use crate::suite::findings::SeriesVerdict;
 use diskspd::request::Line;
+use diskspd::show::verdict::Style;
+use std::time::Duration;
 use truespd_core::fault::Fault;
-use truespd_core::result::{Document, Grade, Part, envelope};
+use truespd_core::result::{Document, Grade, Part};
+use truespd_core::text::printable;
 
 /// What a suite leaves: a versioned document.
-pub trait SuiteDocument: envelope::DocumentKind {
-    /// Whether anything was measured.
+pub trait SuiteDocument {
     fn has_figures(&self) -> bool;
-
-    /// The worst verdict of its runs; none when no run was judged.
-    fn grade(&self) -> Option<Grade>;
 
     /// The verdicts of its runs, each with the title of its part, which is empty where there is only one.
     fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)>;
 
     /// The figures of its tests: what the history keeps, finds and counts.
     fn parts(&self) -> Vec<Part>;
+
+    /// The tables for standard output.
+    fn text(&self, style: Style) -> String;
+
+    /// The worst verdict of its runs; none when no run was judged.
+    fn grade(&self) -> Option<Grade> {
+        self.verdicts().iter().filter_map(|(_, verdict)| verdict.grade).max()
+    }
+
+    /// The verdicts of its runs as people read them.
+    fn verdict_text(&self, style: Style) -> String {
+        let mut out = String::new();
+        for (title, verdict) in self.verdicts() {
+            if !title.is_empty() {
+                out.push_str(&format!("== {}\n", printable(title)));
+            }
+            out.push_str(&verdict.text(style));
+        }
+        out
+    }
 }
 
 /// One run of a series.
@@ -38,25 +54,21 @@ pub trait SuiteDocument: envelope::DocumentKind {
 pub struct Step {
     /// What it is, for people, in a few words: `RND4K Q32T1 read, 2 of 5`. Names of kept documents are made from it.
     pub name: String,
-    /// What runs.
     pub line: Line,
-    /// What it is going to take, in seconds.
+    /// What it is going to take.
     pub seconds: f64,
-    /// What it is for.
     pub kind: Kind,
 }
 
 /// A step whose line is still to be read.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Draft {
-    /// As [`Step::name`].
     pub name: String,
     /// The words of the DiskSpd command line that it is, without the program's name.
     pub words: Vec<String>,
-    /// As [`Step::seconds`].
     pub seconds: f64,
-    /// As [`Step::kind`].
     pub kind: Kind,
+    pub pause: Option<Duration>,
 }
 
 impl Draft {
@@ -65,12 +77,13 @@ impl Draft {
     /// # Errors
     /// As [`Runner::line`].
     pub fn read(self, runner: &mut dyn Runner) -> Result<Step, Ended> {
-        let Draft { name, words, seconds, kind } = self;
+        let Draft { name, words, seconds, kind, .. } = self;
         Ok(Step { name, line: runner.line(words)?, seconds, kind })
     }
 }
 
-/// Runs steps one after the other: `ahead` tells what the rest takes, `take` gets the document of the step at a place.
+/// Runs steps one after the other: `ahead` tells what the rest takes; `take` gets the document of the step at a place
+/// and returns a line for the person, where there is something to say.
 ///
 /// # Errors
 /// [`Ended`]; what was taken until then counts.
@@ -78,12 +91,19 @@ pub fn run_steps(
     steps: &[Draft],
     runner: &mut dyn Runner,
     ahead: impl Fn(&[Draft]) -> Ahead,
-    mut take: impl FnMut(usize, &Document),
+    mut take: impl FnMut(usize, &Document) -> Option<String>,
 ) -> Result<(), Ended> {
     for (place, step) in steps.iter().enumerate() {
+        if let Some(pause) = step.pause {
+            let here = ahead(&steps[place..]);
+            runner.ahead(Ahead { seconds: here.seconds - pause.as_secs_f64(), ..here });
+            runner.pause(pause)?;
+        }
         runner.ahead(ahead(&steps[place + 1..]));
         let step = step.clone().read(runner)?;
-        take(place, &runner.run(&step)?);
+        if let Some(words) = take(place, &runner.run(&step)?) {
+            runner.tell(&words);
+        }
     }
     Ok(())
 }
@@ -91,7 +111,6 @@ pub fn run_steps(
 /// What a step is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Kind {
-    /// Its figures count.
     #[default]
     Counts,
     /// The first run of a variant, before those that count.
@@ -146,18 +165,14 @@ impl<T: Into<Fault>> From<T> for Ended {
 /// What is still to come, for the time left.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Ahead {
-    /// Number of runs.
     pub steps: usize,
-    /// Seconds, with pauses.
     pub seconds: f64,
-    /// What the two are.
     pub known: Known,
 }
 
 /// How well it is known what is still to come, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Known {
-    /// Exactly.
     #[default]
     Exactly,
     /// The series ends earlier when it has its answer.
@@ -167,11 +182,10 @@ pub enum Known {
 }
 
 impl Ahead {
-    /// Runs with a pause between them.
-    pub fn of(steps: &[Draft], pause: Duration) -> Self {
-        let pauses = pause.as_secs_f64() * steps.len().saturating_sub(1) as f64;
-        let seconds = steps.iter().map(|step| step.seconds).sum::<f64>() + pauses;
-        Ahead { steps: steps.len(), seconds, known: Known::Exactly }
+    /// All of these steps, with the pauses before them.
+    pub fn exactly(steps: &[Draft]) -> Self {
+        let seconds = steps.iter().map(|step| step.seconds + step.pause.unwrap_or_default().as_secs_f64());
+        Ahead { steps: steps.len(), seconds: seconds.sum(), known: Known::Exactly }
     }
 }
 
@@ -199,10 +213,6 @@ pub trait Runner {
     /// [`Ended`]; nothing of the run is left.
     fn run(&mut self, step: &Step) -> Result<Document, Ended>;
 
-    /// Lets time pass.
-    ///
-    /// # Errors
-    /// [`Ended::Stopped`].
     fn pause(&mut self, length: Duration) -> Result<(), Ended>;
 
     /// Tells what is still to come after the present step.
@@ -210,4 +220,48 @@ pub trait Runner {
 
     /// A line for the person, beside what is shown of the present step.
     fn tell(&mut self, words: &str);
+}
+
+/// Middle, smallest and largest of some figures.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+pub struct Spread {
+    /// Half of the figures are above and half below.
+    pub median: f64,
+    /// The smallest.
+    pub min: f64,
+    /// The largest.
+    pub max: f64,
+    /// How many there are.
+    pub count: usize,
+}
+
+impl Spread {
+    pub fn of(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut sorted: Vec<f64> = figures.into_iter().collect();
+        sorted.sort_by(f64::total_cmp);
+        let (min, max) = (*sorted.first()?, *sorted.last()?);
+        let (lower, upper) = ((sorted.len() - 1) / 2, sorted.len() / 2);
+        Some(Spread { median: (sorted[lower] + sorted[upper]) / 2.0, min, max, count: sorted.len() })
+    }
+
+    /// Half the distance between the extremes, in percent of the median; 0 when the median is.
+    pub fn percent(&self) -> f64 {
+        if self.median == 0.0 { 0.0 } else { (self.max - self.min) / 2.0 / self.median * 100.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn middle_and_extremes() {
+        assert_eq!(Spread::of([]), None);
+        assert_eq!(Spread::of([3.0]), Some(Spread { median: 3.0, min: 3.0, max: 3.0, count: 1 }));
+        assert_eq!(Spread::of([9.0, 1.0, 2.0]).map(|s| s.median), Some(2.0));
+        let even = Spread::of([4.0, 1.0, 3.0, 2.0]).unwrap();
+        assert_eq!((even.median, even.min, even.max, even.count), (2.5, 1.0, 4.0, 4));
+        assert_eq!(even.percent(), 60.0);
+        assert_eq!(Spread::of([0.0, 0.0]).map(|s| s.percent()), Some(0.0));
+    }
 }

@@ -5,17 +5,14 @@ use std::time::Instant;
 use clap::Args;
 
 use crate::cli::commands::comparing::Comparing;
+use crate::cli::commands::comparing::Variant;
 use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite};
 use crate::cli::commands::values::file_bytes;
-use crate::cli::show::series_verdict::series as series_verdict;
-use crate::cli::words::Variant;
-use crate::report::{Piece, suites};
 use crate::series::Series;
 use crate::series::place::{FILE_BYTES_MIN, Place, names_no_target, target_named};
 use crate::suite::ab::{self, Outcome, Surroundings};
 use crate::suite::{Draft, Ended, Kind, Runner};
-use diskspd::run::required::{Required, required};
-use diskspd::show::verdict::Style;
+use diskspd::run::required::{Required, UnknownWord, required};
 use truespd_core::fault::{Fault, Refusal};
 use truespd_core::text::split_line;
 
@@ -28,9 +25,9 @@ use truespd_core::text::split_line;
 /// has 95 %. Interval and p value are corrected for the repeated checks. A block with a run that completes no
 /// I/O does not count.
 #[derive(Debug, Args)]
-#[command(mut_arg("require", |arg| arg.value_parser(|text: &str| required(text, &[Required::NotWorse, Required::Better])).help(
-    "Exit with code 5 unless B is shown to be better (better), unless B is shown to be better or equal within the margin \
-     (not-worse), or unless the verdict is at least this (certified or suspect); may be repeated"
+#[command(mut_arg("require", |arg| arg.value_parser(required_of_ab).help(
+    "Exit with code 5 unless B is shown to be better (better), unless B is shown to be better or equal within the \
+     margin (not-worse), or unless the verdict is at least this (certified or suspect); may be repeated"
 )))]
 pub(crate) struct AbArguments {
     /// diskspd options and targets of variant A, as one quoted argument: '-b4K -r -o32 -Su FILE'
@@ -56,15 +53,17 @@ pub(crate) struct AbArguments {
     series: SeriesArguments,
 }
 
+fn required_of_ab(text: &str) -> Result<Required, UnknownWord> {
+    required(text, &[Required::NotWorse, Required::Better])
+}
+
 /// Size of the file of `--file` unless told otherwise.
 const FILE_BYTES: u64 = 1 << 30;
-/// Its name.
 const FILE: &str = "data";
 
 /// What is to be compared.
 pub(crate) struct Work {
     variants: [Variant; 2],
-    /// The directory of `--file`.
     place: Option<Place>,
 }
 
@@ -87,7 +86,14 @@ impl Suite for AbArguments {
         let mut variants = self.variants(self.file.as_ref().map(|_| FILE))?;
         self.comparing.plan("", variants.clone())?;
         let place = self.file.as_deref().map(|typed| self.directory(typed)).transpose()?;
-        let used = used(&variants, place.is_some());
+        let mut used = Vec::new();
+        for variant in &variants {
+            // Without a file that is still to be made.
+            if place.is_none() {
+                used.extend(variant.targets.iter().cloned());
+            }
+            used.extend(variant.profile_file.clone());
+        }
         allow_each(&mut variants, &self.series.overwrite)?;
         Ok(Asked::Work { work: Work { variants, place }, used })
     }
@@ -102,7 +108,9 @@ impl Suite for AbArguments {
             plan
         } else {
             // The write guard is asked of all targets, before the first run takes its time.
-            variants.iter().flat_map(|one| &one.written).try_for_each(|path| series.check_write(path))?;
+            for path in variants.iter().flat_map(|variant| &variant.written) {
+                series.check_write(path)?;
+            }
             // From here on, --overwrite stands in the lines of the variants.
             series.allow(Vec::new());
             self.comparing.plan("", variants)?
@@ -110,14 +118,6 @@ impl Suite for AbArguments {
         let begin = Instant::now();
         let mut surroundings = Surroundings { arrange: &mut |_| Ok(()), elapsed: &|| begin.elapsed() };
         Ok(ab::compare(&plan, series, &mut surroundings))
-    }
-
-    fn pieces(document: &ab::Comparison) -> Vec<Piece> {
-        suites::ab(document)
-    }
-
-    fn text(report: &ab::Comparison, style: Style) -> String {
-        ab::text(report) + &series_verdict(&report.verdict, style)
     }
 
     fn lacks(report: &ab::Comparison, required: Required) -> Option<String> {
@@ -133,12 +133,13 @@ impl AbArguments {
 
     /// Both lines, on `target` when there is one.
     fn variants(&self, target: Option<&str>) -> Result<[Variant; 2], Fault> {
-        let variant = |option: &str, typed: &str| -> Result<Variant, Fault> {
+        let mut variants = Vec::new();
+        for (option, typed) in [("--a", &self.a), ("--b", &self.b)] {
             let words = split_line(typed)
                 .map_err(|open| Refusal::command_line(format!("{option}: the quote {open} is not closed")))?;
-            Ok(self.comparing.variant(option, words, target)?)
-        };
-        Ok([variant("--a", &self.a)?, variant("--b", &self.b)?])
+            variants.push(self.comparing.variant(option, words, target)?);
+        }
+        Ok(variants.try_into().expect("two"))
     }
 
     /// The directory of `--file`, where there is room for the file.
@@ -166,13 +167,6 @@ fn lacks(outcome: Outcome, is_b_better: Option<bool>, required: Required) -> Opt
     Some(lack.to_string())
 }
 
-/// What the variants read and write, without a file that is still to be made.
-fn used(variants: &[Variant], is_made: bool) -> Vec<String> {
-    let targets = |variant: &Variant| if is_made { Vec::new() } else { variant.targets.clone() };
-    let all = |variant: &Variant| targets(variant).into_iter().chain(variant.profile_file.clone());
-    variants.iter().flat_map(all).collect()
-}
-
 /// Adds to each variant --overwrite of its own targets.
 fn allow_each(variants: &mut [Variant], overwrite: &[String]) -> Result<(), Refusal> {
     for path in overwrite {
@@ -193,15 +187,14 @@ fn allow_each(variants: &mut [Variant], overwrite: &[String]) -> Result<(), Refu
 
 /// Fills a file with random data, so that neither compression nor unwritten blocks answer instead of the disk.
 pub(crate) fn fill(series: &mut Series, file: &str, size_bytes: u64) -> Result<(), Ended> {
-    let seed = std::process::id();
-    // After filling, the run reads one block through the page cache, as not every file system has direct I/O.
-    let words = [format!("-c{size_bytes}")].into_iter();
-    let words = words.chain(["-Zr", "-b1M", "-f1M", "-o1", "-d1", "-W0"].map(String::from));
-    // Each process has another seed, so that a resumed series creates the file anew as well.
-    let words = words.chain([format!("-z{seed}"), file.to_string()]).collect();
+    // After filling, the run reads one block through the page cache, as not every file system has direct I/O. Each
+    // process has another seed, so that a resumed series creates the file anew as well.
+    let options = format!("-c{size_bytes} -Zr -b1M -f1M -o1 -d1 -W0 -z{}", std::process::id());
+    let words = options.split(' ').chain([file]).map(str::to_string).collect();
     // --overwrite is not for the file that is filled.
     let allowed = series.allow(Vec::new());
-    let draft = Draft { name: Kind::Fill.name().into(), words, seconds: 1.5, kind: Kind::Fill };
+    let name = Kind::Fill.name().into();
+    let draft = Draft { name, words, seconds: 1.5, kind: Kind::Fill, pause: None };
     let filled = draft.read(series).and_then(|step| series.run(&step)).map(|_| ());
     series.allow(allowed);
     filled

@@ -9,15 +9,12 @@ use crate::cli::commands::suite::{
     Asked, Measured, SeriesArguments, Suite, say_read_only, would_destroy, write_profile,
 };
 use crate::cli::commands::values::{between, bytes, legal};
-use crate::cli::show::series_verdict::series as series_verdict;
-use crate::report::{Piece, suites};
 use crate::series::Series;
 use crate::series::place::Place;
 use crate::suite::assess::{Assessment, FILE_BYTES, Plan, SIZE_MIN_BYTES, Test};
 use diskspd::run::required::{Required, required};
-use diskspd::show::verdict::Style;
 use truespd_core::fault::{Fault, Refusal};
-use truespd_core::text::{decimal_rate, shell_line, typed_size, wrap};
+use truespd_core::text::{decimal_rate, shell_line, typed_size};
 
 /// winsat's words that are long options here.
 const WINSAT_WORDS: [&str; 11] =
@@ -37,8 +34,8 @@ const DATA: &str = "data";
 /// -write, -seq -read, -flush -seq.
 #[derive(Debug, Args)]
 #[command(mut_arg("require", |arg| arg.value_parser(|text: &str| required(text, &[Required::Pass])).help(
-    "Exit with code 5 unless the verdict is at least this (certified or suspect), or unless every limit is met by a valid \
-     figure (pass); may be repeated"
+    "Exit with code 5 unless the verdict is at least this (certified or suspect), or unless every limit is met by a \
+     valid figure (pass); may be repeated"
 )))]
 pub(crate) struct AssessArguments {
     /// Directory for the test file, or a device [default: the folder of the configuration file, or the
@@ -94,15 +91,17 @@ pub(crate) struct AssessArguments {
 }
 
 /// The words of `truespd`, with winsat's words behind `assess` as long options.
-pub(crate) fn long_words(args: &[OsString]) -> Vec<OsString> {
-    let is_assess = args.first().is_some_and(|first| first == "assess");
-    let long = |word: &OsString| match word.to_str() {
-        Some(text) if is_assess && WINSAT_WORDS.contains(&text.to_ascii_lowercase().as_str()) => {
-            OsString::from(format!("-{}", text.to_ascii_lowercase()))
+fn long_words(args: &[OsString]) -> Vec<OsString> {
+    let mut words = args.to_vec();
+    if args.first().is_some_and(|first| first == "assess") {
+        for word in &mut words {
+            let lower = word.to_string_lossy().to_ascii_lowercase();
+            if WINSAT_WORDS.contains(&lower.as_str()) {
+                *word = format!("-{lower}").into();
+            }
         }
-        _ => word.clone(),
-    };
-    args.iter().map(long).collect()
+    }
+    words
 }
 
 fn block(text: &str) -> Result<u64, Refusal> {
@@ -159,16 +158,6 @@ impl Suite for AssessArguments {
         Ok((assessment, result))
     }
 
-    fn pieces(document: &Assessment) -> Vec<Piece> {
-        suites::assess(document)
-    }
-
-    fn text(assessment: &Assessment, style: Style) -> String {
-        let verdict = series_verdict(&assessment.verdict, style);
-        let approximate = wrap(&assessment.approximate(), style.columns).join("\n");
-        format!("{}\n{verdict}\n{approximate}\n", assessment.text())
-    }
-
     fn lacks(assessment: &Assessment, _required: Required) -> Option<String> {
         let labels = assessment.not_passed();
         (!labels.is_empty()).then(|| format!("not passed: {}", labels.join("; ")))
@@ -211,10 +200,7 @@ impl AssessArguments {
             let (asked, least) = (typed_size(asked_bytes), typed_size(self.least_bytes()));
             let refusal = Refusal::command_line(format!("{what}: {asked} is too small"));
             let refusal = refusal.hint(format!("at least {least}"));
-            return Err(match self.size {
-                Some(_) => refusal,
-                None => refusal.hint("choose another device"),
-            });
+            return Err(if self.size.is_some() { refusal } else { refusal.hint("choose another device") });
         }
         Ok(Plan {
             target: if place.is_directory() { DATA.to_string() } else { place.word() },
@@ -251,7 +237,6 @@ fn profile_name(test: Test) -> &'static str {
     if test == Test::FlushRandom { "flush-ran.xml" } else { "flush-seq.xml" }
 }
 
-/// What would run.
 fn lines(place: &Place, plan: &Plan) -> String {
     let mut plan = plan.clone();
     if place.is_directory() {

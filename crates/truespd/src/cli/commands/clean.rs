@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::cli::ask::{agrees, can_ask};
-use crate::series::undo::{Abandoned, Fate, Leftover, Undone, journals_of_this_user};
+use crate::series::undo::{Abandoned, Fate, Undone, journals_of_this_user};
 use diskspd::console::{say, tell};
 use diskspd::program::{ExitCode, print};
 use truespd_core::fault::{Failure, FailureKind, Outcome, Refusal, RefusalKind};
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &CleanArguments) -> ExitCode {
 }
 
 /// What is left, by what becomes of it.
-fn listed(left: &[Leftover]) -> String {
+fn listed(left: &[Undone]) -> String {
     if left.is_empty() {
         return "No suite that was killed has left anything.\n".into();
     }
@@ -72,7 +72,7 @@ fn listed(left: &[Leftover]) -> String {
         ),
         (Fate::Stuck, "Not possible for this user (with --forget it is not told of again):"),
     ] {
-        let of_fate: Vec<&Leftover> = left.iter().filter(|one| one.fate == fate).collect();
+        let of_fate: Vec<&Undone> = left.iter().filter(|one| one.fate == fate).collect();
         if !of_fate.is_empty() {
             text.push_str(&format!("{title}\n"));
             of_fate.iter().for_each(|one| text.push_str(&format!("  {}\n", one.words)));
@@ -85,7 +85,7 @@ fn settled(undone: &[Undone], forgets: bool) -> ExitCode {
     let mut text = String::new();
     let mut kept: Vec<Failure> = Vec::new();
     for one in undone {
-        if one.is_settled || forgets {
+        if one.fate != Fate::Stuck || forgets {
             text.push_str(&format!("{}\n", one.words));
         } else {
             let hint = "remove it or set it back as root, or forget it (truespd clean --forget)";

@@ -108,7 +108,7 @@ fn judged(path: &Path, read: &Read) -> Result<Judged, Refusal> {
                 stored.kind()
             );
             let head = wrap(&head, style.columns).join("\n");
-            let text = format!("{head}\n{}", stored.verdicts(style));
+            let text = format!("{head}\n{}", stored.verdict_text(style));
             let row = Row::of_suite(&shown, stored.kind(), stored.grade());
             let told = Told { document: shown, kind: stored.kind(), grade: stored.grade(), verdict: None };
             Ok(Judged { told, row, text })

@@ -1,4 +1,4 @@
-//! Whether a run or a suite is kept in the history, and keeping it.
+//! What the configuration says for commands: the usual folder, and whether a run or a suite is kept in the history.
 //!
 //! What the command line says counts before the variables, these before the configuration file, and that before what is
 //! usual. A document that cannot be kept is a warning: the result was printed, and the exit code stays as it is.
@@ -17,7 +17,7 @@ use diskspd::keeping::{Keep, NotKept, is_wanted};
 use diskspd::request::HistoryOptions;
 use truespd_core::fault::{Refusal, Refusals};
 use truespd_core::machine::host::{host_name, unix_time_s};
-use truespd_core::result::{Layer, envelope, json};
+use truespd_core::result::{Layer, json};
 use truespd_core::text::shell_word;
 
 /// Options of suites about the history.
@@ -65,7 +65,6 @@ pub(crate) fn label(text: &str) -> Result<String, Refusal> {
     history_label(text).map_err(|legal| Refusal::command_line(format!("legal: {legal}")))
 }
 
-/// Reads a tag.
 pub(crate) fn tag(text: &str) -> Result<String, Refusal> {
     history_tag(text).map_err(|legal| Refusal::command_line(format!("legal: {legal}")))
 }
@@ -147,11 +146,17 @@ impl Keeping {
     }
 
     /// Keeps the document of a suite that tested or read the paths of `used` on these disks, and tells where.
-    pub fn keep_suite<D: SuiteDocument>(&self, kind: &str, used: &[String], disks: &[Layer], document: &D) {
+    pub fn keep_suite(
+        &self,
+        kind: &str,
+        used: &[String],
+        disks: &[Layer],
+        document: &dyn SuiteDocument,
+        text: &str,
+    ) {
         if self.place.is_none() {
             return;
         }
-        let text = envelope::write(document);
         // What this program has just written is JSON.
         let mut facts =
             Facts::of_suite(kind, document.grade(), document.parts(), text.as_bytes()).unwrap_or_default();
@@ -168,17 +173,15 @@ impl Keeping {
 
     /// Keeps a document. Both are a line for the person.
     pub fn kept(&self, document: &[u8], facts: &Facts) -> Result<String, NotKept> {
-        let lost = |error: &HistoryError| NotKept::Because(error.to_string());
         let path: &Path = match &self.place {
             Some(Ok(path)) => path,
-            Some(Err(error)) => return Err(lost(error)),
+            Some(Err(error)) => return Err(NotKept::Because(error.to_string())),
             None => return Ok(String::new()),
         };
         let kept_unix_s = unix_time_s().unwrap_or(0);
         let entry = NewEntry { document, facts, given: &self.given, kept_unix_s };
-        let added =
-            Store::open(path).and_then(|mut store| store.add(&entry)).map_err(|error| lost(&error))?;
-        let id = added.id;
+        let added = Store::open(path).and_then(|mut store| store.add(&entry));
+        let id = added.map_err(|error| NotKept::Because(error.to_string()))?.id;
         let store =
             self.typed.as_deref().map(|file| format!(" --store {}", shell_word(file))).unwrap_or_default();
         Ok(format!("kept as {id} (truespd history show{store} {id})"))

@@ -6,17 +6,13 @@ use clap::{Args, ValueEnum};
 
 use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite, say_read_only, would_destroy};
 use crate::cli::commands::values::{between, file_bytes, legal};
-use crate::cli::show::mark as mark_table;
-use crate::report::{Piece, suites};
 use crate::series::Series;
 use crate::series::place::{FILE_BYTES_MIN, Place};
-use crate::suite::mark::text::{Reader, text};
 use crate::suite::mark::{
-    self, FILE, Host, MIX_READ_PERCENT, MIX_READ_PERCENT_DEFAULT, MarkReport, NAME, Operation, Preset,
-    Profile, Settings, Target, Test,
+    FILE, Host, MIX_READ_PERCENT, MIX_READ_PERCENT_DEFAULT, MarkReport, Operation, Preset, Profile, Reader,
+    Settings, Storage, Target, Test, text,
 };
 use diskspd::request::Output;
-use diskspd::show::verdict::Style;
 use truespd_core::fault::{Fault, Refusal};
 use truespd_core::result::envelope;
 use truespd_core::text::{decimal_rate, shell_line, typed_size};
@@ -110,25 +106,26 @@ enum DataWord {
 
 /// The words of `truespd`, with a number that stands apart from `--mix` joined to it: `--mix 50` is how
 /// people write it, and a directory may follow `--mix` alone.
-pub(crate) fn joined_words(args: &[OsString]) -> Vec<OsString> {
+fn joined_words(args: &[OsString]) -> Vec<OsString> {
     let mut words: Vec<OsString> = Vec::new();
     for word in args {
         let is_share = word.to_str().is_some_and(|text| mix_read_percent(text).is_ok());
-        match words.last_mut().filter(|last| is_share && *last == "--mix") {
-            Some(mix) => {
+        match words.last_mut() {
+            Some(mix) if is_share && mix == "--mix" => {
                 mix.push("=");
                 mix.push(word);
             }
-            None => words.push(word.clone()),
+            _ => words.push(word.clone()),
         }
     }
     words
 }
 
 fn mix_read_percent(typed: &str) -> Result<u32, Refusal> {
-    let percent =
-        typed.trim_end_matches('%').parse().ok().filter(|percent| MIX_READ_PERCENT.contains(percent));
-    percent.ok_or_else(|| legal("10, 20, ... 90, the percentage of reads"))
+    match typed.trim_end_matches('%').parse() {
+        Ok(percent) if MIX_READ_PERCENT.contains(&percent) => Ok(percent),
+        _ => Err(legal("10, 20, ... 90, the percentage of reads")),
+    }
 }
 
 /// `16M`, `1G`; in whole MiB.
@@ -151,8 +148,11 @@ impl Suite for MarkArguments {
     }
 
     fn outputs(&self) -> Vec<Output> {
-        let output = |format, path: &Option<String>| path.clone().map(|path| Output { format, path });
-        [output("save", &self.save), output("json", &self.series.json)].into_iter().flatten().collect()
+        let mut outputs = Vec::new();
+        for (format, path) in [("save", &self.save), ("json", &self.series.json)] {
+            outputs.extend(path.clone().map(|path| Output { format, path }));
+        }
+        outputs
     }
 
     fn ask(&self) -> Result<Asked<Self::Work>, Fault> {
@@ -180,18 +180,10 @@ impl Suite for MarkArguments {
             }
             Target::Device(place.word())
         } else {
-            Target::File(series.scratch(&place.folder(), NAME, &[FILE])?.file(FILE))
+            Target::File(series.scratch(&place.folder(), Self::NAME, &[FILE])?.file(FILE))
         };
         let (rows, result) = settings.run(&target, series);
         Ok((MarkReport::new(Host::this(), described(&place), settings, rows, result.is_ok()), result))
-    }
-
-    fn pieces(document: &MarkReport) -> Vec<Piece> {
-        suites::mark(document)
-    }
-
-    fn text(report: &MarkReport, style: Style) -> String {
-        format!("{}\n{}", text(report, Reader::Person), mark_table::text(report, style))
     }
 
     fn content(&self, output: &Output, report: &MarkReport) -> String {
@@ -228,17 +220,14 @@ fn settings(arguments: &MarkArguments, place: &Place) -> Result<Settings, Refusa
 
 fn parts(arguments: &MarkArguments, profile: Profile, place: &Place) -> Result<Vec<Operation>, Refusal> {
     let only = &arguments.only;
-    let is_wanted = |part: Operation| {
-        if only.is_empty() {
-            part != Operation::Mix || arguments.mix.is_some()
-        } else {
-            only.contains(&part) || (part == Operation::Mix && arguments.mix.is_some())
+    let mut wanted = Vec::new();
+    for part in [Operation::Read, Operation::Write, Operation::Mix] {
+        let is_mixed = part == Operation::Mix && arguments.mix.is_some();
+        let is_usual = only.is_empty() && part != Operation::Mix;
+        if is_mixed || is_usual || only.contains(&part) {
+            wanted.push(part);
         }
-    };
-    let wanted: Vec<Operation> = [Operation::Read, Operation::Write, Operation::Mix]
-        .into_iter()
-        .filter(|&part| is_wanted(part))
-        .collect();
+    }
     if wanted.contains(&Operation::Mix) && profile == Profile::Demo {
         let option = if arguments.mix.is_some() { "--mix" } else { "--only mix" };
         let message = format!("{option}: the profile demo has no mixed test");
@@ -248,8 +237,7 @@ fn parts(arguments: &MarkArguments, profile: Profile, place: &Place) -> Result<V
         return Ok(wanted);
     }
     if let Some(part) = only.iter().find(|&&part| part != Operation::Read) {
-        let option = format!("--only {}", part.word());
-        return Err(would_destroy(&option, place));
+        return Err(would_destroy(&format!("--only {}", part.word()), place));
     }
     if !arguments.print {
         say_read_only(&place.word());
@@ -271,8 +259,8 @@ fn lines(settings: &Settings, place: &Place) -> String {
 }
 
 /// What the tests go to, for the document.
-fn described(place: &Place) -> mark::Storage {
-    mark::Storage {
+fn described(place: &Place) -> Storage {
+    Storage {
         path: place.word(),
         is_device: place.is_device(),
         size_bytes: place.size_bytes().or(place.room().map(|room| room.size_bytes)),

@@ -3,28 +3,18 @@
 mod arguments;
 mod documents;
 mod places;
-mod refused;
-mod same;
-mod switches;
-
-use std::time::Instant;
-
-use clap::Args;
 
 use crate::cli::commands::ab::fill;
 use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite};
-use crate::cli::show::series_verdict::series as series_verdict;
-use crate::report::{Piece, suites};
 use crate::series::Series;
-use crate::suite::ab::{self, Side, Surroundings};
+use crate::suite::ab::{Side, Surroundings};
 use crate::suite::study::nodes::Node;
-use crate::suite::study::{self, ComparedPair, Question, Study, StudyReport, StudyTarget};
-use crate::suite::{Ended, Runner};
-use arguments::{Ask, Common, WriteCacheArguments};
-use diskspd::show::verdict::Style;
-use places::{Found, fill_made, find, other_paths};
-use refused::{failed, refusal, refused};
-use switches::switches;
+use crate::suite::study::{ComparedPair, Question, Study, StudyReport, StudyTarget};
+use crate::suite::{Ended, Runner, ab, study};
+use arguments::{Ask, Common, WriteCacheArguments, failed};
+use clap::Args;
+use places::{Found, fill_made, find, other_paths, switches};
+use std::time::Instant;
 use truespd_core::fault::{Fault, Refusal};
 use truespd_core::machine::write_cache::{BACK, Reach, THROUGH};
 
@@ -94,14 +84,6 @@ impl Suite for StudyArguments {
         };
         Ok((report, result))
     }
-
-    fn pieces(document: &StudyReport) -> Vec<Piece> {
-        suites::study(document)
-    }
-
-    fn text(report: &StudyReport, style: Style) -> String {
-        study::text(report, |verdict| series_verdict(verdict, style))
-    }
 }
 
 fn cache(series: &mut Series, common: &Common, report: &mut StudyReport) -> Result<(), Ended> {
@@ -156,7 +138,6 @@ fn places(found: &[Found]) -> Vec<StudyTarget> {
     found.iter().map(|found| found.place.clone()).collect()
 }
 
-/// Comparisons, planned.
 struct Asking {
     questions: Vec<Question>,
     plans: Vec<ab::Plan>,

@@ -1,57 +1,49 @@
 //! What is the same in all suites: their options, and the one way from words to an exit code.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use clap::{Args, FromArgMatches};
-
 use crate::cli::commands::config::usual_folder;
 use crate::cli::commands::keeping::{HistoryArguments, Keeping};
 use crate::cli::show::series::{Throughput, View, tell_left};
-use crate::cli::show::series_verdict::series as series_verdict;
-use crate::report::Piece;
-use crate::series::caretaker;
-use crate::series::crew::Crew;
+use crate::report::suites::Page;
 use crate::series::place::Place;
-use crate::series::telling::Told;
-use crate::series::{Series, Wishes};
-use crate::suite::findings::SeriesVerdict;
+use crate::series::watch::WithTelemetry;
+use crate::series::{Series, SeriesRanks, Wishes, undo};
 use crate::suite::{Ended, SuiteDocument};
+use clap::{Args, FromArgMatches};
 use diskspd::console::{say_line, tell};
 use diskspd::grammar::lines::Lines;
-use diskspd::program::{ExitCode, live_view, print};
+use diskspd::program::{live_view, print};
 use diskspd::request::Output;
 use diskspd::run::outputs::{LaterOutputs, use_of};
 use diskspd::run::required::{Answer, Required, required_grade};
 use diskspd::show::verdict::{Style, fitting_stdout};
-use diskspd::telemetry::{self, Telemetry};
-use diskspd::viewer;
-use truespd_core::fault::{Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind};
-use truespd_core::result::envelope::{self, DocumentKind, ReadError};
-use truespd_core::result::{Grade, Part};
+use diskspd::telemetry::Telemetry;
+use diskspd::{telemetry, viewer};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use truespd_core::fault::{ExitCode, Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind};
+use truespd_core::result::envelope;
+use truespd_core::result::envelope::{DocumentKind, ReadError};
 use truespd_core::sys::error::system_text;
 use truespd_core::text::{printable, rate, shell_word};
 
-/// A suite as a command: its options (its own and [`SeriesArguments`]), its steps, its document and its tables. [`run`]
-/// does the rest.
+/// A suite as a command: its options (its own and [`SeriesArguments`]), its steps and its document. [`run`] does the
+/// rest.
 pub(crate) trait Suite: Args + FromArgMatches {
     /// The subcommand, and the kind of documents.
     const NAME: &'static str;
     /// What is to be done, once nothing speaks against it.
     type Work;
-    /// What `--json` writes.
-    type Document: SuiteDocument;
+    type Document: Stored + DocumentKind;
+
+    /// How its tables write bytes per second, and so what is shown while it runs.
+    const THROUGHPUT: Throughput = rate;
 
     /// Words as people write them to words that the parser takes.
     fn words(args: &[OsString]) -> Vec<OsString> {
         args.to_vec()
     }
 
-    /// How its tables write bytes per second, and so what is shown while it runs.
-    const THROUGHPUT: Throughput = rate;
-
-    /// The options that all suites share.
     fn series(&self) -> &SeriesArguments;
 
     /// What stands behind `truespd` in messages and in the documents of its runs.
@@ -70,18 +62,12 @@ pub(crate) trait Suite: Args + FromArgMatches {
     /// Runs the steps. The error is the end of a series that has nothing to show.
     fn measure(&self, work: Self::Work, series: &mut Series) -> Measured<Self::Document>;
 
-    /// What a report shows of it.
-    fn pieces(document: &Self::Document) -> Vec<Piece>;
-
-    /// The tables for standard output.
-    fn text(document: &Self::Document, style: Style) -> String;
-
     /// What one of the files holds.
     fn content(&self, _output: &Output, document: &Self::Document) -> String {
         envelope::write(document)
     }
 
-    /// What keeps the answer from being what a word of `--require` asks for that only this suite has.
+    /// Why the answer does not satisfy a word of `--require` that only this suite has; none if it does.
     fn lacks(_document: &Self::Document, _required: Required) -> Option<String> {
         None
     }
@@ -91,9 +77,7 @@ pub(crate) trait Suite: Args + FromArgMatches {
 pub(crate) enum Asked<W> {
     /// Only this text; nothing runs.
     Text(String),
-    /// To do this.
     Work {
-        /// What.
         work: W,
         /// Paths that are tested or read: no result may replace them.
         used: Vec<String>,
@@ -103,19 +87,19 @@ pub(crate) enum Asked<W> {
 /// A document, and how the series ended: it holds what was measured until then.
 pub(crate) type Measured<D> = Result<(D, Result<(), Ended>), Ended>;
 
-/// Runs a suite, as one of several processes where there is a crew.
-pub(crate) fn run<S: Suite>(suite: &S, crew: Option<Arc<dyn Crew>>) -> ExitCode {
-    let ended = ask_and_run(suite, crew);
+/// Runs a suite, as one of several ranks in a cluster run.
+pub(crate) fn run<S: Suite>(suite: &S, ranks: Option<Arc<dyn SeriesRanks>>) -> ExitCode {
+    let ended = ask_and_run(suite, ranks);
     viewer::leave();
     ended.unwrap_or_else(tell)
 }
 
-fn ask_and_run<S: Suite>(suite: &S, crew: Option<Arc<dyn Crew>>) -> Result<ExitCode, Fault> {
+fn ask_and_run<S: Suite>(suite: &S, ranks: Option<Arc<dyn SeriesRanks>>) -> Result<ExitCode, Fault> {
     let (work, used) = match suite.ask()? {
         Asked::Text(text) => return Ok(print(&text, ExitCode::Done)),
         Asked::Work { work, used } => (work, used),
     };
-    let shows = crew.as_ref().is_none_or(|crew| crew.shows());
+    let shows = ranks.as_ref().is_none_or(|ranks| ranks.shows());
     let outputs = if shows { suite.outputs() } else { Vec::new() };
     let (on_stdout, files): (Vec<Output>, Vec<Output>) =
         outputs.into_iter().partition(|output| output.path == "-");
@@ -123,34 +107,38 @@ fn ask_and_run<S: Suite>(suite: &S, crew: Option<Arc<dyn Crew>>) -> Result<ExitC
         return Err(Refusal::command_line("standard output (-) can take one result only").into());
     }
     let outputs = LaterOutputs::check(files, &used).map_err(Refusal::from)?;
-    let keeping = Keeping::of(&suite.series().history.options())?;
-    let telemetry = if shows { Arc::new(suite.series().telemetry(&used, &outputs)?) } else { Arc::default() };
+    let arguments = suite.series();
+    let keeping = Keeping::of(&arguments.history.options())?;
+    let telemetry = if shows { Arc::new(arguments.telemetry(&used, &outputs)?) } else { Arc::default() };
     let program = format!("truespd {}", suite.title());
-    let mut series = suite.series().begin(&program, &outputs, S::THROUGHPUT, &telemetry, crew)?;
+    let mut series = arguments.begin(&program, &outputs, S::THROUGHPUT, &telemetry, ranks)?;
     let (document, result) = match suite.measure(work, &mut series) {
         Ok((document, result)) => (Some(document), result),
         Err(ended) => (None, Err(ended)),
     };
     let is_complete = result.is_ok();
     let disks = series.disks().to_vec();
-    let code = series.end(result);
-    let code = telemetry.end().into_iter().fold(code, |_, error| tell(Failure::from(error)));
+    let mut code = series.end(result);
+    for error in telemetry.end() {
+        code = tell(Failure::from(error));
+    }
     let Some(document) = document.filter(SuiteDocument::has_figures) else {
         return Ok(nothing_measured(code, is_complete));
     };
     let text = match on_stdout.first() {
         Some(output) => suite.content(output, &document),
-        None => fitting_stdout(envelope::shown(&document, |shown| S::text(shown, Style::of_stdout()))),
+        None => fitting_stdout(envelope::shown(&document, |shown| shown.text(Style::of_stdout()))),
     };
-    let code = print(&text, code);
-    let errors = outputs.write(|output| suite.content(output, &document));
-    let code = errors.into_iter().fold(code, |_, error| tell(Failure::from(error)));
+    code = print(&text, code);
+    for error in outputs.write(|output| suite.content(output, &document)) {
+        code = tell(Failure::from(error));
+    }
     if shows {
-        keeping.keep_suite(S::NAME, &used, &disks, &document);
+        keeping.keep_suite(S::NAME, &used, &disks, &document, &envelope::write(&document));
     }
     let lacks = |required| S::lacks(&document, required);
     let answer = Answer { is_complete, grade: document.grade(), lacks: &lacks };
-    Ok(suite.series().held_to(&answer, code))
+    Ok(arguments.held_to(&answer, code))
 }
 
 /// Options that all suites share.
@@ -201,24 +189,20 @@ impl SeriesArguments {
         outputs: &LaterOutputs,
         throughput: Throughput,
         telemetry: &Arc<Telemetry>,
-        crew: Option<Arc<dyn Crew>>,
+        ranks: Option<Arc<dyn SeriesRanks>>,
     ) -> Result<Series, Refusal> {
-        if crew.is_some() && self.resume {
+        if ranks.is_some() && self.resume {
             let message =
                 "--resume does not go with a cluster run: the other ranks would not skip what is kept";
             return Err(Refusal::command_line(message).hint("run it anew, without --resume"));
         }
-        let shows = crew.as_ref().is_none_or(|crew| crew.shows());
-        let keep = self.keep.clone().filter(|_| shows);
-        let wishes = Wishes { keep, resume: self.resume, overwrite: self.overwrite.clone(), crew };
+        let shows = ranks.as_ref().is_none_or(|ranks| ranks.shows());
+        let keep = if shows { self.keep.clone() } else { None };
+        let wishes = Wishes { keep, resume: self.resume, overwrite: self.overwrite.clone(), ranks };
         let grammar = Box::new(Lines { program: program.to_string() });
         // The telemetry has started the live view, if that could be.
-        let view = if viewer::is_shown() {
-            Arc::new(View::beside_screen(throughput))
-        } else {
-            Arc::new(View::new(throughput))
-        };
-        let watch = Arc::new(Told::beside(view, Arc::clone(telemetry)));
+        let view = Arc::new(View::new(throughput, viewer::is_shown()));
+        let watch = Arc::new(WithTelemetry::new(view, Arc::clone(telemetry)));
         Series::begin(program, &wishes, outputs, grammar, watch)
     }
 
@@ -261,75 +245,36 @@ impl SeriesArguments {
 }
 
 /// A stored document of a suite.
-pub(crate) trait Stored {
-    /// Name of the suite.
+pub(crate) trait Stored: SuiteDocument + Page {
     fn name(&self) -> &'static str;
     /// What it is, behind "a".
     fn kind(&self) -> &'static str;
-    /// The tables, as the suite printed them.
-    fn text(&self, style: Style) -> String;
-    /// What a report shows of it.
-    fn pieces(&self) -> Vec<Piece>;
-    /// As it is stored.
     fn json(&self) -> String;
-    /// The worst verdict of its runs; none when no run was judged.
-    fn grade(&self) -> Option<Grade>;
-    /// The figures of its tests.
-    fn parts(&self) -> Vec<Part>;
-    /// The verdicts of its runs, as they were judged then.
-    fn verdicts(&self, style: Style) -> String;
+}
+
+impl<D: SuiteDocument + Page + DocumentKind> Stored for D {
+    fn name(&self) -> &'static str {
+        D::FORMAT.trim_start_matches("truespd-")
+    }
+
+    fn kind(&self) -> &'static str {
+        D::NAME
+    }
+
+    fn json(&self) -> String {
+        envelope::write(self)
+    }
 }
 
 /// A stored document, or why it is none.
 pub(crate) type MaybeStored = Result<Box<dyn Stored>, ReadError>;
 
-/// A document of the suite `S`.
-struct Held<S: Suite>(S::Document);
-
 /// Reads a stored document of a suite.
 ///
 /// # Errors
 /// Why it is none.
-pub(crate) fn stored<S: Suite + 'static>(text: &[u8]) -> MaybeStored {
-    Ok(Box::new(Held::<S>(envelope::read(text)?)))
-}
-
-impl<S: Suite> Stored for Held<S> {
-    fn name(&self) -> &'static str {
-        S::NAME
-    }
-
-    fn kind(&self) -> &'static str {
-        S::Document::NAME
-    }
-
-    fn text(&self, style: Style) -> String {
-        S::text(&self.0, style)
-    }
-
-    fn pieces(&self) -> Vec<Piece> {
-        S::pieces(&self.0)
-    }
-
-    fn json(&self) -> String {
-        envelope::write(&self.0)
-    }
-
-    fn grade(&self) -> Option<Grade> {
-        self.0.grade()
-    }
-
-    fn parts(&self) -> Vec<Part> {
-        self.0.parts()
-    }
-
-    fn verdicts(&self, style: Style) -> String {
-        let paragraph = |(title, verdict): &(&str, &SeriesVerdict)| {
-            let head = if title.is_empty() { String::new() } else { format!("== {}\n", printable(title)) };
-            head + &series_verdict(verdict, style)
-        };
-        self.0.verdicts().iter().map(paragraph).collect()
-    }
+pub(crate) fn stored<D: Stored + DocumentKind>(text: &[u8]) -> MaybeStored {
+    Ok(Box::new(envelope::read::<D>(text)?))
 }
 
 /// Tells that a target is not written.
@@ -372,9 +317,11 @@ fn nothing_measured(code: ExitCode, is_complete: bool) -> ExitCode {
 
 /// The life of the caretaker of the journal at `path`.
 pub(crate) fn caretaker(path: &str) -> ExitCode {
-    match caretaker::live(Path::new(path)) {
+    match undo::live(Path::new(path)) {
         Ok(undone) => {
-            undone.iter().for_each(tell_left);
+            for one in &undone {
+                tell_left(one);
+            }
             ExitCode::Done
         }
         Err(error) => tell(Failure::new(FailureKind::Thread, system_text(&error))),
@@ -384,6 +331,7 @@ pub(crate) fn caretaker(path: &str) -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use truespd_core::result::Grade;
 
     #[test]
     fn what_is_not_so_changes_a_success_only() {

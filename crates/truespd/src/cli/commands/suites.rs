@@ -1,18 +1,16 @@
 //! The table of suites: what each adds to `truespd`. Subcommands, their help and `truespd schema` come from its rows.
 
-use std::ffi::OsString;
-use std::sync::Arc;
-
-use clap::error::ErrorKind;
-use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
-
 use crate::cli::commands::ab::AbArguments;
 use crate::cli::commands::assess::AssessArguments;
 use crate::cli::commands::mark::MarkArguments;
 use crate::cli::commands::study::StudyArguments;
 use crate::cli::commands::suite::{MaybeStored, Suite, run, stored};
 use crate::cli::commands::workload::WorkloadArguments;
-use crate::series::crew::Crew;
+use crate::series::SeriesRanks;
+use clap::error::ErrorKind;
+use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
+use std::ffi::OsString;
+use std::sync::Arc;
 use truespd_core::fault::ExitCode;
 use truespd_core::result::envelope::{self, DocumentKind};
 
@@ -25,19 +23,16 @@ pub(crate) static TABLE: [Row; 5] = [
     Row::of::<StudyArguments>(),
 ];
 
-/// Runs a suite with its options, as one of several processes where there is a crew.
-type RunSuite = fn(&ArgMatches, Option<Arc<dyn Crew>>) -> Result<ExitCode, Error>;
+/// Runs a suite with its options, as one of several ranks in a cluster run.
+type RunSuite = fn(&ArgMatches, Option<Arc<dyn SeriesRanks>>) -> Result<ExitCode, Error>;
 
-/// A suite.
 #[derive(Debug)]
 pub(crate) struct Row {
     /// Its subcommand, and the name of its kind of documents.
     pub name: &'static str,
-    /// Their JSON Schema.
     pub schema: fn() -> String,
     /// What the member `format` of its documents says.
     pub format: &'static str,
-    /// Reads one of them.
     pub stored: fn(&[u8]) -> MaybeStored,
     /// Words as people write them to words that the parser takes.
     pub words: fn(&[OsString]) -> Vec<OsString>,
@@ -51,10 +46,10 @@ impl Row {
             name: S::NAME,
             schema: envelope::schema::<S::Document>,
             format: <S::Document as DocumentKind>::FORMAT,
-            stored: stored::<S>,
+            stored: stored::<S::Document>,
             words: S::words,
             options: <S as Args>::augment_args,
-            run: |matches, crew| Ok(run(&S::from_arg_matches(matches)?, crew)),
+            run: |matches, ranks| Ok(run(&S::from_arg_matches(matches)?, ranks)),
         }
     }
 
@@ -82,17 +77,20 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// Runs it, as one of several processes where there is a crew; the error is one of its options.
-    pub fn run(&self, crew: Option<Arc<dyn Crew>>) -> Result<ExitCode, Error> {
-        (self.row.run)(&self.matches, crew)
+    /// Runs it, as one of several ranks in a cluster run; the error is one of its options.
+    pub fn run(&self, ranks: Option<Arc<dyn SeriesRanks>>) -> Result<ExitCode, Error> {
+        (self.row.run)(&self.matches, ranks)
     }
 }
 
 impl FromArgMatches for Chosen {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let found = matches.subcommand().and_then(|(name, matches)| Some((Row::named(name)?, matches)));
-        let (row, matches) = found.ok_or_else(|| Error::new(ErrorKind::InvalidSubcommand))?;
-        Ok(Chosen { row, matches: matches.clone() })
+        if let Some((name, matches)) = matches.subcommand()
+            && let Some(row) = Row::named(name)
+        {
+            return Ok(Chosen { row, matches: matches.clone() });
+        }
+        Err(Error::new(ErrorKind::InvalidSubcommand))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
@@ -103,8 +101,7 @@ impl FromArgMatches for Chosen {
 
 impl Subcommand for Chosen {
     fn augment_subcommands(command: Command) -> Command {
-        let with = |command: Command, row: &Row| command.subcommand(row.command());
-        TABLE.iter().fold(command, with)
+        TABLE.iter().fold(command, |command, row| command.subcommand(row.command()))
     }
 
     fn augment_subcommands_for_update(command: Command) -> Command {

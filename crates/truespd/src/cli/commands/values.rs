@@ -39,9 +39,7 @@ pub(crate) fn json_output(typed: Option<&str>) -> (Option<Output>, bool) {
 /// A file that the program makes from its own tables, and can make again at any time.
 #[derive(Debug)]
 pub(crate) struct GeneratedFile {
-    /// Where.
     pub path: PathBuf,
-    /// All that it holds.
     pub text: String,
 }
 

@@ -1,21 +1,17 @@
 //! `truespd workload`: named loads, the program's own and a person's.
 
 mod prepared;
-mod presets;
 
 use clap::Args;
 
 use crate::cli::commands::config::usual_folder;
 use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite, write_profile};
 use crate::cli::commands::values::{between, bytes, one_of};
-use crate::cli::show::series_verdict::series as series_verdict;
-use crate::report::{Piece, suites};
 use crate::series::Series;
 use crate::series::place::{FILE_BYTES_MIN, Place};
 use crate::suite::workload::preset::{Load, Preset};
 use crate::suite::workload::sweep::{LatencyLimit, Of};
 use crate::suite::workload::{Outcome, Plan, Times, Work};
-use diskspd::show::verdict::Style;
 use prepared::Prepared;
 use truespd_core::fault::{Fault, Refusal};
 use truespd_core::profile::xml;
@@ -101,10 +97,10 @@ impl Suite for WorkloadArguments {
     fn ask(&self) -> Result<Asked<Prepared>, Fault> {
         let presets = self.presets.as_deref();
         if self.list {
-            return Ok(Asked::Text(presets::list(presets)?));
+            return Ok(Asked::Text(prepared::list(presets)?));
         }
         let Some(name) = &self.name else {
-            let names = presets::names(presets)?;
+            let names = prepared::names(presets)?;
             let message = format!("name a workload: {names} (--list describes them)");
             return Err(Refusal::command_line(message).into());
         };
@@ -134,7 +130,9 @@ impl Suite for WorkloadArguments {
     fn measure(&self, prepared: Prepared, series: &mut Series) -> Measured<Outcome> {
         let Prepared { names, places, .. } = &prepared;
         // Of all that is there, before the first line takes its time.
-        prepared.written()?.iter().try_for_each(|path| series.check_write(path))?;
+        for path in prepared.written()? {
+            series.check_write(&path)?;
+        }
         let files: Vec<&str> = names.iter().map(String::as_str).chain([PROFILE]).collect();
         let folder = places.first().map_or_else(std::env::temp_dir, Place::folder);
         let scratch = series.scratch(&folder, Self::NAME, &files)?;
@@ -149,19 +147,11 @@ impl Suite for WorkloadArguments {
         }
         Ok(plan.run(series))
     }
-
-    fn pieces(document: &Outcome) -> Vec<Piece> {
-        suites::workload(document)
-    }
-
-    fn text(outcome: &Outcome, style: Style) -> String {
-        format!("{}\n{}", outcome.text(), series_verdict(&outcome.verdict, style))
-    }
 }
 
 impl WorkloadArguments {
     fn prepare(&self, name: &str) -> Result<Prepared, Fault> {
-        let mut preset = presets::find(name, self.presets.as_deref())?;
+        let mut preset = prepared::find(name, self.presets.as_deref())?;
         choose_limit(&mut preset, self)?;
         let varied = preset.vary(self.write_ratio, self.block);
         varied.map_err(|why| why.behind(format!("-w and -b: '{name}'")))?;
@@ -170,45 +160,41 @@ impl WorkloadArguments {
         }
         let places = self.places(name, &preset)?;
         let is_made = places.iter().all(Place::is_directory);
-        let refused = |message: &str| Err(Refusal::command_line(message).into());
         if !is_made && self.size.is_some() {
-            return refused(
-                "--size is for files that are created in a directory; existing files and devices keep their size",
-            );
+            let message = "--size is for files that are created in a directory; existing files and devices keep \
+                their size";
+            return Err(Refusal::command_line(message).into());
         }
         if places.iter().any(|place| place.size_bytes() == Some(0)) {
-            return refused(
-                "an empty file cannot be tested; name its directory, and test files are created there",
-            );
+            let message =
+                "an empty file cannot be tested; name its directory, and test files are created there";
+            return Err(Refusal::command_line(message).into());
         }
         let (warmup_s, duration_s) = match preset.load {
             Load::Lines { limit: Some(_), .. } => (RATE_WARMUP_S, RATE_DURATION_S),
             _ => (WARMUP_S, DURATION_S),
         };
-        Ok(Prepared {
-            name: name.to_string(),
-            file_bytes: if is_made {
-                preset.file_bytes.clone()
-            } else {
-                places.iter().filter_map(Place::size_bytes).collect()
-            },
-            names: (1..=preset.file_bytes.len()).map(|number| format!("data-{number}")).collect(),
-            preset,
-            places,
-            is_made,
-            times: Times {
-                warmup_s: self.warmup.unwrap_or(warmup_s),
-                duration_s: self.duration.unwrap_or(duration_s),
-                cooldown_s: self.cooldown,
-            },
-        })
+        let file_bytes = if is_made {
+            preset.file_bytes.clone()
+        } else {
+            places.iter().filter_map(Place::size_bytes).collect()
+        };
+        let times = Times {
+            warmup_s: self.warmup.unwrap_or(warmup_s),
+            duration_s: self.duration.unwrap_or(duration_s),
+            cooldown_s: self.cooldown,
+        };
+        let names = (1..=preset.file_bytes.len()).map(|number| format!("data-{number}")).collect();
+        Ok(Prepared { name: name.to_string(), preset, places, names, file_bytes, is_made, times })
     }
 
     /// The targets that were named, as many as the workload needs.
     fn places(&self, name: &str, preset: &Preset) -> Result<Vec<Place>, Refusal> {
-        let usual = if self.targets.is_empty() { vec![usual_folder()?] } else { Vec::new() };
-        let typed = if self.targets.is_empty() { &usual } else { &self.targets };
-        let places = typed.iter().map(|typed| Place::find(typed)).collect::<Result<Vec<Place>, _>>()?;
+        let typed = if self.targets.is_empty() { vec![usual_folder()?] } else { self.targets.clone() };
+        let mut places = Vec::new();
+        for typed in typed {
+            places.push(Place::find(&typed)?);
+        }
         let needed = preset.file_bytes.len();
         let has_folder = places.iter().any(Place::is_directory);
         if has_folder && places.len() > 1 {
@@ -228,31 +214,31 @@ impl WorkloadArguments {
 
 /// What the options of the search make of the preset's.
 fn choose_limit(preset: &mut Preset, arguments: &WorkloadArguments) -> Result<(), Refusal> {
-    let refused = |message: String| Err(Refusal::command_line(message));
     let option = match (arguments.limit, arguments.of) {
         (None, None) => return Ok(()),
         (Some(_), _) => "--limit",
         (None, Some(_)) => "--of",
     };
     let Load::Lines { lines, limit } = &mut preset.load else {
-        return refused(format!("{option} is for workloads of one line; this one is a DiskSpd profile"));
+        let message = format!("{option} is for workloads of one line; this one is a DiskSpd profile");
+        return Err(Refusal::command_line(message));
     };
     let Some(ms) = arguments.limit.or(limit.map(|limit| limit.ms)) else {
-        return refused("--of: this workload has no limit; give one, in milliseconds: --limit MS".into());
+        let message = "--of: this workload has no limit; give one, in milliseconds: --limit MS";
+        return Err(Refusal::command_line(message));
     };
     if ms == 0.0 {
         *limit = None;
         return Ok(());
     }
     if lines.len() > 1 {
-        return refused("--limit is for workloads of one line".into());
+        return Err(Refusal::command_line("--limit is for workloads of one line"));
     }
     let of = arguments.of.or(limit.map(|limit| limit.of)).unwrap_or(Of::P99);
     *limit = Some(LatencyLimit::new(of, ms).map_err(|why| why.behind("--limit"))?);
     Ok(())
 }
 
-/// What would run.
 fn lines(plan: &Plan) -> String {
     let mut out = String::new();
     for step in plan.steps() {
@@ -264,7 +250,8 @@ fn lines(plan: &Plan) -> String {
             out.push_str(&format!("<!-- {path} -->\n{}", xml::write(profile, 0)));
         }
         Work::Search { limit, streams, .. } => out.push_str(&format!(
-            "# then the same line with -g<rate>i, where rate is the IOPS to try divided by {streams} (threads x targets),\n\
+            "# then the same line with -g<rate>i, where rate is the IOPS to try divided by {streams} (threads x \
+             targets),\n\
              # until the highest rate is found whose {} response time is at most {} ms\n",
             limit.of.word(),
             limit.ms

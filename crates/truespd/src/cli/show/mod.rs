@@ -6,8 +6,6 @@ pub mod doctor;
 pub mod history;
 pub mod inspect;
 pub mod judged;
-pub mod mark;
 pub mod rules;
 pub mod series;
-pub mod series_verdict;
 pub mod summary;

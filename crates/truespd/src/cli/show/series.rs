@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::series::undo::Undone;
+use crate::series::undo::{Fate, Undone};
 use crate::series::watch::{Event, Watch};
 use crate::suite::findings::word;
 use crate::suite::{Ahead, Known, Step};
@@ -15,7 +15,6 @@ use diskspd::show::live::{self, Words, phase_words};
 use diskspd::viewer;
 use truespd_core::fault::Fault;
 use truespd_core::load;
-use truespd_core::load::live::Progress;
 use truespd_core::profile::Target;
 use truespd_core::result::metrics::{Metric, Since};
 use truespd_core::result::{DirectionSummary, Document, Summary};
@@ -45,11 +44,8 @@ pub type Throughput = fn(f64) -> String;
 
 struct Bars {
     all: MultiProgress,
-    /// The run before.
     last: ProgressBar,
-    /// Runs done, time left.
     series: ProgressBar,
-    /// The present run.
     run: ProgressBar,
 }
 
@@ -72,31 +68,23 @@ struct Now {
 impl State {
     /// Runs done, runs in all, seconds left.
     fn series(&self) -> (usize, usize, f64) {
-        let left = |now: &Now| (now.planned_s - now.since.elapsed().as_secs_f64()).max(0.0);
-        let here = usize::from(self.now.as_ref().is_some_and(|now| now.is_run));
-        let left_s = self.now.as_ref().map_or(0.0, left) + self.ahead.seconds;
+        let (mut left_s, mut here) = (self.ahead.seconds, 0);
+        if let Some(now) = &self.now {
+            left_s += (now.planned_s - now.since.elapsed().as_secs_f64()).max(0.0);
+            here = usize::from(now.is_run);
+        }
         (self.done, self.done + here + self.ahead.steps, left_s)
     }
 }
 
 impl View {
     /// On standard error, with throughput in the unit of the suite's tables.
-    pub fn new(throughput: Throughput) -> Self {
-        let bars = std::io::stderr().is_terminal().then(Bars::new);
-        View { bars, is_beside_screen: false, throughput, state: Mutex::new(State::default()) }
+    pub fn new(throughput: Throughput, is_beside_screen: bool) -> Self {
+        let has_bars = !is_beside_screen && std::io::stderr().is_terminal();
+        let bars = if has_bars { Some(Bars::new()) } else { None };
+        View { bars, is_beside_screen, throughput, state: Mutex::new(State::default()) }
     }
 
-    /// Beside the live view.
-    pub fn beside_screen(throughput: Throughput) -> Self {
-        View { bars: None, is_beside_screen: true, throughput, state: Mutex::new(State::default()) }
-    }
-
-    /// The steps after the one that begins next. Shown when that has begun: until then it is in neither count.
-    fn ahead(&self, ahead: Ahead) {
-        self.with(|state| state.ahead = ahead);
-    }
-
-    /// A step begins.
     fn begin(&self, step: &Step) {
         self.with(|state| {
             state.name.clone_from(&step.name);
@@ -107,7 +95,6 @@ impl View {
         self.show_run(0, &format!("{}: preparing", step.name));
     }
 
-    /// A pause begins.
     fn pause(&self, length: Duration) {
         let now = Now { planned_s: length.as_secs_f64(), since: Instant::now(), is_run: false };
         self.with(|state| state.now = Some(now));
@@ -129,7 +116,14 @@ impl View {
     /// Something of the present run.
     fn run(&self, event: load::Event) {
         match event {
-            load::Event::Progress(progress) => self.progress(&progress),
+            load::Event::Progress(progress) => {
+                let planned_ns = u128::from(progress.planned_ns.max(1));
+                let percent = (progress.elapsed_ns as u128 * 100 / planned_ns).min(100) as u64;
+                let name = self.with(|state| state.name.clone());
+                let words = Words::new(format!("{name}: {}", phase_words(progress.phase)));
+                let words = live::with_rates(words, &progress, self.throughput);
+                self.show_run(percent, &words.fitting(columns().saturating_sub(RUN_LEAD)));
+            }
             load::Event::Fill { done_bytes, total_bytes, .. } => self.fill(done_bytes, total_bytes),
             load::Event::Warning(words) => self.line(&format!("WARNING: {words}")),
             load::Event::Note(words) | load::Event::Reused { words, .. } => {
@@ -146,17 +140,6 @@ impl View {
         }
     }
 
-    /// A run goes on.
-    fn progress(&self, progress: &Progress) {
-        let percent =
-            (progress.elapsed_ns as u128 * 100 / u128::from(progress.planned_ns.max(1))).min(100) as u64;
-        let name = self.with(|state| state.name.clone());
-        let words = phase_words(progress.phase);
-        let words = live::with_rates(Words::new(format!("{name}: {words}")), progress, self.throughput);
-        self.show_run(percent, &words.fitting(columns().saturating_sub(RUN_LEAD)));
-    }
-
-    /// A step is done.
     fn end(&self, step: &Step, document: &Document, is_kept: bool) {
         let is_run = step.kind.is_run();
         let (done, ahead) = self.with(|state| {
@@ -223,15 +206,16 @@ impl Watch for View {
 
     fn see(&self, event: Event<'_>) {
         match event {
-            Event::Ahead(ahead) => self.ahead(ahead),
+            // Shown when that has begun: until then it is in neither count.
+            Event::Ahead(ahead) => self.with(|state| state.ahead = ahead),
             Event::Begins(step) => self.begin(step),
-            Event::Again(step) => {
+            Event::Repeats(step) => {
                 self.line(&format!("{}: repeated for the runs that are still to be made", step.name));
             }
             Event::Pause(length) => self.pause(length),
             Event::Run(event) => self.run(event),
             Event::Done { step, document, is_kept } => self.end(step, document, is_kept),
-            Event::Told(words) => self.line(words),
+            Event::Note(words) => self.line(words),
             Event::Stopping => {
                 viewer::leave();
                 self.clear();
@@ -245,12 +229,12 @@ impl Watch for View {
             Event::Fault { fault, line } => say(&with_line(fault, line)),
             Event::Left(undone) => tell_left(undone),
             Event::NotUndone(undone) => {
-                let hint = if undone.is_settled { "" } else { "; truespd clean settles it later" };
+                let hint = if undone.fate != Fate::Stuck { "" } else { "; truespd clean settles it later" };
                 say_line(format_args!("WARNING: {}{hint}", undone.words));
             }
             Event::NoCaretaker(error) => say_line(format_args!(
-                "note: the process that cleans up after a killed suite could not be started ({}); if this suite is killed, \
-                 the next one cleans up",
+                "note: the process that cleans up after a killed suite could not be started ({}); if this suite is \
+                 killed, the next one cleans up",
                 system_text(error)
             )),
         }
@@ -259,8 +243,9 @@ impl Watch for View {
 
 /// Shows what a killed series had left, and whether it was undone.
 pub(crate) fn tell_left(undone: &Undone) {
-    let kind = if undone.is_done { "note" } else { "WARNING" };
-    let hint = if undone.is_settled { "" } else { "; truespd clean shows what is left and settles it" };
+    let kind = if undone.fate == Fate::Undone { "note" } else { "WARNING" };
+    let hint =
+        if undone.fate != Fate::Stuck { "" } else { "; truespd clean shows what is left and settles it" };
     say_line(format_args!("{kind}: left by a series that was killed: {}{hint}", undone.words));
 }
 
@@ -273,7 +258,7 @@ fn with_line(fault: &Fault, line: Option<&[String]>) -> String {
         }
     };
     let fault_lines = fault.shown(console::columns());
-    let Some(words) = line.filter(|_| names_options) else { return fault_lines };
+    let (Some(words), true) = (line, names_options) else { return fault_lines };
     let line = printable(&shell_line(words));
     format!(
         "{fault_lines}note: options of one letter are those of diskspd; this was the line: diskspd {line}\n"
@@ -287,19 +272,19 @@ fn columns() -> usize {
 impl Bars {
     fn new() -> Self {
         let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
-        let bar = |length, template: &str| {
+        let series = if columns() < BAR_FROM {
+            "{pos} of {len} runs done, {msg}"
+        } else {
+            "{bar:24} {pos} of {len} runs done, {msg}"
+        };
+        let rows = [(1, "{wide_msg}"), (1, series), (100, "{pos:>3} % {wide_msg}")];
+        let [last, series, run] = rows.map(|(length, template)| {
             let bar = all.add(ProgressBar::new(length));
             if let Ok(style) = ProgressStyle::with_template(template) {
                 bar.set_style(style);
             }
             bar
-        };
-        let last = bar(1, "{wide_msg}");
-        let series = match columns() {
-            ..BAR_FROM => bar(1, "{pos} of {len} runs done, {msg}"),
-            _ => bar(1, "{bar:24} {pos} of {len} runs done, {msg}"),
-        };
-        let run = bar(100, "{pos:>3} % {wide_msg}");
+        });
         Bars { all, last, series, run }
     }
 }
@@ -318,22 +303,25 @@ fn outcome(document: &Document, throughput: Throughput) -> String {
     let mut targets = document.profile.time_spans.iter().flat_map(|span| &span.targets);
     // With a rate on some targets only, there would be response times of some I/Os only.
     let are_paced = targets.all(Target::is_rate_limited);
-    let figures: Vec<String> = document
-        .measured()
-        .map(|measured| figures(&Summary::of(measured).total, are_paced, throughput))
-        .collect();
+    let mut spans = Vec::new();
+    for measured in document.measured() {
+        spans.push(figures(&Summary::of(measured).total, are_paced, throughput));
+    }
     let grade = document.verdict.as_ref().map(|verdict| verdict.grade);
-    format!("{}, {}", figures.join("; "), word(grade))
+    format!("{}, {}", spans.join("; "), word(grade))
 }
 
 /// Under a rate, times begin when the rate (-g) scheduled the I/O, as in the tables of the suites.
 fn figures(total: &DirectionSummary, are_paced: bool, throughput: Throughput) -> String {
-    let mean = |what, since| Some((what, Metric::MEAN.of_sum(total, since)?));
-    let response = are_paced.then(|| mean(", response time ", Since::Wanted)).flatten();
-    let times = response.or_else(|| mean(", ", Since::Issued));
-    let latency = times.map(|(what, ns)| format!("{what}{}", duration_ns(ns))).unwrap_or_default();
-    let rate = |metric: Metric| metric.of_sum(total, Since::Issued).unwrap_or_default();
-    format!("{} IOPS, {}{latency}", number(rate(Metric::IOPS)), throughput(rate(Metric::BYTES)))
+    let [iops, bytes] =
+        [Metric::IOPS, Metric::BYTES].map(|metric| metric.of_sum(total, Since::Issued).unwrap_or_default());
+    let response = if are_paced { Metric::MEAN.of_sum(total, Since::Wanted) } else { None };
+    let latency = match (response, Metric::MEAN.of_sum(total, Since::Issued)) {
+        (Some(ns), _) => format!(", response time {}", duration_ns(ns)),
+        (None, Some(ns)) => format!(", {}", duration_ns(ns)),
+        (None, None) => String::new(),
+    };
+    format!("{} IOPS, {}{latency}", number(iops), throughput(bytes))
 }
 
 #[cfg(test)]
@@ -374,15 +362,15 @@ mod tests {
             assert_eq!((is_done, is_steps), (done, steps));
             assert!((is_left_s - left_s).abs() < 20.0, "{is_left_s}");
         };
-        view.ahead(ahead(1, 150.0));
+        view.see(Event::Ahead(ahead(1, 150.0)));
         view.begin(&step);
         is(0, 2, 250.0);
         view.end(&step, &Document::default(), false);
         is(1, 2, 150.0);
-        view.ahead(ahead(1, 100.0));
+        view.see(Event::Ahead(ahead(1, 100.0)));
         view.pause(Duration::from_secs(50));
         is(1, 2, 150.0);
-        view.ahead(ahead(0, 0.0));
+        view.see(Event::Ahead(ahead(0, 0.0)));
         view.begin(&step);
         is(1, 2, 100.0);
         view.end(&step, &Document::default(), false);

@@ -55,7 +55,7 @@ fn judged(verdict: Option<&Verdict>, style: Style) -> String {
         return format!("{}none: this result was not judged\n", lead("verdict"));
     };
     let grade = style.paint(verdict.grade, verdict.grade.word());
-    let worst = verdict.findings.first().filter(|_| verdict.grade != Grade::Certified);
+    let worst = if verdict.grade == Grade::Certified { None } else { verdict.findings.first() };
     let why = worst.map(|worst| format!("{}: {}", worst.rule, worst.says));
     let why = why.or(verdict.proofs.first().map(Proof::words));
     let others = verdict.findings.len() - usize::from(worst.is_some());
@@ -141,14 +141,12 @@ fn of_target(span: &TimeSpan, target: &Target) -> String {
 /// What stands above the figures.
 const NAMES: [&str; 7] = ["IOPS", "throughput", "mean", "p50", "p99", "p99.9", "max"];
 
-/// A row of figures.
 fn row(name: &str, cells: &[String]) -> String {
     let widths = [11, 13, 9, 9, 9, 9, 9];
     let cells: String = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
     format!("{}{cells}\n", lead(name)).trim_end().to_string() + "\n"
 }
 
-/// The figures of latencies.
 fn latency_cells(times: &LatencySummary) -> Vec<String> {
     let [p50, p99, p99_9, max] = [times.p50_ns, times.p99_ns, times.p99_9_ns, times.max_ns];
     let whole = [p50, p99, p99_9, max].map(|ns| duration_ns(ns as f64));
@@ -158,8 +156,9 @@ fn latency_cells(times: &LatencySummary) -> Vec<String> {
 /// What each host of a sum did.
 fn hosts(document: &Document, time_span: usize, style: Style) -> String {
     let rows = rows(document, time_span);
-    let Some(spread) = Spread::of(rows.iter().map(|row| row.iops)).filter(|_| rows.len() > 1) else {
-        return String::new();
+    let spread = match Spread::of(rows.iter().map(|row| row.iops)) {
+        Some(spread) if rows.len() > 1 => spread,
+        _ => return String::new(),
     };
     let ratio = spread.ratio().map_or(String::new(), |ratio| format!(", {} times", number(ratio)));
     let words = format!(

@@ -6,23 +6,36 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::Left;
 use truespd_core::machine::device::BlockDevice;
 use truespd_core::machine::roots::Roots;
 use truespd_core::machine::setting::{read_number, read_word};
 use truespd_core::machine::write_cache::{NotSet, Reach, Switch, put};
 use truespd_core::sys::error::system_text;
 
+/// Whether something is undone, or only looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Action {
+    Undo,
+    Look,
+}
+
+/// Why something is not undone.
+#[derive(Debug)]
+pub(super) enum Left {
+    /// It is somebody else's now.
+    Foreign(String),
+    /// The system refused; it may take it later.
+    Refused(String),
+}
+
 /// What distinguishes a disk from another one that gets its name or path later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disk {
-    /// Kernel name.
     pub name: String,
     /// A number that is unique to each disk that appears, until the next boot (`diskseq`, Linux 5.15).
     sequence: Option<u64>,
     /// World wide name or serial number: the only identification that stays the same after a boot.
     id: Option<String>,
-    /// Device number.
     number: Option<String>,
     sectors: Option<u64>,
 }
@@ -31,12 +44,14 @@ impl Disk {
     /// The disk of this kernel name; `None` when sysfs knows none.
     pub fn named(name: &str, roots: &Roots) -> Option<Self> {
         let device = BlockDevice::named(name, roots)?;
-        let serial =
-            || ["serial", "device/serial"].iter().find_map(|file| read_word(&device.dir().join(file)));
+        let files = ["serial", "device/serial"].map(|file| device.dir().join(file));
         Some(Disk {
             name: name.to_string(),
             sequence: read_number(&device.dir().join("diskseq")),
-            id: device.world_wide_id().or_else(serial).filter(|id| !id.is_empty()),
+            id: device
+                .world_wide_id()
+                .or_else(|| files.iter().find_map(|file| read_word(file)))
+                .filter(|id| !id.is_empty()),
             number: device.number().map(|number| number.to_string()),
             sectors: read_number(&device.dir().join("size")),
         })
@@ -56,27 +71,15 @@ impl Disk {
     }
 }
 
-/// Where the setting is now, and whether it was restored. `None` when it is as it was, or gone with its device or the
-/// boot.
-pub(super) fn restore(
+/// Where the setting is now, and whether it was (or could be) set back. `None` when it is as it was, or gone with its
+/// device or the boot.
+pub(super) fn settle(
     path: &Path,
     disk: &Disk,
     [before, during]: [&str; 2],
     is_same_boot: bool,
     roots: &Roots,
-) -> Option<(PathBuf, Result<(), Left>)> {
-    let (place, found) = look(path, disk, [before, during], is_same_boot, roots)?;
-    let written = found.and_then(|()| set_back(&place, before, |path, word| fs::write(path, word)));
-    Some((place, written))
-}
-
-/// The same without changing anything.
-pub(super) fn look(
-    path: &Path,
-    disk: &Disk,
-    [before, during]: [&str; 2],
-    is_same_boot: bool,
-    roots: &Roots,
+    action: Action,
 ) -> Option<(PathBuf, Result<(), Left>)> {
     let place = match find(path, disk, before, is_same_boot, roots) {
         Ok(place) => place?,
@@ -90,11 +93,14 @@ pub(super) fn look(
     if now == before {
         return None;
     }
-    if now != during {
-        let why = format!("somebody else set it to '{now}'; it was '{before}' before");
-        return Some((place, Err(Left::Foreign(why))));
-    }
-    Some((place, Ok(())))
+    let settled = if now != during {
+        Err(Left::Foreign(format!("somebody else set it to '{now}'; it was '{before}' before")))
+    } else if action == Action::Look {
+        Ok(())
+    } else {
+        set_back(&place, before, |path, word| fs::write(path, word))
+    };
+    Some((place, settled))
 }
 
 /// The path of the setting of that disk, and of no other.
@@ -117,20 +123,22 @@ fn find(
         return Ok(None);
     }
     // The disk itself may have kept the setting.
-    let disks = fs::read_dir(roots.sys.join("block")).into_iter().flatten().flatten();
-    let again = disks
-        .filter_map(|entry| Disk::named(&entry.file_name().to_string_lossy(), roots))
-        .find(|now| disk.is_again(now));
-    let switch = again.and_then(|now| Switch::of(&now.name, roots).ok());
-    match switch.filter(|switch| switch.reach == Reach::Disk) {
-        Some(switch) => Ok(Some(switch.path)),
-        None => Err(Left::Foreign(format!(
-            "the disk ({}, {}) is not there, or it is not certain that the disk of that name is the same; its write cache \
-             was '{before}': write that to its cache_type when the disk is there",
-            disk.name,
-            disk.id.as_deref().unwrap_or("without a name of its own")
-        ))),
+    for entry in fs::read_dir(roots.sys.join("block")).into_iter().flatten().flatten() {
+        let Some(now) = Disk::named(&entry.file_name().to_string_lossy(), roots) else { continue };
+        if !disk.is_again(&now) {
+            continue;
+        }
+        match Switch::of(&now.name, roots) {
+            Ok(switch) if switch.reach == Reach::Disk => return Ok(Some(switch.path)),
+            _ => break,
+        }
     }
+    Err(Left::Foreign(format!(
+        "the disk ({}, {}) is not there, or it is not certain that the disk of that name is the same; its write cache \
+         was '{before}': write that to its cache_type when the disk is there",
+        disk.name,
+        disk.id.as_deref().unwrap_or("without a name of its own")
+    )))
 }
 
 fn is_of_a_disk(path: &Path, roots: &Roots) -> bool {

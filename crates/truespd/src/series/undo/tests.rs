@@ -102,7 +102,7 @@ fn everything_is_undone_and_the_journal_goes() {
     lab.switched(CACHE_TYPE, &mut journal);
     lab.switched(QUEUE, &mut journal);
     let undone = journal.undo();
-    assert!(undone.iter().all(|one| one.is_done), "{undone:?}");
+    assert!(undone.iter().all(|one| one.fate == Fate::Undone), "{undone:?}");
     assert_eq!(undone.len(), 3, "the folder is told of once");
     assert!(!made.exists());
     assert_eq!(fs::read_to_string(lab.at(CACHE_TYPE)).unwrap(), "write back\n", "with a line end");
@@ -120,7 +120,7 @@ fn what_somebody_else_did_stays() {
     lab.switched(QUEUE, &mut journal);
     lab.put(QUEUE, "third\n");
     let undone = journal.undo();
-    assert!(undone.iter().all(|one| !one.is_done), "{undone:?}");
+    assert!(undone.iter().all(|one| one.fate != Fate::Undone), "{undone:?}");
     assert!(undone[0].words.contains("somebody else set it to 'third'"), "{undone:?}");
     assert_eq!(lab.journals(), 0, "nobody would be told of it for ever");
     assert_eq!(fs::read_to_string(made.join("theirs")).unwrap(), "data");
@@ -132,7 +132,7 @@ fn what_somebody_else_did_stays() {
     fs::write(other.join("a"), "data").unwrap();
     let undo =
         Undo::Folder { path: other.clone(), identity: Some(Identity::from((1, 1))), files: vec!["a".into()] };
-    assert!(!undo_one(&undo, true, &lab.roots()).unwrap().is_done);
+    assert!(undo_one(&undo, true, &lab.roots()).unwrap().fate != Fate::Undone);
     assert!(other.join("a").exists());
 }
 
@@ -156,7 +156,7 @@ fn nothing_is_touched_that_this_program_never_makes() {
         let undo = Undo::Setting { path: lab.at(name), before, during, disk: disk.clone() };
         let undone = undo_one(&undo, true, &lab.roots()).unwrap();
         assert!(
-            !undone.is_done && undone.words.contains("TrueSpd does not change this setting"),
+            undone.fate != Fate::Undone && undone.words.contains("TrueSpd does not change this setting"),
             "{undone:?}"
         );
         assert_eq!(lab.says(name), THROUGH, "{name}");
@@ -307,7 +307,10 @@ fn a_disks_own_setting_is_set_back_on_that_disk_only() {
     lab.put(CACHE_TYPE, "write through\n");
     lab.put(&of_b, "write through\n");
     let undone = lab.sweep();
-    assert!(undone.len() == 1 && undone[0].is_done && undone[0].words.contains("sdb"), "{undone:?}");
+    assert!(
+        undone.len() == 1 && undone[0].fate == Fate::Undone && undone[0].words.contains("sdb"),
+        "{undone:?}"
+    );
     assert_eq!((lab.says(CACHE_TYPE).as_str(), lab.says(&of_b).as_str()), (THROUGH, BACK));
     // It is gone, or there is nothing to know it by.
     for id in ["naa.5000c500ffffffff", "naa.0000000000000000"] {
@@ -347,13 +350,13 @@ fn after_a_boot_the_number_of_a_file_system_counts_no_more() {
     let (device, inode) = identity.unwrap().into();
     let moved =
         Undo::Folder { path: path.clone(), identity: Some(Identity::from((device + 1, inode))), files };
-    assert!(!undo_one(&moved, true, &lab.roots()).unwrap().is_done, "in the same boot it does");
+    assert!(undo_one(&moved, true, &lab.roots()).unwrap().fate != Fate::Undone, "in the same boot it does");
     journal.add(moved.clone()).unwrap();
     drop(journal);
     lab.put("proc/sys/kernel/random/boot_id", "second\n");
     // Somebody else's of the same name and inode would be open to others.
     made::set_mode(&path, 0o755).unwrap();
-    assert!(!undo_one(&moved, false, &lab.roots()).unwrap().is_done);
+    assert!(undo_one(&moved, false, &lab.roots()).unwrap().fate != Fate::Undone);
     made::set_mode(&path, 0o700).unwrap();
     assert_eq!(lab.sweep().len(), 1);
     assert!(!path.exists());
@@ -395,13 +398,13 @@ fn each_leftover_is_told_once() {
     drop(journal);
     let first = lab.sweep();
     assert_eq!(first.len(), 2, "{first:?}");
-    assert!(first.iter().any(|one| !one.is_settled), "{first:?}");
+    assert!(first.iter().any(|one| one.fate == Fate::Stuck), "{first:?}");
     // What is settled is not told again with what is not.
     let again = lab.sweep();
     assert_eq!(again.len(), 1, "{again:?}");
     assert!(again[0].words.contains("truespd-stuck"), "{again:?}");
     fs::remove_dir(stays.join("data")).unwrap();
-    assert!(lab.sweep()[0].is_done);
+    assert!(lab.sweep()[0].fate == Fate::Undone);
     assert_eq!((lab.journals(), stays.exists(), theirs.exists()), (0, false, true));
 }
 
@@ -436,7 +439,7 @@ fn what_is_left_is_shown_before_it_is_settled() {
     assert_eq!(found.others(), 1, "one series runs");
     assert!(ours.exists() && lab.says(QUEUE) == THROUGH, "nothing was changed");
     let undone = found.settle(false);
-    assert_eq!(undone.iter().filter(|one| !one.is_settled).count(), 1, "{undone:?}");
+    assert_eq!(undone.iter().filter(|one| one.fate == Fate::Stuck).count(), 1, "{undone:?}");
     assert!(!ours.exists() && theirs.exists() && lab.says(QUEUE) == BACK);
     assert_eq!(find().list().len(), 1, "the stuck one");
     find().settle(true);

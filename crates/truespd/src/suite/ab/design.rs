@@ -1,19 +1,17 @@
 //! How a comparison is planned: its sides, its blocks of runs, and how certain it must be.
 
-use super::outcome::Outcome;
-use super::sequential::{BLOCKS_MIN, Look, looks};
+use crate::suite::{Ahead, Ended, Known};
 use diskspd::request::Line;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
 use truespd_core::fault::{Failure, FailureKind, Refusal};
 use truespd_core::measure::estimate::Estimate;
 use truespd_core::result::Document;
-use truespd_core::result::metrics::NoFigure;
-
-use crate::suite::{Ahead, Ended, Known};
-use std::time::Duration;
 pub use truespd_core::result::metrics::Metric;
+use truespd_core::result::metrics::NoFigure;
 use truespd_core::text::precise;
 
-/// Runs of a block.
 pub const BLOCK_RUNS: usize = 4;
 
 /// Confidence of the interval that must lie within the margin.
@@ -29,19 +27,7 @@ pub(super) const UNCOUNTED_RUNS: usize = 2;
 pub(super) const AROUND_A_RUN_S: f64 = 0.3;
 
 /// One of the two.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    serde::Serialize,
-    serde::Deserialize,
-    schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
     /// The first.
@@ -51,7 +37,6 @@ pub enum Side {
 }
 
 impl Side {
-    /// `A` or `B`.
     pub fn name(self) -> &'static str {
         match self {
             Side::A => "A",
@@ -67,13 +52,11 @@ pub struct Plan {
     pub title: String,
     /// What A and B run.
     pub lines: [Line; 2],
-    /// What to compare.
     pub metric: Metric,
     /// A difference up to this does not matter, in percent.
     pub margin_percent: f64,
     /// The probability with which variants that are the same may be called different.
     pub significance: f64,
-    /// Blocks at most.
     pub blocks_max: usize,
     /// Time at most, for the blocks; see [`Plan::fitted`].
     pub time_max: Duration,
@@ -107,12 +90,12 @@ impl Plan {
         if blocks_max >= least {
             return Ok(Plan { blocks_max, ..self.clone() });
         }
-        let minutes = |seconds: f64| precise((seconds / 6.0).ceil() / 10.0);
         let message = format!(
-            "--max-minutes {} is too short: a block of four runs of {} s takes {} minutes, and at least {least} blocks are needed",
+            "--max-minutes {} is too short: a block of four runs of {} s takes {} minutes, and at least {least} blocks \
+             are needed",
             precise(self.time_max.as_secs_f64() / 60.0),
             precise(self.run_s),
-            minutes(self.block_seconds()),
+            precise((self.block_seconds() / 6.0).ceil() / 10.0),
         );
         let needed = (self.block_seconds() * least as f64 / 60.0).ceil();
         let hint =
@@ -120,7 +103,7 @@ impl Plan {
         Err(Refusal::command_line(message).hint(hint))
     }
 
-    /// The least number of blocks for an answer; with fewer planned, there is one look, after the last.
+    /// The least number of blocks for an answer; with fewer planned, there is one analysis, after the last.
     pub(super) fn least(&self) -> usize {
         BLOCKS_MIN.min(self.blocks_max)
     }
@@ -152,13 +135,13 @@ impl Plan {
 pub(super) struct Design {
     pub(super) margin: f64,
     pub(super) significance: f64,
-    pub(super) looks: Vec<Look>,
+    pub(super) interims: Vec<Interim>,
 }
 
 /// What the blocks so far say.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct View {
-    pub(super) look: Look,
+    pub(super) interim: Interim,
     pub(super) estimate: Estimate,
     /// The interval that decides: at 95 % for [`Outcome::Equivalent`], else at the confidence that the
     /// significance asks for. So an interval without 0 and "undecided" never stand together.
@@ -169,41 +152,36 @@ pub(super) struct View {
 }
 
 impl Design {
-    pub(super) fn of(plan: &Plan) -> Self {
+    pub(super) fn new(plan: &Plan) -> Self {
         Design {
             margin: (plan.margin_percent / 100.0).ln_1p(),
             significance: plan.significance,
-            looks: looks(plan.blocks_max),
+            interims: interims(plan.blocks_max),
         }
     }
 
-    /// The latest look that the blocks allow; `None` before the first. Blocks after it do not count.
+    /// The latest analysis that the blocks allow; `None` before the first. Blocks after it do not count.
     pub(super) fn view(&self, log_ratios: &[f64]) -> Option<View> {
-        let at = self.looks.partition_point(|look| look.blocks <= log_ratios.len()).checked_sub(1)?;
-        let look = self.looks[at];
-        let estimate = Estimate::of(&log_ratios[..look.blocks])?;
-        let interval = |confidence: f64| {
-            let (low, high) = estimate.interval((1.0 - confidence) * look.share);
-            (low.max(-LOG_RATIO_MAX), high.min(LOG_RATIO_MAX))
+        let done = self.interims.iter().filter(|interim| interim.blocks <= log_ratios.len());
+        let interim = *done.last()?;
+        let estimate = Estimate::of(&log_ratios[..interim.blocks])?;
+        let view = |confidence: f64, outcome: Outcome| {
+            let (low, high) = estimate.interval((1.0 - confidence) * interim.share);
+            let (low, high) = (low.max(-LOG_RATIO_MAX), high.min(LOG_RATIO_MAX));
+            View { interim, estimate, low, high, confidence, outcome }
         };
-        let (low, high) = interval(EQUIVALENCE_CONFIDENCE);
-        if -self.margin <= low && high <= self.margin {
-            let (confidence, outcome) = (EQUIVALENCE_CONFIDENCE, Outcome::Equivalent);
-            return Some(View { look, estimate, low, high, confidence, outcome });
+        let equivalent = view(EQUIVALENCE_CONFIDENCE, Outcome::Equivalent);
+        if -self.margin <= equivalent.low && equivalent.high <= self.margin {
+            return Some(equivalent);
         }
-        let confidence = 1.0 - self.significance;
-        let (low, high) = interval(confidence);
-        let outcome = if look.p(estimate.level()) < self.significance {
-            Outcome::Different
-        } else {
-            Outcome::Undecided
-        };
-        Some(View { look, estimate, low, high, confidence, outcome })
+        let is_different = interim.p(estimate.level()) < self.significance;
+        let outcome = if is_different { Outcome::Different } else { Outcome::Undecided };
+        Some(view(1.0 - self.significance, outcome))
     }
 
-    /// Whether there is a look right now.
-    pub(super) fn is_look(&self, blocks: usize) -> bool {
-        self.looks.iter().any(|look| look.blocks == blocks)
+    /// Whether the data are analysed after so many blocks.
+    pub(super) fn is_interim(&self, blocks: usize) -> bool {
+        self.interims.iter().any(|interim| interim.blocks == blocks)
     }
 }
 
@@ -217,8 +195,8 @@ pub(super) fn order(block: usize) -> [Side; BLOCK_RUNS] {
 
 /// What a complete block says: ln(B / A).
 pub(super) fn log_ratio(a: [f64; 2], b: [f64; 2]) -> f64 {
-    let mean = |x: [f64; 2]| (x[0].ln() + x[1].ln()) / 2.0;
-    mean(b) - mean(a)
+    let [a, b] = [a, b].map(|[one, other]| (one.ln() + other.ln()) / 2.0);
+    b - a
 }
 
 /// The figure of a run; or why this run has none, though another may; or the end of the series.
@@ -233,4 +211,89 @@ pub(super) fn figure(plan: &Plan, side: Side, document: &Document) -> Result<Res
 /// The end of a series; not as a refusal, for something has run.
 pub(super) fn without_figure(plan: &Plan, side: Side, why: NoFigure) -> Ended {
     Failure::new(FailureKind::Figure, format!("{}{}", plan.title, side.name())).because(why).into()
+}
+
+/// What is decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// They differ.
+    Different,
+    /// They do not differ by more than the margin.
+    Equivalent,
+    /// Neither is shown.
+    Undecided,
+}
+
+/// Blocks before the first analysis: three degrees of freedom.
+pub const BLOCKS_MIN: usize = 4;
+/// From one analysis to the next: so many times more blocks.
+const GROWTH: f64 = 1.3;
+/// Smallest p value that is told.
+pub const P_MIN: f64 = 1e-6;
+
+/// An analysis of the data before its end (group sequential design), planned so that looking again and again is not
+/// wrong more often than promised.
+///
+/// Analyses are few: after each, the next comes when there are 30 % more blocks. Of the promised error each may spend
+/// its part of the planned blocks, and all parts add up to one (error spending, Lan and DeMets 1983, with the union
+/// bound in place of the joint distribution of the analyses: that holds whatever their dependence, and t tests need no
+/// other justification than each by itself). The interval at each, with that level of confidence, so holds at all
+/// together, whatever ends the series (repeated confidence intervals, Jennison and Turnbull 1989).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interim {
+    pub blocks: usize,
+    /// Part of the promised error that it may spend.
+    pub share: f64,
+}
+
+impl Interim {
+    /// A p value that repeated looking does not spoil, from that of this test by itself.
+    pub fn p(&self, level: f64) -> f64 {
+        (level / self.share).clamp(P_MIN, 1.0)
+    }
+}
+
+/// The analyses of up to `max` blocks; the last is after `max`.
+pub fn interims(max: usize) -> Vec<Interim> {
+    // From the end, so that no analysis has a part too small to be of use.
+    let mut interims = Vec::new();
+    let mut blocks = max;
+    while blocks > 0 {
+        let fewer = ((blocks as f64 / GROWTH).round() as usize).min(blocks - 1);
+        let before = if fewer >= BLOCKS_MIN { fewer } else { 0 };
+        interims.push(Interim { blocks, share: (blocks - before) as f64 / max as f64 });
+        blocks = before;
+    }
+    interims.reverse();
+    interims
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(a: f64, b: f64, by: f64) {
+        assert!((a - b).abs() <= by, "{a} and {b}");
+    }
+
+    #[test]
+    fn interims_share_the_error_and_end_with_the_last() {
+        let blocks = |max| interims(max).iter().map(|interim| interim.blocks).collect::<Vec<_>>();
+        assert_eq!(blocks(6), [4, 5, 6]);
+        assert_eq!(blocks(100), [4, 5, 7, 9, 12, 16, 21, 27, 35, 45, 59, 77, 100]);
+        assert_eq!((blocks(2), blocks(0)), (vec![2], vec![]));
+        for max in 1..600 {
+            let interims = interims(max);
+            near(interims.iter().map(|interim| interim.share).sum::<f64>(), 1.0, 1e-12);
+            assert!(interims.windows(2).all(|w| w[0].blocks < w[1].blocks), "{interims:?}");
+            assert_eq!(interims[0].blocks, if max < BLOCKS_MIN { max } else { BLOCKS_MIN });
+        }
+    }
+
+    #[test]
+    fn a_p_value_pays_for_its_interims() {
+        let interim = Interim { blocks: 20, share: 0.25 };
+        assert_eq!((interim.p(0.01), interim.p(0.5), interim.p(0.0)), (0.04, 1.0, P_MIN));
+    }
 }

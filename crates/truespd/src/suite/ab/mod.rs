@@ -3,28 +3,21 @@
 //! Blocks of four runs, ABBA or BAAB: a steady drift of the machine meets both alike and cancels. What a
 //! block says is the logarithm of the ratio B / A (of the geometric means). The order of blocks is Thue and
 //! Morse's, so that curved drift cancels over the blocks and no rhythm of the machine can follow it. When to
-//! stop tells [`sequential`].
+//! stop tells [`design`].
 
 mod design;
 #[cfg(test)]
 pub(crate) mod noise;
-mod outcome;
 mod report;
-pub mod sequential;
-mod table;
 #[cfg(test)]
 mod tests;
 
+use crate::suite::{Ended, Kind, Runner, Step};
 use std::time::Duration;
 
-use crate::suite::{Ended, Kind, Runner, Step};
-use truespd_core::result::metrics::NoFigure;
-
-pub use design::{BLOCK_RUNS, Plan, Side};
-pub use outcome::Outcome;
-pub use report::{Block, Comparison, Effect, Stopped, Variant};
-pub(in crate::suite) use table::columns;
-pub use table::{is_of_use, sentence, text};
+pub use design::{BLOCK_RUNS, Outcome, Plan, Side};
+pub use report::{Block, Comparison, Effect, Stopped, Variant, is_of_use, sentence, text};
+pub(in crate::suite) use report::{answer, columns};
 pub use truespd_core::result::metrics::Metric;
 
 use design::{Design, UNCOUNTED_RUNS, log_ratio, order, without_figure};
@@ -48,17 +41,18 @@ pub fn compare(
     runner: &mut dyn Runner,
     surroundings: &mut Surroundings<'_>,
 ) -> (Comparison, Result<(), Ended>) {
-    let (plan, fits) = match plan.fitted() {
-        Ok(fitted) => (fitted, Ok(())),
-        Err(refusal) => (plan.clone(), Err(refusal.into())),
-    };
-    let plan = &plan;
-    let design = Design::of(plan);
+    let fitted = plan.fitted();
+    let plan = fitted.as_ref().unwrap_or(plan);
+    let design = Design::new(plan);
     let mut collected = Collected::default();
-    let ended = fits.and_then(|()| blocks(plan, &design, &mut collected, runner, surroundings));
+    let ended = match &fitted {
+        Ok(_) => blocks(plan, &design, &mut collected, runner, surroundings),
+        Err(refusal) => Err(refusal.clone().into()),
+    };
     let (stopped, result) = match ended {
         Ok(stopped) => (stopped, Ok(())),
-        Err(ended) => (if ended == Ended::Stopped { Stopped::Person } else { Stopped::Failure }, Err(ended)),
+        Err(Ended::Stopped) => (Stopped::Person, Err(Ended::Stopped)),
+        Err(failed) => (Stopped::Failure, Err(failed)),
     };
     (report::report(plan, &design, collected, stopped), result)
 }
@@ -70,93 +64,65 @@ fn blocks(
     runner: &mut dyn Runner,
     surroundings: &mut Surroundings<'_>,
 ) -> Result<Stopped, Ended> {
+    let Surroundings { arrange, elapsed } = surroundings;
     for (done, side) in [Side::A, Side::B].into_iter().enumerate() {
-        let step = step(plan, side, Kind::First, Kind::First.name());
         runner.ahead(plan.ahead_with(UNCOUNTED_RUNS - 1 - done));
-        (surroundings.arrange)(side)?;
-        let document = runner.run(&step)?;
+        arrange(side)?;
+        let document = runner.run(&step(plan, side, Kind::First, Kind::First.name()))?;
         collected.first(side, plan, &document)?;
     }
-    let begin = (surroundings.elapsed)();
+    let begin = elapsed();
     let mut empty_in_a_row = 0;
     while collected.blocks.len() < plan.blocks_max {
         let block = collected.blocks.len();
-        let elapsed = (surroundings.elapsed)().saturating_sub(begin);
         // The least number of blocks fits by plan, and may end a little late.
         let needed_s = if block + collected.empty_blocks < plan.least() { 0.0 } else { plan.block_seconds() };
-        if elapsed.as_secs_f64() + needed_s > plan.time_max.as_secs_f64() {
+        if elapsed().saturating_sub(begin).as_secs_f64() + needed_s > plan.time_max.as_secs_f64() {
             return Ok(Stopped::Time);
         }
-        let elapsed = || (surroundings.elapsed)().saturating_sub(begin);
-        let figures = one_block(plan, block, collected, runner, surroundings.arrange, &elapsed)?;
-        match figures {
-            Ok([a, b]) => {
-                let order = order(block).to_vec();
-                collected.blocks.push(Block { order, a, b, log_ratio: log_ratio(a, b) });
-                empty_in_a_row = 0;
-            }
-            Err((side, why)) => {
-                collected.empty_blocks += 1;
-                empty_in_a_row += 1;
-                if empty_in_a_row == EMPTY_IN_A_ROW_MAX {
-                    return Err(without_figure(plan, side, why));
+        let order = order(block);
+        let mut figures: [Vec<f64>; 2] = Default::default();
+        let mut empty = None;
+        for (place, side) in order.into_iter().enumerate() {
+            runner.ahead(plan.ahead_after(block, place + 1, elapsed().saturating_sub(begin)));
+            arrange(side)?;
+            let document = runner.run(&step(plan, side, Kind::Counts, &format!("block {}", block + 1)))?;
+            match collected.take(side, plan, &document)? {
+                Ok(value) => figures[side as usize].push(value),
+                Err(why) => {
+                    empty = Some((side, why));
+                    break;
                 }
-                runner.tell(&format!(
-                    "{}{}: {why}; this block of runs does not count and is repeated",
-                    plan.title,
-                    side.name()
-                ));
-                continue;
             }
         }
-        if !design.is_look(block + 1) {
+        if let Some((side, why)) = empty {
+            collected.empty_blocks += 1;
+            empty_in_a_row += 1;
+            if empty_in_a_row == EMPTY_IN_A_ROW_MAX {
+                return Err(without_figure(plan, side, why));
+            }
+            runner.tell(&format!(
+                "{}{}: {why}; this block of runs does not count and is repeated",
+                plan.title,
+                side.name()
+            ));
+            continue;
+        }
+        let [a, b] = figures.map(|of_side| [of_side[0], of_side[1]]);
+        collected.blocks.push(Block { order: order.to_vec(), a, b, log_ratio: log_ratio(a, b) });
+        empty_in_a_row = 0;
+        if !design.is_interim(block + 1) {
             continue;
         }
         let Some(view) = design.view(&collected.log_ratios()) else { continue };
         if view.outcome != Outcome::Undecided {
             return Ok(Stopped::Decided);
         }
-        let interval = if table::is_of_use(view.low.exp(), view.high.exp()) {
-            format!(" ({:.3} to {:.3})", view.low.exp(), view.high.exp())
-        } else {
-            String::new()
-        };
-        runner.tell(&format!(
-            "{}{} blocks: B / A {:.3}{interval}",
-            plan.title,
-            block + 1,
-            view.estimate.mean.exp()
-        ));
+        let [low, ratio, high] = [view.low, view.estimate.mean, view.high].map(f64::exp);
+        let interval = if is_of_use(low, high) { format!(" ({low:.3} to {high:.3})") } else { String::new() };
+        runner.tell(&format!("{}{} blocks: B / A {ratio:.3}{interval}", plan.title, block + 1));
     }
     Ok(Stopped::Blocks)
-}
-
-/// Those of A and those of B.
-type Figures = [[f64; 2]; 2];
-/// Whose run has none, and why.
-type NoFigureOf = (Side, NoFigure);
-
-/// The four runs of a block: their figures; or why a run has none, which ends the block.
-fn one_block(
-    plan: &Plan,
-    block: usize,
-    collected: &mut Collected,
-    runner: &mut dyn Runner,
-    arrange: &mut dyn FnMut(Side) -> Result<(), Ended>,
-    elapsed: &dyn Fn() -> Duration,
-) -> Result<Result<Figures, NoFigureOf>, Ended> {
-    let (mut a, mut b) = (Vec::new(), Vec::new());
-    for (place, side) in order(block).into_iter().enumerate() {
-        runner.ahead(plan.ahead_after(block, place + 1, elapsed()));
-        arrange(side)?;
-        let document = runner.run(&step(plan, side, Kind::Counts, &format!("block {}", block + 1)))?;
-        match collected.take(side, plan, &document)? {
-            Ok(value) if side == Side::A => a.push(value),
-            Ok(value) => b.push(value),
-            Err(why) => return Ok(Err((side, why))),
-        }
-    }
-    Ok(Ok([[a[0], a[1]], [b[0], b[1]]]))
 }
 
 fn step(plan: &Plan, side: Side, kind: Kind, what: &str) -> Step {

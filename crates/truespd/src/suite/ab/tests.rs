@@ -30,7 +30,7 @@ fn plan(blocks_max: usize) -> Plan {
 
 /// Repeats a whole comparison; outcomes as parts of all, and mean blocks.
 fn repeat(noise: Noise, ratio: f64, blocks_max: usize, rounds: u32, seed: u64) -> [f64; 4] {
-    let design = Design::of(&plan(blocks_max));
+    let design = Design::new(&plan(blocks_max));
     let mut counts = [0.0; 4];
     for round in 0..rounds {
         let mut machine = Machine::new(noise, seed.wrapping_mul(1_000_003).wrapping_add(u64::from(round)));
@@ -44,7 +44,7 @@ fn repeat(noise: Noise, ratio: f64, blocks_max: usize, rounds: u32, seed: u64) -
                 }
             }
             log_ratios.push(log_ratio([a[0], a[1]], [b[0], b[1]]));
-            let view = design.is_look(block + 1).then(|| design.view(&log_ratios)).flatten()?;
+            let view = design.is_interim(block + 1).then(|| design.view(&log_ratios)).flatten()?;
             (view.outcome != Outcome::Undecided).then_some(view.outcome)
         });
         counts[outcome.unwrap_or(Outcome::Undecided) as usize] += 1.0;
@@ -115,7 +115,7 @@ fn the_same_on_a_calm_machine_is_shown_to_be_the_same() {
 /// The interval that is told holds the truth whenever one looks.
 #[test]
 fn the_interval_holds_at_every_look() {
-    let design = Design::of(&plan(60));
+    let design = Design::new(&plan(60));
     let rounds = 3000;
     let missed = (0..rounds).filter(|&round| {
         let mut machine = Machine::new(MACHINE, 51 + round);
@@ -322,11 +322,11 @@ fn limits_leave_it_undecided() {
 
 #[test]
 fn an_undecided_interval_holds_zero_and_a_likely_difference_is_named() {
-    let design = Design::of(&plan(8));
+    let design = Design::new(&plan(8));
     // Found by the 95 % interval, not by that of 99 %.
     let log_ratios = [0.30, 0.55, 0.42, 0.70];
     let view = design.view(&log_ratios).unwrap();
-    let (low, high) = view.estimate.interval(0.05 * view.look.share);
+    let (low, high) = view.estimate.interval(0.05 * view.interim.share);
     assert!(low > 0.0 && view.low < 0.0 && view.high > high, "{view:?}");
     assert_eq!((view.outcome, view.confidence), (Outcome::Undecided, 0.99));
     let mut fake = Fake::new(CALM, [100_000.0, 100_000.0]);
@@ -355,7 +355,7 @@ fn an_interval_that_tells_nothing_is_not_shown() {
         "{words}"
     );
     // And the ends are numbers, whatever the blocks say: JSON has no infinity.
-    let view = Design::of(&plan(4)).view(&[-600.0, 600.0, -600.0, 600.0]).unwrap();
+    let view = Design::new(&plan(4)).view(&[-600.0, 600.0, -600.0, 600.0]).unwrap();
     assert!(view.low.exp() > 0.0 && (1e12 * view.high.exp()).is_finite(), "{view:?}");
 }
 
@@ -430,7 +430,7 @@ fn looks_are_planned_for_blocks_that_have_room() {
     assert_eq!((result, report.stopped, report.blocks.len()), (Ok(()), Stopped::Blocks, 7));
     assert!(text(&report).contains("(7 blocks of four runs, 7 planned at most)"), "{}", text(&report));
     // All of the error for the seven: the last look has what is left of it.
-    let looks = Design::of(&within(7.5, plan(100)).fitted().unwrap()).looks;
+    let looks = Design::new(&within(7.5, plan(100)).fitted().unwrap()).interims;
     assert_eq!(looks.iter().map(|look| look.blocks).collect::<Vec<_>>(), [4, 5, 7]);
 }
 

@@ -4,27 +4,25 @@
 //! of I/Os, the queue depth, the file's size and how often it flushes are not; they are chosen here and told
 //! under the table.
 
-mod plan;
-mod report;
+#[cfg(test)]
+mod tests;
 
-pub use plan::{FLUSHES_PER_S, Plan, RANDOM_BYTES, SEQUENTIAL_BYTES, Test, TestRun};
-pub use report::{Assessment, Check, Figure, Requirement, SOURCE, WinsatUnit};
-
-use std::time::Duration;
-
-use truespd_core::profile::{self, CacheMode, Profile, Target, Throughput, TimeSpan, xml};
-use truespd_core::result::metrics::{Metric, Since};
-use truespd_core::result::{Document, Finding, Summary};
-
-use super::findings::judged;
-use super::{Ahead, Draft, Ended, Kind, Runner, run_steps};
-use plan::FLUSHED_WRITE_BYTES;
+use crate::suite::findings::{SeriesVerdict, judged, word};
+use crate::suite::{Ahead, Draft, Ended, Runner, SuiteDocument, run_steps};
+use diskspd::show::verdict::Style;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use truespd_core::profile;
+use truespd_core::profile::{CacheMode, Profile, Target, Throughput, TimeSpan, xml};
+use truespd_core::result::envelope::DocumentKind;
+use truespd_core::result::metrics::{Metric, Since, Unit, schema_of_any};
+use truespd_core::result::{Document, Finding, Grade, Part, Summary};
+use truespd_core::text::{size, wrap};
 
 /// Size of the file unless told otherwise: at the 20 MB/s that Microsoft asked for, writing it takes 54 of the 120 s.
 pub const FILE_BYTES: u64 = 1 << 30;
 /// The smallest file or device.
 pub const SIZE_MIN_BYTES: u64 = 16 << 20;
-/// Region of those writes.
 const FLUSH_REGION_BYTES: u64 = 1 << 20;
 /// Before every measurement, in seconds.
 const WARMUP_S: u32 = 1;
@@ -34,19 +32,19 @@ const AROUND_S: f64 = 0.5;
 impl Plan {
     /// The runs. `profile_path` tells where the profile for a test is going to be.
     pub fn parts(&self, profile_path: impl Fn(Test) -> String) -> Vec<TestRun> {
-        let part = |&test: &Test| {
-            if test.is_flush() {
-                self.flush_part(test, &profile_path(test))
+        let mut parts = Vec::new();
+        for &test in &self.tests {
+            let (words, profile) = if test.is_flush() {
+                let words = vec![format!("-X{}", profile_path(test)), self.target.clone()];
+                (words, Some(xml::write(&self.flush_profile(test), 0)))
             } else {
-                self.throughput_part(test)
-            }
-        };
-        self.tests.iter().map(part).collect()
-    }
-
-    fn step(&self, test: Test, words: Vec<String>) -> Draft {
-        let seconds = f64::from(WARMUP_S + self.seconds_of(test)) + AROUND_S;
-        Draft { name: test.name(), words, seconds, kind: Kind::Counts }
+                (self.throughput_words(test), None)
+            };
+            let seconds = f64::from(WARMUP_S + self.seconds_of(test)) + AROUND_S;
+            let step = Draft { name: test.name(), words, seconds, ..Draft::default() };
+            parts.push(TestRun { test, step, profile });
+        }
+        parts
     }
 
     fn seconds_of(&self, test: Test) -> u32 {
@@ -57,40 +55,18 @@ impl Plan {
         if test.is_random() { self.random_bytes } else { self.sequential_bytes }
     }
 
-    fn throughput_part(&self, test: Test) -> TestRun {
-        let size =
-            if self.is_made { format!("-c{}", self.size_bytes) } else { format!("-f{}", self.size_bytes) };
+    fn throughput_words(&self, test: Test) -> Vec<String> {
+        let size = if self.is_made { "-c" } else { "-f" };
         let pattern = if test.is_random() { "-r" } else { "-s" };
         let write = if test.writes() { "-w100" } else { "-w0" };
-        let block = format!("-b{}", self.block_bytes(test));
-        let (warmup, measured) = (format!("-W{WARMUP_S}"), format!("-d{}", self.seconds_of(test)));
         // Not pinned: at one I/O at a time the processor that takes the interrupt is the best one.
-        let words = [
-            &size,
-            &block,
-            pattern,
-            write,
-            "-o1",
-            "-t1",
-            "-n",
-            "-Su",
-            "-Zr",
-            "-L",
-            &warmup,
-            &measured,
-            &self.target,
-        ];
-        let step = self.step(test, words.iter().map(ToString::to_string).collect());
-        TestRun { test, step, profile: None }
-    }
-
-    fn flush_part(&self, test: Test, path: &str) -> TestRun {
-        let words = vec![format!("-X{path}"), self.target.clone()];
-        TestRun {
-            test,
-            step: self.step(test, words),
-            profile: Some(xml::write(&self.flush_profile(test), 0)),
-        }
+        let line = format!(
+            "{size}{} -b{} {pattern} {write} -o1 -t1 -n -Su -Zr -L -W{WARMUP_S} -d{}",
+            self.size_bytes,
+            self.block_bytes(test),
+            self.seconds_of(test)
+        );
+        line.split(' ').map(str::to_string).chain([self.target.clone()]).collect()
     }
 
     /// A reader in the first half, whose reads are timed; a writer in the rest, as fast as the drive takes
@@ -148,34 +124,33 @@ impl Plan {
     pub fn run(&self, parts: &[TestRun], runner: &mut dyn Runner) -> (Assessment, Result<(), Ended>) {
         let steps: Vec<Draft> = parts.iter().map(|part| part.step.clone()).collect();
         let mut assessment = Assessment::begin(self);
-        let take =
-            |place: usize, document: &Document| self.take(&mut assessment, parts[place].test, document);
-        let result = run_steps(&steps, runner, |rest| Ahead::of(rest, Duration::ZERO), take);
+        let result = run_steps(&steps, runner, Ahead::exactly, |place, document| {
+            assessment.take(parts[place].test, document);
+            None
+        });
         (assessment, result)
     }
+}
 
+impl Assessment {
     /// Puts what a run measured where its figures stand.
-    fn take(&self, assessment: &mut Assessment, test: Test, document: &Document) {
+    fn take(&mut self, test: Test, document: &Document) {
         // Whether the writes are durable does not matter for the latency of the reads, and only the small
         // writes use the page cache.
-        let is_beside = |finding: &Finding| {
+        let (grade, findings) = judged(document, |finding: &Finding| {
             test.is_flush() && ["volatile-cache", "working-set"].contains(&finding.rule.as_str())
-        };
-        let (grade, findings) = judged(document, is_beside);
-        let measured = document.measured().next().map(Summary::of);
+        });
+        let Some(measured) = document.measured().next().map(Summary::of) else { return };
         let mut has_value = false;
-        for figure in assessment.figures.iter_mut().filter(|figure| figure.test == test.words()) {
-            figure.value = measured
-                .as_ref()
-                .zip(figure.metric)
-                .and_then(|(summary, metric)| value(metric, test, summary));
+        for figure in self.figures.iter_mut().filter(|figure| figure.test == test.words()) {
+            figure.value = figure.metric.and_then(|metric| value(metric, test, &measured));
             figure.profile = figure.value.map(|_| profile::hash(&document.profile));
             figure.grade = figure.value.and(grade);
             has_value |= figure.value.is_some();
         }
         if has_value {
-            assessment.verdict.take(&test.name(), grade, findings);
-            assessment.verdict.advise(report::advice);
+            self.verdict.take(&test.name(), grade, findings);
+            self.verdict.advise(advice);
         }
     }
 }
@@ -183,9 +158,449 @@ impl Plan {
 /// In the unit of winsat: millions of bytes per second, or milliseconds.
 fn value(metric: Metric, test: Test, summary: &Summary) -> Option<f64> {
     let direction = if test.writes() && !test.is_flush() { &summary.write } else { &summary.read };
-    let value = metric.of_sum(direction, Since::Issued).filter(|_| direction.ios > 0)?;
-    Some(value / 1e6)
+    if direction.ios == 0 {
+        return None;
+    }
+    Some(metric.of_sum(direction, Since::Issued)? / 1e6)
 }
 
-#[cfg(test)]
-mod tests;
+/// Block size of random tests unless told otherwise.
+pub const RANDOM_BYTES: u64 = 16 << 10;
+
+/// Block size of sequential tests unless told otherwise.
+pub const SEQUENTIAL_BYTES: u64 = 64 << 10;
+
+/// How often the drive's cache is flushed while reads are timed.
+pub const FLUSHES_PER_S: u64 = 10;
+
+/// Bytes of a write that ends with a flush.
+pub(super) const FLUSHED_WRITE_BYTES: u64 = 4096;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Test {
+    RandomRead,
+    SequentialRead,
+    RandomWrite,
+    SequentialWrite,
+    FlushSequential,
+    FlushRandom,
+}
+
+impl Test {
+    /// The formal set in winsat's order.
+    pub const FORMAL: [Test; 5] = [
+        Test::RandomRead,
+        Test::SequentialRead,
+        Test::SequentialWrite,
+        Test::FlushSequential,
+        Test::FlushRandom,
+    ];
+
+    pub fn writes(self) -> bool {
+        !matches!(self, Test::RandomRead | Test::SequentialRead)
+    }
+
+    pub(super) fn is_random(self) -> bool {
+        matches!(self, Test::RandomRead | Test::RandomWrite | Test::FlushRandom)
+    }
+
+    pub(super) fn is_flush(self) -> bool {
+        matches!(self, Test::FlushSequential | Test::FlushRandom)
+    }
+
+    pub fn words(self) -> &'static str {
+        match self {
+            Test::RandomRead => "-ran -read",
+            Test::SequentialRead => "-seq -read",
+            Test::RandomWrite => "-ran -write",
+            Test::SequentialWrite => "-seq -write",
+            Test::FlushSequential => "-flush -seq",
+            Test::FlushRandom => "-flush -ran",
+        }
+    }
+
+    /// Its name for people and documents: `ran read`.
+    pub(super) fn name(self) -> String {
+        self.words().trim_start_matches('-').replace(" -", " ")
+    }
+}
+
+/// What is tested and how.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The file or device, as a word of the command line.
+    pub target: String,
+    /// Bytes of it that are used.
+    pub size_bytes: u64,
+    /// It is a file to be made.
+    pub is_made: bool,
+    pub tests: Vec<Test>,
+    /// Block size of random tests.
+    pub random_bytes: u64,
+    /// Block size of sequential tests.
+    pub sequential_bytes: u64,
+    /// Measured time of a throughput test, in seconds; tests with flushes take twice as long.
+    pub seconds: u32,
+}
+
+/// A run of the plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TestRun {
+    pub test: Test,
+    pub step: Draft,
+    /// Text of the XML profile that the line names, when it does.
+    pub profile: Option<String>,
+}
+
+/// Column at which winsat's values begin.
+const VALUE_COLUMN: usize = 47;
+
+/// Where the limits come from.
+pub const SOURCE: &str =
+    "Windows hardware requirements, Device.Storage.Hd.AtaProtocol.Performance (MSDN ff567504)";
+
+/// Bytes per second of winsat's unit.
+const MB: f64 = 1e6;
+const NS_PER_MS: f64 = 1e6;
+
+/// Unit of a figure, as winsat prints it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Unit")]
+pub enum WinsatUnit {
+    /// 1,000,000 bytes per second.
+    #[serde(rename = "MB/s")]
+    MbPerS,
+    /// Milliseconds.
+    #[serde(rename = "ms")]
+    Ms,
+}
+
+impl WinsatUnit {
+    fn word(self) -> &'static str {
+        match self {
+            WinsatUnit::MbPerS => "MB/s",
+            WinsatUnit::Ms => "ms",
+        }
+    }
+
+    /// With winsat's number of decimals, and the unit.
+    fn show(self, value: f64) -> String {
+        match self {
+            WinsatUnit::MbPerS => format!("{value:.2} MB/s"),
+            WinsatUnit::Ms => format!("{value:.3} ms"),
+        }
+    }
+}
+
+/// What a disk had to reach to be certified for Windows.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "Limit")]
+pub enum Requirement {
+    /// More than this.
+    Above(f64),
+    /// Less than this.
+    Below(f64),
+}
+
+/// How a figure stands to its limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Check {
+    /// Within.
+    Pass,
+    /// Beyond.
+    Fail,
+    /// There is a limit, and nothing valid to compare with it.
+    Undecided,
+    /// Microsoft published none for it.
+    NoLimit,
+}
+
+impl Check {
+    pub fn word(self) -> &'static str {
+        match self {
+            Check::Pass => "pass",
+            Check::Fail => "FAIL",
+            Check::Undecided => "undecided",
+            Check::NoLimit => "-",
+        }
+    }
+}
+
+/// One figure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Figure {
+    /// As winsat prints it.
+    pub label: String,
+    /// The test's words.
+    pub test: String,
+    /// What it is; none in documents from before this was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema_of_any")]
+    pub metric: Option<Metric>,
+    /// Hash of the profile of its run, by which the history knows the same test; likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// The value; none when it was not measured.
+    pub value: Option<f64>,
+    /// Its unit.
+    pub unit: WinsatUnit,
+    /// winsat prints it too.
+    pub is_winsats: bool,
+    /// The verdict of the run behind it.
+    pub grade: Option<Grade>,
+    /// Microsoft's limit, for winsat's own block sizes.
+    pub limit: Option<Requirement>,
+}
+
+impl Figure {
+    /// How it stands to its limit.
+    pub fn check(&self) -> Check {
+        let (Some(limit), value) = (self.limit, self.value) else { return Check::NoLimit };
+        let holds = match (limit, value) {
+            (_, None) => return Check::Undecided,
+            _ if self.grade == Some(Grade::Invalid) => return Check::Undecided,
+            (Requirement::Above(limit), Some(value)) => value > limit,
+            (Requirement::Below(limit), Some(value)) => value < limit,
+        };
+        if holds { Check::Pass } else { Check::Fail }
+    }
+
+    /// With its metric, in the unit of that.
+    fn of_metric(&self) -> Option<(Metric, Option<f64>)> {
+        let metric = self.metric?;
+        let unit = match metric.unit() {
+            Unit::BytesPerSecond => MB,
+            Unit::Nanoseconds => NS_PER_MS,
+            Unit::PerSecond => return None,
+        };
+        Some((metric, self.value.map(|value| value * unit)))
+    }
+
+    /// The value with its unit.
+    pub fn shown(&self) -> String {
+        self.value.map_or("-".into(), |value| self.unit.show(value))
+    }
+
+    /// The limit with its unit.
+    pub fn limit_shown(&self) -> String {
+        match self.limit {
+            None => "-".into(),
+            Some(Requirement::Above(limit)) => format!("> {limit} {}", self.unit.word()),
+            Some(Requirement::Below(limit)) => format!("< {limit} {}", self.unit.word()),
+        }
+    }
+}
+
+/// What the tests found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Assessment {
+    /// Version of the tool.
+    pub tool_version: String,
+    /// Bytes of the file or device that were used.
+    pub size_bytes: u64,
+    /// Block size of random tests.
+    pub random_bytes: u64,
+    /// Block size of sequential tests.
+    pub sequential_bytes: u64,
+    /// Measured time of a throughput test in seconds; tests with flushes take twice as long.
+    pub seconds: u32,
+    /// Figures in winsat's order.
+    pub figures: Vec<Figure>,
+    /// What the verdicts of the runs behind the figures say.
+    pub verdict: SeriesVerdict,
+    /// From the start to the end, with the making of the file.
+    pub run_time_s: f64,
+}
+
+impl DocumentKind for Assessment {
+    const FORMAT: &'static str = "truespd-assess";
+    const VERSION_ABOUT: &'static str = "Version of this layout: 1. Within a version members are only added, and \
+        each of those may be missing.";
+    const MEMBER: &'static str = "assessment";
+    const MEMBER_ABOUT: &'static str = "What was found.";
+    const TITLE: &'static str = "TrueSpd assessment, version 1";
+    const ABOUT: &'static str =
+        "An assessment as JSON, version 1. Units are at the end of names: `_bytes`, `_s`.";
+    const NAME: &'static str = "assessment by TrueSpd";
+}
+
+impl SuiteDocument for Assessment {
+    fn has_figures(&self) -> bool {
+        self.figures.iter().any(|figure| figure.value.is_some())
+    }
+
+    fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
+        vec![("", &self.verdict)]
+    }
+
+    /// Figures of one run are one part.
+    fn parts(&self) -> Vec<Part> {
+        let mut parts = Vec::new();
+        for of_run in self.figures.chunk_by(|one, next| one.test == next.test) {
+            let (test, profile) = (&of_run[0].test, of_run[0].profile.as_deref());
+            parts.extend(Part::of(test, profile, &[], of_run.iter().filter_map(Figure::of_metric)));
+        }
+        parts
+    }
+
+    fn text(&self, style: Style) -> String {
+        let approximate = wrap(&self.approximate(), style.columns).join("\n");
+        format!("{}\n{}\n{approximate}\n", self.tables(), self.verdict.text(style))
+    }
+}
+
+impl Assessment {
+    /// With gaps for everything that the plan measures.
+    pub(super) fn begin(plan: &Plan) -> Self {
+        Assessment {
+            tool_version: env!("CARGO_PKG_VERSION").to_string(),
+            size_bytes: plan.size_bytes,
+            random_bytes: plan.random_bytes,
+            sequential_bytes: plan.sequential_bytes,
+            seconds: plan.seconds,
+            figures: plan.tests.iter().flat_map(|&test| figures(plan, test)).collect(),
+            verdict: SeriesVerdict::default(),
+            run_time_s: 0.0,
+        }
+    }
+
+    /// Labels of figures that do not pass their limits, with why; where there is no limit at all, that.
+    pub fn not_passed(&self) -> Vec<String> {
+        if self.figures.iter().all(|figure| figure.check() == Check::NoLimit) {
+            return vec!["none of the figures has a limit".to_string()];
+        }
+        let mut all = Vec::new();
+        for figure in &self.figures {
+            let why = match figure.check() {
+                Check::Pass | Check::NoLimit => continue,
+                Check::Fail => format!("{} (limit {})", figure.shown(), figure.limit_shown()),
+                Check::Undecided if figure.value.is_some() => "invalid".to_string(),
+                Check::Undecided => "not measured".to_string(),
+            };
+            all.push(format!("{}, {why}", figure.label));
+        }
+        all
+    }
+
+    /// winsat's lines, and under them what winsat does not say.
+    pub fn tables(&self) -> String {
+        let mut out = String::new();
+        for figure in self.figures.iter().filter(|figure| figure.is_winsats) {
+            let value = match figure.value {
+                None => "not measured".to_string(),
+                // Where winsat's score stands.
+                Some(_) if figure.grade == Some(Grade::Invalid) => {
+                    format!("{}          INVALID", figure.shown())
+                }
+                Some(_) => figure.shown(),
+            };
+            let label = format!("> {}", figure.label);
+            out.push_str(&format!("{label:<VALUE_COLUMN$}{value}\n"));
+        }
+        out.push_str(&format!("> Total Run Time {}\n", clock(self.run_time_s)));
+        out.push_str(&format!(
+            "\n{:<43}{:>13}  {:>12}  {:<9}  {}\n",
+            "", "measured", "limit", "result", "verdict"
+        ));
+        for figure in &self.figures {
+            let (measured, limit) = (figure.shown(), figure.limit_shown());
+            let result = figure.check().word();
+            let verdict = if figure.value.is_some() { word(figure.grade) } else { "-" };
+            out.push_str(&format!(
+                "{:<43}{measured:>13}  {limit:>12}  {result:<9}  {verdict}\n",
+                figure.label
+            ));
+        }
+        out.push_str(&format!("limits: {SOURCE}\n"));
+        out
+    }
+
+    /// What winsat does not tell the world, and what stands for it here: a paragraph.
+    pub fn approximate(&self) -> String {
+        let has_flush = self.figures.iter().any(|figure| figure.test.starts_with("-flush"));
+        let flush = if has_flush {
+            format!(
+                " Reads during flushes: {} random reads in the first half, beside writes in the second half and \
+                 {FLUSHES_PER_S} writes of {} per second, each followed by a flush of the drive's cache.",
+                size(self.random_bytes),
+                size(FLUSHED_WRITE_BYTES)
+            )
+        } else {
+            String::new()
+        };
+        format!(
+            "approximate: Microsoft does not publish how many I/Os winsat issues, its queue depth, its file size, how \
+             often it flushes, or how it computes scores, so there are no scores. Here: queue depth 1, no page cache, \
+             {} s per test{}, {}; 1 MB is 1,000,000 bytes.{flush}",
+            self.seconds,
+            if has_flush { " (twice that with flushes)" } else { "" },
+            size(self.size_bytes),
+        )
+    }
+}
+
+/// Advice in options of this suite.
+pub(super) fn advice(rule: &str) -> Option<&'static str> {
+    Some(match rule {
+        "too-short" | "not-steady" | "step-down" | "warm-up-short" => "use -d 60",
+        "working-set" => "use --size 20G, or another size much larger than the caches",
+        "volatile-cache" => {
+            "this is how winsat measures; for durable writes, run the commands of --print with -Sh instead of -Su"
+        }
+        _ => return None,
+    })
+}
+
+/// Figures of a test. Limits count for winsat's own block sizes.
+fn figures(plan: &Plan, test: Test) -> Vec<Figure> {
+    use Requirement::{Above, Below};
+    let pattern = if test.is_random() { "Random" } else { "Sequential" };
+    let kib = plan.block_bytes(test) as f64 / 1024.0;
+    let [read, write] = ["Read", "Write"].map(|way| format!("Disk  {pattern} {kib:.1} {way}"));
+    let rows: Vec<(&str, Metric, bool, Option<Requirement>)> = match test {
+        Test::RandomRead => vec![(&read, Metric::BYTES, true, Some(Above(0.5)))],
+        Test::SequentialRead => vec![(&read, Metric::BYTES, true, Some(Above(25.0)))],
+        Test::RandomWrite => vec![(&write, Metric::BYTES, true, None)],
+        Test::SequentialWrite => vec![(&write, Metric::BYTES, true, Some(Above(20.0)))],
+        Test::FlushSequential => vec![
+            ("Average Read Time with Sequential Writes", Metric::MEAN, true, Some(Below(25.0))),
+            ("Latency: 95th Percentile", Metric::P95, true, Some(Below(120.0))),
+            ("Latency: Maximum", Metric::MAX, true, Some(Below(700.0))),
+        ],
+        Test::FlushRandom => vec![
+            ("Average Read Time with Random Writes", Metric::MEAN, true, Some(Below(40.0))),
+            ("95th Percentile with Random Writes", Metric::P95, false, None),
+            ("Maximum with Random Writes", Metric::MAX, false, None),
+        ],
+    };
+    let is_random_standard = plan.random_bytes == RANDOM_BYTES;
+    let is_sequential_standard = plan.sequential_bytes == SEQUENTIAL_BYTES;
+    let is_standard = match test {
+        Test::RandomRead | Test::RandomWrite | Test::FlushRandom => is_random_standard,
+        Test::SequentialRead | Test::SequentialWrite => is_sequential_standard,
+        Test::FlushSequential => is_random_standard && is_sequential_standard,
+    };
+    let mut figures = Vec::new();
+    for (label, metric, is_winsats, limit) in rows {
+        figures.push(Figure {
+            label: label.to_string(),
+            test: test.words().to_string(),
+            metric: Some(metric),
+            profile: None,
+            value: None,
+            unit: if metric.is_rate() { WinsatUnit::MbPerS } else { WinsatUnit::Ms },
+            is_winsats,
+            grade: None,
+            limit: if is_standard { limit } else { None },
+        });
+    }
+    figures
+}
+
+fn clock(seconds: f64) -> String {
+    let hundredths = (seconds.max(0.0) * 100.0).round() as u64;
+    let (whole, part) = (hundredths / 100, hundredths % 100);
+    format!("{:02}:{:02}:{:02}.{part:02}", whole / 3600, whole / 60 % 60, whole % 60)
+}

@@ -1,7 +1,7 @@
 use super::*;
 use crate::suite::Step;
 use crate::suite::SuiteDocument;
-use crate::suite::assess::report::WinsatUnit;
+use crate::suite::assess::WinsatUnit;
 use diskspd::request::{Line, Request};
 use std::time::Duration;
 use truespd_core::measure::Histogram;
@@ -106,7 +106,7 @@ fn winsats_lines_and_microsofts_limits() {
     let (mut assessment, result) = plan.run(&parts, &mut Answers(answers()));
     assert_eq!(result, Ok(()));
     assessment.run_time_s = 39.41;
-    let text = assessment.text();
+    let text = assessment.tables();
     // As in the transcripts that scripts were written for, without the scores.
     for line in [
         "> Disk  Random 16.0 Read                       21.05 MB/s\n",
@@ -190,7 +190,7 @@ fn what_is_done_is_kept() {
     assert_eq!(result, Err(Ended::Stopped));
     assert!(assessment.has_figures());
     assert!(assessment.not_passed().contains(&"Latency: Maximum, not measured".to_string()));
-    let text = assessment.text();
+    let text = assessment.tables();
     assert!(text.contains("> Disk  Sequential 64.0 Read                   38.29 MB/s\n"), "{text}");
     assert!(text.contains("> Latency: Maximum                             not measured\n"), "{text}");
     let empty = plan.run(&plan.parts(|_| String::new()), &mut Answers(Vec::new())).0;

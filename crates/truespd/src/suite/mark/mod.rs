@@ -8,20 +8,15 @@
 //! run has its verdict.
 
 mod report;
-mod settings;
 mod test;
-pub mod text;
+#[cfg(test)]
+mod tests;
 
+use crate::suite::{Ahead, Draft, Ended, Kind, Runner, run_steps};
+pub use report::{Host, Loop, MarkReport, Reader, Row, Storage, text};
 use std::time::Duration;
+pub use test::{NoTest, Operation, Pattern, Planned, Preset, Profile, Settings, Target, Test};
 
-pub use report::{Host, Loop, MarkReport, Row, Storage};
-pub use settings::{Operation, Planned, Preset, Profile, Settings, Target};
-pub use test::{NoTest, Pattern, Test};
-
-use super::{Ahead, Draft, Ended, Kind, Known, Runner};
-
-/// Name of the suite in folders and messages.
-pub const NAME: &str = "mark";
 /// Name of the test file in the suite's folder.
 pub const FILE: &str = "data";
 
@@ -40,8 +35,11 @@ const AROUND_A_RUN_S: f64 = 0.5;
 impl Settings {
     /// All tests in CrystalDiskMark's order: all of a part before the next part.
     pub fn planned(&self) -> Vec<Planned> {
-        let of = |&part: &Operation| self.tests.iter().map(move |&test| Planned { test, part });
-        self.parts.iter().flat_map(of).collect()
+        let mut all = Vec::new();
+        for &part in &self.parts {
+            all.extend(self.tests.iter().map(|&test| Planned { test, part }));
+        }
+        all
     }
 
     /// Number of the run that does not count, as [`Settings::words`] wants it.
@@ -56,15 +54,12 @@ impl Settings {
             Operation::Write => 100,
             Operation::Mix => 100 - self.mix_read_percent,
         };
-        let data = if self.zero_data { "-Z" } else { SOURCE_WORD };
-        let mut words: Vec<String> = Vec::new();
-        match target {
-            // In every line: a resumed series may skip the first run, which would otherwise create the file.
-            Target::File(_) => words.extend([format!("-c{}M", self.size_bytes >> 20), data.into()]),
-            Target::Device(_) if part == Operation::Read => {
-                words.push(format!("-f{}M", self.size_bytes >> 20))
-            }
-            Target::Device(_) => words.extend([format!("-f{}M", self.size_bytes >> 20), data.into()]),
+        let (Target::File(path) | Target::Device(path)) = target;
+        let is_device = matches!(target, Target::Device(_));
+        // In every line: a resumed series may skip the first run, which would otherwise create the file.
+        let mut words = vec![format!("-{}{}M", if is_device { 'f' } else { 'c' }, self.size_bytes >> 20)];
+        if !is_device || part != Operation::Read {
+            words.push(if self.zero_data { "-Z" } else { SOURCE_WORD }.into());
         }
         words.extend([
             format!("-b{block}{unit}"),
@@ -72,19 +67,18 @@ impl Settings {
             format!("-t{}", test.threads),
             format!("-w{write_percent}"),
         ]);
-        match (test.pattern, test.threads) {
-            (Pattern::Random, _) => words.push("-r".into()),
+        let pattern = match (test.pattern, test.threads) {
+            (Pattern::Random, _) => "-r",
             // Threads that each go through the file from its beginning would mostly meet what another has just read.
-            (Pattern::Sequential, 2..) => words.push("-si".into()),
-            (Pattern::Sequential, _) => words.push("-s".into()),
-        }
+            (Pattern::Sequential, 2..) => "-si",
+            (Pattern::Sequential, _) => "-s",
+        };
+        words.push(pattern.into());
         // Without another seed, every loop would repeat the same I/Os, which a cache below may still hold.
         words.push(format!("-z{}", number + 1));
         // The kernel places the threads, as it does those of other programs.
         words.extend(["-n", "-Su", "-L", "-W0"].map(String::from));
-        words.push(format!("-d{}", self.measure_s));
-        let (Target::File(path) | Target::Device(path)) = target;
-        words.push(path.clone());
+        words.extend([format!("-d{}", self.measure_s), path.clone()]);
         words
     }
 
@@ -98,48 +92,32 @@ impl Settings {
             words: self.words(planned, number, target),
             seconds: f64::from(self.measure_s) + AROUND_A_RUN_S,
             kind,
+            pause: None,
         }
     }
 
     /// Runs everything, in order. What was measured comes back however it ends.
     pub fn run(&self, target: &Target, runner: &mut dyn Runner) -> (Vec<Row>, Result<(), Ended>) {
-        let planned = self.planned();
-        let mut rows: Vec<Row> = planned.iter().map(|&planned| Row::new(planned, self, target)).collect();
-        let ended = self.run_rows(target, runner, &mut rows);
+        let (mut rows, mut steps) = (Vec::new(), Vec::new());
+        for planned in self.planned() {
+            for number in Self::DISCARDED..=self.loops {
+                steps.push(self.step(planned, number, target));
+            }
+            rows.push(Row::new(planned, self, target));
+        }
+        let runs = self.loops as usize + 1;
+        for first in steps.iter_mut().step_by(runs).skip(1) {
+            first.pause = Some(Duration::from_secs(self.interval_s.into()));
+        }
+        let ended = run_steps(&steps, runner, Ahead::exactly, |place, document| {
+            let (row, number) = (&mut rows[place / runs], place % runs);
+            row.put(number as u32, document);
+            let best = row.outcome.as_ref()?;
+            let (mb, us) = (best.best_bytes_per_s / 1e6, best.best_latency_mean_ns / 1e3);
+            let (label, loops) = (row.label(), row.loops.len());
+            let words = format!("{label}: {mb:.3} MB/s, {us:.2} us, the best of {loops}");
+            (number + 1 == runs).then_some(words)
+        });
         (rows, ended)
     }
-
-    fn run_rows(&self, target: &Target, runner: &mut dyn Runner, rows: &mut [Row]) -> Result<(), Ended> {
-        let pause = Duration::from_secs(self.interval_s.into());
-        let tests = rows.len();
-        let run_s = f64::from(self.measure_s) + AROUND_A_RUN_S;
-        for (at, row) in rows.iter_mut().enumerate() {
-            if at > 0 {
-                runner.ahead(self.ahead(tests - at, 0, run_s));
-                runner.pause(pause)?;
-            }
-            for number in Self::DISCARDED..=self.loops {
-                runner.ahead(self.ahead(tests - at, number + 1, run_s));
-                let step = self.step(row.planned(), number, target).read(runner)?;
-                let document = runner.run(&step)?;
-                row.put(number, &document);
-            }
-            if let Some(best) = &row.outcome {
-                let (mb, us) = (best.best_bytes_per_s / 1e6, best.best_latency_mean_ns / 1e3);
-                let (label, loops) = (row.label(), row.loops.len());
-                runner.tell(&format!("{label}: {mb:.3} MB/s, {us:.2} us, the best of {loops}"));
-            }
-        }
-        Ok(())
-    }
-
-    /// What comes when `tests` are not done, and of the first of them `runs` are done or under way.
-    fn ahead(&self, tests: usize, runs: u32, run_s: f64) -> Ahead {
-        let steps = tests * (self.loops as usize + 1) - runs as usize;
-        let pauses = (tests - 1) as f64 * f64::from(self.interval_s);
-        Ahead { steps, seconds: steps as f64 * run_s + pauses, known: Known::Exactly }
-    }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,17 +1,147 @@
-//! CrystalDiskMark's tests by their names: `SEQ1M Q8T1`.
+//! What the mark is asked to do: CrystalDiskMark's tests by their names (`SEQ1M Q8T1`), its presets and profiles.
 
-use std::fmt;
-use std::str::FromStr;
-
+use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+/// Sets of tests by the kind of disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Preset {
+    /// For any disk.
+    #[default]
+    #[value(help = "SEQ1M Q8T1, SEQ1M Q1T1, RND4K Q32T1, RND4K Q1T1")]
+    Default,
+    /// For NVMe: more in flight, from more threads.
+    #[value(help = "SEQ1M Q8T1, SEQ128K Q32T1, RND4K Q32T16, RND4K Q1T1")]
+    Nvme,
+    /// For memory sticks and cards: short tests and long pauses.
+    #[value(help = "The default tests, measured for 1 s each, with pauses of 30 s")]
+    Flash,
+}
+
+/// Which of the tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Profile {
+    /// Four tests.
+    #[default]
+    #[value(help = "All four tests")]
+    Default,
+    /// The most a disk can do: much in flight.
+    #[value(help = "SEQ1M Q8T1 and the preset's random test with the highest queue depth")]
+    Peak,
+    /// What one program gets that waits for each I/O.
+    #[value(help = "SEQ1M Q1T1 and RND4K Q1T1", aliases = ["real-world", "realworld"])]
+    Real,
+    /// One test.
+    #[value(help = "SEQ1M Q8T1")]
+    Demo,
+}
+
+impl Preset {
+    /// The tests of a profile.
+    pub fn tests(self, profile: Profile) -> Vec<Test> {
+        let is_nvme = self == Preset::Nvme;
+        let (first, last) = (Test::seq(1024, 8, 1), Test::rnd(4, 1, 1));
+        let deep = Test::rnd(4, 32, if is_nvme { 16 } else { 1 });
+        match profile {
+            Profile::Default => {
+                let second = if is_nvme { Test::seq(128, 32, 1) } else { Test::seq(1024, 1, 1) };
+                vec![first, second, deep, last]
+            }
+            Profile::Peak => vec![first, deep],
+            Profile::Real => vec![Test::seq(1024, 1, 1), last],
+            Profile::Demo => vec![first],
+        }
+    }
+
+    /// Measured seconds of a run.
+    pub fn measure_s(self) -> u32 {
+        if self == Preset::Flash { 1 } else { 5 }
+    }
+
+    pub fn interval_s(self) -> u32 {
+        if self == Preset::Flash { 30 } else { 5 }
+    }
+}
+
+/// What a test does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "Part")]
+pub enum Operation {
+    /// Reads.
+    #[value(help = "Reads", alias = "reads")]
+    Read,
+    /// Writes.
+    #[value(help = "Writes", alias = "writes")]
+    Write,
+    /// Reads and writes by chance.
+    #[value(help = "Reads and writes at random; implies --mix", alias = "mixed")]
+    Mix,
+}
+
+impl Operation {
+    pub fn word(self) -> &'static str {
+        match self {
+            Operation::Read => "read",
+            Operation::Write => "write",
+            Operation::Mix => "mix",
+        }
+    }
+}
+
+/// What is measured, and how.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Settings {
+    /// Where the tests are from.
+    pub preset: Preset,
+    /// Which of them.
+    pub profile: Profile,
+    /// The tests.
+    pub tests: Vec<Test>,
+    /// What each of them does, in order.
+    pub parts: Vec<Operation>,
+    /// Share of reads of mixed tests, in percent.
+    pub mix_read_percent: u32,
+    /// Runs of a test that count.
+    pub loops: u32,
+    /// Size of the file, or of the part of a device from its beginning that is used, in bytes.
+    pub size_bytes: u64,
+    /// Measured seconds of a run.
+    pub measure_s: u32,
+    /// Seconds between two tests.
+    pub interval_s: u32,
+    /// Zeros instead of random data.
+    pub zero_data: bool,
+}
+
+/// What the tests go to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// A file that the first run makes, by its path.
+    File(String),
+    /// A device that is there, by its path.
+    Device(String),
+}
+
+/// One test with what it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Planned {
+    pub test: Test,
+    pub part: Operation,
+}
 
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
 /// As CrystalDiskMark offers them, and somewhat more.
-const BLOCK_BYTES: std::ops::RangeInclusive<u64> = KIB..=64 * MIB;
-const QUEUES: std::ops::RangeInclusive<u64> = 1..=512;
-const THREADS: std::ops::RangeInclusive<u64> = 1..=64;
+const BLOCK_BYTES: RangeInclusive<u64> = KIB..=64 * MIB;
+const QUEUES: RangeInclusive<u64> = 1..=512;
+const THREADS: RangeInclusive<u64> = 1..=64;
 
 /// Where the next I/O goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -37,17 +167,14 @@ pub struct Test {
 }
 
 impl Test {
-    /// Sequential I/O.
     pub const fn seq(block_kib: u64, queues: u32, threads: u32) -> Self {
         Test { pattern: Pattern::Sequential, block_bytes: block_kib * KIB, queues, threads }
     }
 
-    /// Random I/O.
     pub const fn rnd(block_kib: u64, queues: u32, threads: u32) -> Self {
         Test { pattern: Pattern::Random, block_bytes: block_kib * KIB, queues, threads }
     }
 
-    /// `SEQ` or `RND`.
     pub fn kind(&self) -> &'static str {
         match self.pattern {
             Pattern::Sequential => "SEQ",
@@ -64,13 +191,11 @@ impl Test {
         }
     }
 
-    /// `SEQ1M`.
     pub fn access(&self) -> String {
         let (number, unit) = self.block();
         format!("{}{number}{unit}", self.kind())
     }
 
-    /// `Q8T1`.
     pub fn load(&self) -> String {
         format!("Q{}T{}", self.queues, self.threads)
     }
@@ -96,12 +221,12 @@ impl FromStr for Test {
     /// `K`; a missing depth or number of threads is 1.
     fn from_str(typed: &str) -> Result<Self, NoTest> {
         let name = typed.to_ascii_uppercase();
-        let mut rest = name.as_str();
-        let mut take = |word: &str| rest.strip_prefix(word).map(|after| rest = after).is_some();
-        let pattern = match (take("SEQ"), take("RND")) {
-            (true, _) => Pattern::Sequential,
-            (_, true) => Pattern::Random,
-            _ => return Err(NoTest("it begins with neither SEQ nor RND".into())),
+        let (pattern, mut rest) = if let Some(rest) = name.strip_prefix("SEQ") {
+            (Pattern::Sequential, rest)
+        } else if let Some(rest) = name.strip_prefix("RND") {
+            (Pattern::Random, rest)
+        } else {
+            return Err(NoTest("it begins with neither SEQ nor RND".into()));
         };
         let block = number(&mut rest)
             .ok_or_else(|| NoTest(format!("the block size is missing after {}", &name[..3])))?;
@@ -136,17 +261,14 @@ fn number(rest: &mut &str) -> Option<u64> {
 }
 
 /// The number behind a letter; 1 without the letter.
-fn counted(
-    rest: &mut &str,
-    letter: char,
-    what: &str,
-    range: std::ops::RangeInclusive<u64>,
-) -> Result<u32, NoTest> {
+fn counted(rest: &mut &str, letter: char, what: &str, range: RangeInclusive<u64>) -> Result<u32, NoTest> {
     let Some(after) = rest.strip_prefix(letter) else { return Ok(1) };
     *rest = after;
     let count = number(rest).ok_or_else(|| NoTest(format!("the number is missing after {letter}")))?;
-    let legal = u32::try_from(count).ok().filter(|_| range.contains(&count));
-    legal.ok_or_else(|| NoTest(format!("{what} is not between {} and {}", range.start(), range.end())))
+    if range.contains(&count) {
+        return Ok(count as u32);
+    }
+    Err(NoTest(format!("{what} is not between {} and {}", range.start(), range.end())))
 }
 
 #[cfg(test)]

@@ -1,4 +1,3 @@
-use super::text::{Reader, text};
 use super::*;
 use crate::suite::Step;
 use crate::suite::SuiteDocument;

@@ -7,15 +7,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::suite::Spread;
 use crate::suite::ab::{Metric, columns};
-use crate::suite::figures::Spread;
 use crate::suite::findings::word;
 use truespd_core::measure::estimate::{student_beyond, student_quantile};
 use truespd_core::profile::Profile;
 use truespd_core::result::metrics::NoFigure;
-use truespd_core::result::{Document, Grade, Layer, TimeSpanResult};
+use truespd_core::result::{Document, Grade, Layer};
 
-/// A node's runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Runs {
     /// What the person calls it.
@@ -36,14 +35,16 @@ impl Runs {
     /// # Errors
     /// Why a document has no such figure.
     pub fn of(name: &str, documents: &[Document], metric: Metric) -> Result<Self, NoFigure> {
-        let figures: Result<Vec<f64>, NoFigure> =
-            documents.iter().map(|document| metric.of(document)).collect();
-        let grades = documents.iter().filter_map(|document| document.verdict.as_ref()).map(|v| v.grade);
+        let mut figures = Vec::new();
+        for document in documents {
+            figures.push(metric.of(document)?);
+        }
+        let verdicts = documents.iter().filter_map(|document| document.verdict.as_ref());
         Ok(Runs {
             name: name.to_string(),
-            figures: figures?,
+            figures,
             is_response: documents.iter().any(|document| metric.is_response(document)),
-            grade: grades.max(),
+            grade: verdicts.map(|verdict| verdict.grade).max(),
             has_copy: has_copy(documents),
         })
     }
@@ -51,31 +52,30 @@ impl Runs {
 
 /// Whether the node of these runs has a copy of what they tested: DRBD tells it.
 fn has_copy(documents: &[Document]) -> Option<bool> {
-    let spans = documents.iter().flat_map(|document| &document.time_spans);
-    let measured = spans.filter_map(|span| match span {
-        TimeSpanResult::Measured(measured) => Some(measured),
-        _ => None,
-    });
-    let layers = measured.flat_map(|measured| &measured.evidence.targets).flat_map(|target| &target.layers);
-    let disks = layers.filter_map(Layer::replica).filter(|replica| replica.disk.is_some());
-    disks.map(|replica| !replica.is_diskless()).reduce(|all, one| all && one)
+    let mut has_copy = None;
+    for measured in documents.iter().flat_map(Document::measured) {
+        for replica in measured.evidence.targets.iter().flat_map(|t| &t.layers).filter_map(Layer::replica) {
+            if replica.disk.is_some() {
+                has_copy = Some(has_copy.unwrap_or(true) && !replica.is_diskless());
+            }
+        }
+    }
+    has_copy
 }
 
 /// Which nodes have a copy of the data, in a sentence; `None` where the kernel of none of them knew.
 pub fn copies_words(nodes: &[Node]) -> Option<String> {
-    let named = |has_copy: bool| {
-        let of = nodes.iter().filter(|node| node.has_copy == Some(has_copy));
-        let names: Vec<&str> = of.map(|node| node.name.as_str()).collect();
-        names.join(", ")
-    };
-    let (with, without) = (named(true), named(false));
-    match (with.is_empty(), without.is_empty()) {
-        (true, true) => None,
-        (false, true) => Some(format!("DRBD keeps a copy of the data on these nodes: {with}.")),
-        (true, false) => Some(format!("DRBD keeps no copy of the data on these nodes: {without}.")),
-        (false, false) => Some(format!(
-            "DRBD keeps a copy of the data on these nodes: {with}. It keeps none on these, so every I/O of theirs crosses the network: \
-             {without}."
+    let [with, without] = [true, false].map(|has_copy| {
+        let nodes = nodes.iter().filter(|node| node.has_copy == Some(has_copy));
+        nodes.map(|node| node.name.as_str()).collect::<Vec<_>>().join(", ")
+    });
+    match (with.as_str(), without.as_str()) {
+        ("", "") => None,
+        (with, "") => Some(format!("DRBD keeps a copy of the data on these nodes: {with}.")),
+        ("", without) => Some(format!("DRBD keeps no copy of the data on these nodes: {without}.")),
+        (with, without) => Some(format!(
+            "DRBD keeps a copy of the data on these nodes: {with}. It keeps none on these, so every I/O of theirs \
+             crosses the network: {without}."
         )),
     }
 }
@@ -83,20 +83,19 @@ pub fn copies_words(nodes: &[Node]) -> Option<String> {
 /// What two documents that should be of the same run have different, in words for the middle of a sentence; none when
 /// they are of the same. Targets' paths and sizes to make, seeds, and what is only shown may differ.
 pub fn differs(one: &Document, other: &Document) -> Option<String> {
-    let value = |document: &Document| serde_json::to_value(comparable(&document.profile)).unwrap_or_default();
+    let [one, other] =
+        [one, other].map(|document| serde_json::to_value(comparable(&document.profile)).unwrap_or_default());
     let mut found = Vec::new();
-    collect("", &value(one), &value(other), &mut found);
+    collect("", &one, &other, &mut found);
+    if found.is_empty() {
+        return None;
+    }
     let more = found.len().saturating_sub(DIFFERENCES_SHOWN);
     found.truncate(DIFFERENCES_SHOWN);
     let words = found.join(", ");
-    match (found.is_empty(), more) {
-        (true, _) => None,
-        (false, 0) => Some(words),
-        (false, more) => Some(format!("{words} and {more} more")),
-    }
+    Some(if more == 0 { words } else { format!("{words} and {more} more") })
 }
 
-/// Differences that are told.
 const DIFFERENCES_SHOWN: usize = 3;
 
 /// The profile as it is the same in all runs of a line.
@@ -170,43 +169,41 @@ pub struct Difference {
 
 /// All nodes beside the first; those without runs are left out.
 pub fn compare(nodes: &[Runs], metric: Metric) -> Vec<Node> {
-    let first = nodes.first();
-    let node = |(place, runs): (usize, &Runs)| {
-        let figures = Spread::of(runs.figures.iter().copied())?;
-        let difference = first.filter(|_| place > 0).and_then(|first| welch(&first.figures, &runs.figures));
+    let mut compared = Vec::new();
+    for (place, runs) in nodes.iter().enumerate() {
+        let Some(figures) = Spread::of(runs.figures.iter().copied()) else { continue };
+        let difference = if place > 0 { welch(&nodes[0].figures, &runs.figures) } else { None };
         let Runs { is_response, grade, has_copy, .. } = *runs;
-        Some(Node { name: runs.name.clone(), metric, figures, is_response, grade, has_copy, difference })
-    };
-    nodes.iter().enumerate().filter_map(node).collect()
+        let name = runs.name.clone();
+        compared.push(Node { name, metric, figures, is_response, grade, has_copy, difference });
+    }
+    compared
 }
 
-/// Of the logarithms.
+/// Welch's test of the logarithms.
 fn welch(a: &[f64], b: &[f64]) -> Option<Difference> {
-    /// Mean and its variance.
-    fn mean(figures: &[f64]) -> Option<(f64, f64)> {
-        let count = figures.len() as f64;
-        let mean = figures.iter().map(|x| x.ln()).sum::<f64>() / count;
-        let squares = figures.iter().map(|x| (x.ln() - mean).powi(2)).sum::<f64>();
-        (figures.len() > 1).then(|| (mean, squares / (count - 1.0) / count))
-    }
-    let ((mean_a, a_var), (mean_b, b_var)) = (mean(a)?, mean(b)?);
+    let ((mean_a, a_var), (mean_b, b_var)) = (log_mean(a)?, log_mean(b)?);
     let difference = mean_b - mean_a;
     let error = (a_var + b_var).sqrt();
     let (half, p) = if error > 0.0 {
-        let part = |variance: f64, count: usize| variance * variance / (count as f64 - 1.0);
-        let freedom = error.powi(4) / (part(a_var, a.len()) + part(b_var, b.len()));
+        let [a_part, b_part] =
+            [(a_var, a), (b_var, b)].map(|(variance, of)| variance * variance / (of.len() as f64 - 1.0));
+        let freedom = error.powi(4) / (a_part + b_part);
         let t = difference.abs() / error;
         (error * student_quantile(0.05, freedom), 2.0 * student_beyond(t, freedom))
     } else {
         (0.0, if difference == 0.0 { 1.0 } else { 0.0 })
     };
-    let ratio = |log: f64| log.exp();
-    Some(Difference {
-        ratio: ratio(difference),
-        ratio_low: ratio(difference - half),
-        ratio_high: ratio(difference + half),
-        p,
-    })
+    let [ratio, ratio_low, ratio_high] = [difference, difference - half, difference + half].map(f64::exp);
+    Some(Difference { ratio, ratio_low, ratio_high, p })
+}
+
+/// Mean of the logarithms and its variance; none of fewer than two figures.
+fn log_mean(figures: &[f64]) -> Option<(f64, f64)> {
+    let count = figures.len() as f64;
+    let mean = figures.iter().map(|x| x.ln()).sum::<f64>() / count;
+    let squares = figures.iter().map(|x| (x.ln() - mean).powi(2)).sum::<f64>();
+    (figures.len() > 1).then(|| (mean, squares / (count - 1.0) / count))
 }
 
 /// The table of the nodes.
@@ -223,21 +220,21 @@ pub fn text(nodes: &[Node]) -> String {
         "verdict",
         first.name
     );
-    for node in nodes {
-        let grade = node.grade.map_or(word(None), Grade::loud_word);
-        let beside = match (&node.difference, std::ptr::eq(node, first)) {
-            (_, true) => String::new(),
-            (None, false) => "needs at least two runs of each".to_string(),
-            (Some(d), false) => format!(
+    for (place, node) in nodes.iter().enumerate() {
+        let difference = match &node.difference {
+            Some(d) if place > 0 => format!(
                 "{:+.1} % (95 % interval {:+.1} % to {:+.1} %; p = {:.4})",
                 (d.ratio - 1.0) * 100.0,
                 (d.ratio_low - 1.0) * 100.0,
                 (d.ratio_high - 1.0) * 100.0,
                 d.p
             ),
+            _ if place > 0 => "needs at least two runs of each".to_string(),
+            _ => String::new(),
         };
         let figures = columns(node.metric, &node.figures);
-        let row = format!("{:<22}{figures}{:>6}  {grade:<10}{beside}", node.name, node.figures.count);
+        let grade = node.grade.map_or(word(None), Grade::loud_word);
+        let row = format!("{:<22}{figures}{:>6}  {grade:<10}{difference}", node.name, node.figures.count);
         out.push_str(row.trim_end());
         out.push('\n');
     }
@@ -248,7 +245,7 @@ pub fn text(nodes: &[Node]) -> String {
 mod tests {
     use super::*;
     use truespd_core::profile::{Target, TimeSpan};
-    use truespd_core::result::{LayerDetails, Measured, Replica, TargetFacts};
+    use truespd_core::result::{LayerDetails, Measured, Replica, TargetFacts, TimeSpanResult};
 
     fn runs(name: &str, figures: &[f64]) -> Runs {
         let figures = figures.to_vec();

@@ -50,18 +50,15 @@ pub struct Preset {
     pub about: String,
     /// Where its figures come from; empty when nobody said.
     pub source: String,
-    /// What runs.
     pub load: Load,
     /// Bytes of each file that is made, in their order.
     pub file_bytes: Vec<u64>,
 }
 
-/// What a preset runs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Load {
     /// Lines of DiskSpd without targets, one run each.
     Lines {
-        /// Words of each line.
         lines: Vec<Vec<String>>,
         /// Look for the highest rate of the only line that keeps this.
         limit: Option<LatencyLimit>,
@@ -137,7 +134,8 @@ impl Preset {
         let lines: Vec<Vec<String>> =
             written.lines.iter().map(|line| line.split_whitespace().map(str::to_string).collect()).collect();
         if lines.iter().any(Vec::is_empty) || lines.is_empty() {
-            let message = "lines: give at least one line of DiskSpd options, without a target, for example lines = [\"-b8K -r -o8\"]";
+            let message = "lines: give at least one line of DiskSpd options, without a target, for example \
+                           lines = [\"-b8K -r -o8\"]";
             return Err(refusal(message));
         }
         if !(1..=FILES_MAX).contains(&written.files) {
@@ -196,8 +194,10 @@ impl Preset {
                 let [line] = &mut lines[..] else { return Err(several(lines.len(), "lines")) };
                 let words = [("-w", write_percent.map(u64::from)), ("-b", block_bytes)];
                 for (option, value) in words.iter().filter_map(|&(option, value)| Some((option, value?))) {
-                    let is_number = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
-                    line.retain(|word| !word.strip_prefix(option).is_some_and(is_number));
+                    line.retain(|word| {
+                        let value = word.strip_prefix(option);
+                        !value.is_some_and(|value| value.starts_with(|c: char| c.is_ascii_digit()))
+                    });
                     line.push(format!("{option}{value}"));
                 }
             }
@@ -229,7 +229,6 @@ fn several(count: usize, of: &str) -> Refusal {
     Refusal::command_line(message)
 }
 
-/// Targets of template `number`.
 fn of_template(profile: &Profile, number: u32) -> impl Iterator<Item = &Target> {
     let targets = profile.time_spans.iter().flat_map(|span| &span.targets);
     targets.filter(move |target| target.template_number() == Some(number))
@@ -237,8 +236,11 @@ fn of_template(profile: &Profile, number: u32) -> impl Iterator<Item = &Target> 
 
 /// What the regions of a template's targets need: the largest end, and as much behind the largest base as before it.
 fn needed_bytes(profile: &Profile, number: u32) -> u64 {
-    let need = |target: &Target| target.max_bytes.max(target.base_bytes.saturating_mul(2));
-    of_template(profile, number).map(need).max().filter(|&bytes| bytes > 0).unwrap_or(FILE_BYTES)
+    let targets = of_template(profile, number);
+    match targets.map(|target| target.max_bytes.max(target.base_bytes.saturating_mul(2))).max() {
+        Some(bytes) if bytes > 0 => bytes,
+        _ => FILE_BYTES,
+    }
 }
 
 /// The profile for files or devices of these sizes: created when `is_made`, regions shrunk in proportion where they

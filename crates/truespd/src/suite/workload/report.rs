@@ -1,17 +1,19 @@
 //! What a workload reached: document and tables.
 
+use diskspd::show::verdict::Style;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::sweep::{self, LatencyLimit, Next, Point};
-use super::{Draft, Plan};
+use crate::suite::Draft;
 use crate::suite::SuiteDocument;
 use crate::suite::findings::{SeriesVerdict, judged, word};
 use truespd_core::profile::{self, Size, Target, Throughput, TimeSpan};
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::{Metric, Since};
 use truespd_core::result::{
-    Direction, DirectionSummary, Document, Grade, LatencySummary, Measured, Part, Summary, TimeSpanResult,
+    Direction, DirectionSummary, Document, Grade, LatencySummary, Measured, Part, Summary, TargetResult,
+    TimeSpanResult,
 };
 use truespd_core::text::printable;
 
@@ -78,11 +80,12 @@ pub enum SearchEnd {
 impl SearchEnd {
     /// How a search over these points ended.
     pub(super) fn of(next: Next, limit: LatencyLimit, points: &[Point]) -> Self {
-        // A rate that was not reached broke no limit. Of the answer itself, most runs kept it.
-        let is_broken = |rate: u64| points.iter().any(|p| p.per_stream > rate && p.held_ms > limit.ms);
         match next {
-            Next::Found(rate) if !is_broken(rate) => SearchEnd::AllKeepIt(rate),
-            Next::Found(rate) => SearchEnd::Found(rate),
+            // A rate that was not reached broke no limit. Of the answer itself, most runs kept it.
+            Next::Found(rate) if points.iter().any(|p| p.per_stream > rate && p.held_ms > limit.ms) => {
+                SearchEnd::Found(rate)
+            }
+            Next::Found(rate) => SearchEnd::AllKeepIt(rate),
             Next::None => SearchEnd::NoneKeepsIt,
             Next::Try(_) | Next::GaveUp => SearchEnd::GaveUp,
         }
@@ -128,7 +131,8 @@ pub struct Outcome {
 
 impl DocumentKind for Outcome {
     const FORMAT: &'static str = "truespd-workload";
-    const VERSION_ABOUT: &'static str = "Version of this layout: 1. Within a version members are only added, and each of those may be missing.";
+    const VERSION_ABOUT: &'static str = "Version of this layout: 1. Within a version members are only added, and \
+        each of those may be missing.";
     const MEMBER: &'static str = "outcome";
     const MEMBER_ABOUT: &'static str = "What was reached.";
     const TITLE: &'static str = "TrueSpd workload, version 1";
@@ -142,29 +146,32 @@ impl SuiteDocument for Outcome {
         self.runs.iter().any(|run| !run.rows.is_empty())
     }
 
-    fn grade(&self) -> Option<Grade> {
-        self.verdict.grade
-    }
-
     fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
         vec![("", &self.verdict)]
     }
 
     fn parts(&self) -> Vec<Part> {
-        let rows = self.runs.iter().flat_map(|run| run.rows.iter().filter_map(move |row| row.part(run)));
-        Part::apart(rows.chain(self.found()))
+        let mut parts = Vec::new();
+        for run in &self.runs {
+            parts.extend(run.rows.iter().filter_map(|row| row.part(run)));
+        }
+        parts.extend(self.found());
+        Part::apart(parts)
+    }
+
+    fn text(&self, style: Style) -> String {
+        format!("{}\n{}", self.tables(), self.verdict.text(style))
     }
 }
 
 impl Row {
     fn part(&self, run: &Run) -> Option<Part> {
         let name = format!("{}, {}, {}", run.name, self.what, self.direction);
-        let rates = [(Metric::IOPS, Some(self.iops)), (Metric::BYTES, Some(self.bytes_per_s))];
-        let latencies = self
-            .latency
-            .iter()
-            .flat_map(|latency| Metric::all().map(move |metric| (metric, metric.of_latencies(latency))));
-        Part::of(name, run.profile.as_deref(), &run.line, rates.into_iter().chain(latencies))
+        let mut figures = vec![(Metric::IOPS, Some(self.iops)), (Metric::BYTES, Some(self.bytes_per_s))];
+        if let Some(latency) = &self.latency {
+            figures.extend(Metric::all().map(|metric| (metric, metric.of_latencies(latency))));
+        }
+        Part::of(name, run.profile.as_deref(), &run.line, figures)
     }
 }
 
@@ -179,12 +186,12 @@ impl Outcome {
         Part::of(name, first.profile.as_deref(), &first.line, [(Metric::IOPS, Some(iops))])
     }
 
-    pub(super) fn begin(plan: &Plan) -> Self {
+    pub(super) fn begin(workload: &str, about: &str, source: &str) -> Self {
         Outcome {
             tool_version: env!("CARGO_PKG_VERSION").to_string(),
-            workload: plan.name.clone(),
-            about: plan.about.clone(),
-            source: plan.source.clone(),
+            workload: workload.to_string(),
+            about: about.to_string(),
+            source: source.to_string(),
             runs: Vec::new(),
             search: None,
             verdict: SeriesVerdict::default(),
@@ -194,25 +201,22 @@ impl Outcome {
     pub(super) fn take(&mut self, step: &Draft, document: &Document) {
         let grade = self.judge(&step.name, document);
         let mut rows = Vec::new();
-        let mut measured_spans = Vec::new();
-        let several = document.time_spans.len() > 1;
-        for (index, (span, result)) in
-            document.profile.time_spans.iter().zip(&document.time_spans).enumerate()
-        {
+        let mut first = None;
+        let spans = document.profile.time_spans.iter().zip(&document.time_spans);
+        for (index, (span, result)) in spans.enumerate() {
             let TimeSpanResult::Measured(measured) = result else { continue };
+            let several = document.time_spans.len() > 1;
             let prefix = if several { format!("time span {}, ", index + 1) } else { String::new() };
             rows.extend(rows_of(span, measured, &prefix));
-            measured_spans.push(Summary::of(measured));
+            first.get_or_insert_with(|| Summary::of(measured));
         }
         self.runs.push(Run {
             name: step.name.clone(),
             line: step.words.clone(),
             profile: Some(profile::hash(&document.profile)),
             rows,
-            total_iops: measured_spans
-                .first()
-                .and_then(|span| Metric::IOPS.of_sum(&span.total, Since::Issued)),
-            cpu_usage_percent: measured_spans.first().map(|summary| summary.cpu_usage_percent),
+            total_iops: first.as_ref().and_then(|first| Metric::IOPS.of_sum(&first.total, Since::Issued)),
+            cpu_usage_percent: first.map(|first| first.cpu_usage_percent),
             grade,
         });
     }
@@ -225,8 +229,8 @@ impl Outcome {
         grade
     }
 
-    /// The tables.
-    pub fn text(&self) -> String {
+    /// The tables, without the verdict.
+    pub fn tables(&self) -> String {
         // A person's preset may hold anything.
         let mut out = format!("{}: {}\n", printable(&self.workload), printable(&self.about));
         if !self.source.is_empty() {
@@ -259,49 +263,43 @@ fn advice(rule: &str) -> Option<&'static str> {
 fn rows_of(span: &TimeSpan, measured: &Measured, prefix: &str) -> Vec<Row> {
     let mut rows = Vec::new();
     for (index, target) in span.targets.iter().enumerate() {
-        let parts = directions(span, measured, index);
+        let parts = results_of(span, measured, index);
         let what = format!("{prefix}{}", words_of(target));
-        for (direction, is_there, pick) in [("read", target.reads(), true), ("write", target.writes(), false)]
-        {
-            if is_there {
-                let of = parts.iter().map(|(read, write)| if pick { *read } else { *write });
-                rows.push(row(&what, direction, &sum(of, measured.test_time_s)));
-            }
+        if target.reads() {
+            let reads = parts.iter().map(|part| &part.read);
+            rows.push(row(&what, "read", &sum(reads, measured.test_time_s)));
+        }
+        if target.writes() {
+            let writes = parts.iter().map(|part| &part.write);
+            rows.push(row(&what, "write", &sum(writes, measured.test_time_s)));
         }
     }
     if rows.len() > 1 {
         let mut total = Summary::of(measured).total;
         // With targets with and without a rate, the sum would have the response times of only some I/Os.
-        total.response = total.response.filter(|_| rows.iter().all(|row: &Row| row.is_response));
+        if !rows.iter().all(|row: &Row| row.is_response) {
+            total.response = None;
+        }
         rows.push(row(&format!("{prefix}all"), "total", &total));
     }
     rows
 }
 
 /// What the threads on the profile's target `index` did.
-fn directions<'a>(
-    span: &TimeSpan,
-    measured: &'a Measured,
-    index: usize,
-) -> Vec<(&'a Direction, &'a Direction)> {
-    let threads = measured.threads.iter().enumerate();
-    let found = |(number, thread): (usize, &'a truespd_core::result::ThreadResult)| {
-        let target = match span.thread_count {
-            // Threads of their own: those of the first target come first.
-            0 => {
-                let before: usize = span.targets[..index].iter().map(|t| t.threads_per_file as usize).sum();
-                let own = before..before + span.targets[index].threads_per_file as usize;
-                own.contains(&number).then(|| thread.targets.first()).flatten()
-            }
-            _ => thread
-                .targets
-                .iter()
-                .filter(|t| t.path == span.targets[index].path)
-                .nth(span.targets[..index].iter().filter(|t| t.path == span.targets[index].path).count()),
-        };
-        target.map(|target| (&target.read, &target.write))
-    };
-    threads.filter_map(found).collect()
+fn results_of<'a>(span: &TimeSpan, measured: &'a Measured, index: usize) -> Vec<&'a TargetResult> {
+    let target = &span.targets[index];
+    if span.thread_count == 0 {
+        // Threads of their own: those of the first target come first.
+        let before: usize = span.targets[..index].iter().map(|target| target.threads_per_file as usize).sum();
+        let own = measured.threads.iter().skip(before).take(target.threads_per_file as usize);
+        return own.filter_map(|thread| thread.targets.first()).collect();
+    }
+    let earlier = span.targets[..index].iter().filter(|other| other.path == target.path).count();
+    let mut found = Vec::new();
+    for thread in &measured.threads {
+        found.extend(thread.targets.iter().filter(|result| result.path == target.path).nth(earlier));
+    }
+    found
 }
 
 fn sum<'a>(parts: impl Iterator<Item = &'a Direction>, test_time_s: f64) -> DirectionSummary {
@@ -320,12 +318,13 @@ fn sum<'a>(parts: impl Iterator<Item = &'a Direction>, test_time_s: f64) -> Dire
 
 fn row(what: &str, direction: &str, summary: &DirectionSummary) -> Row {
     let is_response = summary.response.is_some();
-    let rate = |metric: Metric| metric.of_sum(summary, Since::Issued).unwrap_or_default();
+    let [iops, bytes_per_s] =
+        [Metric::IOPS, Metric::BYTES].map(|metric| metric.of_sum(summary, Since::Issued).unwrap_or_default());
     Row {
         what: what.to_string(),
         direction: direction.to_string(),
-        iops: rate(Metric::IOPS),
-        bytes_per_s: rate(Metric::BYTES),
+        iops,
+        bytes_per_s,
         latency: if is_response { summary.response.clone() } else { summary.latency.clone() },
         is_response,
     }
@@ -384,9 +383,7 @@ fn search_text(search: &Search) -> String {
         "{:>12}{:>12}{:>10}{:>10}{:>10}{:>10}{:>10}  {:<6}{:<11}{of}, up to twice the limit\n",
         "offered IOPS", "reached", "mean ms", "p50 ms", "p95 ms", "p99 ms", "max ms", "kept", "verdict"
     ));
-    let mut points: Vec<&Point> = search.points.iter().collect();
-    points.sort_by_key(|point| point.per_stream);
-    for point in points {
+    for point in search.by_rate() {
         let kept = if point.is_within { "yes" } else { "no" };
         out.push_str(&format!(
             "{:>12.0}{:>12.0}{:>10.3}{:>10.3}{:>10.3}{:>10.3}{:>10.3}  {kept:<6}{:<11}{}\n",
@@ -401,103 +398,106 @@ fn search_text(search: &Search) -> String {
             bar(point.held_ms, limit_ms)
         ));
     }
-    out.push_str(&answer(search));
-    out
+    out + &search.answer()
 }
 
 /// A bar whose middle is the limit; `>` at its end when it goes beyond twice the limit.
 fn bar(value: f64, limit: f64) -> String {
     let half = BAR_COLUMNS / 2;
     let length = ((value / limit * half as f64).round() as usize).clamp(1, BAR_COLUMNS);
-    let cell = |column: usize| match (column < length, column == half) {
-        (_, true) => '|',
-        (true, false) => '#',
-        (false, false) => ' ',
-    };
-    let bar: String = (0..BAR_COLUMNS).map(cell).collect();
-    let end = if value > limit * 2.0 { ">" } else { "" };
-    format!("{bar}{end}").trim_end().to_string()
+    let mut bar = String::new();
+    for column in 0..BAR_COLUMNS {
+        bar.push(match column {
+            column if column == half => '|',
+            column if column < length => '#',
+            _ => ' ',
+        });
+    }
+    if value > limit * 2.0 {
+        bar.push('>');
+    }
+    bar.trim_end().to_string()
 }
 
 impl Search {
-    /// How it ended, in sentences.
+    /// What was tried, from the lowest rate to the highest.
+    pub fn by_rate(&self) -> Vec<&Point> {
+        let mut points: Vec<&Point> = self.points.iter().collect();
+        points.sort_by_key(|point| point.per_stream);
+        points
+    }
+
+    /// How it ended, for people; with a line end.
     pub fn answer(&self) -> String {
-        answer(self).trim_end().to_string()
-    }
-}
-
-/// How the search ended, for people; with a line end.
-fn answer(search: &Search) -> String {
-    let LatencyLimit { of, ms } = search.limit;
-    let of = of.word();
-    match search.end {
-        Some(SearchEnd::Found(rate)) => format!("highest rate within the limit: {}\n", found(search, rate)),
-        Some(SearchEnd::AllKeepIt(rate)) => format!(
-            "highest rate within the limit: {}\n{}: the {} outstanding I/Os are what ends the search, not the limit; \
-             a preset of your own with a larger -o can reach more\n",
-            found(search, rate),
-            // The table says "no" in both cases.
-            if search.points.iter().all(|point| point.is_reached) {
-                "the limit was kept at every rate tried"
-            } else {
-                "no higher rate broke the limit, but some were not reached"
+        let LatencyLimit { of, ms } = self.limit;
+        let of = of.word();
+        match self.end {
+            Some(SearchEnd::Found(rate)) => {
+                format!("highest rate within the limit: {}\n", self.found_words(rate))
+            }
+            Some(SearchEnd::AllKeepIt(rate)) => format!(
+                "highest rate within the limit: {}\n{}: the {} outstanding I/Os are what ends the search, not the \
+                 limit; a preset of your own with a larger -o can reach more\n",
+                self.found_words(rate),
+                // The table says "no" in both cases.
+                if self.points.iter().all(|point| point.is_reached) {
+                    "the limit was kept at every rate tried"
+                } else {
+                    "no higher rate broke the limit, but some were not reached"
+                },
+                self.outstanding
+            ),
+            Some(SearchEnd::NoneKeepsIt) => match self.points.iter().min_by_key(|point| point.per_stream) {
+                Some(point) => format!(
+                    "no rate keeps {of} within {ms} ms: at {:.0} IOPS, {of} is {:.3} ms\n",
+                    point.offered_iops, point.held_ms
+                ),
+                None => format!(
+                    "no rate could be tried: {:.1} IOPS without a limit are less than one for each of {} (threads x \
+                 targets); use a preset of your own with fewer threads\n",
+                    self.unlimited_iops, self.streams
+                ),
             },
-            search.outstanding
-        ),
-        Some(SearchEnd::NoneKeepsIt) => match search.points.iter().min_by_key(|point| point.per_stream) {
-            Some(point) => format!(
-                "no rate keeps {of} within {ms} ms: at {:.0} IOPS, {of} is {:.3} ms\n",
-                point.offered_iops, point.held_ms
+            Some(SearchEnd::GaveUp) => format!(
+                "undecided after {} runs: runs at the same rate disagree; longer runs (-d) may help{}\n",
+                self.points.len(),
+                self.best_so_far()
             ),
-            None => format!(
-                "no rate could be tried: {:.1} IOPS without a limit are less than one for each of {} (threads x targets); \
-                 use a preset of your own with fewer threads\n",
-                search.unlimited_iops, search.streams
+            Some(SearchEnd::NoIo(rate)) => format!(
+                "undecided: no I/O was completed in the run at {} IOPS; longer runs (-d) may help{}\n",
+                rate.saturating_mul(self.streams),
+                self.best_so_far()
             ),
-        },
-        Some(SearchEnd::GaveUp) => format!(
-            "undecided after {} runs: runs at the same rate disagree; longer runs (-d) may help{}\n",
-            search.points.len(),
-            best_so_far(search)
-        ),
-        Some(SearchEnd::NoIo(rate)) => format!(
-            "undecided: no I/O was completed in the run at {} IOPS; longer runs (-d) may help{}\n",
-            rate.saturating_mul(search.streams),
-            best_so_far(search)
-        ),
-        None => format!("stopped before it was decided{}\n", best_so_far(search)),
+            None => format!("stopped before it was decided{}\n", self.best_so_far()),
+        }
     }
-}
 
-/// The answer: `1000 IOPS (p99 2.000 ms, ...), 50 % of ...`
-fn found(search: &Search, rate: u64) -> String {
-    let of = search.limit.of.word();
-    // The latest run at this rate that kept the limit; at a rate that is found, most did.
-    let at = search.points.iter().rfind(|point| point.per_stream == rate && point.is_within);
-    let held = at.map_or(0.0, |point| point.held_ms);
-    let grade = at.and_then(|point| point.grade);
-    let iops = rate.saturating_mul(search.streams);
-    let part = iops as f64 / search.unlimited_iops * 100.0;
-    let warning = if grade == Some(Grade::Invalid) { " (INVALID: see the verdict)" } else { "" };
-    format!(
-        "{iops} IOPS ({of} {held:.3} ms, kept in two runs or more), {part:.0} % of the {:.0} IOPS without a limit{warning}",
-        search.unlimited_iops
-    )
-}
+    /// The answer: `1000 IOPS (p99 2.000 ms, ...), 50 % of ...`
+    fn found_words(&self, rate: u64) -> String {
+        // The latest run at this rate that kept the limit; at a rate that is found, most did.
+        let run = self.points.iter().rfind(|point| point.per_stream == rate && point.is_within);
+        let (held, grade) = run.map_or((0.0, None), |run| (run.held_ms, run.grade));
+        let iops = rate.saturating_mul(self.streams);
+        format!(
+            "{iops} IOPS ({} {held:.3} ms, kept in two runs or more), {:.0} % of the {:.0} IOPS without a limit{}",
+            self.limit.of.word(),
+            iops as f64 / self.unlimited_iops * 100.0,
+            self.unlimited_iops,
+            if grade == Some(Grade::Invalid) { " (INVALID: see the verdict)" } else { "" }
+        )
+    }
 
-/// What is known when there is no answer: `; the highest rate that kept the limit so far: ...`
-fn best_so_far(search: &Search) -> String {
-    let Some(rate) = sweep::best(&search.points) else {
-        return if search.points.is_empty() {
-            String::new()
-        } else {
-            "; no rate kept the limit so far".into()
+    /// What is known when there is no answer: `; the highest rate that kept the limit so far: ...`
+    fn best_so_far(&self) -> String {
+        let Some(rate) = sweep::best(&self.points) else {
+            let words = if self.points.is_empty() { "" } else { "; no rate kept the limit so far" };
+            return words.into();
         };
-    };
-    let (kept, broken) = sweep::runs_of(&search.points, rate);
-    format!(
-        "; the highest rate that kept the limit so far: {} IOPS (in {kept} of {} runs)",
-        rate.saturating_mul(search.streams),
-        kept + broken
-    )
+        let (kept, broken) = sweep::runs_of(&self.points, rate);
+        format!(
+            "; the highest rate that kept the limit so far: {} IOPS (in {kept} of {} runs)",
+            rate.saturating_mul(self.streams),
+            kept + broken
+        )
+    }
 }

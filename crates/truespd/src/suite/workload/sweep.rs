@@ -4,6 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 
 use truespd_core::fault::Refusal;
 use truespd_core::result::metrics::Metric;
@@ -43,23 +44,18 @@ impl Of {
     pub const ALL: [(Of, &str); 4] =
         [(Of::Mean, "mean"), (Of::P95, "p95"), (Of::P99, "p99"), (Of::P999, "p99.9")];
 
-    /// Its word.
     pub fn word(self) -> &'static str {
         Self::ALL.iter().find(|(of, _)| *of == self).map_or("", |(_, word)| word)
     }
 
-    /// The figure, in milliseconds.
     pub fn ms(self, response: &LatencySummary) -> f64 {
-        ms(self.metric(), response)
-    }
-
-    fn metric(self) -> Metric {
-        match self {
+        let metric = match self {
             Of::Mean => Metric::MEAN,
             Of::P95 => Metric::P95,
             Of::P99 => Metric::P99,
             Of::P999 => Metric::P999,
-        }
+        };
+        ms(metric, response)
     }
 }
 
@@ -154,7 +150,6 @@ impl Point {
     }
 }
 
-/// What to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// Try this rate per stream.
@@ -169,20 +164,21 @@ pub enum Next {
 
 /// How many runs of a rate were within the limit, and how many not.
 pub(super) fn runs_of(points: &[Point], per_stream: u64) -> (usize, usize) {
-    let runs = points.iter().filter(|point| point.per_stream == per_stream);
-    runs.fold(
-        (0, 0),
-        |(kept, broken), point| if point.is_within { (kept + 1, broken) } else { (kept, broken + 1) },
-    )
+    let (mut kept, mut broken) = (0, 0);
+    for point in points.iter().filter(|point| point.per_stream == per_stream) {
+        *(if point.is_within { &mut kept } else { &mut broken }) += 1;
+    }
+    (kept, broken)
 }
 
 /// The highest rate that kept the limit in most of its runs.
 pub(super) fn best(points: &[Point]) -> Option<u64> {
-    let is_kept = |rate: &u64| {
-        let (kept, broken) = runs_of(points, *rate);
+    let rates = points.iter().map(|point| point.per_stream);
+    let kept = rates.filter(|&rate| {
+        let (kept, broken) = runs_of(points, rate);
         kept > broken
-    };
-    points.iter().map(|point| point.per_stream).filter(is_kept).max()
+    });
+    kept.max()
 }
 
 /// Decides on the points so far. `unlimited` is the rate per stream without a limit.
@@ -204,23 +200,29 @@ fn decide(unlimited: f64, points: &[Point]) -> Next {
     let mut rates: Vec<u64> = points.iter().map(|point| point.per_stream).collect();
     rates.sort_unstable();
     rates.dedup();
-    let runs = |rate: u64| runs_of(points, rate);
-    if let Some(&tied) = rates.iter().find(|&&rate| runs(rate).0 == runs(rate).1) {
-        return Next::Try(tied);
+    let mut bad = Vec::new();
+    for &rate in &rates {
+        let (kept, broken) = runs_of(points, rate);
+        match broken.cmp(&kept) {
+            Ordering::Equal => return Next::Try(rate),
+            Ordering::Greater => bad.push(rate),
+            Ordering::Less => {}
+        }
     }
-    let bad: Vec<u64> = rates.iter().copied().filter(|&rate| runs(rate).1 > runs(rate).0).collect();
     if let [only] = bad[..]
-        && runs(only) == (0, 1)
+        && runs_of(points, only) == (0, 1)
     {
         return Next::Try(only);
     }
     let bad = bad.first().copied();
-    let is_below = |rate: &&u64| bad.is_none_or(|bad| **rate < bad);
-    let good = rates.iter().take_while(is_below).last().copied().unwrap_or(0);
+    // The highest below the first bad one.
+    let good = rates.iter().rfind(|&&rate| bad.is_none_or(|bad| rate < bad)).copied().unwrap_or(0);
     if bad.is_none() {
-        let step = |part: &f64| ((unlimited * part) as u64).max(1);
-        if let Some(rate) = STEPS.iter().map(step).find(|&rate| rate > good) {
-            return Next::Try(rate);
+        for part in STEPS {
+            let rate = ((unlimited * part) as u64).max(1);
+            if rate > good {
+                return Next::Try(rate);
+            }
         }
     }
     let near = ((unlimited * NEAR) as u64).max(1);
@@ -230,7 +232,7 @@ fn decide(unlimited: f64, points: &[Point]) -> Next {
     }
     match good {
         0 => Next::None,
-        good if runs(good).0 < 2 => Next::Try(good),
+        good if runs_of(points, good).0 < 2 => Next::Try(good),
         good => Next::Found(good),
     }
 }

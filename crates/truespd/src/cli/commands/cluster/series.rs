@@ -13,7 +13,7 @@ use super::run::Folder;
 use super::run::sum;
 use crate::cli::commands::suites::{Chosen, Row};
 use crate::cluster::Cluster;
-use crate::series::crew::Crew;
+use crate::series::SeriesRanks;
 use diskspd::console::{fall_silent, say_line, tell, untold_faults};
 use diskspd::run::outputs::Outputs;
 use truespd_core::fault::{ExitCode, Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind, Refusals};
@@ -122,7 +122,7 @@ struct RankCrew {
     runs: AtomicU32,
 }
 
-impl Crew for RankCrew {
+impl SeriesRanks for RankCrew {
     fn shows(&self) -> bool {
         self.cluster.me().is_hub()
     }
@@ -143,7 +143,7 @@ impl Crew for RankCrew {
         }
     }
 
-    fn companions(&self) -> Arc<dyn Ranks> {
+    fn ranks(&self) -> Arc<dyn Ranks> {
         Arc::clone(&self.cluster) as Arc<dyn Ranks>
     }
 

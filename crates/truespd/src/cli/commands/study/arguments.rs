@@ -1,14 +1,13 @@
-//! What a study is asked for.
-
-use clap::{Args, Subcommand};
+//! What a study is asked for, and how it refuses.
 
 use crate::cli::commands::comparing::Comparing;
 use crate::cli::commands::suite::SeriesArguments;
 use crate::cli::commands::values::file_bytes;
 use crate::series::place::{absolute, names_no_target, target_named};
-use crate::suite::ab::{self};
 use crate::suite::study::Question;
-use truespd_core::fault::{Fault, Refusal};
+use crate::suite::{Ended, ab};
+use clap::{Args, Subcommand};
+use truespd_core::fault::{Failure, FailureKind, Fault, Refusal, RefusalKind};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Ask {
@@ -56,32 +55,32 @@ pub(super) struct Common {
 
 /// A target that may be written.
 pub(super) struct Consent {
-    /// What `--overwrite` says.
     pub(super) path: String,
     /// The target as it stands in a line.
     pub(super) target: String,
 }
 
 impl Common {
-    /// What may be written.
     pub(super) fn consents(&self) -> Result<Vec<Consent>, Refusal> {
         let targets: Vec<String> = self.targets.iter().cloned().map(absolute).collect();
         let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
-        let consent = |path: &String| match target_named(path, &targets) {
-            Some(target) => Ok(Consent { path: path.clone(), target: target.to_string() }),
-            None => Err(names_no_target(path)),
-        };
-        self.series.overwrite.iter().map(consent).collect()
+        let mut consents = Vec::new();
+        for path in &self.series.overwrite {
+            let Some(target) = target_named(path, &targets) else { return Err(names_no_target(path)) };
+            consents.push(Consent { path: path.clone(), target: target.to_string() });
+        }
+        Ok(consents)
     }
 
     /// How the questions are answered, before anything is filled: time may be too short for them.
     pub(super) fn plans(&self, questions: &[Question]) -> Result<Vec<ab::Plan>, Fault> {
-        let plan = |question: &Question| {
-            let line = |words: &Vec<String>| self.comparing.variant(&question.title, words.clone(), None);
-            let [a, b] = &question.words;
-            self.comparing.plan(&format!("{}: ", question.title), [line(a)?, line(b)?])
-        };
-        questions.iter().map(plan).collect()
+        let mut plans = Vec::new();
+        for Question { title, words: [a, b], .. } in questions {
+            let a = self.comparing.variant(title, a.clone(), None)?;
+            let b = self.comparing.variant(title, b.clone(), None)?;
+            plans.push(self.comparing.plan(&format!("{title}: "), [a, b])?);
+        }
+        Ok(plans)
     }
 }
 
@@ -106,4 +105,19 @@ pub(super) struct LocalityArguments {
     /// the first node is compared with each other
     #[arg(long = "node", value_name = "NAME=PATH")]
     pub(super) nodes: Vec<String>,
+}
+
+/// Why a study does not begin.
+pub(super) fn refusal(message: impl Into<String>) -> Refusal {
+    Refusal::new(RefusalKind::Target, message)
+}
+
+/// The same as the end of its series.
+pub(super) fn refused(message: impl Into<String>) -> Ended {
+    refusal(message).into()
+}
+
+/// The end of a study after something was done.
+pub(super) fn failed(message: impl Into<String>) -> Ended {
+    Failure::new(FailureKind::Open, message).into()
 }

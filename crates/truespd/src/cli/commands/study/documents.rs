@@ -16,38 +16,55 @@ use truespd_core::text::printable_path;
 /// Reads the documents of `NAME=PATH` and compares the first node with the others.
 pub fn nodes(typed: &[String], metric: Metric) -> Result<Vec<Node>, Refusal> {
     let mut seen = Seen::default();
-    let read: Vec<(Runs, Document)> =
-        typed.iter().map(|typed| runs(typed, metric, &mut seen)).collect::<Result<_, _>>()?;
-    if read.len() == 1 {
-        return Err(refusal("--node: give at least two nodes to compare"));
-    }
-    for (nth, (_, document)) in read.iter().enumerate().skip(1) {
-        if let Some(what) = differs(&read[0].1, document) {
-            let message =
-                format!("--node {} and --node {} are of different loads: {what}", typed[0], typed[nth]);
-            return Err(refusal(message).hint("run the same line on all nodes"));
+    let mut all: Vec<Runs> = Vec::new();
+    let mut first: Option<Document> = None;
+    let mut different = None;
+    for node in typed {
+        let (runs, document) = runs(node, metric, &mut seen)?;
+        all.push(runs);
+        let Some(first) = &first else {
+            first = Some(document);
+            continue;
+        };
+        // What cannot be read is told first.
+        if different.is_none() {
+            different = differs(first, &document).map(|what| (node, what));
         }
     }
-    let runs: Vec<Runs> = read.into_iter().map(|(runs, _)| runs).collect();
-    Ok(compare(&runs, metric))
+    if all.len() == 1 {
+        return Err(refusal("--node: give at least two nodes to compare"));
+    }
+    if let Some((node, what)) = different {
+        let message = format!("--node {} and --node {node} are of different loads: {what}", typed[0]);
+        return Err(refusal(message).hint("run the same line on all nodes"));
+    }
+    Ok(compare(&all, metric))
 }
 
-/// The documents of `NAME=PATH`.
 pub fn paths(typed: &[String]) -> Vec<String> {
-    let of_node = |typed: &String| documents_of(Path::new(typed.split_once('=')?.1)).ok();
-    typed.iter().filter_map(of_node).flatten().map(|path| path.to_string_lossy().into_owned()).collect()
+    let mut paths = Vec::new();
+    for (_, path) in typed.iter().filter_map(|typed| typed.split_once('=')) {
+        for path in documents_of(Path::new(path)).unwrap_or_default() {
+            paths.push(path.to_string_lossy().into_owned());
+        }
+    }
+    paths
 }
 
 /// The runs of a node, and the document of one.
 fn runs(typed: &str, metric: Metric, seen: &mut Seen) -> Result<(Runs, Document), Refusal> {
-    let of_node = |why: Refusal| why.behind(format!("--node {typed}"));
-    let (name, path) = typed
-        .split_once('=')
-        .filter(|(name, path)| !name.is_empty() && !path.is_empty())
-        .ok_or_else(|| of_node(refusal("legal: NAME=PATH, a name and the documents of its runs")))?;
-    let paths = documents_of(Path::new(path)).map_err(of_node)?;
-    let mut documents = counting(Path::new(path), &paths, seen).map_err(of_node)?;
-    let runs = Runs::of(name, &documents, metric).map_err(|why| of_node(refusal(why.to_string())))?;
+    let read = match typed.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !path.is_empty() => {
+            runs_of(name, Path::new(path), metric, seen)
+        }
+        _ => Err(refusal("legal: NAME=PATH, a name and the documents of its runs")),
+    };
+    read.map_err(|why| why.behind(format!("--node {typed}")))
+}
+
+fn runs_of(name: &str, path: &Path, metric: Metric, seen: &mut Seen) -> Result<(Runs, Document), Refusal> {
+    let mut documents = counting(path, &documents_of(path)?, seen)?;
+    let runs = Runs::of(name, &documents, metric).map_err(|why| refusal(why.to_string()))?;
     Ok((runs, documents.swap_remove(0)))
 }
 

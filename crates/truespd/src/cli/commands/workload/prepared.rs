@@ -1,25 +1,29 @@
 //! A workload with its targets, before it runs: what its lines mean, and what is wrong with them.
 
-use crate::cli::words::{has_number, unwanted};
+use crate::cli::commands::comparing::{has_number, unwanted};
+use crate::cli::commands::values::bytes;
 use crate::series::place::Place;
-use crate::suite::workload::preset::{Load, Preset, fitted};
+use crate::suite::workload::preset::{BUILT_IN, Form, Load, Preset, fitted};
 use crate::suite::workload::sweep::LatencyLimit;
 use crate::suite::workload::{Plan, Times, Work};
 use diskspd::console::say_line;
 use diskspd::grammar::parse;
-use diskspd::grammar::parse::Invocation;
-use diskspd::grammar::parse::{refuse_findings, refuse_plan};
+use diskspd::grammar::parse::{Invocation, refuse_findings, refuse_plan};
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use truespd_core::fault::{Fault, Refusal, RefusalKind, Refusals};
 use truespd_core::machine::storage::{AlignmentSource, DirectAlignment};
 use truespd_core::plan::check_alignment;
 use truespd_core::profile::{Severity, Target, TimeSpan, validate, xml};
-use truespd_core::text::size;
+use truespd_core::sys::error::system_text;
+use truespd_core::sys::file::open_without_waiting;
+use truespd_core::sys::folders;
+use truespd_core::text::{printable, printable_path, size};
 
 /// A workload that fits its targets.
 pub(crate) struct Prepared {
     pub(super) name: String,
     pub(super) preset: Preset,
-    /// What the person named.
     pub(super) places: Vec<Place>,
     /// Names of files that are made.
     pub(super) names: Vec<String>,
@@ -46,11 +50,15 @@ impl Prepared {
                 Work::Profile { path: profile_path, profile: Box::new(profile) }
             }
         };
+        let mut create = None;
+        if self.is_made {
+            create = self.file_bytes.first().map(|bytes| format!("-c{bytes}"));
+        }
         Ok(Plan {
             name: self.name.clone(),
             about: self.preset.about.clone(),
             source: self.preset.source.clone(),
-            create: self.file_bytes.first().filter(|_| self.is_made).map(|bytes| format!("-c{bytes}")),
+            create,
             targets,
             times: self.times,
             work,
@@ -64,16 +72,18 @@ impl Prepared {
             Load::Lines { lines, limit } => self.lines(lines, *limit, &targets)?.1,
             Load::Profile(profile) => profile.time_spans.clone(),
         };
+        let mut written = Vec::new();
         if self.is_made {
-            return Ok(Vec::new());
+            return Ok(written);
         }
-        // Templates count from 1.
-        let path = |target: &Target| match target.template_number() {
-            Some(number) => targets.get(number as usize - 1).cloned(),
-            None => Some(target.path.clone()),
-        };
-        let written = spans.iter().flat_map(|span| &span.targets).filter(|target| target.writes());
-        Ok(written.filter_map(path).collect())
+        for target in spans.iter().flat_map(|span| &span.targets).filter(|target| target.writes()) {
+            match target.template_number() {
+                // Templates count from 1.
+                Some(number) => written.extend(targets.get(number as usize - 1).cloned()),
+                None => written.push(target.path.clone()),
+            }
+        }
+        Ok(written)
     }
 
     /// What lines are to do, and what each means.
@@ -83,8 +93,10 @@ impl Prepared {
         limit: Option<LatencyLimit>,
         targets: &[String],
     ) -> Result<(Work, Vec<TimeSpan>), Fault> {
-        let spans =
-            lines.iter().map(|line| self.span(line, targets)).collect::<Result<Vec<TimeSpan>, _>>()?;
+        let mut spans = Vec::new();
+        for line in lines {
+            spans.push(self.span(line, targets)?);
+        }
         let (Some(limit), [line], [span]) = (limit, lines, &spans[..]) else {
             return Ok((Work::Lines(lines.to_vec()), spans));
         };
@@ -114,42 +126,39 @@ impl Prepared {
         let words: Vec<String> = line.iter().chain(targets).cloned().collect();
         let invocation = parse(&words, "diskspd", &|| 0)
             .map_err(|refusals| refusals.behind(format!("'{}'", self.name)))?;
-        let wrong = |why: &str| Err(self.wrong(line, why).into());
-        let Invocation::Run(request) = invocation else { return wrong("this line does not run a load") };
-        if request.profile_file.is_some() {
-            return wrong("-X is not allowed in a preset; save the profile as a preset of its own, NAME.xml");
-        }
-        if let Some(why) = unwanted(&request) {
-            return wrong(why);
-        }
-        if let Some(letter) = ['d', 'W', 'C'].into_iter().find(|&letter| has_number(line, letter)) {
-            return wrong(&format!(
-                "-{letter} is not allowed in a preset; -d, -W and -C are options of truespd workload"
-            ));
-        }
-        match &request.profile.time_spans[..] {
-            [span] if span.targets.len() != targets.len() => {
-                wrong("a line of a preset must not name a target")
+        let Invocation::Run(request) = invocation else {
+            return Err(self.wrong(line, "this line does not run a load").into());
+        };
+        let why = if request.profile_file.is_some() {
+            "-X is not allowed in a preset; save the profile as a preset of its own, NAME.xml".to_string()
+        } else if let Some(why) = unwanted(&request) {
+            why.to_string()
+        } else if let Some(letter) = ['d', 'W', 'C'].into_iter().find(|&letter| has_number(line, letter)) {
+            format!("-{letter} is not allowed in a preset; -d, -W and -C are options of truespd workload")
+        } else {
+            match &request.profile.time_spans[..] {
+                [span] if span.targets.len() != targets.len() => "a line of a preset must not name a target",
+                [span] if span.targets.iter().any(|target| target.create_bytes.is_some()) => {
+                    "-c is not allowed in a preset; write size = \"...\""
+                }
+                [span] => return Ok(span.clone()),
+                _ => "this line does not run a load",
             }
-            [span] if span.targets.iter().any(|target| target.create_bytes.is_some()) => {
-                wrong("-c is not allowed in a preset; write size = \"...\"")
-            }
-            [span] => Ok(span.clone()),
-            _ => wrong("this line does not run a load"),
-        }
+            .to_string()
+        };
+        Err(self.wrong(line, &why).into())
     }
 }
 
 /// I/Os of all threads that are outstanding at once, at most.
 fn outstanding(span: &TimeSpan) -> u64 {
-    let each = span.targets.iter().map(|target| u64::from(target.request_count));
-    match span.thread_count {
-        0 => {
-            let own = span.targets.iter().map(|target| u64::from(target.threads_per_file));
-            own.zip(each).map(|(threads, requests)| threads * requests).sum()
-        }
-        threads => u64::from(threads) * each.sum::<u64>(),
+    let mut own = 0;
+    let mut each = 0;
+    for target in &span.targets {
+        own += u64::from(target.threads_per_file) * u64::from(target.request_count);
+        each += u64::from(target.request_count);
     }
+    if span.thread_count == 0 { own } else { u64::from(span.thread_count) * each }
 }
 
 /// What is printed could run, as far as that can be told without its targets.
@@ -163,9 +172,8 @@ pub(super) fn check_printed(plan: &Plan) -> Result<(), Refusals> {
             Work::Profile { profile, .. } => {
                 let mut profile = (**profile).clone();
                 xml::substitute_templates(&mut profile, &plan.targets).map_err(|errors| {
-                    let input =
-                        |error: &xml::TemplateError| Refusal::new(RefusalKind::Input, error.to_string());
-                    Refusals::from(errors.iter().map(input).collect::<Vec<_>>())
+                    let all = errors.iter().map(|error| Refusal::new(RefusalKind::Input, error.to_string()));
+                    Refusals::from(all.collect::<Vec<_>>())
                 })?;
                 let findings = validate(&profile, true);
                 if findings.iter().any(|finding| finding.severity == Severity::Error) {
@@ -194,6 +202,122 @@ pub(super) fn words_of(places: &[Place]) -> Vec<String> {
     places.iter().map(Place::word).collect()
 }
 
+const PRESET_BYTES_MAX: u64 = 1 << 20;
+
+/// The folder of a person's presets: the one given, or `truespd/workloads` in $XDG_CONFIG_HOME or ~/.config.
+fn folder(given: Option<&str>) -> Option<PathBuf> {
+    given.map(PathBuf::from).or_else(|| Some(folders::config()?.join("workloads")))
+}
+
+/// Names and files of a person's presets, by name. A folder that was not asked for may be missing.
+fn own(given: Option<&str>) -> Result<Vec<(String, Form, PathBuf)>, Refusal> {
+    let Some(folder) = folder(given) else { return Ok(Vec::new()) };
+    let entries = match std::fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if given.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(Vec::new());
+        }
+        Err(error) => {
+            return Err(refusal(format!(
+                "presets in '{}' cannot be read: {}",
+                printable_path(&folder),
+                system_text(&error)
+            )));
+        }
+    };
+    let mut found = Vec::new();
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        let form = Form::ALL.iter().find(|(_, known)| Some(*known) == ending).map(|(form, _)| *form);
+        let name = path.file_stem().and_then(|name| name.to_str()).map(str::to_string);
+        if let (Some(form), Some(name)) = (form, name) {
+            found.push((name, form, path));
+        }
+    }
+    found.sort_by(|a, b| (&a.0, &a.2).cmp(&(&b.0, &b.2)));
+    Ok(found)
+}
+
+/// The preset called `name`; a person's own comes first.
+pub(crate) fn find(name: &str, given: Option<&str>) -> Result<Preset, Refusals> {
+    let own = own(given)?;
+    let mut same = own.iter().filter(|(known, ..)| known == name);
+    if let Some((_, form, path)) = same.next() {
+        if let Some((_, _, other)) = same.next() {
+            let (one, other) = (printable_path(path), printable_path(other));
+            let twice = refusal(format!("there are two presets '{name}': {one} and {other}"));
+            return Err(twice.hint("keep one").into());
+        }
+        // With its blocks of what is legal.
+        return read(*form, path).map_err(|why| Refusals::from(why).of("", &[]));
+    }
+    if let Some((_, form, text)) = BUILT_IN.iter().find(|(known, ..)| *known == name) {
+        return Ok(Preset::read(*form, text, bytes)?);
+    }
+    Err(refusal(format!("there is no workload '{name}'; legal: {}", names(given)?)).into())
+}
+
+/// The names of all workloads, a person's own first, with commas between them.
+pub(crate) fn names(given: Option<&str>) -> Result<String, Refusal> {
+    let own = own(given)?;
+    let own_names = own.iter().map(|(name, ..)| name.as_str());
+    let names: Vec<&str> = own_names.chain(BUILT_IN.iter().map(|(name, ..)| *name)).collect();
+    Ok(names.join(", "))
+}
+
+fn read(form: Form, path: &Path) -> Result<Preset, Refusal> {
+    let text = text_of(path).map_err(|error| refusal(system_text(&error)));
+    let text = text.and_then(|text| {
+        text.ok_or_else(|| {
+            refusal(format!("a preset is a regular file of {} at most", size(PRESET_BYTES_MAX)))
+        })
+    });
+    text.and_then(|text| Preset::read(form, &text, bytes))
+        .map_err(|why| why.behind(format!("'{}'", printable_path(path))))
+}
+
+fn refusal(message: impl Into<String>) -> Refusal {
+    Refusal::new(RefusalKind::Input, message)
+}
+
+/// What a preset's file holds; none where it is no file, or a longer one: pipes and devices may never end.
+fn text_of(path: &Path) -> std::io::Result<Option<String>> {
+    // Without waiting for a writer, should it be a pipe.
+    let file = open_without_waiting(path)?;
+    let mut text = String::new();
+    if !file.metadata()?.is_file() {
+        return Ok(None);
+    }
+    file.take(PRESET_BYTES_MAX + 1).read_to_string(&mut text)?;
+    Ok(Some(text).filter(|text| text.len() as u64 <= PRESET_BYTES_MAX))
+}
+
+/// What a preset is, and the room it takes in a folder.
+fn about(preset: &Preset) -> String {
+    format!("{} [creates {}]", preset.about, size(preset.file_bytes.iter().sum()))
+}
+
+/// Names and what they are, a line each.
+pub(crate) fn list(given: Option<&str>) -> Result<String, Refusal> {
+    let own = own(given)?;
+    let mut out = String::new();
+    for (name, form, text) in BUILT_IN {
+        let is_hidden = own.iter().any(|(own, ..)| own == name);
+        let about = about(&Preset::read(*form, text, bytes)?);
+        let hidden = if is_hidden { " (replaced by your own)" } else { "" };
+        out.push_str(&format!("{name:<16}{about}{hidden}\n"));
+    }
+    for (name, form, path) in &own {
+        let about = match read(*form, path) {
+            Ok(preset) => format!("{} ({})", about(&preset), path.to_string_lossy()),
+            Err(why) => format!("cannot be used: {why}"),
+        };
+        // A person's preset may hold anything.
+        out.push_str(&format!("{:<16}{}\n", printable(name), printable(&about)));
+    }
+    Ok(out)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,5 +334,28 @@ mod tests {
         assert_eq!(of("-t4 -o8 a"), 32);
         assert_eq!(of("-t4 -o8 a b"), 64);
         assert_eq!(of("-F4 -o8 a b"), 64);
+    }
+
+    #[test]
+    fn presets_are_files_of_a_size_that_people_write() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        std::fs::write(path("good.toml"), "about = 'x'\nlines = ['-b8K']\n").expect("a file");
+        std::fs::write(path("long.toml"), "#".repeat(PRESET_BYTES_MAX as usize + 1)).expect("a file");
+        std::fs::write(path("wrong.xml"), "<Profil/>").expect("a file");
+        crate::made::symlink("/dev/zero", path("zero.toml")).expect("a link");
+        crate::made::pipe(path("pipe.xml").as_ref()).expect("a pipe");
+        let given = folder.path().to_str();
+        let list = list(given).expect("a list");
+        let says =
+            |name: &str, words: &str| list.lines().any(|line| line.starts_with(name) && line.contains(words));
+        assert!(says("good", "x [creates"), "{list}");
+        for name in ["long", "pipe", "zero"] {
+            assert!(says(name, "a preset is a regular file of 1 MiB at most"), "{name}: {list}");
+        }
+        let wrong = "wrong.xml': line 1, column 1: Profil: the outermost element is \"Profil\"";
+        assert!(says("wrong", wrong), "{list}");
+        let words = find("wrong", given).expect_err("no profile").to_string();
+        assert!(words.contains(&format!("{wrong}\n  legal: Profile\n")), "{words}");
     }
 }

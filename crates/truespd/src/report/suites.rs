@@ -1,0 +1,515 @@
+//! The pages of suites: what a report shows of each kind of document.
+
+use crate::report::Piece;
+use crate::report::axis::Point;
+use crate::report::axis::Spread;
+use crate::report::chart::{Chart, Guide, Series, Ticks};
+use crate::report::course::latency_words;
+use crate::report::html::first_large;
+use crate::report::table::{Cell, Table};
+use crate::suite::ab::{self, Comparison, Effect, Metric, Variant};
+use crate::suite::assess::{Assessment, Check, SOURCE};
+use crate::suite::findings::word;
+use crate::suite::mark::{MarkReport, Operation, Test};
+use crate::suite::study::StudyReport;
+use crate::suite::study::nodes::Node;
+use crate::suite::workload::{self, Outcome, Point as Tried, Search, SearchEnd};
+use truespd_core::result::metrics::Unit;
+use truespd_core::text::{bytes, decimal_rate, duration_ns, number, percent, rate, size};
+
+const NS_PER_MS: f64 = 1e6;
+/// Logarithms of ratios lie within this, so that percentages stay numbers in any document.
+const LOG_MAX: f64 = 20.0;
+const EMPTY: &str = "-";
+
+/// A document that has a page.
+pub trait Page {
+    /// What its page shows, from top to bottom.
+    fn pieces(&self) -> Vec<Piece>;
+}
+
+/// A chart of things that stand beside each other, each with its name.
+fn named(title: &str, x_name: &str, y_name: &str, show_y: fn(f64) -> String, names: Vec<String>) -> Chart {
+    let mut chart = Chart::new(title, x_name, y_name, number, show_y);
+    chart.ticks = Ticks::Named(names.into_iter().enumerate().map(|(at, name)| (at as f64, name)).collect());
+    chart.is_dots = true;
+    chart
+}
+
+fn texts<const N: usize>(texts: [String; N]) -> Vec<Cell> {
+    texts.map(Cell::Text).into()
+}
+
+fn repeat(lines: impl Iterator<Item = (String, Vec<String>)>) -> Piece {
+    Piece::Lines(lines.map(|(name, words)| (name, [vec!["diskspd".to_string()], words].concat())).collect())
+}
+
+/// A metric's values as an axis shows them.
+fn shown(metric: Metric) -> fn(f64) -> String {
+    match metric.unit() {
+        Unit::PerSecond => number,
+        Unit::BytesPerSecond => rate,
+        Unit::Nanoseconds => latency_words,
+    }
+}
+
+/// Whether the disk passes, every figure with its limit, the verdict, and what winsat does not tell.
+impl Page for Assessment {
+    fn pieces(&self) -> Vec<Piece> {
+        let not_passed = self.not_passed();
+        let answer = if self.figures.iter().all(|figure| figure.check() == Check::NoLimit) {
+            "Microsoft published no limit for these figures.".to_string()
+        } else if not_passed.is_empty() {
+            "The disk meets all of Microsoft's limits.".to_string()
+        } else {
+            format!("The disk does not meet all of Microsoft's limits: {}.", not_passed.join("; "))
+        };
+        let mut table =
+            Table::new("Figures and limits", ["figure", "measured", "limit", "result", "verdict"]);
+        for figure in &self.figures {
+            let mut cells = texts([figure.shown(), figure.limit_shown(), figure.check().word().to_string()]);
+            cells.push(figure.value.map_or(Cell::Text(EMPTY.into()), |_| Cell::Grade(figure.grade)));
+            // winsat's labels have two blanks for its columns.
+            table.push(figure.label.split_whitespace().collect::<Vec<_>>().join(" "), cells);
+        }
+        vec![
+            Piece::Answer(answer),
+            Piece::Table(table),
+            Piece::Note(format!("Limits: {SOURCE}. Numbers in the names of figures are block sizes in KiB.")),
+            Piece::Verdict(self.verdict.clone()),
+            Piece::Note(first_large(&self.approximate())),
+        ]
+    }
+}
+
+/// CrystalDiskMark's figures, the rates of all runs as a chart and a table, the verdict, the lines.
+impl Page for MarkReport {
+    fn pieces(&self) -> Vec<Piece> {
+        let head = ["test", "rate", "IOPS", "mean latency", "verdict"];
+        let mut best = Table::new("The best of the runs, as CrystalDiskMark tells it", head);
+        let head = ["test", "median rate", "±", "median of mean latency", "±", "runs"];
+        let mut median = Table::new("The median of the runs, ± half of their range", head);
+        for row in &self.rows {
+            let Some(of) = &row.outcome else {
+                best.push(row.label(), vec![Cell::Text("not measured".into())]);
+                continue;
+            };
+            let mut cells = texts([
+                decimal_rate(of.best_bytes_per_s),
+                number(of.best_iops),
+                duration_ns(of.best_latency_mean_ns),
+            ]);
+            cells.push(Cell::Grade(Some(of.grade)));
+            best.push(row.label(), cells);
+            let [rates, times] = [of.bytes_per_s, of.latency_mean_ns].map(|spread| match spread.count {
+                1 => EMPTY.to_string(),
+                _ => format!("{:.1} %", spread.percent()),
+            });
+            let [rate, time] = [decimal_rate(of.bytes_per_s.median), duration_ns(of.latency_mean_ns.median)];
+            median.push(row.label(), texts([rate, rates, time, times, of.bytes_per_s.count.to_string()]));
+        }
+        let mut pieces = vec![
+            Piece::Words(about_mark(self)),
+            Piece::Table(best),
+            Piece::Note(
+                "1 MB is 1,000,000 bytes. A name tells the pattern (SEQ: sequential, RND: random), the block size, \
+                 the I/Os outstanding per thread (Q) and the threads (T)."
+                    .into(),
+            ),
+            rates_of_tests(self),
+            Piece::Table(median),
+        ];
+        let loops = self.settings.loops;
+        for (label, empty) in self.rows_with_empty_runs() {
+            pieces.push(Piece::Words(format!(
+                "{label}: {empty} of {loops} runs completed no I/O. Measure longer: --measure 60."
+            )));
+        }
+        pieces.push(Piece::Verdict(self.verdict.clone()));
+        if !self.is_complete {
+            pieces.push(Piece::Words("The series was stopped before its end.".into()));
+        }
+        pieces.push(Piece::Heading("To repeat it".into()));
+        let rows = self.rows.iter().filter(|row| !row.words.is_empty());
+        pieces.push(repeat(rows.map(|row| (row.label(), row.words.clone()))));
+        pieces
+    }
+}
+
+/// What was measured, where, when and how.
+fn about_mark(report: &MarkReport) -> String {
+    let (host, place, settings) = (&report.host, &report.place, &report.settings);
+    let room = match (place.used_bytes, place.size_bytes) {
+        (Some(used), Some(all)) if all > 0 => {
+            format!(", {} of {} in use", percent(used as f64 / all as f64), bytes(all as f64))
+        }
+        (_, Some(all)) => format!(", {}", bytes(all as f64)),
+        (_, None) => String::new(),
+    };
+    let zeros = if settings.zero_data { ", zeros instead of random data" } else { "" };
+    format!(
+        "{} on {} ({}, Linux {})\n{}{room}\n{} of test data{zeros}, {} runs of {} s for each test",
+        host.local_time.replace('T', " "),
+        host.computer_name,
+        host.system,
+        host.kernel_release,
+        place.path,
+        size(settings.size_bytes),
+        settings.loops,
+        settings.measure_s
+    )
+}
+
+/// The rates of each test: reads, writes and mixed beside each other.
+fn rates_of_tests(report: &MarkReport) -> Piece {
+    let mut tests: Vec<Test> = Vec::new();
+    for row in &report.rows {
+        if !tests.contains(&row.test) {
+            tests.push(row.test);
+        }
+    }
+    let names = tests.iter().map(|test| format!("{}\n{}", test.access(), test.load())).collect();
+    let mut chart = named("Rates of the tests", "test", "bytes per second", decimal_rate, names);
+    chart.spread = Spread::Logarithmic;
+    chart.about =
+        "The point is the median of the runs. The line reaches from the slowest to the fastest.".into();
+    for (part, name) in
+        [(Operation::Read, "reads"), (Operation::Write, "writes"), (Operation::Mix, "reads and writes")]
+    {
+        let mut points = Vec::new();
+        for (at, test) in tests.iter().enumerate() {
+            let row = report.rows.iter().find(|row| row.part == part && row.test == *test);
+            if let Some(outcome) = row.and_then(|row| row.outcome.as_ref()) {
+                let spread = outcome.bytes_per_s;
+                points.push(Point { x: at as f64, y: spread.median, range: [spread.min, spread.max] });
+            }
+        }
+        if !points.is_empty() {
+            chart.series.push(Series::new(name, points));
+        }
+    }
+    Piece::Chart(Box::new(chart))
+}
+
+/// The answer, both variants, the blocks, the verdict, the lines.
+impl Page for Comparison {
+    fn pieces(&self) -> Vec<Piece> {
+        let names = ["A".to_string(), "B".to_string()];
+        let mut pieces = compared(self, &names, "");
+        pieces.push(Piece::Verdict(self.verdict.clone()));
+        pieces.push(Piece::Heading("To repeat it".into()));
+        pieces.push(lines_of(self, &names));
+        pieces
+    }
+}
+
+/// What it means, then each comparison, then the runs of other nodes.
+impl Page for StudyReport {
+    fn pieces(&self) -> Vec<Piece> {
+        let mut pieces = vec![Piece::Answer(self.study.question().to_string())];
+        pieces.extend(self.says.iter().cloned().map(Piece::Words));
+        for part in &self.parts {
+            pieces.push(Piece::Heading(part.title.clone()));
+            let names = [format!("A ({})", part.names[0]), format!("B ({})", part.names[1])];
+            pieces.extend(compared(&part.comparison, &names, &format!(": {}", part.title)));
+            pieces.push(Piece::Verdict(part.comparison.verdict.clone()));
+            pieces.push(lines_of(&part.comparison, &names));
+        }
+        pieces.extend(nodes(&self.nodes));
+        pieces
+    }
+}
+
+fn sides<'c>(comparison: &'c Comparison, names: &[String; 2]) -> [(String, &'c Variant); 2] {
+    [(names[0].clone(), &comparison.a), (names[1].clone(), &comparison.b)]
+}
+
+fn lines_of(comparison: &Comparison, names: &[String; 2]) -> Piece {
+    repeat(sides(comparison, names).into_iter().map(|(name, variant)| (name, variant.words.clone())))
+}
+
+/// A signed change: `+5.4 %`.
+fn change(value: f64) -> String {
+    let digits = if value.abs() < 1.0 { 2 } else { 1 };
+    let text = format!("{value:+.digits$}");
+    let is_zero = text.trim_start_matches(['+', '-']).chars().all(|c| c == '0' || c == '.');
+    if is_zero { "0 %".to_string() } else { format!("{text} %") }
+}
+
+fn percent_of(ratio: f64) -> f64 {
+    (ratio - 1.0) * 100.0
+}
+
+/// The answer, figures of both, and the charts, whose titles end with `of`.
+fn compared(comparison: &Comparison, names: &[String; 2], of: &str) -> Vec<Piece> {
+    let mut pieces = vec![Piece::Answer(first_large(&ab::sentence(comparison)) + ".")];
+    pieces.extend(comparison.effect.map(|effect| tiles_of_effect(&effect, comparison.blocks_max)));
+    let what = first_large(&comparison.metric.heading(comparison.is_response));
+    let head = ["variant", "median", "smallest", "largest", "runs", "IOPS of the disks", "verdict"];
+    let mut table = Table::new(format!("{what} of the runs"), head);
+    for (name, variant) in sides(comparison, names) {
+        let Some(figures) = variant.figures else {
+            table.push(name, vec![Cell::Text("no run".into())]);
+            continue;
+        };
+        let [median, min, max] =
+            [figures.median, figures.min, figures.max].map(|value| comparison.metric.show(value));
+        let disks = variant.disk_iops.map_or(EMPTY.to_string(), number);
+        let mut cells = texts([median, min, max, figures.count.to_string(), disks]);
+        cells.push(Cell::Grade(Some(variant.grade)));
+        table.push(name, cells);
+    }
+    pieces.push(Piece::Table(table));
+    if comparison.a.disk_iops.or(comparison.b.disk_iops).is_some() {
+        let words =
+            "IOPS of the disks: of all programs, as the kernel counted them on the disks below the target.";
+        pieces.push(Piece::Note(words.into()));
+    }
+    pieces.extend(comparison.remarks.iter().map(|remark| Piece::Note(format!("{}.", first_large(remark)))));
+    if !comparison.blocks.is_empty() {
+        pieces.push(Piece::Chart(Box::new(differences(comparison, of))));
+        pieces.push(Piece::Chart(Box::new(blocks(comparison, names, of))));
+    }
+    pieces
+}
+
+fn tiles_of_effect(effect: &Effect, blocks_max: usize) -> Piece {
+    let Effect { ratio, ratio_low, ratio_high, p, blocks, .. } = *effect;
+    let range = if ab::is_of_use(ratio_low, ratio_high) {
+        format!("{} to {}", change(percent_of(ratio_low)), change(percent_of(ratio_high)))
+    } else {
+        "too wide to tell".to_string()
+    };
+    let p = if p < 0.001 { "below 0.001".to_string() } else { format!("{p:.3}") };
+    Piece::Tiles(vec![
+        ("B compared with A".to_string(), change(percent_of(ratio))),
+        (format!("{} interval", effect.confidence_percent()), range),
+        ("p".to_string(), p),
+        ("blocks of four runs".to_string(), format!("{blocks} of {blocks_max} planned")),
+    ])
+}
+
+fn numbers_of_blocks(comparison: &Comparison) -> Vec<String> {
+    (1..=comparison.blocks.len()).map(|number| number.to_string()).collect()
+}
+
+/// How far B is from A in each block, with the margin and the interval.
+fn differences(comparison: &Comparison, of: &str) -> Chart {
+    let title = format!("Difference in each block{of}");
+    let mut chart = named(&title, "block", "B compared with A", change, numbers_of_blocks(comparison));
+    chart.spread = Spread::Free;
+    let margin = comparison.margin_percent;
+    chart.strips.push([-margin, margin]);
+    chart.about = format!(
+        "Each point is a block of four runs. Differences within the shaded {margin} % do not matter (--margin)."
+    );
+    let ratios = comparison.blocks.iter().map(|block| block.log_ratio.clamp(-LOG_MAX, LOG_MAX).exp());
+    let points = ratios.enumerate().map(|(at, ratio)| Point::at(at as f64, percent_of(ratio)));
+    chart.series.push(Series::new("a block", points.collect()));
+    if let Some(effect) = comparison.effect
+        && ab::is_of_use(effect.ratio_low, effect.ratio_high)
+    {
+        let x = comparison.blocks.len() as f64;
+        let [y, low, high] = [effect.ratio, effect.ratio_low, effect.ratio_high].map(percent_of);
+        if let Ticks::Named(names) = &mut chart.ticks {
+            names.push((x, "all".to_string()));
+        }
+        chart.series.push(Series::new("all blocks", vec![Point { x, y, range: [low, high] }]));
+        chart.about.push_str(" The last point is the result of all blocks together, with its interval.");
+    }
+    chart
+}
+
+/// Both sides in each block.
+fn blocks(comparison: &Comparison, names: &[String; 2], of: &str) -> Chart {
+    let title = format!("A and B in each block{of}");
+    let show = shown(comparison.metric);
+    let mut chart = named(&title, "block", comparison.what(), show, numbers_of_blocks(comparison));
+    chart.about =
+        "The point is the mean of the two runs of a side. The line reaches from one to the other.".into();
+    for (side, name) in names.iter().enumerate() {
+        let mut points = Vec::new();
+        for (at, block) in comparison.blocks.iter().enumerate() {
+            let [one, other] = [block.a, block.b][side];
+            let range = [one.min(other), one.max(other)];
+            points.push(Point { x: at as f64, y: (one + other) / 2.0, range });
+        }
+        chart.series.push(Series::new(name, points));
+    }
+    chart
+}
+
+/// Runs that were made elsewhere.
+fn nodes(nodes: &[Node]) -> Vec<Piece> {
+    let Some(first) = nodes.first() else { return Vec::new() };
+    let what = first_large(&first.metric.heading(nodes.iter().any(|node| node.is_response)));
+    let beside = format!("compared with {}", first.name);
+    let head =
+        ["node", "median", "smallest", "largest", "runs", beside.as_str(), "95 % interval", "p", "verdict"];
+    let mut table = Table::new(format!("{what} of the runs of each node"), head);
+    let mut points = Vec::new();
+    for (at, node) in nodes.iter().enumerate() {
+        let figures = &node.figures;
+        points.push(Point { x: at as f64, y: figures.median, range: [figures.min, figures.max] });
+        let [ratio, interval, p] = match &node.difference {
+            Some(of) if at > 0 => [
+                change(percent_of(of.ratio)),
+                format!("{} to {}", change(percent_of(of.ratio_low)), change(percent_of(of.ratio_high))),
+                if of.p < 0.001 { "<0.001".to_string() } else { format!("{:.3}", of.p) },
+            ],
+            _ if at > 0 => ["needs two runs of each", EMPTY, EMPTY].map(String::from),
+            _ => [EMPTY; 3].map(String::from),
+        };
+        let [median, min, max] =
+            [figures.median, figures.min, figures.max].map(|value| node.metric.show(value));
+        let mut cells = texts([median, min, max, figures.count.to_string(), ratio, interval, p]);
+        cells.push(Cell::Grade(node.grade));
+        table.push(&node.name, cells);
+    }
+    let names = nodes.iter().map(|node| node.name.clone()).collect();
+    let y_name = first.metric.words(first.is_response);
+    let mut chart = named(&format!("{what} of each node"), "node", y_name, shown(first.metric), names);
+    chart.about =
+        "The point is the median of the runs. The line reaches from the smallest to the largest.".into();
+    chart.series.push(Series::new("runs of a node", points));
+    vec![Piece::Heading("Runs of the nodes".into()), Piece::Table(table), Piece::Chart(Box::new(chart))]
+}
+
+/// What it is, the answer of its search with the curve of response times, its runs, the verdict, the lines.
+impl Page for Outcome {
+    fn pieces(&self) -> Vec<Piece> {
+        let mut about = format!("{}: {}", self.workload, self.about);
+        if !self.source.is_empty() {
+            about.push_str(&format!("\nSource: {}", self.source));
+        }
+        let mut pieces = vec![Piece::Words(about)];
+        if let Some(search) = &self.search {
+            pieces.extend(searched(search));
+        }
+        pieces.extend(self.runs.iter().flat_map(run_of_workload));
+        pieces.push(Piece::Verdict(self.verdict.clone()));
+        pieces.push(Piece::Heading("To repeat it".into()));
+        pieces.push(repeat(self.runs.iter().map(|run| (run.name.clone(), run.line.clone()))));
+        pieces
+    }
+}
+
+fn run_of_workload(run: &workload::Run) -> Vec<Piece> {
+    let busy = match run.cpu_usage_percent {
+        Some(cpu) => format!(", the processors {} busy", percent(cpu / 100.0)),
+        None => String::new(),
+    };
+    let head = ["I/Os", "IOPS", "throughput", "mean", "p50", "p99", "longest"];
+    let mut table = Table::new(format!("{}: {}{busy}", run.name, word(run.grade)), head);
+    for row in &run.rows {
+        let times = match &row.latency {
+            Some(times) => [times.mean_ns, times.p50_ns as f64, times.p99_ns as f64, times.max_ns as f64]
+                .map(duration_ns),
+            None => [EMPTY; 4].map(String::from),
+        };
+        let mut cells = texts([number(row.iops), rate(row.bytes_per_s)]);
+        cells.extend(times.map(Cell::Text));
+        table.push(format!("{} ({})", row.what, row.direction), cells);
+    }
+    let mut pieces = vec![Piece::Table(table)];
+    if run.rows.iter().any(|row| row.is_response) {
+        pieces.push(Piece::Note(
+            "Latencies of I/Os with a rate are response times: they begin when the rate (-g) scheduled the I/O."
+                .into(),
+        ));
+    }
+    pieces
+}
+
+fn ms(ms: f64) -> String {
+    duration_ns(ms * NS_PER_MS)
+}
+
+fn searched(search: &Search) -> Vec<Piece> {
+    let mut tiles =
+        vec![(format!("limit of the {} response time", search.limit.of.word()), ms(search.limit.ms))];
+    if let Some(rate) = found(search) {
+        tiles.push(("highest IOPS that keep it".to_string(), number(rate)));
+        tiles.push(("of the IOPS without a limit".to_string(), percent(rate / search.unlimited_iops)));
+    }
+    tiles.push(("IOPS without a limit".to_string(), number(search.unlimited_iops)));
+    let mut pieces = vec![Piece::Answer(first_large(search.answer().trim_end())), Piece::Tiles(tiles)];
+    let points = search.by_rate();
+    if !points.is_empty() {
+        pieces.push(Piece::Chart(Box::new(response_times(search, &points))));
+        pieces.push(Piece::Chart(Box::new(reached_rates(&points))));
+    }
+    let head = ["offered", "reached", "mean", "p50", "p95", "p99", "longest", "limit kept", "verdict"];
+    let mut table = Table::new("Rates that were tried, with their response times", head);
+    for point in points {
+        let kept = match (point.is_within, point.is_reached) {
+            (true, _) => "yes",
+            (false, true) => "no",
+            (false, false) => "rate not reached",
+        };
+        let mut cells = texts([number(point.reached_iops)]);
+        let times = [point.mean_ms, point.p50_ms, point.p95_ms, point.p99_ms, point.max_ms];
+        cells.extend(times.map(ms).map(Cell::Text));
+        cells.extend([Cell::Text(kept.into()), Cell::Grade(point.grade)]);
+        table.push(format!("{} IOPS", number(point.offered_iops)), cells);
+    }
+    pieces.push(Piece::Table(table));
+    pieces
+}
+
+/// I/Os per second of the answer.
+fn found(search: &Search) -> Option<f64> {
+    match search.end {
+        Some(SearchEnd::Found(rate) | SearchEnd::AllKeepIt(rate)) => {
+            Some(rate.saturating_mul(search.streams) as f64)
+        }
+        _ => None,
+    }
+}
+
+fn curve(name: &str, points: &[&Tried], figure: fn(&Tried) -> f64) -> Series {
+    Series::new(name, points.iter().map(|point| Point::at(point.offered_iops, figure(point))).collect())
+}
+
+/// Response times against the rate that was offered, with the limit and the answer.
+fn response_times(search: &Search, points: &[&Tried]) -> Chart {
+    let (title, x_name) = ("Response times against the rate", "I/Os per second offered");
+    let mut chart = Chart::new(title, x_name, "response time", number, latency_words);
+    chart.spread = Spread::Logarithmic;
+    chart.is_dots = true;
+    chart.about = "Each point is a run. Response times begin when the rate (-g) scheduled the I/O.".into();
+    chart.series = vec![
+        curve("mean", points, |point| point.mean_ms * NS_PER_MS),
+        curve("p95", points, |point| point.p95_ms * NS_PER_MS),
+        curve("p99", points, |point| point.p99_ms * NS_PER_MS),
+        curve("longest", points, |point| point.max_ms * NS_PER_MS),
+    ];
+    let limit = format!("limit of {}", search.limit.of.word());
+    chart.levels.push(Guide { at: search.limit.ms * NS_PER_MS, name: limit });
+    chart.guides.extend(found(search).map(|at| Guide { at, name: "highest rate".into() }));
+    chart
+}
+
+/// The rate that was reached against the rate that was offered.
+fn reached_rates(points: &[&Tried]) -> Chart {
+    let (title, x_name) = ("Rate reached against the rate offered", "I/Os per second offered");
+    let mut chart = Chart::new(title, x_name, "I/Os per second", number, number);
+    chart.about =
+        "Where the storage cannot keep up, the rate that it reached lies below the rate that was offered."
+            .into();
+    let mut offered = curve("offered", points, |point| point.offered_iops);
+    // Dashed, so that what was reached is seen where the two are the same.
+    offered.solid_until = f64::NEG_INFINITY;
+    chart.series = vec![curve("reached", points, |point| point.reached_iops), offered];
+    chart
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_have_a_sign_and_few_digits() {
+        assert_eq!([5.44, -0.314, 0.001, -12.0].map(change), ["+5.4 %", "-0.31 %", "0 %", "-12.0 %"]);
+    }
+}
