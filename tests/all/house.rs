@@ -28,8 +28,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "sys",
         ],
     ),
-    ("doctor", &["engine", "result", "machine", "profile", "fault", "text", "sys"]),
-    ("verdict", &["result", "profile", "measure", "text"]),
+    ("verdict", &["engine", "result", "profile", "measure", "machine", "fault", "text", "sys"]),
     // diskspd
     ("text_file", &[]),
     ("request", &[]),

@@ -18,7 +18,7 @@ mod words;
 
 use truespd_core::fault::{Refusal, RefusalKind};
 use truespd_core::result::metrics::Metric;
-use truespd_core::result::{Cause, FindingGrade, Verdict, json};
+use truespd_core::result::{FindingGrade, Theme, Verdict, json};
 use truespd_core::verdict::judge;
 
 pub use gate::{BadGate, Gate};
@@ -159,7 +159,7 @@ fn run(named: &Named, verdict: &Verdict) -> Run {
 fn disturbed(verdicts: &[Vec<Verdict>; 2]) -> Option<&'static str> {
     let [[a], [b]] = verdicts.each_ref().map(Vec::as_slice) else { return None };
     let is_disturbed = |verdict: &Verdict| {
-        verdict.findings.iter().any(|of| of.cause == Cause::Neighbours && of.grade != FindingGrade::Remark)
+        verdict.findings.iter().any(|of| of.cause == Theme::Neighbours && of.grade != FindingGrade::Remark)
     };
     [("A", a), ("B", b)].into_iter().find(|(_, verdict)| is_disturbed(verdict)).map(|(side, _)| side)
 }

@@ -4,7 +4,7 @@ use super::course::Run;
 use super::html::escaped;
 use super::words::{collapsed, listed, once};
 use crate::suite::findings::SeriesVerdict;
-use truespd_core::result::{Cause, Finding, FindingGrade, Grade, Meaning, Verdict, standing};
+use truespd_core::result::{Finding, FindingGrade, Grade, Meaning, Theme, Verdict, standing};
 
 /// What a rule says of different runs or targets, at most.
 const SAYINGS_MAX: usize = 6;
@@ -95,7 +95,7 @@ struct Told<'d> {
     rule: &'d str,
     grade: FindingGrade,
     meaning: Meaning,
-    cause: Cause,
+    cause: Theme,
     /// Names of the runs.
     runs: Vec<&'d str>,
     /// What it says, each once, and of what.

@@ -3,8 +3,8 @@
 mod page;
 
 use diskspd::show::verdict::Style;
-use truespd_core::doctor::{Finding, Lasts, Report, State, Subject, SubjectKind};
 use truespd_core::text::{hanging, printable, shell_word, wrap};
+use truespd_core::verdict::doctor::{Finding, Lasts, Report, State, Subject, SubjectKind};
 
 pub(crate) use page::page;
 

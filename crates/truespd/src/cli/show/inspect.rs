@@ -11,7 +11,7 @@ use truespd_core::result::{
     TargetFacts, WriteCache,
 };
 use truespd_core::text::{columns_of, grouped, hanging, part_percent, printable, size, wrap};
-use truespd_core::verdict::before::words::limit_words;
+use truespd_core::verdict::inspect::limit_words;
 
 const COLUMNS: usize = 80;
 /// Where the values of named facts begin.

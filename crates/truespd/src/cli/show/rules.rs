@@ -1,7 +1,7 @@
 //! The page of the verdict's rules.
 
 use truespd_core::text::{hanging, wrap};
-use truespd_core::verdict::RULES;
+use truespd_core::verdict::rules as catalogue;
 
 /// What stands above the rules: paragraphs, and items of lists behind their mark.
 const INTRODUCTION: &[(&str, &str)] = &[
@@ -55,11 +55,11 @@ pub fn rules() -> String {
     }
     // Markdown takes `<size>` for a tag.
     let escaped = |text: &str| text.replace('<', "\\<");
-    for rule in RULES {
-        let brackets = [rule.worst.word(), rule.meaning.words(), rule.cause.word()].join(", ");
-        out.push_str(&format!("\n## {} ({brackets})\n\n", rule.name));
-        out.push_str(&wrap(&escaped(rule.about), WIDTH).join("\n"));
-        let advice = format!("\n\nAdvice: {}.\n", escaped(rule.advice.trim_end_matches('.')));
+    for (cause, rule) in catalogue() {
+        let brackets = [rule.worst.word(), rule.meaning.words(), cause.theme.word()].join(", ");
+        out.push_str(&format!("\n## {} ({brackets})\n\n", cause.name));
+        out.push_str(&wrap(&escaped(cause.about), WIDTH).join("\n"));
+        let advice = format!("\n\nAdvice: {}.\n", escaped(cause.advice.trim_end_matches('.')));
         out.push_str(&wrap(&advice, WIDTH).join("\n"));
     }
     out

@@ -34,7 +34,7 @@ pub fn series(verdict: &SeriesVerdict, style: Style) -> String {
 mod tests {
     use super::*;
     use crate::suite::findings::{Of, Told};
-    use truespd_core::result::{Cause, FindingGrade, Grade, Meaning};
+    use truespd_core::result::{FindingGrade, Grade, Meaning, Theme};
 
     const PLAIN: Style = Style { columns: 60, has_colour: false };
 
@@ -44,7 +44,7 @@ mod tests {
             rule: "volatile-cache".into(),
             grade,
             meaning: Meaning::WrongNumber,
-            cause: Cause::Cache,
+            cause: Theme::Cache,
             says: "vda keeps writes in a cache that a loss of power empties".into(),
             advice: "-Sh counts a write when it is durable".into(),
             runs: 12,
