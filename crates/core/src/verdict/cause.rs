@@ -1,4 +1,5 @@
-//! A row of the catalogue: one thing that spoils a number, what tells of it before a run, and what finds it in a result.
+//! A row of the catalogue: one thing that spoils a number, what tells of it before a run, and what finds it in a
+//! result.
 
 use super::doctor::Check;
 use crate::profile::TimeSpan;
@@ -15,7 +16,7 @@ pub struct Cause {
     /// Decides where findings stand among those that mean the same.
     pub theme: Theme,
     /// What `truespd inspect` says before a run.
-    pub sentences: &'static [Sentence],
+    pub(crate) sentences: &'static [Sentence],
     /// What `truespd doctor` looks at, and the commands that set it and set it back.
     pub checks: &'static [Check],
     /// What finds it in a result.
@@ -46,7 +47,7 @@ impl Cause {
 
 /// A sentence before a run. The number is its place among all sentences, the first one first.
 #[derive(Debug, Clone, Copy)]
-pub enum Sentence {
+pub(crate) enum Sentence {
     /// About a target as it is.
     Facts(u16, fn(&TargetFacts) -> Option<String>),
     /// About each layer below a target.
@@ -55,16 +56,14 @@ pub enum Sentence {
     Target(u16, fn(&TargetNow<'_>) -> Option<String>),
     /// About each limit on a disk of a target.
     Limit(u16, fn(&Limit) -> Option<String>),
-    /// About the machine.
     Machine(u16, fn(&MachineNow, &[Limit]) -> Option<String>),
 }
 
 /// A target before a run, and the machine that it is on.
 #[derive(Debug, Clone, Copy)]
-pub struct TargetNow<'a> {
+pub(crate) struct TargetNow<'a> {
     /// As a run's evidence would hold them.
     pub facts: &'a TargetFacts,
-    /// As it is now.
     pub machine: &'a MachineNow,
     /// Of control groups, on this process.
     pub limits: &'a [Limit],
@@ -76,13 +75,12 @@ pub struct TargetNow<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
     /// Place in the list of rules, the first one first.
-    pub order: u16,
+    pub(crate) order: u16,
     /// The worst it can do to a result; [`FindingGrade::Remark`] for a rule that has only remarks.
     pub worst: FindingGrade,
     /// What its findings mean for the number: within a grade, that decides where they stand.
     pub meaning: Meaning,
-    /// What it looks at.
-    pub look: RuleFn,
+    pub(crate) look: RuleFn,
 }
 
 pub(super) const fn rule(order: u16, worst: FindingGrade, meaning: Meaning, look: RuleFn) -> Option<Rule> {
@@ -91,10 +89,9 @@ pub(super) const fn rule(order: u16, worst: FindingGrade, meaning: Meaning, look
 
 /// The function of a rule, by what it looks at.
 #[derive(Debug, Clone, Copy)]
-pub enum RuleFn {
+pub(crate) enum RuleFn {
     /// The document as a whole; its findings name their time span.
     Document(fn(&Document) -> RuleResult),
-    /// Every measured time span.
     Span(fn(&Case<'_>) -> RuleResult),
     /// Every measured time span of one run: not of sums, which have no evidence of their own.
     RunSpan(fn(&Case<'_>) -> RuleResult),
@@ -115,14 +112,11 @@ impl RuleFn {
     }
 }
 
-/// A measured time span.
 #[derive(Debug, Clone, Copy)]
-pub struct Case<'a> {
-    /// All of the document.
+pub(crate) struct Case<'a> {
     pub document: &'a Document,
     /// What was asked for in this time span.
     pub span: &'a TimeSpan,
-    /// What came of it.
     pub measured: &'a Measured,
 }
 
@@ -134,11 +128,11 @@ impl Case<'_> {
 }
 
 /// What a rule found (nothing: all is well), or which evidence it lacks.
-pub type RuleResult = Result<Vec<Finding>, Missing>;
+pub(crate) type RuleResult = Result<Vec<Finding>, Missing>;
 
 /// What a document does not show, as the object of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Missing(pub String);
+pub(crate) struct Missing(pub String);
 
 impl Missing {
     pub(super) fn new(what: &str) -> Self {
@@ -166,7 +160,6 @@ pub(super) fn unless_missing(findings: Vec<Finding>, missing: Option<Missing>) -
 }
 
 impl Finding {
-    /// About this target.
     pub(super) fn target(mut self, target: Option<&str>) -> Self {
         self.target = target.map(str::to_string);
         self

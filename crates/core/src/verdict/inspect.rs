@@ -1,4 +1,5 @@
-//! What `truespd inspect` says of a target and a machine as they are now: the sentences of the catalogue, and a command line
+//! What `truespd inspect` says of a target and a machine as they are now: the sentences of the catalogue, and a
+//! command line
 //! to begin with.
 
 use super::causes::{RANGE_SMALL_BYTES, RANGE_SMALL_PART, UNWRITTEN_SUSPECT, causes};
@@ -81,7 +82,7 @@ pub struct FreeSpace {
 /// The line, or why there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Beginning {
-    /// `diskspd ...`.
+    /// A whole command line of `diskspd`.
     pub line: Option<String>,
     /// The line makes a file first.
     pub makes_file: bool,
@@ -95,10 +96,10 @@ pub enum NoNewFile {
     /// Nobody asked how much is free.
     #[error("The free space there is not known: choose the size of a test file (-c) yourself.")]
     FreeUnknown,
-    /// Nothing can be written.
+    /// Nothing can be written there.
     #[error("The file system is mounted read-only: a test file cannot be made there.")]
     ReadOnly,
-    /// Too little is free.
+    /// Too little space is left over.
     #[error(
         "Only {} are free there: a test file of {}, the smallest that is worth measuring with, would take more than \
          half of it.",

@@ -1,7 +1,9 @@
-//! The catalogue of what spoils a number, and what is said by it: before a run by [`doctor`] and [`inspect`], of a result by
+//! The catalogue of what spoils a number, and what is said by it: before a run by [`doctor`] and [`inspect`], of a
+//! result by
 //! [`judge`].
 //!
-//! A row of the catalogue is a [`Cause`] with its thresholds; the rows of a theme stand in one file of `causes`. What looks
+//! A row of the catalogue is a [`Cause`] with its thresholds; the rows of a theme stand in one file of `causes`.
+//! What looks
 //! at a document asks no machine, so documents of earlier runs can be judged again.
 
 mod cause;
@@ -12,7 +14,8 @@ mod view;
 
 use crate::result::{Document, Finding, Grade, Proof, Served, TimeSpanResult, Unchecked, Verdict};
 
-pub use cause::{Case, Cause, Missing, Rule, RuleFn, RuleResult, Sentence, TargetNow};
+pub(crate) use cause::{Case, Missing, RuleFn, RuleResult, Sentence, TargetNow};
+pub use cause::{Cause, Rule};
 use causes::{ServerGroup, server_groups};
 pub use causes::{causes, rules};
 use view::{Direction, DiskGroup, Flow, TargetView};
@@ -86,7 +89,8 @@ fn add(verdict: &mut Verdict, cause: &Cause, rule: &Rule, time_span: Option<u32>
     }
 }
 
-/// What shows that the storage did the work, for each group of targets that share disks and for each mount whose server is
+/// What shows that the storage did the work, for each group of targets that share disks and for each mount whose
+/// server is
 /// counted; none where nothing is seen to do the work.
 fn proofs(case: &Case<'_>, time_span: u32) -> Vec<Proof> {
     let mut proofs: Vec<Proof> = case.groups().unwrap_or_default().iter().map(proof_of_disks).collect();

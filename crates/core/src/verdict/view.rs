@@ -14,9 +14,7 @@ use crate::text::{grouped, number, rate, size};
 /// Reads or writes, as a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Flow {
-    /// Per second.
     pub ios: f64,
-    /// Bytes per second.
     pub bytes: f64,
 }
 
@@ -26,7 +24,6 @@ impl Flow {
         ratio(self.bytes, self.ios)
     }
 
-    /// Both together.
     pub fn plus(self, other: Flow) -> Flow {
         Flow { ios: self.ios + other.ios, bytes: self.bytes + other.bytes }
     }
@@ -35,17 +32,13 @@ impl Flow {
 /// One of the two directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// Reads.
     Read,
-    /// Writes.
     Write,
 }
 
 impl Direction {
-    /// Both.
     pub const BOTH: [Direction; 2] = [Direction::Read, Direction::Write];
 
-    /// `reads`, `writes`.
     pub fn plural(self) -> &'static str {
         match self {
             Direction::Read => "reads",
@@ -53,7 +46,6 @@ impl Direction {
         }
     }
 
-    /// `read`, `write`.
     pub fn word(self) -> &'static str {
         match self {
             Direction::Read => "read",
@@ -67,25 +59,19 @@ impl Direction {
 pub struct TargetView<'a> {
     /// The first entry of the profile for it.
     pub asked: &'a Target,
-    /// All entries for it.
     pub entries: Vec<&'a Target>,
     /// As opened, when the document tells.
     pub facts: Option<&'a TargetFacts>,
-    /// Completed reads.
     pub read: Flow,
-    /// Completed writes.
     pub write: Flow,
-    /// Size as opened.
     pub size_bytes: u64,
 }
 
 impl<'a> TargetView<'a> {
-    /// Path as given.
     pub fn path(&self) -> &'a str {
         &self.asked.path
     }
 
-    /// What completed.
     pub fn done(&self, way: Direction) -> Flow {
         match way {
             Direction::Read => self.read,
@@ -243,9 +229,9 @@ impl<'a> TargetView<'a> {
     }
 }
 
-/// Whether a layer is a loop device that uses the page cache for its file.
+/// Whether a layer is a loop device that uses the page cache for its file. Kernels that do not tell know no other way.
 pub fn is_cached_loop(layer: &Layer) -> bool {
-    layer.kind == LayerKind::Loop && layer.direct_io != Some(true)
+    layer.direct_io.map_or(layer.kind == LayerKind::Loop, |is_direct| !is_direct)
 }
 
 /// Layers whose writes become several: copies on write, caches, checksums, late allocation, a log of what the copies of
@@ -306,11 +292,8 @@ pub fn never_written_share(facts: &TargetFacts) -> f64 {
 pub enum RestsOn {
     /// On devices of this machine.
     Disks,
-    /// In memory (tmpfs).
     MemoryFilesystem,
-    /// On another machine.
     Remote,
-    /// Behind a program (FUSE).
     Program,
     /// The document does not tell.
     Unknown,
@@ -335,7 +318,6 @@ impl Missing {
 /// Targets that share disks, with those disks.
 #[derive(Debug)]
 pub struct DiskGroup<'a> {
-    /// The targets.
     pub targets: Vec<TargetView<'a>>,
     /// The lowest devices below them.
     pub disks: Vec<&'a DiskActivity>,
@@ -349,7 +331,6 @@ impl DiskGroup<'_> {
         self.targets.iter().fold(Flow::default(), |sum, target| sum.plus(target.done(way)))
     }
 
-    /// What the disks moved.
     pub fn moved(&self, way: Direction) -> Flow {
         let of = |disk: &&DiskActivity| flow(&disk.total, way, self.window(disk));
         self.disks.iter().map(of).fold(Flow::default(), Flow::plus)
@@ -439,7 +420,6 @@ impl<'a> Case<'a> {
         views
     }
 
-    /// Everything that completed.
     pub fn done(&self, way: Direction) -> Flow {
         self.views().iter().fold(Flow::default(), |sum, view| sum.plus(view.done(way)))
     }
@@ -550,11 +530,8 @@ pub const TIMES_IN_FLIGHT: f64 = 2.0;
 /// I/Os of one direction, and how many it takes to compare them with counters.
 #[derive(Debug, Clone, Copy)]
 pub struct IoCount {
-    /// Their direction.
     pub way: Direction,
-    /// How many completed.
     pub ios: f64,
-    /// How many it takes.
     pub least: f64,
 }
 
@@ -573,7 +550,6 @@ impl IoCount {
         self.ios > 0.0 && self.ios < self.least
     }
 
-    /// `2 reads`.
     pub fn words(self) -> String {
         let word = if self.ios == 1.0 { self.way.word() } else { self.way.plural() };
         format!("{} {word}", number(self.ios))

@@ -244,7 +244,8 @@ fn scheduler(_: &HostView, disk: &Disk) -> Vec<Answer> {
     };
     match now.as_str() {
         "mq-deadline" | "deadline" => {
-            let says = "All processors share one queue of it, which limits the rate at some hundred thousand IOPS and more.";
+            let says = "All processors share one queue of it, which limits the rate at some hundred thousand IOPS \
+                 and more.";
             vec![
                 Answer::good("It costs little below some hundred thousand IOPS.").now(now.clone()),
                 told(Answer::may_spoil(says).only_for(Purpose::Peak)),
@@ -252,7 +253,8 @@ fn scheduler(_: &HostView, disk: &Disk) -> Vec<Answer> {
         }
         _ => {
             let says = format!(
-                "The scheduler {now} holds requests back to be fair or to keep a latency, and takes processor time for each: \
+                "The scheduler {now} holds requests back to be fair or to keep a latency, and takes processor time \
+                 for each: \
                  a single test with a deep queue measures the scheduler, too."
             );
             vec![told(Answer::may_spoil(says))]
@@ -270,11 +272,13 @@ fn nomerges(_: &HostView, disk: &Disk) -> Vec<Answer> {
     };
     let says = match now.as_str() {
         "1" => {
-            "A request is merged with the last one only, which is not the kernel's default: small sequential I/O of several threads is slower \
+            "A request is merged with the last one only, which is not the kernel's default: small sequential I/O of \
+             several threads is slower \
              than elsewhere."
         }
         _ => {
-            "Neighbouring requests are not merged, which is not the kernel's default: small sequential I/O is slower than elsewhere."
+            "Neighbouring requests are not merged, which is not the kernel's default: small sequential I/O is slower \
+             than elsewhere."
         }
     };
     let everyday = match now.as_str() {
@@ -302,7 +306,8 @@ pub(super) fn iostats(_: &HostView, disk: &Disk) -> Vec<Answer> {
         answer.now(now.clone()).wanted(wanted).change(change(disk, &setting, "iostats", wanted))
     };
     if now != "0" {
-        let says = "The kernel counts each I/O, which costs a few percent at the highest rates. Without counters TrueSpd cannot \
+        let says = "The kernel counts each I/O, which costs a few percent at the highest rates. Without counters \
+             TrueSpd cannot \
              prove that I/O reached the disk, and the verdict lacks that evidence.";
         let peak = to(Answer::may_spoil(says), "0").only_for(Purpose::Peak);
         return vec![Answer::good("The disk is counted: the verdict can compare.").now(now.clone()), peak];
@@ -325,7 +330,8 @@ fn rq_affinity(_: &HostView, disk: &Disk) -> Vec<Answer> {
     if now != "0" {
         return vec![Answer::good("Completions are handled near the thread that asked.").now(now)];
     }
-    let says = "Completions are handled on the processor where the interrupt arrives, however far from the thread that waits.";
+    let says = "Completions are handled on the processor where the interrupt arrives, however far from the thread \
+         that waits.";
     let change = change(disk, &setting, "rq_affinity", "1");
     vec![Answer::may_spoil(says).now(now).wanted("1").change(change)]
 }
@@ -340,15 +346,18 @@ fn throttling(_: &HostView, disk: &Disk) -> Vec<Answer> {
         return vec![Answer::good("Off.").now("0 us")];
     }
     let told = setting.number::<u64>().map_or_else(|| now.clone(), grouped);
-    let peak = Answer::may_spoil("Each request is accounted for throttling, although it throttles only what the page cache writes back.")
-        .now(format!("{told} us"))
-        .wanted("0 us")
-        .change(change(disk, &setting, "wbt_lat_usec", "0"));
-    let says = "The page cache's writing is slowed down while reads wait longer than this, as everywhere by default; direct I/O is not.";
+    let peak = Answer::may_spoil(
+        "Each request is accounted for throttling, although it throttles only what the page \
+         cache writes back.",
+    )
+    .now(format!("{told} us"))
+    .wanted("0 us")
+    .change(change(disk, &setting, "wbt_lat_usec", "0"));
+    let says = "The page cache's writing is slowed down while reads wait longer than this, as everywhere by default; \
+         direct I/O is not.";
     vec![Answer::good(says).now(format!("{told} us")), peak.only_for(Purpose::Peak)]
 }
 
-/// The kernel's default.
 const READ_AHEAD_USUAL_KIB: u64 = 128;
 
 /// From here on sequential reads through the page cache are another workload than by default.
@@ -363,7 +372,8 @@ fn read_ahead(_: &HostView, disk: &Disk) -> Vec<Answer> {
     let says = match kib {
         0 => "Nothing is read ahead: sequential reads through the page cache wait for each block.",
         kib if kib >= READ_AHEAD_MAX_KIB => {
-            "Much more is read ahead than by default: sequential reads through the page cache are faster, and reads at random places may \
+            "Much more is read ahead than by default: sequential reads through the page cache are faster, and reads \
+             at random places may \
              fetch more than they ask for. Direct I/O (-Su, -Sh) does not use it."
         }
         _ => return vec![Answer::good("Usual.").now(now)],
@@ -389,7 +399,8 @@ fn poll_queues(view: &HostView, disk: &Disk) -> Vec<Answer> {
         }
         return vec![Answer::good("--engine io_uring_poll can ask the drive for completions.").now("yes")];
     }
-    let says = "The drive has no queues for polling: --engine io_uring_poll is refused, and each completion costs an interrupt.";
+    let says = "The drive has no queues for polling: --engine io_uring_poll is refused, and each completion costs an \
+         interrupt.";
     let many = view.process.processors.len().clamp(1, 32);
     let parameter = match disk.name() {
         // Drives over a network have no module parameter, but are connected with or without such queues.
@@ -422,7 +433,8 @@ const SATA_COMMANDS: u32 = 32;
 fn depth(_: &HostView, disk: &Disk) -> Vec<Answer> {
     if disk.layer.queue_depth == Some(1) {
         let says = format!(
-            "{} takes one command at a time: with more than -o1 the other I/Os wait in the kernel, and the latencies include this \
+            "{} takes one command at a time: with more than -o1 the other I/Os wait in the kernel, and the latencies \
+             include this \
              wait.",
             disk.name()
         );
@@ -445,7 +457,7 @@ fn depth(_: &HostView, disk: &Disk) -> Vec<Answer> {
     }
     // A device may have no more. Without a scheduler the kernel refuses more than the driver has places for.
     let has_scheduler = disk.queue("scheduler").chosen().is_some_and(|word| word != "none");
-    let places = disk.setting("mq/0/nr_tags").number::<u32>().filter(|_| !has_scheduler);
+    let places = if has_scheduler { None } else { disk.setting("mq/0/nr_tags").number::<u32>() };
     let most = disk.layer.queue_depth.into_iter().chain(places).min().unwrap_or(u32::MAX);
     let says =
         format!("With more than {now} I/Os outstanding the others wait in the kernel for a free request.");
@@ -494,7 +506,8 @@ pub(super) fn write_cache(_: &HostView, disk: &Disk) -> Vec<Answer> {
     };
     let says = match now.as_str() {
         write_cache::BACK => {
-            "Writes are acknowledged before they are durable, unless each is written through (-Sw, -Sh): say with a result which of both \
+            "Writes are acknowledged before they are durable, unless each is written through (-Sw, -Sh): say with a \
+             result which of both \
              it is (truespd study write-cache measures the difference)."
         }
         _ => "The kernel takes a write for durable as soon as the drive acknowledges it.",
@@ -516,7 +529,8 @@ fn interrupts(view: &HostView, disk: &Disk) -> Vec<Answer> {
                         .now(format!("{} queues", grouped(all as u64)))
                 } else {
                     Answer::may_spoil(
-                    "Interrupts of some queues arrive at processors that do not use them: completions travel between processors.",
+                    "Interrupts of some queues arrive at processors that do not use them: completions travel between \
+                     processors.",
                 )
                 .now(format!("{near} of {} near", known.len()))
                 .wanted("all near")
@@ -534,7 +548,8 @@ fn interrupts(view: &HostView, disk: &Disk) -> Vec<Answer> {
         return vec![Answer::good("All processors answer its interrupts.").now(now)];
     }
     let says = format!(
-        "The interrupts of {} are answered by {} only: one I/O at a time (-o1) is mostly faster on {} (-a{first}) than on others, \
+        "The interrupts of {} are answered by {} only: one I/O at a time (-o1) is mostly faster on {} (-a{first}) \
+         than on others, \
          and a thread that moves has two rates.",
         disk.name(),
         answering.words(),
@@ -543,7 +558,8 @@ fn interrupts(view: &HostView, disk: &Disk) -> Vec<Answer> {
     vec![Answer::may_spoil(says).now(now).wanted("threads bound by -a, the same in all runs")]
 }
 
-/// The interrupts of queues that arrive elsewhere, sent to the processors of these queues. Drivers that spread them by
+/// The interrupts of queues that arrive elsewhere, sent to the processors of these queues. Drivers that spread them
+/// by
 /// themselves let nobody else: since Linux 6.10 their files are read-only, before that writing fails.
 fn moved_near(queues: &[&HardwareQueue], view: &HostView) -> Change {
     let far = queues.iter().filter(|queue| !queue.processors.holds(&queue.answered_by));
@@ -592,7 +608,8 @@ fn node(view: &HostView, disk: &Disk) -> Vec<Answer> {
         }
         Some(first) => {
             let says = format!(
-                "Threads on other nodes reach it more slowly: bind the threads of a latency test near it, e.g. -a{first}."
+                "Threads on other nodes reach it more slowly: bind the threads of a latency test near it, e.g. \
+                 -a{first}."
             );
             vec![Answer::good(says).now(now)]
         }
@@ -609,7 +626,8 @@ fn link(_: &HostView, disk: &Disk) -> Vec<Answer> {
         let both = link.port_max.map_or(link.device_max, |port| link.device_max.and(port));
         if link.now.rate() < both.rate() {
             let says = format!(
-                "The link of {} runs below what both its ends can: look at slot, cable and riser, at the firmware's settings, and in the \
+                "The link of {} runs below what both its ends can: look at slot, cable and riser, at the firmware's \
+                 settings, and in the \
                  kernel's log (dmesg) for errors of the link.",
                 link.address
             );
@@ -636,7 +654,8 @@ fn nvme_power(view: &HostView, disk: &Disk) -> Vec<Answer> {
         None => Answer::unread(limit, "The drive does not change its power state by itself."),
         Some("0") => Answer::good("The drive stays awake.").now("0 us"),
         Some(now) => {
-            let says = "The drive falls asleep by itself (APST) when little is to be done, and the next I/O wakes it up: latencies of a low \
+            let says = "The drive falls asleep by itself (APST) when little is to be done, and the next I/O wakes it \
+                 up: latencies of a low \
                  rate have outliers of milliseconds.";
             let change =
                 Change::of(limit, "0").keep("the kernel parameter nvme_core.default_ps_max_latency_us=0");
@@ -696,7 +715,8 @@ fn warmth(_: &HostView, disk: &Disk) -> Vec<Answer> {
             vec![Answer::spoils(says).now(now).wanted(format!("below {}", degrees(limit)))]
         }
         Some(limit) if found.now.saturating_add(NEAR_MILLIDEGREES) >= limit => {
-            let says = "The drive is close to its highest allowed temperature, and a long run may slow down: improve its cooling.";
+            let says = "The drive is close to its highest allowed temperature, and a long run may slow down: improve \
+                 its cooling.";
             vec![
                 Answer::may_spoil(says)
                     .now(now)
@@ -765,7 +785,8 @@ fn answered_elsewhere(layer: &Layer) -> Option<String> {
     let (first, is_one) = (answering.iter().next()?, answering.iter().count() == 1);
     is_partly.then(|| {
         format!(
-            "The interrupts of {} are answered by {} only: one I/O at a time (-o1) is mostly faster on {} (-a{first}) than on others.",
+            "The interrupts of {} are answered by {} only: one I/O at a time (-o1) is mostly faster on {} \
+             (-a{first}) than on others.",
             layer.name,
             answering.words(),
             if is_one { "that processor" } else { "one of them" }

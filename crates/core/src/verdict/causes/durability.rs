@@ -49,7 +49,6 @@ enum Below<'a> {
     Volatile(Vec<&'a Layer>),
     /// The only thing known, from documents without layers.
     VolatileUnnamed,
-    /// Not known.
     Unknown,
 }
 

@@ -50,7 +50,8 @@ fn room(_: &HostView, one: &MountedFileSystem) -> Vec<Answer> {
     // Of what its users may have, as df(1) tells it.
     let part = room.used_bytes as f64 / room.used_bytes.saturating_add(room.free_bytes).max(1) as f64;
     let now = format!("{} full, {} free", part_percent(part), size(room.free_bytes));
-    let says = "Files made now lie in many pieces, and the drive has little room to move data: writes are slower than on one with free \
+    let says = "Files made now lie in many pieces, and the drive has little room to move data: writes are slower \
+         than on one with free \
          space.";
     match part {
         part if part >= NEARLY_ALL => vec![Answer::spoils(says).now(now).wanted("less than 90 %")],
@@ -71,10 +72,10 @@ struct MountOption {
     says: &'static str,
 }
 
-const COMPRESSES: &str = "Data that compress well become less on the disk, and reads of them go through the page cache: write random data (-Zr), \
+const COMPRESSES: &str = "Data that compress well become less on the disk, and reads of them go through the page \
+     cache: write random data (-Zr), \
      or make the test file again after the option is changed.";
 
-/// How mount(8) calls it.
 const STRICT: &str = "strictatime";
 
 const OPTIONS: &[MountOption] = &[
@@ -132,7 +133,8 @@ const OPTIONS: &[MountOption] = &[
         instead: "nodiscard",
         by_remount: true,
         spoils: false,
-        says: "Deleting a file tells the drive at once, which keeps some drives busy: tests that make and delete files (suites, -c) share the \
+        says: "Deleting a file tells the drive at once, which keeps some drives busy: tests that make and delete \
+             files (suites, -c) share the \
                drive with that. A run on one file that stays does not.",
     },
 ];

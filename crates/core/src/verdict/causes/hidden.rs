@@ -130,10 +130,12 @@ fn hidden(case: &Case<'_>, seconds: &Seconds, in_flight: f64) -> Option<Finding>
         _ => return None,
     };
     let rate = seconds.rate();
-    let (grade, what) = match rate > LIMIT_IOPS_MAX || is_serial(case) {
-        true => (FindingGrade::Remark, "this is a provisioned limit, or the most that the device can do"),
-        false if shape.is_empty() => (FindingGrade::Suspect, "this is a provisioned limit, not the medium"),
-        false => (FindingGrade::Suspect, "this is probably a provisioned limit, not the medium"),
+    let (grade, what) = if rate > LIMIT_IOPS_MAX || is_serial(case) {
+        (FindingGrade::Remark, "this is a provisioned limit, or the most that the device can do")
+    } else if shape.is_empty() {
+        (FindingGrade::Suspect, "this is a provisioned limit, not the medium")
+    } else {
+        (FindingGrade::Suspect, "this is probably a provisioned limit, not the medium")
     };
     let says = format!(
         "{} delivered {} IOPS with a variation of {} while {} I/Os waited {} each: {what}.{shape}",

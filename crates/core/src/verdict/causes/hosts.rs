@@ -1,4 +1,5 @@
-//! Sums of results: is each of them worth adding up, are all of them there, did they run together, and are they alike?
+//! Sums of results: is each of them worth adding up, are all of them there, did they run together, and are they
+//! alike?
 
 use crate::result::FindingGrade::{Invalid, Suspect};
 use crate::result::Meaning::{Seen, WrongNumber};
@@ -61,9 +62,10 @@ pub(super) const CAUSES: &[Cause] = &[
         name: "host-apart",
         theme: Theme::Symptom,
         rule: rule(450, Suspect, Seen, Sum(apart)),
-        about: "A host's rate or mean latency is far from that of the others: by five deviations, of which the \
-                median of all deviations tells the size, and by 10 % of the median. From twice the median, or half \
-                of it, on the sum is suspect, below it is a remark. It takes three hosts.",
+        about: "A host's rate or mean latency is far from that of the others: by more than five standard deviations, \
+                which are estimated from the median deviation, and by 10 % of the median. At twice the median or \
+                more, \
+                or at half of it or less, the sum is suspect, otherwise it is a remark. It takes three hosts.",
         advice: "compare this host with the others (truespd compare, truespd inspect): disks, firmware, links, \
                  other load; the sum hides how far apart they are",
         ..Cause::NONE
@@ -251,7 +253,8 @@ fn apart_in_time(spans: &[(String, &SourceSpan)], windows: &[(&str, Window)]) ->
         ns => format!(" How their clocks differ is known to {}.", duration_ns(ns)),
     };
     let says = format!(
-        "The hosts measured together for {} s, the longest of them for {} s: {} of its time they may have been apart. {late} \
+        "The hosts measured together for {} s, the longest of them for {} s: {} of its time they may have been \
+         apart. {late} \
          began {} after {early}.{clocks}",
         number(common_ns / 1e9),
         number(longest_ns / 1e9),

@@ -168,7 +168,6 @@ fn locked_memory(view: &HostView) -> Vec<Answer> {
     ]
 }
 
-/// `8388608:8388608`.
 fn limits_words(soft: u64, limit: ResourceLimit) -> String {
     let hard = limit.hard.map_or_else(|| "unlimited".to_string(), |hard| hard.to_string());
     format!("{soft}:{hard}")
@@ -216,7 +215,8 @@ fn aio(view: &HostView) -> Vec<Answer> {
     if limit.saturating_sub(taken) >= AIO_FREE_MIN {
         return vec![Answer::good("Enough for runs with --engine libaio.").now(now)];
     }
-    let says = "Runs with --engine libaio, and all with several I/Os where io_uring is not available, may be refused.";
+    let says = "Runs with --engine libaio, and all with several I/Os where io_uring is not available, may be \
+         refused.";
     let wanted = taken.saturating_add(AIO_FREE_MIN).max(1 << 20);
     let change = Change::by(
         format!("sysctl fs.aio-max-nr={wanted}"),
@@ -255,7 +255,8 @@ fn debugging(view: &HostView) -> Vec<Answer> {
             Answer::good("The kernel was not built for debugging.").now(view.process.release.clone()),
         ];
     }
-    let says = "The kernel was built for debugging: each I/O takes several times the processor time that it takes elsewhere.";
+    let says = "The kernel was built for debugging: each I/O takes several times the processor time that it takes \
+         elsewhere.";
     let change = Change::only_kept("boot the distribution's usual kernel");
     vec![Answer::spoils(says).now(on.join(", ")).wanted("none of these").change(change)]
 }
@@ -265,30 +266,34 @@ fn trim_timer(view: &HostView) -> Vec<Answer> {
     let places = ["etc/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"];
     let is_on = places.iter().any(|place| view.trees.root.join(place).join(wants).symlink_metadata().is_ok());
     let has_systemd = view.trees.root.join("run/systemd/system").is_dir();
-    match () {
-        () if view.process.is_container => {
-            vec![Answer::unknown("The timers of the host are not visible from this container.")]
-        }
-        () if !has_systemd => vec![Answer::absent("This system has no timers of systemd.")],
-        () if is_on => {
-            let says = "Once a week it discards free space of all file systems, which keeps drives busy for minutes: let no long \
-                 series run into it (systemctl list-timers fstrim.timer tells when).";
-            vec![Answer::good(says).now("on")]
-        }
-        () => vec![Answer::good("No timer discards free space.").now("off")],
+    if view.process.is_container {
+        return vec![Answer::unknown("The timers of the host are not visible from this container.")];
     }
+    if !has_systemd {
+        return vec![Answer::absent("This system has no timers of systemd.")];
+    }
+    if !is_on {
+        return vec![Answer::good("No timer discards free space.").now("off")];
+    }
+    let says = "Once a week it discards free space of all file systems, which keeps drives busy for minutes: let no \
+         long \
+                series run into it (systemctl list-timers fstrim.timer tells when).";
+    vec![Answer::good(says).now("on")]
 }
 
 fn irqbalance(view: &HostView) -> Vec<Answer> {
     let found = of_programs(&["irqbalance"], view.roots());
     let Some((pid, _)) = found.first() else {
-        return vec![match view.process.is_container {
-            true => Answer::unknown("Programs of the host are not visible from this container."),
-            false if !view.process.sees_programs => Answer::unknown(PROGRAMS_HIDDEN),
-            false => Answer::good("Nobody moves interrupts from processor to processor.").now("not running"),
+        return vec![if view.process.is_container {
+            Answer::unknown("Programs of the host are not visible from this container.")
+        } else if !view.process.sees_programs {
+            Answer::unknown(PROGRAMS_HIDDEN)
+        } else {
+            Answer::good("Nobody moves interrupts from processor to processor.").now("not running")
         }];
     };
-    let says = "It moves interrupts to other processors every 10 s or so: the rate of a shallow queue changes with their distance to the thread. NVMe drives with a queue per processor are not moved.";
+    let says = "It moves interrupts to other processors every 10 s or so: the rate of a shallow queue changes with \
+         their distance to the thread. NVMe drives with a queue per processor are not moved.";
     let change = Change::by("systemctl stop irqbalance", "systemctl start irqbalance", Lasts::UntilRestart)
         .keep("systemctl disable irqbalance");
     vec![Answer::may_spoil(says).now(format!("running (process {pid})")).wanted("not running").change(change)]

@@ -130,7 +130,8 @@ pub(super) fn cpuset(view: &HostView) -> Vec<Answer> {
         return vec![Answer::good("This process may run on all processors.").now(now)];
     }
     let says = format!(
-        "This process may run on {} only (cpuset, taskset): threads of a test share that, and interrupts may arrive elsewhere.",
+        "This process may run on {} only (cpuset, taskset): threads of a test share that, and interrupts may arrive \
+         elsewhere.",
         CpuSet::new(allowed.clone()).words()
     );
     vec![Answer::may_spoil(says).now(now).wanted("all, or those that the test is meant for")]
@@ -147,12 +148,12 @@ fn memory_limit(view: &HostView) -> Vec<Answer> {
         return vec![Answer::good("No control group limits the memory of this process.")];
     };
     let now = format!("{} ({} of cgroup {})", size(least.value), least.by, least.group);
-    let says = "The page cache counts towards this limit: tests through the page cache get less of it than the machine has.";
+    let says = "The page cache counts towards this limit: tests through the page cache get less of it than the \
+         machine has.";
     let change = lifted(of_memory.into_iter());
     vec![Answer::may_spoil(says).now(now).wanted("no limit").change(change)]
 }
 
-/// Without these limits.
 fn lifted<'a>(limits: impl Iterator<Item = &'a CgroupLimit>) -> Change {
     // Version 1 writes no limit as -1.
     let to = |limit: &CgroupLimit| {
@@ -183,7 +184,8 @@ pub(super) fn disk_limit(view: &HostView, disk: &Disk) -> Vec<Answer> {
     }
     let of = |limit: &&CgroupLimit| {
         let now = format!("{} ({} of cgroup {})", amount(limit), limit.by, limit.group);
-        let says = "A test at that rate measures the limit, not the disk, and more queue depth only adds latency. Raise or remove the \
+        let says = "A test at that rate measures the limit, not the disk, and more queue depth only adds latency. \
+             Raise or remove the \
              limit to measure the disk.";
         Answer::spoils(says).now(now).wanted("no limit").change(disk_limit_lifted(limit, number))
     };
@@ -215,14 +217,17 @@ fn disk_limit_lifted(limit: &CgroupLimit, number: Option<DeviceNumber>) -> Chang
     };
     let file = shell_word(&limit.file.display().to_string());
     let line = |words: &str| format!("echo {} > {file}", shell_word(words));
-    Change::by(line(&to), line(&back), Lasts::UntilRestart)
-        .keep("the options of what made the group: systemd's unit (IOReadIOPSMax= and the like), docker run, the pod's limits")
+    Change::by(line(&to), line(&back), Lasts::UntilRestart).keep(
+        "the options of what made the group: systemd's unit (IOReadIOPSMax= and the like), docker run, the \
+             pod's limits",
+    )
 }
 
 /// A limit on a disk of a target.
 pub(super) fn limited(limit: &Limit) -> Option<String> {
     Some(format!(
-        "This process is limited to {}: a test at that rate measures the limit, not the disk, and more queue depth only \
+        "This process is limited to {}: a test at that rate measures the limit, not the disk, and more queue depth \
+         only \
          adds latency. Raise or remove the limit to measure the disk.",
         limit_words(limit)
     ))

@@ -120,7 +120,8 @@ fn pressure(view: &HostView) -> Vec<Answer> {
         let now = format!("{} of the last 10 s", part_percent(stalled.some / 100.0));
         if stalled.some / 100.0 >= MEMORY_SOME_SUSPECT || stalled.full / 100.0 >= MEMORY_FULL_SUSPECT {
             let says = format!(
-                "Some tasks waited for memory for {} of the last 10 s, all tasks for {}: free memory before measuring.",
+                "Some tasks waited for memory for {} of the last 10 s, all tasks for {}: free memory before \
+                 measuring.",
                 part_percent(stalled.some / 100.0),
                 part_percent(stalled.full / 100.0)
             );
@@ -135,7 +136,8 @@ fn pressure(view: &HostView) -> Vec<Answer> {
     };
     let now = format!("{} of {} available", size(available), size(total));
     if (available as f64) < AVAILABLE_MIN * total as f64 {
-        let says = "Hardly any memory is left: buffers of a test may push others into swap, and the page cache has no room.";
+        let says = "Hardly any memory is left: buffers of a test may push others into swap, and the page cache has \
+             no room.";
         return vec![Answer::may_spoil(says).now(now).wanted("more than 5 %")];
     }
     vec![Answer::good("No task waits for memory.").now(now)]
@@ -149,7 +151,8 @@ fn huge_pages(view: &HostView) -> Vec<Answer> {
     };
     let now = format!("enabled: {on}, defrag: {}", defrag.chosen().unwrap_or("not known"));
     if on != "never" && defrag.chosen() == Some("always") {
-        let says = "Each program waits while the kernel looks for huge pages: tasks stall now and then, also in a run.";
+        let says = "Each program waits while the kernel looks for huge pages: tasks stall now and then, also in a \
+             run.";
         let change = Change::of(&defrag, "madvise").keep(
             "a line in /etc/tmpfiles.d/60-truespd.conf: w /sys/kernel/mm/transparent_hugepage/defrag - - - - madvise",
         );
@@ -173,7 +176,8 @@ fn node_balancing(view: &HostView) -> Vec<Answer> {
     if now == "0" {
         return vec![Answer::good("The kernel leaves memory where it is.").now("off")];
     }
-    let says = "The kernel takes pages away for a moment to see who uses them, and moves them between nodes: latencies have outliers.";
+    let says = "The kernel takes pages away for a moment to see who uses them, and moves them between nodes: \
+         latencies have outliers.";
     let change = Change::by(
         "sysctl kernel.numa_balancing=0",
         format!("sysctl kernel.numa_balancing={now}"),

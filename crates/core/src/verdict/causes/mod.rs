@@ -59,12 +59,13 @@ const THEMES: &[&[Cause]] = &[
     filesystem::CAUSES,
 ];
 
-/// Every cause.
+/// The catalogue, theme by theme.
 pub fn causes() -> impl Iterator<Item = &'static Cause> {
     THEMES.iter().copied().flatten()
 }
 
-/// What judges results, in the order of the pages. Findings of one grade are shown in the order of what they mean for the
+/// What judges results, in the order of the pages. Findings of one grade are shown in the order of what they mean
+/// for the
 /// number, those that mean the same in the order of their themes, and those of one theme in this order.
 pub fn rules() -> Vec<(&'static Cause, &'static Rule)> {
     let mut rules: Vec<_> = causes().filter_map(|cause| Some((cause, cause.rule.as_ref()?))).collect();
@@ -72,7 +73,8 @@ pub fn rules() -> Vec<(&'static Cause, &'static Rule)> {
     rules
 }
 
-/// What the doctor looks at: first what spoils most, within that as far as possible in the order of the way of an I/O.
+/// What the doctor looks at: first what spoils most, within that as far as possible in the order of the way of an
+/// I/O.
 pub fn checks() -> Vec<(&'static Cause, &'static Check)> {
     let mut checks: Vec<_> =
         causes().flat_map(|cause| cause.checks.iter().map(move |check| (cause, check))).collect();

@@ -71,7 +71,6 @@ const ASKED_INVALID: f64 = 0.50;
 
 /// Targets on one file system of a server.
 pub(crate) struct ServerGroup<'a> {
-    /// The targets.
     pub targets: Vec<TargetView<'a>>,
     mount: &'a ServedMount,
     /// Length of the measured time in seconds.
@@ -168,9 +167,10 @@ impl ServerGroup<'_> {
         let Some(others) = self.others(way) else { return false };
         // Direct I/O always asks the server, and what this process had read past the page cache was its own.
         let host = case.measured.evidence.host.as_ref();
-        let own = host.and_then(|host| host.own_disk_read_bytes).filter(|_| way == Direction::Read);
-        let is_own =
-            own.is_some_and(|own| ratio(own as f64, case.seconds()) >= ASKED_SUSPECT * case.done(way).bytes);
+        let own = host.and_then(|host| host.own_disk_read_bytes);
+        let is_own = way == Direction::Read
+            && own
+                .is_some_and(|own| ratio(own as f64, case.seconds()) >= ASKED_SUSPECT * case.done(way).bytes);
         done > 0.0 && !self.is_direct() && !is_own && asked - others < ASKED_SUSPECT * done
     }
 

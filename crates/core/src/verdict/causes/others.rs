@@ -79,7 +79,8 @@ pub(super) fn other_io(case: &Case<'_>) -> RuleResult {
     for target in case.views() {
         let Some(grew) = pages_of_others(case, &target) else { continue };
         let says = format!(
-            "Another program uses {} through the page cache: {} of it came there during the run, and the I/O of this run \
+            "Another program uses {} through the page cache: {} of it came there during the run, and the I/O of this \
+             run \
              bypassed it.",
             target.path(),
             bytes(grew)
@@ -96,7 +97,8 @@ pub(super) fn other_io(case: &Case<'_>) -> RuleResult {
             let Some(own) = own(case, group, way, groups.len() == 1) else {
                 ours += group.done(way).bytes;
                 missing.get_or_insert(Missing(format!(
-                    "which of the {} on {} came from this run: the layers above turn one {} into several, or delay it",
+                    "which of the {} on {} came from this run: the layers above turn one {} into several, or delay \
+                     it",
                     way.plural(),
                     group.names(),
                     way.word()
@@ -153,15 +155,20 @@ pub(super) fn own(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction, is_onl
         // Cached writes reach the disk later, also those from before the measured time.
         Direction::Write if writes && (multiplies || !is_direct) => None,
         _ => {
-            let host = case.measured.evidence.host.as_ref().filter(|_| is_only);
+            // The account of the process is one for all groups.
+            if !is_only {
+                return Some(done);
+            }
+            // It knows what reading ahead brought, and what the page cache answered.
+            if !is_direct && let Some(own) = reach::own(case, group, way) {
+                return Some(own);
+            }
+            let host = case.measured.evidence.host.as_ref();
             let counted = host.and_then(|host| match way {
                 Direction::Read => host.own_disk_read_bytes,
                 Direction::Write => host.own_disk_write_bytes,
             });
-            // The kernel's account of the process knows what reading ahead brought, and what the page cache answered.
-            let through_cache =
-                is_only.then(|| reach::own(case, group, way)).flatten().filter(|_| !is_direct);
-            Some(through_cache.unwrap_or(done.max(ratio(counted.unwrap_or(0) as f64, case.seconds()))))
+            Some(done.max(ratio(counted.unwrap_or(0) as f64, case.seconds())))
         }
     }
 }
@@ -169,7 +176,6 @@ pub(super) fn own(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction, is_onl
 /// Busy for this share of a second, the disk makes a test wait.
 const BUSY_MUCH: f64 = 0.05;
 
-/// Users that are named.
 const NAMED_MAX: usize = 3;
 
 pub(super) fn traffic(view: &HostView, disk: &Disk) -> Vec<Answer> {
@@ -177,7 +183,8 @@ pub(super) fn traffic(view: &HostView, disk: &Disk) -> Vec<Answer> {
         return vec![Answer::absent("Its I/O is that of the disks below it.")];
     }
     let Some(seen) = view.window.disks.get(disk.name()) else {
-        let why = "The kernel does not count its I/O, so that nobody can tell (queue/iostats; a loop device or a drive without use shows \
+        let why = "The kernel does not count its I/O, so that nobody can tell (queue/iostats; a loop device or a \
+             drive without use shows \
              nothing before its first I/O).";
         return vec![Answer::unknown(why)];
     };
@@ -192,7 +199,8 @@ pub(super) fn traffic(view: &HostView, disk: &Disk) -> Vec<Answer> {
         return vec![Answer::good("Nobody uses it to speak of just now.").now(now)];
     }
     let says = format!(
-        "Other programs use {} now: stop the other programs that use the disks (iotop and pidstat -d show them) before measuring.",
+        "Other programs use {} now: stop the other programs that use the disks (iotop and pidstat -d show them) \
+         before measuring.",
         disk.name()
     );
     let answer = if seen.busy >= BUSY_MUCH { Answer::spoils(says) } else { Answer::may_spoil(says) };
@@ -209,7 +217,8 @@ pub(super) fn users(_: &HostView, disk: &Disk) -> Vec<Answer> {
     if let Ok(programs) = &neighbours.programs
         && !programs.is_empty()
     {
-        let says = "Programs have the device itself open: their I/O shares it with the test, and a test that writes would destroy \
+        let says = "Programs have the device itself open: their I/O shares it with the test, and a test that writes \
+             would destroy \
              their data.";
         return vec![Answer::may_spoil(says).now(named(programs)).wanted("nobody")];
     }
@@ -217,7 +226,8 @@ pub(super) fn users(_: &HostView, disk: &Disk) -> Vec<Answer> {
     let unseen = why.map(|why| format!("Which programs have it open is not known: {why}."));
     // Of what is built on a disk, the disk tells it.
     if !neighbours.system.is_empty() && !disk.is_stacked() {
-        let says = "The operating system is on this disk: its logs, updates and swap disturb a test at times. Test on a disk without it.";
+        let says = "The operating system is on this disk: its logs, updates and swap disturb a test at times. Test \
+             on a disk without it.";
         let says = unseen.map_or_else(|| says.to_string(), |unseen| format!("{says} {unseen}"));
         let now = named(&neighbours.system);
         return vec![Answer::may_spoil(says).now(now).wanted("a disk without the system")];
@@ -308,12 +318,14 @@ pub(super) const PROGRAMS_HIDDEN: &str =
 fn jobs(view: &HostView) -> Vec<Answer> {
     let found = of_programs(JOBS, view.roots());
     if found.is_empty() {
-        return vec![match view.process.is_container {
-            true => Answer::unknown(
+        return vec![if view.process.is_container {
+            Answer::unknown(
                 "Programs of the host and of other containers are not visible from this container.",
-            ),
-            false if !view.process.sees_programs => Answer::unknown(PROGRAMS_HIDDEN),
-            false => Answer::good("No program that is known to keep disks busy is running."),
+            )
+        } else if !view.process.sees_programs {
+            Answer::unknown(PROGRAMS_HIDDEN)
+        } else {
+            Answer::good("No program that is known to keep disks busy is running.")
         }];
     }
     let named: Vec<String> =

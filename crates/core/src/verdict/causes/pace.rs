@@ -239,7 +239,7 @@ fn own_work<'a>(case: &Case<'_>, cost: &'a SelfCost, id: u32) -> Option<OwnWork<
         case.measured.threads.iter().filter(|thread| thread.id == id).flat_map(|thread| &thread.targets);
     let ios: f64 = results.map(|target| target.read.ios as f64 + target.write.ios as f64).sum();
     let ns_per_io = ratio(case.seconds() * 1e9, ios);
-    cost.of_thread(id).filter(|_| ns_per_io > 0.0).map(|load| OwnWork { load, ns_per_io })
+    if ns_per_io > 0.0 { Some(OwnWork { load: cost.of_thread(id)?, ns_per_io }) } else { None }
 }
 
 /// From this part of a thread's time on, the program's own work is worth a remark.
@@ -315,7 +315,10 @@ fn rate(case: &Case<'_>, target: &TargetView<'_>) -> Option<Rate> {
     for entry in &target.entries {
         let on_it = f64::from(case.span.threads_on(entry));
         threads += on_it;
-        match entry.throughput.filter(|_| entry.is_rate_limited())? {
+        if !entry.is_rate_limited() {
+            return None;
+        }
+        match entry.throughput? {
             Throughput::Iops(n) => asked_ios += n as f64 * on_it,
             Throughput::BytesPerMs(n) => asked_bytes += n as f64 * 1000.0 * on_it,
         }
@@ -495,7 +498,10 @@ fn bound_away(case: &Case<'_>) -> RuleResult {
     let finding = |thread: &ThreadCost| -> Option<Finding> {
         let cpu = thread.cpu?;
         let waiting = ratio(thread.waiting_for_cpu_ns? as f64, thread.elapsed_ns as f64);
-        let idle = idle_elsewhere(cpu).filter(|_| waiting >= BOUND_WAITING)?;
+        if waiting < BOUND_WAITING {
+            return None;
+        }
+        let idle = idle_elsewhere(cpu)?;
         let says = format!(
             "Thread {} was bound to processor {cpu} and waited for it {} of the time, while another processor was \
              idle.",

@@ -56,7 +56,8 @@ pub(super) fn served(target: &TargetView<'_>) -> Vec<String> {
             let are = if names.len() == 1 { "is" } else { "are" };
             let of = if names.len() == 1 { "the disk's counters" } else { "the counters of the disks" };
             format!(
-                "{} {are} served by {by}: {of} show what this machine sent; what the server did (its caches too) is not \
+                "{} {are} served by {by}: {of} show what this machine sent; what the server did (its caches too) is \
+                 not \
                  seen.",
                 disks_in_words(&names)
             )
@@ -199,7 +200,8 @@ fn detour_words(name: &str, paths: &[DevicePath]) -> Option<String> {
     let each: Vec<String> =
         paths.iter().map(|path| format!("{} {}", path.place(), path.standing())).collect();
     Some(format!(
-        "No path to {name} was optimized when the measured time began, so the storage passed every I/O on inside: {}.",
+        "No path to {name} was optimized when the measured time began, so the storage passed every I/O on inside: \
+         {}.",
         each.join("; ")
     ))
 }

@@ -196,13 +196,15 @@ fn disks_meanwhile(case: &Case<'_>, figures: &mut Vec<(String, f64)>) -> Option<
     match idle.as_slice() {
         [] => {}
         [Direction::Read] => words.push_str(
-            " No disk of this machine was read during the run, so the data came from a cache or from another machine.",
+            " No disk of this machine was read during the run, so the data came from a cache or from another \
+             machine.",
         ),
         [Direction::Write] => words.push_str(
             " No disk of this machine was written meanwhile, so the data went to a cache or to another machine.",
         ),
         _ => words.push_str(
-            " The disks of this machine were idle meanwhile, so the data came from a cache or another machine, and went \
+            " The disks of this machine were idle meanwhile, so the data came from a cache or another machine, and \
+             went \
              there.",
         ),
     }
@@ -233,7 +235,8 @@ fn on_another_machine(layer: &Layer) -> Option<String> {
         )),
         _ => layer.served_by().map(|by| {
             format!(
-                "{} is served by {by}: every I/O crosses the network, and -Su and -Sh do not bypass the caches of the server.",
+                "{} is served by {by}: every I/O crosses the network, and -Su and -Sh do not bypass the caches of \
+                 the server.",
                 layer.name
             )
         }),
@@ -292,6 +295,7 @@ fn in_memory_filesystem(_: &HostView, one: &MountedFileSystem) -> Vec<Answer> {
     if !one.is_memory {
         return vec![Answer::good("Its files lie on a disk.")];
     }
-    let says = "Files here lie in memory: a test measures memory and processor, not a disk. Test a file on a file system that lies on a disk.";
+    let says = "Files here lie in memory: a test measures memory and processor, not a disk. Test a file on a file \
+         system that lies on a disk.";
     vec![Answer::spoils(says).now(one.kind.clone()).wanted("a file system on a disk")]
 }

@@ -217,7 +217,6 @@ const DRIFT_REMARK: f64 = 100.0;
 
 const DRIFT_SUSPECT: f64 = 1000.0;
 
-/// A clock that drifted.
 fn clock(case: &Case<'_>) -> RuleResult {
     let Some(clock) = case.measured.evidence.clock.as_ref().filter(|clock| clock.drift_ppm.is_finite())
     else {
@@ -238,6 +237,9 @@ fn clock(case: &Case<'_>) -> RuleResult {
     Ok(vec![found(grade, says).figure("drift_ppm", clock.drift_ppm)])
 }
 
+const POWERSAVE: &str = "The frequency governor is powersave: some latencies include the time that a processor takes \
+     to speed up.";
+
 /// Processors that may not run at their speed.
 fn governor(case: &Case<'_>) -> RuleResult {
     let Some(host) = &case.measured.evidence.host else {
@@ -247,9 +249,7 @@ fn governor(case: &Case<'_>) -> RuleResult {
     if !host.governors.iter().any(|name| name == "powersave") {
         return Ok(Vec::new());
     }
-    let says = "The frequency governor is powersave: some latencies include the time that a processor takes to speed \
-        up.";
-    Ok(vec![found(FindingGrade::Remark, says.to_string())])
+    Ok(vec![found(FindingGrade::Remark, POWERSAVE.to_string())])
 }
 
 /// Leaving an idle state that takes longer shows in the latency of a fast drive.
@@ -353,7 +353,8 @@ fn turbo(view: &HostView) -> Vec<Answer> {
         return vec![Answer::absent("The kernel does not tell of a turbo.")];
     };
     let says = if is_on {
-        "How far it reaches depends on temperature and on the other processors: small differences between runs can come \
+        "How far it reaches depends on temperature and on the other processors: small differences between runs can \
+         come \
          from it."
     } else {
         "The processors keep to their nominal speed, which repeats well and is not the highest."
@@ -394,7 +395,8 @@ fn idle_states_of(view: &HostView) -> Vec<Answer> {
         Ok(_) => "",
     };
     let says = format!(
-        "A processor that waits for an I/O falls asleep, and each completion includes the time to wake up. With little load \
+        "A processor that waits for an I/O falls asleep, and each completion includes the time to wake up. With \
+         little load \
          latencies are higher than with much.{unseen}"
     );
     let mut change = Change::default();
@@ -439,7 +441,8 @@ fn hot(view: &HostView) -> Vec<Answer> {
     match view.window.throttled.unwrap_or(0) {
         0 if ever == 0 => vec![Answer::good("No processor was slowed down because of heat.").now(told)],
         0 => {
-            let says = "Processors were slowed down because they were hot, and may be again under load: look at cooling.";
+            let says = "Processors were slowed down because they were hot, and may be again under load: look at \
+                 cooling.";
             vec![Answer::may_spoil(says).now(told).wanted("0 times")]
         }
         now => {
@@ -456,7 +459,8 @@ fn battery(view: &HostView) -> Vec<Answer> {
         None => vec![Answer::absent("The machine has no battery.")],
         Some(false) => vec![Answer::good("The machine does not run from its battery.").now("mains")],
         Some(true) => {
-            let says = "The machine runs from its battery: firmware and kernel save power at processors, links and drives. Plug it in.";
+            let says = "The machine runs from its battery: firmware and kernel save power at processors, links and \
+                 drives. Plug it in.";
             vec![Answer::may_spoil(says).now("battery").wanted("mains")]
         }
     }
@@ -485,7 +489,8 @@ fn clock_source(view: &HostView) -> Vec<Answer> {
     let offered = Setting::read(folder.join("available_clocksource"));
     let better = QUICK_CLOCKS.iter().find(|clock| offered.offers(clock));
     let says = format!(
-        "Reading the clock {now} takes up to some microseconds, twice per I/O: latencies hold it, and a thread does fewer I/Os."
+        "Reading the clock {now} takes up to some microseconds, twice per I/O: latencies hold it, and a thread does \
+         fewer I/Os."
     );
     let answer = Answer::may_spoil(says).now(now).wanted(*better.unwrap_or(&"tsc"));
     let change = match better {
@@ -501,7 +506,8 @@ fn timers(view: &HostView) -> Vec<Answer> {
     let line = Setting::read(view.roots().proc.join("cmdline"));
     let parameters = line.word().unwrap_or_default();
     if parameters.split_whitespace().any(|word| word == "highres=off") {
-        let says = "Exact timers are turned off (highres=off): waits for a rate (-g) and pauses (-ib, -ii) last until the next tick of the kernel.";
+        let says = "Exact timers are turned off (highres=off): waits for a rate (-g) and pauses (-ib, -ii) last \
+             until the next tick of the kernel.";
         let change = Change::only_kept("take highres=off off the kernel's command line");
         return vec![Answer::may_spoil(says).now("ticks of the kernel").wanted("exact").change(change)];
     }
@@ -530,7 +536,8 @@ fn timers_of(resolution: &str) -> Answer {
     if ns == Some(1) {
         return Answer::good("Timers are exact; a run asks for no slack of its own.").now(now);
     }
-    let says = "Timers wait for the next tick of the kernel: waits for a rate (-g) and pauses (-ib, -ii) are longer than asked for.";
+    let says = "Timers wait for the next tick of the kernel: waits for a rate (-g) and pauses (-ib, -ii) are longer \
+         than asked for.";
     let change = Change::only_kept("a kernel with CONFIG_HIGH_RES_TIMERS, without highres=off");
     Answer::may_spoil(says).now(now).wanted("exact to 1 ns").change(change)
 }
@@ -556,7 +563,8 @@ fn mitigations(view: &HostView) -> Vec<Answer> {
     if on.is_empty() {
         return vec![Answer::good("No fault of the processor is worked around.").now("none")];
     }
-    let says = "Each system call and interrupt does extra work against faults of the processor. Leave it: these protect the machine.";
+    let says = "Each system call and interrupt does extra work against faults of the processor. Leave it: these \
+         protect the machine.";
     let change = Change::only_kept(
         "the kernel parameter mitigations=off, on a machine for measuring that runs nothing else",
     );
@@ -583,18 +591,18 @@ fn governor_check(view: &HostView) -> Vec<Answer> {
             Change::default()
         }
     };
-    let answer = match () {
-        () if governors.iter().any(|governor| governor.chosen() == Some("powersave")) => Answer::may_spoil(
-            "The frequency governor is powersave: some latencies include the time that a processor takes to speed up.",
-        ),
-        () if governors.iter().all(|governor| governor.chosen() == Some("performance")) => {
-            return vec![Answer::good("The processors run as fast as they can.").now(now)];
-        }
-        () if governors.iter().any(|governor| governor.chosen() == Some("userspace")) => Answer::may_spoil(
-            "A program sets the frequency of the processors (userspace): they may be slower than they can for the whole run.",
-        ),
-        () => Answer::may_spoil("The processors follow the load, and speed up some time after it began.")
-            .only_for(Purpose::Peak),
+    let is_any = |name: &str| governors.iter().any(|governor| governor.chosen() == Some(name));
+    let answer = if is_any("powersave") {
+        Answer::may_spoil(POWERSAVE)
+    } else if governors.iter().all(|governor| governor.chosen() == Some("performance")) {
+        return vec![Answer::good("The processors run as fast as they can.").now(now)];
+    } else if is_any("userspace") {
+        let says = "A program sets the frequency of the processors (userspace): they may be slower than they can for \
+             the whole run.";
+        Answer::may_spoil(says)
+    } else {
+        Answer::may_spoil("The processors follow the load, and speed up some time after it began.")
+            .only_for(Purpose::Peak)
     };
     let answer = answer.now(now.clone()).wanted("performance").change(change());
     match answer.matters_for {
@@ -614,7 +622,8 @@ fn steal_now(view: &HostView) -> Vec<Answer> {
             Answer::good("Other virtual machines on this host take little processor time.").now(told),
         ];
     }
-    let says = "Other virtual machines on this host take processor time (steal). Measure at a quieter time, or on a machine with \
+    let says = "Other virtual machines on this host take processor time (steal). Measure at a quieter time, or on a \
+         machine with \
          dedicated processors.";
     let answer = if now > STEAL_SUSPECT { Answer::spoils(says) } else { Answer::may_spoil(says) };
     vec![answer.now(told).wanted("at most 2 %")]
@@ -629,7 +638,8 @@ fn stolen(machine: &MachineNow, _: &[Limit]) -> Option<String> {
     // The short sample has steps of a few percent on a small machine.
     (now > STEAL_SUSPECT || ever > STEAL_REMARK).then(|| {
         format!(
-            "Other virtual machines on this host take processor time (steal): {} just now, {} since boot. Measure at a \
+            "Other virtual machines on this host take processor time (steal): {} just now, {} since boot. Measure at \
+             a \
              quieter time, or on a machine with dedicated processors.",
             part_percent(now / 100.0),
             part_percent(ever / 100.0)
@@ -648,7 +658,10 @@ fn clock_now(machine: &MachineNow, _: &[Limit]) -> Option<String> {
             if clock.drift_ppm > 0.0 { "faster than" } else { "slower than" }
         ));
     }
-    let why = clock.why_not_counter.as_ref().filter(|_| clock.stamp_cost_ns >= STAMP_COST_NOTABLE_NS)?;
+    if clock.stamp_cost_ns < STAMP_COST_NOTABLE_NS {
+        return None;
+    }
+    let why = clock.why_not_counter.as_ref()?;
     Some(format!(
         "Reading the clock takes {} ns, twice per I/O, because {why}: check the kernel's clock source.",
         grouped(clock.stamp_cost_ns as u64)
@@ -657,7 +670,8 @@ fn clock_now(machine: &MachineNow, _: &[Limit]) -> Option<String> {
 
 fn governor_now(machine: &MachineNow, _: &[Limit]) -> Option<String> {
     machine.host.governors.iter().any(|name| name == "powersave").then(|| {
-        "The frequency governor is powersave: some latencies include the time that a processor takes to speed up. Set \
+        "The frequency governor is powersave: some latencies include the time that a processor takes to speed up. \
+         Set \
          the governor to performance while measuring latencies."
             .to_string()
     })

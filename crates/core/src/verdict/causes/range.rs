@@ -117,7 +117,8 @@ fn coalesced(case: &Case<'_>) -> RuleResult {
     unless_missing(findings, missing)
 }
 
-/// What to do so that I/Os reach the disk one by one: what the line has already is no advice. None is that of the rule.
+/// What to do so that I/Os reach the disk one by one: what the line has already is no advice. None is that of the
+/// rule.
 fn unmerged(group: &DiskGroup<'_>) -> &'static str {
     let any = |holds: fn(&Target) -> bool| {
         group.targets.iter().any(|target| target.entries.iter().any(|entry| holds(entry)))
@@ -126,13 +127,16 @@ fn unmerged(group: &DiskGroup<'_>) -> &'static str {
         return "";
     }
     if any(|entry| entry.random_percent < 100) {
-        return "these IOPS are not the disk's: use only random I/O (-r instead of -rs), or use only the throughput of this result";
+        return "these IOPS are not the disk's: use only random I/O (-r instead of -rs), or use only the throughput \
+             of this result";
     }
     if any(|entry| !entry.is_direct()) {
-        return "these IOPS are not the disk's: bypass the page cache, which joins neighbouring blocks (-Su or -Sh), or use only the \
+        return "these IOPS are not the disk's: bypass the page cache, which joins neighbouring blocks (-Su or -Sh), \
+             or use only the \
                 throughput of this result";
     }
-    "these IOPS are not the disk's: test a larger range, or with fewer I/Os in flight (-o, -t), so that random I/Os are seldom \
+    "these IOPS are not the disk's: test a larger range, or with fewer I/Os in flight (-o, -t), so that random I/Os \
+     are seldom \
      neighbours, or use only the throughput of this result"
 }
 
@@ -313,7 +317,8 @@ fn overlap(case: &Case<'_>, target: &Target) -> Option<Finding> {
         (_, 0) => (
             format!("{threads} threads"),
             "at the same place (-s without -si or -T)".to_string(),
-            "let the threads share one walk (-si), or keep them apart (-T<size>, with the size of the file divided by \
+            "let the threads share one walk (-si), or keep them apart (-T<size>, with the size of the file divided \
+             by \
              the threads)",
         ),
         (_, gap) => (
@@ -323,7 +328,8 @@ fn overlap(case: &Case<'_>, target: &Target) -> Option<Finding> {
         ),
     };
     let says = format!(
-        "{who} walk through the target and begin {begin}, so each block is {way} up to {walks} times within a short time: \
+        "{who} walk through the target and begin {begin}, so each block is {way} up to {walks} times within a short \
+         time: \
          from the second time on a buffer of the disk can answer."
     );
     Some(

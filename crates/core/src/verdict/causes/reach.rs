@@ -32,13 +32,10 @@ pub(super) const CAUSES: &[Cause] = &[Cause {
 /// The most that the disks can have moved for the test.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Most<'a> {
-    /// Bytes per second.
     pub bytes: f64,
-    /// How that is known.
     pub by: By<'a>,
 }
 
-/// How it is known.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum By<'a> {
     /// The disks moved no more in all.
@@ -100,7 +97,8 @@ fn is_accounted(target: &TargetView<'_>, way: Direction) -> bool {
     if target.rests_on() != RestsOn::Disks || !target.layers().iter().all(is_known) {
         return false;
     }
-    // Whatever answered in the place of a disk was in memory. Where the page cache holds nothing, the account is wrong.
+    // Whatever answered in the place of a disk was in memory. Where the page cache holds nothing, the account is
+    // wrong.
     let residency = target.facts.and_then(|facts| facts.residency);
     let held = residency.map(|seen| seen.cached_before_bytes.max(seen.cached_after_bytes));
     let journals =
@@ -343,7 +341,6 @@ pub(super) struct Substitute {
 /// What should have been asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// Disks of this machine.
     Disks,
     /// A file server, to which this machine is a client with a page cache of its own.
     Server,
@@ -398,11 +395,13 @@ impl Substitute {
                 "add -Su or -Sh to measure the disk; this result is what programs that use the page cache get"
             }
             (Direction::Read, Asked::Server) => {
-                "add -Su or -Sh (-Sr for the client's cache alone) to measure the server; this result is what programs get \
+                "add -Su or -Sh (-Sr for the client's cache alone) to measure the server; this result is what \
+                 programs get \
                  that read the same files again"
             }
             (Direction::Write, Asked::Disks) => {
-                "add -Sh to measure durable writes, or -Su to measure writes to the disk's cache; or run until the page cache is full"
+                "add -Sh to measure durable writes, or -Su to measure writes to the disk's cache; or run until the \
+                 page cache is full"
             }
             (Direction::Write, Asked::Server) => {
                 "add -Sh to measure writes that the server has made durable, or run until the page cache is full"
@@ -419,7 +418,6 @@ impl Substitute {
         )
     }
 
-    /// Nothing that is known.
     pub fn something(between: Asked) -> Self {
         let advice = match between {
             Asked::Disks => {

@@ -1,4 +1,5 @@
-//! The shape of a series of completions: pauses, two levels in turn, scatter, and whether they come at even intervals.
+//! The shape of a series of completions: pauses, two levels in turn, scatter, and whether they come at even
+//! intervals.
 //!
 //! Did the program itself run all the time? When it was stopped, what looks like a stall of the storage is none.
 
@@ -65,16 +66,13 @@ const ALIKE: f64 = 0.15;
 /// A stretch in seconds since the measured time began.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Stretch {
-    /// Its begin.
     pub from_s: f64,
-    /// Its length.
     pub for_s: f64,
 }
 
 /// Stretches in which almost nothing completed.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Pauses {
-    /// In order.
     pub stretches: Vec<Stretch>,
     /// The time that they cost, in seconds.
     pub lost_s: f64,
@@ -82,7 +80,6 @@ pub(super) struct Pauses {
     pub period_s: Option<f64>,
 }
 
-/// Two rates in turn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Levels {
     /// The lower one, per interval.
@@ -95,7 +92,6 @@ pub(super) struct Levels {
     pub low_part: f64,
     /// How often the rate fell from one to the other.
     pub falls: usize,
-    /// How often it rose.
     pub rises: usize,
 }
 
@@ -325,7 +321,6 @@ struct Stop {
 }
 
 impl Stop {
-    /// When it was over.
     pub fn until_s(self) -> f64 {
         self.from_s + self.for_s
     }
@@ -403,7 +398,8 @@ fn told(case: &Case<'_>, stops: &[Stop]) -> Option<Finding> {
         String::new()
     };
     let says = format!(
-        "The whole program stood still for {} s, {} of the measured {} s ({when}): something stopped it, or the machine. \
+        "The whole program stood still for {} s, {} of the measured {} s ({when}): something stopped it, or the \
+         machine. \
          Rates and latencies include that time{rates}.",
         number(total_s),
         percent(part),
@@ -432,7 +428,8 @@ pub(super) fn late_end(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let says = format!(
-        "The whole program was stopped at the end of the measured {} s and noticed the end {} s late: the test did not \
+        "The whole program was stopped at the end of the measured {} s and noticed the end {} s late: the test did \
+         not \
          run all the time, so its rates may be too low.",
         number(case.seconds()),
         number(late_s)

@@ -118,7 +118,6 @@ fn simulated(case: &Case<'_>) -> RuleResult {
     Ok(if case.is_simulated() { vec![found(FindingGrade::Invalid, says)] } else { Vec::new() })
 }
 
-/// No I/O completed.
 fn nothing_completed(case: &Case<'_>) -> RuleResult {
     let targets = case.measured.threads.iter().flat_map(|thread| &thread.targets);
     let ios: u64 = targets.map(|target| target.read.ios.saturating_add(target.write.ios)).sum();
@@ -179,7 +178,8 @@ fn unproven(case: &Case<'_>) -> RuleResult {
     let finding = found(FindingGrade::Suspect, format!("The result cannot be proven: {why}."));
     Ok(vec![if case.views().iter().any(|view| view.uncounted().is_some()) {
         finding.advise(
-        "set queue/iostats_passthrough of the disk to 1 before the run, which counts them (Linux 6.13), or compare with a \
+        "set queue/iostats_passthrough of the disk to 1 before the run, which counts them (Linux 6.13), or compare \
+         with a \
          run on the block device",
     )
     } else {
@@ -247,7 +247,10 @@ fn percentiles(case: &Case<'_>) -> RuleResult {
             targets().map(|target| if way == Direction::Read { &target.read } else { &target.write });
         let count: u64 =
             directions.filter_map(|direction| direction.latency.as_deref()).map(Histogram::count).sum();
-        let Some(nines) = first_single(count).filter(|_| count > 0) else { continue };
+        let Some(nines) = first_single(count) else { continue };
+        if count == 0 {
+            continue;
+        }
         let name = if nines == 2 { "the 99th percentile".to_string() } else { format!("{nines}-nines") };
         words.push(format!(
             "With {} {}, the percentiles from {name} on show a single I/O.",
@@ -277,7 +280,8 @@ fn uncounted_commands(facts: &TargetFacts) -> Option<String> {
     let commands = facts.nvme_commands.as_ref().filter(|commands| !commands.counted)?;
     let disk = facts.device_name.as_deref().unwrap_or("the disk");
     Some(format!(
-        "The kernel does not count the NVMe commands that {} takes, so that the counters of {disk} cannot prove the result: it \
+        "The kernel does not count the NVMe commands that {} takes, so that the counters of {disk} cannot prove the \
+         result: it \
          counts them since Linux 6.13, where /sys/block/{disk}/queue/iostats_passthrough is 1.",
         commands.device
     ))

@@ -25,10 +25,13 @@ pub(super) const CAUSES: &[Cause] = &[Cause {
         "losetup(8), the kernel's ABI/testing/sysfs-block-loop",
     )],
     rule: rule(120, Invalid, WrongNumber, RealSpan(served_from_cache)),
-    about: "The disks, or the server of a network file system, can have moved less than 90 % of the bytes that \
-                the test completed (suspect), or less than half of them (invalid): by their own counters, by what \
-                this process itself had the disks move, or by what the page cache of a loop device held before. \
-                Reads and writes are compared separately.",
+    about: "Even if everything that the disks moved was the test's, it is less than 90 % of the bytes that the test \
+            completed (suspect), or less than half of them (invalid). The same of the server of a network file \
+            system. What the disks moved is the least of what their own counters show, of what this process itself \
+            had \
+            them move, and of what the page cache of a loop device did not hold before. Reads and writes are \
+            compared \
+            separately.",
     advice: "bypass the page cache with -Su or -Sh, and look for other caches between the test and the disk",
 }];
 
@@ -124,14 +127,16 @@ fn reached(group: &DiskGroup<'_>, way: Direction, most: Most<'_>) -> String {
                 _ => ("nothing".to_string(), String::new()),
             };
             format!(
-                "by the kernel's account this process {does} the disks {own} ({of_all}{} moved {}/s with the {} of others)",
+                "by the kernel's account this process {does} the disks {own} ({of_all}{} moved {}/s with the {} of \
+                 others)",
                 group.names(),
                 bytes(moved.bytes),
                 way.plural()
             )
         }
         By::Loop(cache) => format!(
-            "{} of '{}', on which {} stands, was in the page cache before, and its disk can have given no more than {}/s \
+            "{} of '{}', on which {} stands, was in the page cache before, and its disk can have given no more than \
+             {}/s \
              ({share} of the bytes)",
             percent(ratio(cache.residency.cached_before_bytes as f64, cache.residency.range_bytes as f64)),
             cache.path,
@@ -190,7 +195,8 @@ fn cause(group: &DiskGroup<'_>, way: Direction, share: f64, own_less: bool) -> S
     let may_be_less = reduction.least < COMPRESSIBLE && !is_evident(group, way);
     let least = if may_be_less { reduction.least.min(reach::SMALLEST) } else { reduction.least };
     if share >= least * MOVED_SUSPECT {
-        let advice = "to measure the disk, write and read random data (-Zr), or turn compression and deduplication off";
+        let advice = "to measure the disk, write and read random data (-Zr), or turn compression and deduplication \
+             off";
         return Substitute {
             is_not_the_target: false,
             least: Some(reduction.least),
@@ -251,8 +257,9 @@ fn cause_below(group: &DiskGroup<'_>, way: Direction, is_reduced: bool, own_less
     let goes_by = way == Direction::Write || !(is_reduced || own_less);
     let is_held = |target: &TargetView<'_>| {
         let grew = residency_growth(target).is_some_and(|(_, notable)| notable);
-        let residency = target.facts.and_then(|facts| facts.residency).filter(|_| !goes_by);
-        grew || residency.is_some_and(|seen| seen.cached_before_bytes * 2 >= seen.range_bytes.max(1))
+        let residency = target.facts.and_then(|facts| facts.residency);
+        let was_held = residency.is_some_and(|seen| seen.cached_before_bytes * 2 >= seen.range_bytes.max(1));
+        grew || (!goes_by && was_held)
     };
     if way == Direction::Read && group.targets.iter().any(paths::reads_from_peers) {
         let advice = "let DRBD bring the disk of this node up to date before reads are measured";
@@ -272,7 +279,8 @@ fn cause_below(group: &DiskGroup<'_>, way: Direction, is_reduced: bool, own_less
     if is_held && is_reduced {
         return Substitute::page_cache(
             "the page cache answered, although the test asked for direct I/O",
-            "file systems read what they keep compressed through the page cache: make the file again without compression \
+            "file systems read what they keep compressed through the page cache: make the file again without \
+             compression \
              (btrfs: mount without compress, or chattr +m on the new file)",
         );
     }
@@ -293,7 +301,7 @@ fn cause_below(group: &DiskGroup<'_>, way: Direction, is_reduced: bool, own_less
 }
 
 fn behind_the_page_cache(layer: &Layer) -> Option<String> {
-    (layer.direct_io == Some(false)).then(|| {
+    is_cached_loop(layer).then(|| {
         format!(
             "{0} uses the page cache for its file: even with -Su memory may answer. losetup --direct-io=on /dev/{0} \
              changes that if the file system of the file supports it.",
@@ -304,7 +312,8 @@ fn behind_the_page_cache(layer: &Layer) -> Option<String> {
 
 fn no_direct_io(facts: &TargetFacts) -> Option<String> {
     facts.direct_alignment_bytes.is_none().then(|| {
-        "Direct I/O is not possible here: every I/O goes through the page cache, which answers reads of data that fit \
+        "Direct I/O is not possible here: every I/O goes through the page cache, which answers reads of data that \
+         fit \
          into memory."
             .to_string()
     })
@@ -318,7 +327,8 @@ fn loop_cache(_: &HostView, disk: &Disk) -> Vec<Answer> {
         None => vec![Answer::unknown("The kernel does not tell how its file is accessed.")],
         Some(true) => vec![Answer::good("Its file is accessed around the page cache.").now("direct I/O")],
         Some(false) => {
-            let says = "It uses the page cache for its file: memory may answer, also with -Su and -Sh. The command fails where the file \
+            let says = "It uses the page cache for its file: memory may answer, also with -Su and -Sh. The command \
+                 fails where the file \
                  system of the file has no direct I/O.";
             let node = shell_word(&format!("/dev/{}", disk.device.node_name()));
             let set = |word: &str| format!("losetup --direct-io={word} {node}");

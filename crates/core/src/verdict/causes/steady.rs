@@ -82,7 +82,6 @@ pub(super) const CAUSES: &[Cause] = &[
     },
 ];
 
-/// Rounds of a window.
 const ROUNDS: usize = 5;
 
 /// Largest less smallest round, as part of the mean.
@@ -130,14 +129,24 @@ const STAYS: f64 = 0.9;
 /// What the rate did over the measured time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Shape {
-    /// Nothing to tell.
     Steady,
     /// Fell after this part of the time, from and to these rates.
-    Step { after: f64, from: f64, to: f64 },
+    Step {
+        after: f64,
+        from: f64,
+        to: f64,
+    },
     /// The first part was another rate than the rest.
-    WarmUp { part: f64, first: f64, rest: f64 },
+    WarmUp {
+        part: f64,
+        first: f64,
+        rest: f64,
+    },
     /// Excursion of the rounds and of the fitted line, as parts of the mean.
-    Unsteady { range: f64, slope: f64 },
+    Unsteady {
+        range: f64,
+        slope: f64,
+    },
 }
 
 /// Where each of `points` begins when a series is cut into that many, and where the last one ends. Lengths differ
@@ -311,7 +320,6 @@ fn not_steady(case: &Case<'_>) -> RuleResult {
     }
 }
 
-/// A fall that stays.
 fn step_down(case: &Case<'_>) -> RuleResult {
     match shape_of(case)? {
         Some(Shape::Step { after, from, to }) => {
@@ -366,7 +374,6 @@ const SECONDS_SUSPECT: f64 = 2.5;
 /// Below this caches, credits and the drive's own housekeeping have hardly begun to show.
 const SECONDS_REMARK: f64 = 30.0;
 
-/// Too short to judge.
 fn too_short(case: &Case<'_>) -> RuleResult {
     let seconds = case.seconds();
     let (series, _) = case.series();
@@ -394,7 +401,6 @@ const PAUSES_SUSPECT: f64 = 0.04;
 /// ... and three or more from this part on.
 const PAUSES_AGAIN_SUSPECT: f64 = 0.01;
 
-/// How many that are.
 const AGAIN: usize = 3;
 
 /// A pause of this length is worth a remark.
@@ -439,7 +445,6 @@ fn series_of(case: &Case<'_>) -> Result<Option<(Vec<f64>, f64)>, Missing> {
     Ok((series.len() >= POINTS_MIN && !is_limited).then_some((series, interval_s)))
 }
 
-/// What they are worth.
 fn pauses_grade(pauses: &Pauses, seconds: f64) -> Option<FindingGrade> {
     let part = ratio(pauses.lost_s, seconds);
     let again = pauses.stretches.len() >= AGAIN && part >= PAUSES_AGAIN_SUSPECT;

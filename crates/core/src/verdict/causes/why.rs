@@ -257,7 +257,8 @@ fn stolen(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
         return None;
     }
     let says = format!(
-        "While the rate was low, other virtual machines on this host took {} of the processor time, at other times {}.",
+        "While the rate was low, other virtual machines on this host took {} of the processor time, at other times \
+         {}.",
         percent(inside),
         percent(outside)
     );
@@ -291,7 +292,6 @@ fn no_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
     Some(why.figure("waiting_for_cpu_otherwise_percent", outside * 100.0))
 }
 
-/// The threads ran elsewhere.
 fn other_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
     let moved = moved(case, low)?;
     let Moved { threads, of, low, otherwise } = moved;
@@ -303,7 +303,8 @@ fn other_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
     };
     let because = match answers(case, moved) {
         Answers::NotLow { disks } => format!(
-            "that is probably why, as an I/O takes longer on processor {low}, which does not answer the interrupts of {disks}; processor \
+            "that is probably why, as an I/O takes longer on processor {low}, which does not answer the interrupts \
+             of {disks}; processor \
              {otherwise} does"
         ),
         Answers::NoReason => "that may be why, but the disk's interrupts do not explain it".to_string(),
@@ -318,7 +319,6 @@ fn other_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
     Some(why.figure("processor_otherwise", f64::from(otherwise)))
 }
 
-/// Others used the disks.
 fn others(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
     let evidence = &case.measured.evidence;
     let (groups, series) = (case.groups().ok()?, evidence.series.as_ref()?);
@@ -410,7 +410,8 @@ fn credits(case: &Case<'_>, after_s: f64) -> Option<Why> {
         return None;
     }
     let says = format!(
-        "The rate that is left varies by {} only, as that of a limit: probably burst credits were used up, or a limit was \
+        "The rate that is left varies by {} only, as that of a limit: probably burst credits were used up, or a \
+         limit was \
          set that is not visible here.",
         percent(variation)
     );
@@ -441,10 +442,8 @@ const INTERVALS_MIN: usize = 2;
 /// An interval belongs to the low times by this part of it.
 const INSIDE: f64 = 0.5;
 
-/// Where the threads ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Moved {
-    /// Threads that moved.
     pub threads: usize,
     /// Threads that were free to.
     pub of: usize,
@@ -460,10 +459,7 @@ enum Answers {
     /// The document does not tell it.
     Unknown,
     /// Not the processor where the thread mostly ran when the rate was low, but the other one.
-    NotLow {
-        /// The disks, in words.
-        disks: String,
-    },
+    NotLow { disks: String },
     /// Both, neither, or the processor where the rate was low; or not the same of all disks.
     NoReason,
 }

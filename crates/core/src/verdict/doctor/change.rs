@@ -9,13 +9,13 @@ use crate::text::shell_word;
 /// A change with its way back. Without commands it is only told how to keep it so.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Change {
-    /// Commands that make it.
+    /// Commands for a shell of root that make it.
     pub set: Vec<String>,
-    /// Commands that undo it.
+    /// Commands that set it back to what it is now.
     pub back: Vec<String>,
-    /// How long it holds.
+    /// How long the commands hold.
     pub lasts: Option<Lasts>,
-    /// How to keep it.
+    /// How to keep it over a restart, in words.
     pub permanent: Option<String>,
 }
 
@@ -51,7 +51,7 @@ impl Change {
         Change { set: vec![to_all(to)], back, ..Self::of(first, to) }
     }
 
-    /// By these commands.
+    /// One command that makes it, and one that undoes it.
     pub fn by(set: impl Into<String>, back: impl Into<String>, lasts: Lasts) -> Self {
         Change { set: vec![set.into()], back: vec![back.into()], lasts: Some(lasts), permanent: None }
     }
@@ -61,7 +61,7 @@ impl Change {
         Change { permanent: Some(permanent.into()), ..Change::default() }
     }
 
-    /// How to keep it over a restart.
+    /// How to keep it over a restart, in words.over a restart.
     #[must_use]
     pub fn keep(self, permanent: impl Into<String>) -> Self {
         Change { permanent: Some(permanent.into()), ..self }

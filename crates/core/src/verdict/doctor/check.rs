@@ -15,7 +15,7 @@ pub struct Check {
     pub order: u16,
     /// Name, which stays the same.
     pub id: &'static str,
-    /// What it looks at.
+    /// What it looks at, without a full stop.
     pub about: &'static str,
     /// Which measurements it matters for, unless an answer says otherwise.
     pub matters_for: Purpose,
@@ -27,20 +27,20 @@ pub struct Check {
     pub complains: &'static str,
     /// What difference it makes, and to whom.
     pub difference: &'static str,
-    /// Where this is from.
+    /// Manual pages and files that tell more of it.
     pub source: &'static str,
-    /// Its function.
+    /// What answers, by what it looks at.
     pub look: CheckFn,
 }
 
 /// The function of a check, by what it looks at.
 #[derive(Debug, Clone, Copy)]
 pub enum CheckFn {
-    /// The machine, once.
+    /// The machine: asked once.
     Machine(fn(&HostView) -> Vec<Answer>),
     /// Each disk that has requests of its own to drive.
     Disk(fn(&HostView, &Disk) -> Vec<Answer>),
-    /// Each file system.
+    /// Each file system that is looked at.
     FileSystem(fn(&HostView, &MountedFileSystem) -> Vec<Answer>),
 }
 
@@ -175,11 +175,11 @@ pub struct Answer {
     pub state: State,
     /// Which measurements it matters for, where that is not what the row says.
     pub matters_for: Option<Purpose>,
-    /// Why, in sentences.
+    /// What is so and why, in sentences.
     pub says: String,
-    /// How it is set.
+    /// The value that it has now.
     pub now: Option<String>,
-    /// How it should be.
+    /// The value that is best for the measurements it matters for.
     pub wanted: Option<String>,
     /// The commands that set it so, and back.
     pub change: Change,

@@ -149,7 +149,8 @@ impl Disk {
     /// A rule for udev that keeps a setting of the queue.
     pub fn udev(&self, file: &str, value: &str) -> String {
         format!(
-            "a line in /etc/udev/rules.d/60-truespd.rules: ACTION==\"add|change\", KERNEL==\"{}\", ATTR{{queue/{file}}}=\"{value}\"",
+            "a line in /etc/udev/rules.d/60-truespd.rules: ACTION==\"add|change\", KERNEL==\"{}\", \
+             ATTR{{queue/{file}}}=\"{value}\"",
             self.name()
         )
     }
@@ -193,7 +194,7 @@ impl Scope {
         let layers = chain::of(&opened.file, &opened.facts, roots);
         // A device node lies on a file system that has nothing to do with the device.
         let is_file = opened.facts.kind == TargetKind::Regular;
-        let point = layers.iter().find_map(|layer| layer.mount.point.clone()).filter(|_| is_file);
+        let point = if is_file { layers.iter().find_map(|layer| layer.mount.point.clone()) } else { None };
         let rooms = point.zip(room(&opened.file).ok()).into_iter().collect();
         Scope { layers, rooms }
     }

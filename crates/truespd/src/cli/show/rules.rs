@@ -7,18 +7,21 @@ use truespd_core::verdict::rules as catalogue;
 const INTRODUCTION: &[(&str, &str)] = &[
     (
         "",
-        "This page is what `truespd judge --rules` prints. The grade of a result is the worst grade that a rule gives it:",
+        "This page is what `truespd judge --rules` prints. The grade of a result is the worst grade that a rule \
+         gives it:",
     ),
     ("* ", "`certified`: the rules had the evidence they need and found nothing."),
     ("* ", "`suspect`: the numbers are right for what ran, but may not mean what you think."),
     ("* ", "`invalid`: the numbers do not describe the target."),
     (
         "",
-        "A rule may also add a remark, which does not change the grade. A rule that lacks evidence says which evidence it lacks.",
+        "A rule may also add a remark, which does not change the grade. A rule that lacks evidence says which \
+         evidence it lacks.",
     ),
     (
         "",
-        "The brackets of each heading name the worst grade, what a finding means for the number, and the cause. Findings of one grade \
+        "The brackets of each heading name the worst grade, what a finding means for the number, and the cause. \
+         Findings of one grade \
          stand in the order of what they mean, and the first one is what the verdict's line tells:",
     ),
     ("* ", "`another number`: it is the number of something else, such as a cache, or of a part of the run."),
@@ -30,13 +33,16 @@ const INTRODUCTION: &[(&str, &str)] = &[
     ("* ", "`seen`: it is seen in the numbers, or worth knowing beside them."),
     (
         "",
-        "Findings that mean the same stand in the order of their causes: the run itself, processor, neighbours, machine, limit, target, \
+        "Findings that mean the same stand in the order of their causes: the run itself, processor, neighbours, \
+         machine, limit, target, \
          cache, content, and symptoms last, because any of the others may explain them.",
     ),
     (
         "",
-        "With fewer than 100 I/Os, rules about rates, shares and means do not speak, because the I/Os in flight at the start and the end \
-         would decide. Ten large I/Os of 64 MiB together are enough to compare them with the counters of disks and servers.",
+        "With fewer than 100 I/Os, rules about rates, shares and means do not speak, because the I/Os in flight at \
+         the start and the end \
+         would decide. Ten large I/Os of 64 MiB together are enough to compare them with the counters of disks and \
+         servers.",
     ),
 ];
 

@@ -1,5 +1,6 @@
 //! The rules on documents made for them: each starts from one that is clean in every respect.
 
+mod agreement;
 mod before_machine;
 mod before_target;
 mod cache;
