@@ -5,7 +5,7 @@ use crate::result::{Limit, LimitKind, MachineNow, NvmeCommands, Stalled};
 use crate::verdict::{Cause, Sentence, TargetNow, causes};
 
 /// The machine of a document as it was before its run.
-fn machine_of(document: &Document, measured: &Measured) -> MachineNow {
+fn machine_of(measured: &Measured) -> MachineNow {
     let evidence = &measured.evidence;
     let host = evidence.host.clone().unwrap_or_default();
     let percent = |ns: u64| 100.0 * ns as f64 / (measured.test_time_s * 1e9);
@@ -26,7 +26,8 @@ fn machine_of(document: &Document, measured: &Measured) -> MachineNow {
         disk.window_ns = SECONDS * NS_PER_S;
     }
     MachineNow {
-        memory_bytes: document.system.memory_bytes,
+        // Less than the target, which would otherwise be told of as one that fits into it.
+        memory_bytes: Some(GIB),
         clock: evidence.clock.clone().expect("a clock"),
         stalled,
         steal_since_boot_percent: host.steal_percent,
@@ -39,7 +40,7 @@ fn machine_of(document: &Document, measured: &Measured) -> MachineNow {
 /// What a cause says before a run.
 fn said(cause: &Cause, document: &Document) -> bool {
     let TimeSpanResult::Measured(measured) = &document.time_spans[0] else { panic!("it was measured") };
-    let machine = machine_of(document, measured);
+    let machine = machine_of(measured);
     let evidence = &measured.evidence;
     let facts = &TargetFacts { direct_alignment_bytes: Some(512), ..evidence.targets[0].clone() };
     let limits = evidence.limits.as_slice();
