@@ -119,12 +119,6 @@ pub(super) const CAUSES: &[Cause] = &[
         ..Cause::NONE
     },
     Cause {
-        name: "misaligned",
-        theme: Theme::Target,
-        sentences: &[Sentence::Layer(150, misaligned)],
-        ..Cause::NONE
-    },
-    Cause {
         name: "nvme-power",
         theme: Theme::Target,
         checks: &[check(
@@ -762,19 +756,6 @@ fn array_not_whole(layer: &Layer) -> Option<String> {
     array
         .missing_disks
         .map(|_| format!("The array {} lacks a disk: it is not as fast as a complete array.", layer.name))
-}
-
-/// Boundaries that partitions should keep.
-const PARTITION_ALIGNMENT_BYTES: u64 = 4096;
-
-fn misaligned(layer: &Layer) -> Option<String> {
-    let start_bytes =
-        layer.starts_at_bytes.filter(|start| !start.is_multiple_of(PARTITION_ALIGNMENT_BYTES))?;
-    Some(format!(
-        "Partition {} begins at byte {start_bytes}, which is not a multiple of 4096: on most disks each I/O touches \
-         one more block than it needs.",
-        layer.name
-    ))
 }
 
 /// Of a disk with one hardware queue; of many queues each processor mostly has one near.

@@ -74,7 +74,26 @@ pub(super) const CAUSES: &[Cause] = &[
         sentences: &[Sentence::Layer(120, encrypted)],
         ..Cause::NONE
     },
+    Cause {
+        name: "misaligned",
+        theme: Theme::Target,
+        sentences: &[Sentence::Layer(150, misaligned)],
+        ..Cause::NONE
+    },
 ];
+
+/// Boundaries that partitions should keep.
+const PARTITION_ALIGNMENT_BYTES: u64 = 4096;
+
+fn misaligned(layer: &Layer) -> Option<String> {
+    let start_bytes =
+        layer.starts_at_bytes.filter(|start| !start.is_multiple_of(PARTITION_ALIGNMENT_BYTES))?;
+    Some(format!(
+        "Partition {} begins at byte {start_bytes}, which is not a multiple of 4096: on most disks each I/O touches \
+         one more block than it needs.",
+        layer.name
+    ))
+}
 
 /// Memory instead of a disk.
 fn memory_target(case: &Case<'_>) -> RuleResult {
