@@ -155,8 +155,8 @@ fn push_finding(text: &mut String, finding: &Finding, is_root: bool, columns: us
     for words in [format!("{}{rule}", finding.says), difference] {
         text.push_str(&hanging(&lead, &printable(&words), columns));
     }
-    if let Some(production) =
-        finding.production.as_ref().filter(|_| !finding.set.is_empty() || finding.permanent.is_some())
+    if let Some(production) = &finding.production
+        && (!finding.set.is_empty() || finding.permanent.is_some())
     {
         text.push_str(&hanging(&lead, &printable(production), columns));
     }
