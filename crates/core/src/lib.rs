@@ -5,7 +5,6 @@
 #![warn(missing_docs)]
 
 pub mod access;
-pub mod doctor;
 pub mod engine;
 pub mod fault;
 pub mod guard;

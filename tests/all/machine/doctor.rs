@@ -7,8 +7,7 @@ use std::process::{Command, Output};
 use crate::support::devices::{Loop, can_make_devices, has_tool, text};
 use crate::support::program::copy_to_run;
 use serde_json::Value;
-use truespd_core::doctor::{CHECKS, thresholds};
-use truespd_core::verdict::{RULES, thresholds as of_rules};
+use truespd_core::verdict::doctor::{Check, CheckFn, checks};
 
 const MIB: u64 = 1 << 20;
 
@@ -53,26 +52,6 @@ fn run_all(commands: &Value) {
 }
 
 #[test]
-fn thresholds_and_names_are_those_of_the_rules() {
-    let pairs = [
-        (thresholds::FOREIGN_BYTES_PER_S, of_rules::FOREIGN_BYTES_PER_S),
-        (thresholds::MEMORY_SOME, of_rules::MEMORY_SOME_SUSPECT),
-        (thresholds::MEMORY_FULL, of_rules::MEMORY_FULL_SUSPECT),
-        (thresholds::STEAL_REMARK, of_rules::STEAL_REMARK),
-        (thresholds::STEAL_SUSPECT, of_rules::STEAL_SUSPECT),
-        (thresholds::WAITING, of_rules::WAITING_SUSPECT),
-    ];
-    for (ours, of_rule) in pairs {
-        assert!((ours - of_rule).abs() < f64::EPSILON, "{ours} {of_rule}");
-    }
-    // `array-at-work` is a rule before a run only.
-    let rules: Vec<&str> = RULES.iter().map(|rule| rule.name).chain(["array-at-work"]).collect();
-    for check in CHECKS {
-        assert!(check.rule.is_none_or(|rule| rules.contains(&rule)), "{}: {:?}", check.id, check.rule);
-    }
-}
-
-#[test]
 fn what_it_says_is_what_the_kernels_files_say() {
     let report = report(&["--peak"]);
     let disks = report["disks"].as_array().expect("a list");
@@ -92,7 +71,8 @@ fn what_it_says_is_what_the_kernels_files_say() {
         }
     }
     let findings = report["findings"].as_array().expect("a list");
-    for check in CHECKS.iter().filter(|check| matches!(check.look, truespd_core::doctor::Look::Machine(_))) {
+    let of_machine = |check: &Check| matches!(check.look, CheckFn::Machine(_));
+    for check in checks().into_iter().map(|(_, check)| check).filter(|check| of_machine(check)) {
         assert!(findings.iter().any(|finding| finding["check"] == check.id), "{} answers", check.id);
     }
     let count = |state: &str| findings.iter().filter(|finding| finding["state"] == state).count();

@@ -39,6 +39,6 @@ pub use proof::{FileServer, Proof, Served, disks_in_words};
 pub use rank::{ClockOffset, CommonStart, LostHow, LostRank, MissingRank, RANKS_MAX, Rank};
 pub use summary::{DirectionSummary, NodeSummary, Summary};
 pub use verdict::{
-    Cause, Figure, Finding, FindingGrade, Grade, Meaning, SourceVerdict, Standing, Unchecked, Verdict,
+    Figure, Finding, FindingGrade, Grade, Meaning, SourceVerdict, Standing, Theme, Unchecked, Verdict,
     standing,
 };

@@ -128,7 +128,8 @@ impl Meaning {
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Cause {
+#[schemars(rename = "Cause")]
+pub enum Theme {
     /// Whether there is a result of storage at all.
     Run,
     /// The test's own threads had too little processor time, or used it up themselves.
@@ -150,19 +151,19 @@ pub enum Cause {
     Symptom,
 }
 
-impl Cause {
+impl Theme {
     /// Its word.
     pub fn word(self) -> &'static str {
         match self {
-            Cause::Run => "the run",
-            Cause::Processor => "processor",
-            Cause::Neighbours => "neighbours",
-            Cause::Machine => "machine",
-            Cause::Limit => "limit",
-            Cause::Target => "target",
-            Cause::Cache => "cache",
-            Cause::Content => "content",
-            Cause::Symptom => "symptom",
+            Theme::Run => "the run",
+            Theme::Processor => "processor",
+            Theme::Neighbours => "neighbours",
+            Theme::Machine => "machine",
+            Theme::Limit => "limit",
+            Theme::Target => "target",
+            Theme::Cache => "cache",
+            Theme::Content => "content",
+            Theme::Symptom => "symptom",
         }
     }
 }
@@ -226,7 +227,7 @@ pub struct Finding {
     /// What it means for the number; `seen` in documents from before findings had a meaning.
     pub meaning: Meaning,
     /// What the rule is about; `symptom` in documents from before rules had one.
-    pub cause: Cause,
+    pub cause: Theme,
     /// The time span it is about, from 1.
     pub time_span: u32,
     /// The target it is about, as given; none when about the run as a whole.
@@ -247,10 +248,10 @@ impl Finding {
 }
 
 /// Where a finding stands among others, the first one first.
-pub type Standing = (Reverse<FindingGrade>, Meaning, Cause);
+pub type Standing = (Reverse<FindingGrade>, Meaning, Theme);
 
 /// The place of a finding of this grade, meaning and cause.
-pub fn standing(grade: FindingGrade, meaning: Meaning, cause: Cause) -> Standing {
+pub fn standing(grade: FindingGrade, meaning: Meaning, cause: Theme) -> Standing {
     (Reverse(grade), meaning, cause)
 }
 

@@ -1,75 +1,141 @@
-//! Rules over a document: can its numbers be trusted, and if not, why.
+//! The catalogue of what spoils a number, and what is said by it: before a run by [`doctor`] and [`inspect`], of a
+//! result by
+//! [`judge`].
 //!
-//! A rule is a pure function over one time span of a document; it asks no machine, so documents of earlier
-//! runs can be judged again. Each rule is one row of [`RULES`].
+//! A row of the catalogue is a [`Cause`] with its thresholds; the rows of a theme stand in one file of `causes`.
+//! What looks
+//! at a document asks no machine, so documents of earlier runs can be judged again.
 
-pub mod before;
-mod case;
-mod few;
-mod figures;
-mod proof;
-mod rules;
+mod cause;
+mod causes;
+pub mod doctor;
+pub mod inspect;
 mod view;
 
-use crate::result::{Document, Finding, Grade, TimeSpanResult, Unchecked, Verdict};
+use crate::result::{Document, Finding, Grade, Proof, Served, TimeSpanResult, Unchecked, Verdict};
 
-pub use case::{Case, Look, Looks, Missing, Rule};
-pub use rules::{RULES, thresholds};
+pub(crate) use cause::{Case, Missing, RuleFn, RuleResult, Sentence, TargetNow};
+pub use cause::{Cause, Rule};
+use causes::{ServerGroup, server_groups};
+pub use causes::{causes, rules};
+use view::{Direction, DiskGroup, Flow, TargetView};
 
 /// Judges a document by every rule that looks at such documents: results of one run, or sums of several.
 pub fn judge(document: &Document) -> Verdict {
-    let rules = || RULES.iter().filter(|rule| rule.look.takes(document));
-    let mut verdict =
-        Verdict { rules: rules().map(|rule| rule.name.to_string()).collect(), ..Verdict::default() };
-    for rule in rules() {
+    let mut verdict = Verdict::default();
+    let cases = cases(document);
+    for (cause, rule) in rules() {
+        if !rule.look.takes(document) {
+            continue;
+        }
+        verdict.rules.push(cause.name.to_string());
         match rule.look {
-            Looks::Document(look) | Looks::Sum(look) => take(&mut verdict, rule, None, look(document)),
-            Looks::Span(look) | Looks::RunSpan(look) => {
-                for (number, case) in cases(document) {
-                    take(&mut verdict, rule, Some(number), look(&case));
-                }
+            RuleFn::Document(look) | RuleFn::Sum(look) => {
+                add(&mut verdict, cause, rule, None, look(document))
             }
-            Looks::RealSpan(look) => {
-                for (number, case) in cases(document).filter(|(_, case)| !case.is_simulated()) {
-                    take(&mut verdict, rule, Some(number), look(&case));
+            RuleFn::Span(look) | RuleFn::RunSpan(look) | RuleFn::RealSpan(look) => {
+                let only_real = matches!(rule.look, RuleFn::RealSpan(_));
+                for (number, case) in &cases {
+                    if !only_real || !case.is_simulated() {
+                        add(&mut verdict, cause, rule, Some(*number), look(case));
+                    }
                 }
             }
         }
     }
-    for (number, case) in cases(document).filter(|(_, case)| !case.is_simulated()) {
-        verdict.proofs.extend(proof::of(&case, number));
+    for (number, case) in &cases {
+        if !case.is_simulated() {
+            verdict.proofs.extend(proofs(case, *number));
+        }
     }
-    // Stable: within a cause the order of the table, within a rule that of the time spans.
+    // Stable: within a theme the order of the rules, within a rule that of the time spans.
     verdict.findings.sort_by_key(Finding::standing);
     verdict.grade = Grade::of(&verdict.findings);
     verdict
 }
 
 /// The measured time spans with their numbers, from 1.
-fn cases(document: &Document) -> impl Iterator<Item = (u32, Case<'_>)> {
-    let spans = (1u32..).zip(document.profile.time_spans.iter().zip(&document.time_spans));
-    spans.filter_map(move |(number, (span, result))| match result {
-        TimeSpanResult::Measured(measured) => Some((number, Case { document, span, measured })),
-        TimeSpanResult::NotMeasured => None,
-    })
-}
-
-fn take(verdict: &mut Verdict, rule: &Rule, time_span: Option<u32>, look: Look) {
-    match look {
-        Ok(findings) => verdict.findings.extend(findings.into_iter().map(|mut finding| {
-            debug_assert!(finding.grade <= rule.worst, "{} promises no {:?}", rule.name, finding.grade);
-            finding.rule = rule.name.to_string();
-            finding.meaning = rule.meaning;
-            finding.cause = rule.cause;
-            finding.time_span = time_span.unwrap_or(finding.time_span);
-            if finding.advice.is_empty() {
-                finding.advice = rule.advice.to_string();
-            }
-            finding
-        })),
-        Err(Missing(why)) => {
-            let time_span = time_span.unwrap_or_default();
-            verdict.unchecked.push(Unchecked { rule: rule.name.to_string(), time_span, why });
+fn cases(document: &Document) -> Vec<(u32, Case<'_>)> {
+    let mut cases = Vec::new();
+    let spans = document.profile.time_spans.iter().zip(&document.time_spans);
+    for (number, (span, result)) in (1u32..).zip(spans) {
+        if let TimeSpanResult::Measured(measured) = result {
+            cases.push((number, Case { document, span, measured }));
         }
     }
+    cases
+}
+
+/// Adds what a rule found, or that it could not look.
+fn add(verdict: &mut Verdict, cause: &Cause, rule: &Rule, time_span: Option<u32>, result: RuleResult) {
+    let found = match result {
+        Ok(found) => found,
+        Err(Missing(why)) => {
+            let time_span = time_span.unwrap_or_default();
+            verdict.unchecked.push(Unchecked { rule: cause.name.to_string(), time_span, why });
+            return;
+        }
+    };
+    for mut finding in found {
+        debug_assert!(finding.grade <= rule.worst, "{} promises no {:?}", cause.name, finding.grade);
+        finding.rule = cause.name.to_string();
+        finding.meaning = rule.meaning;
+        finding.cause = cause.theme;
+        finding.time_span = time_span.unwrap_or(finding.time_span);
+        if finding.advice.is_empty() {
+            finding.advice = cause.advice.to_string();
+        }
+        verdict.findings.push(finding);
+    }
+}
+
+/// What shows that the storage did the work, for each group of targets that share disks and for each mount whose
+/// server is
+/// counted; none where nothing is seen to do the work.
+fn proofs(case: &Case<'_>, time_span: u32) -> Vec<Proof> {
+    let mut proofs: Vec<Proof> = case.groups().unwrap_or_default().iter().map(proof_of_disks).collect();
+    proofs.extend(server_groups(case).iter().map(proof_of_server));
+    proofs.retain(|proof| !proof.is_empty());
+    for proof in &mut proofs {
+        proof.time_span = time_span;
+    }
+    proofs
+}
+
+fn proof_of_disks(group: &DiskGroup<'_>) -> Proof {
+    let [reads, writes] = Direction::BOTH.map(|way| served(group.done(way), group.moved(way)));
+    Proof {
+        targets: paths(&group.targets),
+        disks: group.disks.iter().map(|disk| disk.name.clone()).collect(),
+        reads,
+        writes,
+        flushes_per_s: group.flushes(),
+        ..Proof::default()
+    }
+}
+
+fn proof_of_server(group: &ServerGroup<'_>) -> Proof {
+    let [reads, writes] = Direction::BOTH.map(|way| served(group.done(way), group.requested(way)));
+    Proof {
+        targets: paths(&group.targets),
+        server: Some(group.file_server()),
+        reads,
+        flushes_per_s: writes.map(|_| group.commits_per_s()),
+        writes,
+        ..Proof::default()
+    }
+}
+
+fn paths(targets: &[TargetView<'_>]) -> Vec<String> {
+    targets.iter().map(|target| target.path().to_string()).collect()
+}
+
+fn served(done: Flow, moved: Flow) -> Option<Served> {
+    (done.ios > 0.0).then(|| Served {
+        completed_per_s: done.ios,
+        completed_bytes_per_s: done.bytes,
+        moved_per_s: moved.ios,
+        moved_bytes_per_s: moved.bytes,
+        share: cause::ratio(moved.bytes, done.bytes),
+    })
 }

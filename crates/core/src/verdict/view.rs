@@ -1,30 +1,29 @@
 //! A case as the rules need it: what was asked and completed per target, which disks are below, and
 //! what those did.
 
-use super::{Case, Missing};
+use super::cause::{Case, Missing, ratio};
 use crate::profile::Target;
+use crate::result;
 use crate::result::metrics::{self, Operations};
 use crate::result::{
-    DiskActivity, DiskCounts, Layer, LayerKind, LayerRole, NvmeCommands, OpenedKind, TargetFacts,
-    disks_in_words,
+    DiskActivity, DiskCounts, Layer, LayerKind, LayerRole, Limit, LimitKind, NvmeCommands, OpenedKind,
+    TargetFacts, disks_in_words,
 };
+use crate::text::{grouped, number, rate, size};
 
 /// Reads or writes, as a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Flow {
-    /// Per second.
     pub ios: f64,
-    /// Bytes per second.
     pub bytes: f64,
 }
 
 impl Flow {
     /// Mean size in bytes, 0 without I/O.
     pub fn size(self) -> f64 {
-        super::figures::ratio(self.bytes, self.ios)
+        ratio(self.bytes, self.ios)
     }
 
-    /// Both together.
     pub fn plus(self, other: Flow) -> Flow {
         Flow { ios: self.ios + other.ios, bytes: self.bytes + other.bytes }
     }
@@ -32,62 +31,51 @@ impl Flow {
 
 /// One of the two directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// Reads.
+pub enum Direction {
     Read,
-    /// Writes.
     Write,
 }
 
-impl Way {
-    /// Both.
-    pub const BOTH: [Way; 2] = [Way::Read, Way::Write];
+impl Direction {
+    pub const BOTH: [Direction; 2] = [Direction::Read, Direction::Write];
 
-    /// `reads`, `writes`.
     pub fn plural(self) -> &'static str {
         match self {
-            Way::Read => "reads",
-            Way::Write => "writes",
+            Direction::Read => "reads",
+            Direction::Write => "writes",
         }
     }
 
-    /// `read`, `write`.
     pub fn word(self) -> &'static str {
         match self {
-            Way::Read => "read",
-            Way::Write => "write",
+            Direction::Read => "read",
+            Direction::Write => "write",
         }
     }
 }
 
 /// A path that was tested: entries of the profile for one path are one target here.
 #[derive(Debug, Clone)]
-pub struct View<'a> {
+pub struct TargetView<'a> {
     /// The first entry of the profile for it.
     pub asked: &'a Target,
-    /// All entries for it.
     pub entries: Vec<&'a Target>,
     /// As opened, when the document tells.
     pub facts: Option<&'a TargetFacts>,
-    /// Completed reads.
     pub read: Flow,
-    /// Completed writes.
     pub write: Flow,
-    /// Size as opened.
     pub size_bytes: u64,
 }
 
-impl<'a> View<'a> {
-    /// Path as given.
+impl<'a> TargetView<'a> {
     pub fn path(&self) -> &'a str {
         &self.asked.path
     }
 
-    /// What completed.
-    pub fn done(&self, way: Way) -> Flow {
+    pub fn done(&self, way: Direction) -> Flow {
         match way {
-            Way::Read => self.read,
-            Way::Write => self.write,
+            Direction::Read => self.read,
+            Direction::Write => self.write,
         }
     }
 
@@ -143,6 +131,11 @@ impl<'a> View<'a> {
     /// NVMe commands that no counter of the disk holds.
     pub fn uncounted(&self) -> Option<&'a NvmeCommands> {
         self.facts?.nvme_commands.as_ref().filter(|commands| !commands.counted)
+    }
+
+    /// Share of the tested range that was never written.
+    pub fn never_written_share(&self) -> f64 {
+        self.facts.map_or(0.0, never_written_share)
     }
 
     /// Whether it is a file.
@@ -236,9 +229,9 @@ impl<'a> View<'a> {
     }
 }
 
-/// Whether a layer is a loop device that uses the page cache for its file.
+/// Whether a layer is a loop device that uses the page cache for its file. Kernels that do not tell know no other way.
 pub fn is_cached_loop(layer: &Layer) -> bool {
-    layer.kind == LayerKind::Loop && layer.direct_io != Some(true)
+    layer.direct_io.map_or(layer.kind == LayerKind::Loop, |is_direct| !is_direct)
 }
 
 /// Layers whose writes become several: copies on write, caches, checksums, late allocation, a log of what the copies of
@@ -286,16 +279,21 @@ fn is_redundant(layer: &Layer) -> bool {
     }
 }
 
+/// Share of the tested range of a file that was never written.
+pub fn never_written_share(facts: &TargetFacts) -> f64 {
+    facts
+        .extents
+        .as_ref()
+        .map_or(0.0, |map| ratio((map.unwritten_bytes + map.hole_bytes) as f64, map.range_bytes as f64))
+}
+
 /// Where the data of a target end up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RestsOn {
     /// On devices of this machine.
     Disks,
-    /// In memory (tmpfs).
     MemoryFilesystem,
-    /// On another machine.
     Remote,
-    /// Behind a program (FUSE).
     Program,
     /// The document does not tell.
     Unknown,
@@ -303,12 +301,12 @@ pub enum RestsOn {
 
 impl Missing {
     /// The layers of a target.
-    pub fn layers(target: &View<'_>) -> Self {
+    pub fn layers(target: &TargetView<'_>) -> Self {
         Missing(format!("the layers below '{}' down to the disks", target.path()))
     }
 
     /// What a disk did of the NVMe commands that a program sent it.
-    pub fn commands(target: &View<'_>) -> Self {
+    pub fn commands(target: &TargetView<'_>) -> Self {
         let disk = target.lowest().next().map_or("the disk", |layer| layer.name.as_str());
         Missing(format!(
             "what {disk} moved for '{}': NVMe commands go past the page cache, and the kernel did not count them",
@@ -319,41 +317,38 @@ impl Missing {
 
 /// Targets that share disks, with those disks.
 #[derive(Debug)]
-pub struct Group<'a> {
-    /// The targets.
-    pub targets: Vec<View<'a>>,
+pub struct DiskGroup<'a> {
+    pub targets: Vec<TargetView<'a>>,
     /// The lowest devices below them.
     pub disks: Vec<&'a DiskActivity>,
     /// Length of the measured time, for counters without their own.
     seconds: f64,
 }
 
-impl Group<'_> {
+impl DiskGroup<'_> {
     /// What completed on the targets.
-    pub fn done(&self, way: Way) -> Flow {
+    pub fn done(&self, way: Direction) -> Flow {
         self.targets.iter().fold(Flow::default(), |sum, target| sum.plus(target.done(way)))
     }
 
-    /// What the disks moved.
-    pub fn moved(&self, way: Way) -> Flow {
+    pub fn moved(&self, way: Direction) -> Flow {
         let of = |disk: &&DiskActivity| flow(&disk.total, way, self.window(disk));
         self.disks.iter().map(of).fold(Flow::default(), Flow::plus)
     }
 
     /// The bytes that completed on the targets.
-    pub fn done_bytes(&self, way: Way) -> f64 {
+    pub fn done_bytes(&self, way: Direction) -> f64 {
         self.done(way).bytes * self.seconds
     }
 
     /// The bytes that the disks moved from the first to the last reading of their counters.
-    pub fn moved_bytes(&self, way: Way) -> f64 {
+    pub fn moved_bytes(&self, way: Direction) -> f64 {
         self.disks.iter().map(|disk| flow(&disk.total, way, 1.0).bytes).sum()
     }
 
     /// Flushes that the disks completed, per second; `None` where the kernel does not count them.
     pub fn flushes(&self) -> Option<f64> {
-        let of =
-            |disk: &&DiskActivity| Some(super::figures::ratio(disk.total.flushes? as f64, self.window(disk)));
+        let of = |disk: &&DiskActivity| Some(ratio(disk.total.flushes? as f64, self.window(disk)));
         self.disks.iter().map(of).sum()
     }
 
@@ -381,12 +376,12 @@ impl Group<'_> {
 }
 
 /// Counters of a time as a rate.
-pub fn flow(counts: &DiskCounts, way: Way, seconds: f64) -> Flow {
+pub fn flow(counts: &DiskCounts, way: Direction, seconds: f64) -> Flow {
     let (ios, bytes) = match way {
-        Way::Read => (counts.reads, counts.read_bytes),
-        Way::Write => (counts.writes, counts.write_bytes),
+        Direction::Read => (counts.reads, counts.read_bytes),
+        Direction::Write => (counts.writes, counts.write_bytes),
     };
-    let per_s = |count: u64| super::figures::ratio(count as f64, seconds);
+    let per_s = |count: u64| ratio(count as f64, seconds);
     Flow { ios: per_s(ios), bytes: per_s(bytes) }
 }
 
@@ -398,8 +393,8 @@ impl<'a> Case<'a> {
     }
 
     /// The targets, each path once, in the order of the profile.
-    pub fn views(&self) -> Vec<View<'a>> {
-        let mut views: Vec<View<'a>> = Vec::new();
+    pub fn views(&self) -> Vec<TargetView<'a>> {
+        let mut views: Vec<TargetView<'a>> = Vec::new();
         for (index, target) in self.span.targets.iter().enumerate() {
             if let Some(known) = views.iter_mut().find(|view| view.asked.path == target.path) {
                 known.entries.push(target);
@@ -408,9 +403,9 @@ impl<'a> Case<'a> {
             let (mut read, mut write, mut size_bytes) = (Flow::default(), Flow::default(), 0);
             let results = self.measured.threads.iter().flat_map(|thread| &thread.targets);
             for result in results.filter(|result| result.path == target.path) {
-                let rate = |direction: &crate::result::Direction| Flow {
-                    ios: super::figures::ratio(direction.ios as f64, self.seconds()),
-                    bytes: super::figures::ratio(direction.bytes as f64, self.seconds()),
+                let rate = |direction: &result::Direction| Flow {
+                    ios: ratio(direction.ios as f64, self.seconds()),
+                    bytes: ratio(direction.bytes as f64, self.seconds()),
                 };
                 read = read.plus(rate(&result.read));
                 write = write.plus(rate(&result.write));
@@ -420,13 +415,12 @@ impl<'a> Case<'a> {
             let at_place = all.get(index).filter(|facts| facts.path == target.path);
             let facts = at_place.or_else(|| all.iter().find(|facts| facts.path == target.path));
             let size_bytes = size_bytes.max(facts.map_or(0, |facts| facts.size_bytes));
-            views.push(View { asked: target, entries: vec![target], facts, read, write, size_bytes });
+            views.push(TargetView { asked: target, entries: vec![target], facts, read, write, size_bytes });
         }
         views
     }
 
-    /// Everything that completed.
-    pub fn done(&self, way: Way) -> Flow {
+    pub fn done(&self, way: Direction) -> Flow {
         self.views().iter().fold(Flow::default(), |sum, view| sum.plus(view.done(way)))
     }
 
@@ -434,8 +428,8 @@ impl<'a> Case<'a> {
     ///
     /// # Errors
     /// What is missing for that.
-    pub fn groups(&self) -> Result<Vec<Group<'a>>, Missing> {
-        let mut groups: Vec<Group<'a>> = Vec::new();
+    pub fn groups(&self) -> Result<Vec<DiskGroup<'a>>, Missing> {
+        let mut groups: Vec<DiskGroup<'a>> = Vec::new();
         for view in self.views() {
             if view.uncounted().is_some() {
                 return Err(Missing::commands(&view));
@@ -460,8 +454,8 @@ impl<'a> Case<'a> {
                     }
                 }
             }
-            let mut group = Group { targets: vec![view], disks, seconds: self.seconds() };
-            let shares = |other: &Group<'_>, with: &Group<'_>| {
+            let mut group = DiskGroup { targets: vec![view], disks, seconds: self.seconds() };
+            let shares = |other: &DiskGroup<'_>, with: &DiskGroup<'_>| {
                 other.disks.iter().any(|disk| with.disks.iter().any(|mine| mine.name == disk.name))
             };
             while let Some(place) = groups.iter().position(|other| shares(other, &group)) {
@@ -481,12 +475,12 @@ impl<'a> Case<'a> {
 
     /// Number of all that completed.
     pub fn completed_ios(&self) -> f64 {
-        let per_s: f64 = Way::BOTH.iter().map(|&way| self.done(way).ios).sum();
+        let per_s: f64 = Direction::BOTH.iter().map(|&way| self.done(way).ios).sum();
         (per_s * self.seconds()).round()
     }
 
     /// Most I/Os that are in flight on some targets at a time.
-    pub fn in_flight(&self, targets: &[View<'_>]) -> f64 {
+    pub fn in_flight(&self, targets: &[TargetView<'_>]) -> f64 {
         let entries = targets.iter().flat_map(|target| &target.entries);
         let requests =
             |entry: &&Target| u64::from(self.span.threads_on(entry)) * u64::from(entry.request_count);
@@ -517,5 +511,118 @@ impl<'a> Case<'a> {
             }
             _ => self.series(),
         }
+    }
+}
+
+/// What is in flight at the ends of the measured time, and what a file system adds to it, is no more than a
+/// few hundredths of so many I/Os.
+pub const IOS_MIN: f64 = 100.0;
+
+/// So many are enough when they are large: ...
+const LARGE_IOS_MIN: f64 = 10.0;
+
+/// ... when they complete so many bytes together, beside which a file system's own I/O is nothing.
+const LARGE_BYTES: f64 = (64 << 20) as f64;
+
+/// A large I/O is moved in parts, so what is in flight at the ends has moved in part only.
+pub const TIMES_IN_FLIGHT: f64 = 2.0;
+
+/// I/Os of one direction, and how many it takes to compare them with counters.
+#[derive(Debug, Clone, Copy)]
+pub struct IoCount {
+    pub way: Direction,
+    pub ios: f64,
+    pub least: f64,
+}
+
+impl IoCount {
+    /// Those that completed on some targets.
+    pub fn new(case: &Case<'_>, targets: &[TargetView<'_>], way: Direction) -> Self {
+        let done = targets.iter().map(|target| target.done(way)).fold(Flow::default(), Flow::plus);
+        let is_large = done.bytes * case.seconds() >= LARGE_BYTES;
+        let large = LARGE_IOS_MIN.max(TIMES_IN_FLIGHT * case.in_flight(targets));
+        let least = if is_large { large.min(IOS_MIN) } else { IOS_MIN };
+        IoCount { way, ios: (done.ios * case.seconds()).round(), least }
+    }
+
+    /// Whether they are some, but too few.
+    pub fn is_too_few(self) -> bool {
+        self.ios > 0.0 && self.ios < self.least
+    }
+
+    pub fn words(self) -> String {
+        let word = if self.ios == 1.0 { self.way.word() } else { self.way.plural() };
+        format!("{} {word}", number(self.ios))
+    }
+
+    /// What a rule lacks that compares them; `None` when they are enough, or none.
+    pub fn missing(self) -> Option<Missing> {
+        self.is_too_few().then(|| Missing::too_few(&self.words(), self.least))
+    }
+}
+
+/// What a rule lacks that looks at the rate of the whole run; `None` when its I/Os are enough, or none.
+pub fn too_few_in_run(case: &Case<'_>) -> Option<Missing> {
+    let ios = case.completed_ios();
+    (ios > 0.0 && ios < IOS_MIN).then(|| Missing::too_few(&number(ios), IOS_MIN))
+}
+
+/// Disks that are named, at most.
+const NAMES_MAX: usize = 4;
+
+/// Names of disks, the first of many.
+pub fn names(disks: &[&DiskActivity]) -> String {
+    let named: Vec<&str> = disks.iter().take(NAMES_MAX).map(|disk| disk.name.as_str()).collect();
+    match disks.len().saturating_sub(NAMES_MAX) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+/// `read at 12 MiB/s` and the like, of all these disks together, without what does not happen.
+pub fn rates(disks: &[&DiskActivity]) -> Vec<String> {
+    let sum = |way: usize| disks.iter().map(|disk| disk.bytes_per_s()[way]).sum::<f64>();
+    let ways = [("read", sum(0)), ("written", sum(1))];
+    ways.iter()
+        .filter(|(_, bytes_per_s)| *bytes_per_s > 0.0)
+        .map(|(way, bytes_per_s)| format!("{way} at {}", rate(*bytes_per_s)))
+        .collect()
+}
+
+/// `1,920 reads/s on loop0 (blkio.throttle of cgroup /x)`.
+pub fn limit_words(limit: &Limit) -> String {
+    let value = limit.value;
+    let what = match limit.what {
+        LimitKind::ReadIops => format!("{} reads/s", grouped(value)),
+        LimitKind::WriteIops => format!("{} writes/s", grouped(value)),
+        LimitKind::ReadBytesPerSecond => format!("{}/s read", size(value)),
+        LimitKind::WriteBytesPerSecond => format!("{}/s written", size(value)),
+        LimitKind::CpuMillis => format!("the time of {} processors", value as f64 / 1000.0),
+        LimitKind::MemoryBytes => format!("{} of memory, page cache included", size(value)),
+    };
+    let device = limit.device.as_ref().map(|d| format!(" on {d}")).unwrap_or_default();
+    format!("{what}{device} ({} of cgroup {})", limit.by, limit.group)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_in_words() {
+        let limit = |what, value, device: Option<&str>| {
+            let device = device.map(str::to_string);
+            limit_words(&Limit { by: "io.max".into(), group: "/x".into(), device, what, value })
+        };
+        assert_eq!(
+            limit(LimitKind::ReadIops, 1920, Some("vda")),
+            "1,920 reads/s on vda (io.max of cgroup /x)"
+        );
+        assert!(limit(LimitKind::WriteBytesPerSecond, 1 << 20, None).starts_with("1 MiB/s written ("));
+        assert!(limit(LimitKind::CpuMillis, 1500, None).starts_with("the time of 1.5 processors ("));
+        assert!(
+            limit(LimitKind::MemoryBytes, 1 << 31, None)
+                .starts_with("2 GiB of memory, page cache included (")
+        );
     }
 }

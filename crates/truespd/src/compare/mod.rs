@@ -13,7 +13,7 @@ mod tests;
 
 use truespd_core::fault::{Refusal, RefusalKind};
 use truespd_core::result::metrics::Metric;
-use truespd_core::result::{Cause, Grade, Verdict, json};
+use truespd_core::result::{Grade, Theme, Verdict, json};
 use truespd_core::verdict::judge;
 
 pub use forms::{Cells, is_too_wide, junit, legend, markdown, text};
@@ -159,7 +159,7 @@ fn refuse_unlike(question: &Question, differences: &[Difference]) -> Result<(), 
 fn disturbed_side(verdicts: &[Vec<Verdict>; 2]) -> Option<&'static str> {
     let [[a], [b]] = verdicts.each_ref().map(Vec::as_slice) else { return None };
     for (side, verdict) in [("A", a), ("B", b)] {
-        if verdict.findings.iter().any(|of| of.cause == Cause::Neighbours && !of.grade.is_remark()) {
+        if verdict.findings.iter().any(|of| of.cause == Theme::Neighbours && !of.grade.is_remark()) {
             return Some(side);
         }
     }

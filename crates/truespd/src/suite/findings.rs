@@ -3,7 +3,7 @@
 use diskspd::show::verdict::{INDENT, Style, push_wrapped};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use truespd_core::result::{Cause, Document, Finding, FindingGrade, Grade, Meaning, standing};
+use truespd_core::result::{Document, Finding, FindingGrade, Grade, Meaning, Theme, standing};
 use truespd_core::text::columns_of;
 
 /// Kinds of runs that are named.
@@ -34,7 +34,7 @@ pub struct RuleResult {
     pub meaning: Meaning,
     /// What the rule is about; `symptom` in documents from before rules had one.
     #[serde(default)]
-    pub cause: Cause,
+    pub cause: Theme,
     /// What is so in the first of the runs, in one sentence with its numbers.
     pub says: String,
     /// What to do about it, in one line.
@@ -177,7 +177,7 @@ pub fn word(grade: Option<Grade>) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use truespd_core::result::{Cause, FindingGrade, Grade, Meaning, Verdict};
+    use truespd_core::result::{FindingGrade, Grade, Meaning, Theme, Verdict};
 
     fn finding(rule: &str, grade: FindingGrade, says: &str) -> Finding {
         Finding { rule: rule.into(), grade, says: says.into(), ..Finding::default() }
@@ -187,8 +187,8 @@ mod tests {
     fn causes_of_all_runs_come_before_symptoms() {
         let of = |rule, cause| Finding { cause, ..finding(rule, FindingGrade::Suspect, "so") };
         let mut verdict = SeriesVerdict::default();
-        verdict.take("a", Some(Grade::Suspect), &[of("not-steady", Cause::Symptom)]);
-        let second = [of("steal", Cause::Neighbours), of("not-steady", Cause::Symptom)];
+        verdict.take("a", Some(Grade::Suspect), &[of("not-steady", Theme::Symptom)]);
+        let second = [of("steal", Theme::Neighbours), of("not-steady", Theme::Symptom)];
         verdict.take("b", Some(Grade::Suspect), &second);
         let rules: Vec<&str> = verdict.findings.iter().map(|told| told.rule.as_str()).collect();
         assert_eq!(rules, ["steal", "not-steady"]);
@@ -199,9 +199,9 @@ mod tests {
         let of =
             |rule, meaning, cause| Finding { meaning, cause, ..finding(rule, FindingGrade::Suspect, "so") };
         let findings = [
-            of("generator-bound", Meaning::HeldBack, Cause::Processor),
-            of("steal", Meaning::OtherLoad, Cause::Neighbours),
-            of("served-from-cache", Meaning::WrongNumber, Cause::Cache),
+            of("generator-bound", Meaning::HeldBack, Theme::Processor),
+            of("steal", Meaning::OtherLoad, Theme::Neighbours),
+            of("served-from-cache", Meaning::WrongNumber, Theme::Cache),
         ];
         let mut verdict = SeriesVerdict::default();
         findings.iter().for_each(|one| verdict.take("a", Some(Grade::Suspect), [one]));
@@ -265,7 +265,7 @@ mod tests {
             rule: "volatile-cache".into(),
             grade,
             meaning: Meaning::WrongNumber,
-            cause: Cause::Cache,
+            cause: Theme::Cache,
             says: "vda keeps writes in a cache that a loss of power empties".into(),
             advice: "-Sh counts a write when it is durable".into(),
             runs: 12,

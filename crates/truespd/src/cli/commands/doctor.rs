@@ -10,7 +10,6 @@ use crate::cli::show::doctor as show;
 use diskspd::console::tell;
 use diskspd::program::{ExitCode, print};
 use diskspd::show::verdict::Style;
-use truespd_core::doctor::{Neighbours, Process, Scope, Trees, View, examine};
 use truespd_core::fault::{Outcome, Refusal};
 use truespd_core::guard::{programs_with, users};
 use truespd_core::machine::device::DeviceNumber;
@@ -18,6 +17,7 @@ use truespd_core::machine::process::{Sight, sight};
 use truespd_core::machine::roots::Roots;
 use truespd_core::machine::storage::{self, ReadFlags, TargetError, resolve};
 use truespd_core::result::envelope;
+use truespd_core::verdict::doctor::{HostView, Neighbours, Process, Scope, Trees, examine};
 
 /// Find what on this machine will spoil a measurement, with the commands that set it and set it back
 ///
@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &DoctorArguments) -> ExitCode {
     }
     let process = Process::here(&trees.roots);
     let roots = trees.roots.clone();
-    let view = View::of(trees, process, &scope, &|number| neighbours(number, &roots), WATCH);
+    let view = HostView::of(trees, process, &scope, &|number| neighbours(number, &roots), WATCH);
     let report = examine(&view, arguments.peak);
     let text = match arguments.script {
         Some(Script::Set) => show::script(&report),
@@ -141,7 +141,7 @@ fn neighbours(number: DeviceNumber, roots: &Roots) -> Neighbours {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use truespd_core::doctor::Report;
+    use truespd_core::verdict::doctor::Report;
 
     #[test]
     fn the_published_schema_is_the_one_of_the_code() {

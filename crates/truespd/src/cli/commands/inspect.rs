@@ -20,8 +20,7 @@ use truespd_core::machine::device::BlockDevice;
 use truespd_core::machine::roots::Roots;
 use truespd_core::machine::storage::{OpenedTarget, ReadFlags, by_id, resolve, whole_disks};
 use truespd_core::machine::{chain, storage};
-use truespd_core::verdict;
-use truespd_core::verdict::before::{FreeSpace, Known, OfTarget};
+use truespd_core::verdict::inspect::{FreeSpace, OfTarget, of_machine, of_target};
 
 /// Show what is known of files and devices before a run: the layers down to the disks, what the target
 /// holds, caches, limits, other users of the disks, whether a write test is allowed, and what that means
@@ -105,23 +104,19 @@ fn inspection(found: &[(&str, OpenedTarget)], roots: &Roots) -> Inspection {
         let free = target
             .room()
             .map(|room| FreeSpace { free_bytes: room.free_bytes, is_read_only: room.is_read_only });
-        let OfTarget { know, beginning } = verdict::before::of_target(&facts, free, &machine, &limits);
+        let OfTarget { sentences, beginning } = of_target(&facts, free, &machine, &limits);
         Inspected {
             facts,
             free_bytes: free.map(|free| free.free_bytes),
             write_test,
-            know: sentences(know),
+            know: sentences,
             suggested: beginning.line,
             makes_file: beginning.makes_file,
         }
     };
     let targets = found.iter().zip(&targets).map(about).collect();
-    let know = sentences(verdict::before::of_machine(&machine, &limits));
+    let know = of_machine(&machine, &limits);
     Inspection::new(targets, limits, machine, know)
-}
-
-fn sentences(known: Vec<Known>) -> Vec<String> {
-    known.into_iter().map(|known| known.says).collect()
 }
 
 fn write_test(typed: &str, opened: &OpenedTarget, roots: &Roots) -> WriteTest {

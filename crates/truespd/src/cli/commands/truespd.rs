@@ -29,8 +29,8 @@ use crate::compare::Comparison;
 use crate::selfcost;
 use crate::series::CARETAKER;
 use diskspd::program::{ExitCode, Front, Program, VerdictTo, begin, print, run_words};
-use truespd_core::doctor;
 use truespd_core::result::{envelope, json};
+use truespd_core::verdict::doctor;
 
 /// Measure storage with evidence: run a load as DiskSpd does, keep the whole result, print it in any format,
 /// add results up.

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::inspect::{push_item, push_layers};
 use truespd_core::result::json::indented;
 use truespd_core::result::{Layer, Limit};
-use truespd_core::verdict::before::words::limit_words;
+use truespd_core::verdict::inspect::limit_words;
 
 /// All whole disks, in the order of their numbers.
 #[derive(Debug, Serialize)]

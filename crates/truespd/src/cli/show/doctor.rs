@@ -3,8 +3,8 @@
 mod page;
 
 use diskspd::show::verdict::Style;
-use truespd_core::doctor::{Finding, Lasts, Report, State, Subject, SubjectKind};
 use truespd_core::text::{hanging, printable, shell_word, wrap};
+use truespd_core::verdict::doctor::{Finding, Lasts, Report, State, Subject, SubjectKind};
 
 pub(crate) use page::page;
 
@@ -155,8 +155,8 @@ fn push_finding(text: &mut String, finding: &Finding, is_root: bool, columns: us
     for words in [format!("{}{rule}", finding.says), difference] {
         text.push_str(&hanging(&lead, &printable(&words), columns));
     }
-    if let Some(production) =
-        finding.production.as_ref().filter(|_| !finding.set.is_empty() || finding.permanent.is_some())
+    if let Some(production) = &finding.production
+        && (!finding.set.is_empty() || finding.permanent.is_some())
     {
         text.push_str(&hanging(&lead, &printable(production), columns));
     }
@@ -203,13 +203,15 @@ fn changeable(report: &Report) -> impl DoubleEndedIterator<Item = &Finding> {
     report.findings.iter().filter(|finding| finding.state.is_complaint() && !finding.set.is_empty())
 }
 
-const TWICE: &str = "# Read it first: each line is for one finding of `truespd doctor`. It changes what programs on this machine get.\n";
+const TWICE: &str = "# Read it first: each line is for one finding of `truespd doctor`. It changes what programs on \
+     this machine get.\n";
 
 /// The commands that set everything as wanted.
 pub(crate) fn script(report: &Report) -> String {
     let mut out = format!(
         "#!/bin/sh\n# Sets what may or will spoil a measurement. Run it as root (sh FILE).\n{TWICE}\
-         # The way back: `truespd doctor --script undo`, printed before this one runs; its lines stand here behind \"back:\".\n"
+         # The way back: `truespd doctor --script undo`, printed before this one runs; its lines stand here behind \
+         \"back:\".\n"
     );
     let mut changes = 0;
     for finding in changeable(report) {
@@ -229,9 +231,11 @@ pub(crate) fn script(report: &Report) -> String {
 
 /// The commands that set everything back to what it is now.
 pub(crate) fn script_back(report: &Report) -> String {
-    let mut out = "#!/bin/sh\n# Sets back what `truespd doctor --script set` changes, to the values of when this was printed. Run it as root \
+    let mut out =
+        "#!/bin/sh\n# Sets back what `truespd doctor --script set` changes, to the values of when this was \
+         printed. Run it as root \
                    (sh FILE).\n"
-        .to_string();
+            .to_string();
     let mut changes = 0;
     for finding in changeable(report).rev() {
         let now = finding.now.as_deref().unwrap_or_default();

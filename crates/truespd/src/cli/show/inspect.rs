@@ -11,7 +11,7 @@ use truespd_core::result::{
     TargetFacts, WriteCache,
 };
 use truespd_core::text::{columns_of, grouped, hanging, part_percent, printable, size, wrap};
-use truespd_core::verdict::before::words::limit_words;
+use truespd_core::verdict::inspect::limit_words;
 
 const COLUMNS: usize = 80;
 /// Where the values of named facts begin.
@@ -200,7 +200,9 @@ fn push_write_test(text: &mut String, test: &WriteTest) {
 }
 
 fn extents_words(map: &ExtentMap) -> String {
-    if let Some(why) = map.unknown.as_ref().filter(|_| map.range_bytes == 0) {
+    if let Some(why) = &map.unknown
+        && map.range_bytes == 0
+    {
         return format!("not known: {why}");
     }
     let parts = [
@@ -333,13 +335,16 @@ fn head(layer: &Layer) -> String {
         }
     }
     // The file behind a loop device is the next line.
-    let detail = layer.detail.as_ref().filter(|_| layer.kind != LayerKind::Loop || layer.below.is_empty());
+    let shows_detail = layer.kind != LayerKind::Loop || layer.below.is_empty();
+    let detail = if shows_detail { layer.detail.as_ref() } else { None };
     let mut more: Vec<String> = Vec::new();
     more.extend(layer.model.clone());
     more.extend(layer.firmware.as_ref().map(|revision| format!("firmware {revision}")));
     more.extend(detail.cloned());
     more.extend(layer.transport.clone());
-    more.extend(layer.server.iter().filter(|_| !is_filesystem).map(|s| format!("held by {s}")));
+    if !is_filesystem {
+        more.extend(layer.server.iter().map(|server| format!("held by {server}")));
+    }
     more.extend(layer.size_bytes.map(size));
     if more.is_empty() { words } else { format!("{words}: {}", more.join(", ")) }
 }
@@ -410,7 +415,8 @@ fn cache_words(layer: &Layer) -> Option<String> {
         WriteCache::Safe => "no volatile write cache (write through)".to_string(),
         WriteCache::Other(other) => format!("write cache {other}"),
     });
-    let forced = layer.forces_unit_access.filter(|_| layer.has_volatile_cache() == Some(true));
+    let is_volatile = layer.has_volatile_cache() == Some(true);
+    let forced = if is_volatile { layer.forces_unit_access } else { None };
     let forced = forced.map(|f| {
         if f {
             "single writes can bypass it (FUA)".to_string()

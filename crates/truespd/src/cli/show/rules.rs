@@ -1,24 +1,27 @@
 //! The page of the verdict's rules.
 
 use truespd_core::text::{hanging, wrap};
-use truespd_core::verdict::RULES;
+use truespd_core::verdict::rules as catalogue;
 
 /// What stands above the rules: paragraphs, and items of lists behind their mark.
 const INTRODUCTION: &[(&str, &str)] = &[
     (
         "",
-        "This page is what `truespd judge --rules` prints. The grade of a result is the worst grade that a rule gives it:",
+        "This page is what `truespd judge --rules` prints. The grade of a result is the worst grade that a rule \
+         gives it:",
     ),
     ("* ", "`certified`: the rules had the evidence they need and found nothing."),
     ("* ", "`suspect`: the numbers are right for what ran, but may not mean what you think."),
     ("* ", "`invalid`: the numbers do not describe the target."),
     (
         "",
-        "A rule may also add a remark, which does not change the grade. A rule that lacks evidence says which evidence it lacks.",
+        "A rule may also add a remark, which does not change the grade. A rule that lacks evidence says which \
+         evidence it lacks.",
     ),
     (
         "",
-        "The brackets of each heading name the worst grade, what a finding means for the number, and the cause. Findings of one grade \
+        "The brackets of each heading name the worst grade, what a finding means for the number, and the cause. \
+         Findings of one grade \
          stand in the order of what they mean, and the first one is what the verdict's line tells:",
     ),
     ("* ", "`another number`: it is the number of something else, such as a cache, or of a part of the run."),
@@ -30,13 +33,16 @@ const INTRODUCTION: &[(&str, &str)] = &[
     ("* ", "`seen`: it is seen in the numbers, or worth knowing beside them."),
     (
         "",
-        "Findings that mean the same stand in the order of their causes: the run itself, processor, neighbours, machine, limit, target, \
+        "Findings that mean the same stand in the order of their causes: the run itself, processor, neighbours, \
+         machine, limit, target, \
          cache, content, and symptoms last, because any of the others may explain them.",
     ),
     (
         "",
-        "With fewer than 100 I/Os, rules about rates, shares and means do not speak, because the I/Os in flight at the start and the end \
-         would decide. Ten large I/Os of 64 MiB together are enough to compare them with the counters of disks and servers.",
+        "With fewer than 100 I/Os, rules about rates, shares and means do not speak, because the I/Os in flight at \
+         the start and the end \
+         would decide. Ten large I/Os of 64 MiB together are enough to compare them with the counters of disks and \
+         servers.",
     ),
 ];
 
@@ -55,11 +61,11 @@ pub fn rules() -> String {
     }
     // Markdown takes `<size>` for a tag.
     let escaped = |text: &str| text.replace('<', "\\<");
-    for rule in RULES {
-        let brackets = [rule.worst.word(), rule.meaning.words(), rule.cause.word()].join(", ");
-        out.push_str(&format!("\n## {} ({brackets})\n\n", rule.name));
-        out.push_str(&wrap(&escaped(rule.about), WIDTH).join("\n"));
-        let advice = format!("\n\nAdvice: {}.\n", escaped(rule.advice.trim_end_matches('.')));
+    for (cause, rule) in catalogue() {
+        let brackets = [rule.worst.word(), rule.meaning.words(), cause.theme.word()].join(", ");
+        out.push_str(&format!("\n## {} ({brackets})\n\n", cause.name));
+        out.push_str(&wrap(&escaped(cause.about), WIDTH).join("\n"));
+        let advice = format!("\n\nAdvice: {}.\n", escaped(cause.advice.trim_end_matches('.')));
         out.push_str(&wrap(&advice, WIDTH).join("\n"));
     }
     out

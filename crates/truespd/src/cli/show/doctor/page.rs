@@ -1,7 +1,8 @@
 //! The page of all checks, which is what `docs/doctor.md` holds.
 
-use truespd_core::doctor::{CHECKS, Check, Look};
 use truespd_core::text::wrap;
+use truespd_core::verdict::Cause;
+use truespd_core::verdict::doctor::{Check, CheckFn, checks};
 
 const WIDTH: usize = 110;
 
@@ -71,17 +72,17 @@ This page is what `truespd doctor --checks` prints.
 /// All checks as Markdown.
 pub(crate) fn page() -> String {
     let mut out = BEGIN.to_string();
-    for check in CHECKS {
-        push(&mut out, check);
+    for (cause, check) in checks() {
+        push(&mut out, cause, check);
     }
     out
 }
 
-fn push(out: &mut String, check: &Check) {
+fn push(out: &mut String, cause: &Cause, check: &Check) {
     let of = match check.look {
-        Look::Machine(_) => "the machine",
-        Look::Disk(_) => "each disk",
-        Look::FileSystem(_) => "each file system",
+        CheckFn::Machine(_) => "the machine",
+        CheckFn::Disk(_) => "each disk",
+        CheckFn::FileSystem(_) => "each file system",
     };
     out.push_str(&format!("\n### {}\n\n", check.id));
     let mut first = check.about.chars();
@@ -97,8 +98,8 @@ fn push(out: &mut String, check: &Check) {
         out.push_str("\n\n");
     }
     let mut notes = Vec::new();
-    notes.extend(check.production.map(str::to_string));
-    notes.extend(check.rule.map(|rule| format!("Rule of the verdict: `{rule}`.")));
+    notes.extend(check.production().map(str::to_string));
+    notes.extend(cause.rule_name().map(|rule| format!("Rule of the verdict: `{rule}`.")));
     notes.extend(check.one_core_peak.then(|| "On the one-core peak list.".to_string()));
     notes.push(format!("Source: {}.", check.source));
     out.push_str(&wrap(&notes.join(" "), WIDTH).join("\n"));

@@ -2,7 +2,7 @@
 
 use truespd_core::result::MachineNow;
 use truespd_core::text::{grouped, part_percent as percent, size};
-use truespd_core::verdict::before::words::{names, ways};
+use truespd_core::verdict::inspect::{names, rates};
 
 /// Named facts, one line each where the width allows.
 pub(super) fn lines(machine: &MachineNow) -> Vec<(&'static str, String)> {
@@ -13,7 +13,7 @@ pub(super) fn lines(machine: &MachineNow) -> Vec<(&'static str, String)> {
     lines.extend(memory(machine).map(|words| ("Memory", words)));
     let (idle, used): (Vec<_>, Vec<_>) = machine.disks.iter().partition(|disk| disk.is_idle());
     for disk in used {
-        lines.push(("Disk", format!("{} {} by others", disk.name, ways(&[disk]).join(", "))));
+        lines.push(("Disk", format!("{} {} by others", disk.name, rates(&[disk]).join(", "))));
     }
     if !idle.is_empty() {
         lines.push(("Disk", format!("{} idle", names(&idle))));

@@ -1,0 +1,198 @@
+//! A row of the catalogue: one thing that spoils a number, what tells of it before a run, and what finds it in a
+//! result.
+
+use super::doctor::Check;
+use crate::profile::TimeSpan;
+use crate::result::{
+    Document, Figure, Finding, FindingGrade, Layer, Limit, MachineNow, Meaning, Measured, TargetFacts, Theme,
+};
+use crate::text::{number, printable};
+
+/// One thing that spoils a number.
+#[derive(Debug, Clone, Copy)]
+pub struct Cause {
+    /// In documents and messages; words joined by hyphens.
+    pub name: &'static str,
+    /// Decides where findings stand among those that mean the same.
+    pub theme: Theme,
+    /// What `truespd inspect` says before a run.
+    pub(crate) sentences: &'static [Sentence],
+    /// What `truespd doctor` looks at, and the commands that set it and set it back.
+    pub checks: &'static [Check],
+    /// What finds it in a result.
+    pub rule: Option<Rule>,
+    /// For `docs/verdict-rules.md`: what the rule looks for, with its thresholds in words.
+    pub about: &'static str,
+    /// What to do about it, in one line; a finding that has no advice of its own carries this.
+    pub advice: &'static str,
+}
+
+impl Cause {
+    /// For rows that leave something out.
+    pub(super) const NONE: Cause = Cause {
+        name: "",
+        theme: Theme::Symptom,
+        sentences: &[],
+        checks: &[],
+        rule: None,
+        about: "",
+        advice: "",
+    };
+
+    /// Its name where a rule finds it in results.
+    pub fn rule_name(&self) -> Option<&'static str> {
+        self.rule.map(|_| self.name)
+    }
+}
+
+/// A sentence before a run. The number is its place among all sentences, the first one first.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Sentence {
+    /// About a target as it is.
+    Facts(u16, fn(&TargetFacts) -> Option<String>),
+    /// About each layer below a target.
+    Layer(u16, fn(&Layer) -> Option<String>),
+    /// About a target on this machine.
+    Target(u16, fn(&TargetNow<'_>) -> Option<String>),
+    /// About each limit on a disk of a target.
+    Limit(u16, fn(&Limit) -> Option<String>),
+    Machine(u16, fn(&MachineNow, &[Limit]) -> Option<String>),
+}
+
+/// A target before a run, and the machine that it is on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TargetNow<'a> {
+    /// As a run's evidence would hold them.
+    pub facts: &'a TargetFacts,
+    pub machine: &'a MachineNow,
+    /// Of control groups, on this process.
+    pub limits: &'a [Limit],
+    /// Why no new file can be made beside it for a test.
+    pub no_new_file: Option<&'a str>,
+}
+
+/// How a cause is found in a result.
+#[derive(Debug, Clone, Copy)]
+pub struct Rule {
+    /// Place in the list of rules, the first one first.
+    pub(crate) order: u16,
+    /// The worst it can do to a result; [`FindingGrade::Remark`] for a rule that has only remarks.
+    pub worst: FindingGrade,
+    /// What its findings mean for the number: within a grade, that decides where they stand.
+    pub meaning: Meaning,
+    pub(crate) look: RuleFn,
+}
+
+pub(super) const fn rule(order: u16, worst: FindingGrade, meaning: Meaning, look: RuleFn) -> Option<Rule> {
+    Some(Rule { order, worst, meaning, look })
+}
+
+/// The function of a rule, by what it looks at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum RuleFn {
+    /// The document as a whole; its findings name their time span.
+    Document(fn(&Document) -> RuleResult),
+    Span(fn(&Case<'_>) -> RuleResult),
+    /// Every measured time span of one run: not of sums, which have no evidence of their own.
+    RunSpan(fn(&Case<'_>) -> RuleResult),
+    /// Every measured time span of one run whose I/O reached the targets: not simulated ones.
+    RealSpan(fn(&Case<'_>) -> RuleResult),
+    /// A sum of results as a whole; its findings name their time span.
+    Sum(fn(&Document) -> RuleResult),
+}
+
+impl RuleFn {
+    /// Whether it looks at such a document.
+    pub(super) fn takes(self, document: &Document) -> bool {
+        match self {
+            RuleFn::Document(_) | RuleFn::Span(_) => true,
+            RuleFn::RunSpan(_) | RuleFn::RealSpan(_) => !document.is_sum(),
+            RuleFn::Sum(_) => document.is_sum(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Case<'a> {
+    pub document: &'a Document,
+    /// What was asked for in this time span.
+    pub span: &'a TimeSpan,
+    pub measured: &'a Measured,
+}
+
+impl Case<'_> {
+    /// Whether the I/O reached no target (`--engine null`, `--engine sim`).
+    pub fn is_simulated(&self) -> bool {
+        self.measured.engine_traits.is_some_and(|engine| engine.touches_no_storage)
+    }
+}
+
+/// What a rule found (nothing: all is well), or which evidence it lacks.
+pub(crate) type RuleResult = Result<Vec<Finding>, Missing>;
+
+/// What a document does not show, as the object of a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Missing(pub String);
+
+impl Missing {
+    pub(super) fn new(what: &str) -> Self {
+        Missing(what.to_string())
+    }
+
+    /// Too few I/Os to judge: those that were counted, in words, and how many it takes.
+    pub(super) fn too_few(counted: &str, least: f64) -> Self {
+        Missing(format!("too few I/Os: {counted}, it takes {}", number(least)))
+    }
+}
+
+/// A finding about the run as a whole, with what is so. [`super::judge`] fills in the rest. Words of a stored
+/// document may be anybody's.
+pub(super) fn found(grade: FindingGrade, says: String) -> Finding {
+    Finding { grade, says: printable(&says), ..Finding::default() }
+}
+
+/// The findings, unless there are none and evidence is missing for one target at least.
+pub(super) fn unless_missing(findings: Vec<Finding>, missing: Option<Missing>) -> RuleResult {
+    match missing {
+        Some(missing) if findings.is_empty() => Err(missing),
+        _ => Ok(findings),
+    }
+}
+
+impl Finding {
+    pub(super) fn target(mut self, target: Option<&str>) -> Self {
+        self.target = target.map(str::to_string);
+        self
+    }
+
+    /// With a number that it rests on; one that is not finite is left out.
+    pub(super) fn figure(mut self, name: &str, value: f64) -> Self {
+        if value.is_finite() {
+            self.figures.push(Figure { name: name.to_string(), value });
+        }
+        self
+    }
+
+    /// With advice that fits better than that of the rule.
+    pub(super) fn advise(mut self, advice: &str) -> Self {
+        self.advice = advice.to_string();
+        self
+    }
+}
+
+/// `part / whole`; 0 when there is no whole.
+pub(super) fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 && part.is_finite() && whole.is_finite() { part / whole } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_finite() {
+        let finding = found(FindingGrade::Suspect, String::new()).figure("a", f64::NAN).figure("b", 1.0);
+        assert_eq!(finding.figures.len(), 1);
+        assert_eq!((ratio(1.0, 0.0), ratio(f64::NAN, 1.0), ratio(1.0, 4.0)), (0.0, 0.0, 0.25));
+    }
+}

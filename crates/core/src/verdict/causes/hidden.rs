@@ -1,0 +1,277 @@
+//! Was a limit measured, instead of the medium? Limits of cgroups are known. That of a cloud's volume, of a
+//! hypervisor or of an array is not visible here and shows by the shape of the rate alone.
+//!
+//! A medium scatters: each I/O takes its own time, so the sums of a second vary by chance. A limit lets through what it
+//! allows, keeps account, and makes up for what it let through too much.
+
+use super::limits;
+use super::rhythm::{added, mean, variation};
+use crate::result::FindingGrade::Suspect;
+use crate::result::Meaning::HeldBack;
+use crate::result::{Finding, FindingGrade, Theme};
+use crate::text::{duration_ns, number, percent};
+use crate::verdict::cases;
+use crate::verdict::cause::RuleFn::RealSpan;
+use crate::verdict::cause::{Case, Cause, Missing, RuleResult, Sentence, found, ratio, rule};
+use crate::verdict::doctor::Purpose::Every;
+use crate::verdict::doctor::{check, each_disk};
+use crate::verdict::view::{Direction, Flow, flow, too_few_in_run};
+
+pub(super) const CAUSES: &[Cause] = &[Cause {
+    name: "provisioned-limit",
+    theme: Theme::Limit,
+    sentences: &[Sentence::Layer(200, limits::of_a_cloud), Sentence::Limit(300, limits::limited)],
+    checks: &[check(
+        each_disk(40, "disk-limit", Every, limits::disk_limit),
+        "limits of control groups on the disk (io.max, blkio.throttle)",
+        "There is one.",
+        "At the limit the result is the limit's rate, and more queue depth only adds latency.",
+        "cgroup-v2.rst (io.max), cgroup-v1/blkio-controller.rst",
+    )],
+    rule: rule(260, Suspect, HeldBack, RealSpan(provisioned)),
+    about: "The rate is that of a cgroup limit, or it varies less than any medium's (below 1 %) while I/Os \
+                wait in a queue. Below 3 % it is a limit when its shape is that of one: most seconds at one \
+                highest rate, bursts that each second makes up for, latencies that are all alike, or the same rate \
+                with half as many in flight (another time span). Above 20,000 IOPS it is a remark.",
+    advice: "raise or remove the limit to measure the disk; more queue depth only adds latency here",
+}];
+
+/// A coefficient of variation of the rate below that of any medium.
+const FLAT: f64 = 0.01;
+
+/// With a shape that only limits have, this is flat, too.
+const FLAT_WITH_SHAPE: f64 = 0.03;
+
+/// Seconds that a flat rate needs.
+const FLAT_INTERVALS: usize = 5;
+
+/// Seconds that a shape needs.
+const SHAPE_INTERVALS: usize = 10;
+
+/// Requests in flight that a flat rate needs to be one of waiting in line.
+const FLAT_DEPTH: f64 = 4.0;
+
+/// A device that takes this long per I/O is a rotating disk, whose rate is never flat, or it waits for a limit.
+const FLAT_LATENCY_NS: f64 = 2e6;
+
+/// I/Os of this size take that long on a link that is simply full.
+const LINK_BYTES: f64 = 64.0 * 1024.0;
+
+/// A flat rate above this may as well be the most that a fast device can do; below it no device of today with a queue
+/// is that slow and that even.
+const LIMIT_IOPS_MAX: f64 = 20_000.0;
+
+/// These take one I/O at a time, evenly: a flat rate is theirs.
+const SERIAL_TRANSPORTS: [&str; 2] = ["mmc", "usb"];
+
+/// Seconds this near to the highest one are at the ceiling.
+const CEILING_WITHIN: f64 = 0.005;
+
+/// So much of the seconds at the ceiling is one.
+const CEILING_PART: f64 = 0.6;
+
+/// Tenths of a second that vary by this much come in bursts ...
+const BURSTS: f64 = 0.10;
+
+/// ... and bursts whose sums vary by less than this part of what chance leaves are made up for.
+const MADE_UP_FOR: f64 = 0.2;
+
+/// Parts of a second that bursts are looked for in.
+const PARTS: usize = 10;
+
+/// Latencies that vary by less than this are those of a line in which each waits for its turn.
+const SAME_LATENCY: f64 = 0.10;
+
+/// With so many times the I/Os in flight ...
+const DEEPER: f64 = 2.0;
+
+/// ... the rate stayed the same.
+const SAME_RATE: f64 = 0.02;
+
+/// Limits in force at the measured rate, and rates that have the shape of one.
+fn provisioned(case: &Case<'_>) -> RuleResult {
+    if let Some(few) = too_few_in_run(case) {
+        return Err(few);
+    }
+    let findings = limits::in_force(case);
+    if !findings.is_empty() || case.is_paced() {
+        return Ok(findings);
+    }
+    let Some(depth) = case.measured.evidence.queue_depth.filter(|depth| depth.reached.is_finite()) else {
+        return Err(Missing::new("the mean number of I/Os in flight"));
+    };
+    let Some(seconds) = seconds(case)? else { return Ok(Vec::new()) };
+    Ok(hidden(case, &seconds, depth.reached).into_iter().collect())
+}
+
+/// Rates per second and whose they are.
+struct Seconds {
+    rates: Vec<f64>,
+    of: String,
+}
+
+impl Seconds {
+    fn rate(&self) -> f64 {
+        mean(&self.rates)
+    }
+}
+
+fn hidden(case: &Case<'_>, seconds: &Seconds, in_flight: f64) -> Option<Finding> {
+    let done = everything(case);
+    let latency_ns = ratio(in_flight * 1e9, done.ios);
+    let waits = in_flight >= FLAT_DEPTH && latency_ns >= FLAT_LATENCY_NS;
+    let variation = variation(&seconds.rates);
+    if !waits || done.size() >= LINK_BYTES {
+        return None;
+    }
+    let shape = match variation {
+        v if v < FLAT => String::new(),
+        v if v < FLAT_WITH_SHAPE => format!(" {}", shape(case, seconds)?),
+        _ => return None,
+    };
+    let rate = seconds.rate();
+    let (grade, what) = if rate > LIMIT_IOPS_MAX || is_serial(case) {
+        (FindingGrade::Remark, "this is a provisioned limit, or the most that the device can do")
+    } else if shape.is_empty() {
+        (FindingGrade::Suspect, "this is a provisioned limit, not the medium")
+    } else {
+        (FindingGrade::Suspect, "this is probably a provisioned limit, not the medium")
+    };
+    let says = format!(
+        "{} delivered {} IOPS with a variation of {} while {} I/Os waited {} each: {what}.{shape}",
+        seconds.of,
+        number(rate),
+        percent(variation),
+        number(in_flight),
+        duration_ns(latency_ns)
+    );
+    let finding = found(grade, says).figure("iops", rate).figure("variation_percent", variation * 100.0);
+    Some(finding.figure("latency_ns", latency_ns).figure("queue_depth", in_flight))
+}
+
+fn everything(case: &Case<'_>) -> Flow {
+    case.done(Direction::Read).plus(case.done(Direction::Write))
+}
+
+/// What of the shape is that of a limit, as a sentence.
+fn shape(case: &Case<'_>, seconds: &Seconds) -> Option<String> {
+    same_at_less_depth(case)
+        .or_else(|| ceiling(&seconds.rates))
+        .or_else(|| bursts(case))
+        .or_else(|| same_latency(case))
+}
+
+/// Many seconds at the highest rate, and none above it.
+fn ceiling(rates: &[f64]) -> Option<String> {
+    let highest = rates.iter().copied().fold(0.0, f64::max);
+    let at_top = rates.iter().filter(|&&rate| rate >= highest * (1.0 - CEILING_WITHIN)).count();
+    let part = ratio(at_top as f64, rates.len() as f64);
+    let is_one = rates.len() >= SHAPE_INTERVALS && part >= CEILING_PART;
+    is_one.then(|| {
+        format!(
+            "For {} of the time the rate was within 0.5 % of the highest, and never above it.",
+            percent(part)
+        )
+    })
+}
+
+/// Bursts within a second that even out over it.
+fn bursts(case: &Case<'_>) -> Option<String> {
+    let (series, interval_s) = case.fine_series();
+    let is_tenths = interval_s > 0.0 && (interval_s * PARTS as f64 - 1.0).abs() < 1e-6;
+    let seconds = added(&series, PARTS);
+    if !is_tenths || seconds.len() < SHAPE_INTERVALS {
+        return None;
+    }
+    let (within, over) = (variation(&series), variation(&seconds));
+    // Independent parts: the variance of sums is the sum of variances.
+    let by_chance = within / (PARTS as f64).sqrt();
+    let is_made_up_for = within >= BURSTS && over * over < MADE_UP_FOR * by_chance * by_chance;
+    is_made_up_for.then(|| {
+        format!(
+            "From one tenth of a second to the next the rate varies by {}, and each second makes up for it.",
+            percent(within)
+        )
+    })
+}
+
+/// Every I/O waited for about as long.
+fn same_latency(case: &Case<'_>) -> Option<String> {
+    let targets = case.measured.threads.iter().flat_map(|thread| &thread.targets);
+    let directions = targets.flat_map(|target| [&target.read, &target.write]).filter(|way| way.ios > 0);
+    let mut all: Option<crate::measure::Histogram> = None;
+    for direction in directions {
+        let latency = direction.latency.as_ref().filter(|latency| latency.count() > 0)?;
+        all.get_or_insert_default().merge(latency);
+    }
+    let all = all?;
+    let varies = ratio(all.std_dev_ns(), all.mean_ns());
+    (varies < SAME_LATENCY).then(|| {
+        format!(
+            "Every I/O waited for about as long (the latencies vary by {}), as in a line.",
+            percent(varies)
+        )
+    })
+}
+
+/// Another time span of the document reached the same rate with less in flight.
+fn same_at_less_depth(case: &Case<'_>) -> Option<String> {
+    let ours = everything(case);
+    let depth = case.measured.evidence.queue_depth?;
+    let is_same = |other: &Case<'_>| {
+        let theirs = everything(other);
+        let alike = |a: f64, b: f64| (a - b).abs() <= SAME_RATE * a.max(b);
+        asks_the_same(case, other)
+            && !other.is_paced()
+            && alike(ours.ios, theirs.ios)
+            && alike(ours.size(), theirs.size())
+    };
+    let others = cases(case.document).into_iter().map(|(_, other)| other);
+    let other = others.filter(is_same).filter_map(|other| other.measured.evidence.queue_depth);
+    let less = other.map(|other| other.reached).filter(|&other| other * DEEPER <= depth.reached);
+    // With less than one in flight that run was idle at times, and its rate is no rate of the target.
+    let less = less.filter(|&other| other >= 1.0).min_by(f64::total_cmp)?;
+    Some(format!("With {} in flight the rate was the same: more in flight only wait longer.", number(less)))
+}
+
+/// The same I/O on the same targets, but for its depth.
+fn asks_the_same(case: &Case<'_>, other: &Case<'_>) -> bool {
+    let of = |case: &Case<'_>| -> Vec<(String, u64, u32, u32)> {
+        let entries = case.span.targets.iter();
+        entries.map(|t| (t.path.clone(), t.block_bytes, t.random_percent, t.write_percent)).collect()
+    };
+    of(case) == of(other)
+}
+
+fn is_serial(case: &Case<'_>) -> bool {
+    let views = case.views();
+    let lowest = views.iter().flat_map(|view| view.lowest());
+    lowest
+        .filter_map(|layer| layer.transport.as_deref())
+        .any(|transport| SERIAL_TRANSPORTS.contains(&transport))
+}
+
+/// Of the only disk, or the run's own; `None` when there are too few.
+fn seconds(case: &Case<'_>) -> Result<Option<Seconds>, Missing> {
+    if let [disk] = case.measured.evidence.disks.as_slice()
+        && disk.intervals.len() >= FLAT_INTERVALS
+        && disk.interval_ns > 0
+    {
+        let seconds = disk.interval_ns as f64 / 1e9;
+        let rate =
+            |counts| flow(counts, Direction::Read, seconds).ios + flow(counts, Direction::Write, seconds).ios;
+        let rates = disk.intervals.iter().map(rate).collect();
+        return Ok(Some(Seconds { rates, of: disk.name.clone() }));
+    }
+    let (series, interval_s) = case.series();
+    match series.len() {
+        0 => Err(Missing::new("the number of completions over time")),
+        n if n < FLAT_INTERVALS => Ok(None),
+        _ => {
+            let count = (1.0 / interval_s).round().max(1.0);
+            let seconds = added(&series, count as usize);
+            let rates: Vec<f64> = seconds.iter().map(|sum| ratio(*sum, interval_s * count)).collect();
+            Ok((rates.len() >= FLAT_INTERVALS).then(|| Seconds { rates, of: "The storage".to_string() }))
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! What else the machine did.
+
+use super::memory;
+use super::reach::{self, pages_of_others};
+use crate::machine::limits::averages;
+use crate::machine::process::of_programs;
+use crate::result::FindingGrade::Suspect;
+use crate::result::Meaning::OtherLoad;
+use crate::result::{DiskActivity, FindingGrade, LayerKind, Theme};
+use crate::text::{bytes, part_percent, percent, rate};
+use crate::verdict::cause::RuleFn::RealSpan;
+use crate::verdict::cause::{
+    Case, Cause, Missing, RuleResult, TargetNow, found, ratio, rule, unless_missing,
+};
+use crate::verdict::doctor::Purpose::Every;
+use crate::verdict::doctor::{Answer, Disk, HostView, check, machine};
+use crate::verdict::view::{Direction, DiskGroup, TargetView, names, rates};
+
+pub(super) const CAUSES: &[Cause] = &[
+    Cause {
+        name: "other-test",
+        theme: Theme::Neighbours,
+        rule: rule(390, Suspect, OtherLoad, RealSpan(other_test)),
+        about: "Another run of TrueSpd had the same target when this one began or ended: one that writes makes the \
+                result suspect, one that only reads is a remark.",
+        advice: "run one test after the other; --exclusive refuses to run beside another test",
+        ..Cause::NONE
+    },
+    Cause {
+        name: "jobs",
+        theme: Theme::Neighbours,
+        checks: &[check(
+            machine(130, "jobs", Every, jobs),
+            "programs that keep disks busy (fstrim, updatedb, rsync, dpkg, another test)",
+            "One is running.",
+            "What such a program does is in the result.",
+            "/proc/PID/comm",
+        )],
+        ..Cause::NONE
+    },
+];
+
+/// Foreign bytes from this part of our own on.
+pub(super) const FOREIGN_SUSPECT: f64 = 0.05;
+
+/// And from this rate on: a few log lines disturb no test.
+pub(super) const FOREIGN_BYTES_PER_S: f64 = 100.0 * 1024.0;
+
+/// Less than this part of what others moved is not worth a comparison.
+const OWN_LITTLE: f64 = 0.01;
+
+/// Another run of this program that had the same target.
+fn other_test(case: &Case<'_>) -> RuleResult {
+    let mut findings = Vec::new();
+    for target in case.views() {
+        let runs = target.facts.map_or(&[][..], |facts| &facts.other_runs);
+        let writers = runs.iter().filter(|run| run.writes).count();
+        let Some(first) = runs.iter().find(|run| run.writes).or(runs.first()) else { continue };
+        let (does, grade) =
+            if first.writes { ("writes", FindingGrade::Suspect) } else { ("reads", FindingGrade::Remark) };
+        let who = match (&first.command_line, first.process) {
+            (Some(line), Some(id)) => format!(" ({line}; process {id})"),
+            (None, Some(id)) => format!(" (process {id})"),
+            _ => String::new(),
+        };
+        let more = if runs.len() > 1 { format!(", and {} more", runs.len() - 1) } else { String::new() };
+        let says = format!("Another test {does} {} at the same time{who}{more}.", target.path());
+        let finding = found(grade, says).target(Some(target.path()));
+        findings
+            .push(finding.figure("other_tests", runs.len() as f64).figure("other_writers", writers as f64));
+    }
+    unless_missing(findings, None)
+}
+
+/// Disks that moved more than the run did.
+pub(super) fn other_io(case: &Case<'_>) -> RuleResult {
+    let groups = case.groups()?;
+    let (mut findings, mut missing) = (Vec::new(), None);
+    for target in case.views() {
+        let Some(grew) = pages_of_others(case, &target) else { continue };
+        let says = format!(
+            "Another program uses {} through the page cache: {} of it came there during the run, and the I/O of this \
+             run \
+             bypassed it.",
+            target.path(),
+            bytes(grew)
+        );
+        findings.push(
+            found(FindingGrade::Remark, says)
+                .target(Some(target.path()))
+                .figure("foreign_page_cache_bytes", grew),
+        );
+    }
+    for group in &groups {
+        let (mut ours, mut foreign, mut parts) = (0.0, 0.0, Vec::new());
+        for way in Direction::BOTH {
+            let Some(own) = own(case, group, way, groups.len() == 1) else {
+                ours += group.done(way).bytes;
+                missing.get_or_insert(Missing(format!(
+                    "which of the {} on {} came from this run: the layers above turn one {} into several, or delay \
+                     it",
+                    way.plural(),
+                    group.names(),
+                    way.word()
+                )));
+                continue;
+            };
+            ours += own;
+            let others = (group.moved(way).bytes - own).max(0.0);
+            if others > 0.0 {
+                parts.push(format!("{}/s of {}", bytes(others), way.plural()));
+            }
+            foreign += others;
+        }
+        // The disks also count parts of what had not ended.
+        let size = Direction::BOTH.iter().map(|&way| group.done(way).size()).fold(0.0, f64::max);
+        let in_flight = ratio(case.in_flight(&group.targets) * size, case.seconds());
+        let beyond = foreign - in_flight;
+        if beyond < FOREIGN_BYTES_PER_S || beyond < FOREIGN_SUSPECT * ours {
+            continue;
+        }
+        let parts = parts.join(" and ");
+        // The page cache answers most, and what the run itself has the disks move is nothing to compare with.
+        let says = if ours < OWN_LITTLE * foreign {
+            format!(
+                "Other I/O used {} during the run: {parts}; this run itself had it move {}/s.",
+                group.names(),
+                bytes(ours)
+            )
+        } else {
+            format!(
+                "Other I/O used {} during the run: {parts} beside the {}/s of this run ({}).",
+                group.names(),
+                bytes(ours),
+                percent(ratio(foreign, ours))
+            )
+        };
+        let finding = found(FindingGrade::Suspect, says).target(group.path());
+        findings.push(finding.figure("foreign_bytes_per_s", foreign).figure("own_bytes_per_s", ours));
+    }
+    unless_missing(findings, missing)
+}
+
+/// The most that the run itself can have made the disks move; `None` when that cannot be told.
+pub(super) fn own(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction, is_only: bool) -> Option<f64> {
+    let done = group.done(way).bytes;
+    let is_direct = group.targets.iter().all(TargetView::is_direct);
+    let writes = group.done(Direction::Write).bytes > 0.0;
+    let multiplies = group.targets.iter().any(TargetView::multiplies_writes);
+    // Parity is read back, compressed extents are read whole.
+    let reads_more = (writes && group.targets.iter().any(TargetView::reads_to_write))
+        || group.targets.iter().any(|target| target.reduced_by().is_some() || target.multiplies_reads());
+    match way {
+        Direction::Read if reads_more => None,
+        // Cached writes reach the disk later, also those from before the measured time.
+        Direction::Write if writes && (multiplies || !is_direct) => None,
+        _ => {
+            // The account of the process is one for all groups.
+            if !is_only {
+                return Some(done);
+            }
+            // It knows what reading ahead brought, and what the page cache answered.
+            if !is_direct && let Some(own) = reach::own(case, group, way) {
+                return Some(own);
+            }
+            let host = case.measured.evidence.host.as_ref();
+            let counted = host.and_then(|host| match way {
+                Direction::Read => host.own_disk_read_bytes,
+                Direction::Write => host.own_disk_write_bytes,
+            });
+            Some(done.max(ratio(counted.unwrap_or(0) as f64, case.seconds())))
+        }
+    }
+}
+
+/// Busy for this share of a second, the disk makes a test wait.
+const BUSY_MUCH: f64 = 0.05;
+
+const NAMED_MAX: usize = 3;
+
+pub(super) fn traffic(view: &HostView, disk: &Disk) -> Vec<Answer> {
+    if matches!(disk.layer.kind, LayerKind::Md | LayerKind::DeviceMapper) {
+        return vec![Answer::absent("Its I/O is that of the disks below it.")];
+    }
+    let Some(seen) = view.window.disks.get(disk.name()) else {
+        let why = "The kernel does not count its I/O, so that nobody can tell (queue/iostats; a loop device or a \
+             drive without use shows \
+             nothing before its first I/O).";
+        return vec![Answer::unknown(why)];
+    };
+    let ways = [("read", seen.read_bytes_per_s), ("written", seen.written_bytes_per_s)];
+    let ways: Vec<String> = ways
+        .iter()
+        .filter(|(_, rate)| *rate > 0.0)
+        .map(|(way, bytes)| format!("{way} at {}", rate(*bytes)))
+        .collect();
+    let now = if ways.is_empty() { "idle".to_string() } else { ways.join(" and ") };
+    if seen.read_bytes_per_s + seen.written_bytes_per_s < FOREIGN_BYTES_PER_S {
+        return vec![Answer::good("Nobody uses it to speak of just now.").now(now)];
+    }
+    let says = format!(
+        "Other programs use {} now: stop the other programs that use the disks (iotop and pidstat -d show them) \
+         before measuring.",
+        disk.name()
+    );
+    let answer = if seen.busy >= BUSY_MUCH { Answer::spoils(says) } else { Answer::may_spoil(says) };
+    vec![answer.now(now).wanted("idle")]
+}
+
+pub(super) fn users(_: &HostView, disk: &Disk) -> Vec<Answer> {
+    let named = |words: &[String]| {
+        let more = words.len().saturating_sub(NAMED_MAX);
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        format!("{}{more}", words.iter().take(NAMED_MAX).cloned().collect::<Vec<_>>().join("; "))
+    };
+    let neighbours = &disk.neighbours;
+    if let Ok(programs) = &neighbours.programs
+        && !programs.is_empty()
+    {
+        let says = "Programs have the device itself open: their I/O shares it with the test, and a test that writes \
+             would destroy \
+             their data.";
+        return vec![Answer::may_spoil(says).now(named(programs)).wanted("nobody")];
+    }
+    let why = neighbours.programs.as_ref().err();
+    let unseen = why.map(|why| format!("Which programs have it open is not known: {why}."));
+    // Of what is built on a disk, the disk tells it.
+    if !neighbours.system.is_empty() && !disk.is_stacked() {
+        let says = "The operating system is on this disk: its logs, updates and swap disturb a test at times. Test \
+             on a disk without it.";
+        let says = unseen.map_or_else(|| says.to_string(), |unseen| format!("{says} {unseen}"));
+        let now = named(&neighbours.system);
+        return vec![Answer::may_spoil(says).now(now).wanted("a disk without the system")];
+    }
+    if let Some(unseen) = unseen {
+        return vec![Answer::unknown(unseen)];
+    }
+    vec![
+        Answer::good("Neither the running system nor a program that has the device open is on it.")
+            .now("nobody"),
+    ]
+}
+
+/// Others on the disks of a target.
+pub(super) fn others_now(now: &TargetNow<'_>) -> Option<String> {
+    let is_below = |disk: &&DiskActivity| now.facts.layers.iter().any(|layer| layer.name == disk.name);
+    let used: Vec<_> = now.machine.disks.iter().filter(is_below).filter(|disk| !disk.is_idle()).collect();
+    let rate: f64 = used.iter().flat_map(|disk| disk.bytes_per_s()).sum();
+    (rate >= FOREIGN_BYTES_PER_S).then(|| {
+        format!(
+            "Other programs use {} now ({}): stop the other programs that use the disks (iotop and pidstat -d show \
+             them) before measuring.",
+            names(&used),
+            rates(&used).join(" and ")
+        )
+    })
+}
+
+pub(super) fn io_pressure(view: &HostView) -> Vec<Answer> {
+    let Some(stalled) = averages("io", view.roots()) else {
+        return vec![Answer::unknown(memory::NO_PRESSURE)];
+    };
+    let now = format!("{} of the last 10 s", part_percent(stalled.some / 100.0));
+    if stalled.some < 10.0 {
+        return vec![Answer::good("Tasks hardly wait for storage.").now(now)];
+    }
+    let says = "Tasks of this machine wait for storage, so somebody uses it: iotop and pidstat -d show who.";
+    vec![Answer::may_spoil(says).now(now).wanted("less than 10 %")]
+}
+
+/// Programs that use disks heavily, and mostly for a while only.
+const JOBS: &[&str] = &[
+    "fstrim",
+    "updatedb",
+    "updatedb.plocat",
+    "updatedb.mlocat",
+    "e4defrag",
+    "xfs_fsr",
+    "xfs_scrub",
+    "btrfs",
+    "duperemove",
+    "restic",
+    "borg",
+    "rsync",
+    "dpkg",
+    "rpm",
+    "dnf",
+    "apt-get",
+    "aptitude",
+    "unattended-upgr",
+    "packagekitd",
+    "dnf5",
+    "yum",
+    "zypper",
+    "pacman",
+    "fio",
+    "diskspd",
+    "elbencho",
+    "iozone",
+    "bonnie++",
+    "stress-ng",
+    "blktrace",
+    "dd",
+    "badblocks",
+    "ddrescue",
+    "fsck.ext4",
+    "e2fsck",
+    "xfs_repair",
+    "clamscan",
+    "freshclam",
+    "mandb",
+];
+
+/// Why programs of others are not known.
+pub(super) const PROGRAMS_HIDDEN: &str =
+    "/proc does not show the programs of others (it is not mounted, or mounted with hidepid).";
+
+fn jobs(view: &HostView) -> Vec<Answer> {
+    let found = of_programs(JOBS, view.roots());
+    if found.is_empty() {
+        return vec![if view.process.is_container {
+            Answer::unknown(
+                "Programs of the host and of other containers are not visible from this container.",
+            )
+        } else if !view.process.sees_programs {
+            Answer::unknown(PROGRAMS_HIDDEN)
+        } else {
+            Answer::good("No program that is known to keep disks busy is running.")
+        }];
+    }
+    let named: Vec<String> =
+        found.iter().take(5).map(|(pid, name)| format!("{name} (process {pid})")).collect();
+    let more = if found.len() > 5 { format!(" and {} more", found.len() - 5) } else { String::new() };
+    let says = "Programs that keep disks busy are running: wait for their end, or stop them.";
+    vec![Answer::may_spoil(says).now(format!("{}{more}", named.join(", "))).wanted("none")]
+}

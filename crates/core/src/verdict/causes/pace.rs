@@ -1,0 +1,543 @@
+//! Who set the pace: the storage, or the generator?
+
+use super::rhythm::stopped_s;
+use super::why::why_below;
+use super::{limits, memory};
+use crate::machine::limits::averages;
+use crate::measure::Histogram;
+use crate::profile::Throughput;
+use crate::result::FindingGrade::{Remark, Suspect};
+use crate::result::Meaning::{HeldBack, WrongNumber};
+use crate::result::{
+    Finding, FindingGrade, HostActivity, Limit, LoadCost, MachineNow, SelfCost, Theme, ThreadCost,
+};
+use crate::text::{bytes, duration_ns, number, part_percent, percent};
+use crate::verdict::cause::RuleFn::{RealSpan, RunSpan};
+use crate::verdict::cause::{Case, Cause, Missing, RuleResult, Sentence, found, ratio, rule, unless_missing};
+use crate::verdict::doctor::Purpose::Every;
+use crate::verdict::doctor::{Answer, HostView, check, machine};
+use crate::verdict::view::{Direction, IOS_MIN, TIMES_IN_FLIGHT, TargetView};
+
+pub(super) const CAUSES: &[Cause] = &[
+    Cause {
+        name: "queue-depth",
+        theme: Theme::Symptom,
+        rule: rule(330, Suspect, HeldBack, RealSpan(queue_depth)),
+        about: "Fewer I/Os were in flight on average than asked for: below 75 % the result is suspect, below 90 % \
+                it is a remark. It takes 100 I/Os, and twice as many as were asked for in flight.",
+        advice: "use more threads (-t) with less depth each",
+        ..Cause::NONE
+    },
+    Cause {
+        name: "generator-bound",
+        theme: Theme::Processor,
+        sentences: &[Sentence::Machine(320, limits::quota), Sentence::Machine(340, no_processor)],
+        checks: &[
+            check(
+                machine(90, "processors-busy", Every, waiting),
+                "tasks that wait for a processor",
+                "They waited for 10 % and more of the last 10 s.",
+                "Threads of the test wait as well: fewer IOPS, higher latencies.",
+                "the kernel's accounting/psi.rst",
+            ),
+            check(
+                machine(170, "processor-limit", Every, limits::processor_limit),
+                "limits of control groups on processor time (cpu.max)",
+                "Less than the processors that this process may run on.",
+                "The kernel stops all threads for the rest of each tenth of a second once the time is used up.",
+                "cgroup-v2.rst (cpu.max), scheduler/sched-bwc.rst",
+            ),
+            check(
+                machine(180, "cpuset", Every, limits::cpuset),
+                "processors that this process may run on",
+                "Not all that are online.",
+                "Fewer processors do fewer I/Os, and may be far from the disk.",
+                "sched_getaffinity(2), cgroup-v2.rst (cpuset)",
+            ),
+        ],
+        rule: rule(350, Suspect, HeldBack, RealSpan(generator_bound)),
+        about: "A thread computed for 95 % of its time, waited for a processor for 10 % of it, or was stopped by a \
+                processor quota.",
+        advice: "use more threads (-t) on more processors, larger I/Os, or less work per I/O (-Zr costs processor \
+                 time)",
+    },
+    Cause {
+        name: "generator-cost",
+        theme: Theme::Processor,
+        rule: rule(360, Remark, HeldBack, RealSpan(generator_cost)),
+        about: "TrueSpd's own work took 25 % or more of a thread's time per I/O. It is measured before the run, \
+                without storage.",
+        advice: "use larger I/Os or more threads (-t); truespd bench-self shows what the work consists of",
+        ..Cause::NONE
+    },
+    Cause {
+        name: "below-rate",
+        theme: Theme::Symptom,
+        rule: rule(370, Suspect, HeldBack, RealSpan(below_rate)),
+        about: "The test reached less than 98 % of the rate set with -g. Where fewer than 100 I/Os were asked for, \
+                10 have to be missing.",
+        advice: "raise -o, or lower -g (which counts per thread)",
+        ..Cause::NONE
+    },
+    Cause {
+        name: "coordinated-omission",
+        theme: Theme::Symptom,
+        rule: rule(380, Suspect, WrongNumber, RunSpan(coordinated_omission)),
+        about: "The rate set with -g was reached on average, but I/Os were issued late: from their intended start \
+                to their end they took twice their latency and 1 ms more, at p99 or below (suspect) or at p99.9 \
+                (remark). A percentile needs 10 I/Os above it, so it takes 20 in all.",
+        advice: "use the response times (on standard error and in the JSON document), which a client at this rate \
+                 would see; raise -o, so that no I/O waits for another to end",
+        ..Cause::NONE
+    },
+    Cause {
+        name: "bound-away",
+        theme: Theme::Machine,
+        rule: rule(510, Remark, HeldBack, RealSpan(bound_away)),
+        about: "A thread was bound to a busy processor while other processors were idle.",
+        advice: "use -n to let the kernel place the threads, or -a to choose other processors",
+        ..Cause::NONE
+    },
+];
+
+/// Below this part of the asked depth the result is that of a shallower queue.
+const DEPTH_SUSPECT: f64 = 0.75;
+
+/// Below this it is worth a remark: refilling always costs a little.
+const DEPTH_REMARK: f64 = 0.90;
+
+/// I/Os in flight against those asked for.
+fn queue_depth(case: &Case<'_>) -> RuleResult {
+    // Under a set rate the queue need not be full.
+    if case.is_paced() {
+        return Ok(Vec::new());
+    }
+    let Some(depth) = case.measured.evidence.queue_depth else {
+        return Err(Missing::new("the mean number of I/Os in flight"));
+    };
+    let (asked, threads) = (depth.asked as f64, case.span.threads_total() as f64);
+    let part = ratio(depth.reached, asked);
+    // One at a time is never more than one: what lies between two I/Os is the program's own time.
+    if depth.asked == 0 || !depth.reached.is_finite() || asked <= threads || part >= DEPTH_REMARK {
+        return Ok(Vec::new());
+    }
+    let ios = case.completed_ios();
+    let least = if depth.from_latency { IOS_MIN.max(TIMES_IN_FLIGHT * asked) } else { IOS_MIN };
+    if ios < least {
+        // Latencies of what is still in flight are in no mean.
+        return if ios > 0.0 { Err(Missing::too_few(&number(ios), least)) } else { Ok(Vec::new()) };
+    }
+    let how = if depth.from_latency { "IOPS times mean latency" } else { "submitted and not yet completed" };
+    let (wanted, got) = (number(asked), number(depth.reached));
+    let says = format!(
+        "The test asked for a queue depth of {wanted} and reached {got} ({how}). Treat this as a result for depth \
+         {got}, not {wanted}."
+    );
+    let grade = if part < DEPTH_SUSPECT { FindingGrade::Suspect } else { FindingGrade::Remark };
+    Ok(vec![found(grade, says).figure("asked", asked).figure("reached", depth.reached)])
+}
+
+/// A thread that computes for this part of its time has no time left to wait for storage.
+const RUNNING_SUSPECT: f64 = 0.95;
+
+/// Waiting for a processor for this part of the time shows in every latency.
+const WAITING_SUSPECT: f64 = 0.10;
+
+/// Time held back by a quota, as part of the measured time.
+const QUOTA_SUSPECT: f64 = 0.01;
+
+/// Threads that were at their processor's limit, or had none.
+fn generator_bound(case: &Case<'_>) -> RuleResult {
+    let evidence = &case.measured.evidence;
+    if evidence.threads.is_empty() {
+        return Err(Missing::new("the processor time of each thread"));
+    }
+    let mut findings = Vec::new();
+    let share = |ns: u64, thread: &ThreadCost| ratio(ns as f64, thread.elapsed_ns as f64);
+    let worst = |share_of: &dyn Fn(&ThreadCost) -> f64| {
+        let of = |thread: &ThreadCost| (share_of(thread), thread.id);
+        evidence.threads.iter().map(of).max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default()
+    };
+    let count = |limit: f64, share_of: &dyn Fn(&ThreadCost) -> f64| {
+        evidence.threads.iter().filter(|thread| share_of(thread) >= limit).count()
+    };
+    let running = |thread: &ThreadCost| share(thread.running_ns, thread);
+    let waiting = |thread: &ThreadCost| share(thread.waiting_for_cpu_ns.unwrap_or(0), thread);
+    let all = evidence.threads.len();
+    // The only thread with its share, or how many threads had at least the limit, and the worst.
+    let told = |does: &str, limit: f64, count: usize, (most, id): (f64, u32)| match all {
+        1 => format!("The thread {does} {} of the time", percent(most)),
+        _ => format!(
+            "{count} of {all} threads {does} {} of the time or more (thread {id}: {})",
+            percent(limit),
+            percent(most)
+        ),
+    };
+    let (most, id) = worst(&running);
+    // A thread that keeps a set rate by looking at the clock may well be busy, and one that polls always is.
+    let is_polled = case.measured.engine_traits.is_some_and(|engine| engine.polls);
+    if most >= RUNNING_SUSPECT && !case.is_paced() && !is_polled {
+        let own = evidence.self_cost.as_ref().and_then(|cost| own_work(case, cost, id));
+        let own_words = own.as_ref().map(|own| format!(" {}.", own.words())).unwrap_or_default();
+        let says = format!(
+            "{}: the processor limited the rate, not the storage.{own_words}",
+            told("computed for", RUNNING_SUSPECT, count(RUNNING_SUSPECT, &running), (most, id))
+        );
+        let finding = found(FindingGrade::Suspect, says).figure("running_percent", most * 100.0);
+        findings.push(match own {
+            Some(own) => finding.figure("generator_ns", own.load.generator_ns),
+            None => finding,
+        });
+    }
+    let (most, id) = worst(&waiting);
+    if most >= WAITING_SUSPECT {
+        let says = format!(
+            "{}; the latencies include this wait.",
+            told("waited for a processor", WAITING_SUSPECT, count(WAITING_SUSPECT, &waiting), (most, id))
+        );
+        let advice = "stop other programs, use fewer threads than processors, or let the kernel place the threads (-n)";
+        let finding = found(FindingGrade::Suspect, says).figure("waiting_for_cpu_percent", most * 100.0);
+        findings.push(finding.advise(advice));
+    }
+    let throttled_ns = evidence.host.as_ref().and_then(|host| host.cpu_throttled_ns).unwrap_or(0);
+    let held = ratio(throttled_ns as f64 / 1e9, case.seconds());
+    if held >= QUOTA_SUSPECT {
+        let says = format!(
+            "The processor quota of the cgroup stopped threads for {} s of the measured {} s.",
+            number(throttled_ns as f64 / 1e9),
+            number(case.seconds())
+        );
+        let finding = found(FindingGrade::Suspect, says).figure("cpu_throttled_ns", throttled_ns as f64);
+        findings.push(finding.advise("raise the container's processor quota for the measurement"));
+    }
+    Ok(findings)
+}
+
+/// The program's own work on an I/O of a thread, beside what an I/O took that thread.
+struct OwnWork<'a> {
+    load: &'a LoadCost,
+    ns_per_io: f64,
+}
+
+impl OwnWork<'_> {
+    fn part(&self) -> f64 {
+        ratio(self.load.generator_ns, self.ns_per_io)
+    }
+
+    fn words(&self) -> String {
+        format!(
+            "TrueSpd's own work took {} of a thread's {} per I/O",
+            duration_ns(self.load.generator_ns),
+            duration_ns(self.ns_per_io)
+        )
+    }
+}
+
+/// `None` for a thread that completed nothing, or was not calibrated.
+fn own_work<'a>(case: &Case<'_>, cost: &'a SelfCost, id: u32) -> Option<OwnWork<'a>> {
+    let results =
+        case.measured.threads.iter().filter(|thread| thread.id == id).flat_map(|thread| &thread.targets);
+    let ios: f64 = results.map(|target| target.read.ios as f64 + target.write.ios as f64).sum();
+    let ns_per_io = ratio(case.seconds() * 1e9, ios);
+    if ns_per_io > 0.0 { Some(OwnWork { load: cost.of_thread(id)?, ns_per_io }) } else { None }
+}
+
+/// From this part of a thread's time on, the program's own work is worth a remark.
+const GENERATOR_REMARK: f64 = 0.25;
+
+/// What makes up this part of the program's own work is named as its reason.
+const REASON: f64 = 0.5;
+
+/// The program's own work took a notable part of a thread's time per I/O.
+fn generator_cost(case: &Case<'_>) -> RuleResult {
+    // A set rate leaves the threads idle time of any length.
+    if case.is_paced() {
+        return Ok(Vec::new());
+    }
+    let Some(cost) = &case.measured.evidence.self_cost else {
+        return Err(Missing::new("a measurement of TrueSpd's own work"));
+    };
+    let each =
+        case.measured.threads.iter().filter_map(|thread| Some((thread.id, own_work(case, cost, thread.id)?)));
+    let Some((id, worst)) = each.max_by(|a, b| a.1.part().total_cmp(&b.1.part())) else {
+        return Ok(Vec::new());
+    };
+    if worst.part() < GENERATOR_REMARK {
+        return Ok(Vec::new());
+    }
+    let load = worst.load;
+    let says = format!("{} (thread {id}: {})", worst.words(), percent(worst.part()));
+    let finding = |why: &str| {
+        found(FindingGrade::Remark, format!("{says}{why}."))
+            .figure("generator_ns", load.generator_ns)
+            .figure("ns_per_io", worst.ns_per_io)
+    };
+    // With statistics an I/O takes up to two stamps.
+    let has_stamps = case.span.measure_latency || case.span.calculate_iops_std_dev;
+    Ok(vec![if load.fill_ns >= REASON * load.generator_ns {
+        finding(", most of it to make random data (-Zr)")
+            .advise("use -Z<size>, which writes from one buffer of random data at almost no cost")
+    } else if has_stamps
+        && 2.0 * cost.stamp_ns >= REASON * load.generator_ns
+        && cost.stamp_ns >= STAMP_SLOW_NS
+    {
+        finding(", most of it to read a slow clock")
+            .advise("let the kernel use the processor's counter (tsc) as its clock source")
+    } else {
+        finding("")
+    }])
+}
+
+/// No clock that is read without entering the kernel takes this long.
+const STAMP_SLOW_NS: f64 = 150.0;
+
+/// Less than this part of a set rate is not that rate.
+const RATE_SUSPECT: f64 = 0.98;
+
+/// Of a few I/Os so many have to be missing: one or two may just not have ended.
+const RATE_MISSING: f64 = 10.0;
+
+/// A set rate and what came of it, per second, in I/Os or in bytes.
+struct Rate {
+    asked: f64,
+    done: f64,
+    is_bytes: bool,
+    is_reached: bool,
+    /// I/Os that were asked for in the measured time.
+    asked_ios: f64,
+    /// I/Os that are missing of them.
+    missing_ios: f64,
+}
+
+/// The rate of a target on which every entry has one, of one kind: the two kinds have no common sum.
+fn rate(case: &Case<'_>, target: &TargetView<'_>) -> Option<Rate> {
+    let (mut asked_ios, mut asked_bytes, mut threads) = (0.0, 0.0, 0.0);
+    for entry in &target.entries {
+        let on_it = f64::from(case.span.threads_on(entry));
+        threads += on_it;
+        if !entry.is_rate_limited() {
+            return None;
+        }
+        match entry.throughput? {
+            Throughput::Iops(n) => asked_ios += n as f64 * on_it,
+            Throughput::BytesPerMs(n) => asked_bytes += n as f64 * 1000.0 * on_it,
+        }
+    }
+    let (read, write) = (target.read, target.write);
+    let (done_ios, done_bytes) = (read.ios + write.ios, read.bytes + write.bytes);
+    let (asked, done, is_bytes) = match (asked_ios > 0.0, asked_bytes > 0.0) {
+        (true, false) => (asked_ios, done_ios, false),
+        (false, true) => (asked_bytes, done_bytes, true),
+        _ => return None,
+    };
+    // One I/O per thread may fall to either side of the end.
+    let one_each = ratio(threads, case.seconds()) * ratio(done, done_ios);
+    let size = if is_bytes { target.asked.block_bytes as f64 } else { 1.0 };
+    let [asked_ios, missing_ios] = [asked, asked - done].map(|rate| ratio(rate * case.seconds(), size));
+    let is_reached = done + one_each >= RATE_SUSPECT * asked;
+    Some(Rate { asked, done, is_bytes, is_reached, asked_ios, missing_ios })
+}
+
+/// A rate was set (`-g`) and not reached.
+fn below_rate(case: &Case<'_>) -> RuleResult {
+    let (mut findings, mut missing) = (Vec::new(), None);
+    for target in case.views() {
+        let Some(rate) = rate(case, &target).filter(|rate| !rate.is_reached) else { continue };
+        let Rate { asked, done, is_bytes, asked_ios, missing_ios, .. } = rate;
+        if asked_ios < IOS_MIN && missing_ios < RATE_MISSING {
+            missing = Some(Missing::too_few(&number((asked_ios - missing_ios).round()), IOS_MIN));
+            continue;
+        }
+        let shown = |rate: f64| {
+            if !is_bytes { format!("{} IOPS", number(rate)) } else { format!("{}/s", bytes(rate)) }
+        };
+        let says = format!(
+            "-g set a rate of {}, but the test reached {} ({}).",
+            shown(asked),
+            shown(done),
+            percent(done / asked)
+        );
+        let why = why_below(case, 1.0 - done / asked);
+        let finding = found(FindingGrade::Suspect, format!("{says} {}", why.words()))
+            .target(Some(target.path()))
+            .figure("asked_per_s", asked)
+            .figure("reached_per_s", done);
+        findings.push(why.add_to(finding));
+    }
+    unless_missing(findings, missing)
+}
+
+/// A response time this many times the latency is another number.
+const LATE_TIMES: f64 = 2.0;
+
+/// Waking up late on a quiet machine explains less than a tenth of this.
+const LATE_NS: u64 = 1_000_000;
+
+/// A percentile needs this many I/Os above it.
+const LATE_IOS: f64 = 10.0;
+
+/// The median has as many with so many I/Os.
+const LATE_IOS_MIN: f64 = 2.0 * LATE_IOS;
+
+/// A stop may have lasted longer than it was seen to.
+const CATCH_UP_S: f64 = 0.05;
+
+/// The rate was reached by issuing I/Os late that could not be issued in time. The latencies show such a stall once per
+/// place in the queue; clients would have met it at every I/O of that time.
+fn coordinated_omission(case: &Case<'_>) -> RuleResult {
+    let (mut findings, mut is_missing, mut few) = (Vec::new(), false, None);
+    for target in case.views() {
+        // A rate that is never caught up with is the finding of `below-rate`.
+        if !rate(case, &target).is_some_and(|rate| rate.is_reached) {
+            continue;
+        }
+        for way in Direction::BOTH {
+            let Some((service, response)) = latencies(case, target.path(), way) else {
+                is_missing = true;
+                continue;
+            };
+            let ios = response.count() as f64;
+            if ios > 0.0 && ios < LATE_IOS_MIN {
+                few = Some(Missing::too_few(&format!("{} {}", number(ios), way.plural()), LATE_IOS_MIN));
+            }
+            findings.extend(late(case, &target, way, &service, &response));
+        }
+    }
+    let missing = is_missing.then(|| Missing::new("response times from the intended start (-g)"));
+    unless_missing(findings, missing.or(few))
+}
+
+/// Service and response times on a path, empty where none were measured; `None` when only response times are missing.
+fn latencies(case: &Case<'_>, path: &str, way: Direction) -> Option<(Histogram, Histogram)> {
+    let (mut service, mut response) = (Histogram::new(), Histogram::new());
+    let results = case.measured.threads.iter().flat_map(|thread| &thread.targets);
+    for result in results.filter(|result| result.path == path) {
+        let direction = match way {
+            Direction::Read => &result.read,
+            Direction::Write => &result.write,
+        };
+        let Some(latency) = direction.latency.as_ref().filter(|latency| latency.count() > 0) else {
+            continue;
+        };
+        response.merge(direction.response.as_ref()?);
+        service.merge(latency);
+    }
+    Some((service, response))
+}
+
+fn late(
+    case: &Case<'_>,
+    target: &TargetView<'_>,
+    way: Direction,
+    service: &Histogram,
+    response: &Histogram,
+) -> Option<Finding> {
+    let evidence = &case.measured.evidence;
+    // A thread without a processor issues late as well: what became due meanwhile, and until it has caught up. That
+    // explains at most twice the part of time as a part of the I/Os.
+    let waiting =
+        |thread: &ThreadCost| ratio(thread.waiting_for_cpu_ns.unwrap_or(0) as f64, thread.elapsed_ns as f64);
+    let waiting = evidence.threads.iter().map(waiting).fold(0.0, f64::max);
+    let steal = |host: &HostActivity| host.steal_worst_percent.or(host.steal_percent);
+    let steal = evidence.host.as_ref().and_then(steal).unwrap_or(0.0) / 100.0;
+    let (stopped_s, longest_s) = stopped_s(case);
+    let explained = 2.0 * (waiting + steal + ratio(stopped_s, case.seconds()));
+    let is_late = |fraction: f64| {
+        let (at_issue, at_due) = (service.percentile_ns(fraction), response.percentile_ns(fraction));
+        let beyond = (1.0 - fraction) * response.count() as f64;
+        beyond + 1e-6 >= LATE_IOS
+            && 1.0 - fraction > explained
+            && at_due as f64 >= LATE_TIMES * at_issue as f64
+            && at_due - at_issue >= LATE_NS
+    };
+    let (fraction, grade) = [
+        (0.99, FindingGrade::Suspect),
+        (0.9, FindingGrade::Suspect),
+        (0.5, FindingGrade::Suspect),
+        (0.999, FindingGrade::Remark),
+    ]
+    .into_iter()
+    .find(|(fraction, _)| is_late(*fraction))?;
+    let (at_issue, at_due) = (service.percentile_ns(fraction), response.percentile_ns(fraction));
+    let name = format!("p{}", (fraction * 1000.0).round() / 10.0);
+    // What fell due while the program stood still is late by as much, and what came after it until it had caught up.
+    let why = if at_due as f64 / 1e9 <= longest_s + at_issue as f64 / 1e9 + CATCH_UP_S {
+        "they fell due while the program stood still, or had to wait until it had caught up"
+    } else {
+        "they waited for earlier I/Os to end"
+    };
+    let says = format!(
+        "The {name} latency of {} is {}, but {} from their intended start (-g): {why}.",
+        way.plural(),
+        duration_ns(at_issue as f64),
+        duration_ns(at_due as f64)
+    );
+    let finding = found(grade, says).target(Some(target.path()));
+    let finding = finding.figure("percentile", fraction * 100.0).figure("service_ns", at_issue as f64);
+    Some(finding.figure("response_ns", at_due as f64))
+}
+
+/// A bound thread that waits this part of its time would have moved.
+const BOUND_WAITING: f64 = 0.02;
+
+/// A processor idle for this part could have taken it.
+const BOUND_IDLE_PERCENT: f64 = 50.0;
+
+/// A thread was bound to a busy processor while others were idle.
+fn bound_away(case: &Case<'_>) -> RuleResult {
+    let evidence = &case.measured.evidence;
+    if evidence.threads.is_empty() {
+        return Err(Missing::new("the processor time of each thread"));
+    }
+    let processors = &case.document.system.topology.processors;
+    let idle_elsewhere = |cpu: u32| {
+        let all = processors.iter().zip(&case.measured.cpu);
+        let idle = all.filter(|(p, _)| p.cpu != cpu).map(|(_, used)| used.idle);
+        idle.max_by(f64::total_cmp).filter(|idle| *idle >= BOUND_IDLE_PERCENT)
+    };
+    let finding = |thread: &ThreadCost| -> Option<Finding> {
+        let cpu = thread.cpu?;
+        let waiting = ratio(thread.waiting_for_cpu_ns? as f64, thread.elapsed_ns as f64);
+        if waiting < BOUND_WAITING {
+            return None;
+        }
+        let idle = idle_elsewhere(cpu)?;
+        let says = format!(
+            "Thread {} was bound to processor {cpu} and waited for it {} of the time, while another processor was \
+             idle.",
+            thread.id,
+            percent(waiting)
+        );
+        let finding = found(FindingGrade::Remark, says).figure("waiting_for_cpu_percent", waiting * 100.0);
+        Some(finding.figure("idle_elsewhere_percent", idle))
+    };
+    // One tells enough.
+    Ok(evidence.threads.iter().find_map(finding).into_iter().collect())
+}
+
+fn waiting(view: &HostView) -> Vec<Answer> {
+    let Some(stalled) = averages("cpu", view.roots()) else {
+        return vec![Answer::unknown(memory::NO_PRESSURE)];
+    };
+    let now = format!("{} of the last 10 s", part_percent(stalled.some / 100.0));
+    if stalled.some / 100.0 < WAITING_SUSPECT {
+        return vec![Answer::good("Tasks hardly wait for a processor.").now(now)];
+    }
+    let says = format!(
+        "Tasks waited for a processor for {} of the last 10 s, and the threads of a test would wait, too: stop other \
+         programs that use the processors before measuring.",
+        part_percent(stalled.some / 100.0)
+    );
+    vec![Answer::spoils(says).now(now).wanted("less than 10 %")]
+}
+
+fn no_processor(machine: &MachineNow, _: &[Limit]) -> Option<String> {
+    let waited = machine.stalled?.cpu_some_percent / 100.0;
+    (waited >= WAITING_SUSPECT).then(|| {
+        format!(
+            "Tasks waited for a processor for {} of the last 10 s, and the threads of a test would wait, too: stop \
+             other programs that use the processors before measuring.",
+            part_percent(waited)
+        )
+    })
+}

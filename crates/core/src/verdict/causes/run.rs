@@ -1,0 +1,288 @@
+//! Was there a result at all, is it whole, and can it be proven?
+
+use super::rhythm::late_end;
+use super::{disk, network};
+use crate::measure::Histogram;
+use crate::result::FindingGrade::{Invalid, Remark, Suspect};
+use crate::result::Meaning::{Seen, WrongNumber};
+use crate::result::{
+    Document, Finding, FindingGrade, Layer, LayerKind, Outstanding, TargetFacts, Theme, TimeSpanResult,
+};
+use crate::text::number;
+use crate::verdict::cause::RuleFn::{RealSpan, RunSpan, Span};
+use crate::verdict::cause::{Case, Cause, Missing, RuleFn, RuleResult, Sentence, found, rule};
+use crate::verdict::doctor::Purpose::Every;
+use crate::verdict::doctor::{check, each_disk};
+use crate::verdict::view::{Direction, DiskGroup, IoCount, RestsOn};
+
+pub(super) const CAUSES: &[Cause] = &[
+    Cause {
+        name: "run-failed",
+        theme: Theme::Run,
+        rule: rule(10, Invalid, WrongNumber, RuleFn::Document(failed)),
+        about: "The run failed, or ended before anything was measured.",
+        advice: "fix the cause and run again; the numbers of an incomplete run cannot be used",
+        ..Cause::NONE
+    },
+    Cause {
+        name: "simulated",
+        theme: Theme::Run,
+        rule: rule(20, Invalid, WrongNumber, Span(simulated)),
+        about: "The engine sends nothing to the target (null, sim).",
+        advice: "leave --engine out to measure; these engines are for testing the tool",
+        ..Cause::NONE
+    },
+    Cause {
+        name: "nothing-completed",
+        theme: Theme::Symptom,
+        rule: rule(60, Invalid, WrongNumber, Span(nothing_completed)),
+        about: "No I/O completed in the measured time.",
+        advice: "measure longer (-d), and check whether the target answers at all",
+        ..Cause::NONE
+    },
+    Cause {
+        name: "stalled",
+        theme: Theme::Target,
+        rule: rule(70, Invalid, WrongNumber, RunSpan(stalled)),
+        about: "I/Os were out for a second or more when the measured time ended, and for ten times the mean \
+                latency, so that no count and no latency holds them (suspect). When no I/O completed, or some of \
+                these never ended, the result is invalid.",
+        advice: "look in the kernel's log (dmesg) for errors and resets of the device or of the connection to it, \
+                 and measure longer (-d, -L), so that the latencies hold the stalls",
+        ..Cause::NONE
+    },
+    Cause {
+        name: "unproven",
+        theme: Theme::Cache,
+        sentences: &[Sentence::Facts(230, hidden_disks), Sentence::Facts(240, uncounted_commands)],
+        checks: &[check(
+            each_disk(250, "iostats", Every, disk::iostats).one_core_peak(),
+            "counters of the disk",
+            "They are off; with --peak, when they are on.",
+            "The verdict needs the counters to tell whether I/O reached the disk; at the highest rates they \
+                 cost a few percent.",
+            "fio t/one-core-peak.sh; the kernel's ABI/stable/sysfs-block (iostats)",
+        )],
+        rule: rule(150, Suspect, WrongNumber, RealSpan(unproven)),
+        about: "The result does not show which disks are below the target or what they moved, nor what a server \
+                was asked for; NVMe commands (/dev/ngXnY) are counted since Linux 6.13, and only where \
+                queue/iostats_passthrough is 1. Or its I/Os are too few to compare them with that: fewer than 100, \
+                and fewer than 10 that complete 64 MiB together.",
+        advice: "choose a target whose disks this machine sees and counts (queue/iostats set to 1; in a container \
+                 a volume instead of its root), or measure on the machine that has the disks",
+    },
+    Cause {
+        name: "percentiles",
+        theme: Theme::Symptom,
+        rule: rule(460, Remark, Seen, Span(percentiles)),
+        about: "The test completed too few I/Os for its highest percentiles.",
+        advice: "ignore these percentiles, or measure longer",
+        ..Cause::NONE
+    },
+    Cause {
+        name: "stopped-early",
+        theme: Theme::Symptom,
+        rule: rule(470, Remark, Seen, Span(stopped_early)),
+        about: "The run was stopped before its measured time was over.",
+        advice: "let the run end by itself",
+        ..Cause::NONE
+    },
+];
+
+/// The run failed, or stopped before anything was measured.
+fn failed(document: &Document) -> RuleResult {
+    let spans = document.profile.time_spans.len().max(document.time_spans.len());
+    let is_measured =
+        |place: usize| matches!(document.time_spans.get(place), Some(TimeSpanResult::Measured(_)));
+    let first = (0..spans).find(|&place| !is_measured(place));
+    // Of a sum, another rule tells which of its runs failed.
+    let failures = if document.is_sum() { &[][..] } else { &document.failures };
+    let says = match (failures, first) {
+        ([], None) if spans > 0 => return Ok(Vec::new()),
+        ([], _) => "The run ended before its measured time: nothing was measured.".to_string(),
+        ([only], _) => format!("The run failed: {only}"),
+        ([one, more @ ..], _) => format!("The run failed: {one} (and {} more failures)", more.len()),
+    };
+    let number = first.unwrap_or(spans.saturating_sub(1)) as u32 + 1;
+    let measured = (0..spans).filter(|&place| is_measured(place)).count();
+    let finding = found(FindingGrade::Invalid, says)
+        .figure("failures", failures.len() as f64)
+        .figure("time_spans", spans as f64)
+        .figure("time_spans_measured", measured as f64);
+    Ok(vec![Finding { time_span: number, ..finding }])
+}
+
+/// An engine whose I/O reaches nothing.
+fn simulated(case: &Case<'_>) -> RuleResult {
+    let says = format!("The engine {} only simulates I/O: nothing reached the target.", case.measured.engine);
+    Ok(if case.is_simulated() { vec![found(FindingGrade::Invalid, says)] } else { Vec::new() })
+}
+
+fn nothing_completed(case: &Case<'_>) -> RuleResult {
+    let targets = case.measured.threads.iter().flat_map(|thread| &thread.targets);
+    let ios: u64 = targets.map(|target| target.read.ios.saturating_add(target.write.ios)).sum();
+    if ios > 0 {
+        return Ok(Vec::new());
+    }
+    let says = format!("No I/O completed in the measured {:.2} s.", case.seconds());
+    let finding = found(FindingGrade::Invalid, says);
+    Ok(vec![finding.figure("ios", 0.0).figure("test_time_s", case.seconds())])
+}
+
+/// I/Os that the end of the measured time found out, and that no queue explains.
+fn stalled(case: &Case<'_>) -> RuleResult {
+    let Some(outstanding) = &case.measured.evidence.outstanding else {
+        if case.is_simulated() {
+            return Ok(Vec::new());
+        }
+        return Err(Missing::new("the I/Os that were out when the measured time ended"));
+    };
+    // When the whole program stood still, it noticed late what had ended long before.
+    if late_end(case).is_some() {
+        return Ok(Vec::new());
+    }
+    let mean_ns = case.measured.mean_time_out_ns();
+    let found = |of: &Outstanding| {
+        let is_worst = of.never > 0 || mean_ns.is_none();
+        let grade = if is_worst { FindingGrade::Invalid } else { FindingGrade::Suspect };
+        found(grade, format!("{}. No count and no latency holds them.", of.words()))
+            .target(Some(&of.path))
+            .figure("outstanding", of.ios as f64)
+            .figure("never", of.never as f64)
+            .figure("oldest_s", of.age_ns_max as f64 / 1e9)
+            .figure("late_s", of.late_ns_max as f64 / 1e9)
+    };
+    Ok(outstanding.iter().filter(|of| of.is_stall(mean_ns)).map(found).collect())
+}
+
+/// Ctrl+C, or an event, ended the measured time.
+fn stopped_early(case: &Case<'_>) -> RuleResult {
+    let (asked, seconds) = (f64::from(case.span.duration_s), case.seconds());
+    if seconds >= 0.99 * asked {
+        return Ok(Vec::new());
+    }
+    let says =
+        format!("The run was stopped after {} s of the {} s asked for.", number(seconds), number(asked));
+    Ok(vec![found(FindingGrade::Remark, says).figure("test_time_s", seconds).figure("asked_s", asked)])
+}
+
+/// The evidence is missing without which no other rule proves anything.
+fn unproven(case: &Case<'_>) -> RuleResult {
+    let why = match case.groups() {
+        Err(Missing(what)) => format!("it does not show {what}"),
+        Ok(groups) => match hidden(case) {
+            Some(words) => words,
+            None => return Ok(too_few(case, &groups).into_iter().collect()),
+        },
+    };
+    let finding = found(FindingGrade::Suspect, format!("The result cannot be proven: {why}."));
+    Ok(vec![if case.views().iter().any(|view| view.uncounted().is_some()) {
+        finding.advise(
+        "set queue/iostats_passthrough of the disk to 1 before the run, which counts them (Linux 6.13), or compare \
+         with a \
+         run on the block device",
+    )
+    } else {
+        finding
+    }])
+}
+
+/// A direction with a smaller part of the I/Os is not what the result is about.
+const UNPROVEN_PART: f64 = 0.1;
+
+/// So few I/Os that nothing can be compared with what was counted below.
+fn too_few(case: &Case<'_>, groups: &[DiskGroup<'_>]) -> Option<Finding> {
+    let served = network::server_groups(case);
+    let of_servers = served.iter().map(|group| &group.targets);
+    let sets = groups.iter().map(|group| &group.targets).chain(of_servers);
+    let counts: Vec<IoCount> =
+        sets.flat_map(|targets| Direction::BOTH.map(|way| IoCount::new(case, targets, way))).collect();
+    let few = || counts.iter().filter(|count| count.is_too_few());
+    let most = few().max_by(|a, b| a.ios.total_cmp(&b.ios))?;
+    let all: f64 = counts.iter().map(|count| count.ios).sum();
+    let unproven: f64 = few().map(|count| count.ios).sum();
+    if unproven <= UNPROVEN_PART * all {
+        return None;
+    }
+    let says = format!(
+        "Too few I/Os to prove the result: it has {}, and it takes {} to compare them with what the storage counted.",
+        most.words(),
+        number(most.least)
+    );
+    let finding = found(FindingGrade::Suspect, says).figure("ios", all).figure("unproven_ios", unproven);
+    let finding = finding.figure("ios_least", most.least);
+    Some(
+        finding
+            .advise("measure longer (-d), or let more I/Os complete (a higher -g, smaller blocks with -b)"),
+    )
+}
+
+/// Why the work of a target's disks cannot be seen from here.
+fn hidden(case: &Case<'_>) -> Option<String> {
+    case.views().iter().find_map(|target| match target.rests_on() {
+        RestsOn::Remote => network::hidden(case, target),
+        RestsOn::Program => Some(format!(
+            "a program serves '{}', and whether it used a disk is not visible here",
+            target.path()
+        )),
+        RestsOn::Disks | RestsOn::MemoryFilesystem | RestsOn::Unknown => None,
+    })
+}
+
+/// Percentiles that DiskSpd prints, by their nines.
+const NINES: std::ops::RangeInclusive<u32> = 2..=9;
+
+/// The first percentile above which less than one I/O lies; `None` when all have some.
+fn first_single(count: u64) -> Option<u32> {
+    NINES.into_iter().find(|&nines| count < 10u64.pow(nines))
+}
+
+/// Percentiles that are a single I/O.
+fn percentiles(case: &Case<'_>) -> RuleResult {
+    let targets = || case.measured.threads.iter().flat_map(|thread| &thread.targets);
+    let mut words = Vec::new();
+    let mut least = None;
+    for way in Direction::BOTH {
+        let directions =
+            targets().map(|target| if way == Direction::Read { &target.read } else { &target.write });
+        let count: u64 =
+            directions.filter_map(|direction| direction.latency.as_deref()).map(Histogram::count).sum();
+        let Some(nines) = first_single(count) else { continue };
+        if count == 0 {
+            continue;
+        }
+        let name = if nines == 2 { "the 99th percentile".to_string() } else { format!("{nines}-nines") };
+        words.push(format!(
+            "With {} {}, the percentiles from {name} on show a single I/O.",
+            number(count as f64),
+            way.plural()
+        ));
+        least = Some(least.map_or(count, |known: u64| known.min(count)));
+    }
+    let Some(least) = least else { return Ok(Vec::new()) };
+    Ok(vec![found(FindingGrade::Remark, words.join(" ")).figure("ios", least as f64)])
+}
+
+/// A file system that shows no disks below it, but keeps data somewhere.
+fn hidden_disks(facts: &TargetFacts) -> Option<String> {
+    let is_hidden = |l: &&Layer| {
+        l.is_lowest() && matches!(l.kind, LayerKind::File | LayerKind::Filesystem | LayerKind::Loop)
+    };
+    let hidden = facts.layers.iter().find(is_hidden)?;
+    Some(format!(
+        "The disks below {} are not visible here, as in a container or with a file system that manages its own \
+         disks: no disk counter can prove the result.",
+        hidden.name
+    ))
+}
+
+fn uncounted_commands(facts: &TargetFacts) -> Option<String> {
+    let commands = facts.nvme_commands.as_ref().filter(|commands| !commands.counted)?;
+    let disk = facts.device_name.as_deref().unwrap_or("the disk");
+    Some(format!(
+        "The kernel does not count the NVMe commands that {} takes, so that the counters of {disk} cannot prove the \
+         result: it \
+         counts them since Linux 6.13, where /sys/block/{disk}/queue/iostats_passthrough is 1.",
+        commands.device
+    ))
+}

@@ -1,0 +1,541 @@
+//! Why a rate was lower than at other times: one decision in one place. Every candidate shows its evidence
+//! over time, the strongest is named, and when none fits, that is said.
+//!
+//! Did the threads run on other processors when the rate was low? Where a thread may run on any processor,
+//! its distance to the one that answers the disk's interrupts changes when it moves, and with it the rate of
+//! a shallow queue.
+
+use super::rhythm::{self, Stretch, stopped_s};
+use super::{limits, others, paths};
+use crate::result::{
+    DiskActivity, DiskCounts, Finding, Layer, Limit, LimitChange, LimitKind, Timeline, disks_in_words,
+};
+use crate::text::{bytes, number, percent};
+use crate::verdict::cause::{Case, ratio};
+use crate::verdict::view::{Direction, IOS_MIN, TargetView};
+use std::collections::BTreeMap;
+
+/// A change of a limit belongs to a fall that begins so much before or after the second in which it was seen.
+const NEAR_S: f64 = 0.75;
+
+/// A limit explains a rate up to this many times its value: what it owed from before comes on top.
+const LIMIT_TIMES: f64 = 1.5;
+
+/// A thread that waits for a processor for this part of the time ...
+const WAITS: f64 = 0.15;
+
+/// ... and by this part more than otherwise is slower by as much.
+const WAITS_MORE: f64 = 0.10;
+
+/// Where other virtual machines take this part of all processor time ...
+const STOLEN: f64 = 0.10;
+
+/// ... and this part more than otherwise, the rate falls.
+const STOLEN_MORE: f64 = 0.08;
+
+/// Whoever waits for so long is slowed down at any moment.
+const WAITS_ALWAYS: f64 = 0.30;
+
+/// What others moved more explains a loss of which it is this part.
+const OTHERS_OF_LOSS: f64 = 0.20;
+
+/// A rate that varies less than this is that of a limit.
+const EVEN: f64 = 0.015;
+
+/// Seconds that it takes to call a rate even.
+const EVEN_POINTS: usize = 5;
+
+/// A cause that explains this part of what is missing is the cause.
+const EXPLAINS: f64 = 0.5;
+
+/// Nearly all I/Os that were asked for were in flight.
+const DEPTH_FULL: f64 = 0.9;
+
+/// Waiting for a processor for this part of the time misses a set rate.
+const RATE_WAITS: f64 = 0.10;
+
+/// What caused it, as a sentence, with figures and what to do about it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Why {
+    /// None when the result does not show it.
+    says: Option<String>,
+    figures: Vec<(&'static str, f64)>,
+    advice: &'static str,
+}
+
+impl Why {
+    fn because(says: String, advice: &'static str) -> Self {
+        Why { says: Some(says), figures: Vec::new(), advice }
+    }
+
+    fn figure(mut self, name: &'static str, value: f64) -> Self {
+        self.figures.push((name, value));
+        self
+    }
+
+    /// The cause as a sentence, or that there is none to be seen.
+    pub fn words(&self) -> &str {
+        self.says.as_deref().unwrap_or("What caused it is not known: the result shows nothing that fits.")
+    }
+
+    /// The cause after a blank, when there is one to be seen.
+    pub fn words_if_known(&self) -> String {
+        self.says.as_ref().map_or_else(String::new, |says| format!(" {says}"))
+    }
+
+    /// Figures and advice of the cause in a finding.
+    pub fn add_to(&self, finding: Finding) -> Finding {
+        let finding =
+            self.figures.iter().fold(finding, |finding, &(name, value)| finding.figure(name, value));
+        if self.advice.is_empty() { finding } else { finding.advise(self.advice) }
+    }
+}
+
+/// Why the rate was low in these stretches.
+pub(super) fn why(case: &Case<'_>, low: &[Stretch]) -> Why {
+    let set = limit_set(case, low).or_else(|| way_changed(case, low));
+    let no_time = set.or_else(|| stolen(case, low)).or_else(|| no_processor(case, low));
+    no_time.or_else(|| others(case, low)).or_else(|| other_processor(case, low)).unwrap_or_default()
+}
+
+/// Why the rate fell at an instant, in seconds, and stayed low.
+pub(super) fn why_fell(case: &Case<'_>, after_s: f64) -> Why {
+    let low = [Stretch { from_s: after_s, for_s: (case.seconds() - after_s).max(0.0) }];
+    let seen = why(case, &low);
+    if seen.says.is_some() {
+        return seen;
+    }
+    let guess = position(case, after_s).or_else(|| credits(case, after_s));
+    guess.or_else(|| cache_full(case, after_s)).unwrap_or_default()
+}
+
+/// Why a set rate was missed by this part of it.
+pub(super) fn why_below(case: &Case<'_>, short: f64) -> Why {
+    let explains = |seconds: f64| ratio(seconds, case.seconds()) >= EXPLAINS * short;
+    let (stopped_s, _) = stopped_s(case);
+    if stopped_s > 0.0 && explains(stopped_s) {
+        let says = format!("The program itself stood still for {} s.", number(stopped_s));
+        let advice = "make sure that nothing stops the program, and repeat";
+        return Why::because(says, advice).figure("standstill_s", stopped_s);
+    }
+    if limits::is_reached(case) {
+        let advice = "raise the limit, or lower -g (which counts per thread)";
+        return Why::because("A limit of a cgroup was reached.".to_string(), advice);
+    }
+    let (series, interval_s) = rhythm::while_running(case);
+    let lost_s = rhythm::pauses_of(case, &series, interval_s).lost_s;
+    if lost_s > 0.0 && explains(lost_s) {
+        let says = format!("For {} s almost nothing completed: the target stalled.", number(lost_s));
+        return Why::because(says, "look for what makes the target stall; -L shows how long I/Os waited")
+            .figure("lost_s", lost_s);
+    }
+    let waits = case.measured.evidence.threads.iter();
+    let part = |ns: Option<u64>, of_ns: u64| ratio(ns.unwrap_or(0) as f64, of_ns as f64);
+    let most = waits.map(|thread| part(thread.waiting_for_cpu_ns, thread.elapsed_ns)).fold(0.0, f64::max);
+    if most >= RATE_WAITS {
+        let says = format!("A thread waited for a processor {} of the time.", percent(most));
+        let advice = "stop other programs, or use fewer threads than processors";
+        return Why::because(says, advice).figure("waiting_for_cpu_percent", most * 100.0);
+    }
+    if others::other_io(case).is_ok_and(|findings| !findings.is_empty()) {
+        let advice = "stop the other programs that use the disks, and repeat";
+        return Why::because("Other programs used the disks.".to_string(), advice);
+    }
+    let depth = case.measured.evidence.queue_depth;
+    if let Some(depth) = depth.filter(|depth| depth.reached >= DEPTH_FULL * depth.asked as f64) {
+        let says = "All I/Os that -o allows were in flight: the target gives no more at this depth.";
+        let advice = "raise -o, or lower -g (which counts per thread)";
+        return Why::because(says.to_string(), advice).figure("queue_depth", depth.reached);
+    }
+    Why::default()
+}
+
+/// For how long stretches cover a time, in seconds.
+fn covered_s(low: &[Stretch], from_s: f64, until_s: f64) -> f64 {
+    let part = |of: &Stretch| ((of.from_s + of.for_s).min(until_s) - of.from_s.max(from_s)).max(0.0);
+    low.iter().map(part).sum()
+}
+
+/// Means of a series in the stretches and outside of them; `None` when it covers nothing of one of them.
+fn inside_and_outside(values: &[f64], interval_s: f64, low: &[Stretch]) -> Option<(f64, f64)> {
+    let (mut inside, mut outside) = ((0.0, 0.0), (0.0, 0.0));
+    for (at, value) in values.iter().enumerate() {
+        let from_s = at as f64 * interval_s;
+        let low_s = covered_s(low, from_s, from_s + interval_s).min(interval_s);
+        inside = (inside.0 + value * low_s, inside.1 + low_s);
+        outside = (outside.0 + value * (interval_s - low_s), outside.1 + interval_s - low_s);
+    }
+    (inside.1 > 0.0 && outside.1 > 0.0).then(|| (ratio(inside.0, inside.1), ratio(outside.0, outside.1)))
+}
+
+/// Reads and writes per second in the stretches, each with its bytes.
+fn low_rates(case: &Case<'_>, low: &[Stretch]) -> Option<[(f64, f64); 2]> {
+    let series = case.measured.evidence.series.as_ref()?;
+    let interval_s = series.interval_ns as f64 / 1e9;
+    let rate = |way: Direction| {
+        let counts = counts_of(series, way);
+        let (inside, _) = inside_and_outside(&counts, interval_s, low)?;
+        let ios = ratio(inside, interval_s);
+        Some((ios, ios * case.done(way).size()))
+    };
+    Some([rate(Direction::Read)?, rate(Direction::Write)?])
+}
+
+fn counts_of(series: &Timeline, way: Direction) -> Vec<f64> {
+    let counts = if way == Direction::Read { &series.reads } else { &series.writes };
+    counts.iter().map(|&count| count as f64).collect()
+}
+
+/// A limit that was set when the rate fell.
+fn limit_set(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
+    let changes = case.measured.evidence.limit_changes.as_ref()?;
+    let is_near = |change: &LimitChange| begins_near(low, change.seen_ns, change.within_ns);
+    let rates = low_rates(case, low)?;
+    let limit = changes.iter().filter(|change| is_near(change)).flat_map(|change| &change.new);
+    let limit = limit.filter(|limit| could_explain(limit, rates)).min_by_key(|limit| limit.what)?;
+    let on = limit.device.as_deref().map_or_else(String::new, |device| format!(" on {device}"));
+    let says = format!(
+        "At that time somebody set a limit of {}{on}: {} of cgroup {}.",
+        shown(limit),
+        limit.by,
+        limit.group
+    );
+    let advice = "keep limits as they are while a test runs; raise or remove this one to measure the target";
+    Some(Why::because(says, advice).figure("limit", limit.value as f64))
+}
+
+/// Whether a stretch begins when something was seen that happened within a time before.
+fn begins_near(low: &[Stretch], seen_ns: u64, within_ns: u64) -> bool {
+    let (until_s, within_s) = (seen_ns as f64 / 1e9, within_ns as f64 / 1e9);
+    let times = until_s - within_s - NEAR_S..=until_s + NEAR_S;
+    low.iter().any(|stretch| times.contains(&stretch.from_s))
+}
+
+/// A path went down or came back, or a copy of DRBD, when the rate fell.
+fn way_changed(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
+    let changes = case.measured.evidence.way_changes.as_ref()?;
+    let near = changes.iter().filter(|change| begins_near(low, change.seen_ns, change.within_ns));
+    let told = near.map(|change| (&change.device, paths::change_words(change)));
+    let (device, words) = told.into_iter().find(|(_, words)| !words.is_empty())?;
+    let says = format!("At that time the way to {device} changed: {}.", words.join("; "));
+    let advice = "bring the path or the copy back, find out why it was lost (dmesg), and repeat";
+    Some(Why::because(says, advice))
+}
+
+/// Whether a rate as low as this is what the limit lets through.
+fn could_explain(limit: &Limit, [read, write]: [(f64, f64); 2]) -> bool {
+    let rate = match limit.what {
+        LimitKind::ReadIops => read.0,
+        LimitKind::WriteIops => write.0,
+        LimitKind::ReadBytesPerSecond => read.1,
+        LimitKind::WriteBytesPerSecond => write.1,
+        LimitKind::CpuMillis => return true,
+        LimitKind::MemoryBytes => return false,
+    };
+    rate <= LIMIT_TIMES * limit.value as f64 && rate * LIMIT_TIMES >= limit.value as f64
+}
+
+fn shown(limit: &Limit) -> String {
+    let value = limit.value as f64;
+    match limit.what {
+        LimitKind::ReadIops => format!("{} reads/s", number(value)),
+        LimitKind::WriteIops => format!("{} writes/s", number(value)),
+        LimitKind::ReadBytesPerSecond => format!("{}/s of reads", bytes(value)),
+        LimitKind::WriteBytesPerSecond => format!("{}/s of writes", bytes(value)),
+        LimitKind::CpuMillis => format!("{} processors", number(value / 1000.0)),
+        LimitKind::MemoryBytes => format!("{} of memory", bytes(value)),
+    }
+}
+
+/// The host gave the processors to other virtual machines.
+fn stolen(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
+    let waits = case.measured.evidence.processor_waits.as_ref().filter(|waits| waits.interval_ns > 0)?;
+    let whole = waits.interval_ns as f64 * case.measured.cpu.len().max(1) as f64;
+    let parts: Vec<f64> = waits.stolen_ns.iter().map(|&ns| ratio(ns as f64, whole).min(1.0)).collect();
+    let (inside, outside) = inside_and_outside(&parts, waits.interval_ns as f64 / 1e9, low)?;
+    if inside < STOLEN || inside - outside < STOLEN_MORE {
+        return None;
+    }
+    let says = format!(
+        "While the rate was low, other virtual machines on this host took {} of the processor time, at other times \
+         {}.",
+        percent(inside),
+        percent(outside)
+    );
+    let advice = "repeat at a quieter time, or on a machine with dedicated processors";
+    Some(Why::because(says, advice).figure("stolen_percent", inside * 100.0))
+}
+
+/// The threads of the test had no processor.
+fn no_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
+    let evidence = &case.measured.evidence;
+    let waits = evidence.processor_waits.as_ref().filter(|waits| waits.interval_ns > 0)?;
+    let whole = waits.interval_ns as f64 * evidence.threads.len().max(1) as f64;
+    let parts: Vec<f64> = waits.waiting_ns.iter().map(|&ns| ratio(ns as f64, whole).min(1.0)).collect();
+    let (inside, outside) = inside_and_outside(&parts, waits.interval_ns as f64 / 1e9, low)?;
+    let says = if inside >= WAITS && inside - outside >= WAITS_MORE {
+        format!(
+            "While the rate was low, the threads spent {} of their time waiting for a processor, at other times {}.",
+            percent(inside),
+            percent(outside)
+        )
+    } else if inside >= WAITS_ALWAYS && inside >= outside {
+        // Their waits are known per second, and many of them fit into one. Where they waited less than at
+        // other times, it was something else.
+        format!("The threads waited for a processor {} of the time, which is probably why.", percent(inside))
+    } else {
+        return None;
+    };
+    let advice =
+        "stop other programs, use fewer threads than processors, or let the kernel place the threads (-n)";
+    let why = Why::because(says, advice).figure("waiting_for_cpu_percent", inside * 100.0);
+    Some(why.figure("waiting_for_cpu_otherwise_percent", outside * 100.0))
+}
+
+fn other_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
+    let moved = moved(case, low)?;
+    let Moved { threads, of, low, otherwise } = moved;
+    let who = match of {
+        1 => format!("the thread ran on processor {low}, otherwise on processor {otherwise}"),
+        _ => format!(
+            "{threads} of {of} threads ran on other processors than otherwise (one on {low} instead of {otherwise})"
+        ),
+    };
+    let because = match answers(case, moved) {
+        Answers::NotLow { disks } => format!(
+            "that is probably why, as an I/O takes longer on processor {low}, which does not answer the interrupts \
+             of {disks}; processor \
+             {otherwise} does"
+        ),
+        Answers::NoReason => "that may be why, but the disk's interrupts do not explain it".to_string(),
+        Answers::Unknown => {
+            "that is probably why, as an I/O takes longer on a processor that does not answer the disk's interrupts"
+                .to_string()
+        }
+    };
+    let says = format!("While the rate was low, {who}: {because}.");
+    let advice = "bind the threads: leave -n out, or choose the processors with -a, and measure each of them";
+    let why = Why::because(says, advice).figure("processor_low", f64::from(low));
+    Some(why.figure("processor_otherwise", f64::from(otherwise)))
+}
+
+fn others(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
+    let evidence = &case.measured.evidence;
+    let (groups, series) = (case.groups().ok()?, evidence.series.as_ref()?);
+    let [group] = groups.as_slice() else { return None };
+    let interval_ns = group.disks.first()?.interval_ns;
+    let is_usual = |disk: &&DiskActivity| disk.interval_ns == interval_ns && interval_ns > 0;
+    if !group.disks.iter().all(is_usual) || series.interval_ns == 0 {
+        return None;
+    }
+    let interval_s = interval_ns as f64 / 1e9;
+    let count = (interval_ns / series.interval_ns).max(1) as usize;
+    let length = group.disks.iter().map(|disk| disk.intervals.len()).min()?;
+    let (mut foreign, mut ours) = (vec![0.0; length], vec![0.0; length]);
+    for way in Direction::BOTH {
+        // Where one I/O becomes several, or comes later, the rest is not somebody else's.
+        others::own(case, group, way, true)?;
+        let size = case.done(way).size();
+        let own = rhythm::added(&counts_of(series, way), count);
+        for at in 0..length {
+            let of = |counts: &DiskCounts| {
+                if way == Direction::Read { counts.read_bytes } else { counts.write_bytes }
+            };
+            let moved: f64 = group.disks.iter().map(|disk| of(&disk.intervals[at]) as f64).sum();
+            let own = own.get(at).copied().unwrap_or(0.0) * size;
+            foreign[at] += (moved - own).max(0.0) / interval_s;
+            ours[at] += own / interval_s;
+        }
+    }
+    let (inside, outside) = inside_and_outside(&foreign, interval_s, low)?;
+    let (own_inside, own_outside) = inside_and_outside(&ours, interval_s, low)?;
+    let (more, loss) = (inside - outside, own_outside - own_inside);
+    if more < others::FOREIGN_BYTES_PER_S || more < OTHERS_OF_LOSS * loss.max(0.0) {
+        return None;
+    }
+    let says = format!(
+        "While the rate was low, other programs moved {}/s on {}, at other times {}/s.",
+        bytes(inside),
+        group.names(),
+        bytes(outside)
+    );
+    let advice = "stop the other programs that use the disks (iotop and pidstat -d show them), and repeat";
+    let why = Why::because(says, advice).figure("foreign_bytes_per_s", inside);
+    Some(why.figure("foreign_otherwise_bytes_per_s", outside))
+}
+
+/// Bytes that were read and written before an instant, in seconds of the measured time.
+fn done_until(case: &Case<'_>, after_s: f64) -> [f64; 2] {
+    let Some(series) = &case.measured.evidence.series else { return [0.0; 2] };
+    let before =
+        if series.interval_ns > 0 { (after_s * 1e9 / series.interval_ns as f64).round() as usize } else { 0 };
+    Direction::BOTH.map(|way| {
+        let ios: f64 = counts_of(series, way).iter().take(before).sum();
+        ios * case.done(way).size()
+    })
+}
+
+/// A sequential run that has come to another part of its only target, and has not begun again.
+fn position(case: &Case<'_>, after_s: f64) -> Option<Why> {
+    let views = case.views();
+    let [target] = views.as_slice() else { return None };
+    let [entry] = target.entries.as_slice() else { return None };
+    let is_one_sequence = entry.random_percent == 0 && case.span.threads_total() == 1;
+    let range = target.range_bytes() as f64;
+    let [at, all] = [after_s, case.seconds()].map(|until_s| done_until(case, until_s).iter().sum::<f64>());
+    // What the warm-up did is not counted: it went on as fast as the time before the fall.
+    let warmed = case.span.warmup_s as f64 * ratio(at, after_s);
+    if !is_one_sequence || at <= 0.0 || warmed + all > 1.01 * range {
+        return None;
+    }
+    let about = if case.span.warmup_s > 0 { "about " } else { "" };
+    let says = format!(
+        "The sequential run had come to {about}{} of {}: the target is probably slower from there on.",
+        bytes(warmed + at),
+        bytes(range)
+    );
+    let advice = "measure the parts apart (-B and -f), or random I/O over all of it (-r)";
+    Some(Why::because(says, advice).figure("done_before_bytes", warmed + at).figure("range_bytes", range))
+}
+
+/// The rate that is left is that of a limit nobody told us of.
+fn credits(case: &Case<'_>, after_s: f64) -> Option<Why> {
+    let (series, interval_s) = case.series();
+    let from = if interval_s > 0.0 { (after_s / interval_s).ceil() as usize + 1 } else { 0 };
+    let count = (1.0 / interval_s.max(1e-9)).round().max(1.0) as usize;
+    let after = rhythm::added(series.get(from..)?, count);
+    let variation = rhythm::variation(&after);
+    let ios: f64 = after.iter().sum();
+    if after.len() < EVEN_POINTS || ios < IOS_MIN || variation >= EVEN {
+        return None;
+    }
+    let says = format!(
+        "The rate that is left varies by {} only, as that of a limit: probably burst credits were used up, or a \
+         limit was \
+         set that is not visible here.",
+        percent(variation)
+    );
+    let advice = "warm up (-W) until the credits are used up, to measure the rate that lasts";
+    Some(Why::because(says, advice).figure("variation_after_percent", variation * 100.0))
+}
+
+/// What was written until the fall may have filled a cache.
+fn cache_full(case: &Case<'_>, after_s: f64) -> Option<Why> {
+    let [_, written] = done_until(case, after_s);
+    if written <= 0.0 {
+        return None;
+    }
+    let says = format!(
+        "Until then {} had been written: perhaps a write cache was full, which the result does not show.",
+        bytes(written)
+    );
+    let advice = "warm up (-W) until the rate has fallen, to measure the rate that lasts";
+    Some(Why::because(says, advice).figure("written_before_bytes", written))
+}
+
+/// A thread that spends this much more of the low times on some processors than of the other times has moved.
+const MOVED: f64 = 0.6;
+
+/// Fewer intervals on either side show nothing.
+const INTERVALS_MIN: usize = 2;
+
+/// An interval belongs to the low times by this part of it.
+const INSIDE: f64 = 0.5;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Moved {
+    pub threads: usize,
+    /// Threads that were free to.
+    pub of: usize,
+    /// Where the first of them mostly ran when the rate was low.
+    pub low: u32,
+    /// Where it mostly ran otherwise.
+    pub otherwise: u32,
+}
+
+/// Which processor answers the disks' interrupts, as far as it tells a place where a thread ran from another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Answers {
+    /// The document does not tell it.
+    Unknown,
+    /// Not the processor where the thread mostly ran when the rate was low, but the other one.
+    NotLow { disks: String },
+    /// Both, neither, or the processor where the rate was low; or not the same of all disks.
+    NoReason,
+}
+
+/// Who answers for the disks of all targets, seen from the processors where a thread ran.
+fn answers(case: &Case<'_>, Moved { low, otherwise, .. }: Moved) -> Answers {
+    let views = case.views();
+    // One disk can be below several targets.
+    let disks: BTreeMap<&str, &Layer> = views
+        .iter()
+        .flat_map(TargetView::lowest)
+        .filter(|layer| !layer.hardware_queues.is_empty())
+        .map(|layer| (layer.name.as_str(), layer))
+        .collect();
+    let mut names = Vec::new();
+    for (name, disk) in &disks {
+        let by = |cpu: u32| disk.hardware_queues.iter().find_map(|queue| queue.is_answered_by(cpu));
+        match (by(low), by(otherwise)) {
+            (Some(false), Some(true)) => names.push(*name),
+            (Some(_), Some(_)) => return Answers::NoReason,
+            _ => return Answers::Unknown,
+        }
+    }
+    if names.is_empty() { Answers::Unknown } else { Answers::NotLow { disks: disks_in_words(&names) } }
+}
+
+/// `None` when threads were bound, or most of them did not move with the rate.
+fn moved(case: &Case<'_>, low: &[Stretch]) -> Option<Moved> {
+    let seen = case.measured.evidence.processors.as_ref().filter(|seen| seen.interval_ns > 0)?;
+    let interval_s = seen.interval_ns as f64 / 1e9;
+    let is_low = |at: usize| {
+        let from_s = at as f64 * interval_s;
+        let inside =
+            low.iter().map(|of| (of.from_s + of.for_s).min(from_s + interval_s) - of.from_s.max(from_s));
+        inside.map(|seconds| seconds.max(0.0)).sum::<f64>() >= INSIDE * interval_s
+    };
+    let moves = seen.threads.iter().filter_map(|thread| between(&thread.processors, is_low));
+    let moves: Vec<(u32, u32)> = moves.collect();
+    let &(low, otherwise) = moves.first()?;
+    let of = seen.threads.len();
+    (2 * moves.len() > of).then_some(Moved { threads: moves.len(), of, low, otherwise })
+}
+
+/// Where one thread mostly ran in the low times and in the others, when these differ.
+fn between(processors: &[u32], is_low: impl Fn(usize) -> bool) -> Option<(u32, u32)> {
+    let (mut low, mut others) = (BTreeMap::new(), BTreeMap::new());
+    for (at, processor) in processors.iter().enumerate() {
+        let side = if is_low(at) { &mut low } else { &mut others };
+        *side.entry(*processor).or_insert(0usize) += 1;
+    }
+    let (low_all, others_all) = (low.values().sum::<usize>(), others.values().sum::<usize>());
+    if low_all.min(others_all) < INTERVALS_MIN {
+        return None;
+    }
+    let share = |of: &BTreeMap<u32, usize>, all: usize, processor: &u32| {
+        ratio(of.get(processor).copied().unwrap_or(0) as f64, all as f64)
+    };
+    let more = |processor: &u32| share(&low, low_all, processor) - share(&others, others_all, processor);
+    let distance: f64 = low.keys().map(|processor| more(processor).max(0.0)).sum();
+    let mostly = |of: &BTreeMap<u32, usize>| of.iter().max_by_key(|(_, count)| **count).map(|(p, _)| *p);
+    let (low, otherwise) = (mostly(&low)?, mostly(&others)?);
+    (distance >= MOVED && low != otherwise).then_some((low, otherwise))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_moved_when_the_low_times_were_elsewhere() {
+        let low = |at: usize| (4..8).contains(&at);
+        assert_eq!(between(&[0, 0, 0, 0, 1, 1, 1, 1, 0, 0], low), Some((1, 0)));
+        assert_eq!(between(&[0, 1, 0, 1, 0, 1, 0, 1, 0, 1], low), None, "to and fro all the time");
+        assert_eq!(between(&[0; 10], low), None, "always the same");
+        assert_eq!(between(&[0, 0, 0, 0, 1, 1, 1, 0, 0, 0], low), Some((1, 0)), "nearly");
+        assert_eq!(between(&[0, 0, 0, 0, 1], low), None, "one interval");
+        assert_eq!(between(&[], low), None);
+    }
+}
