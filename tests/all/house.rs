@@ -597,7 +597,7 @@ const OUTSIDE_WORDS: &[(&str, &[&str], &str)] = &[
     ("machine/host.rs", &["model name"], "/proc/cpuinfo"),
     ("guard/claim.rs", &[" (deleted)"], "the kernel's mark of a deleted file"),
     ("sys/linux/error.rs", &[" (os error "], "std's text of errno"),
-    ("profile/words.rs", &[" (os error "], "std's text of errno"),
+    ("profile/xml/error.rs", &[" (os error "], "std's text of errno"),
     ("profile/xml/read.rs", &[" at "], "roxmltree's text of an error"),
     ("selfcost/callgrind.rs", &["totals: "], "valgrind's file"),
     ("cli/commands/answer.rs", &["error: "], "clap's text of an error"),

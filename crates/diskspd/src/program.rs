@@ -8,9 +8,9 @@ use std::time::Duration;
 use crate::beside::{Beside, Told};
 use crate::config;
 use crate::console::{Console, ProgressAs, say, say_beside, say_line, tell, write_out};
+use crate::grammar::hints::refuse_strays;
 use crate::grammar::parse::Invocation;
 use crate::grammar::parse::{refuse_findings, refuse_option, refuse_plan};
-use crate::grammar::strays::refuse_strays;
 use crate::grammar::{help_for, help_of_for};
 use crate::keeping::{self, Keep};
 use crate::render::{self, Format};
@@ -152,12 +152,14 @@ pub fn begin() -> Result<(), ExitCode> {
 }
 
 fn system_information(format: ResultFormat) -> ExitCode {
-    let render = match format {
-        ResultFormat::Text => render::system_text,
-        ResultFormat::Xml => render::xml::system,
-    };
     match load::system() {
-        Ok(system) => print(&render(&system), ExitCode::Done),
+        Ok(system) => {
+            let text = match format {
+                ResultFormat::Text => render::system_text(&system),
+                ResultFormat::Xml => render::xml::system(&system),
+            };
+            print(&text, ExitCode::Done)
+        }
         Err(error) => {
             let failure = Failure::new(FailureKind::Machine, "could not read the processors of this machine");
             tell(failure.because(error))
@@ -240,7 +242,7 @@ impl Shape {
 pub fn tell_how_understood(request: &Request, beside: Beside) {
     let tell_all = |told, all: &[String]| all.iter().for_each(|words| say_beside(beside, told, words));
     tell_all(Told::WarningOfDiskSpd, &request.findings_warnings);
-    tell_all(Told::Warning, &request.taken);
+    tell_all(Told::Warning, &request.reinterpreted);
     tell_all(Told::Note, &request.notes);
     let has_results = !request.options.outputs.is_empty() || request.options.stdout.is_some();
     if request.profile_only && has_results {

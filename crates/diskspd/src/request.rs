@@ -8,7 +8,7 @@ use std::path::Path;
 
 use truespd_core::fault::{Refusal, RefusalKind, Refusals};
 use truespd_core::profile::xml::{self, Overrides, TemplateError, XmlError};
-use truespd_core::profile::{EventNames, Finding, Profile, ResultFormat, Severity, validate};
+use truespd_core::profile::{EventNames, Finding, Profile, Severity, validate};
 use truespd_core::result::Grade;
 use truespd_core::sys::source::Source;
 use truespd_core::text::foreign::{Foreign, PathMap, mapped};
@@ -31,7 +31,7 @@ pub struct Request {
     /// Warnings of the profile's rules, in DiskSpd's words without the leading `WARNING: `.
     pub findings_warnings: Vec<String>,
     /// Words that DiskSpd takes for something else than they say, and for what; one sentence each.
-    pub taken: Vec<String>,
+    pub reinterpreted: Vec<String>,
     /// How options were understood, where the person should know that; one sentence each.
     pub notes: Vec<String>,
 }
@@ -141,22 +141,8 @@ pub struct EngineChoice {
 pub struct ProfileFile {
     /// Path of the file.
     pub path: String,
-    /// `-d`, seconds, for every time span.
-    pub duration_s: Option<u32>,
-    /// `-W`, seconds, for every time span.
-    pub warmup_s: Option<u32>,
-    /// `-C`, seconds, for every time span.
-    pub cooldown_s: Option<u32>,
-    /// `-z`, for every time span.
-    pub seed: Option<u32>,
-    /// `-v`; can only switch on.
-    pub verbose: bool,
-    /// `-vs`; can only switch on.
-    pub verbose_stats: bool,
-    /// `-R` with a format.
-    pub result_format: Option<ResultFormat>,
-    /// `-:`.
-    pub experiment_flags: Option<u32>,
+    /// Switches given beside it.
+    pub overrides: Overrides,
     /// Targets that replace the templates `*1`, `*2`, ... in order.
     pub targets: Vec<String>,
 }
@@ -210,7 +196,7 @@ impl Request {
     pub fn load_profile(&mut self) -> Result<(), ProfileError> {
         let Some(file) = &self.profile_file else { return Ok(()) };
         let mut profile = read(Path::new(&file.path)).map_err(ProfileError::Xml)?;
-        xml::apply_overrides(&mut profile, &file.overrides());
+        xml::apply_overrides(&mut profile, &file.overrides);
         xml::substitute_templates(&mut profile, &file.targets).map_err(ProfileError::Templates)?;
         let idle = map_paths(&mut profile, &self.options.maps);
         if !idle.is_empty() {
@@ -271,7 +257,7 @@ impl Request {
             if finding.rule.is_of_diskspd() {
                 self.findings_warnings.push(finding.message.clone())
             } else {
-                once(&mut self.taken, finding.message.clone())
+                once(&mut self.reinterpreted, finding.message.clone())
             }
             finding.more.iter().for_each(|more| once(&mut self.notes, more.to_string()));
         }
@@ -325,21 +311,6 @@ pub fn seed_of_moment(boot_ms: u64) -> u32 {
 fn read(path: &Path) -> Result<Profile, XmlError> {
     let opened = Source::open(path).map_err(|error| XmlError::unreadable(path, &error))?;
     xml::read_from(opened).map_err(|error| XmlError::unreadable(path, &error))?
-}
-
-impl ProfileFile {
-    fn overrides(&self) -> Overrides {
-        Overrides {
-            duration_s: self.duration_s,
-            warmup_s: self.warmup_s,
-            cooldown_s: self.cooldown_s,
-            rand_seed: self.seed,
-            verbose: self.verbose,
-            verbose_stats: self.verbose_stats,
-            result_format: self.result_format,
-            experiment_flags: self.experiment_flags,
-        }
-    }
 }
 
 /// The grammar of DiskSpd's command line, for rooms below it that make command lines.

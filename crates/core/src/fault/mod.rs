@@ -12,7 +12,7 @@ mod refusal;
 
 pub use exit::{ExitCode, Outcome};
 pub use failure::{Failure, FailureKind};
-pub use refusal::{Details, Mark, Refusal, RefusalKind, Refusals, Typed};
+pub use refusal::{Caret, Details, Refusal, RefusalKind, Refusals, Typed};
 
 /// What ends a command.
 #[derive(Debug, Clone, PartialEq, Eq)]

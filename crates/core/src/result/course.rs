@@ -1,7 +1,7 @@
 //! Metrics over the course of one run: what their means are made of, interval by interval.
 
-use super::metrics::{Metric, Operations, completions, gathered};
-use super::{Direction, Measured};
+use super::metrics::{Metric, completions, gathered};
+use super::{Direction, Measured, Operations};
 use crate::measure::blocks::Part;
 
 /// What is summed in each interval, and what it is divided by, so that the sums give the metric of the run;

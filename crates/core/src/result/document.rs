@@ -144,11 +144,30 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// Every result of a thread on a target.
+    pub fn targets(&self) -> impl Iterator<Item = &TargetResult> {
+        self.threads.iter().flat_map(|thread| &thread.targets)
+    }
+
+    /// Paths of the targets, each once, in the order in which the threads have them, which is that of the profile.
+    pub fn paths(&self) -> Vec<&str> {
+        let mut seen = BTreeSet::new();
+        self.targets().map(|target| target.path.as_str()).filter(|path| seen.insert(*path)).collect()
+    }
+
+    /// What all threads did on the targets that `wanted` picks.
+    pub fn sum(&self, operations: Operations, wanted: impl Fn(&TargetResult) -> bool) -> Direction {
+        let mut sum = Direction::default();
+        for target in self.targets().filter(|target| wanted(target)) {
+            target.directions(operations).for_each(|direction| sum.add(direction));
+        }
+        sum
+    }
+
     /// How long the I/Os that completed were out on average, in nanoseconds, without those that the end of
     /// the measured time found out; none when none completed, or nobody counted.
     pub fn mean_time_out_ns(&self) -> Option<f64> {
-        let results = self.threads.iter().flat_map(|thread| &thread.targets);
-        let ios: f64 = results.map(|target| target.read.ios as f64 + target.write.ios as f64).sum();
+        let ios: f64 = self.targets().map(|target| target.read.ios as f64 + target.write.ios as f64).sum();
         let outstanding = self.evidence.outstanding.iter().flatten();
         let outstanding_ns: f64 = outstanding.map(|of| of.measured_ns as f64).sum();
         let out_ns = self.evidence.queue_depth?.reached * self.test_time_s * 1e9 - outstanding_ns;
@@ -263,6 +282,36 @@ pub struct TargetResult {
     pub short_transfers: u64,
 }
 
+/// The I/Os that a figure is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operations {
+    /// Reads and writes together.
+    All,
+    #[allow(missing_docs)]
+    Reads,
+    #[allow(missing_docs)]
+    Writes,
+}
+
+impl TargetResult {
+    /// Its reads, its writes, or both.
+    pub fn directions(&self, operations: Operations) -> impl Iterator<Item = &Direction> {
+        let directions: &[&Direction] = match operations {
+            Operations::All => &[&self.read, &self.write],
+            Operations::Reads => &[&self.read],
+            Operations::Writes => &[&self.write],
+        };
+        directions.to_vec().into_iter()
+    }
+
+    /// The sum of its [`TargetResult::directions`].
+    pub fn sum(&self, operations: Operations) -> Direction {
+        let mut sum = Direction::default();
+        self.directions(operations).for_each(|direction| sum.add(direction));
+        sum
+    }
+}
+
 /// One effective range of a distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct DistributionPart {
@@ -292,6 +341,36 @@ pub struct Direction {
     pub response: Option<Box<Histogram>>,
     /// Series per interval, when gathered (`-D`).
     pub intervals: Option<Intervals>,
+}
+
+impl Direction {
+    /// The latencies; `None` without a single sample.
+    pub fn latencies(&self) -> Option<&Histogram> {
+        self.latency.as_deref().filter(|latency| latency.count() > 0)
+    }
+
+    /// Adds other I/Os. Latencies and series are merged, never averaged: the mean of a sum is the mean over its I/Os,
+    /// and its deviation that of the summed series.
+    pub fn add(&mut self, other: &Direction) {
+        self.add_totals(other);
+        match (&mut self.intervals, &other.intervals) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            (mine @ None, theirs) => mine.clone_from(theirs),
+            (Some(_), None) => {}
+        }
+    }
+
+    /// [`Direction::add`] without the series.
+    pub(super) fn add_totals(&mut self, other: &Direction) {
+        self.bytes += other.bytes;
+        self.ios += other.ios;
+        for (mine, theirs) in [(&mut self.latency, &other.latency), (&mut self.response, &other.response)] {
+            if let Some(theirs) = theirs {
+                // A fresh histogram takes no memory until something is recorded; a copy would.
+                mine.get_or_insert_default().merge(theirs);
+            }
+        }
+    }
 }
 
 /// One of the results that were added up.
@@ -374,4 +453,20 @@ pub struct SourceTotals {
     /// Latencies from the intended start, of the I/Os on targets with a rate (`-g`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<LatencySummary>,
+}
+
+impl SourceTotals {
+    /// Of one time span of a run.
+    pub(super) fn of(measured: &Measured, operations: Operations) -> Self {
+        let mut sum = Direction::default();
+        for direction in measured.targets().flat_map(|target| target.directions(operations)) {
+            sum.add_totals(direction);
+        }
+        SourceTotals {
+            bytes: sum.bytes,
+            ios: sum.ios,
+            latency: sum.latency.as_deref().and_then(LatencySummary::of),
+            response: sum.response.as_deref().and_then(LatencySummary::of),
+        }
+    }
 }

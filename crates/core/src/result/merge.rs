@@ -22,10 +22,10 @@ use std::collections::BTreeSet;
 
 use super::json::Counted;
 use super::{
-    CoarseSeries, Direction, Document, EngineTraits, Evidence, LatencySummary, Measured, OwnCost, Source,
-    SourceSpan, SourceTotals, SourceVerdict, TargetFacts, TargetResult, TimeSpanResult, Timeline,
+    CoarseSeries, Document, EngineTraits, Evidence, Measured, Operations, OwnCost, Source, SourceSpan,
+    SourceTotals, SourceVerdict, TargetFacts, TimeSpanResult, Timeline,
 };
-use crate::measure::{Histogram, LatencySlices};
+use crate::measure::LatencySlices;
 use crate::profile::{Profile, ResultFormat, TimeSpan};
 use rows::Rows;
 use threads::{Fold, Threads, bytes_of};
@@ -360,13 +360,13 @@ fn source_of(document: &Document) -> Source {
             window: m.evidence.window,
             common_start: m.evidence.common_start,
             threads: Some(m.threads.len() as u64),
-            targets: paths(m),
+            targets: m.paths().into_iter().map(str::to_string).collect(),
             engine: m.engine.clone(),
             engine_traits: m.engine_traits,
             cpu: m.cpu.clone(),
-            read: totals(m, |target| [&target.read].into()),
-            write: totals(m, |target| [&target.write].into()),
-            total: Some(totals(m, |target| vec![&target.read, &target.write])),
+            read: SourceTotals::of(m, Operations::Reads),
+            write: SourceTotals::of(m, Operations::Writes),
+            total: Some(SourceTotals::of(m, Operations::All)),
             series: m.evidence.series.as_ref().and_then(CoarseSeries::of),
         }),
     };
@@ -379,34 +379,6 @@ fn source_of(document: &Document) -> Source {
         failures: document.failures.clone(),
         rank: document.rank.clone(),
         verdict: document.verdict.as_ref().map(SourceVerdict::from),
-    }
-}
-
-/// The targets in the order in which the threads have them, which is that of the profile.
-fn paths(measured: &Measured) -> Vec<String> {
-    let mut seen = BTreeSet::new();
-    let paths = measured.threads.iter().flat_map(|thread| &thread.targets).map(|target| &target.path);
-    paths.filter(|path| seen.insert(*path)).cloned().collect()
-}
-
-fn totals(measured: &Measured, of: fn(&TargetResult) -> Vec<&Direction>) -> SourceTotals {
-    let (mut latencies, mut responses) = (Histogram::new(), Histogram::new());
-    let (mut bytes, mut ios) = (0, 0);
-    for direction in measured.threads.iter().flat_map(|thread| &thread.targets).flat_map(of) {
-        bytes += direction.bytes;
-        ios += direction.ios;
-        if let Some(latency) = &direction.latency {
-            latencies.merge(latency);
-        }
-        if let Some(response) = &direction.response {
-            responses.merge(response);
-        }
-    }
-    SourceTotals {
-        bytes,
-        ios,
-        latency: LatencySummary::of(&latencies),
-        response: LatencySummary::of(&responses),
     }
 }
 

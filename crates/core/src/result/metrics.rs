@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::{DirectionSummary, Document, LatencySummary, Measured, Summary, TimeSpanResult};
+use super::{DirectionSummary, Document, LatencySummary, Measured, Operations, Summary, TimeSpanResult};
 use crate::measure::intervals::Interval;
 use crate::profile::Target;
 use crate::text::precise;
@@ -35,17 +35,6 @@ pub enum Better {
     Higher,
     /// Less is better.
     Lower,
-}
-
-/// The I/Os that a figure is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operations {
-    /// Reads and writes.
-    All,
-    /// Reads.
-    Reads,
-    /// Writes.
-    Writes,
 }
 
 /// From when the time of an I/O counts.
@@ -490,12 +479,7 @@ pub(super) fn gathered(
     measured: &Measured,
     operations: Operations,
 ) -> impl Iterator<Item = &crate::measure::Intervals> {
-    let targets = measured.threads.iter().flat_map(|thread| &thread.targets);
-    let directions = targets.flat_map(move |target| match operations {
-        Operations::All => vec![&target.read, &target.write],
-        Operations::Reads => vec![&target.read],
-        Operations::Writes => vec![&target.write],
-    });
+    let directions = measured.targets().flat_map(move |target| target.directions(operations));
     directions.filter_map(|direction| direction.intervals.as_ref())
 }
 

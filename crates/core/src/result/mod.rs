@@ -21,8 +21,8 @@ mod verdict;
 
 pub use coarse_series::CoarseSeries;
 pub use document::{
-    CpuUse, Direction, DistributionPart, Document, EngineTraits, Measured, Source, SourceSpan, SourceTotals,
-    System, TargetResult, ThreadResult, TimeSpanResult, WaitStatistics,
+    CpuUse, Direction, DistributionPart, Document, EngineTraits, Measured, Operations, Source, SourceSpan,
+    SourceTotals, System, TargetResult, ThreadResult, TimeSpanResult, WaitStatistics,
 };
 pub use evidence::{
     BoundThread, ClockFacts, ContentSample, CpuSet, DevicePath, DiskActivity, DiskCounts, Evidence,

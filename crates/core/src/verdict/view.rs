@@ -3,11 +3,11 @@
 
 use super::{Case, Missing};
 use crate::profile::Target;
-use crate::result::metrics::{self, Operations};
 use crate::result::{
     DiskActivity, DiskCounts, Layer, LayerKind, LayerRole, NvmeCommands, OpenedKind, TargetFacts,
     disks_in_words,
 };
+use crate::result::{Operations, metrics};
 
 /// Reads or writes, as a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -364,6 +364,12 @@ fn after_the_suffix(text: &str, used: usize) -> Slip {
     slip
 }
 
+/// Moves the positions of a slip that was found in a part of the value.
+pub fn shifted(mut slip: Slip, by: usize) -> Slip {
+    slip.chars = slip.chars.map(|chars| chars.start + by..chars.end + by);
+    slip
+}
+
 /// A size that takes the whole value.
 pub fn size(text: &str, block_bytes: u64) -> Result<u64, Slip> {
     size_until(text, block_bytes, &[]).map(|(bytes, _)| bytes)

@@ -5,18 +5,17 @@
 //! the contract).
 
 mod csv;
-mod intervals;
-mod tally;
+mod figures;
+mod parameters;
 mod text;
-mod utc;
 pub mod xml;
 
 use truespd_core::profile::ResultFormat;
 use truespd_core::result::Document;
 
-pub use csv::csv;
-pub use intervals::intervals;
-pub use text::{profile_text, system_text, text};
+pub use csv::{csv, intervals};
+pub use parameters::{profile_text, system_text};
+pub use text::text;
 
 /// A row of the table of formats.
 #[derive(Debug, Clone, Copy)]

@@ -1,9 +1,9 @@
 //! Options and targets of DiskSpd that a person gives to a suite as one word.
 
 use crate::series::place::absolute;
-use diskspd::grammar::lines::Lines;
 use diskspd::grammar::parse;
 use diskspd::grammar::parse::Invocation;
+use diskspd::grammar::parse::Lines;
 use diskspd::grammar::parse::refuse_findings;
 use diskspd::request::{Grammar, Line, Request};
 use truespd_core::fault::{Refusal, Refusals};

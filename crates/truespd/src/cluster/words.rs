@@ -1,6 +1,6 @@
 //! Words of a command line that are different on each rank: `{host}`, `{rank}`, `{local}` and `{n}`.
 
-use truespd_core::fault::{Mark, Refusal};
+use truespd_core::fault::{Caret, Refusal};
 
 /// What the words stand for on one rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Values<'_> {
                             word,
                             &name,
                             end.is_some(),
-                            Mark { word: index, chars: at..until, main: true },
+                            Caret { word: index, chars: at..until, main: true },
                         ));
                     };
                     text.push_str(&value);
@@ -74,7 +74,7 @@ impl Values<'_> {
     }
 }
 
-fn unknown(word: &str, name: &str, is_closed: bool, mark: Mark) -> Refusal {
+fn unknown(word: &str, name: &str, is_closed: bool, mark: Caret) -> Refusal {
     let what = if is_closed {
         format!("'{word}': {{{name}}} means nothing here")
     } else {

@@ -5,8 +5,8 @@ use super::buckets::{points, points_within};
 use super::chart::{Chart, Guide, Phase, Point, Series};
 use truespd_core::measure::{Histogram, Intervals};
 use truespd_core::profile::TimeSpan;
-use truespd_core::result::metrics::{Operations, completions};
 use truespd_core::result::{Direction, DiskCounts, Document, Limit, LimitKind, Measured, TimeSpanResult};
+use truespd_core::result::{Operations, metrics::completions};
 use truespd_core::text::{bytes, duration_ns, number, percent, rate};
 
 /// A program that stood still for less is not marked.

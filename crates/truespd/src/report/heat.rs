@@ -4,7 +4,7 @@ use super::cells::{BLUE, Cells, ORANGE};
 use super::chart::{Chart, Point, Series};
 use super::course::{Course, latency_words, over_time};
 use truespd_core::measure::slices::Slice;
-use truespd_core::result::metrics::Operations;
+use truespd_core::result::Operations;
 use truespd_core::text::duration_ns;
 
 /// Columns of a heat map, at most.

@@ -19,7 +19,7 @@ use crate::series::{Series, Wishes};
 use crate::suite::findings::SeriesVerdict;
 use crate::suite::{Ended, SuiteDocument};
 use diskspd::console::{say_line, tell};
-use diskspd::grammar::lines::Lines;
+use diskspd::grammar::parse::Lines;
 use diskspd::program::{ExitCode, live_view, print};
 use diskspd::request::Output;
 use diskspd::run::outputs::{LaterOutputs, use_of};

@@ -96,7 +96,7 @@ impl OneRank<'_> {
             shard::shard(&mut request.profile, self.me().rank, self.me().ranks, &size_of)
                 .map_err(|refusals| refuse_plan(&words, name, &refusals))?;
         }
-        request.taken.extend(bound(self.processors, &request));
+        request.reinterpreted.extend(bound(self.processors, &request));
         let keep = Keeping::of_run(&request.options.history)?;
         let shape = Shape::of(&request, VerdictTo::UnderResult);
         Ok(Prepared { words, request, shape, keep })
