@@ -31,22 +31,20 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("doctor", &["engine", "result", "machine", "profile", "fault", "text", "sys"]),
     ("verdict", &["result", "profile", "measure", "text"]),
     // diskspd
-    ("text_file", &[]),
     ("request", &[]),
     ("render", &[]),
     ("run", &["render", "request"]),
     ("telemetry", &["run", "request"]),
     ("viewer", &["telemetry"]),
-    ("config", &["text_file"]),
-    ("beside", &["config"]),
+    ("config", &[]),
+    ("standard_error", &["config"]),
     ("show", &["config"]),
-    ("console", &["beside", "show", "viewer"]),
+    ("console", &["show", "standard_error", "viewer"]),
     ("grammar", &["render", "request", "run"]),
     ("keeping", &["config", "request"]),
     (
         "program",
         &[
-            "beside",
             "config",
             "console",
             "grammar",
@@ -55,6 +53,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "request",
             "run",
             "show",
+            "standard_error",
             "telemetry",
             "viewer",
         ],
@@ -517,7 +516,7 @@ fn only_cli_prints() {
 }
 
 /// The rooms that speak to people.
-const PRINTING_ROOMS: &[&str] = &["cli", "beside", "console", "main", "program", "show", "viewer"];
+const PRINTING_ROOMS: &[&str] = &["cli", "console", "main", "program", "show", "standard_error", "viewer"];
 
 /// Where standard streams are written to. Everything else goes through them, where
 /// [`truespd_core::text::printable_text`] takes out what would act on a terminal.

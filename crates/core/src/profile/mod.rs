@@ -8,6 +8,7 @@
 
 mod finding;
 mod hash;
+pub mod members;
 mod size;
 mod validate;
 pub mod xml;

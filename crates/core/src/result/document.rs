@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::latency::LatencySummary;
+use super::LatencySummary;
 use super::{CoarseSeries, CommonStart, Evidence, MissingRank, Rank, SourceVerdict, Verdict, Window};
 use crate::machine::topology::Topology;
 use crate::measure::{Histogram, Intervals, LatencySlices};

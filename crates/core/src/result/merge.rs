@@ -14,7 +14,6 @@
 //! rank's own. Their windows are compared by the clock of rank 0. Ranks without a result are [`Document::missing`].
 
 mod difference;
-mod missing;
 mod rows;
 mod threads;
 
@@ -27,7 +26,7 @@ use super::{
 };
 use crate::measure::LatencySlices;
 use crate::profile::{Profile, ResultFormat, TimeSpan};
-use rows::Rows;
+use rows::{Rows, missing, missing_warning};
 use threads::{Fold, Threads, bytes_of};
 
 /// With more sources than this, what is known of each target is left out: nothing says whose it is, and it
@@ -257,9 +256,9 @@ impl Merger {
         let mut place_of = vec![0; keyed.len()];
         keyed.iter().zip(0..).for_each(|((added, _), place)| place_of[*added] = place);
         let sources: Vec<Source> = keyed.into_iter().map(|(_, (_, source))| source).collect();
-        let missing = missing::missing(&sources);
+        let missing = missing(&sources);
         let mut warnings = warnings_of(&sources);
-        warnings.extend(missing::warning(&missing, sources.len()));
+        warnings.extend(missing_warning(&missing, sources.len()));
         let mut notes = vec![format!("the sum of {} results", sources.len())];
         notes.extend(self.spans.iter().map(|sum| sum.threads.folded()).max().and_then(Fold::note));
         let mut time_spans = Vec::with_capacity(self.spans.len());

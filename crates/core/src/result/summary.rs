@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::latency::LatencySummary;
+use super::LatencySummary;
 use super::{Direction, Measured};
 use crate::machine::topology::Topology;
 

@@ -1,12 +1,10 @@
 //! The files: that of the machine and that of the person, one above the other.
 
-use std::fs::File;
-use std::io::{Error, ErrorKind};
-use std::path::{Path, PathBuf};
-
 use super::file::{self, Wrong};
 use super::keys::{Key, Value};
-use crate::text_file::text_of;
+use std::fs::File;
+use std::io::{Error, ErrorKind, Read};
+use std::path::{Path, PathBuf};
 use truespd_core::fault::{Refusal, RefusalKind, Refusals};
 use truespd_core::sys::error::system_text;
 use truespd_core::sys::file::FileKind;
@@ -133,8 +131,29 @@ fn refusal(at: &At, wrong: Wrong) -> Refusal {
         .with_hints(hints.into_iter().flatten())
 }
 
+/// All of a small file that people write, as text.
+///
+/// # Errors
+/// It cannot be read, is larger than so many bytes ([`ErrorKind::FileTooLarge`]), or is no UTF-8
+/// ([`ErrorKind::InvalidData`]).
+pub fn text_of(stream: impl Read, bytes_max: u64) -> std::io::Result<String> {
+    let mut bytes = Vec::new();
+    stream.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > bytes_max {
+        return Err(Error::new(
+            ErrorKind::FileTooLarge,
+            format!("it is larger than {} KiB", bytes_max >> 10),
+        ));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        Error::new(ErrorKind::InvalidData, format!("it is no text in UTF-8 (line {line})"))
+    })
+}
+
 #[cfg(test)]
-mod tests {
+mod tests_of_files {
     use super::*;
 
     #[test]

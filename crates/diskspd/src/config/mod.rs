@@ -17,7 +17,7 @@ mod keys;
 
 use std::sync::OnceLock;
 
-pub use files::{Config, State};
+pub use files::{Config, State, text_of};
 pub use force::{Force, From, HISTORY, STORE, Setting};
 pub use keys::{ALWAYS, KEYS, Key, NEVER, Row, Value};
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! A row of the table of options: how an option is written, what it does, what a shell may offer, and how it is read.
 
 use super::draft::Draft;
-use super::options::helpers::{ignored, nothing, read32, read32_or_0};
+use super::options::{ignored, nothing, read32, read32_or_0};
 use super::value::{Slip, Unit, Value};
 use crate::render;
 use truespd_core::engine;

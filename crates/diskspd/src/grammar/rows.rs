@@ -4,7 +4,7 @@
 //! long options are TrueSpd's own.
 
 use super::draft::Stop;
-use super::options::helpers::ALONE;
+use super::options::ALONE;
 use super::options::{long, run, target};
 pub use super::row::{Offers, Row, Section};
 use super::row::{Read, row};

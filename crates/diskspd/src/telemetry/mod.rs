@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::request::Output;
-use crate::run::outputs::{OutputError, open_lines, open_refreshed, refuse_clashes};
+use crate::run::outputs::{OutputError, Problem, open_lines, open_refreshed, refuse_clashes};
 use crate::run::unfinished::Refreshed;
 use lines::Happened;
 use status::Status;
@@ -150,7 +150,7 @@ impl Telemetry {
         if let Some((output, file)) = &state.metrics
             && let Err(error) = file.put(page::text(&state.status).as_bytes())
         {
-            state.lost.push(OutputError::Live { option: METRICS, path: output.path.clone(), error });
+            state.lost.push(output.error(Problem::Live(error)));
             state.metrics = None;
         }
     }
@@ -164,7 +164,7 @@ impl State {
         if let Some((output, file)) = &mut self.events
             && let Err(error) = file.write_all(line.as_bytes())
         {
-            self.lost.push(OutputError::Live { option: EVENTS, path: output.path.clone(), error });
+            self.lost.push(output.error(Problem::Live(error)));
             self.events = None;
         }
     }

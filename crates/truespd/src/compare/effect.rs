@@ -3,7 +3,7 @@
 use super::question::Named;
 use truespd_core::measure::blocks::{Course, INTERVALS_MIN};
 use truespd_core::measure::estimate::{Estimate, student_quantile};
-use truespd_core::result::course;
+use truespd_core::result::metrics;
 use truespd_core::result::metrics::{Metric, NoFigure};
 
 /// Intervals of single runs are longer by this part of what the halves of a run differ by: a step or a drift that comes
@@ -124,7 +124,7 @@ fn course(metric: Metric, named: &Named) -> Result<Course, Untested> {
     if metric.is_response(&named.document) {
         return Err(Untested::NoResponseIntervals);
     }
-    let parts = named.document.measured().next().and_then(|measured| course::parts(metric, measured));
+    let parts = named.document.measured().next().and_then(|measured| metrics::parts(metric, measured));
     let parts = parts.ok_or(Untested::NoIntervals)?;
     Course::of(&parts).ok_or_else(|| Untested::TooShort { name: named.name.clone() })
 }

@@ -29,7 +29,7 @@ use self::watch::{Event, Watch};
 use crate::series::caretaker::Caretaker;
 use crate::suite::{Ahead, Ended, Kind, Runner, Step};
 use diskspd::request::{Grammar, Line, Request};
-use diskspd::run::judged::Ready;
+use diskspd::run::Ready;
 use diskspd::run::outputs::LaterOutputs;
 use diskspd::run::signals::stop_on_signals;
 use truespd_core::fault::{ExitCode, Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind, Refusals};
@@ -323,7 +323,7 @@ impl Series {
             load::Event::Counted(own) => self.tell_of_run(load::Event::Counted(crew.counted(own))),
             other => self.tell_of_run(other),
         };
-        let ready = ready.telling(Some(CREW_TELLS_EVERY)).beside(crew.companions());
+        let ready = ready.telling(Some(CREW_TELLS_EVERY)).with_companions(crew.companions());
         match ready.run(&on_event, &self.stop) {
             Ok(report) => crew.sum(report),
             Err(own) => Err(called_off(marked(own), crew.refusals())),

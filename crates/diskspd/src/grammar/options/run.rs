@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::helpers::{nothing, percentage, read, read32, read32_or_0, share};
+use super::{nothing, percentage, read, read32, read32_or_0, share};
 use crate::grammar::draft::Draft;
 use crate::grammar::value::{
     self, Position, Slip, Unit, Value, digits, length, shifted, size_until, whole, whole32,

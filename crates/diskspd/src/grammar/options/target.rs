@@ -1,7 +1,7 @@
 //! The target and how it is accessed: size and range (`-b -B -f -c`, `command-line.md` §5.1), access pattern
 //! (`-r -rs -rd -s -si -T`, §5.2), caching (`-S -h -N`, §5.5, §6).
 
-use super::helpers::{ignored, percentage, share};
+use super::{ignored, percentage, share};
 use crate::grammar::draft::Draft;
 use crate::grammar::value::{
     Position, Slip, Value, digits, length, shifted, size, size_above_zero, size_until,

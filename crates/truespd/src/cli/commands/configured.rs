@@ -1,9 +1,9 @@
 //! The configuration for commands: reading it before they begin, its warnings, and the usual folder.
 
 use crate::series::place::Place;
-use diskspd::beside::Told;
 use diskspd::config::{self, From, Key, Setting, Value};
 use diskspd::console::{say_line, tell};
+use diskspd::standard_error::Message;
 use truespd_core::fault::{ExitCode, Refusal, RefusalKind};
 use truespd_core::text::printable_path;
 
@@ -13,7 +13,7 @@ use truespd_core::text::printable_path;
 /// The exit code, when something is wrong with it.
 pub(crate) fn begin() -> Result<(), ExitCode> {
     let config = config::read().map_err(tell)?;
-    config.warnings.iter().for_each(|words| say_line(format_args!("{}{words}", Told::Warning.lead())));
+    config.warnings.iter().for_each(|words| say_line(format_args!("{}{words}", Message::Warning.lead())));
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cluster::Me;
 use diskspd::request::Output;
-use diskspd::run::outputs::OutputError;
+use diskspd::run::outputs::{OutputError, Problem};
 
 /// The folder on this host, with the name of this rank's documents.
 #[derive(Debug, Clone)]
@@ -27,11 +27,11 @@ impl Folder {
             && !path.is_dir()
         {
             let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-            return Err(OutputError::Folder {
+            let folder = parent.unwrap_or(Path::new(".")).to_path_buf();
+            return Err(OutputError {
                 option: "documents",
                 path: path.display().to_string(),
-                folder: parent.unwrap_or(Path::new(".")).to_path_buf(),
-                error,
+                problem: Problem::Folder { folder, error },
             });
         }
         let host: String = me.host.chars().map(|c| if c == '/' { '_' } else { c }).collect();
