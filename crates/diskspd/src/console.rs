@@ -113,7 +113,6 @@ pub enum ProgressAs {
     ChangingLine,
     /// A line now and then (`--progress`).
     Lines,
-    /// Not at all.
     Nothing,
 }
 
@@ -172,7 +171,6 @@ impl ChangingLine {
         !self.is_shown || self.drawn.is_none_or(|drawn| drawn.elapsed() >= age)
     }
 
-    /// Takes it away.
     fn clear(&mut self) {
         if std::mem::take(&mut self.is_shown) {
             draw_over("");
@@ -321,7 +319,6 @@ impl Console {
         state.line.clear();
     }
 
-    /// Whether [`Console::stop`] was called.
     pub fn is_interrupted(&self) -> bool {
         self.state.lock().is_ok_and(|state| state.is_stopping)
     }

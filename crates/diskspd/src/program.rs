@@ -46,7 +46,6 @@ pub struct Program {
 /// What a run does that the two programs do differently.
 #[derive(Clone, Copy)]
 pub struct Front {
-    /// Where its verdict goes.
     pub verdict_to: VerdictTo,
     /// How its result is kept, if it is.
     pub keeping: fn(&HistoryOptions) -> Result<Option<Keep>, Refusals>,
@@ -221,7 +220,6 @@ fn run(program: &Program, args: &[OsString], mut request: Request, front: &Front
     }
 }
 
-/// What goes where.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
     /// The format on standard output.
@@ -434,7 +432,6 @@ pub fn stopped_unmeasured() -> ExitCode {
 pub struct Show {
     pub verdict: Verdict,
     pub shape: Shape,
-    /// `--verdict`.
     pub has_all: bool,
     /// `--require` is not met: the verdict is the reason for the exit code.
     pub is_unmet: bool,
@@ -458,7 +455,6 @@ impl Show {
         }
     }
 
-    /// What standard error shows.
     fn on_stderr(&self, report: &FinishedRun) -> String {
         let is_told = self.is_unmet || self.shape.stderr.shows(Message::Verdict);
         match self.has_all {

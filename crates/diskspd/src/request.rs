@@ -36,7 +36,6 @@ pub struct Request {
     pub notes: Vec<String>,
 }
 
-/// TrueSpd's own long options.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LongOptions {
     /// `--engine`: the engine to use instead of the best one available.
@@ -78,17 +77,13 @@ pub struct LongOptions {
 /// Whether and how a document is kept in the history.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HistoryOptions {
-    /// `--no-history`.
     pub is_off: bool,
-    /// `--keep-history`.
     pub is_on: bool,
     /// `--store`: the file of the history instead of the usual one.
     pub store: Option<String>,
-    /// `--label`.
     pub label: Option<String>,
     /// `--tag`, in the order given.
     pub tags: Vec<String>,
-    /// `--revision`.
     pub revision: Option<String>,
 }
 
@@ -123,14 +118,12 @@ pub fn is_tag(word: &str) -> bool {
 pub struct Output {
     /// Name of the format in the table of `render`, or of a suite's own format.
     pub format: &'static str,
-    /// Path as given.
     pub path: String,
 }
 
 /// `NAME[:parameters]` of `--engine`. Which names exist is checked when they are read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineChoice {
-    /// Name of the engine.
     pub name: String,
     /// What follows the colon, empty without one.
     pub parameters: String,
@@ -139,9 +132,7 @@ pub struct EngineChoice {
 /// An XML profile and what the command line overrides in it (`command-line.md` §8).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProfileFile {
-    /// Path of the file.
     pub path: String,
-    /// Switches given beside it.
     pub overrides: Overrides,
     /// Targets that replace the templates `*1`, `*2`, ... in order.
     pub targets: Vec<String>,
@@ -343,7 +334,6 @@ impl Line {
         &self.words
     }
 
-    /// What it asks for.
     pub fn request(&self) -> &Request {
         &self.request
     }

@@ -12,9 +12,7 @@ use truespd_core::sys::terminal;
 pub enum Message {
     /// What an option asks for as it goes on: `-v`, `-P`.
     Requested,
-    /// How far something is.
     Progress,
-    /// A fact to know.
     Note,
     /// A warning that DiskSpd does not have.
     Warning,
@@ -26,16 +24,16 @@ pub enum Message {
     Kept,
 }
 
-/// Which messages are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extent {
-    /// All.
     All,
     /// What DiskSpd itself would print.
     AsDiskSpd,
     /// Standard error goes where the result goes: in front of a text what options ask for, where DiskSpd
     /// prints it; beside a format that programs read, nothing.
-    Merged { is_text: bool },
+    Merged {
+        is_text: bool,
+    },
 }
 
 /// Standard error during one run: which messages it shows.

@@ -13,7 +13,6 @@ const REFUSALS_SHOWN: usize = 10;
 const LINE_COLUMNS: usize = 92;
 /// Columns kept before the mark when the line is cut.
 const LEAD_COLUMNS: usize = 36;
-/// Columns of wrapped text.
 const TEXT_COLUMNS: usize = 100;
 /// Columns of a list of reasons and of the hints below it.
 const REASON_COLUMNS: usize = 80;

@@ -140,16 +140,20 @@ impl ExitCode {
                 "done, also when stopped by Ctrl+C, and after -Rp, -Rs, -ye and help that was asked for"
             }
             ExitCode::Failed => {
-                "a target cannot be opened or is too small, or the run was stopped before anything was measured: nothing \
-                 on standard output; or the run failed (an I/O, a thread): the result so far is still printed. The reason \
+                "a target cannot be opened or is too small, or the run was stopped before anything was measured: \
+                 nothing \
+                 on standard output; or the run failed (an I/O, a thread): the result so far is still printed. The \
+                 reason \
                  is on standard error"
             }
             ExitCode::Refused => {
-                "the command line, the profile, the configuration file or a check of the machine was refused; nothing on \
+                "the command line, the profile, the configuration file or a check of the machine was refused; \
+                 nothing on \
                  standard output, nothing was changed"
             }
             ExitCode::Guarded => {
-                "write guard: the target is in use or holds data that TrueSpd did not make; nothing on standard output, \
+                "write guard: the target is in use or holds data that TrueSpd did not make; nothing on standard \
+                 output, \
                  nothing was changed"
             }
             ExitCode::NotTrusted => "--require: the run is done, and its verdict is worse than required",
@@ -164,11 +168,13 @@ impl ExitCode {
                 "done, also when a series of runs was stopped by Ctrl+C and could show what it had measured"
             }
             ExitCode::Failed => {
-                "it had begun and failed, measured nothing, or could not write its result; what was measured until then is \
+                "it had begun and failed, measured nothing, or could not write its result; what was measured until \
+                 then is \
                  still printed. The reason is on standard error"
             }
             ExitCode::Refused => {
-                "the command line, a file that it should read, or a check of the machine was refused; nothing was changed"
+                "the command line, a file that it should read, or a check of the machine was refused; nothing was \
+                 changed"
             }
             ExitCode::Guarded => {
                 "write guard: a target is in use or holds data that TrueSpd did not make; nothing was changed"

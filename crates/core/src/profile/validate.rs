@@ -257,7 +257,8 @@ fn pacing(found: &mut Collector, span: &TimeSpan, target: &Target) {
             Rule::BURST_BELOW_THREADS,
             &["-i", "-t", "-F"],
             format!(
-                "{sharing} threads share a burst of {burst} I/Os (-i), which is less than one I/O for each: each thread \
+                "{sharing} threads share a burst of {burst} I/Os (-i), which is less than one I/O for each: each \
+                 thread \
                  pauses after every I/O, as with DiskSpd"
             ),
         );

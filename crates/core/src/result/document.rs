@@ -77,16 +77,21 @@ impl Document {
 
     /// Threads that ran in a time span, from 0: those of all results that were added up, or the thread results.
     pub fn threads_of(&self, time_span: usize) -> u64 {
-        let of_source = |source: &Source| match source.time_spans.get(time_span) {
-            Some(Some(span)) => span.threads,
-            _ => Some(0),
-        };
-        let of_sources = || self.sources.iter().map(of_source).sum::<Option<u64>>();
-        let of_this = || match self.time_spans.get(time_span) {
+        if self.is_sum() {
+            let mut threads = Some(0);
+            for source in &self.sources {
+                if let Some(Some(span)) = source.time_spans.get(time_span) {
+                    threads = threads.zip(span.threads).map(|(sum, more)| sum + more);
+                }
+            }
+            if let Some(threads) = threads {
+                return threads;
+            }
+        }
+        match self.time_spans.get(time_span) {
             Some(TimeSpanResult::Measured(measured)) => measured.threads.len() as u64,
             _ => 0,
-        };
-        of_sources().filter(|_| !self.sources.is_empty()).unwrap_or_else(of_this)
+        }
     }
 }
 
@@ -190,13 +195,12 @@ pub struct EngineTraits {
 impl EngineTraits {
     /// What several engines of one time span, or of several results, have in common; `None` when one does not tell.
     pub fn common(all: impl IntoIterator<Item = Option<EngineTraits>>) -> Option<EngineTraits> {
-        let both = |a: EngineTraits, b: EngineTraits| EngineTraits {
+        let told: Vec<EngineTraits> = all.into_iter().collect::<Option<_>>()?;
+        told.into_iter().reduce(|a, b| EngineTraits {
             touches_no_storage: a.touches_no_storage && b.touches_no_storage,
             simulates_time: a.simulates_time && b.simulates_time,
             polls: a.polls && b.polls,
-        };
-        let told: Vec<EngineTraits> = all.into_iter().collect::<Option<_>>()?;
-        told.into_iter().reduce(both)
+        })
     }
 }
 
@@ -360,7 +364,6 @@ impl Direction {
         }
     }
 
-    /// [`Direction::add`] without the series.
     pub(super) fn add_totals(&mut self, other: &Direction) {
         self.bytes += other.bytes;
         self.ios += other.ios;

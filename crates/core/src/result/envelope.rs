@@ -1,4 +1,5 @@
-//! Documents of other kinds than results of runs (of suites, of the tool's own cost): one versioned envelope for all, and the
+//! Documents of other kinds than results of runs (of suites, of the tool's own cost): one versioned envelope for all,
+//! and the
 //! figures of those that hold several tests.
 //!
 //! `{"format": "truespd-<kind>", "format_version": n, "<member>": ...}`. Within a version members are only
@@ -27,7 +28,7 @@ pub trait DocumentKind: Serialize + DeserializeOwned + JsonSchema + 'static {
     const MEMBER: &'static str;
     /// What that member is, for the schema.
     const MEMBER_ABOUT: &'static str;
-    /// Title of the schema.
+    /// Title of the schema, as editors show it.
     const TITLE: &'static str;
     /// What the schema is of.
     const ABOUT: &'static str;
@@ -177,12 +178,17 @@ impl Part {
         words: &[String],
         figures: impl IntoIterator<Item = (Metric, Option<f64>)>,
     ) -> Option<Self> {
-        let told = |(metric, value): (Metric, Option<f64>)| {
-            let value = value.filter(|value| value.is_finite() && *value > 0.0)?;
-            Some((metric.id().to_string(), value))
-        };
-        let figures: BTreeMap<String, f64> = figures.into_iter().filter_map(told).collect();
-        let profile = profile.filter(|_| !figures.is_empty())?.to_string();
+        let profile = profile?.to_string();
+        let mut told = BTreeMap::new();
+        for (metric, value) in figures {
+            if let Some(value) = value.filter(|value| value.is_finite() && *value > 0.0) {
+                told.insert(metric.id().to_string(), value);
+            }
+        }
+        if told.is_empty() {
+            return None;
+        }
+        let figures = told;
         Some(Part { name: name.into(), profile, command: shell_line(words), figures })
     }
 

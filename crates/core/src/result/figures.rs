@@ -1,4 +1,5 @@
-//! Histograms and series in few figures: latencies as a row, and I/Os over time in few long intervals, which is what a chart
+//! Histograms and series in few figures: latencies as a row, and I/Os over time in few long intervals, which is what a
+//! chart
 //! with a line for each of many hosts needs.
 
 use super::Timeline;
@@ -47,7 +48,6 @@ impl LatencySummary {
     }
 }
 
-/// Intervals at most.
 const INTERVALS_MAX: usize = 60;
 
 /// I/Os of one source over its measured time. All intervals together have the I/Os of its series.

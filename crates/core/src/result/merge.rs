@@ -264,7 +264,9 @@ impl Merger {
         let mut time_spans = Vec::with_capacity(self.spans.len());
         for (i, sum) in self.spans.into_iter().enumerate() {
             let rows = Rows::of(&sources, i);
-            if let Some((host_early, host_late)) = rows.apart().filter(|_| !self.force) {
+            if !self.force
+                && let Some((host_early, host_late)) = rows.apart()
+            {
                 return Err(MergeError::NotTogether { time_span: i + 1, host_early, host_late });
             }
             warnings.extend(rows.warnings());
@@ -304,9 +306,10 @@ fn warnings_of(sources: &[Source]) -> BTreeSet<String> {
 
 /// The cluster run that all of a result belongs to.
 fn run_of(document: &Document) -> Option<&str> {
-    let of_sources = document.sources.iter().map(|source| source.rank.as_ref());
-    let of_this = document.rank.as_ref().map(Some).filter(|_| !document.is_sum());
-    let mut runs = of_sources.chain(of_this).map(|rank| rank.map(|rank| rank.run.as_str()));
+    if !document.is_sum() {
+        return document.rank.as_ref().map(|rank| rank.run.as_str());
+    }
+    let mut runs = document.sources.iter().map(|source| Some(source.rank.as_ref()?.run.as_str()));
     let first = runs.next()??;
     runs.all(|run| run == Some(first)).then_some(first)
 }
@@ -424,7 +427,6 @@ impl SpanSum {
             return TimeSpanResult::NotMeasured;
         }
         let engines: BTreeSet<&str> = rows.spans.iter().map(|(_, span)| span.engine.as_str()).collect();
-        let facts = self.facts.into_iter().filter(|_| has_facts);
         TimeSpanResult::Measured(Box::new(Measured {
             test_time_s: rows.mean_time_s(),
             cpu: rows.cpu(),
@@ -435,7 +437,7 @@ impl SpanSum {
             latency_over_time: self.latencies.flatten(),
             evidence: Evidence {
                 window: rows.common(),
-                targets: facts.collect(),
+                targets: if has_facts { self.facts.into_iter().collect() } else { Vec::new() },
                 own_cost: self.cost,
                 series: self.series.flatten(),
                 ..Evidence::default()

@@ -1,5 +1,6 @@
 //! The table of metrics: what can be read from a result as one number, what people call it, its unit, and which way is
-//! better, and what its mean is made of, interval by interval. Whoever compares, searches, keeps or exports figures reads
+//! better, and what its mean is made of, interval by interval. Whoever compares, searches, keeps or exports figures
+//! reads
 //! them here; a new metric is a new row.
 
 use super::{
@@ -576,7 +577,6 @@ fn mean_bytes(measured: &Measured, of: fn(&super::TargetResult) -> &Direction) -
     if ios > 0.0 { bytes / ios } else { 0.0 }
 }
 
-/// Of `-D` with `-L`.
 fn latencies(measured: &Measured) -> Option<Vec<Part>> {
     let mut all = gathered(measured, Operations::All);
     let mut sum = all.next()?.clone();

@@ -10,13 +10,11 @@ use truespd_core::sys::error::system_text;
 use truespd_core::sys::file::FileKind;
 use truespd_core::text::printable_path;
 
-/// The largest file.
 const BYTES_MAX: u64 = 1 << 20;
 
 /// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct At {
-    /// The file.
     pub file: PathBuf,
     /// Number of the line, from 1.
     pub line: usize,
@@ -25,18 +23,14 @@ pub struct At {
 /// What became of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It was read.
     Read,
-    /// It is not there.
     Missing,
     /// This user may not read it.
     Forbidden,
 }
 
-/// What the files say.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Config {
-    /// The later counts.
     pub(super) set: Vec<(Key, Value, At)>,
     /// The files, in the order in which they are read.
     pub files: Vec<(PathBuf, State)>,
@@ -45,7 +39,6 @@ pub struct Config {
 }
 
 impl At {
-    /// For messages.
     pub fn words(&self) -> String {
         format!("'{}', line {}", printable_path(&self.file), self.line)
     }

@@ -12,7 +12,6 @@ pub struct Arg<'a> {
     pub index: usize,
     /// Its row, if there is one.
     pub row: Option<&'static Row>,
-    /// The value.
     pub value: &'a str,
     /// Index of the argument with the value: the next one for `--name value`.
     pub value_index: usize,

@@ -62,7 +62,6 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Adds a note once.
     pub fn note(&mut self, note: &str) {
         if !self.notes.iter().any(|known| known == note) {
             self.notes.push(note.to_string());

@@ -275,7 +275,9 @@ pub fn without_target(line: &Arguments) -> Vec<String> {
         _ if only_h => vec!["-h is DiskSpd's old name of -Sh; for help write --help or '-?'".into()],
         Some(word) => vec![format!("'{}' was taken as the value of {}", word.value, line.args[word.index])],
         None => vec![
-            "a disk is written '#5', in quotes: outside of them the shell takes # for the beginning of a comment".into(),
+            "a disk is written '#5', in quotes: outside of them the shell takes # for the beginning of a \
+             comment"
+                .into(),
             "all options: --help".into(),
         ],
     }
@@ -307,7 +309,8 @@ pub fn meant(target: &str) -> Option<String> {
     }
     if let Some(size) = meant_size(target) {
         return Some(format!(
-            "a size follows the letter of its option: -c{size} makes a file of that size, -b{size} is the size of an I/O"
+            "a size follows the letter of its option: -c{size} makes a file of that size, -b{size} is the size of an \
+             I/O"
         ));
     }
     let option = format!("-{target}");

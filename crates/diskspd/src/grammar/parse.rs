@@ -24,7 +24,6 @@ pub enum Invocation {
     HelpOf(String),
     /// Nothing was given: print [`help`](crate::grammar::help()), exit 3.
     NoArguments,
-    /// `--version`.
     Version,
     /// `-Rs`: print system information only.
     SystemInformation(ResultFormat),
@@ -380,7 +379,6 @@ fn distinct(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
 
 /// The grammar for suites, which make command lines: those of a program of this name.
 pub struct Lines {
-    /// `truespd mark`, for messages.
     pub program: String,
 }
 

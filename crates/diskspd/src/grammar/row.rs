@@ -11,7 +11,8 @@ use truespd_core::engine;
 pub enum Read {
     /// By a function of its own.
     Value(fn(&mut Draft, &Value) -> Result<(), Slip>),
-    /// An option of DiskSpd without a value: what follows its letters is ignored (`command-line.md` §1), and that is told.
+    /// An option of DiskSpd without a value: what follows its letters is ignored (`command-line.md` §1), and that is
+    /// told.
     Flag(fn(&mut Draft)),
     /// Like `Flag`, and nothing is told.
     Anything(fn(&mut Draft)),
@@ -97,7 +98,6 @@ impl Row {
         self.first_pass().with_profile()
     }
 
-    /// A long option (`--name`).
     pub const fn is_long(&self) -> bool {
         matches!(self.name.as_bytes(), [b'-', ..])
     }
@@ -114,7 +114,6 @@ impl Row {
         own || self.keys.contains(&switch) || self.name == switch
     }
 
-    /// Reads its value.
     pub fn read(&self, d: &mut Draft, v: &Value) -> Result<(), Slip> {
         match self.read {
             Read::Value(read) => return read(d, v),
@@ -165,9 +164,7 @@ pub enum Offers {
     Nothing,
     /// Legal values, each with what it does; an empty one stands for the option alone.
     Words(&'static [(&'static str, &'static str)]),
-    /// Usual values among many.
     Usual(&'static [&'static str]),
-    /// A file.
     File,
     /// Usual values; behind one of them and a comma, a file.
     UsualThenFile(&'static [&'static str]),

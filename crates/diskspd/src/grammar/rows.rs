@@ -1,6 +1,7 @@
 //! The options: one row each. Parser, help, hints, refusals and completions are made from these rows.
 //!
-//! To add an option, add a row. Letters that DiskSpd uses (2.2, and 2.3 in `command-line.md` §14) keep DiskSpd's meaning;
+//! To add an option, add a row. Letters that DiskSpd uses (2.2, and 2.3 in `command-line.md` §14) keep DiskSpd's
+//! meaning;
 //! long options are TrueSpd's own.
 
 use super::draft::Stop;
@@ -8,13 +9,12 @@ use super::options::ALONE;
 use super::options::{long, run, target};
 pub use super::row::{Offers, Row, Section};
 use super::row::{Read, row};
-use super::value::{Unit, history_label};
+use super::value::Unit;
 use truespd_core::profile::DistributionKind;
 
 use Offers::{Engines, File, Formats, Target, Usual, UsualThenFile, Words};
 use Read::{Anything, Count, CountOr0, Flag, Switch, Text, Value};
 
-/// All rows.
 pub fn all() -> impl Iterator<Item = &'static Row> {
     SECTIONS.iter().flat_map(|section| section.rows)
 }
@@ -103,7 +103,6 @@ const EVENT: &str = "the name of the event is missing";
 const FILE: &str = "the path of the file is missing";
 const TARGET: &str = "the path of the target is missing";
 
-/// The table.
 pub static SECTIONS: &[Section] = &[
     Section {
         title: "Size and range of the target",
@@ -484,12 +483,12 @@ pub static SECTIONS: &[Section] = &[
                 .help("The file of the history, instead of that of the variable TRUESPD_STORE, of the \
                        configuration file, or ~/.local/share/truespd/history.sqlite; implies --keep-history, as \
                        the next three do."),
-            row("-label", "NAME", Value(|d, v| long::words(v, history_label).map(|label| d.long.history.label = Some(label))))
+            row("-label", "NAME", Value(long::label))
                 .help("A name for the kept result, to find it by: truespd history show NAME. Several results may \
                        share one."),
             row("-tag", "NAME", Value(long::tag))
                 .help("A word to find the kept result by. Repeatable."),
-            row("-revision", "TEXT", Value(|d, v| long::words(v, history_label).map(|text| d.long.history.revision = Some(text))))
+            row("-revision", "TEXT", Value(long::revision))
                 .help("The revision of what is tested, kept with the result: --revision \"$(git rev-parse HEAD)\"."),
             row("-recreate", "", Switch(ALONE, |d| d.long.recreate = true))
                 .help("Always create the files of -c again."),

@@ -22,14 +22,12 @@ pub use text::text;
 pub struct Format {
     /// Name on the command line.
     pub name: &'static str,
-    /// One line for help.
     pub summary: &'static str,
     /// People read it: other words may stand under it.
     pub is_for_people: bool,
     /// Every string stands in it as it is, by escapes that every reader takes for the character; in the
     /// others it is printable.
     pub keeps_strings: bool,
-    /// Writes a whole document.
     pub render: fn(&Document) -> String,
 }
 

@@ -137,7 +137,6 @@ fn target_block(out: &mut String, span: &TimeSpan, target: &Target) {
     }
 }
 
-/// Lines 4 to 6.
 fn caches(out: &mut String, target: &Target) {
     let software = match target.cache {
         CacheMode::Cached => "using software cache",
@@ -162,7 +161,6 @@ fn caches(out: &mut String, target: &Target) {
     }
 }
 
-/// Lines 7 to 9.
 fn write_buffers(out: &mut String, target: &Target) {
     if target.zero_write_buffers {
         line!(out, "\t\tzeroing write buffers");
@@ -176,7 +174,6 @@ fn write_buffers(out: &mut String, target: &Target) {
     }
 }
 
-/// Lines 11 to 13.
 fn accesses(out: &mut String, target: &Target) {
     match target.write_percent {
         0 => line!(out, "\t\tperforming read test"),
@@ -201,7 +198,6 @@ fn accesses(out: &mut String, target: &Target) {
     }
 }
 
-/// Lines 15 to 20.
 fn bounds_and_hints(out: &mut String, target: &Target) {
     for (name, bytes) in [
         ("base file offset", target.base_bytes),

@@ -179,7 +179,6 @@ struct Row {
     /// In the column of threads.
     thread: String,
     figures: String,
-    /// Behind the figures.
     target: String,
 }
 

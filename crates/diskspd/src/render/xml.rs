@@ -232,7 +232,8 @@ fn interval_bucket(out: &mut Writer, interval_ns: u64, index: usize, read: Inter
     );
 }
 
-/// One thread with its targets (`xml.md` §2.7). `host` is where the thread of a sum ran: in an element of TrueSpd's, which other results do not have.
+/// One thread with its targets (`xml.md` §2.7). `host` is where the thread of a sum ran: in an element of TrueSpd's,
+/// which other results do not have.
 fn thread(out: &mut Writer, span: &TimeSpan, thread: &ThreadResult, host: Option<&String>, has_waits: bool) {
     out.open("Thread", &[]);
     out.leaf("Id", thread.id);
@@ -328,7 +329,6 @@ pub fn system(system: &System) -> String {
     out.finish()
 }
 
-/// The machine (`xml.md` §2.2).
 fn system_element(out: &mut Writer, system: &System) {
     out.open("System", &[]);
     out.leaf("ComputerName", &system.computer_name);
@@ -354,7 +354,6 @@ fn topology(out: &mut Writer, system: &System) {
     out.close("ProcessorTopology");
 }
 
-/// Every processor group.
 fn groups(out: &mut Writer, system: &System) {
     for group in 0..system.topology.groups {
         let mut mask = Mask::default();

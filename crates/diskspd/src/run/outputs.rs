@@ -32,7 +32,6 @@ const READER_LOOK: Duration = Duration::from_millis(20);
 pub struct OutputError {
     /// Name of the option, which is that of the format.
     pub option: &'static str,
-    /// As given.
     pub path: String,
     pub problem: Problem,
 }
@@ -47,7 +46,8 @@ pub enum Problem {
     ForeignLink(LostWay),
     /// A file that another user, with this number, may have put there to have it replaced.
     #[error(
-        "this file belongs to user {0}, in a folder where everybody may write, so it is not replaced; give another name, \
+        "this file belongs to user {0}, in a folder where everybody may write, so it is not replaced; give another \
+         name, \
          or remove the file"
     )]
     Planted(u32),
@@ -84,7 +84,6 @@ impl Output {
     }
 }
 
-/// Where one result goes.
 #[derive(Debug)]
 enum Sink {
     /// A new file, which gets its name when it is complete.

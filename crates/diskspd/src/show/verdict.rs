@@ -17,20 +17,16 @@ pub const INDENT: usize = 10;
 /// How text is written to a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
-    /// Width in columns.
     pub columns: usize,
-    /// Grades in colour.
     pub has_colour: bool,
 }
 
 impl Style {
-    /// Of standard error.
     pub fn of_stderr() -> Self {
         let stream = std::io::stderr();
         Self::of(terminal::columns(&stream), stream.is_terminal())
     }
 
-    /// Of standard output.
     pub fn of_stdout() -> Self {
         let stream = std::io::stdout();
         Self::of(terminal::columns(&stream), stream.is_terminal())
@@ -128,7 +124,6 @@ fn subject(finding: &Finding) -> String {
 /// How much of a verdict is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// The findings.
     Findings,
     /// The rules that lacked evidence, too.
     All,

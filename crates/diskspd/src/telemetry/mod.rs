@@ -28,7 +28,6 @@ const METRICS: &str = "metrics";
 /// Name of the option of the lines.
 const EVENTS: &str = "events";
 
-/// What is wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wishes {
     /// `--metrics`: the path of the file.
@@ -121,7 +120,6 @@ impl Telemetry {
         self.tell(|_| Some(Happened::Note { says: says.to_string() }));
     }
 
-    /// A run is over.
     pub fn result(&self, document: &Document) {
         self.tell(|status| {
             status.result(document);

@@ -13,11 +13,9 @@ use crate::profile::{
     RingOptions, TimeSpan, WholeGroup,
 };
 
-/// Highest processor group.
 const GROUP_MAX: u64 = 65_535;
 /// Highest processor number within a group that the format allows.
 const PROCESSOR_MAX: u32 = 255;
-/// Processors in a group.
 const GROUP_LEN: u32 = 64;
 
 const RESULT_FORMATS: &[(&str, ResultFormat)] = &[("text", ResultFormat::Text), ("xml", ResultFormat::Xml)];
@@ -152,7 +150,6 @@ fn check_time_span(span: &mut TimeSpan, element: Element<'_>) -> Result<()> {
 const PLACEMENT_WRITTEN_BY_2_3: Placement =
     Placement { cores_first: false, span_groups: false, efficiency: EfficiencyOrder::PerformanceFirst };
 
-/// Word to [`TimeSpan::pack_buffers`].
 const SEPARATIONS: &[(&str, bool)] = &[("PDECacheLine", false), ("SystemDefault", true)];
 
 const TRAVERSALS: &[(&str, bool)] = &[("Cpu", false), ("CoreAware", true)];
@@ -188,7 +185,6 @@ fn write_placement(span: &TimeSpan, name: &'static str, out: &mut Writer) {
     out.leaf_with(name, &[("Group", &group), ("Efficiency", &efficiency)], traversal);
 }
 
-/// Children of `IoRing`.
 const RING: &[Row<RingOptions>] =
     &[form("IoRingBatchSize", read_batch, write_batch), flag!("UseRegBuffer", registered_buffers)];
 

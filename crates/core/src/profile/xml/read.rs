@@ -1,7 +1,8 @@
 //! XML in: decoded, checked, parsed, turned into a profile.
 //!
 //! Nothing reaches the recursive parser before its size, depth and shape were checked, so that no file can make reading
-//! slow or large. The check is a single pass over the markup without any memory of its own. It judges no syntax: what it
+//! slow or large. The check is a single pass over the markup without any memory of its own. It judges no syntax: what
+//! it
 //! cannot make sense of is left for the parser to report.
 
 use std::borrow::Cow;

@@ -62,7 +62,8 @@ macro_rules! set_flag {
         }
     };
 }
-/// Whole numbers, with their legal range when that is not all of their type: `number!` is always written, `nonzero!` when
+/// Whole numbers, with their legal range when that is not all of their type: `number!` is always written, `nonzero!`
+/// when
 /// it is not 0, `optional!` when it is there.
 macro_rules! number {
     ($name:literal, $($field:ident).+ : $type:ty) => { number!($name, $($field).+ : $type, 0, <$type>::MAX) };

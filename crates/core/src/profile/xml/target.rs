@@ -221,7 +221,6 @@ pub(super) struct RandomSource {
 const PATTERNS: &[(&str, Pattern)] =
     &[("sequential", Pattern::Sequential), ("zero", Pattern::Zero), ("random", Pattern::Random)];
 
-/// Children of `WriteBufferContent`.
 pub(super) const WRITE_BUFFER: &[Row<WriteBuffer>] = &[
     required(words!("Pattern", pattern, PATTERNS)),
     form(
@@ -235,7 +234,6 @@ pub(super) const WRITE_BUFFER: &[Row<WriteBuffer>] = &[
     ),
 ];
 
-/// Children of `RandomDataSource`.
 pub(super) const RANDOM_SOURCE: &[Row<RandomSource>] = &[
     required(number!("SizeInBytes", size_bytes: u64)),
     form(
@@ -305,7 +303,6 @@ fn write_throughput(form: &TargetForm, name: &'static str, out: &mut Writer) {
     }
 }
 
-/// Children of `ThreadTarget`.
 pub(super) const THREAD_TARGET: &[Row<ThreadTarget>] =
     &[required(number!("Thread", thread: u32)), nonzero!("Weight", weight)];
 

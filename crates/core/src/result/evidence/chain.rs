@@ -1,4 +1,5 @@
-//! What lies between a target and its disks, also where the storage is in another machine: who serves it, by which paths,
+//! What lies between a target and its disks, also where the storage is in another machine: who serves it, by which
+//! paths,
 //! and what changed meanwhile.
 
 pub use crate::machine::chain::{
@@ -112,7 +113,6 @@ pub enum WriteCache<'a> {
 }
 
 impl<'a> WriteCache<'a> {
-    /// By the kernel's word.
     pub(super) fn of(word: &'a str) -> Self {
         match word {
             "write back" => WriteCache::Volatile,

@@ -348,7 +348,8 @@ impl Loss {
         let path = printable(path);
         match *self {
             Loss::Removed => format!(
-                "'{path}' was removed while it was tested: the test went on with a file without a name, which is gone now"
+                "'{path}' was removed while it was tested: the test went on with a file without a name, which is \
+                 gone now"
             ),
             Loss::Replaced => format!(
                 "'{path}' leads to another file or device than the one that was tested: somebody replaced it meanwhile"
@@ -364,7 +365,8 @@ impl Loss {
                 bytes(to_bytes as f64)
             ),
             Loss::Emptied { from_bytes, to_bytes } => format!(
-                "'{path}' was cut, or holes were punched into it, while it was tested: of {} that were stored {} are left",
+                "'{path}' was cut, or holes were punched into it, while it was tested: of {} that were stored {} are \
+                 left",
                 bytes(from_bytes as f64),
                 bytes(to_bytes as f64)
             ),
@@ -373,7 +375,8 @@ impl Loss {
             ),
             Loss::Untold => format!("'{path}' was changed by others while it was tested"),
             Loss::ReadOnly => format!(
-                "the file system of '{path}' became read-only while it was tested, as after an error; see the kernel log \
+                "the file system of '{path}' became read-only while it was tested, as after an error; see the kernel \
+                 log \
                  (dmesg)"
             ),
         }

@@ -64,10 +64,14 @@ fn what(place: &[Step<'_>], profile: &Profile) -> (String, Unit) {
     };
     let targets = of_span.map_or(0, |span| spans[span].targets.len());
     let mut words = String::new();
-    if let Some(span) = of_span.filter(|_| spans.len() > 1) {
+    if let Some(span) = of_span
+        && spans.len() > 1
+    {
         words.push_str(&format!("time span {}, ", span + 1));
     }
-    if let Some(target) = of_target.filter(|_| targets > 1) {
+    if let Some(target) = of_target
+        && targets > 1
+    {
         words.push_str(&format!("target {}, ", target + 1));
     }
     let known = match rest {

@@ -1,4 +1,5 @@
-//! The rows of all sources for one time span: their times, and what they share. And the ranks of cluster runs whose results
+//! The rows of all sources for one time span: their times, and what they share. And the ranks of cluster runs whose
+//! results
 //! are not in a sum.
 
 use crate::result::{CpuUse, LostRank, MissingRank, RANKS_MAX, Source, SourceSpan, System, Window};

@@ -50,7 +50,8 @@ impl Fold {
                 "the threads of each result are added up, because there are more than {THREADS_MAX} in all"
             )),
             Fold::All => Some(
-                "the threads of all results are added up, because there are too many to keep them apart; targets have the \
+                "the threads of all results are added up, because there are too many to keep them apart; targets \
+                 have the \
                  names of the first result"
                     .to_string(),
             ),

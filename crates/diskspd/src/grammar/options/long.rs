@@ -1,7 +1,7 @@
 //! TrueSpd's own long options.
 
 use crate::grammar::draft::Draft;
-use crate::grammar::value::{Slip, Value, history_tag, length};
+use crate::grammar::value::{Slip, Value, history_label, history_tag, length};
 use crate::request::{EngineChoice, Output};
 use crate::run::required::grade;
 use truespd_core::engine::{self, EngineError};
@@ -113,8 +113,18 @@ pub fn tag(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     Ok(())
 }
 
+pub fn label(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    d.long.history.label = Some(words(v, history_label)?);
+    Ok(())
+}
+
+pub fn revision(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    d.long.history.revision = Some(words(v, history_label)?);
+    Ok(())
+}
+
 /// Reads what a person says about a document.
-pub fn words(v: &Value, read: fn(&str) -> Result<String, &'static str>) -> Result<String, Slip> {
+fn words(v: &Value, read: fn(&str) -> Result<String, &'static str>) -> Result<String, Slip> {
     read(v.text).map_err(|legal| {
         let what = match v.text {
             "" => "the words are missing".to_string(),

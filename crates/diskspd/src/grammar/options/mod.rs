@@ -44,7 +44,6 @@ pub fn read(
     Ok(value)
 }
 
-/// [`read`] for 32-bit fields.
 pub fn read32(d: &mut Draft, v: &Value, option: &str, unit: Unit, min: u32) -> Result<u32, Slip> {
     let value = read(d, v, option, unit, u64::from(min)..=u64::from(u32::MAX))?;
     Ok(u32::try_from(value).expect("the range ends at 32 bits"))

@@ -1,4 +1,5 @@
-//! How much load, where its threads run, for how long, and what is told of it: `-o -u -g -Z -I` (`command-line.md` §5.3,
+//! How much load, where its threads run, for how long, and what is told of it: `-o -u -g -Z -I` (`command-line.md`
+//! §5.3,
 //! §5.4, §5.6, §14), `-a` (§5.3, §14), `-d -z -: -D -P -R -X` (§5.7), `-e` (§5.9).
 
 use std::ops::Range;
@@ -133,7 +134,8 @@ const PROCESSOR_MAX: u64 = 255;
 const CPU_MAX: u64 = 65535;
 const GROUP_MAX: u64 = 65535;
 
-const AFFINITY_LEGAL: &str = "-a[g<group>,]<cpu>[-<cpu>][,...]: processors and ranges of them separated by commas, such as \
+const AFFINITY_LEGAL: &str = "-a[g<group>,]<cpu>[-<cpu>][,...]: processors and ranges of them separated by commas, \
+                              such as \
                      -a0,2,8-11 or -ag0,0,1,g1,0; -ag<group> alone for a whole group";
 
 /// An explicit list, or the default stated (`-a`, `-ag`).
@@ -174,7 +176,6 @@ pub fn affinity(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     }
 }
 
-/// Appends `<cpu>` or `<cpu>-<cpu>`.
 fn processors(d: &mut Draft, element: &str, here: Range<usize>, group: u32) -> Result<(), Slip> {
     let max = if group == 0 { CPU_MAX } else { PROCESSOR_MAX };
     let (first, last) = match element.split_once('-') {
@@ -326,7 +327,8 @@ fn format(v: &Value, legal: &str) -> Result<ResultFormat, Slip> {
 }
 
 pub fn result_format(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    const LEGAL: &str = "-Rtext, -Rxml, -Rjson, -Rcsv or -Rintervals; -Rp[text|xml] to print the profile; -Rs[text|xml] \
+    const LEGAL: &str = "-Rtext, -Rxml, -Rjson, -Rcsv or -Rintervals; -Rp[text|xml] to print the profile; \
+                         -Rs[text|xml] \
                          for the system";
     // A profile knows DiskSpd's formats only.
     let own = render::format(v.text).filter(|format| !matches!(format.name, "text" | "xml"));
@@ -365,7 +367,6 @@ pub fn profile_file(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     Ok(())
 }
 
-/// What `-e` traces.
 pub fn tracing<'a>(d: &'a mut Draft) -> &'a mut Etw {
     d.note("-e asks for Windows kernel tracing: it is kept in the profile, but no trace counters will be reported");
     d.etw.get_or_insert_default()
