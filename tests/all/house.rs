@@ -30,22 +30,20 @@ const ROOMS: &[(&str, &[&str])] = &[
     ),
     ("verdict", &["engine", "result", "profile", "measure", "machine", "fault", "text", "sys"]),
     // diskspd
-    ("text_file", &[]),
     ("request", &[]),
     ("render", &[]),
     ("run", &["render", "request"]),
     ("telemetry", &["run", "request"]),
     ("viewer", &["telemetry"]),
-    ("config", &["text_file"]),
-    ("beside", &["config"]),
+    ("config", &[]),
+    ("standard_error", &["config"]),
     ("show", &["config"]),
-    ("console", &["beside", "show", "viewer"]),
+    ("console", &["show", "standard_error", "viewer"]),
     ("grammar", &["render", "request", "run"]),
     ("keeping", &["config", "request"]),
     (
         "program",
         &[
-            "beside",
             "config",
             "console",
             "grammar",
@@ -54,6 +52,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "request",
             "run",
             "show",
+            "standard_error",
             "telemetry",
             "viewer",
         ],
@@ -514,7 +513,7 @@ fn only_cli_prints() {
 }
 
 /// The rooms that speak to people.
-const PRINTING_ROOMS: &[&str] = &["cli", "beside", "console", "main", "program", "show", "viewer"];
+const PRINTING_ROOMS: &[&str] = &["cli", "console", "main", "program", "show", "standard_error", "viewer"];
 
 /// Where standard streams are written to. Everything else goes through them, where
 /// [`truespd_core::text::printable_text`] takes out what would act on a terminal.
@@ -594,7 +593,7 @@ const OUTSIDE_WORDS: &[(&str, &[&str], &str)] = &[
     ("machine/host.rs", &["model name"], "/proc/cpuinfo"),
     ("guard/devices.rs", &[" (deleted)"], "the kernel's mark of a deleted file"),
     ("sys/linux/error.rs", &[" (os error "], "std's text of errno"),
-    ("profile/words.rs", &[" (os error "], "std's text of errno"),
+    ("profile/xml/error.rs", &[" (os error "], "std's text of errno"),
     ("profile/xml/read.rs", &[" at "], "roxmltree's text of an error"),
     ("selfcost/callgrind.rs", &["totals: "], "valgrind's file"),
     ("cli/commands/answer.rs", &["error: "], "clap's text of an error"),

@@ -186,8 +186,8 @@ fn lines_of_diskspd_are_accepted() {
             count += 1;
             match parse(rest, "diskspd", &|| BOOT_MS) {
                 Err(refusal) => wrong.push(format!("{at}: {refusal}")),
-                Ok(Invocation::Run(request)) if !request.taken.is_empty() => {
-                    wrong.push(format!("{at}: {:?}", request.taken));
+                Ok(Invocation::Run(request)) if !request.reinterpreted.is_empty() => {
+                    wrong.push(format!("{at}: {:?}", request.reinterpreted));
                 }
                 Ok(_) => {}
             }

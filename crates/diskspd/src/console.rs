@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::beside::{Beside, Told};
 use crate::show::live::{self, Filling, Words};
 use crate::show::verdict::readable;
+use crate::standard_error::{Message, StandardError};
 use crate::viewer;
 use truespd_core::fault::{ExitCode, Failure, Fault};
 use truespd_core::load::Event;
@@ -100,8 +100,8 @@ pub fn say_line(words: std::fmt::Arguments<'_>) {
 }
 
 /// A line beside the result, if such words are told.
-pub fn say_beside(beside: Beside, told: Told, words: &str) {
-    if beside.tells(told) {
+pub fn say_message(stderr: StandardError, told: Message, words: &str) {
+    if stderr.shows(told) {
         say_line(format_args!("{}{}", told.lead(), printable(words)));
     }
 }
@@ -113,7 +113,6 @@ pub enum ProgressAs {
     ChangingLine,
     /// A line now and then (`--progress`).
     Lines,
-    /// Not at all.
     Nothing,
 }
 
@@ -140,7 +139,7 @@ impl ProgressAs {
 /// Shows events of a run.
 #[derive(Debug)]
 pub struct Console {
-    beside: Beside,
+    stderr: StandardError,
     verbose: bool,
     progress_as: ProgressAs,
     state: Mutex<State>,
@@ -172,7 +171,6 @@ impl ChangingLine {
         !self.is_shown || self.drawn.is_none_or(|drawn| drawn.elapsed() >= age)
     }
 
-    /// Takes it away.
     fn clear(&mut self) {
         if std::mem::take(&mut self.is_shown) {
             draw_over("");
@@ -213,8 +211,8 @@ struct State {
 
 impl Console {
     /// A console on standard error; `verbose` prints what `-v` asks for.
-    pub fn new(verbose: bool, progress_as: ProgressAs, beside: Beside) -> Self {
-        Console { beside, verbose, progress_as, state: Mutex::new(State::default()) }
+    pub fn new(verbose: bool, progress_as: ProgressAs, stderr: StandardError) -> Self {
+        Console { stderr, verbose, progress_as, state: Mutex::new(State::default()) }
     }
 
     /// Shows that the run begins, until it tells more.
@@ -230,18 +228,18 @@ impl Console {
     pub fn show(&self, event: Event) {
         let Ok(mut state) = self.state.lock() else { return };
         match event {
-            Event::Dot if !self.beside.tells(Told::Asked) => {}
+            Event::Dot if !self.stderr.shows(Message::Requested) => {}
             Event::Dot => {
                 state.dots = true;
                 say(".");
             }
             Event::Verbose(words) if self.verbose => {
                 let words = format!("{}: {words}", truespd_core::machine::host::local_time_now());
-                self.line(&mut state, Told::Asked, &words);
+                self.line(&mut state, Message::Requested, &words);
             }
             Event::Removing { path, bytes } => {
                 let words = format!("removing the unfinished file '{path}' ({})", size(bytes));
-                self.line(&mut state, Told::Note, &words);
+                self.line(&mut state, Message::Note, &words);
                 state.waits_for = Some(words);
             }
             Event::GivenUp(failure) => {
@@ -251,11 +249,11 @@ impl Console {
             Event::Verbose(_) | Event::Counted(_) => {}
             Event::Progress(progress) => self.progress(&mut state, &live::progress(&progress)),
             Event::Warning(words) => {
-                self.line(&mut state, Told::Warning, &words);
+                self.line(&mut state, Message::Warning, &words);
                 state.warned.push(words);
             }
             Event::Note(words) | Event::Reused { words, .. } => {
-                self.line(&mut state, Told::Note, &words);
+                self.line(&mut state, Message::Note, &words);
             }
             Event::Fill { path, done_bytes, total_bytes } => {
                 self.fill(&mut state, &path, done_bytes, total_bytes);
@@ -265,22 +263,22 @@ impl Console {
 
     /// A line by itself: ends a row of dots first, and takes the place of the line that changes until that is drawn
     /// again.
-    fn line(&self, state: &mut State, told: Told, words: &str) {
-        if !self.beside.tells(told) {
+    fn line(&self, state: &mut State, told: Message, words: &str) {
+        if !self.stderr.shows(told) {
             return;
         }
         state.line.clear();
         if std::mem::take(&mut state.dots) {
             say("\n");
         }
-        say_beside(self.beside, told, words);
+        say_message(self.stderr, told, words);
     }
 
     fn progress(&self, state: &mut State, words: &Words) {
         state.waits_for = None;
         match self.progress_as {
             ProgressAs::ChangingLine if !state.is_stopping => state.line.draw(words),
-            ProgressAs::Lines => self.line(state, Told::Progress, &format!("progress: {}", words.whole())),
+            ProgressAs::Lines => self.line(state, Message::Progress, &format!("progress: {}", words.whole())),
             ProgressAs::ChangingLine | ProgressAs::Nothing => {}
         }
     }
@@ -303,7 +301,7 @@ impl Console {
             }
             ProgressAs::Lines if state.pace.is_due() => {
                 let words = filling.words(done_bytes, total_bytes, None).whole();
-                self.line(state, Told::Progress, &format!("progress: {words}"));
+                self.line(state, Message::Progress, &format!("progress: {words}"));
             }
             _ => {}
         }
@@ -321,7 +319,6 @@ impl Console {
         state.line.clear();
     }
 
-    /// Whether [`Console::stop`] was called.
     pub fn is_interrupted(&self) -> bool {
         self.state.lock().is_ok_and(|state| state.is_stopping)
     }
@@ -331,7 +328,7 @@ impl Console {
         let Ok(mut state) = self.state.lock() else { return };
         let waits_for = state.waits_for.clone().unwrap_or_else(|| "I/Os that have not come back".into());
         let words = format!("stopping; waiting for this: {waits_for}; press Ctrl+C again to end at once");
-        self.line(&mut state, Told::Note, &words);
+        self.line(&mut state, Message::Note, &words);
     }
 
     /// Clears what is still shown and ends a row of dots.
@@ -339,7 +336,7 @@ impl Console {
         let Ok(mut state) = self.state.lock() else { return };
         state.line.clear();
         // Where both streams are one, the result itself ends the row, as DiskSpd's does.
-        if std::mem::take(&mut state.dots) && !self.beside.is_merged() {
+        if std::mem::take(&mut state.dots) && !self.stderr.is_merged() {
             say("\n");
         }
     }

@@ -1,6 +1,5 @@
 //! DiskSpd's words and forms: its command line, its results as text and XML, and the drop-in program.
 
-pub mod beside;
 pub mod config;
 pub mod console;
 pub mod grammar;
@@ -10,6 +9,6 @@ pub mod render;
 pub mod request;
 pub mod run;
 pub mod show;
+pub mod standard_error;
 pub mod telemetry;
-pub mod text_file;
 pub mod viewer;

@@ -5,21 +5,21 @@ use std::io::{ErrorKind, IsTerminal};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::beside::{Beside, Told};
 use crate::config;
-use crate::console::{Console, ProgressAs, say, say_beside, say_line, tell, write_out};
+use crate::console::{Console, ProgressAs, say, say_line, say_message, tell, write_out};
+use crate::grammar::hints::refuse_strays;
 use crate::grammar::parse::Invocation;
 use crate::grammar::parse::{refuse_findings, refuse_option, refuse_plan};
-use crate::grammar::strays::refuse_strays;
 use crate::grammar::{help_for, help_of_for};
 use crate::keeping::{self, Keep};
 use crate::render::{self, Format};
 use crate::request::{HistoryOptions, Request};
-use crate::run::judged::Ready;
+use crate::run::Ready;
 use crate::run::outputs::{OutputError, Outputs, files_of, use_of};
 use crate::run::signals::stop_on_signals;
 use crate::show::live::can_draw;
 use crate::show::verdict::{Extent, Style, line, readable, text};
+use crate::standard_error::{Message, StandardError};
 use crate::telemetry::{Listener, Seldom, Telemetry, Wishes};
 use crate::viewer;
 pub use truespd_core::fault::ExitCode;
@@ -46,7 +46,6 @@ pub struct Program {
 /// What a run does that the two programs do differently.
 #[derive(Clone, Copy)]
 pub struct Front {
-    /// Where its verdict goes.
     pub verdict_to: VerdictTo,
     /// How its result is kept, if it is.
     pub keeping: fn(&HistoryOptions) -> Result<Option<Keep>, Refusals>,
@@ -152,12 +151,14 @@ pub fn begin() -> Result<(), ExitCode> {
 }
 
 fn system_information(format: ResultFormat) -> ExitCode {
-    let render = match format {
-        ResultFormat::Text => render::system_text,
-        ResultFormat::Xml => render::xml::system,
-    };
     match load::system() {
-        Ok(system) => print(&render(&system), ExitCode::Done),
+        Ok(system) => {
+            let text = match format {
+                ResultFormat::Text => render::system_text(&system),
+                ResultFormat::Xml => render::xml::system(&system),
+            };
+            print(&text, ExitCode::Done)
+        }
         Err(error) => {
             let failure = Failure::new(FailureKind::Machine, "could not read the processors of this machine");
             tell(failure.because(error))
@@ -184,8 +185,8 @@ fn run(program: &Program, args: &[OsString], mut request: Request, front: &Front
         return tell(refusals);
     }
     let shape = Shape::of(&request, front.verdict_to);
-    tell_warnings(shape.beside);
-    tell_how_understood(&request, shape.beside);
+    tell_warnings(shape.stderr);
+    tell_how_understood(&request, shape.stderr);
     if request.profile_only {
         let text = match request.profile.result_format {
             ResultFormat::Text => render::profile_text(&command_line(program, args), &request.profile),
@@ -219,12 +220,11 @@ fn run(program: &Program, args: &[OsString], mut request: Request, front: &Front
     }
 }
 
-/// What goes where.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
     /// The format on standard output.
     pub format: &'static Format,
-    pub beside: Beside,
+    pub stderr: StandardError,
     pub verdict_to: VerdictTo,
 }
 
@@ -232,19 +232,23 @@ impl Shape {
     pub fn of(request: &Request, verdict_to: VerdictTo) -> Self {
         let of_profile = render::format_of(request.profile.result_format);
         let format = request.options.stdout.and_then(render::format).unwrap_or(of_profile);
-        Shape { format, beside: Beside::of_process(request.options.quiet, format.is_for_people), verdict_to }
+        Shape {
+            format,
+            stderr: StandardError::of_process(request.options.quiet, format.is_for_people),
+            verdict_to,
+        }
     }
 }
 
 /// How the words of the line were taken, before anything happens.
-pub fn tell_how_understood(request: &Request, beside: Beside) {
-    let tell_all = |told, all: &[String]| all.iter().for_each(|words| say_beside(beside, told, words));
-    tell_all(Told::WarningOfDiskSpd, &request.findings_warnings);
-    tell_all(Told::Warning, &request.taken);
-    tell_all(Told::Note, &request.notes);
+pub fn tell_how_understood(request: &Request, stderr: StandardError) {
+    let tell_all = |told, all: &[String]| all.iter().for_each(|words| say_message(stderr, told, words));
+    tell_all(Message::WarningOfDiskSpd, &request.findings_warnings);
+    tell_all(Message::Warning, &request.reinterpreted);
+    tell_all(Message::Note, &request.notes);
     let has_results = !request.options.outputs.is_empty() || request.options.stdout.is_some();
     if request.profile_only && has_results {
-        say_beside(beside, Told::Note, "-Rp runs nothing, so no result is written");
+        say_message(stderr, Message::Note, "-Rp runs nothing, so no result is written");
     }
 }
 
@@ -280,12 +284,12 @@ fn measure(
 ) -> ExitCode {
     let options = &request.options;
     let has_view = options.live && can_draw();
-    let progress_as = if shape.beside.tells(Told::Progress) && !has_view {
+    let progress_as = if shape.stderr.shows(Message::Progress) && !has_view {
         ProgressAs::of_stderr(options.progress || options.live, request.profile.progress_ios > 0)
     } else {
         ProgressAs::Nothing
     };
-    let console = Arc::new(Console::new(request.profile.verbose, progress_as, shape.beside));
+    let console = Arc::new(Console::new(request.profile.verbose, progress_as, shape.stderr));
     let stop = match watch_signals(shape, &console) {
         Ok(stop) => stop,
         Err(refusal) => return tell(refusal),
@@ -375,7 +379,7 @@ impl Asked<'_> {
                 let show = Show { verdict, shape, has_all: request.options.verdict, is_unmet };
                 let code = print_report(&report, outputs, console, &show);
                 // At last, so that nothing is lost for it.
-                keep_result(keep, &report.document, shape.beside);
+                keep_result(keep, &report.document, shape.stderr);
                 match code {
                     ExitCode::Done if is_unmet => ExitCode::of(Outcome::Unmet),
                     code => code,
@@ -395,21 +399,21 @@ impl Asked<'_> {
 }
 
 /// Keeps the result of a run that measured something, and tells where.
-pub fn keep_result(keep: Option<&Keep>, document: &Document, beside: Beside) {
+pub fn keep_result(keep: Option<&Keep>, document: &Document, stderr: StandardError) {
     let Some(keep) = keep else { return };
     if document.measured().next().is_none() {
         return;
     }
     match keep(document) {
-        Ok(words) => say_beside(beside, Told::Kept, &words),
-        Err(error) => say_beside(beside, Told::Warning, &error.to_string()),
+        Ok(words) => say_message(stderr, Message::Kept, &words),
+        Err(error) => say_message(stderr, Message::Warning, &error.to_string()),
     }
 }
 
 /// Tells the warnings of the configuration beside a result.
-pub fn tell_warnings(beside: Beside) {
+pub fn tell_warnings(stderr: StandardError) {
     for words in &config::known().warnings {
-        say_beside(beside, Told::Warning, words);
+        say_message(stderr, Message::Warning, words);
     }
 }
 
@@ -428,7 +432,6 @@ pub fn stopped_unmeasured() -> ExitCode {
 pub struct Show {
     pub verdict: Verdict,
     pub shape: Shape,
-    /// `--verdict`.
     pub has_all: bool,
     /// `--require` is not met: the verdict is the reason for the exit code.
     pub is_unmet: bool,
@@ -452,9 +455,8 @@ impl Show {
         }
     }
 
-    /// What standard error shows.
     fn on_stderr(&self, report: &FinishedRun) -> String {
-        let is_told = self.is_unmet || self.shape.beside.tells(Told::Verdict);
+        let is_told = self.is_unmet || self.shape.stderr.shows(Message::Verdict);
         match self.has_all {
             _ if self.is_under_result() => String::new(),
             true => text(&self.verdict, "verdict", Extent::All, Style::of_stderr()),
@@ -466,19 +468,19 @@ impl Show {
 
     /// Facts about the run that standard error shows.
     fn tell_facts(&self, report: &FinishedRun, console: &Console) {
-        let beside = self.shape.beside;
+        let stderr = self.shape.stderr;
         let document = &report.document;
         for warning in document.warnings.iter().filter(|words| !console.has_warned(words)) {
-            say_beside(beside, Told::Warning, warning);
+            say_message(stderr, Message::Warning, warning);
         }
         for note in report.notes.iter().filter(|note| !note.is_detail || document.profile.verbose) {
-            say_beside(beside, Told::Note, &note.words);
+            say_message(stderr, Message::Note, &note.words);
         }
     }
 }
 
 pub fn print_report(report: &FinishedRun, outputs: Outputs, console: &Console, show: &Show) -> ExitCode {
-    let Shape { format, beside, .. } = show.shape;
+    let Shape { format, stderr, .. } = show.shape;
     let waits_with_notice = console.is_interrupted() && format.is_for_people && !shows_notice_at_once();
     let notice = if waits_with_notice { NOTICE } else { "" };
     let result = format!("{notice}{}{}", (format.render)(&report.document), show.under_result());
@@ -488,7 +490,7 @@ pub fn print_report(report: &FinishedRun, outputs: Outputs, console: &Console, s
     // DiskSpd's text does not end with a line end, so the next line would follow it.
     let has_more = !errors.is_empty() || !verdict.is_empty() || !report.failures.is_empty();
     let is_one_terminal = std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
-    if !result.ends_with('\n') && (is_one_terminal || (beside.is_merged() && has_more)) {
+    if !result.ends_with('\n') && (is_one_terminal || (stderr.is_merged() && has_more)) {
         say("\n");
     }
     for error in errors {
@@ -541,7 +543,7 @@ pub fn stop_notice(shape: Shape, console: &Arc<Console>) -> impl Fn() + Send + S
                 // If nobody reads it any more, the result will tell.
                 drop(write_out(NOTICE));
             }
-        } else if shape.beside.tells(Told::Note) {
+        } else if shape.stderr.shows(Message::Note) {
             say(NOTICE);
         }
         let console = Arc::clone(&console);

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use truespd_core::fault::{Refusal, RefusalKind, Refusals};
 use truespd_core::profile::xml::{self, Overrides, TemplateError, XmlError};
-use truespd_core::profile::{EventNames, Finding, Profile, ResultFormat, Severity, validate};
+use truespd_core::profile::{EventNames, Finding, Profile, Severity, validate};
 use truespd_core::result::Grade;
 use truespd_core::sys::source::Source;
 use truespd_core::text::foreign::{Foreign, PathMap, mapped};
@@ -31,12 +31,11 @@ pub struct Request {
     /// Warnings of the profile's rules, in DiskSpd's words without the leading `WARNING: `.
     pub findings_warnings: Vec<String>,
     /// Words that DiskSpd takes for something else than they say, and for what; one sentence each.
-    pub taken: Vec<String>,
+    pub reinterpreted: Vec<String>,
     /// How options were understood, where the person should know that; one sentence each.
     pub notes: Vec<String>,
 }
 
-/// TrueSpd's own long options.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LongOptions {
     /// `--engine`: the engine to use instead of the best one available.
@@ -78,17 +77,13 @@ pub struct LongOptions {
 /// Whether and how a document is kept in the history.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HistoryOptions {
-    /// `--no-history`.
     pub is_off: bool,
-    /// `--keep-history`.
     pub is_on: bool,
     /// `--store`: the file of the history instead of the usual one.
     pub store: Option<String>,
-    /// `--label`.
     pub label: Option<String>,
     /// `--tag`, in the order given.
     pub tags: Vec<String>,
-    /// `--revision`.
     pub revision: Option<String>,
 }
 
@@ -123,14 +118,12 @@ pub fn is_tag(word: &str) -> bool {
 pub struct Output {
     /// Name of the format in the table of `render`, or of a suite's own format.
     pub format: &'static str,
-    /// Path as given.
     pub path: String,
 }
 
 /// `NAME[:parameters]` of `--engine`. Which names exist is checked when they are read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineChoice {
-    /// Name of the engine.
     pub name: String,
     /// What follows the colon, empty without one.
     pub parameters: String,
@@ -139,24 +132,8 @@ pub struct EngineChoice {
 /// An XML profile and what the command line overrides in it (`command-line.md` §8).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProfileFile {
-    /// Path of the file.
     pub path: String,
-    /// `-d`, seconds, for every time span.
-    pub duration_s: Option<u32>,
-    /// `-W`, seconds, for every time span.
-    pub warmup_s: Option<u32>,
-    /// `-C`, seconds, for every time span.
-    pub cooldown_s: Option<u32>,
-    /// `-z`, for every time span.
-    pub seed: Option<u32>,
-    /// `-v`; can only switch on.
-    pub verbose: bool,
-    /// `-vs`; can only switch on.
-    pub verbose_stats: bool,
-    /// `-R` with a format.
-    pub result_format: Option<ResultFormat>,
-    /// `-:`.
-    pub experiment_flags: Option<u32>,
+    pub overrides: Overrides,
     /// Targets that replace the templates `*1`, `*2`, ... in order.
     pub targets: Vec<String>,
 }
@@ -210,7 +187,7 @@ impl Request {
     pub fn load_profile(&mut self) -> Result<(), ProfileError> {
         let Some(file) = &self.profile_file else { return Ok(()) };
         let mut profile = read(Path::new(&file.path)).map_err(ProfileError::Xml)?;
-        xml::apply_overrides(&mut profile, &file.overrides());
+        xml::apply_overrides(&mut profile, &file.overrides);
         xml::substitute_templates(&mut profile, &file.targets).map_err(ProfileError::Templates)?;
         let idle = map_paths(&mut profile, &self.options.maps);
         if !idle.is_empty() {
@@ -271,7 +248,7 @@ impl Request {
             if finding.rule.is_of_diskspd() {
                 self.findings_warnings.push(finding.message.clone())
             } else {
-                once(&mut self.taken, finding.message.clone())
+                once(&mut self.reinterpreted, finding.message.clone())
             }
             finding.more.iter().for_each(|more| once(&mut self.notes, more.to_string()));
         }
@@ -327,21 +304,6 @@ fn read(path: &Path) -> Result<Profile, XmlError> {
     xml::read_from(opened).map_err(|error| XmlError::unreadable(path, &error))?
 }
 
-impl ProfileFile {
-    fn overrides(&self) -> Overrides {
-        Overrides {
-            duration_s: self.duration_s,
-            warmup_s: self.warmup_s,
-            cooldown_s: self.cooldown_s,
-            rand_seed: self.seed,
-            verbose: self.verbose,
-            verbose_stats: self.verbose_stats,
-            result_format: self.result_format,
-            experiment_flags: self.experiment_flags,
-        }
-    }
-}
-
 /// The grammar of DiskSpd's command line, for rooms below it that make command lines.
 pub trait Grammar: Send + Sync {
     /// Parses a command line that runs something, with the profile of `-X`.
@@ -372,7 +334,6 @@ impl Line {
         &self.words
     }
 
-    /// What it asks for.
     pub fn request(&self) -> &Request {
         &self.request
     }

@@ -16,7 +16,6 @@ use truespd_core::sys::terminal::Modes;
 
 /// Words of the command that draws: `truespd watch --view-of PID -`.
 const WATCH: &str = "watch";
-/// Its option.
 pub const VIEW_OF: &str = "view-of";
 /// What the view says when it has left the screen.
 pub const LEFT: &str = "\n";
@@ -34,7 +33,6 @@ struct Shown {
     view: Option<View>,
     /// Words for standard error that wait for the screen.
     held: String,
-    /// Whether words wait.
     is_held: bool,
 }
 
@@ -199,7 +197,6 @@ pub fn leave_at_panic(leave: fn()) {
 /// Shows the cursor and what stood on the terminal before (xterm's control sequences).
 const LEAVE_SCREEN: &str = "\u{1b}[?1049l\u{1b}[?25h";
 
-/// Ends the drawing.
 pub fn leave_screen() {
     let mut err = io::stderr();
     // Fails only where the terminal is gone.

@@ -396,9 +396,10 @@ fn meet() -> Result<(), MpiError> {
         if have_all_come != 0 {
             return Ok(());
         }
-        match began.elapsed() < CLOSE_TOGETHER {
-            true => std::thread::yield_now(),
-            false => std::thread::sleep(LOOK_EVERY),
+        if began.elapsed() < CLOSE_TOGETHER {
+            std::thread::yield_now();
+        } else {
+            std::thread::sleep(LOOK_EVERY);
         }
     }
 }

@@ -429,22 +429,33 @@ fn an_xml_profile_84() {
     let request = run("-d60 -Xp.xml f g");
     let file = request.profile_file.expect("names a profile");
     assert_eq!(file.path, "p.xml");
-    assert_eq!(file.duration_s, Some(60));
-    assert_eq!((file.warmup_s, file.cooldown_s, file.seed, file.experiment_flags), (None, None, None, None));
-    assert_eq!((file.verbose, file.verbose_stats, file.result_format), (false, false, None));
+    assert_eq!(file.overrides.duration_s, Some(60));
+    assert_eq!(
+        (
+            file.overrides.warmup_s,
+            file.overrides.cooldown_s,
+            file.overrides.rand_seed,
+            file.overrides.experiment_flags
+        ),
+        (None, None, None, None)
+    );
+    assert_eq!(
+        (file.overrides.verbose, file.overrides.verbose_stats, file.overrides.result_format),
+        (false, false, None)
+    );
     assert_eq!(file.targets, ["f", "g"]);
 
     let request = run("-W1 -C2 -z -v -vs -:1 -Rpxml --engine psync -Xp.xml");
     assert!(request.profile_only);
     assert_eq!(request.options.engine.map(|engine| engine.name).as_deref(), Some("psync"));
     let file = request.profile_file.expect("names a profile");
-    assert_eq!((file.warmup_s, file.cooldown_s), (Some(1), Some(2)));
-    assert_eq!((file.seed, file.experiment_flags), (Some(BOOT_MS as u32), Some(1)));
-    assert_eq!((file.verbose, file.verbose_stats), (true, true));
-    assert_eq!(file.result_format, Some(ResultFormat::Xml));
+    assert_eq!((file.overrides.warmup_s, file.overrides.cooldown_s), (Some(1), Some(2)));
+    assert_eq!((file.overrides.rand_seed, file.overrides.experiment_flags), (Some(BOOT_MS as u32), Some(1)));
+    assert_eq!((file.overrides.verbose, file.overrides.verbose_stats), (true, true));
+    assert_eq!(file.overrides.result_format, Some(ResultFormat::Xml));
     assert!(file.targets.is_empty());
     assert_eq!(
-        run("-Rp -Xp.xml").profile_file.map(|file| file.result_format),
+        run("-Rp -Xp.xml").profile_file.map(|file| file.overrides.result_format),
         Some(None),
         "-Rp keeps the format"
     );
@@ -542,8 +553,12 @@ fn what_diskspd_takes_for_something_else_is_told() {
     ] {
         let (here, there) = (run(line), run(same));
         assert_eq!(here.profile, there.profile, "{line}");
-        assert!(there.taken.is_empty() && here.taken.len() == 1, "{line}: {:?}", here.taken);
-        assert!(here.taken[0].starts_with(told), "{line}: {:?}", here.taken);
+        assert!(
+            there.reinterpreted.is_empty() && here.reinterpreted.len() == 1,
+            "{line}: {:?}",
+            here.reinterpreted
+        );
+        assert!(here.reinterpreted[0].starts_with(told), "{line}: {:?}", here.reinterpreted);
     }
     for (line, told) in [
         ("-d0 f", "-d0 is taken for a run that makes the files of -c and measures nothing"),
@@ -552,10 +567,10 @@ fn what_diskspd_takes_for_something_else_is_told() {
         ("-i3 -j10 -t4 -si f", "4 threads share a burst of 3 I/Os"),
         ("-i3 -j10 -F4 -si f", "4 threads share a burst of 3 I/Os"),
     ] {
-        let taken = run(line).taken;
+        let taken = run(line).reinterpreted;
         assert!(taken.len() == 1 && taken[0].starts_with(told), "{line}: {taken:?}");
     }
-    assert_eq!(run("-O4 a b c").taken.len(), 1, "said once");
+    assert_eq!(run("-O4 a b c").reinterpreted.len(), 1, "said once");
     assert_eq!(read("-?foo"), Ok(Invocation::Help));
 }
 

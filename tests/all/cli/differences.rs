@@ -38,7 +38,7 @@ fn lines_end_as_the_tables_say() {
                     Ok(Invocation::Help) => "help",
                     Ok(Invocation::HelpOf(_)) => "explains the option",
                     Ok(Invocation::Version) => "version",
-                    Ok(Invocation::Run(request)) if !request.taken.is_empty() => "told",
+                    Ok(Invocation::Run(request)) if !request.reinterpreted.is_empty() => "told",
                     Ok(_) => "accepted",
                 };
                 assert!(row[2].starts_with(outcome), "{line}: {outcome}, but the table says {}", row[2]);

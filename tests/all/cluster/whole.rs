@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use diskspd::request::Request;
-use diskspd::run::judged::Ready;
+use diskspd::run::Ready;
 use truespd::cluster::transport::{Threads, Transport};
 use truespd::cluster::{Cluster, Joining};
 use truespd_core::fault::ExitCode;
@@ -48,7 +48,7 @@ fn life(transport: Threads, folder: &std::path::Path) -> (Document, Vec<Document
     let cluster = Arc::new(Cluster::join(joining).expect("joined"));
     let request = Request { profile: profile(folder, cluster.me().rank), ..Request::default() };
     let companions = Arc::clone(&cluster) as Arc<dyn Ranks>;
-    let ready = Ready::of(&request, vec!["truespd".into()]).expect("an engine").beside(companions);
+    let ready = Ready::of(&request, vec!["truespd".into()]).expect("an engine").with_ranks(companions);
     let mut report = ready.run(&|_| {}, &stop).expect("nobody refuses");
     assert!(report.failures.is_empty(), "{:?}", report.failures);
     cluster.sign(&mut report.document);

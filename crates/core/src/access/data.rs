@@ -12,7 +12,7 @@
 use std::io::{self, Read};
 
 use crate::profile::Target;
-use crate::profile::words::system_text;
+use crate::sys::error::system_text;
 
 use super::{Noise, Rng};
 

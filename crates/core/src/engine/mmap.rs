@@ -492,7 +492,9 @@ mod x86_64 {
         fn of_this_processor() -> Self {
             const CLFLUSHOPT: u32 = 1 << 23;
             const CLWB: u32 = 1 << 24;
-            let features = if __cpuid(0).eax >= 7 { __cpuid_count(7, 0).ebx } else { 0 };
+            // SAFETY: every processor of x86-64 has the instruction. (Newer compilers know that.)
+            #[allow(unused_unsafe, reason = "older compilers want it")]
+            let features = unsafe { if __cpuid(0).eax >= 7 { __cpuid_count(7, 0).ebx } else { 0 } };
             if features & CLWB != 0 {
                 Instruction::Clwb
             } else if features & CLFLUSHOPT != 0 {

@@ -51,7 +51,6 @@ pub struct Failure {
 impl std::error::Error for Failure {}
 
 impl fmt::Display for Failure {
-    /// Everything in one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
         self.cause.iter().try_for_each(|cause| write!(f, ": {cause}"))?;

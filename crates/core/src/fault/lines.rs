@@ -4,7 +4,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::fault::{Fault, Mark, Refusal, Refusals, Typed};
+use crate::fault::{Caret, Fault, Refusal, Refusals, Typed};
 use crate::text::{columns_of, hanging, hides, printable};
 
 /// Reasons that are shown when there are more: who corrects these sees the next ones.
@@ -13,7 +13,6 @@ const REFUSALS_SHOWN: usize = 10;
 const LINE_COLUMNS: usize = 92;
 /// Columns kept before the mark when the line is cut.
 const LEAD_COLUMNS: usize = 36;
-/// Columns of wrapped text.
 const TEXT_COLUMNS: usize = 100;
 /// Columns of a list of reasons and of the hints below it.
 const REASON_COLUMNS: usize = 80;
@@ -157,7 +156,7 @@ impl Cell {
 }
 
 /// The command line and the line of marks below it, cut to a window of so many columns around the culprit.
-fn marked_line(typed: &Typed, marks: &[Mark], columns: usize) -> (String, String) {
+fn marked_line(typed: &Typed, marks: &[Caret], columns: usize) -> (String, String) {
     let Typed { program, arguments } = typed;
     let mut cells: Vec<Cell> = program.chars().map(Cell::new).collect();
     let mut starts = Vec::with_capacity(arguments.len());
@@ -240,8 +239,8 @@ mod tests {
         Typed { program: program.into(), arguments: words.iter().map(|w| w.to_string()).collect() }
     }
 
-    fn mark(word: usize, chars: Range<usize>) -> Mark {
-        Mark { word, chars, main: true }
+    fn mark(word: usize, chars: Range<usize>) -> Caret {
+        Caret { word, chars, main: true }
     }
 
     #[test]

@@ -25,9 +25,9 @@ pub enum RefusalKind {
     Guard,
 }
 
-/// A mark under characters of a typed word.
+/// Characters of a typed word that are marked below the line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mark {
+pub struct Caret {
     /// Index into the arguments (without the program name).
     pub word: usize,
     /// Characters of the word, not bytes; an empty range marks the place where something is missing.
@@ -50,7 +50,7 @@ pub struct Details {
     /// The options that it is about, for pointing at the typed words.
     pub switches: Vec<&'static str>,
     /// The words that it is about, when the parser itself refuses.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<Caret>,
     /// Path of the target or file concerned, as typed.
     pub subject: Option<String>,
     /// A line of DiskSpd above the message, for programs that search for it.
@@ -159,7 +159,7 @@ impl Refusal {
     }
 
     /// The same about these words.
-    pub fn at(mut self, marks: impl IntoIterator<Item = Mark>) -> Self {
+    pub fn at(mut self, marks: impl IntoIterator<Item = Caret>) -> Self {
         self.marks.extend(marks);
         self
     }

@@ -379,8 +379,9 @@ mod tests {
         };
         assert_eq!(
             here(&[0, 1], Some(false)),
-            "thread 3 runs on processor 65 of node 1, and 12 of 32 pages of its buffers that were looked at lie on node 0, so that \
-             its I/O crosses the nodes: node 1 had no such memory left: numactl --hardware shows what is free"
+            "thread 3 runs on processor 65 of node 1, and 12 of 32 pages of its buffers that were looked \
+             at lie on node 0, so that its I/O crosses the nodes: node 1 had no such memory left: numactl \
+             --hardware shows what is free"
         );
         assert!(here(&[0], Some(false)).contains("may take no memory of node 1 (cpuset.mems"));
         assert!(here(&[0, 1], Some(true)).contains("started with a memory policy"));

@@ -378,7 +378,8 @@ mod tests_pressure {
 
     #[test]
     fn stalls_of_three_kernels() {
-        let text = "some avg10=0.22 avg60=0.14 avg300=0.10 total=58761459\nfull avg10=0.00 avg60=0.12 avg300=0.10 total=52307441\n";
+        let text = "some avg10=0.22 avg60=0.14 avg300=0.10 total=58761459\nfull avg10=0.00 avg60=0.12 \
+            avg300=0.10 total=52307441\n";
         assert_eq!(parse_stalls(text), Some(Stalls { some_ns: 58_761_459_000, full_ns: 52_307_441_000 }));
         // Before 5.13 there is no second line for processors.
         let cpu = "some avg10=0.00 avg60=0.00 avg300=0.00 total=121\n";
@@ -398,7 +399,8 @@ mod tests_pressure {
             ("proc/vmstat", "pgpgin 100\npswpin 7\npswpout 19\npgsteal 3\n"),
             (
                 "proc/self/io",
-                "rchar: 9\nwchar: 8\nsyscr: 1\nsyscw: 1\nread_bytes: 40960\nwrite_bytes: 8192\ncancelled_write_bytes: 4096\n",
+                "rchar: 9\nwchar: 8\nsyscr: 1\nsyscw: 1\nread_bytes: 40960\nwrite_bytes: \
+                 8192\ncancelled_write_bytes: 4096\n",
             ),
         ]);
         assert_eq!(swapped_pages(&tree.roots()), Some((7, 19)));

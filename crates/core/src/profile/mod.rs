@@ -6,20 +6,20 @@
 //!
 //! Source: `command-line.md` §5 and §9, `xml.md` §3 and §4 of the DiskSpd 2.2 contract.
 
-mod events;
+mod finding;
 mod hash;
+pub mod members;
 mod size;
 mod validate;
-pub(crate) mod words;
 pub mod xml;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use events::EventNames;
+pub use finding::{Finding, Rule, Severity};
 pub use hash::hash;
 pub use size::{Size, SizeColumn};
-pub use validate::{Finding, Rule, Severity, validate};
+pub use validate::validate;
 
 /// Default I/O size in bytes (`-b`).
 pub const BLOCK_BYTES_DEFAULT: u64 = 64 * 1024;
@@ -71,6 +71,19 @@ pub struct Etw {
     pub use_perf_timer: bool,
     pub use_system_timer: bool,
     pub use_cycles_counter: bool,
+}
+
+/// Names of the events between processes around a run (`-y`, `command-line.md` §5.9).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct EventNames {
+    /// `-ys`: signalled when the measurement starts.
+    pub start: Option<String>,
+    /// `-yf`: signalled when the measurement ends.
+    pub finish: Option<String>,
+    /// `-yr`: waited for before the warm-up.
+    pub wait: Option<String>,
+    /// `-yp`: stops the run when set; Ctrl+C sets it.
+    pub stop: Option<String>,
 }
 
 /// A whole run: one or more time spans and how to report them.
@@ -360,6 +373,23 @@ pub struct Distribution {
     pub kind: DistributionKind,
     /// Cumulative on both axes, in the order given.
     pub ranges: Vec<DistributionRange>,
+}
+
+impl Distribution {
+    /// Shares below 100 in total leave the rest to the rest of the target. Nothing is added when a list of
+    /// percentages leaves no such rest; that is a fault which [`validate()`] reports.
+    pub fn add_tail(&mut self) {
+        let io: u64 = self.ranges.iter().map(|range| u64::from(range.io_percent)).sum();
+        let covered = self.ranges.iter().fold(0u64, |sum, range| sum.saturating_add(range.span));
+        let span = match self.kind {
+            DistributionKind::Absolute => 0,
+            DistributionKind::Percent if covered < 100 => 100 - covered,
+            DistributionKind::Percent => return,
+        };
+        if io < 100 {
+            self.ranges.push(DistributionRange { io_percent: (100 - io) as u32, span });
+        }
+    }
 }
 
 /// Rate limit per thread and target (`-g`).

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::latency::LatencySummary;
+use super::LatencySummary;
 use super::{CoarseSeries, CommonStart, Evidence, MissingRank, Rank, SourceVerdict, Verdict, Window};
 use crate::machine::topology::Topology;
 use crate::measure::{Histogram, Intervals, LatencySlices};
@@ -77,16 +77,21 @@ impl Document {
 
     /// Threads that ran in a time span, from 0: those of all results that were added up, or the thread results.
     pub fn threads_of(&self, time_span: usize) -> u64 {
-        let of_source = |source: &Source| match source.time_spans.get(time_span) {
-            Some(Some(span)) => span.threads,
-            _ => Some(0),
-        };
-        let of_sources = || self.sources.iter().map(of_source).sum::<Option<u64>>();
-        let of_this = || match self.time_spans.get(time_span) {
+        if self.is_sum() {
+            let mut threads = Some(0);
+            for source in &self.sources {
+                if let Some(Some(span)) = source.time_spans.get(time_span) {
+                    threads = threads.zip(span.threads).map(|(sum, more)| sum + more);
+                }
+            }
+            if let Some(threads) = threads {
+                return threads;
+            }
+        }
+        match self.time_spans.get(time_span) {
             Some(TimeSpanResult::Measured(measured)) => measured.threads.len() as u64,
             _ => 0,
-        };
-        of_sources().filter(|_| !self.sources.is_empty()).unwrap_or_else(of_this)
+        }
     }
 }
 
@@ -144,11 +149,30 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// Every result of a thread on a target.
+    pub fn targets(&self) -> impl Iterator<Item = &TargetResult> {
+        self.threads.iter().flat_map(|thread| &thread.targets)
+    }
+
+    /// Paths of the targets, each once, in the order in which the threads have them, which is that of the profile.
+    pub fn paths(&self) -> Vec<&str> {
+        let mut seen = BTreeSet::new();
+        self.targets().map(|target| target.path.as_str()).filter(|path| seen.insert(*path)).collect()
+    }
+
+    /// What all threads did on the targets that `wanted` picks.
+    pub fn sum(&self, operations: Operations, wanted: impl Fn(&TargetResult) -> bool) -> Direction {
+        let mut sum = Direction::default();
+        for target in self.targets().filter(|target| wanted(target)) {
+            target.directions(operations).for_each(|direction| sum.add(direction));
+        }
+        sum
+    }
+
     /// How long the I/Os that completed were out on average, in nanoseconds, without those that the end of
     /// the measured time found out; none when none completed, or nobody counted.
     pub fn mean_time_out_ns(&self) -> Option<f64> {
-        let results = self.threads.iter().flat_map(|thread| &thread.targets);
-        let ios: f64 = results.map(|target| target.read.ios as f64 + target.write.ios as f64).sum();
+        let ios: f64 = self.targets().map(|target| target.read.ios as f64 + target.write.ios as f64).sum();
         let outstanding = self.evidence.outstanding.iter().flatten();
         let outstanding_ns: f64 = outstanding.map(|of| of.measured_ns as f64).sum();
         let out_ns = self.evidence.queue_depth?.reached * self.test_time_s * 1e9 - outstanding_ns;
@@ -171,13 +195,12 @@ pub struct EngineTraits {
 impl EngineTraits {
     /// What several engines of one time span, or of several results, have in common; `None` when one does not tell.
     pub fn common(all: impl IntoIterator<Item = Option<EngineTraits>>) -> Option<EngineTraits> {
-        let both = |a: EngineTraits, b: EngineTraits| EngineTraits {
+        let told: Vec<EngineTraits> = all.into_iter().collect::<Option<_>>()?;
+        told.into_iter().reduce(|a, b| EngineTraits {
             touches_no_storage: a.touches_no_storage && b.touches_no_storage,
             simulates_time: a.simulates_time && b.simulates_time,
             polls: a.polls && b.polls,
-        };
-        let told: Vec<EngineTraits> = all.into_iter().collect::<Option<_>>()?;
-        told.into_iter().reduce(both)
+        })
     }
 }
 
@@ -263,6 +286,36 @@ pub struct TargetResult {
     pub short_transfers: u64,
 }
 
+/// The I/Os that a figure is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operations {
+    /// Reads and writes together.
+    All,
+    #[allow(missing_docs)]
+    Reads,
+    #[allow(missing_docs)]
+    Writes,
+}
+
+impl TargetResult {
+    /// Its reads, its writes, or both.
+    pub fn directions(&self, operations: Operations) -> impl Iterator<Item = &Direction> {
+        let [read, write] = match operations {
+            Operations::All => [Some(&self.read), Some(&self.write)],
+            Operations::Reads => [Some(&self.read), None],
+            Operations::Writes => [None, Some(&self.write)],
+        };
+        read.into_iter().chain(write)
+    }
+
+    /// The sum of its [`TargetResult::directions`].
+    pub fn sum(&self, operations: Operations) -> Direction {
+        let mut sum = Direction::default();
+        self.directions(operations).for_each(|direction| sum.add(direction));
+        sum
+    }
+}
+
 /// One effective range of a distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct DistributionPart {
@@ -292,6 +345,35 @@ pub struct Direction {
     pub response: Option<Box<Histogram>>,
     /// Series per interval, when gathered (`-D`).
     pub intervals: Option<Intervals>,
+}
+
+impl Direction {
+    /// The latencies; `None` without a single sample.
+    pub fn latencies(&self) -> Option<&Histogram> {
+        self.latency.as_deref().filter(|latency| latency.count() > 0)
+    }
+
+    /// Adds other I/Os. Latencies and series are merged, never averaged: the mean of a sum is the mean over its I/Os,
+    /// and its deviation that of the summed series.
+    pub fn add(&mut self, other: &Direction) {
+        self.add_totals(other);
+        match (&mut self.intervals, &other.intervals) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            (mine @ None, theirs) => mine.clone_from(theirs),
+            (Some(_), None) => {}
+        }
+    }
+
+    pub(super) fn add_totals(&mut self, other: &Direction) {
+        self.bytes += other.bytes;
+        self.ios += other.ios;
+        for (mine, theirs) in [(&mut self.latency, &other.latency), (&mut self.response, &other.response)] {
+            if let Some(theirs) = theirs {
+                // A fresh histogram takes no memory until something is recorded; a copy would.
+                mine.get_or_insert_default().merge(theirs);
+            }
+        }
+    }
 }
 
 /// One of the results that were added up.
@@ -374,4 +456,20 @@ pub struct SourceTotals {
     /// Latencies from the intended start, of the I/Os on targets with a rate (`-g`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<LatencySummary>,
+}
+
+impl SourceTotals {
+    /// Of one time span of a run.
+    pub(super) fn of(measured: &Measured, operations: Operations) -> Self {
+        let mut sum = Direction::default();
+        for direction in measured.targets().flat_map(|target| target.directions(operations)) {
+            sum.add_totals(direction);
+        }
+        SourceTotals {
+            bytes: sum.bytes,
+            ios: sum.ios,
+            latency: sum.latency.as_deref().and_then(LatencySummary::of),
+            response: sum.response.as_deref().and_then(LatencySummary::of),
+        }
+    }
 }

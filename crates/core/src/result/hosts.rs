@@ -221,11 +221,10 @@ pub fn outliers(rows: &[HostRow]) -> Vec<Outlier> {
 fn outliers_in(rows: &[HostRow], figure: HostFigure) -> Vec<Outlier> {
     let values: Vec<(usize, f64)> =
         rows.iter().enumerate().filter_map(|(place, row)| Some((place, figure.of(row)?))).collect();
-    let Some(spread) =
-        Spread::of(values.iter().map(|(_, value)| *value)).filter(|_| values.len() >= ROWS_MIN)
-    else {
+    if values.len() < ROWS_MIN {
         return Vec::new();
-    };
+    }
+    let Some(spread) = Spread::of(values.iter().map(|(_, value)| *value)) else { return Vec::new() };
     let median = spread.median;
     let deviations = values.iter().map(|(_, value)| (value - median).abs());
     let mad = Spread::of(deviations).map_or(0.0, |spread| spread.median);

@@ -199,7 +199,7 @@ impl Counted {
     /// Adds those of a time span.
     pub fn add(&mut self, measured: &Measured) {
         let of = |histogram: &Option<Box<Histogram>>| histogram.as_deref().map_or(0, Histogram::count);
-        let targets = measured.threads.iter().flat_map(|thread| &thread.targets);
+        let targets = measured.targets();
         let of_slices = measured.latency_over_time.as_ref().map_or(0, LatencySlices::count);
         let mut add = |counts: [u64; 6]| {
             self.0.iter_mut().zip(counts).for_each(|(sum, count)| *sum += u128::from(count));
@@ -254,7 +254,7 @@ fn check(document: &Document) -> Result<(), ReadError> {
                 i + 1
             ));
         }
-        let targets = || measured.threads.iter().flat_map(|thread| &thread.targets);
+        let targets = || measured.targets();
         let directions = || targets().flat_map(|target| [&target.read, &target.write]);
         counted.add(measured);
         if counted.is_too_much() {

@@ -134,11 +134,11 @@ fn mapped(words: &str) -> Option<LayerDetails> {
         let (name, role) =
             MAPPED.iter().find_map(|(begin, role)| Some((words.strip_prefix(begin)?, *role)))?;
         let format = name.strip_suffix(')').and_then(|name| name.rsplit_once(" ("));
-        match format.filter(|_| role == LayerRole::Encrypted) {
-            Some((name, format)) => {
+        match format {
+            Some((name, format)) if role == LayerRole::Encrypted => {
                 LayerDetails { format: Some(format.to_string()), ..LayerDetails::named(role, name) }
             }
-            None => LayerDetails::named(role, name),
+            _ => LayerDetails::named(role, name),
         }
     };
     Some(LayerDetails { is_suspended, ..details })

@@ -14,7 +14,6 @@
 //! rank's own. Their windows are compared by the clock of rank 0. Ranks without a result are [`Document::missing`].
 
 mod difference;
-mod missing;
 mod rows;
 mod threads;
 
@@ -22,12 +21,12 @@ use std::collections::BTreeSet;
 
 use super::json::Counted;
 use super::{
-    CoarseSeries, Direction, Document, EngineTraits, Evidence, LatencySummary, Measured, OwnCost, Source,
-    SourceSpan, SourceTotals, SourceVerdict, TargetFacts, TargetResult, TimeSpanResult, Timeline,
+    CoarseSeries, Document, EngineTraits, Evidence, Measured, Operations, OwnCost, Source, SourceSpan,
+    SourceTotals, SourceVerdict, TargetFacts, TimeSpanResult, Timeline,
 };
-use crate::measure::{Histogram, LatencySlices};
+use crate::measure::LatencySlices;
 use crate::profile::{Profile, ResultFormat, TimeSpan};
-use rows::Rows;
+use rows::{Rows, missing, missing_warning};
 use threads::{Fold, Threads, bytes_of};
 
 /// With more sources than this, what is known of each target is left out: nothing says whose it is, and it
@@ -257,15 +256,17 @@ impl Merger {
         let mut place_of = vec![0; keyed.len()];
         keyed.iter().zip(0..).for_each(|((added, _), place)| place_of[*added] = place);
         let sources: Vec<Source> = keyed.into_iter().map(|(_, (_, source))| source).collect();
-        let missing = missing::missing(&sources);
+        let missing = missing(&sources);
         let mut warnings = warnings_of(&sources);
-        warnings.extend(missing::warning(&missing, sources.len()));
+        warnings.extend(missing_warning(&missing, sources.len()));
         let mut notes = vec![format!("the sum of {} results", sources.len())];
         notes.extend(self.spans.iter().map(|sum| sum.threads.folded()).max().and_then(Fold::note));
         let mut time_spans = Vec::with_capacity(self.spans.len());
         for (i, sum) in self.spans.into_iter().enumerate() {
             let rows = Rows::of(&sources, i);
-            if let Some((host_early, host_late)) = rows.apart().filter(|_| !self.force) {
+            if !self.force
+                && let Some((host_early, host_late)) = rows.apart()
+            {
                 return Err(MergeError::NotTogether { time_span: i + 1, host_early, host_late });
             }
             warnings.extend(rows.warnings());
@@ -305,9 +306,10 @@ fn warnings_of(sources: &[Source]) -> BTreeSet<String> {
 
 /// The cluster run that all of a result belongs to.
 fn run_of(document: &Document) -> Option<&str> {
-    let of_sources = document.sources.iter().map(|source| source.rank.as_ref());
-    let of_this = document.rank.as_ref().map(Some).filter(|_| !document.is_sum());
-    let mut runs = of_sources.chain(of_this).map(|rank| rank.map(|rank| rank.run.as_str()));
+    if !document.is_sum() {
+        return document.rank.as_ref().map(|rank| rank.run.as_str());
+    }
+    let mut runs = document.sources.iter().map(|source| Some(source.rank.as_ref()?.run.as_str()));
     let first = runs.next()??;
     runs.all(|run| run == Some(first)).then_some(first)
 }
@@ -360,13 +362,13 @@ fn source_of(document: &Document) -> Source {
             window: m.evidence.window,
             common_start: m.evidence.common_start,
             threads: Some(m.threads.len() as u64),
-            targets: paths(m),
+            targets: m.paths().into_iter().map(str::to_string).collect(),
             engine: m.engine.clone(),
             engine_traits: m.engine_traits,
             cpu: m.cpu.clone(),
-            read: totals(m, |target| [&target.read].into()),
-            write: totals(m, |target| [&target.write].into()),
-            total: Some(totals(m, |target| vec![&target.read, &target.write])),
+            read: SourceTotals::of(m, Operations::Reads),
+            write: SourceTotals::of(m, Operations::Writes),
+            total: Some(SourceTotals::of(m, Operations::All)),
             series: m.evidence.series.as_ref().and_then(CoarseSeries::of),
         }),
     };
@@ -379,34 +381,6 @@ fn source_of(document: &Document) -> Source {
         failures: document.failures.clone(),
         rank: document.rank.clone(),
         verdict: document.verdict.as_ref().map(SourceVerdict::from),
-    }
-}
-
-/// The targets in the order in which the threads have them, which is that of the profile.
-fn paths(measured: &Measured) -> Vec<String> {
-    let mut seen = BTreeSet::new();
-    let paths = measured.threads.iter().flat_map(|thread| &thread.targets).map(|target| &target.path);
-    paths.filter(|path| seen.insert(*path)).cloned().collect()
-}
-
-fn totals(measured: &Measured, of: fn(&TargetResult) -> Vec<&Direction>) -> SourceTotals {
-    let (mut latencies, mut responses) = (Histogram::new(), Histogram::new());
-    let (mut bytes, mut ios) = (0, 0);
-    for direction in measured.threads.iter().flat_map(|thread| &thread.targets).flat_map(of) {
-        bytes += direction.bytes;
-        ios += direction.ios;
-        if let Some(latency) = &direction.latency {
-            latencies.merge(latency);
-        }
-        if let Some(response) = &direction.response {
-            responses.merge(response);
-        }
-    }
-    SourceTotals {
-        bytes,
-        ios,
-        latency: LatencySummary::of(&latencies),
-        response: LatencySummary::of(&responses),
     }
 }
 
@@ -453,7 +427,6 @@ impl SpanSum {
             return TimeSpanResult::NotMeasured;
         }
         let engines: BTreeSet<&str> = rows.spans.iter().map(|(_, span)| span.engine.as_str()).collect();
-        let facts = self.facts.into_iter().filter(|_| has_facts);
         TimeSpanResult::Measured(Box::new(Measured {
             test_time_s: rows.mean_time_s(),
             cpu: rows.cpu(),
@@ -464,7 +437,7 @@ impl SpanSum {
             latency_over_time: self.latencies.flatten(),
             evidence: Evidence {
                 window: rows.common(),
-                targets: facts.collect(),
+                targets: if has_facts { self.facts.into_iter().collect() } else { Vec::new() },
                 own_cost: self.cost,
                 series: self.series.flatten(),
                 ..Evidence::default()

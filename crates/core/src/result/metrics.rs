@@ -1,15 +1,18 @@
 //! The table of metrics: what can be read from a result as one number, what people call it, its unit, and which way is
-//! better. Whoever compares, searches, keeps or exports figures reads them here; a new metric is a new row.
+//! better, and what its mean is made of, interval by interval. Whoever compares, searches, keeps or exports figures
+//! reads
+//! them here; a new metric is a new row.
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-
-use super::{DirectionSummary, Document, LatencySummary, Measured, Summary, TimeSpanResult};
+use super::{
+    Direction, DirectionSummary, Document, LatencySummary, Measured, Operations, Summary, TimeSpanResult,
+};
+use crate::measure::blocks::Part;
 use crate::measure::intervals::Interval;
 use crate::profile::Target;
 use crate::text::precise;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::borrow::Cow;
 
 /// I/Os that a percentile should leave above it.
 const ABOVE_MIN: f64 = 10.0;
@@ -35,17 +38,6 @@ pub enum Better {
     Higher,
     /// Less is better.
     Lower,
-}
-
-/// The I/Os that a figure is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operations {
-    /// Reads and writes.
-    All,
-    /// Reads.
-    Reads,
-    /// Writes.
-    Writes,
 }
 
 /// From when the time of an I/O counts.
@@ -97,6 +89,20 @@ struct Row {
     interval: PerInterval,
 }
 
+/// A latency, with nothing filled in.
+const LATENCY: Row = Row {
+    id: "",
+    name: "",
+    about: "",
+    words: [""; 2],
+    unit: Unit::Nanoseconds,
+    better: Better::Lower,
+    part_above: None,
+    is_compared: false,
+    read: Read::Rate(|_| 0.0),
+    interval: PerInterval::Nothing,
+};
+
 const TABLE: &[Row] = &[
     Row {
         id: "iops",
@@ -105,10 +111,10 @@ const TABLE: &[Row] = &[
         words: ["IOPS"; 2],
         unit: Unit::PerSecond,
         better: Better::Higher,
-        part_above: None,
         is_compared: true,
         read: Read::Rate(|sum| sum.iops),
         interval: PerInterval::Rate,
+        ..LATENCY
     },
     Row {
         id: "bytes",
@@ -117,94 +123,75 @@ const TABLE: &[Row] = &[
         words: ["throughput"; 2],
         unit: Unit::BytesPerSecond,
         better: Better::Higher,
-        part_above: None,
         is_compared: true,
         read: Read::Rate(|sum| sum.bytes_per_s),
-        interval: PerInterval::Nothing,
+        ..LATENCY
     },
     Row {
         id: "mean_latency",
         name: "latency",
         about: "Mean latency in nanoseconds.",
         words: ["mean latency", "mean response time"],
-        unit: Unit::Nanoseconds,
-        better: Better::Lower,
-        part_above: None,
         is_compared: true,
         read: Read::Latency(|times| times.mean_ns),
         interval: PerInterval::Latency(Interval::latency_mean_ns),
+        ..LATENCY
     },
     Row {
         id: "p50",
         name: "p50",
         about: "Latency that half of the I/Os stay below, in nanoseconds.",
         words: ["median latency", "median response time"],
-        unit: Unit::Nanoseconds,
-        better: Better::Lower,
         part_above: Some(0.5),
-        is_compared: false,
         read: Read::Latency(|times| times.p50_ns as f64),
-        interval: PerInterval::Nothing,
+        ..LATENCY
     },
     Row {
         id: "p95",
         name: "p95",
         about: "Latency that 95 % of the I/Os stay below, in nanoseconds.",
         words: ["latency at the 95th percentile", "response time at the 95th percentile"],
-        unit: Unit::Nanoseconds,
-        better: Better::Lower,
         part_above: Some(0.05),
-        is_compared: false,
         read: Read::Latency(|times| times.p95_ns as f64),
-        interval: PerInterval::Nothing,
+        ..LATENCY
     },
     Row {
         id: "p99",
         name: "p99",
         about: "Latency that 99 % of the I/Os stay below, in nanoseconds.",
         words: ["latency at the 99th percentile", "response time at the 99th percentile"],
-        unit: Unit::Nanoseconds,
-        better: Better::Lower,
         part_above: Some(0.01),
         is_compared: true,
         read: Read::Latency(|times| times.p99_ns as f64),
-        interval: PerInterval::Nothing,
+        ..LATENCY
     },
     Row {
         id: "p999",
         name: "p99.9",
         about: "Likewise 99.9 %.",
         words: ["latency at the 99.9th percentile", "response time at the 99.9th percentile"],
-        unit: Unit::Nanoseconds,
-        better: Better::Lower,
         part_above: Some(0.001),
         is_compared: true,
         read: Read::Latency(|times| times.p99_9_ns as f64),
-        interval: PerInterval::Nothing,
+        ..LATENCY
     },
     Row {
         id: "max_latency",
         name: "max",
         about: "Longest latency in nanoseconds.",
         words: ["longest latency", "longest response time"],
-        unit: Unit::Nanoseconds,
-        better: Better::Lower,
-        part_above: None,
-        is_compared: false,
         read: Read::Latency(|times| times.max_ns as f64),
         interval: PerInterval::Latency(|interval| interval.max_ns as f64),
+        ..LATENCY
     },
     Row {
         id: "processor_time",
         name: "cpu",
         about: "Processor time of the program per I/O, in nanoseconds.",
         words: ["processor time per I/O"; 2],
-        unit: Unit::Nanoseconds,
-        better: Better::Lower,
-        part_above: None,
         is_compared: true,
         read: Read::Run(processor_time),
-        interval: PerInterval::Nothing,
+        ..LATENCY
     },
 ];
 
@@ -457,14 +444,13 @@ pub fn is_paced(document: &Document) -> bool {
 /// series, or that of `-D` in documents without one. Empty when there is neither.
 pub fn completions(measured: &Measured, operations: Operations) -> (Vec<f64>, f64) {
     if let Some(series) = measured.evidence.series.as_ref().filter(|series| series.interval_ns > 0) {
-        let length = series.reads.len().max(series.writes.len());
-        let at = |list: &[u64], place: usize| list.get(place).copied().unwrap_or(0) as f64;
-        let count = |place: usize| match operations {
-            Operations::All => at(&series.reads, place) + at(&series.writes, place),
-            Operations::Reads => at(&series.reads, place),
-            Operations::Writes => at(&series.writes, place),
-        };
-        return ((0..length).map(count).collect(), series.interval_ns as f64 / 1e9);
+        let mut sums = vec![0.0; series.reads.len().max(series.writes.len())];
+        for (list, other) in [(&series.reads, Operations::Writes), (&series.writes, Operations::Reads)] {
+            if operations != other {
+                sums.iter_mut().zip(list).for_each(|(sum, count)| *sum += *count as f64);
+            }
+        }
+        return (sums, series.interval_ns as f64 / 1e9);
     }
     let (mut sums, mut interval_ns): (Vec<f64>, u64) = (Vec::new(), 0);
     for intervals in gathered(measured, operations) {
@@ -478,8 +464,7 @@ pub fn completions(measured: &Measured, operations: Operations) -> (Vec<f64>, f6
     let interval_s = interval_ns as f64 / 1e9;
     if interval_s > 0.0 {
         // One that the end cut short says nothing.
-        let seconds = measured.test_time_s;
-        let seconds = if seconds.is_finite() { seconds.max(0.0) } else { 0.0 };
+        let seconds = if measured.test_time_s.is_finite() { measured.test_time_s.max(0.0) } else { 0.0 };
         sums.truncate((seconds / interval_s + 1e-6) as usize);
     }
     (sums, interval_s)
@@ -490,12 +475,7 @@ pub(super) fn gathered(
     measured: &Measured,
     operations: Operations,
 ) -> impl Iterator<Item = &crate::measure::Intervals> {
-    let targets = measured.threads.iter().flat_map(|thread| &thread.targets);
-    let directions = targets.flat_map(move |target| match operations {
-        Operations::All => vec![&target.read, &target.write],
-        Operations::Reads => vec![&target.read],
-        Operations::Writes => vec![&target.write],
-    });
+    let directions = measured.targets().flat_map(move |target| target.directions(operations));
     directions.filter_map(|direction| direction.intervals.as_ref())
 }
 
@@ -537,8 +517,8 @@ impl Serialize for Metric {
 impl<'de> Deserialize<'de> for Metric {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let id = Cow::<'de, str>::deserialize(deserializer)?;
-        let unknown = || de::Error::custom(format!("unknown metric `{id}`"));
-        Metric::all().find(|metric| metric.0.id == id).ok_or_else(unknown)
+        let found = Metric::all().find(|metric| metric.0.id == id);
+        found.ok_or_else(|| de::Error::custom(format!("unknown metric `{id}`")))
     }
 }
 
@@ -548,8 +528,11 @@ pub fn schema_of_any(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn schema_of(metrics: impl Iterator<Item = Metric>) -> Schema {
-    let row = |metric: Metric| json_schema!({ "description": metric.0.about, "type": "string", "const": metric.0.id });
-    json_schema!({ "description": "A figure of a run.", "oneOf": metrics.map(row).collect::<Vec<Schema>>() })
+    let mut rows: Vec<Schema> = Vec::new();
+    for Metric(Row { id, about, .. }) in metrics {
+        rows.push(json_schema!({ "description": about, "type": "string", "const": id }));
+    }
+    json_schema!({ "description": "A figure of a run.", "oneOf": rows })
 }
 
 /// Of those that `ab` offers: its documents have no others.
@@ -563,8 +546,51 @@ impl JsonSchema for Metric {
     }
 }
 
+/// What is summed in each interval, and what it is divided by, so that the sums give the metric of the run;
+/// `None` where intervals do not tell: of percentiles, the maximum and the processor time, and of latencies
+/// without `-D`.
+pub fn parts(metric: Metric, measured: &Measured) -> Option<Vec<Part>> {
+    if metric == Metric::MEAN {
+        return latencies(measured);
+    }
+    let [of_read, of_write] = match metric {
+        of if of == Metric::IOPS => [1.0, 1.0],
+        of if of == Metric::BYTES => {
+            [mean_bytes(measured, |target| &target.read), mean_bytes(measured, |target| &target.write)]
+        }
+        _ => return None,
+    };
+    let (reads, interval_s) = completions(measured, Operations::Reads);
+    let (writes, _) = completions(measured, Operations::Writes);
+    let at = |list: &[f64], place: usize| list.get(place).copied().unwrap_or(0.0);
+    let sum = |place: usize| at(&reads, place) * of_read + at(&writes, place) * of_write;
+    let part = |place: usize| Part { sum: sum(place), weight: interval_s };
+    let count = reads.len().max(writes.len());
+    (interval_s > 0.0 && count > 0).then(|| (0..count).map(part).collect())
+}
+
+/// Bytes of a read, or of a write; 0 without any.
+fn mean_bytes(measured: &Measured, of: fn(&super::TargetResult) -> &Direction) -> f64 {
+    let directions = || measured.threads.iter().flat_map(|thread| &thread.targets).map(of);
+    let [bytes, ios] = [|one: &Direction| one.bytes, |one: &Direction| one.ios]
+        .map(|read: fn(&Direction) -> u64| directions().map(read).sum::<u64>() as f64);
+    if ios > 0.0 { bytes / ios } else { 0.0 }
+}
+
+fn latencies(measured: &Measured) -> Option<Vec<Part>> {
+    let mut all = gathered(measured, Operations::All);
+    let mut sum = all.next()?.clone();
+    let interval_ns = sum.interval_ns();
+    all.filter(|one| one.interval_ns() == interval_ns).for_each(|one| sum.merge(one));
+    let part =
+        |of: &crate::measure::intervals::Interval| Part { sum: of.sum_ns as f64, weight: of.count as f64 };
+    let parts: Vec<Part> = sum.series()[..sum.valid()].iter().map(part).collect();
+    // Without -L the intervals hold counts only.
+    parts.iter().any(|part| part.sum > 0.0).then_some(parts)
+}
+
 #[cfg(test)]
-mod tests {
+mod tests_of_metrics {
     use super::*;
     use crate::measure::{Histogram, Intervals};
     use crate::result::{Direction, TargetResult, ThreadResult, Timeline, WaitStatistics};

@@ -2,28 +2,25 @@
 //!
 //! Numbers with their units, no judgement and no formatting. Renderers see only this.
 
-mod coarse_series;
-pub mod course;
 mod document;
 pub mod envelope;
 mod evidence;
+mod figures;
 pub mod hosts;
 pub mod json;
-mod latency;
 pub(crate) mod legacy;
 pub mod merge;
 pub mod metrics;
-mod part;
 mod proof;
 mod rank;
 mod summary;
 mod verdict;
 
-pub use coarse_series::CoarseSeries;
 pub use document::{
-    CpuUse, Direction, DistributionPart, Document, EngineTraits, Measured, Source, SourceSpan, SourceTotals,
-    System, TargetResult, ThreadResult, TimeSpanResult, WaitStatistics,
+    CpuUse, Direction, DistributionPart, Document, EngineTraits, Measured, Operations, Source, SourceSpan,
+    SourceTotals, System, TargetResult, ThreadResult, TimeSpanResult, WaitStatistics,
 };
+pub use envelope::Part;
 pub use evidence::{
     BoundThread, ClockFacts, ContentSample, CpuSet, DevicePath, DiskActivity, DiskCounts, Evidence,
     ExtentMap, FileProtocol, FineSeries, HardwareQueue, HostActivity, LateTick, Layer, LayerDetails,
@@ -33,8 +30,7 @@ pub use evidence::{
     ServerCounts, ServingProgram, Stalled, TargetFacts, ThreadCost, ThreadProcessors, Ticks, Timeline,
     WayChange, Window, WriteCache, is_path_of_another, served_disks,
 };
-pub use latency::LatencySummary;
-pub use part::Part;
+pub use figures::{CoarseSeries, LatencySummary};
 pub use proof::{FileServer, Proof, Served, disks_in_words};
 pub use rank::{ClockOffset, CommonStart, LostHow, LostRank, MissingRank, RANKS_MAX, Rank};
 pub use summary::{DirectionSummary, NodeSummary, Summary};

@@ -6,10 +6,9 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::latency::LatencySummary;
+use super::LatencySummary;
 use super::{Direction, Measured};
 use crate::machine::topology::Topology;
-use crate::measure::Histogram;
 
 /// Totals of one time span.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -66,74 +65,43 @@ pub struct DirectionSummary {
     pub response: Option<LatencySummary>,
 }
 
-/// Rates and latencies of one thread's reads or writes.
 impl DirectionSummary {
-    /// Of one direction over `test_time_s`.
-    pub fn of(direction: &Direction, test_time_s: f64) -> Self {
-        Sum::default().with(direction).finish(test_time_s)
-    }
-}
-
-#[derive(Default)]
-struct Sum {
-    bytes: u64,
-    ios: u64,
-    latency: Histogram,
-    response: Histogram,
-}
-
-impl Sum {
-    fn with(mut self, direction: &Direction) -> Self {
-        self.add(direction);
-        self
-    }
-
-    fn add(&mut self, direction: &Direction) {
-        self.bytes += direction.bytes;
-        self.ios += direction.ios;
-        if let Some(latency) = &direction.latency {
-            self.latency.merge(latency);
-        }
-        if let Some(response) = &direction.response {
-            self.response.merge(response);
-        }
-    }
-
-    fn finish(&self, test_time_s: f64) -> DirectionSummary {
-        // Nothing may become NaN or infinite: JSON has neither.
-        let rate = |n: u64| if test_time_s > 0.0 { n as f64 / test_time_s } else { 0.0 };
+    /// Of reads, writes or both over `test_time_s`.
+    pub fn of(sum: &Direction, test_time_s: f64) -> Self {
         DirectionSummary {
-            bytes: self.bytes,
-            ios: self.ios,
-            bytes_per_s: rate(self.bytes),
-            iops: rate(self.ios),
-            latency: LatencySummary::of(&self.latency),
-            response: LatencySummary::of(&self.response),
+            bytes: sum.bytes,
+            ios: sum.ios,
+            bytes_per_s: rate(sum.bytes, test_time_s),
+            iops: rate(sum.ios, test_time_s),
+            latency: sum.latency.as_deref().and_then(LatencySummary::of),
+            response: sum.response.as_deref().and_then(LatencySummary::of),
         }
     }
+}
+
+/// Nothing may become NaN or infinite: JSON has neither.
+fn rate(count: u64, test_time_s: f64) -> f64 {
+    if test_time_s > 0.0 { count as f64 / test_time_s } else { 0.0 }
 }
 
 impl Summary {
     /// Of a measured time span.
     pub fn of(measured: &Measured) -> Self {
-        let (mut read, mut write, mut total) = (Sum::default(), Sum::default(), Sum::default());
-        for target in measured.threads.iter().flat_map(|thread| &thread.targets) {
-            read.add(&target.read);
-            write.add(&target.write);
-        }
-        for part in [&read, &write] {
-            total.bytes += part.bytes;
-            total.ios += part.ios;
-            total.latency.merge(&part.latency);
-            total.response.merge(&part.response);
+        let (mut read, mut write) = (Direction::default(), Direction::default());
+        for target in measured.targets() {
+            read.add_totals(&target.read);
+            write.add_totals(&target.write);
         }
         let usage: f64 = measured.cpu.iter().map(super::CpuUse::usage).sum();
+        let [read_summary, write_summary] =
+            [&read, &write].map(|sum| DirectionSummary::of(sum, measured.test_time_s));
+        read.add_totals(&write);
         Summary {
             test_time_s: measured.test_time_s,
             cpu_usage_percent: usage / measured.cpu.len().max(1) as f64,
-            total: total.finish(measured.test_time_s),
-            read: read.finish(measured.test_time_s),
-            write: write.finish(measured.test_time_s),
+            total: DirectionSummary::of(&read, measured.test_time_s),
+            read: read_summary,
+            write: write_summary,
             nodes: Vec::new(),
         }
     }
@@ -157,12 +125,12 @@ fn of_node(node: u32, measured: &Measured, topology: &Topology) -> NodeSummary {
     let uses = topology.processors.iter().zip(&measured.cpu);
     let uses: Vec<f64> = uses.filter(|(one, _)| one.node == node).map(|(_, used)| used.usage()).collect();
     let bound: Vec<_> = measured.evidence.bound_threads.iter().filter(|one| one.node == node).collect();
-    let mut total = Sum::default();
+    let mut total = Direction::default();
     let ids: BTreeSet<u32> = bound.iter().map(|one| one.id).collect();
     for thread in measured.threads.iter().filter(|thread| ids.contains(&thread.id)) {
         for target in &thread.targets {
-            total.add(&target.read);
-            total.add(&target.write);
+            total.add_totals(&target.read);
+            total.add_totals(&target.write);
         }
     }
     NodeSummary {
@@ -172,7 +140,7 @@ fn of_node(node: u32, measured: &Measured, topology: &Topology) -> NodeSummary {
         threads: bound.len() as u32,
         buffer_pages_seen: bound.iter().filter_map(|one| one.buffer_pages_seen).sum(),
         buffer_pages_elsewhere: bound.iter().filter_map(|one| one.buffer_pages_elsewhere).sum(),
-        total: total.finish(measured.test_time_s),
+        total: DirectionSummary::of(&total, measured.test_time_s),
     }
 }
 

@@ -7,20 +7,17 @@
 //! contents; our tables have fixed columns, which scripts cut by position.
 
 pub mod foreign;
-mod near;
+mod lines;
 mod number;
 mod printable;
-mod shell;
-mod size;
-mod size_word;
-mod wrap;
 
-pub use near::nearest;
-pub use number::{change, clock, duration_ns, grouped, number, part_percent, percent, precise};
+pub use lines::{
+    columns_of, folded, hanging, nearest, program_line, shell_line, shell_word, split_line, wrap,
+};
+pub use number::{
+    bytes, change, clock, coarse_size, decimal_rate, duration_ns, grouped, meant_size, number, part_percent,
+    percent, precise, rate, size, typed_size,
+};
 pub use printable::{
     COLOURS, hides, printable, printable_json, printable_path, printable_text, shortened, visible_json,
 };
-pub use shell::{program_line, shell_line, shell_word, split_line};
-pub use size::{bytes, coarse_size, decimal_rate, rate, size, typed_size};
-pub use size_word::meant_size;
-pub use wrap::{columns_of, folded, hanging, wrap};

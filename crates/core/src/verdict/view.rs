@@ -4,11 +4,11 @@
 use super::cause::{Case, Missing, ratio};
 use crate::profile::Target;
 use crate::result;
-use crate::result::metrics::{self, Operations};
 use crate::result::{
     DiskActivity, DiskCounts, Layer, LayerKind, LayerRole, Limit, LimitKind, NvmeCommands, OpenedKind,
     TargetFacts, disks_in_words,
 };
+use crate::result::{Operations, metrics};
 use crate::text::{grouped, number, rate, size};
 
 /// Reads or writes, as a rate.

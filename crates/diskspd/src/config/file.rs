@@ -13,7 +13,6 @@ const VERSION_KEY: &str = "version";
 /// So many characters of a line show which one it is.
 const LINE_SHOWN_MAX: usize = 80;
 
-/// What a file sets.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Said {
     /// In the order of the lines.
@@ -25,9 +24,7 @@ pub(super) struct Said {
 /// A key that is set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Set {
-    /// Which.
     pub key: Key,
-    /// To what.
     pub value: Value,
     /// Number of its line, from 1.
     pub line: usize,
@@ -38,11 +35,8 @@ pub(super) struct Set {
 pub(super) struct Wrong {
     /// Number of its line, from 1.
     pub line: usize,
-    /// What it is.
     pub what: String,
-    /// What would be legal.
     pub legal: Option<String>,
-    /// What was probably meant.
     pub meant: Option<String>,
     /// Another version of this program might understand it.
     is_newer: bool,
@@ -229,7 +223,8 @@ mod tests {
     #[test]
     fn what_is_known_is_read() {
         assert_eq!(parse(""), Ok(Said::default()));
-        let text = "# ours\nversion = 1\n[history]\nkeep = false\nstore = \"/srv/h.sqlite\"\n[output]\ncolour = \"never\"\n\
+        let text = "# ours\nversion = 1\n[history]\nkeep = false\nstore \
+            = \"/srv/h.sqlite\"\n[output]\ncolour = \"never\"\n\
                     [targets]\nfolder = \"/mnt\"\n";
         let said = parse(text).expect("all of it is known");
         let set: Vec<(Key, Value, usize)> =

@@ -1,24 +1,20 @@
 //! The files: that of the machine and that of the person, one above the other.
 
-use std::fs::File;
-use std::io::{Error, ErrorKind};
-use std::path::{Path, PathBuf};
-
 use super::file::{self, Wrong};
 use super::keys::{Key, Value};
-use crate::text_file::text_of;
+use std::fs::File;
+use std::io::{Error, ErrorKind, Read};
+use std::path::{Path, PathBuf};
 use truespd_core::fault::{Refusal, RefusalKind, Refusals};
 use truespd_core::sys::error::system_text;
 use truespd_core::sys::file::FileKind;
 use truespd_core::text::printable_path;
 
-/// The largest file.
 const BYTES_MAX: u64 = 1 << 20;
 
 /// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct At {
-    /// The file.
     pub file: PathBuf,
     /// Number of the line, from 1.
     pub line: usize,
@@ -27,18 +23,14 @@ pub struct At {
 /// What became of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It was read.
     Read,
-    /// It is not there.
     Missing,
     /// This user may not read it.
     Forbidden,
 }
 
-/// What the files say.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Config {
-    /// The later counts.
     pub(super) set: Vec<(Key, Value, At)>,
     /// The files, in the order in which they are read.
     pub files: Vec<(PathBuf, State)>,
@@ -47,7 +39,6 @@ pub struct Config {
 }
 
 impl At {
-    /// For messages.
     pub fn words(&self) -> String {
         format!("'{}', line {}", printable_path(&self.file), self.line)
     }
@@ -133,8 +124,29 @@ fn refusal(at: &At, wrong: Wrong) -> Refusal {
         .with_hints(hints.into_iter().flatten())
 }
 
+/// All of a small file that people write, as text.
+///
+/// # Errors
+/// It cannot be read, is larger than so many bytes ([`ErrorKind::FileTooLarge`]), or is no UTF-8
+/// ([`ErrorKind::InvalidData`]).
+pub fn text_of(stream: impl Read, bytes_max: u64) -> std::io::Result<String> {
+    let mut bytes = Vec::new();
+    stream.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > bytes_max {
+        return Err(Error::new(
+            ErrorKind::FileTooLarge,
+            format!("it is larger than {} KiB", bytes_max >> 10),
+        ));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        Error::new(ErrorKind::InvalidData, format!("it is no text in UTF-8 (line {line})"))
+    })
+}
+
 #[cfg(test)]
-mod tests {
+mod tests_of_files {
     use super::*;
 
     #[test]

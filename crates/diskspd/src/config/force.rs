@@ -19,7 +19,6 @@ const NO_COLOUR: &str = "NO_COLOR";
 /// Where a setting comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum From {
-    /// Nobody says anything else.
     Usual,
     /// A line of a file.
     File(At),
@@ -30,9 +29,7 @@ pub enum From {
 /// A setting that is in force. It has no value where the usual one depends on the machine or the moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// What.
     pub value: Option<Value>,
-    /// Why.
     pub from: From,
 }
 
@@ -76,7 +73,6 @@ impl<'a> Force<'a> {
         self.flag(Key::OutputQuiet).unwrap_or_default()
     }
 
-    /// The word for colours.
     pub fn colour(&self) -> &'static str {
         match self.setting(Key::OutputColour) {
             Ok(Setting { value: Some(Value::Word(word)), .. }) => word,

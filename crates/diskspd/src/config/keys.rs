@@ -16,16 +16,13 @@ pub enum Key {
     HistoryStore,
     /// Nothing beside a result but what DiskSpd prints.
     OutputQuiet,
-    /// Where grades have colours.
     OutputColour,
     /// Where a suite tests when no target is named.
     TargetsFolder,
 }
 
-/// What a key takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
-    /// `true` or `false`.
     Flag,
     /// An absolute path, in quotes.
     Path,
@@ -36,32 +33,24 @@ pub enum Takes {
 /// What a key is set to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
-    /// Of [`Takes::Flag`].
     Flag(bool),
-    /// Of [`Takes::Path`].
     Path(PathBuf),
-    /// Of [`Takes::Word`].
     Word(&'static str),
 }
 
 /// A key in its table.
 #[derive(Debug)]
 pub struct Row {
-    /// Which.
     pub key: Key,
     /// The table that it stands in.
     pub table: &'static str,
-    /// Its name there.
     pub name: &'static str,
-    /// What it takes.
     pub takes: Takes,
 }
 
-/// Words of `colour`.
 pub const AUTO: &str = "auto";
 /// Colours also where no terminal is.
 pub const ALWAYS: &str = "always";
-/// No colours.
 pub const NEVER: &str = "never";
 
 /// All keys, in the order in which they are shown.
@@ -80,7 +69,6 @@ pub static KEYS: [Row; 6] = [
 ];
 
 impl Row {
-    /// `history.keep`
     pub fn whole_name(&self) -> String {
         format!("{}.{}", self.table, self.name)
     }

@@ -17,14 +17,13 @@ mod keys;
 
 use std::sync::OnceLock;
 
-pub use files::{Config, State};
+pub use files::{Config, State, text_of};
 pub use force::{Force, From, HISTORY, STORE, Setting};
 pub use keys::{ALWAYS, KEYS, Key, NEVER, Row, Value};
 use std::path::PathBuf;
 use truespd_core::fault::Refusals;
 use truespd_core::sys::folders;
 
-/// Name of the files.
 const NAME: &str = "config.toml";
 
 /// What is read when nothing was read yet.
@@ -46,7 +45,6 @@ pub fn known() -> &'static Config {
     READ.get().and_then(|read| read.as_ref().ok()).unwrap_or(&NOTHING)
 }
 
-/// What is in force.
 pub fn in_force() -> Force<'static> {
     Force::new(known(), &|name| std::env::var_os(name))
 }

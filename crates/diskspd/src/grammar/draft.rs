@@ -1,8 +1,9 @@
 //! What has been read so far, before it becomes a profile.
 
 use super::value::Position;
-use crate::request::{LongOptions, ProfileFile, Request};
-use truespd_core::profile::{CacheMode, EventNames, Profile, ResultFormat, Target, TimeSpan};
+use crate::request::{LongOptions, ProfileFile, Request, seed_of_moment};
+use truespd_core::profile::xml::{Overrides, apply_overrides};
+use truespd_core::profile::{CacheMode, Etw, EventNames, Profile, ResultFormat, Target, TimeSpan};
 
 /// What ends the reading early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,22 +31,23 @@ pub struct PlacementState {
 
 /// Options read so far. Fields of `span` and `target` are filled directly where the last option counts;
 /// the other fields hold which argument set them, because a second one is refused.
-pub struct Draft<'a> {
-    pub boot_ms: &'a dyn Fn() -> u64,
+#[derive(Default)]
+pub struct Draft {
     pub progress_ios: u32,
-    pub etw: Option<truespd_core::profile::Etw>,
+    pub etw: Option<Etw>,
     pub span: TimeSpan,
     pub target: Target,
-    pub overrides: ProfileFile,
+    pub overrides: Overrides,
     pub is_seed_of_moment: bool,
     pub profile_file: Option<usize>,
+    pub profile_path: String,
     pub profile_only: bool,
     pub system_information: Option<ResultFormat>,
     pub stop: Option<Stop>,
     pub events: EventNames,
     pub set_events: Vec<String>,
     pub long: LongOptions,
-    pub taken: Vec<String>,
+    pub reinterpreted: Vec<String>,
     pub notes: Vec<String>,
 
     pub base: Option<usize>,
@@ -59,38 +61,7 @@ pub struct Draft<'a> {
     pub placement: PlacementState,
 }
 
-impl<'a> Draft<'a> {
-    pub fn new(boot_ms: &'a dyn Fn() -> u64) -> Self {
-        Draft {
-            boot_ms,
-            progress_ios: 0,
-            etw: None,
-            span: TimeSpan::default(),
-            target: Target::default(),
-            overrides: ProfileFile::default(),
-            is_seed_of_moment: false,
-            profile_file: None,
-            profile_only: false,
-            system_information: None,
-            stop: None,
-            events: EventNames::default(),
-            set_events: Vec::new(),
-            long: LongOptions::default(),
-            taken: Vec::new(),
-            notes: Vec::new(),
-            base: None,
-            maximum: None,
-            random: None,
-            mixed: None,
-            sequential: None,
-            alignment_bytes: None,
-            stride_bytes: None,
-            cache: CacheState::default(),
-            placement: PlacementState::default(),
-        }
-    }
-
-    /// Adds a note once.
+impl Draft {
     pub fn note(&mut self, note: &str) {
         if !self.notes.iter().any(|known| known == note) {
             self.notes.push(note.to_string());
@@ -98,18 +69,33 @@ impl<'a> Draft<'a> {
     }
 
     /// Tells that DiskSpd, and so TrueSpd, takes these words for others.
-    pub fn taken(&mut self, typed: &str, meant: &str) {
+    pub fn reinterpret(&mut self, typed: &str, meant: &str) {
         let words = format!("{typed} is taken for {meant}, as DiskSpd takes it");
-        if !self.taken.contains(&words) {
-            self.taken.push(words);
+        if !self.reinterpreted.contains(&words) {
+            self.reinterpreted.push(words);
         }
     }
 
-    /// The request to run the options on `targets`, or the profile file with `targets` for its templates.
-    pub fn finish(self, targets: &[String]) -> Request {
-        let from_file = self.profile_file.is_some();
-        let profile = if from_file { Profile::default() } else { self.profile(targets) };
-        let profile_file = from_file.then(|| ProfileFile { targets: targets.to_vec(), ..self.overrides });
+    /// The request to run the options on `targets`, or the profile file with `targets` for its templates. `boot_ms`
+    /// gives the milliseconds since boot, for a bare `-z`.
+    pub fn finish(mut self, targets: &[String], boot_ms: &dyn Fn() -> u64) -> Request {
+        if self.is_seed_of_moment {
+            self.overrides.rand_seed = Some(seed_of_moment(boot_ms()));
+        }
+        let mut profile = Profile::default();
+        let mut profile_file = None;
+        if self.profile_file.is_some() {
+            let (path, overrides, targets) = (self.profile_path, self.overrides, targets.to_vec());
+            profile_file = Some(ProfileFile { path, overrides, targets });
+        } else {
+            let target = self.target();
+            self.span.targets =
+                targets.iter().map(|path| Target { path: path.clone(), ..target.clone() }).collect();
+            profile.progress_ios = self.progress_ios;
+            profile.etw = self.etw;
+            profile.time_spans = vec![self.span];
+            apply_overrides(&mut profile, &self.overrides);
+        }
         Request {
             profile,
             profile_only: self.profile_only,
@@ -118,29 +104,8 @@ impl<'a> Draft<'a> {
             profile_file,
             is_seed_of_moment: self.is_seed_of_moment,
             findings_warnings: Vec::new(),
-            taken: self.taken,
+            reinterpreted: self.reinterpreted,
             notes: self.notes,
-        }
-    }
-
-    fn profile(&self, targets: &[String]) -> Profile {
-        let given = &self.overrides;
-        let mut span = self.span.clone();
-        span.duration_s = given.duration_s.unwrap_or(span.duration_s);
-        span.warmup_s = given.warmup_s.unwrap_or(span.warmup_s);
-        span.cooldown_s = given.cooldown_s.unwrap_or(span.cooldown_s);
-        span.rand_seed = given.seed.unwrap_or(span.rand_seed);
-        let target = self.target();
-        span.targets = targets.iter().map(|path| Target { path: path.clone(), ..target.clone() }).collect();
-        Profile {
-            progress_ios: self.progress_ios,
-            result_format: given.result_format.unwrap_or_default(),
-            verbose: given.verbose,
-            verbose_stats: given.verbose_stats,
-            experiment_flags: given.experiment_flags.unwrap_or(0),
-            etw: self.etw,
-            time_spans: vec![span],
-            ..Profile::default()
         }
     }
 

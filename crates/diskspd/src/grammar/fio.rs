@@ -4,7 +4,6 @@
 enum Here {
     /// An option with fio's value, or with this placeholder.
     Option(&'static str, &'static str),
-    /// In words.
     Words(&'static str),
     /// It depends on the value.
     By(fn(&str) -> String),

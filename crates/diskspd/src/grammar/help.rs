@@ -14,7 +14,6 @@ const INDENT: usize = 24;
 const INDENT_NARROW: usize = 6;
 const NARROW: usize = 66;
 
-/// One line for `--version`.
 pub fn version() -> String {
     format!("TrueSpd {} (DiskSpd 2.2 for Linux)\n", env!("CARGO_PKG_VERSION"))
 }
@@ -104,7 +103,8 @@ pub fn help_of_for(word: &str, columns: usize) -> Option<String> {
 
 /// What goes before the options.
 pub const INTRODUCTION: &[&str] = &[
-    "A target is a file, a block device, or an NVMe namespace for NVMe commands (/dev/ng0n1); #<n> is the n-th whole disk. \
+    "A target is a file, a block device, or an NVMe namespace for NVMe commands (/dev/ng0n1); #<n> is the n-th whole \
+     disk. \
      Options come before targets. The value of an option follows its letter without a blank (-b4k), letters are case \
      sensitive, and every option is an argument of its own.",
     "<size> is a number and one suffix of K M G T (2^10, 2^20, 2^30, 2^40) or b (blocks of -b).",

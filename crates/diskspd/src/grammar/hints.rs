@@ -1,12 +1,12 @@
 //! Hints for frequent mistakes: values apart from their letter, dashes from web pages, Windows
-//! spellings, wrong case, several options in one word.
+//! spellings, wrong case, several options in one word, targets that look like something else.
 
 use super::rows;
 use super::value::Slip;
-use crate::grammar::arguments::{Arguments, Word, is_option};
+use crate::grammar::arguments::{Arg, Arguments, is_option};
 use crate::grammar::fio::said_here;
-use truespd_core::fault::{Mark, Refusal};
-use truespd_core::text::nearest;
+use truespd_core::fault::{Caret, Refusal, RefusalKind, Refusals};
+use truespd_core::text::{meant_size, nearest};
 
 /// Characters that word processors put where a hyphen was typed, and their names.
 const DASHES: &[(char, &str)] = &[
@@ -27,12 +27,15 @@ pub fn no_target(target: &str, index: usize, line: &Arguments) -> Option<Refusal
     if target.is_empty() {
         return Some(
             Refusal::command_line("a target is empty")
-                .at([Mark { word: index, chars: 0..0, main: true }])
+                .at([Caret { word: index, chars: 0..0, main: true }])
                 .legal("the path of a file or a device")
                 .hint("perhaps a variable of the shell is empty: \"$FILE\""),
         );
     }
-    let first = target.chars().next().filter(|_| !line.has_end_of_options)?;
+    if line.has_end_of_options {
+        return None;
+    }
+    let first = target.chars().next()?;
     let (dash, name) = DASHES.iter().find(|(dash, _)| *dash == first)?;
     let plain: String = target.chars().skip(1).collect();
     let what = format!(
@@ -44,7 +47,7 @@ pub fn no_target(target: &str, index: usize, line: &Arguments) -> Option<Refusal
          ./{}",
         line.args[index]
     );
-    let refusal = Refusal::command_line(what).at([Mark { word: index, chars: 0..1, main: true }]);
+    let refusal = Refusal::command_line(what).at([Caret { word: index, chars: 0..1, main: true }]);
     Some(refusal.legal("options begin with the '-' of the keyboard").hint(hint))
 }
 
@@ -56,7 +59,7 @@ pub fn misplaced(line: &Arguments, option: usize) -> Vec<String> {
         // `--rw randread --bs 4k`: the values were taken for targets.
         return hints;
     }
-    if let Some(word) = line.words.last()
+    if let Some(word) = line.options.last()
         && let Some(glued) = glued(line, word)
     {
         hints.push(glued);
@@ -78,11 +81,12 @@ pub fn misplaced(line: &Arguments, option: usize) -> Vec<String> {
 
 /// What the words of fio in a line are here.
 fn of_fio(line: &Arguments) -> Vec<String> {
-    let said = |(i, typed): (usize, &String)| {
+    let mut said = Vec::new();
+    for (i, typed) in line.args.iter().enumerate() {
         let next = line.args.get(i + 1).filter(|next| !next.starts_with('-')).map(String::as_str);
-        said_here(typed.strip_prefix("--")?, next)
-    };
-    line.args.iter().enumerate().filter_map(said).collect()
+        said.extend(typed.strip_prefix("--").and_then(|typed| said_here(typed, next)));
+    }
+    said
 }
 
 fn is_long(typed: &str) -> bool {
@@ -90,7 +94,7 @@ fn is_long(typed: &str) -> bool {
 }
 
 /// `-b 4k`: the value is separate, where the first target should be.
-pub fn glued(line: &Arguments, word: &Word) -> Option<String> {
+pub fn glued(line: &Arguments, word: &Arg) -> Option<String> {
     let row = word.row.filter(|row| !row.is_long() && !row.value.is_empty())?;
     let next = line.args.get(word.index + 1)?;
     let option = format!("{}{next}", line.args[word.index]);
@@ -109,7 +113,7 @@ fn slash_option(target: &str) -> Option<String> {
 }
 
 /// Hints for a value that was refused.
-pub fn for_slip(line: &Arguments, word: &Word, slip: &Slip) -> Vec<String> {
+pub fn for_slip(line: &Arguments, word: &Arg, slip: &Slip) -> Vec<String> {
     let mut hints: Vec<String> = slip.hint.iter().cloned().collect();
     let typed = &line.args[word.index];
     let Some(row) = word.row else { return hints };
@@ -190,10 +194,13 @@ pub fn split_cluster(name: &str, tail: &str) -> Option<String> {
 fn long_option(typed: &str) -> Option<String> {
     let name = typed.trim_start_matches('-').to_lowercase();
     let name = name.split_once('=').map_or(name.as_str(), |(name, _)| name);
-    let all = || rows::all().filter(|row| row.is_long()).map(|row| &row.name[1..]);
-    let known = all().find(|known| *known == name);
-    // One dash is a letter with its value, which is near to many words.
-    let meant = known.or_else(|| nearest(name, all()).filter(|_| typed.starts_with("--")))?;
+    let all: Vec<&str> = rows::all().filter(|row| row.is_long()).map(|row| &row.name[1..]).collect();
+    let meant = match all.iter().find(|known| **known == name) {
+        Some(known) => known,
+        // One dash is a letter with its value, which is near to many words.
+        None if typed.starts_with("--") => nearest(name, all.iter().copied())?,
+        None => return None,
+    };
     let is_typed = typed.split('=').next() == Some(&format!("--{meant}"));
     (!is_typed).then(|| format!("did you mean --{meant}?"))
 }
@@ -224,7 +231,7 @@ fn wish(name: &str) -> Option<&'static str> {
 }
 
 /// What is legal instead of an unknown option, and hints.
-pub fn for_unknown(line: &Arguments, word: &Word) -> (Option<String>, Vec<String>) {
+pub fn for_unknown(line: &Arguments, word: &Arg) -> (Option<String>, Vec<String>) {
     let typed = &line.args[word.index];
     let letter: String = typed.chars().skip(1).take(1).collect();
     let mut hints = Vec::new();
@@ -261,14 +268,16 @@ pub fn for_unknown(line: &Arguments, word: &Word) -> (Option<String>, Vec<String
 pub fn without_target(line: &Arguments) -> Vec<String> {
     let only_h = line.args.len() == 1 && line.args[0] == "-h";
     let last = line
-        .words
+        .options
         .last()
         .filter(|word| word.row.is_some_and(|row| row.is_long()) && word.value_index > word.index);
     match last {
         _ if only_h => vec!["-h is DiskSpd's old name of -Sh; for help write --help or '-?'".into()],
         Some(word) => vec![format!("'{}' was taken as the value of {}", word.value, line.args[word.index])],
         None => vec![
-            "a disk is written '#5', in quotes: outside of them the shell takes # for the beginning of a comment".into(),
+            "a disk is written '#5', in quotes: outside of them the shell takes # for the beginning of a \
+             comment"
+                .into(),
             "all options: --help".into(),
         ],
     }
@@ -281,11 +290,84 @@ pub fn notes(line: &Arguments) -> Vec<String> {
         if let Some(plain) = slash_option(target) {
             notes.push(format!("'{target}' is taken as a path; the option is written {plain}"));
         } else if i == 0
-            && let Some(word) = line.words.last()
+            && let Some(word) = line.options.last()
             && let Some(glued) = glued(line, word)
         {
             notes.push(format!("'{target}' is taken as a target; {glued}"));
         }
     }
     notes
+}
+
+/// What a target was probably meant to be: `o32` is `-o32`.
+pub fn meant(target: &str) -> Option<String> {
+    if target.contains(['/', '.', '\\']) || target.starts_with(['-', '#', '*']) {
+        return None;
+    }
+    if target.contains('=') {
+        return said_here(target, None).map(|words| words.trim_start_matches('-').to_string());
+    }
+    if let Some(size) = meant_size(target) {
+        return Some(format!(
+            "a size follows the letter of its option: -c{size} makes a file of that size, -b{size} is the size of an \
+             I/O"
+        ));
+    }
+    let option = format!("-{target}");
+    let has_value = target.chars().nth(1).is_some_and(|c| c.is_ascii_digit()) || target.starts_with('S');
+    (has_value && target.len() > 1 && is_option(&option)).then(|| format!("the option is written {option}"))
+}
+
+/// Refuses a line whose `-c` would make a file for a word that was meant otherwise: others beside it are
+/// targets, and no file has this name.
+pub fn refuse_strays(args: &[String], program: &str) -> Option<Refusals> {
+    let line = Arguments::split(args, program);
+    let targets = &line.args[line.targets..];
+    if line.has_end_of_options || targets.iter().all(|target| meant(target).is_some()) {
+        return None;
+    }
+    let mut refusals = Vec::new();
+    for (at, target) in targets.iter().enumerate() {
+        let Some(hint) = meant(target) else { continue };
+        if std::fs::symlink_metadata(target).is_ok() {
+            continue;
+        }
+        let what = format!("'{target}' stands where targets stand, and no file has this name");
+        refusals.push(
+            Refusal::new(RefusalKind::CommandLine, what)
+                .at([line.mark_all(line.targets + at, true)])
+                .legal("files and devices behind the options")
+                .hint(hint)
+                .hint(format!("for a new file of just this name write ./{target}")),
+        );
+    }
+    (!refusals.is_empty()).then(|| Refusals::from(refusals).of(program, args))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_are_no_targets_are_known() {
+        for (word, says) in [
+            ("o32", "the option is written -o32"),
+            ("t4", "-t4"),
+            ("b4K", "-b4K"),
+            ("w100", "-w100"),
+            ("Sh", "-Sh"),
+            ("1GB", "-c1G makes a file of that size"),
+            ("4k", "-b4K is the size of an I/O"),
+            ("bs=4k", "-b4k"),
+            ("rw=randread", "-r -w0"),
+        ] {
+            let meant = meant(word).unwrap_or_default();
+            assert!(meant.contains(says), "{word}: {meant}");
+        }
+        for word in
+            ["f", "x", "r", "test", "data", "o32.dat", "./o32", "#1", "-o32", "disk1", "a=b", "Daten", "S"]
+        {
+            assert_eq!(meant(word), None, "{word}");
+        }
+    }
 }

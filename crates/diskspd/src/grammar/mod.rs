@@ -4,13 +4,11 @@ pub mod arguments;
 mod draft;
 pub mod fio;
 pub mod help;
-mod hints;
-pub mod lines;
-pub mod offers;
+pub mod hints;
 mod options;
 pub mod parse;
+mod row;
 pub mod rows;
-pub mod strays;
 pub mod value;
 
 pub use help::{help, help_of, version};

@@ -3,15 +3,15 @@
 
 use std::ffi::OsString;
 
-use crate::grammar::arguments::{Arguments, Word};
+use crate::grammar::arguments::{Arg, Arguments};
 use crate::grammar::draft::{Draft, Stop};
 use crate::grammar::help::help_of;
 use crate::grammar::hints;
 use crate::grammar::rows::Row;
-use crate::grammar::strays;
 use crate::grammar::value::{Slip, Value, length};
-use crate::request::{Request, is_idle};
-use truespd_core::fault::{Mark, Refusal, RefusalKind, Refusals};
+use crate::request::{Grammar, Line, Request, is_idle};
+use truespd_core::fault::{Caret, Refusal, RefusalKind, Refusals};
+use truespd_core::machine::host::uptime_ms;
 use truespd_core::profile::{Finding, Profile, ResultFormat, Rule, Severity, validate};
 use truespd_core::text::foreign::PathMap;
 
@@ -24,7 +24,6 @@ pub enum Invocation {
     HelpOf(String),
     /// Nothing was given: print [`help`](crate::grammar::help()), exit 3.
     NoArguments,
-    /// `--version`.
     Version,
     /// `-Rs`: print system information only.
     SystemInformation(ResultFormat),
@@ -51,9 +50,9 @@ pub fn parse(args: &[String], program: &str, boot_ms: &dyn Fn() -> u64) -> Resul
     }
     line.check_targets()?;
     line.check_alone()?;
-    let mut draft = Draft::new(boot_ms);
+    let mut draft = Draft::default();
     let has_profile = line.profile_file().is_some();
-    for word in &line.words {
+    for word in &line.options {
         if has_profile {
             line.check_with_profile(word)?;
         }
@@ -61,7 +60,7 @@ pub fn parse(args: &[String], program: &str, boot_ms: &dyn Fn() -> u64) -> Resul
             line.read(&mut draft, word, row)?;
         }
     }
-    for word in &line.words {
+    for word in &line.options {
         let Some(row) = word.row else { return Err(line.unknown(word)) };
         if !row.first_pass {
             line.read(&mut draft, word, row)?;
@@ -78,7 +77,7 @@ pub fn parse(args: &[String], program: &str, boot_ms: &dyn Fn() -> u64) -> Resul
     if !draft.set_events.is_empty() {
         return Ok(Invocation::SetEvents(draft.set_events));
     }
-    line.request(draft)
+    line.request(draft, boot_ms)
 }
 
 /// The option that `--help -b`, `--help b` or `--help=b` asks for, where nothing else is asked.
@@ -99,7 +98,7 @@ pub fn parse_os(args: &[OsString], program: &str, boot_ms: &dyn Fn() -> u64) -> 
     match args.iter().position(|arg| arg.to_str().is_none()) {
         None => parse(&shown, program, boot_ms),
         Some(index) => {
-            let mark = Mark { word: index, chars: 0..length(&shown[index]), main: true };
+            let mark = Caret { word: index, chars: 0..length(&shown[index]), main: true };
             let refusal = Refusal::command_line(format!("argument {} is not UTF-8 text", index + 1))
                 .at([mark])
                 .legal("arguments in UTF-8, because results and profiles name the target in UTF-8")
@@ -121,7 +120,7 @@ pub fn refuse_findings(args: &[String], program: &str, profile: &Profile, findin
 /// Shows why an option (its row's `name`) is refused, with its word marked.
 pub fn refuse_option(args: &[String], program: &str, name: &str, what: &str) -> Refusals {
     let line = Arguments::split(args, program);
-    let word = line.words.iter().rev().find(|word| word.row.is_some_and(|row| row.name == name));
+    let word = line.options.iter().rev().find(|word| word.row.is_some_and(|row| row.name == name));
     line.refusal(Refusal::command_line(what).at(word.map(|word| line.mark_all(word.value_index, true))))
 }
 
@@ -131,11 +130,13 @@ pub fn refuse_option(args: &[String], program: &str, name: &str, what: &str) -> 
 /// the target when no switch was typed.
 pub fn refuse_plan(args: &[String], program: &str, refusals: &[Refusal]) -> Refusals {
     let line = Arguments::split(args, program);
-    let marked = |refusal: &Refusal| {
+    let mut marked = Vec::new();
+    for refusal in refusals {
         let typed = if refusal.kind == RefusalKind::Open { refusal.subject.as_deref() } else { None };
-        refusal.clone().at(line.marks_of_plan(refusal)).with_hints(typed.and_then(strays::meant))
-    };
-    Refusals::from(refusals.iter().map(marked).collect::<Vec<_>>()).of(program, args)
+        let carets = line.marks_of_plan(refusal);
+        marked.push(refusal.clone().at(carets).with_hints(typed.and_then(hints::meant)));
+    }
+    Refusals::from(marked).of(program, args)
 }
 
 impl<'a> Arguments<'a> {
@@ -176,7 +177,7 @@ impl<'a> Arguments<'a> {
 
     /// `-Rs` must be the only argument.
     fn check_alone(&self) -> Result<(), Refusals> {
-        let alone = self.words.iter().find(|word| word.row.is_some_and(|row| row.name == "Rs"));
+        let alone = self.options.iter().find(|word| word.row.is_some_and(|row| row.name == "Rs"));
         match alone {
             Some(word) if self.args.len() > 1 => Err(self.refusal(
                 Refusal::command_line(format!("{} is not the only argument", self.args[word.index]))
@@ -187,7 +188,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    fn check_with_profile(&self, word: &Word) -> Result<(), Refusals> {
+    fn check_with_profile(&self, word: &Arg) -> Result<(), Refusals> {
         let Some(row) = word.row else { return Err(self.unknown(word)) };
         if row.with_profile {
             return Ok(());
@@ -205,15 +206,15 @@ impl<'a> Arguments<'a> {
         ))
     }
 
-    fn read(&self, draft: &mut Draft, word: &Word<'a>, row: &Row) -> Result<(), Refusals> {
+    fn read(&self, draft: &mut Draft, word: &Arg<'a>, row: &Row) -> Result<(), Refusals> {
         let value = Value { text: word.value, word: word.index };
-        let taken = draft.taken.len();
-        (row.parse)(draft, &value).map_err(|slip| self.slip(word, row, slip))?;
+        let known = draft.reinterpreted.len();
+        row.read(draft, &value).map_err(|slip| self.slip(word, row, slip))?;
         // DiskSpd would take `-W 5 f` for no warm-up on two targets.
-        if draft.taken.len() > taken && word.value.is_empty() && hints::glued(self, word).is_some() {
+        if draft.reinterpreted.len() > known && word.value.is_empty() && hints::glued(self, word).is_some() {
             return Err(self.slip(word, row, Slip::new("a number is missing").at(0..0)));
         }
-        if let Some(last) = draft.taken.get_mut(taken..).and_then(<[String]>::last_mut)
+        if let Some(last) = draft.reinterpreted.get_mut(known..).and_then(<[String]>::last_mut)
             && row.value.is_empty()
             && let Some(split) = hints::split_cluster(row.name, word.value)
         {
@@ -222,21 +223,21 @@ impl<'a> Arguments<'a> {
         Ok(())
     }
 
-    fn slip(&self, word: &Word, row: &Row, slip: Slip) -> Refusals {
+    fn slip(&self, word: &Arg, row: &Row, slip: Slip) -> Refusals {
         let hints = hints::for_slip(self, word, &slip);
         let main = match slip.chars {
             Some(chars) => {
                 let lead = word.lead;
-                Mark { word: word.value_index, chars: chars.start + lead..chars.end + lead, main: true }
+                Caret { word: word.value_index, chars: chars.start + lead..chars.end + lead, main: true }
             }
             None => self.mark_all(word.index, true),
         };
         let mut marks = vec![main];
         marks.extend(slip.earlier.map(|position| {
-            match (position.char, self.words.iter().find(|w| w.index == position.word)) {
+            match (position.char, self.options.iter().find(|w| w.index == position.word)) {
                 (Some(at), Some(earlier)) => {
                     let at = at + earlier.lead;
-                    Mark { word: position.word, chars: at..at + 1, main: false }
+                    Caret { word: position.word, chars: at..at + 1, main: false }
                 }
                 _ => self.mark_all(position.word, false),
             }
@@ -250,7 +251,7 @@ impl<'a> Arguments<'a> {
         )
     }
 
-    fn unknown(&self, word: &Word) -> Refusals {
+    fn unknown(&self, word: &Arg) -> Refusals {
         let option = &self.args[word.index];
         let (legal, hints) = hints::for_unknown(self, word);
         let refusal = Refusal::command_line(format!("{option}: there is no such option"))
@@ -260,19 +261,19 @@ impl<'a> Arguments<'a> {
     }
 
     /// Applies the rules of the profile to a complete request.
-    fn request(&self, draft: Draft) -> Result<Invocation, Refusals> {
+    fn request(&self, draft: Draft, boot_ms: &dyn Fn() -> u64) -> Result<Invocation, Refusals> {
         let targets = &self.args[self.targets..];
         if targets.is_empty() && draft.profile_file.is_none() {
             let end = self.args.len() - 1;
             let at = length(&self.args[end]);
             return Err(self.refusal(
                 Refusal::command_line("there is no target to test")
-                    .at([Mark { word: end, chars: at + 1..at + 1, main: true }])
+                    .at([Caret { word: end, chars: at + 1..at + 1, main: true }])
                     .legal("at least one file or device after the options")
                     .with_hints(hints::without_target(self)),
             ));
         }
-        let mut request: Request = draft.finish(targets);
+        let mut request: Request = draft.finish(targets, boot_ms);
         request.notes.extend(hints::notes(self));
         if request.profile_file.is_none() {
             request.map_paths().map_err(|idle| self.idle(&idle))?;
@@ -287,44 +288,45 @@ impl<'a> Arguments<'a> {
 
     /// Maps of `--map` that change nothing, each with its word.
     fn idle(&self, maps: &[PathMap]) -> Refusals {
-        let value = |map: &PathMap| format!("{}={}", map.prefix, map.folder);
-        let word = |map: &PathMap| self.words.iter().find(|word| word.value == value(map));
-        let refusal =
-            |map: &PathMap| is_idle(map).at(word(map).map(|word| self.mark_all(word.value_index, true)));
-        Refusals::from(maps.iter().map(refusal).collect::<Vec<_>>()).of(self.program, self.args)
+        let mut refusals = Vec::new();
+        for map in maps {
+            let value = format!("{}={}", map.prefix, map.folder);
+            let option = self.options.iter().find(|option| option.value == value);
+            refusals.push(is_idle(map).at(option.map(|option| self.mark_all(option.value_index, true))));
+        }
+        Refusals::from(refusals).of(self.program, self.args)
     }
 
     fn refuse(&self, profile: &Profile, findings: &[Finding]) -> Refusals {
         let file = self.profile_file();
-        let text = |finding: &Finding| match (file, finding.place(profile)) {
-            (Some(_), Some(place)) => format!("{place}: {finding}"),
-            _ => finding.to_string(),
-        };
         let told: Vec<&Finding> = match file {
             Some(_) => findings.iter().collect(),
             None => distinct(findings).collect(),
         };
-        let of = |severity| told.iter().filter(move |finding| finding.severity == severity);
-        let marks = |finding: &Finding| match file {
-            Some(word) => vec![self.mark_all(word.index, true)],
-            None => self.marks(finding),
-        };
-        let refusal = |finding: &&Finding| {
-            let about = Refusal::new(RefusalKind::CommandLine, text(finding)).about(&finding.switches);
-            about.at(marks(finding))
-        };
-        let all: Vec<Refusal> = of(Severity::Error).map(refusal).collect();
-        let warnings = of(Severity::Warning).map(|finding| text(finding)).collect();
-        Refusals { warnings, ..Refusals::from(all).of(self.program, self.args) }
+        let (mut refusals, mut warnings) = (Vec::new(), Vec::new());
+        for finding in told {
+            let text = match (file, finding.place(profile)) {
+                (Some(_), Some(place)) => format!("{place}: {finding}"),
+                _ => finding.to_string(),
+            };
+            if finding.severity == Severity::Warning {
+                warnings.push(text);
+                continue;
+            }
+            let carets = match file {
+                Some(option) => vec![self.mark_all(option.index, true)],
+                None => self.marks(finding),
+            };
+            refusals.push(Refusal::command_line(text).about(&finding.switches).at(carets));
+        }
+        Refusals { warnings, ..Refusals::from(refusals).of(self.program, self.args) }
     }
 
     /// The words that a finding is about: the last one of each switch, or the target.
-    fn marks(&self, finding: &Finding) -> Vec<Mark> {
-        let mut marks: Vec<Mark> = Vec::new();
+    fn marks(&self, finding: &Finding) -> Vec<Caret> {
+        let mut marks: Vec<Caret> = Vec::new();
         for switch in &finding.switches {
-            let is_meant =
-                |word: &&Word| word.row.is_some_and(|row| row.keys.contains(switch) || row.name == *switch);
-            if let Some(word) = self.words.iter().rev().find(is_meant)
+            if let Some(word) = self.option_about(switch)
                 && !marks.iter().any(|mark| mark.word == word.index)
             {
                 marks.push(self.mark_all(word.index, true));
@@ -341,16 +343,14 @@ impl<'a> Arguments<'a> {
     }
 
     /// Switches and target of a refusal of the plan; with an XML profile the word that names it.
-    fn marks_of_plan(&self, refusal: &Refusal) -> Vec<Mark> {
+    fn marks_of_plan(&self, refusal: &Refusal) -> Vec<Caret> {
         let target = refusal.subject.as_ref();
         let at = self.args.iter().skip(self.targets).position(|arg| Some(arg) == target);
         let at = at.map(|at| at + self.targets);
         let is_guard = refusal.kind == RefusalKind::Guard;
-        let mut marks: Vec<Mark> = Vec::new();
+        let mut marks: Vec<Caret> = Vec::new();
         for switch in &refusal.switches {
-            let is_meant =
-                |word: &&Word| word.row.is_some_and(|row| row.keys.contains(switch) || row.name == *switch);
-            if let Some(word) = self.words.iter().rev().find(is_meant)
+            if let Some(word) = self.option_about(switch)
                 && !marks.iter().any(|mark| mark.word == word.index)
             {
                 marks.push(self.mark_all(word.index, !is_guard));
@@ -375,4 +375,25 @@ fn distinct(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
         let said = findings[..i].iter().any(|f| f.rule == finding.rule && f.message == finding.message);
         (!said).then_some(finding)
     })
+}
+
+/// The grammar for suites, which make command lines: those of a program of this name.
+pub struct Lines {
+    pub program: String,
+}
+
+impl Grammar for Lines {
+    fn line(&self, words: Vec<String>) -> Result<Line, Refusals> {
+        let Invocation::Run(mut request) = parse(&words, &self.program, &uptime_ms)? else {
+            return Err(Refusal::command_line("a command line of a suite must run something").into());
+        };
+        request.load_profile().map_err(|error| {
+            error.refusals(|profile, findings| refuse_findings(&words, &self.program, profile, findings))
+        })?;
+        Ok(Line::new(words, *request))
+    }
+
+    fn marked(&self, words: &[String], refusals: Vec<Refusal>) -> Refusals {
+        refuse_plan(words, &self.program, &refusals)
+    }
 }

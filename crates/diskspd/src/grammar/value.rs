@@ -25,7 +25,6 @@ pub struct Slip {
     pub chars: Option<Range<usize>>,
     /// What would be legal, when it is not simply what the row says.
     pub legal: Option<String>,
-    /// What to do next.
     pub hint: Option<String>,
     /// An earlier position that it collides with.
     pub earlier: Option<Position>,
@@ -34,7 +33,6 @@ pub struct Slip {
 /// A position in the command line where something was set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
-    /// Index of the argument.
     pub word: usize,
     /// Character of the value, `None` for the whole argument.
     pub char: Option<usize>,
@@ -72,7 +70,6 @@ impl Slip {
     }
 }
 
-/// Number of characters.
 pub fn length(text: &str) -> usize {
     text.chars().count()
 }
@@ -206,7 +203,10 @@ const WORDS_MAX: usize = 200;
 /// The decimal number at the start of a text, and what follows it.
 fn decimal(text: &str) -> Option<(Decimal, &str)> {
     let (whole, count) = digits(text);
-    let whole = whole.filter(|_| count > 0)?;
+    if count == 0 {
+        return None;
+    }
+    let whole = whole?;
     let rest = &text[count..];
     let word = without_fraction(rest);
     // The digits behind the point.
@@ -227,7 +227,6 @@ impl Decimal {
         (product % one == 0).then_some(product / one).and_then(|whole| u64::try_from(whole).ok())
     }
 
-    /// The same, rounded down.
     fn about(self, unit: u64) -> Option<u64> {
         u64::try_from(self.digits.checked_mul(u128::from(unit))? / 10u128.pow(self.places)).ok()
     }
@@ -273,7 +272,6 @@ fn not_a_digit(c: char, at: usize, text: &str, range: &RangeInclusive<u64>) -> S
     }
 }
 
-/// [`whole`] for 32-bit fields.
 pub fn whole32(text: &str, min: u32) -> Result<u32, Slip> {
     let n = whole(text, u64::from(min)..=u64::from(u32::MAX))?;
     Ok(u32::try_from(n).expect("the range ends at 32 bits"))
@@ -361,6 +359,12 @@ fn after_the_suffix(text: &str, used: usize) -> Slip {
         let number: String = text.chars().take(used).collect();
         return slip.hint(format!("write {number}: a suffix is a single letter, and K already means KiB"));
     }
+    slip
+}
+
+/// Moves the positions of a slip that was found in a part of the value.
+pub fn shifted(mut slip: Slip, by: usize) -> Slip {
+    slip.chars = slip.chars.map(|chars| chars.start + by..chars.end + by);
     slip
 }
 

@@ -5,32 +5,29 @@
 //! the contract).
 
 mod csv;
-mod intervals;
-mod tally;
+mod figures;
+mod parameters;
 mod text;
-mod utc;
 pub mod xml;
 
 use truespd_core::profile::ResultFormat;
 use truespd_core::result::Document;
 
-pub use csv::csv;
-pub use intervals::intervals;
-pub use text::{profile_text, system_text, text};
+pub use csv::{csv, intervals};
+pub use parameters::{profile_text, system_text};
+pub use text::text;
 
 /// A row of the table of formats.
 #[derive(Debug, Clone, Copy)]
 pub struct Format {
     /// Name on the command line.
     pub name: &'static str,
-    /// One line for help.
     pub summary: &'static str,
     /// People read it: other words may stand under it.
     pub is_for_people: bool,
     /// Every string stands in it as it is, by escapes that every reader takes for the character; in the
     /// others it is printable.
     pub keeps_strings: bool,
-    /// Writes a whole document.
     pub render: fn(&Document) -> String,
 }
 

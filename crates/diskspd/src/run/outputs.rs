@@ -28,126 +28,62 @@ const READER_LOOK: Duration = Duration::from_millis(20);
 
 /// Why a result file was refused or not written.
 #[derive(Debug, thiserror::Error)]
-pub enum OutputError {
-    /// No file can be made in the folder.
-    #[error("--{option} {path}: no file can be made in {}: {}", folder.display(), system_text(error))]
-    Folder {
-        /// Format.
-        option: &'static str,
-        /// As given.
-        path: String,
-        /// The folder.
-        folder: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
+#[error("--{option} {path}: {problem}")]
+pub struct OutputError {
+    /// Name of the option, which is that of the format.
+    pub option: &'static str,
+    pub path: String,
+    pub problem: Problem,
+}
+
+/// What is wrong with an output.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    #[error("no file can be made in {}: {}", folder.display(), system_text(error))]
+    Folder { folder: PathBuf, error: io::Error },
     /// The path leads over a link that another user made.
-    #[error("--{option} {path}: {lost}")]
-    ForeignLink {
-        /// Format.
-        option: &'static str,
-        /// As given.
-        path: String,
-        /// The link.
-        lost: LostWay,
-    },
-    /// A file that another user may have put there to have it replaced.
+    #[error("{0}")]
+    ForeignLink(LostWay),
+    /// A file that another user, with this number, may have put there to have it replaced.
     #[error(
-        "--{option} {path}: this file belongs to user {owner}, in a folder where everybody may write, so it is not replaced; \
-         give another name, or remove the file"
+        "this file belongs to user {0}, in a folder where everybody may write, so it is not replaced; give another \
+         name, \
+         or remove the file"
     )]
-    Planted {
-        /// Format.
-        option: &'static str,
-        /// As given.
-        path: String,
-        /// Number of the user who owns it.
-        owner: u32,
-    },
-    /// A pipe whose reader does not come.
-    #[error(
-        "--{option} {path}: nobody reads from this pipe; start its reader first, or give the path of a file"
-    )]
-    NoReader {
-        /// Format.
-        option: &'static str,
-        /// As given.
-        path: String,
-    },
+    Planted(u32),
+    #[error("nobody reads from this pipe; start its reader first, or give the path of a file")]
+    NoReader,
     /// The path is of something that a result must not replace.
-    #[error("--{option} {path}: {what}; give the path of a file")]
-    NoFile {
-        /// Format.
-        option: &'static str,
-        /// As given.
-        path: String,
-        /// What it is.
-        what: &'static str,
-    },
+    #[error("{0}; give the path of a file")]
+    NoFile(&'static str),
     /// A result would replace something of this run.
-    #[error("--{option} {path}: this file is also {what}; give another one")]
-    Clash {
-        /// Format.
-        option: &'static str,
-        /// As given.
-        path: String,
-        /// What else it is.
-        what: String,
-    },
-    /// Writing failed while the run went on.
-    #[error(
-        "--{option} {path}: the rest is missing, because writing failed during the run: {}",
-        system_text(error)
-    )]
-    Live {
-        /// Name of the option.
-        option: &'static str,
-        /// As given.
-        path: String,
-        /// Why.
-        error: io::Error,
-    },
-    /// Writing failed.
-    #[error("--{option} {path}: the result could not be written: {}", system_text(error))]
-    Write {
-        /// Format.
-        option: &'static str,
-        /// As given.
-        path: String,
-        /// Why.
-        error: io::Error,
-    },
+    #[error("this file is also {0}; give another one")]
+    Clash(String),
+    #[error("the rest is missing, because writing failed during the run: {}", system_text(.0))]
+    Live(io::Error),
+    #[error("the result could not be written: {}", system_text(.0))]
+    Write(io::Error),
 }
 
 impl From<OutputError> for Refusal {
     fn from(error: OutputError) -> Self {
-        Refusal::new(RefusalKind::Output, error.to_string()).on(error.path())
+        Refusal::new(RefusalKind::Output, error.to_string()).on(error.path)
     }
 }
 
 impl From<OutputError> for Failure {
     fn from(error: OutputError) -> Self {
-        Failure::new(FailureKind::Output, error.to_string()).on(error.path())
+        Failure::new(FailureKind::Output, error.to_string()).on(error.path)
     }
 }
 
-impl OutputError {
-    /// As given.
-    fn path(&self) -> &str {
-        match self {
-            OutputError::Folder { path, .. }
-            | OutputError::ForeignLink { path, .. }
-            | OutputError::Planted { path, .. }
-            | OutputError::NoReader { path, .. }
-            | OutputError::NoFile { path, .. }
-            | OutputError::Clash { path, .. }
-            | OutputError::Live { path, .. }
-            | OutputError::Write { path, .. } => path,
-        }
+impl Output {
+    /// An error with this output.
+    pub fn error(&self, problem: Problem) -> OutputError {
+        OutputError { option: self.format, path: self.path.clone(), problem }
     }
 }
 
-/// Where one result goes.
 #[derive(Debug)]
 enum Sink {
     /// A new file, which gets its name when it is complete.
@@ -174,7 +110,16 @@ impl TextOutput {
     /// # Errors
     /// [`OutputError`].
     pub fn open(output: &Output) -> Result<Self, OutputError> {
-        open(output)
+        let sink = match locate(output)? {
+            Located::Stream(stream) => Sink::Stream(stream),
+            Located::Entry(entry) => {
+                refuse_taken_name(output, &entry)?;
+                let folder = folder_of(&entry);
+                let made = Unfinished::make(entry);
+                Sink::File(made.map_err(|code| output.error(Problem::Folder { folder, error: code.into() }))?)
+            }
+        };
+        Ok(TextOutput { output: output.clone(), sink })
     }
 
     /// Writes the file and gives it its name.
@@ -182,8 +127,11 @@ impl TextOutput {
     /// # Errors
     /// [`OutputError::Write`].
     pub fn write(self, text: &str) -> Result<(), OutputError> {
-        let Output { format: option, path } = self.output;
-        put(self.sink, text).map_err(|error| OutputError::Write { option, path, error })
+        let written = match self.sink {
+            Sink::Stream(mut stream) => stream.write_all(text.as_bytes()).and_then(|()| stream.flush()),
+            Sink::File(file) => file.finish(text.as_bytes(), Taken::Replaced),
+        };
+        written.map_err(|error| self.output.error(Problem::Write(error)))
     }
 }
 
@@ -198,14 +146,14 @@ impl Outputs {
     /// # Errors
     /// [`OutputError`]; the run must then be refused.
     pub fn open(outputs: &[Output], request: &Request) -> Result<Self, OutputError> {
-        Self::open_beside(outputs, files_of(request))
+        Self::open_without_run(outputs, files_of(request))
     }
 
     /// Makes all files outside a run; none may be one of `taken`, which are paths with a description.
     ///
     /// # Errors
     /// [`OutputError`].
-    pub fn open_beside(
+    pub fn open_without_run(
         outputs: &[Output],
         taken: impl Iterator<Item = (PathBuf, String)>,
     ) -> Result<Self, OutputError> {
@@ -217,15 +165,18 @@ impl Outputs {
         for output in outputs {
             taken.claim(output)?;
             let render = render::format(output.format).expect("every option names a row of the table").render;
-            opened.push(Opened { file: open(output)?, render });
+            opened.push(Opened { file: TextOutput::open(output)?, render });
         }
         Ok(Outputs { opened })
     }
 
     /// Writes every file and gives it its name; an error with one does not stop the others.
     pub fn write(self, document: &Document) -> Vec<OutputError> {
-        let failed = |opened: Opened| opened.file.write(&(opened.render)(document)).err();
-        self.opened.into_iter().filter_map(failed).collect()
+        let mut errors = Vec::new();
+        for Opened { file, render } in self.opened {
+            errors.extend(file.write(&render(document)).err());
+        }
+        errors
     }
 }
 
@@ -246,11 +197,7 @@ pub fn open_lines(output: &Output) -> Result<File, OutputError> {
         Located::Stream(stream) => Ok(stream),
         Located::Entry(entry) => {
             refuse_taken_name(output, &entry)?;
-            entry.open_to_append().map_err(|code| OutputError::Write {
-                option: output.format,
-                path: output.path.clone(),
-                error: code.into(),
-            })
+            entry.open_to_append().map_err(|code| output.error(Problem::Write(code.into())))
         }
     }
 }
@@ -260,16 +207,12 @@ pub fn open_lines(output: &Output) -> Result<File, OutputError> {
 /// # Errors
 /// [`OutputError`].
 pub fn open_refreshed(output: &Output) -> Result<Refreshed, OutputError> {
-    let (option, path) = (output.format, output.path.clone());
-    let entry = match locate(output)? {
-        Located::Entry(entry) => entry,
-        Located::Stream(_) => {
-            return Err(OutputError::NoFile { option, path, what: "this is no file that can be replaced" });
-        }
+    let Located::Entry(entry) = locate(output)? else {
+        return Err(output.error(Problem::NoFile("this is no file that can be replaced")));
     };
     refuse_taken_name(output, &entry)?;
-    let folder = entry.path.parent().unwrap_or(Path::new("/")).to_path_buf();
-    Refreshed::try_at(entry).map_err(|code| OutputError::Folder { option, path, folder, error: code.into() })
+    let folder = folder_of(&entry);
+    Refreshed::try_at(entry).map_err(|code| output.error(Problem::Folder { folder, error: code.into() }))
 }
 
 /// Refuses outputs that are files of the run, or each other.
@@ -311,8 +254,7 @@ impl TakenPaths {
     fn claim(&mut self, output: &Output) -> Result<(), OutputError> {
         let path = real(Path::new(&output.path));
         if let Some((_, what)) = self.0.iter().find(|(known, _)| is_same(known, &path)) {
-            let (option, path) = (output.format, output.path.clone());
-            return Err(OutputError::Clash { option, path, what: what.clone() });
+            return Err(output.error(Problem::Clash(what.clone())));
         }
         self.0.push((path, use_of(output).1));
         Ok(())
@@ -326,10 +268,9 @@ pub fn use_of(output: &Output) -> (PathBuf, String) {
 
 /// Whether two names are of one file, also by hard links. Streams may be shared.
 fn is_same(a: &Path, b: &Path) -> bool {
-    let facts = |path: &Path| path.metadata().ok();
-    match (facts(a), facts(b)) {
-        (Some(a), Some(b)) => !is_stream(&a) && Stat::of(&a).identity() == Stat::of(&b).identity(),
-        (None, None) => a == b,
+    match (a.metadata(), b.metadata()) {
+        (Ok(a), Ok(b)) => !is_stream(&a) && Stat::of(&a).identity() == Stat::of(&b).identity(),
+        (Err(_), Err(_)) => a == b,
         _ => false,
     }
 }
@@ -338,12 +279,9 @@ fn is_stream(facts: &Metadata) -> bool {
     matches!(FileKind::of(facts), FileKind::Character | FileKind::Pipe)
 }
 
-fn open(output: &Output) -> Result<TextOutput, OutputError> {
-    let sink = match locate(output)? {
-        Located::Stream(stream) => Sink::Stream(stream),
-        Located::Entry(entry) => Sink::File(make(output, entry)?),
-    };
-    Ok(TextOutput { output: output.clone(), sink })
+/// The folder of a file.
+fn folder_of(entry: &Entry) -> PathBuf {
+    entry.path.parent().unwrap_or(Path::new("/")).to_path_buf()
 }
 
 /// What a path is of.
@@ -355,9 +293,7 @@ enum Located {
 }
 
 fn locate(output: &Output) -> Result<Located, OutputError> {
-    let option = output.format;
-    let path = || output.path.clone();
-    let no_file = |what| Err(OutputError::NoFile { option, path: path(), what });
+    let no_file = |what| Err(output.error(Problem::NoFile(what)));
     if output.path.is_empty() {
         return no_file("the name of a file is missing");
     }
@@ -365,45 +301,39 @@ fn locate(output: &Output) -> Result<Located, OutputError> {
         return no_file("this names a folder");
     }
     let destination = follow(Path::new(&output.path)).map_err(|lost| match lost {
-        lost @ LostWay::ForeignLink { .. } => OutputError::ForeignLink { option, path: path(), lost },
-        LostWay::System { at, code } => no_folder(output, &at, code),
-    })?;
-    let entry = match destination {
-        Destination::Entry(entry) => entry,
-        Destination::Open(file) => {
-            return match Stat::of_open(&file).map(|stat| stat.kind) {
-                Ok(FileKind::Block) => no_file("this is a device that holds data"),
-                Ok(FileKind::Directory) => no_file("this is a folder"),
-                _ => Ok(Located::Stream(file)),
-            };
+        LostWay::System { at, code } => {
+            // The folder of the path, or a part of it, is not what it should be.
+            let folder = Path::new(&output.path).parent().filter(|folder| !folder.as_os_str().is_empty());
+            let folder = folder.map_or(at, Path::to_path_buf);
+            output.error(Problem::Folder { folder, error: code.into() })
         }
+        lost @ LostWay::ForeignLink { .. } => output.error(Problem::ForeignLink(lost)),
+    })?;
+    let kind = match &destination {
+        Destination::Entry(entry) => entry.there.map(|there| there.kind),
+        Destination::Open(file) => Stat::of_open(file).map(|stat| stat.kind).ok(),
     };
-    match entry.there.map(|there| there.kind) {
-        Some(FileKind::Directory) => no_file("this is a folder"),
-        Some(FileKind::Block) => no_file("this is a device that holds data"),
-        Some(FileKind::Character | FileKind::Pipe) => Ok(Located::Stream(open_stream(output, &entry)?)),
-        Some(FileKind::Regular) | None => Ok(Located::Entry(entry)),
-        Some(_) => no_file("this is not a file"),
+    match (kind, destination) {
+        (Some(FileKind::Directory), _) => no_file("this is a folder"),
+        (Some(FileKind::Block), _) => no_file("this is a device that holds data"),
+        (_, Destination::Open(file)) => Ok(Located::Stream(file)),
+        (Some(FileKind::Character | FileKind::Pipe), Destination::Entry(entry)) => {
+            Ok(Located::Stream(open_stream(output, &entry)?))
+        }
+        (Some(FileKind::Regular) | None, Destination::Entry(entry)) => Ok(Located::Entry(entry)),
+        (Some(_), _) => no_file("this is not a file"),
     }
-}
-
-/// The folder of the path, or a part of it, is not what it should be.
-fn no_folder(output: &Output, at: &Path, code: Code) -> OutputError {
-    let folder = Path::new(&output.path).parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.map_or_else(|| at.to_path_buf(), Path::to_path_buf);
-    OutputError::Folder { option: output.format, path: output.path.clone(), folder, error: code.into() }
 }
 
 /// Opens a pipe or character device. Opening a pipe that nobody reads would wait for ever.
 fn open_stream(output: &Output, entry: &Entry) -> Result<File, OutputError> {
-    let (option, path) = (output.format, || output.path.clone());
     let since = Instant::now();
     loop {
         match entry.open_stream() {
             Ok(stream) => return Ok(stream),
             Err(Code::NO_ADDRESS) if since.elapsed() < READER_PATIENCE => std::thread::sleep(READER_LOOK),
-            Err(Code::NO_ADDRESS) => return Err(OutputError::NoReader { option, path: path() }),
-            Err(code) => return Err(OutputError::Write { option, path: path(), error: code.into() }),
+            Err(Code::NO_ADDRESS) => return Err(output.error(Problem::NoReader)),
+            Err(code) => return Err(output.error(Problem::Write(code.into()))),
         }
     }
 }
@@ -411,27 +341,11 @@ fn open_stream(output: &Output, entry: &Entry) -> Result<File, OutputError> {
 /// Refuses to write what has the name already, where another user may have put it there, or where it is protected.
 fn refuse_taken_name(output: &Output, entry: &Entry) -> Result<(), OutputError> {
     let Some(there) = entry.there else { return Ok(()) };
-    let (option, path) = (output.format, output.path.clone());
     if entry.folder.stat().is_ok_and(|folder| is_planted(&there, &folder)) {
-        return Err(OutputError::Planted { option, path, owner: there.owner });
+        return Err(output.error(Problem::Planted(there.owner)));
     }
     // Giving another file its name would be allowed; but who protects a result means its name.
-    entry.may_write().map_err(|code| OutputError::Write { option, path, error: code.into() })
-}
-
-/// Makes the file beside its place.
-fn make(output: &Output, entry: Entry) -> Result<Unfinished, OutputError> {
-    refuse_taken_name(output, &entry)?;
-    let (option, path) = (output.format, output.path.clone());
-    let folder = entry.path.parent().unwrap_or(Path::new("/")).to_path_buf();
-    Unfinished::make(entry).map_err(|code| OutputError::Folder { option, path, folder, error: code.into() })
-}
-
-fn put(sink: Sink, text: &str) -> io::Result<()> {
-    match sink {
-        Sink::Stream(mut stream) => stream.write_all(text.as_bytes()).and_then(|()| stream.flush()),
-        Sink::File(file) => file.finish(text.as_bytes(), Taken::Replaced),
-    }
+    entry.may_write().map_err(|code| output.error(Problem::Write(code.into())))
 }
 
 /// Files that a suite writes at its end. Before the suite begins they are made and removed as a trial: a
@@ -448,13 +362,12 @@ impl LaterOutputs {
     /// # Errors
     /// [`OutputError`].
     pub fn check(outputs: Vec<Output>, taken: &[String]) -> Result<Self, OutputError> {
-        let what = |path: &String| format!("'{path}', which is tested or read");
-        let taken = taken.iter().map(|path| (PathBuf::from(path), what(path)));
+        let taken = taken.iter().map(|path| (path.into(), format!("'{path}', which is tested or read")));
         let mut taken = TakenPaths::of(taken);
         let mut tried = Vec::new();
         for output in outputs {
             taken.claim(&output)?;
-            let opened = open(&output)?;
+            let opened = TextOutput::open(&output)?;
             let stream = matches!(opened.sink, Sink::Stream(_)).then_some(opened);
             tried.push((output, stream));
         }
@@ -468,11 +381,13 @@ impl LaterOutputs {
 
     /// Writes them and gives them their names; an error with one does not stop the others.
     pub fn write(self, text: impl Fn(&Output) -> String) -> Vec<OutputError> {
-        let write = |(output, stream): (Output, Option<TextOutput>)| {
+        let mut errors = Vec::new();
+        for (output, stream) in self.outputs {
             let text = text(&output);
-            stream.map_or_else(|| open(&output), Ok).and_then(|file| file.write(&text))
-        };
-        self.outputs.into_iter().filter_map(|output| write(output).err()).collect()
+            let file = stream.map_or_else(|| TextOutput::open(&output), Ok);
+            errors.extend(file.and_then(|file| file.write(&text)).err());
+        }
+        errors
     }
 }
 

@@ -16,7 +16,6 @@ pub enum Required {
 }
 
 impl Required {
-    /// Its word.
     pub fn word(self) -> &'static str {
         match self {
             Required::Grade(grade) => grade.word(),
@@ -31,7 +30,6 @@ impl Required {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("legal: {}", legal.join(", "))]
 pub struct UnknownWord {
-    /// The legal words.
     pub legal: Vec<&'static str>,
 }
 

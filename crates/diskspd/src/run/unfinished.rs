@@ -26,7 +26,6 @@ const SUFFIX: &str = ".part";
 /// What becomes of a file that has the name already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
-    /// It is replaced.
     Replaced,
     /// It stays, and the new one is not written.
     Stays,
@@ -70,7 +69,6 @@ impl Refreshed {
 #[derive(Debug)]
 pub struct Unfinished {
     entry: Entry,
-    /// Its name until then.
     own_name: String,
     /// Locked as long as it is open.
     file: File,

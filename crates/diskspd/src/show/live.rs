@@ -33,7 +33,6 @@ impl Words {
         self
     }
 
-    /// All of it.
     pub fn whole(&self) -> String {
         self.parts.join(", ")
     }
@@ -126,7 +125,6 @@ pub struct Filling {
 }
 
 impl Filling {
-    /// From now on.
     pub fn of(path: &str) -> Self {
         Filling { path: path.to_string(), since: Instant::now() }
     }

@@ -17,20 +17,16 @@ pub const INDENT: usize = 10;
 /// How text is written to a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
-    /// Width in columns.
     pub columns: usize,
-    /// Grades in colour.
     pub has_colour: bool,
 }
 
 impl Style {
-    /// Of standard error.
     pub fn of_stderr() -> Self {
         let stream = std::io::stderr();
         Self::of(terminal::columns(&stream), stream.is_terminal())
     }
 
-    /// Of standard output.
     pub fn of_stdout() -> Self {
         let stream = std::io::stdout();
         Self::of(terminal::columns(&stream), stream.is_terminal())
@@ -128,7 +124,6 @@ fn subject(finding: &Finding) -> String {
 /// How much of a verdict is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// The findings.
     Findings,
     /// The rules that lacked evidence, too.
     All,
@@ -246,8 +241,8 @@ mod tests {
         good.proofs[0].server = Some(FileServer { name: "a\u{1b}b".into(), ..FileServer::default() });
         assert_eq!(
             line(&good, PLAIN),
-            "verdict: certified: a\\u{1b}b served 2,000 READ/s over an unknown protocol, 100 % of the bytes read; what the \
-             server did is not seen (1 remark; --verdict shows all)"
+            "verdict: certified: a\\u{1b}b served 2,000 READ/s over an unknown protocol, 100 % of the \
+             bytes read; what the server did is not seen (1 remark; --verdict shows all)"
         );
         good.proofs = vec![proof()];
         good.proofs.push(proof());

@@ -13,18 +13,15 @@ use truespd_core::text::{printable_json, visible_json};
 
 const NS_PER_S: f64 = 1e9;
 
-/// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Happened {
-    /// The program began.
     Begin {
         /// As typed, the program first.
         command_line: Vec<String>,
     },
     /// A step of a series began.
     Step {
-        /// Its name.
         name: String,
         /// How long it takes as planned, in seconds; files that are to be made are not in it.
         #[serde(default)]
@@ -38,52 +35,39 @@ pub enum Happened {
     },
     /// A file is being written.
     Fill {
-        /// As given.
         path: String,
-        /// Written so far.
         done_bytes: u64,
-        /// Size of the file.
         total_bytes: u64,
     },
     /// An unfinished file is being removed.
     Remove {
-        /// As given.
         path: String,
         /// Size that it was to have.
         bytes: u64,
     },
     /// An existing file is used as it is.
     Reuse {
-        /// As given.
         path: String,
     },
     /// Something that a person should know.
     Note {
-        /// In a sentence.
         says: String,
     },
     /// A warning, which is also in the document.
     Warning {
-        /// In a sentence.
         says: String,
     },
-    /// Where the run is.
     Progress(At),
-    /// The run cannot end.
     GivenUp {
-        /// Why.
         says: String,
     },
-    /// A run is over.
     Result(Brought),
-    /// Everything is over.
     End,
 }
 
 /// Where a run is. Counts are of the time span so far, rates of the last second.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct At {
-    /// What goes on.
     pub phase: Phase,
     /// Number of the time span, from 1.
     pub time_span: usize,
@@ -93,14 +77,11 @@ pub struct At {
     pub elapsed_s: f64,
     /// Until the last time span ends.
     pub left_s: f64,
-    /// I/Os so far.
     pub ios: u64,
-    /// Bytes so far.
     pub bytes: u64,
     /// I/Os per second; absent before the first rates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iops: Option<f64>,
-    /// Bytes per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_per_s: Option<f64>,
     /// Mean latency; absent when no I/O completed.
@@ -120,13 +101,11 @@ pub struct At {
     pub hosts: Option<HostRates>,
 }
 
-/// What a run brought.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Brought {
     /// Its grade; absent when it was not judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Grade>,
-    /// Why.
     #[serde(default)]
     pub findings: Vec<Found>,
     /// One for each time span that was measured.
@@ -137,35 +116,25 @@ pub struct Brought {
 /// A finding of the verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Found {
-    /// Name of the rule.
     pub rule: String,
-    /// How much it weighs.
     pub grade: FindingGrade,
-    /// In sentences.
     pub says: String,
 }
 
 /// The figures of a time span.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Span {
-    /// The measured time.
     pub test_time_s: f64,
-    /// Reads.
     pub read: Sum,
-    /// Writes.
     pub write: Sum,
 }
 
 /// The figures of reads or of writes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sum {
-    /// How many.
     pub ios: u64,
-    /// Bytes moved.
     pub bytes: u64,
-    /// I/Os per second.
     pub iops: f64,
-    /// Bytes per second.
     pub bytes_per_s: f64,
     /// Mean latency; absent when it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -178,9 +147,7 @@ pub struct Sum {
 /// A line that was read.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Heard {
-    /// When it happened.
     pub time: Timestamp,
-    /// What.
     #[serde(flatten)]
     pub happened: Happened,
 }
@@ -227,7 +194,6 @@ impl Happened {
         })
     }
 
-    /// What a run brought.
     pub fn result(document: &Document) -> Happened {
         let verdict = document.verdict.as_ref();
         let found = verdict.into_iter().flat_map(|verdict| &verdict.findings);

@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::request::Output;
-use crate::run::outputs::{OutputError, open_lines, open_refreshed, refuse_clashes};
+use crate::run::outputs::{OutputError, Problem, open_lines, open_refreshed, refuse_clashes};
 use crate::run::unfinished::Refreshed;
 use lines::Happened;
 use status::Status;
@@ -28,7 +28,6 @@ const METRICS: &str = "metrics";
 /// Name of the option of the lines.
 const EVENTS: &str = "events";
 
-/// What is wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wishes {
     /// `--metrics`: the path of the file.
@@ -121,7 +120,6 @@ impl Telemetry {
         self.tell(|_| Some(Happened::Note { says: says.to_string() }));
     }
 
-    /// A run is over.
     pub fn result(&self, document: &Document) {
         self.tell(|status| {
             status.result(document);
@@ -150,7 +148,7 @@ impl Telemetry {
         if let Some((output, file)) = &state.metrics
             && let Err(error) = file.put(page::text(&state.status).as_bytes())
         {
-            state.lost.push(OutputError::Live { option: METRICS, path: output.path.clone(), error });
+            state.lost.push(output.error(Problem::Live(error)));
             state.metrics = None;
         }
     }
@@ -164,7 +162,7 @@ impl State {
         if let Some((output, file)) = &mut self.events
             && let Err(error) = file.write_all(line.as_bytes())
         {
-            self.lost.push(OutputError::Live { option: EVENTS, path: output.path.clone(), error });
+            self.lost.push(output.error(Problem::Live(error)));
             self.events = None;
         }
     }

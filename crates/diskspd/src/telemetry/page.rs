@@ -10,7 +10,6 @@ use truespd_core::result::{DirectionSummary, Grade, LatencySummary};
 
 const NS_PER_S: f64 = 1e9;
 
-/// Phases with their names.
 const PHASES: [(Phase, &str); 5] = [
     (Phase::Start, "start"),
     (Phase::WarmUp, "warm-up"),
@@ -19,7 +18,6 @@ const PHASES: [(Phase, &str); 5] = [
     (Phase::End, "end"),
 ];
 
-/// The page.
 pub fn text(status: &Status) -> String {
     let mut families = vec![
         gauge(

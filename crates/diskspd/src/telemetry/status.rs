@@ -4,13 +4,11 @@ use truespd_core::load::live::{Counted, Progress};
 use truespd_core::machine::host::unix_time_s;
 use truespd_core::result::{Document, Grade, Measured, Summary, TimeSpanResult};
 
-/// What is known.
 #[derive(Debug, Default)]
 pub struct Status {
     command_line: Vec<String>,
     /// Steps of a series that have begun, and the name of the last one.
     pub step: Option<(u64, String)>,
-    /// Runs that have ended.
     pub runs: u64,
     /// Whether it still goes on.
     pub is_running: bool,
@@ -22,12 +20,10 @@ pub struct Status {
     pub result: Option<Ended>,
 }
 
-/// What a run brought.
 #[derive(Debug)]
 pub struct Ended {
     /// When it began, in seconds since 1970 UTC.
     pub unix_s: Option<i64>,
-    /// Its targets, as given.
     pub targets: Vec<String>,
     /// Its grade; none when it was not judged.
     pub grade: Option<Grade>,
@@ -62,13 +58,11 @@ impl Status {
         self.progress = None;
     }
 
-    /// A step begins.
     pub fn step(&mut self, name: &str) {
         let count = self.step.as_ref().map_or(0, |(count, _)| *count);
         self.step = Some((count + 1, name.to_string()));
     }
 
-    /// A run has ended.
     pub fn result(&mut self, document: &Document) {
         self.runs += 1;
         let targets = document.profile.time_spans.iter().flat_map(|span| &span.targets);
@@ -82,12 +76,10 @@ impl Status {
         });
     }
 
-    /// Everything is over.
     pub fn end(&mut self) {
         self.is_running = false;
     }
 
-    /// Seconds since 1970 UTC.
     pub fn now_unix_s() -> i64 {
         unix_time_s().unwrap_or(0)
     }

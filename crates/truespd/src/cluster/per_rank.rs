@@ -1,7 +1,7 @@
 //! What is different on each rank: words in braces (`{host}`, `{rank}`, `{local}`, `{n}`), and with `--shard` the
 //! stretch of a target.
 
-use truespd_core::fault::{Mark, Refusal, RefusalKind};
+use truespd_core::fault::{Caret, Refusal, RefusalKind};
 use truespd_core::profile::{Profile, Target};
 use truespd_core::text::{printable, size};
 
@@ -60,7 +60,7 @@ impl Values<'_> {
                             word,
                             &name,
                             end.is_some(),
-                            Mark { word: index, chars: at..until, main: true },
+                            Caret { word: index, chars: at..until, main: true },
                         ));
                     };
                     text.push_str(&value);
@@ -76,7 +76,7 @@ impl Values<'_> {
     }
 }
 
-fn unknown_name(word: &str, name: &str, is_closed: bool, mark: Mark) -> Refusal {
+fn unknown_name(word: &str, name: &str, is_closed: bool, mark: Caret) -> Refusal {
     let what = if is_closed {
         format!("'{word}': {{{name}}} means nothing here")
     } else {
@@ -217,7 +217,8 @@ mod tests {
                 prop_assert!(all.iter().all(|(begin, end)| end - begin == length));
                 let end = if limit > 0 { limit.min(size) } else { size };
                 prop_assert!(all[all.len() - 1].1 <= end);
-                prop_assert!(end - all[all.len() - 1].1 < block * u64::from(ranks), "less than a block each is left over");
+                prop_assert!(end - all[all.len() - 1].1 < block * u64::from(ranks), "less than a block \
+                    each is left over");
             }
         }
     }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::question::Named;
 use super::report::{Area, Difference};
+use truespd_core::profile::members::Member;
 use truespd_core::result::{Document, Layer, LayerKind, Limit, Measured, TargetFacts};
 use truespd_core::text::size;
 
@@ -165,7 +166,7 @@ const OF_LAYERS: &[OfLayer] = &[
     OfLayer::new("largest request (bytes)", |layer| layer.request_bytes_max.map(|bytes| bytes.to_string())),
     OfLayer::new("rotational", |layer| layer.rotational.map(|is| if is { "yes" } else { "no" }.to_string())),
     OfLayer::new("size of the disk", |layer| {
-        layer.size_bytes.filter(|_| layer.kind == LayerKind::Disk).map(size)
+        if layer.kind == LayerKind::Disk { layer.size_bytes.map(size) } else { None }
     }),
     OfLayer::new("disk", |layer| (layer.kind == LayerKind::Disk).then(|| layer.name.clone())),
 ];
@@ -198,43 +199,6 @@ const TOLD_ONLY: &[&str] = &[
     "io_bucket_ms",
 ];
 
-/// What members of profiles are called, with their switches.
-const MEMBERS: &[(&str, &str)] = &[
-    ("block_bytes", "block size in bytes (-b)"),
-    ("write_percent", "writes in percent (-w)"),
-    ("random_percent", "random I/O in percent (-r, -rs)"),
-    ("request_count", "outstanding I/Os (-o)"),
-    ("threads_per_file", "threads per target (-t)"),
-    ("thread_count", "threads (-F)"),
-    ("duration_s", "measured seconds (-d)"),
-    ("warmup_s", "warm-up seconds (-W)"),
-    ("cooldown_s", "cool-down seconds (-C)"),
-    ("throughput", "rate (-g)"),
-    ("cache", "caching (-S)"),
-    ("write_through", "write-through (-Sw)"),
-    ("memory_mapped", "memory-mapped I/O (-Sm)"),
-    ("stride_bytes", "alignment or stride in bytes (-r, -s)"),
-    ("base_bytes", "begin of the range in bytes (-B)"),
-    ("max_bytes", "end of the range in bytes (-f)"),
-    ("create_bytes", "size of the file in bytes (-c)"),
-    ("distribution", "distribution (-rd)"),
-    ("measure_latency", "latencies measured (-L)"),
-    ("disable_affinity", "threads not bound (-n)"),
-    ("affinity", "processors of the threads (-a)"),
-    ("zero_write_buffers", "write buffers of zeros (-Z)"),
-    ("random_write_data", "new random data for each write (-Zr)"),
-    ("write_source_bytes", "source of write data in bytes (-Z)"),
-    ("interlocked", "one sequence for all threads (-si)"),
-    ("parallel", "parallel sequences (-p)"),
-    ("burst_ios", "I/Os in a burst (-i)"),
-    ("think_ms", "pause in milliseconds (-j)"),
-    ("priority", "priority of I/Os (-I)"),
-    ("completion_routines", "completion routines (-x)"),
-];
-
-/// The same of members of a time span whose name a target's member has, too.
-const MEMBERS_OF_SPANS: &[(&str, &str)] = &[("request_count", "outstanding I/Os over all targets (-O)")];
-
 /// What was asked for, a fact for each member of its profile, and the paths of its targets.
 fn profile(document: &Document) -> Vec<Fact> {
     let mut facts = Vec::new();
@@ -246,7 +210,7 @@ fn profile(document: &Document) -> Vec<Fact> {
         let targets = targets.as_array().cloned().unwrap_or_default();
         add(Area::Profile, "targets".into(), targets.len().to_string());
         for (name, value) in members.iter().filter(|(name, _)| !TOLD_ONLY.contains(&name.as_str())) {
-            add(Area::Profile, called_in_span(name), shown(value));
+            add(Area::Profile, Member::heading(Member::of_time_span(name), name), shown(value));
         }
         add(Area::Target, "path".into(), list(span.targets.iter().map(|target| target.path.clone())));
         let names: Vec<&String> =
@@ -254,22 +218,11 @@ fn profile(document: &Document) -> Vec<Fact> {
         for name in names.into_iter().filter(|name| *name != "path") {
             let each: Vec<String> = targets.iter().map(|target| shown(&target[name.as_str()])).collect();
             let is_one = each.windows(2).all(|two| two[0] == two[1]);
-            add(Area::Profile, called(name), if is_one { each[0].clone() } else { each.join(", ") });
+            let heading = Member::heading(Member::of_target(name), name);
+            add(Area::Profile, heading, if is_one { each[0].clone() } else { each.join(", ") });
         }
     }
     facts
-}
-
-/// The name of a member of a time span for people.
-fn called_in_span(member: &str) -> String {
-    let own = MEMBERS_OF_SPANS.iter().find(|(name, _)| *name == member);
-    own.map_or_else(|| called(member), |(_, words)| (*words).to_string())
-}
-
-/// The name of a member for people.
-fn called(member: &str) -> String {
-    let known = MEMBERS.iter().find(|(name, _)| *name == member);
-    known.map_or_else(|| member.replace('_', " "), |(_, words)| (*words).to_string())
 }
 
 /// A value for people.

@@ -9,7 +9,7 @@ use super::question::{Named, Question};
 use super::report::{Effect, MetricRow, Outcome};
 use truespd_core::measure::blocks::{Course, INTERVALS_MIN};
 use truespd_core::measure::estimate::{Estimate, student_quantile};
-use truespd_core::result::course;
+use truespd_core::result::metrics;
 use truespd_core::result::metrics::{Better, Metric, NoFigure};
 
 /// The permitted error of all metrics together.
@@ -252,7 +252,7 @@ fn course_of_run(metric: Metric, named: &Named) -> Result<Course, Untested> {
     if metric.is_response(&named.document) {
         return Err(Untested::NoResponseIntervals);
     }
-    let parts = named.document.measured().next().and_then(|measured| course::parts(metric, measured));
+    let parts = named.document.measured().next().and_then(|measured| metrics::parts(metric, measured));
     Course::of(&parts.ok_or(Untested::NoIntervals)?)
         .ok_or_else(|| Untested::TooShort { name: named.name.clone() })
 }

@@ -341,7 +341,8 @@ mod tests {
 
     #[test]
     fn jobs_inherit_from_the_globals_above_them() {
-        let text = "; a comment\n[global]\nrw = randread  # random\n[a]\n[global]\nbs=4k\n[b]\ninclude more.fio\nthread\n";
+        let text = "; a comment\n[global]\nrw = randread  # random\n[a]\n[global]\nbs=4k\n[b]\ninclude \
+            more.fio\nthread\n";
         let sections = sections(text).expect("a job file");
         let shown = |at: usize| sections[at].settings.iter().map(Setting::shown).collect::<Vec<_>>();
         assert_eq!((sections[0].name.as_str(), shown(0)), ("a", vec!["rw=randread".to_string()]));

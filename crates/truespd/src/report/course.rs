@@ -6,8 +6,8 @@ use super::heat::{BLUE, Cells, ORANGE};
 use truespd_core::measure::Histogram;
 use truespd_core::measure::slices::Slice;
 use truespd_core::profile::TimeSpan;
-use truespd_core::result::metrics::{Operations, completions};
 use truespd_core::result::{Direction, Document, Limit, LimitKind, Measured, TimeSpanResult};
+use truespd_core::result::{Operations, metrics::completions};
 use truespd_core::text::{bytes, duration_ns, number, percent, rate};
 
 /// A program that stood still for less is not marked.

@@ -20,7 +20,7 @@ use crate::series::undo::{Caretaker, Fate, Journal, journals_of_this_user, sweep
 use crate::series::watch::{Event, Watch};
 use crate::suite::{Ahead, Ended, Kind, Runner, Step};
 use diskspd::request::{Grammar, Line, Request};
-use diskspd::run::judged::Ready;
+use diskspd::run::Ready;
 use diskspd::run::outputs::LaterOutputs;
 use diskspd::run::signals::stop_on_signals;
 use std::fmt::Debug;
@@ -325,7 +325,7 @@ impl Series {
             load::Event::Counted(own) => self.tell_of_run(load::Event::Counted(ranks.counted(own))),
             other => self.tell_of_run(other),
         };
-        let ready = ready.telling(Some(RANKS_TELL_EVERY)).beside(ranks.ranks());
+        let ready = ready.telling(Some(RANKS_TELL_EVERY)).with_ranks(ranks.ranks());
         match ready.run(&on_event, &self.stop) {
             Ok(report) => ranks.sum(report),
             // Refused by this process or by another one.

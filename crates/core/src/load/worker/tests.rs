@@ -225,9 +225,9 @@ fn a_stamp_is_not_shared_when_time_passed() {
     assert!(own_stamps(one().worker(|w| w.progress_ios = 1)).iter().all(|own| *own));
     let filled = one().worker(|w| {
         w.lane.targets[0].pattern = pattern(4096, 0, 100, 1, &mut w.lane.rng);
-        let buffer = IoBuffer::new(4096).expect("memory");
+        let buffer = || std::sync::Arc::new(IoBuffer::new(4096).expect("memory"));
         w.lane.targets[0].writes = LaneWrites::Random;
-        w.buffers = vec![std::sync::Arc::new(buffer); 2];
+        w.buffers = vec![buffer(), buffer()];
     });
     assert!(own_stamps(filled).iter().all(|own| *own));
     assert!(own_stamps(one().script(|s| s.is_inline = true)).iter().all(|own| *own));

@@ -4,7 +4,6 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use crate::profile::words::system_text;
 use crate::text::{hides, wrap};
 
 /// Longest piece of a file that a message repeats, in characters.
@@ -116,6 +115,15 @@ pub(super) fn quoted(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+/// The system's words for an error, without its number (`os` has the same for the rooms that may use it).
+fn system_text(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error ") {
+        Some(at) => text[..at].to_string(),
+        None => text,
+    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,19 @@
 //! The elements of `Target`.
 
-use super::schema::{
-    Element, Kind, Result, Row, flag, read_fields, read_list, set_flag, u32_row, u64_row, word_of,
-    write_fields,
+use super::error::quoted;
+use super::rows::{
+    Element, Kind, Result, Row, flag, form, nonzero, number, optional, read_fields, read_list, required,
+    set_flag, words, write_group,
 };
+use super::value;
 use super::write::Writer;
-use super::{PATH_BYTES_MAX, distribution};
-use crate::profile::{CacheMode, FlushMode, IoPriority, Target, ThreadTarget, Throughput, TimeSpan};
+use crate::profile::{
+    CacheMode, Distribution, DistributionKind, DistributionRange, FlushMode, IoPriority, Target,
+    ThreadTarget, Throughput, TimeSpan,
+};
+
+/// Longest path in a profile, in bytes of UTF-8.
+pub const PATH_BYTES_MAX: usize = 259;
 
 /// A target in the shape of the format, where pattern and cache mode are told by several elements.
 #[derive(Debug, Default)]
@@ -25,27 +32,9 @@ pub(super) struct TargetForm {
 
 /// Children of `Target` in the order of writing.
 pub(super) const TARGET: &[Row<TargetForm>] = &[
-    Row {
-        name: "Path",
-        required: true,
-        kind: Kind::Form {
-            read: |t, element| {
-                t.target.path = read_path(element)?;
-                Ok(())
-            },
-            write: |t, name, out| out.leaf(name, &t.target.path),
-        },
-    },
-    Row {
-        name: "BlockSize",
-        required: false,
-        kind: Kind::U64 {
-            range: 0..=u32::MAX as u64,
-            get: |t| Some(t.target.block_bytes),
-            set: |t, value| t.target.block_bytes = value,
-        },
-    },
-    u64_row!("BaseFileOffset", target.base_bytes),
+    required(form("Path", read_path, |t, name, out| out.leaf(name, &t.target.path))),
+    number!("BlockSize", target.block_bytes: u64, 0, u32::MAX),
+    number!("BaseFileOffset", target.base_bytes: u64),
     flag!("SequentialScan", target.sequential_scan),
     flag!("RandomAccess", target.random_access),
     flag!("TemporaryFile", target.temporary_file),
@@ -60,125 +49,36 @@ pub(super) const TARGET: &[Row<TargetForm>] = &[
     set_flag!("DisableOSCache", disable_os_cache),
     set_flag!("WriteThrough", target.write_through),
     set_flag!("MemoryMappedIo", target.memory_mapped),
-    Row {
-        name: "FlushType",
-        required: false,
-        kind: Kind::Form {
-            read: |t, element| {
-                t.target.flush = element.one_of(FLUSH_TYPES, &[])?;
-                Ok(())
-            },
-            write: |t, name, out| {
-                if let Some(word) = word_of(FLUSH_TYPES, t.target.flush) {
-                    out.leaf(name, word);
-                }
-            },
-        },
-    },
+    words!("FlushType", target.flush, FLUSH_TYPES),
     // Of 2.3: a shorter way through Windows that Linux does not need; like -Sy it changes nothing.
-    Row {
-        name: "BypassIO",
-        required: false,
-        kind: Kind::Form {
-            read: |_, element| element.one_of(&[("Partial", ()), ("Full", ())], &[]),
-            write: |_, _, _| {},
-        },
-    },
-    Row {
-        name: "WriteBufferContent",
-        required: false,
-        kind: Kind::Form { read: read_write_buffer, write: write_write_buffer },
-    },
+    form("BypassIO", |_, element| element.one_of(&[("Partial", ()), ("Full", ())], &[]), |_, _, _| {}),
+    form("WriteBufferContent", read_write_buffer, write_write_buffer),
     flag!("ParallelAsyncIO", target.parallel),
-    Row {
-        name: "BurstSize",
-        required: false,
-        kind: Kind::U32 {
-            range: 0..=u32::MAX,
-            get: |t| t.target.burst_ios,
-            set: |t, value| t.target.burst_ios = Some(value),
-        },
-    },
-    Row {
-        name: "ThinkTime",
-        required: false,
-        kind: Kind::U32 {
-            range: 0..=u32::MAX,
-            get: |t| t.target.think_ms,
-            set: |t, value| t.target.think_ms = Some(value),
-        },
-    },
-    Row {
-        name: "FileSize",
-        required: false,
-        kind: Kind::U64 {
-            range: 0..=u64::MAX,
-            get: |t| t.target.create_bytes,
-            set: |t, value| t.target.create_bytes = Some(value),
-        },
-    },
-    Row {
-        name: "Random",
-        required: false,
-        kind: Kind::U64 { range: 0..=u64::MAX, get: |t| t.random, set: |t, value| t.random = Some(value) },
-    },
-    Row {
-        name: "RandomRatio",
-        required: false,
-        kind: Kind::U32 {
-            range: 1..=99,
-            get: |t| t.random_ratio,
-            set: |t, value| t.random_ratio = Some(value),
-        },
-    },
-    Row {
-        name: "Distribution",
-        required: false,
-        kind: Kind::Form {
-            read: |t, element| {
-                t.target.distribution = Some(distribution::read(element)?);
-                Ok(())
-            },
-            write: |t, name, out| {
-                if let Some(ranges) = t.target.distribution.as_ref().filter(|_| t.random.is_some()) {
-                    distribution::write(ranges, name, out);
-                }
-            },
-        },
-    },
-    Row {
-        name: "StrideSize",
-        required: false,
-        kind: Kind::U64 { range: 0..=u64::MAX, get: |t| t.stride, set: |t, value| t.stride = Some(value) },
-    },
+    optional!("BurstSize", target.burst_ios: u32),
+    optional!("ThinkTime", target.think_ms: u32),
+    optional!("FileSize", target.create_bytes: u64),
+    optional!("Random", random: u64),
+    optional!("RandomRatio", random_ratio: u32, 1, 99),
+    form("Distribution", read_distribution, write_distribution),
+    optional!("StrideSize", stride: u64),
     Row {
         name: "InterlockedSequential",
         required: false,
         kind: Kind::Flag { get: |t| t.interlocked, set: |t, value| t.interlocked = Some(value) },
     },
-    u64_row!("ThreadStride", target.thread_stride_bytes),
-    u64_row!("MaxFileSize", target.max_bytes),
-    u32_row!("RequestCount", target.request_count),
-    u32_row!("WriteRatio", target.write_percent, 0..=100),
-    Row {
-        name: "Throughput",
-        required: false,
-        kind: Kind::Form { read: read_throughput, write: write_throughput },
-    },
-    u32_row!("ThreadsPerFile", target.threads_per_file),
+    number!("ThreadStride", target.thread_stride_bytes: u64),
+    number!("MaxFileSize", target.max_bytes: u64),
+    number!("RequestCount", target.request_count: u32),
+    number!("WriteRatio", target.write_percent: u32, 0, 100),
+    form("Throughput", read_throughput, write_throughput),
+    number!("ThreadsPerFile", target.threads_per_file: u32),
     Row {
         name: "IOPriority",
         required: false,
         // 2.2 takes any number and then does something undefined.
-        kind: Kind::U32 {
-            range: 1..=3,
-            get: |t| {
-                Some(match t.target.priority {
-                    IoPriority::VeryLow => 1,
-                    IoPriority::Low => 2,
-                    IoPriority::Normal => 3,
-                })
-            },
+        kind: Kind::Number {
+            range: (1, 3),
+            get: |t| Some(t.target.priority as u64 + 1),
             set: |t, value| {
                 t.target.priority = match value {
                     1 => IoPriority::VeryLow,
@@ -188,12 +88,17 @@ pub(super) const TARGET: &[Row<TargetForm>] = &[
             },
         },
     },
-    u32_row!("Weight", target.weight),
-    Row {
-        name: "ThreadTargets",
-        required: false,
-        kind: Kind::Form { read: read_thread_targets, write: write_thread_targets },
-    },
+    number!("Weight", target.weight: u32),
+    form("ThreadTargets", read_thread_targets, |t, name, out| {
+        if !t.target.thread_targets.is_empty() {
+            out.open(name, &[]);
+            t.target
+                .thread_targets
+                .iter()
+                .for_each(|entry| write_group("ThreadTarget", entry, THREAD_TARGET, out));
+            out.close(name);
+        }
+    }),
 ];
 
 /// The word for no flushing is its absence.
@@ -215,15 +120,13 @@ pub(super) fn read_targets(span: &mut TimeSpan, element: Element<'_>) -> Result<
 pub(super) fn write_targets(span: &TimeSpan, name: &'static str, out: &mut Writer) {
     out.open(name, &[]);
     for target in &span.targets {
-        out.open("Target", &[]);
-        write_fields(&TargetForm::of(target), TARGET, out);
-        out.close("Target");
+        write_group("Target", &TargetForm::from(target), TARGET, out);
     }
     out.close(name);
 }
 
-impl TargetForm {
-    fn of(target: &Target) -> Self {
+impl From<&Target> for TargetForm {
+    fn from(target: &Target) -> Self {
         let is_random = target.random_percent > 0;
         let stride = target.stride();
         TargetForm {
@@ -237,13 +140,16 @@ impl TargetForm {
             disable_local_cache: target.cache == CacheMode::DisableLocalCache,
         }
     }
+}
 
+impl TargetForm {
     /// The target, once all its elements are known.
     fn into_target(self, element: Element<'_>) -> Result<Target> {
         let mut target = self.target;
-        for (name, given) in [("Random", self.random.is_some()), ("RandomRatio", self.random_ratio.is_some())]
+        for (name, is_given) in
+            [("Random", self.random.is_some()), ("RandomRatio", self.random_ratio.is_some())]
         {
-            if let Some(stride) = element.child("StrideSize").filter(|_| given) {
+            if is_given && let Some(stride) = element.child("StrideSize") {
                 return Err(stride.error(
                     format!("StrideSize (sequential I/O) and {name} exclude each other"),
                     "one of them; Random sets the alignment of random I/O, also with RandomRatio".to_string(),
@@ -277,17 +183,18 @@ impl TargetForm {
     }
 }
 
-fn read_path(element: Element<'_>) -> Result<String> {
-    let path = element.name_text()?;
-    if path.len() > PATH_BYTES_MAX {
+fn read_path(form: &mut TargetForm, element: Element<'_>) -> Result<()> {
+    form.target.path = element.name_text()?;
+    let length = form.target.path.len();
+    if length > PATH_BYTES_MAX {
         return Err(element.error(
-            format!("the path has {} bytes", path.len()),
+            format!("the path has {length} bytes"),
             format!(
                 "at most {PATH_BYTES_MAX} bytes; give a longer path on the command line, for a template *1"
             ),
         ));
     }
-    Ok(path)
+    Ok(())
 }
 
 /// What write buffers hold, in the shape of the format.
@@ -314,68 +221,33 @@ pub(super) struct RandomSource {
 const PATTERNS: &[(&str, Pattern)] =
     &[("sequential", Pattern::Sequential), ("zero", Pattern::Zero), ("random", Pattern::Random)];
 
-/// Children of `WriteBufferContent`.
 pub(super) const WRITE_BUFFER: &[Row<WriteBuffer>] = &[
-    Row {
-        name: "Pattern",
-        required: true,
-        kind: Kind::Form {
-            read: |w, element| {
-                w.pattern = element.one_of(PATTERNS, &[])?;
-                Ok(())
-            },
-            write: |w, name, out| {
-                if let Some(word) = word_of(PATTERNS, w.pattern) {
-                    out.leaf(name, word);
-                }
-            },
+    required(words!("Pattern", pattern, PATTERNS)),
+    form(
+        "RandomDataSource",
+        |w, element| read_fields(element, RANDOM_SOURCE, w.source.insert(RandomSource::default())),
+        |w, name, out| {
+            if let Some(source) = &w.source {
+                write_group(name, source, RANDOM_SOURCE, out);
+            }
         },
-    },
-    Row {
-        name: "RandomDataSource",
-        required: false,
-        kind: Kind::Form {
-            read: |w, element| {
-                let source = w.source.insert(RandomSource::default());
-                read_fields(element, RANDOM_SOURCE, source)
-            },
-            write: |w, name, out| {
-                if let Some(source) = &w.source {
-                    out.open(name, &[]);
-                    write_fields(source, RANDOM_SOURCE, out);
-                    out.close(name);
-                }
-            },
-        },
-    },
+    ),
 ];
 
-/// Children of `RandomDataSource`.
 pub(super) const RANDOM_SOURCE: &[Row<RandomSource>] = &[
-    Row {
-        name: "SizeInBytes",
-        required: true,
-        kind: Kind::U64 {
-            range: 0..=u64::MAX,
-            get: |s| Some(s.size_bytes),
-            set: |s, value| s.size_bytes = value,
+    required(number!("SizeInBytes", size_bytes: u64)),
+    form(
+        "FilePath",
+        |s, element| {
+            s.path = Some(element.name_text()?).filter(|path| !path.is_empty());
+            Ok(())
         },
-    },
-    Row {
-        name: "FilePath",
-        required: false,
-        kind: Kind::Form {
-            read: |s, element| {
-                s.path = Some(element.name_text()?).filter(|path| !path.is_empty());
-                Ok(())
-            },
-            write: |s, name, out| {
-                if let Some(path) = &s.path {
-                    out.leaf(name, path);
-                }
-            },
+        |s, name, out| {
+            if let Some(path) = &s.path {
+                out.leaf(name, path);
+            }
         },
-    },
+    ),
 ];
 
 fn read_write_buffer(form: &mut TargetForm, element: Element<'_>) -> Result<()> {
@@ -402,35 +274,26 @@ fn write_write_buffer(form: &TargetForm, name: &'static str, out: &mut Writer) {
     let target = &form.target;
     // The order in which a run decides; 2.2 writes zero for a target that has a source as well.
     let content = if target.write_source_bytes > 0 {
-        let source =
-            RandomSource { size_bytes: target.write_source_bytes, path: target.write_source_path.clone() };
-        WriteBuffer { pattern: Pattern::Random, source: Some(source) }
+        let (size_bytes, path) = (target.write_source_bytes, target.write_source_path.clone());
+        WriteBuffer { pattern: Pattern::Random, source: Some(RandomSource { size_bytes, path }) }
     } else if target.zero_write_buffers {
         WriteBuffer { pattern: Pattern::Zero, source: None }
     } else {
         WriteBuffer::default()
     };
-    out.open(name, &[]);
-    write_fields(&content, WRITE_BUFFER, out);
-    out.close(name);
+    write_group(name, &content, WRITE_BUFFER, out);
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Unit {
-    Iops,
-    BytesPerMs,
-}
+/// Makes a limit of a number.
+type NewThroughput = fn(u64) -> Throughput;
 
-const UNITS: &[(&str, Unit)] = &[("IOPS", Unit::Iops), ("BPMS", Unit::BytesPerMs)];
+const THROUGHPUTS: &[(&str, NewThroughput)] = &[("IOPS", Throughput::Iops), ("BPMS", Throughput::BytesPerMs)];
 
 fn read_throughput(form: &mut TargetForm, element: Element<'_>) -> Result<()> {
-    let unit = element.attribute_one_of("unit", UNITS)?.unwrap_or(Unit::BytesPerMs);
-    let limit = u64::from(element.u32(0..=u32::MAX, &["unit"])?);
-    form.target.throughput = match (limit, unit) {
-        (0, _) => None,
-        (n, Unit::Iops) => Some(Throughput::Iops(n)),
-        (n, Unit::BytesPerMs) => Some(Throughput::BytesPerMs(n)),
-    };
+    let unit = element.attribute("unit", |text| value::pick(THROUGHPUTS, text))?;
+    let limit = element.number(0..=u64::from(u32::MAX), &["unit"])?;
+    form.target.throughput =
+        if limit > 0 { Some(unit.unwrap_or(Throughput::BytesPerMs)(limit)) } else { None };
     Ok(())
 }
 
@@ -442,23 +305,8 @@ fn write_throughput(form: &TargetForm, name: &'static str, out: &mut Writer) {
     }
 }
 
-/// Children of `ThreadTarget`.
-pub(super) const THREAD_TARGET: &[Row<ThreadTarget>] = &[
-    Row {
-        name: "Thread",
-        required: true,
-        kind: Kind::U32 { range: 0..=u32::MAX, get: |t| Some(t.thread), set: |t, value| t.thread = value },
-    },
-    Row {
-        name: "Weight",
-        required: false,
-        kind: Kind::U32 {
-            range: 0..=u32::MAX,
-            get: |t| Some(t.weight).filter(|&weight| weight != 0),
-            set: |t, value| t.weight = value,
-        },
-    },
-];
+pub(super) const THREAD_TARGET: &[Row<ThreadTarget>] =
+    &[required(number!("Thread", thread: u32)), nonzero!("Weight", weight)];
 
 fn read_thread_targets(form: &mut TargetForm, element: Element<'_>) -> Result<()> {
     read_list(element, &["ThreadTarget"], |element| {
@@ -469,15 +317,62 @@ fn read_thread_targets(form: &mut TargetForm, element: Element<'_>) -> Result<()
     })
 }
 
-fn write_thread_targets(form: &TargetForm, name: &'static str, out: &mut Writer) {
-    if form.target.thread_targets.is_empty() {
-        return;
+const DISTRIBUTIONS: &[(&str, DistributionKind)] =
+    &[("Percent", DistributionKind::Percent), ("Absolute", DistributionKind::Absolute)];
+
+/// Reads the one list of ranges and adds the tail that its shares imply.
+fn read_distribution(form: &mut TargetForm, element: Element<'_>) -> Result<()> {
+    const LEGAL: &str = "one list of ranges: Percent or Absolute";
+    element.check_attributes(&[])?;
+    let mut found = None;
+    for list in element.children() {
+        let list = list?;
+        let Ok(kind) = value::pick(DISTRIBUTIONS, list.name()) else {
+            let reason = format!("{} is not an element of Distribution", quoted(list.name()));
+            return Err(list.error(reason, LEGAL.to_string()));
+        };
+        if found.is_some() {
+            return Err(list.error("the distribution has a list of ranges already", LEGAL.to_string()));
+        }
+        found = Some(Distribution { kind, ranges: read_ranges(list, kind)? });
     }
+    let missing = || element.error("the list of ranges is missing", LEGAL.to_string());
+    let mut distribution = found.ok_or_else(missing)?;
+    distribution.add_tail();
+    form.target.distribution = Some(distribution);
+    Ok(())
+}
+
+fn read_ranges(list: Element<'_>, kind: DistributionKind) -> Result<Vec<DistributionRange>> {
+    let spans = match kind {
+        DistributionKind::Percent => 1..=100,
+        DistributionKind::Absolute => 0..=u64::MAX,
+    };
+    let mut ranges = Vec::new();
+    read_list(list, &["Range"], |range| {
+        let Some(share) = range.attribute("IO", |text| value::number(text, 0..=100))? else {
+            let legal = "IO, the share of the I/O in percent".to_string();
+            return Err(range.error("the attribute IO is missing", legal));
+        };
+        let span = range.number(spans.clone(), &["IO"])?;
+        ranges.push(DistributionRange { io_percent: share as u32, span });
+        Ok(())
+    })?;
+    Ok(ranges)
+}
+
+/// Writes the ranges, the tail among them.
+fn write_distribution(form: &TargetForm, name: &'static str, out: &mut Writer) {
+    let (Some(distribution), Some(_)) = (&form.target.distribution, form.random) else { return };
+    let list = match distribution.kind {
+        DistributionKind::Percent => "Percent",
+        DistributionKind::Absolute => "Absolute",
+    };
     out.open(name, &[]);
-    for entry in &form.target.thread_targets {
-        out.open("ThreadTarget", &[]);
-        write_fields(entry, THREAD_TARGET, out);
-        out.close("ThreadTarget");
+    out.open(list, &[]);
+    for range in &distribution.ranges {
+        out.leaf_with("Range", &[("IO", &range.io_percent)], range.span);
     }
+    out.close(list);
     out.close(name);
 }

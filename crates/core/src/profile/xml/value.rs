@@ -80,6 +80,17 @@ pub(super) fn mask(text: &str) -> Result<u64, Mismatch> {
     })
 }
 
+/// The value of one of some words.
+pub(super) fn pick<V: Copy>(words: &[(&'static str, V)], text: &str) -> Result<V, Mismatch> {
+    words.iter().find(|(word, _)| *word == text).map(|&(_, value)| value).ok_or_else(|| {
+        let names: Vec<&str> = words.iter().map(|&(word, _)| word).collect();
+        Mismatch {
+            reason: format!("{} is not known here", quoted(text)),
+            legal: format!("{} (letter case matters)", names.join(", ")),
+        }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

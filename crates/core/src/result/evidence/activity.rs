@@ -1,13 +1,12 @@
-//! What the machine did while the tool measured.
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+//! What the machine did while the tool measured, and when.
 
 use super::PathActivity;
-use crate::text::{duration_ns, grouped};
-
 pub use crate::machine::diskstat::DiskCounts;
+pub use crate::machine::fileserver::{FileProtocol, RequestCounts, ServerCounts};
 pub use crate::machine::limits::LimitKind;
+use crate::text::{duration_ns, grouped};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// What the block layer counted for one disk over the measured time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
@@ -221,8 +220,129 @@ impl Outstanding {
     }
 }
 
+/// A clock inside the program that should tick evenly. It is late when the whole program was stopped, when the machine
+/// was, or when the thread that looks at it had no processor.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Ticks {
+    /// Time from tick to tick in nanoseconds.
+    pub every_ns: u64,
+    /// Ticks that came late, in order; the least late of them are left out where there are very many.
+    pub late: Vec<LateTick>,
+}
+
+/// A tick that came late. The program was seen to run one tick before it was due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct LateTick {
+    /// When it was due, in nanoseconds since the measured time began.
+    pub due_ns: u64,
+    /// How late it was, as far as that was measured time, in nanoseconds.
+    pub late_ns: u64,
+    /// For how long the thread that looks was ready to run meanwhile and had no processor, in nanoseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting_for_cpu_ns: Option<u64>,
+}
+
+/// Completions, reads and writes together, in intervals shorter than those of the series of the run.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct FineSeries {
+    /// Length of an interval in nanoseconds.
+    pub interval_ns: u64,
+    /// Completions in each interval; whole intervals only.
+    pub completed: Vec<u64>,
+}
+
+/// For how long the threads of the test had no processor, over time.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ProcessorWaits {
+    /// Length of an interval in nanoseconds.
+    pub interval_ns: u64,
+    /// Times of all threads added up, per interval, in nanoseconds.
+    pub waiting_ns: Vec<u64>,
+    /// Processor time that other virtual machines on the host took (steal), of all processors, per interval, in
+    /// nanoseconds; none when nobody looked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stolen_ns: Vec<u64>,
+}
+
+/// On which processors the threads ran that were not bound to one, over time.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Processors {
+    /// Length of an interval in nanoseconds.
+    pub interval_ns: u64,
+    /// One entry for each such thread.
+    pub threads: Vec<ThreadProcessors>,
+}
+
+/// On which processors one thread ran.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ThreadProcessors {
+    /// Thread number, as in the result.
+    pub id: u32,
+    /// Number of the processor on which it was seen most often in each interval; whole intervals only.
+    pub processors: Vec<u32>,
+}
+
+/// Limits were changed while the time was measured.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct LimitChange {
+    /// When that was seen, in nanoseconds since the measured time began; it happened in the interval before.
+    pub seen_ns: u64,
+    /// How long before that the limits had been looked at, in nanoseconds.
+    pub within_ns: u64,
+    /// Limits that were no longer in force.
+    pub gone: Vec<Limit>,
+    /// Limits that were in force from then on.
+    pub new: Vec<Limit>,
+}
+
+/// A mount whose files another machine holds, over the measured time. The counters are the sums of all programs that
+/// use it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ServedMount {
+    /// Where it is mounted; several places when targets reach one file system by several.
+    pub mount_points: Vec<String>,
+    /// How the client talks to the server.
+    pub protocol: FileProtocol,
+    /// Version of the protocol.
+    pub version: Option<String>,
+    /// Address of the server.
+    pub address: Option<String>,
+    /// Connections to the server at the end.
+    pub connections: Option<u32>,
+    /// Time between the first and the last reading in nanoseconds.
+    pub window_ns: u64,
+    /// From the first to the last reading.
+    pub total: ServerCounts,
+    /// Length of an interval in nanoseconds; 0 without a series.
+    pub interval_ns: u64,
+    /// The same per interval, in order.
+    pub intervals: Vec<ServerCounts>,
+}
+
+/// A program that serves a file system (FUSE), over the measured time.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ServingProgram {
+    /// Where the file system is mounted.
+    pub mount_point: String,
+    /// Requests without an answer, of all programs that use the file system, on average over the readings;
+    /// none without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting_mean: Option<f64>,
+    /// Readings, one per second, without those at both ends.
+    pub readings: u64,
+}
+
 #[cfg(test)]
-mod tests {
+mod tests_of_activity {
     use super::*;
 
     const S: u64 = 1_000_000_000;

@@ -1,16 +1,13 @@
-//! Evidence of a run.
+//! Evidence of a time span: its clock and window, its targets and what they held, its threads, and what the tool cost.
 
+use super::{
+    DiskActivity, FineSeries, HostActivity, Layer, Limit, LimitChange, Outstanding, ProcessorWaits,
+    Processors, QueueDepth, ServedMount, ServingProgram, ThreadCost, Ticks, Timeline, WayChange, WriteCache,
+};
+use crate::result::rank::CommonStart;
+use crate::text::{bytes, printable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::result::rank::CommonStart;
-
-use super::WriteCache;
-use super::{
-    BoundThread, ContentSample, DiskActivity, ExtentMap, FineSeries, HostActivity, Layer, Limit, LimitChange,
-    LoopCache, Loss, Outstanding, ProcessorWaits, Processors, QueueDepth, Residency, SelfCost, ServedMount,
-    ServingProgram, ThreadCost, Ticks, Timeline, WayChange,
-};
 
 /// What the numbers of a time span rest on.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -243,4 +240,268 @@ pub struct OwnCost {
     pub switches_voluntary: u64,
     /// Times a thread lost its processor to another.
     pub switches_involuntary: u64,
+}
+
+/// How the tested range of a file is laid out (FIEMAP), before the run.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ExtentMap {
+    /// Bytes looked at.
+    pub range_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Bytes allocated and never written: reads return zeros without the disk.
+    pub unwritten_bytes: u64,
+    /// Bytes with nothing behind them.
+    pub hole_bytes: u64,
+    /// Bytes that the filesystem stores compressed or encrypted, among the written ones.
+    pub encoded_bytes: u64,
+    /// Separate extents.
+    pub extents: u64,
+    /// Why the layout is not known, or not all of it, in words; the counts are about `range_bytes`, which may
+    /// then be 0.
+    pub unknown: Option<String>,
+}
+
+/// Bytes of the tested range in the page cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Residency {
+    /// Bytes looked at.
+    pub range_bytes: u64,
+    /// Cached before the run.
+    pub cached_before_bytes: u64,
+    /// Cached after it.
+    pub cached_after_bytes: u64,
+}
+
+/// The page cache of what a loop device below a target stands on, all of it. A loop device without direct I/O reads and
+/// writes through it, in the name of no process.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct LoopCache {
+    /// Kernel name of the loop device.
+    pub device: String,
+    /// Path of the file or device that it stands on.
+    pub path: String,
+    /// Its page cache before and after the run.
+    pub residency: Residency,
+    /// Bytes that had been cached, were dropped for want of memory and were not read again, before the run; none where
+    /// the kernel does not tell.
+    pub evicted_before_bytes: Option<u64>,
+    /// The same after the run.
+    pub evicted_after_bytes: Option<u64>,
+}
+
+/// What a sample of data is like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ContentSample {
+    /// Blocks looked at, spread over the tested range.
+    pub blocks: u32,
+    /// Bytes of each.
+    pub block_bytes: u32,
+    /// Blocks of nothing but zeros.
+    pub zero_blocks: u32,
+    /// Blocks equal to an earlier one, zeros included.
+    pub repeated_blocks: u32,
+    /// Size of all blocks after compression (deflate, fastest level), in bytes.
+    pub compressed_bytes: u64,
+}
+
+/// A target at the end of a time span is not what it was at its beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "what")]
+pub enum Loss {
+    /// The file has no name any more: it is gone when the test closes it.
+    Removed,
+    /// Its path leads to another file or device now.
+    Replaced,
+    /// Its path leads nowhere now.
+    Moved,
+    /// The file is shorter than it was.
+    Cut {
+        /// Size at the beginning, in bytes.
+        from_bytes: u64,
+        /// Size at the end, in bytes.
+        to_bytes: u64,
+    },
+    /// Parts of the file are not stored any more: it was cut and written again, or holes were punched into it.
+    Emptied {
+        /// Bytes that were stored at the beginning.
+        from_bytes: u64,
+        /// Bytes that are stored at the end.
+        to_bytes: u64,
+    },
+    /// Its file system is mounted nowhere any more (`umount -l`).
+    Unmounted,
+    /// Its file system became read-only.
+    ReadOnly,
+    /// Something that a later version tells.
+    #[serde(rename = "", other)]
+    Untold,
+}
+
+impl Loss {
+    /// What happened to the target `path`, in a sentence without its end.
+    pub fn sentence(&self, path: &str) -> String {
+        let path = printable(path);
+        match *self {
+            Loss::Removed => format!(
+                "'{path}' was removed while it was tested: the test went on with a file without a name, which is \
+                 gone now"
+            ),
+            Loss::Replaced => format!(
+                "'{path}' leads to another file or device than the one that was tested: somebody replaced it meanwhile"
+            ),
+            Loss::Moved => {
+                format!(
+                    "'{path}' is not there any more: it was renamed, or something hides it, since the test began"
+                )
+            }
+            Loss::Cut { from_bytes, to_bytes } => format!(
+                "'{path}' was cut from {} to {} while it was tested",
+                bytes(from_bytes as f64),
+                bytes(to_bytes as f64)
+            ),
+            Loss::Emptied { from_bytes, to_bytes } => format!(
+                "'{path}' was cut, or holes were punched into it, while it was tested: of {} that were stored {} are \
+                 left",
+                bytes(from_bytes as f64),
+                bytes(to_bytes as f64)
+            ),
+            Loss::Unmounted => format!(
+                "the file system of '{path}' was unmounted while it was tested (umount -l): only the test still kept it"
+            ),
+            Loss::Untold => format!("'{path}' was changed by others while it was tested"),
+            Loss::ReadOnly => format!(
+                "the file system of '{path}' became read-only while it was tested, as after an error; see the kernel \
+                 log \
+                 (dmesg)"
+            ),
+        }
+    }
+}
+
+/// A thread that was bound to one processor, and the memory node of that processor. What it read and wrote is in the
+/// thread's row of the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct BoundThread {
+    /// Thread number, as in the result.
+    pub id: u32,
+    /// Number of the processor, the kernel's.
+    pub processor: u32,
+    /// Number of its memory node, the kernel's.
+    pub node: u32,
+    /// Pages of the thread's own buffers that were looked at, a sample of each buffer; none where the kernel
+    /// does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer_pages_seen: Option<u64>,
+    /// Pages among them that lie on another node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer_pages_elsewhere: Option<u64>,
+}
+
+/// The machine at this moment.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MachineNow {
+    /// Processors online.
+    pub processors: u32,
+    /// Of these, the ones this process may use.
+    pub processors_allowed: u32,
+    /// Memory in bytes.
+    pub memory_bytes: Option<u64>,
+    /// The clock that stamps of a run would come from, and how it ran during the look.
+    pub clock: ClockFacts,
+    /// What the kernel keeps time by.
+    pub clock_source: Option<String>,
+    /// Share of the time since boot that the hypervisor gave to others, in percent.
+    pub steal_since_boot_percent: Option<f64>,
+    /// Tasks that waited, over the last ten seconds.
+    pub stalled: Option<Stalled>,
+    /// Length of the look in nanoseconds; what follows is about it.
+    pub window_ns: u64,
+    /// Use of the processors, in percent.
+    pub busy_percent: Option<f64>,
+    /// The lowest devices under the targets; this process did nothing on them meanwhile.
+    pub disks: Vec<DiskActivity>,
+    /// The rest, as a run's evidence would hold it.
+    pub host: HostActivity,
+}
+
+impl MachineNow {
+    /// A machine on which nothing disturbs a test, for tests.
+    #[doc(hidden)]
+    pub fn quiet() -> Self {
+        let disk = DiskActivity { name: "vda".into(), window_ns: 200_000_000, ..DiskActivity::default() };
+        MachineNow {
+            processors: 4,
+            processors_allowed: 4,
+            memory_bytes: Some(8 << 30),
+            clock: ClockFacts {
+                name: "TSC".into(),
+                stamp_cost_ns: 15.2,
+                why_not_counter: None,
+                drift_ppm: 0.3,
+            },
+            clock_source: Some("tsc".into()),
+            steal_since_boot_percent: Some(0.4),
+            stalled: Some(Stalled { cpu_some_percent: 2.0, io_some_percent: 60.0, ..Stalled::default() }),
+            window_ns: 200_000_000,
+            busy_percent: Some(12.7),
+            disks: vec![disk],
+            host: HostActivity { memory_available_bytes: Some(6 << 30), ..HostActivity::default() },
+        }
+    }
+}
+
+/// Share of the last ten seconds that tasks waited, in percent (PSI).
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Stalled {
+    /// Some task waited for a processor.
+    pub cpu_some_percent: f64,
+    /// Some task waited for I/O.
+    pub io_some_percent: f64,
+    /// All tasks that could run waited for I/O.
+    pub io_full_percent: f64,
+    /// Some task waited for memory.
+    pub memory_some_percent: f64,
+    /// All tasks that could run waited for memory.
+    pub memory_full_percent: f64,
+}
+
+/// What the program itself costs on this machine, measured for a few milliseconds before the threads start and
+/// without storage. Each figure is the lowest of several rounds, since what disturbs only adds.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SelfCost {
+    /// One stamp of the run's clock, in nanoseconds.
+    pub stamp_ns: f64,
+    /// Recording one latency (`-L`), in nanoseconds.
+    pub record_ns: f64,
+    /// Making random data for writes (`-Zr`), in nanoseconds per KiB; none where the run makes none.
+    pub fill_ns_per_kib: Option<f64>,
+    /// Generating I/O, for each kind of thread.
+    pub loads: Vec<LoadCost>,
+}
+
+/// What generating the I/O of a thread costs: its own loop with its own patterns, depth, data and statistics, and the
+/// engine that finishes every I/O at once. Rate limits are left out.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct LoadCost {
+    /// Numbers of the threads with this load.
+    pub threads: Vec<u32>,
+    /// Processor time per I/O in nanoseconds, data of writes included.
+    pub generator_ns: f64,
+    /// Of that, random data (`-Zr`), as a mean over reads and writes.
+    pub fill_ns: f64,
+}
+
+impl SelfCost {
+    /// The load of a thread.
+    pub fn of_thread(&self, id: u32) -> Option<&LoadCost> {
+        self.loads.iter().find(|load| load.threads.contains(&id))
+    }
 }

@@ -5,30 +5,18 @@
 
 mod activity;
 mod chain;
-mod content;
-mod course;
 mod facts;
-mod loss;
-mod nodes;
-mod now;
-mod self_cost;
-mod served;
-mod ways;
 
 pub use activity::{
-    DiskActivity, DiskCounts, HostActivity, Limit, LimitKind, Outstanding, Pressure, QueueDepth, ThreadCost,
-    Timeline,
+    DiskActivity, DiskCounts, FileProtocol, FineSeries, HostActivity, LateTick, Limit, LimitChange,
+    LimitKind, Outstanding, Pressure, ProcessorWaits, Processors, QueueDepth, RequestCounts, ServedMount,
+    ServerCounts, ServingProgram, ThreadCost, ThreadProcessors, Ticks, Timeline,
 };
 pub use chain::{
-    CpuSet, DevicePath, HardwareQueue, Layer, LayerDetails, LayerKind, LayerRole, PathAccess, Replica,
-    ReplicaPeer, WriteCache,
+    CpuSet, DevicePath, HardwareQueue, Layer, LayerDetails, LayerKind, LayerRole, PathAccess, PathActivity,
+    Replica, ReplicaPeer, WayChange, WriteCache, is_path as is_path_of_another, served as served_disks,
 };
-pub use content::{ContentSample, ExtentMap, LoopCache, Residency};
-pub use course::{FineSeries, LateTick, LimitChange, ProcessorWaits, Processors, ThreadProcessors, Ticks};
-pub use facts::{ClockFacts, Evidence, NvmeCommands, OpenedKind, OtherRun, OwnCost, TargetFacts, Window};
-pub use loss::Loss;
-pub use nodes::BoundThread;
-pub use now::{MachineNow, Stalled};
-pub use self_cost::{LoadCost, SelfCost};
-pub use served::{FileProtocol, RequestCounts, ServedMount, ServerCounts, ServingProgram};
-pub use ways::{PathActivity, WayChange, is_path as is_path_of_another, served as served_disks};
+pub use facts::{
+    BoundThread, ClockFacts, ContentSample, Evidence, ExtentMap, LoadCost, LoopCache, Loss, MachineNow,
+    NvmeCommands, OpenedKind, OtherRun, OwnCost, Residency, SelfCost, Stalled, TargetFacts, Window,
+};

@@ -3,51 +3,8 @@
 use serde_json::Value;
 
 use crate::profile::Profile;
+use crate::profile::members::{Member, Unit};
 use crate::text::{printable, typed_size};
-
-/// How the value of a field is shown.
-#[derive(Clone, Copy)]
-enum Unit {
-    Plain,
-    Count,
-    Seconds,
-    Milliseconds,
-    Bytes,
-    Percent,
-}
-
-/// Fields of time spans and targets by their usual words. The others are shown by their place in the document.
-const FIELDS: [(&str, &str, Unit); 29] = [
-    ("duration_s", "duration", Unit::Seconds),
-    ("warmup_s", "warm-up", Unit::Seconds),
-    ("cooldown_s", "cool-down", Unit::Seconds),
-    ("measure_latency", "latency measurement (-L)", Unit::Plain),
-    ("calculate_iops_std_dev", "interval statistics (-D)", Unit::Plain),
-    ("io_bucket_ms", "interval length (-D)", Unit::Milliseconds),
-    ("disable_affinity", "threads left to the kernel (-n)", Unit::Plain),
-    ("completion_routines", "completion routines (-x)", Unit::Plain),
-    ("random_write_data", "random data for every write (-Zr)", Unit::Plain),
-    ("thread_count", "threads in total (-F)", Unit::Plain),
-    ("request_count", "outstanding I/Os per thread", Unit::Plain),
-    ("threads_per_file", "threads per target", Unit::Plain),
-    ("path", "path", Unit::Plain),
-    ("block_bytes", "block size", Unit::Bytes),
-    ("base_bytes", "base offset (-B)", Unit::Bytes),
-    ("max_bytes", "maximum offset (-f)", Unit::Bytes),
-    ("create_bytes", "size of the created file (-c)", Unit::Bytes),
-    ("stride_bytes", "stride", Unit::Bytes),
-    ("thread_stride_bytes", "thread stride (-T)", Unit::Bytes),
-    ("write_source_bytes", "source of write data (-Z)", Unit::Bytes),
-    ("zero_write_buffers", "zeros as write data (-Z)", Unit::Plain),
-    ("random_percent", "random I/O", Unit::Percent),
-    ("write_percent", "writes", Unit::Percent),
-    ("interlocked", "shared sequential offset (-si)", Unit::Plain),
-    ("parallel", "parallel sequential I/O (-p)", Unit::Plain),
-    ("write_through", "write-through", Unit::Plain),
-    ("memory_mapped", "memory mapped I/O (-Sm)", Unit::Plain),
-    ("burst_ios", "I/Os per burst (-i)", Unit::Plain),
-    ("think_ms", "pause between bursts (-j)", Unit::Milliseconds),
-];
 
 /// One step from a profile to a value in it.
 #[derive(Clone, Copy)]
@@ -58,13 +15,18 @@ enum Step<'a> {
 
 /// The first difference, with the value of each: `duration: 8 s in 'a.json', 10 s in 'b.json'`.
 pub(super) fn first((name_a, a): (&str, &Profile), (name_b, b): (&str, &Profile)) -> String {
-    let value = |profile| serde_json::to_value(profile).expect("a profile is always JSON");
-    let (value_a, value_b) = (value(a), value(b));
+    let [value_a, value_b] =
+        [a, b].map(|profile| serde_json::to_value(profile).expect("a profile is always JSON"));
     let mut place = Vec::new();
     let Some((value_a, value_b)) = find(&mut place, &value_a, &value_b) else {
         return "their profiles differ".to_string();
     };
     let (what, unit) = what(&place, a);
+    if let (Value::Array(a), Value::Array(b), Some(Step::Member("time_spans" | "targets"))) =
+        (value_a, value_b, place.last())
+    {
+        return format!("{what}: {} in {name_a}, {} in {name_b}", a.len(), b.len());
+    }
     format!("{what}: {} in {name_a}, {} in {name_b}", words(value_a, unit), words(value_b, unit))
 }
 
@@ -102,22 +64,25 @@ fn what(place: &[Step<'_>], profile: &Profile) -> (String, Unit) {
     };
     let targets = of_span.map_or(0, |span| spans[span].targets.len());
     let mut words = String::new();
-    if let Some(span) = of_span.filter(|_| spans.len() > 1) {
+    if let Some(span) = of_span
+        && spans.len() > 1
+    {
         words.push_str(&format!("time span {}, ", span + 1));
     }
-    if let Some(target) = of_target.filter(|_| targets > 1) {
+    if let Some(target) = of_target
+        && targets > 1
+    {
         words.push_str(&format!("target {}, ", target + 1));
     }
     let known = match rest {
-        [Step::Member("time_spans")] => Some(("number of time spans", Unit::Count)),
-        [Step::Member("targets")] => Some(("number of targets", Unit::Count)),
-        [Step::Member(name)] if of_span.is_some() => {
-            FIELDS.iter().find(|(field, ..)| field == name).map(|(_, words, unit)| (*words, *unit))
-        }
+        [Step::Member("time_spans")] => return (words + "number of time spans", Unit::Plain),
+        [Step::Member("targets")] => return (words + "number of targets", Unit::Plain),
+        [Step::Member(name)] if of_target.is_some() => Member::of_target(name),
+        [Step::Member(name)] if of_span.is_some() => Member::of_time_span(name),
         _ => None,
     };
-    if let Some((field, unit)) = known {
-        return (words + field, unit);
+    if let Some(member) = known {
+        return (words + member.words, member.unit);
     }
     let mut path = String::new();
     for step in place {
@@ -135,13 +100,12 @@ fn words(value: &Value, unit: Unit) -> String {
         (Value::Null, _) => "none".to_string(),
         (Value::Bool(is_on), _) => if *is_on { "on" } else { "off" }.to_string(),
         (Value::String(text), _) => format!("'{}'", printable(text)),
-        (Value::Array(entries), Unit::Count) => entries.len().to_string(),
         (Value::Array(entries), _) => format!("{} entries", entries.len()),
         (number, Unit::Seconds) => format!("{number} s"),
         (number, Unit::Milliseconds) => format!("{number} ms"),
         (number, Unit::Percent) => format!("{number} %"),
         (number, Unit::Bytes) => number.as_u64().map_or_else(|| number.to_string(), exact_size),
-        (other, Unit::Plain | Unit::Count) => other.to_string(),
+        (other, Unit::Plain) => other.to_string(),
     }
 }
 
@@ -191,15 +155,5 @@ mod tests {
     fn other_fields_stand_by_their_place() {
         let weight = |span: &mut TimeSpan| span.targets[0].weight = 7;
         differ((1, 1), weight, "time_spans[0].targets[0].weight: 1 in 'a', 7 in 'b'");
-    }
-
-    /// A row that no field has would never be shown.
-    #[test]
-    fn every_row_is_a_field() {
-        let profile = serde_json::to_value(profile(1, 1)).expect("JSON");
-        let span = &profile["time_spans"][0];
-        for (name, ..) in FIELDS {
-            assert!(span.get(name).is_some() || span["targets"][0].get(name).is_some(), "{name}");
-        }
     }
 }

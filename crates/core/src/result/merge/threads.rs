@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::result::{Direction, SourceSpan, SourceTotals, TargetResult, ThreadResult};
+use crate::result::{SourceSpan, SourceTotals, TargetResult, ThreadResult};
 
 /// Threads that stand for themselves, at most.
 const THREADS_MAX: u64 = 256;
@@ -50,7 +50,8 @@ impl Fold {
                 "the threads of each result are added up, because there are more than {THREADS_MAX} in all"
             )),
             Fold::All => Some(
-                "the threads of all results are added up, because there are too many to keep them apart; targets have the \
+                "the threads of all results are added up, because there are too many to keep them apart; targets \
+                 have the \
                  names of the first result"
                     .to_string(),
             ),
@@ -209,26 +210,6 @@ fn add_target(mine: &mut TargetResult, theirs: TargetResult) {
     mine.size_bytes = mine.size_bytes.max(theirs.size_bytes);
     mine.distribution = mine.distribution.take().max(theirs.distribution);
     mine.short_transfers = mine.short_transfers.saturating_add(theirs.short_transfers);
-    add_direction(&mut mine.read, theirs.read);
-    add_direction(&mut mine.write, theirs.write);
-}
-
-fn add_direction(mine: &mut Direction, theirs: Direction) {
-    mine.bytes += theirs.bytes;
-    mine.ios += theirs.ios;
-    match (&mut mine.latency, theirs.latency) {
-        (Some(mine), Some(theirs)) => mine.merge(&theirs),
-        (mine @ None, theirs) => *mine = theirs,
-        (Some(_), None) => {}
-    }
-    match (&mut mine.response, theirs.response) {
-        (Some(mine), Some(theirs)) => mine.merge(&theirs),
-        (mine @ None, theirs) => *mine = theirs,
-        (Some(_), None) => {}
-    }
-    match (&mut mine.intervals, theirs.intervals) {
-        (Some(mine), Some(theirs)) => mine.merge(&theirs),
-        (mine @ None, theirs) => *mine = theirs,
-        (Some(_), None) => {}
-    }
+    mine.read.add(&theirs.read);
+    mine.write.add(&theirs.write);
 }

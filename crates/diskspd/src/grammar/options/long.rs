@@ -1,7 +1,6 @@
 //! TrueSpd's own long options.
 
-use super::super::draft::Draft;
-use super::nothing;
+use crate::grammar::draft::Draft;
 use crate::grammar::value::{Slip, Value, history_label, history_tag, length};
 use crate::request::{EngineChoice, Output};
 use crate::run::required::grade;
@@ -44,28 +43,14 @@ pub fn engine(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     Ok(())
 }
 
-pub fn overwrite(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    if v.text.is_empty() {
-        return Err(Slip::new("the path of the target is missing").at(0..0));
-    }
-    d.long.overwrite.push(v.text.to_string());
-    Ok(())
-}
-
-pub fn unchecked(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    if v.text.is_empty() {
-        return Err(Slip::new("the path of the target is missing").at(0..0));
-    }
-    d.long.unchecked.push(v.text.to_string());
-    Ok(())
-}
+const MAP_LEGAL: &str = "'C:\\=/mnt/c', '\\\\server\\share=/mnt/share', '%TEMP%=/tmp', in quotes: the shell takes \\ \
+                         away outside of them";
 
 pub fn map(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    let map: PathMap = v.text.parse().map_err(|why: BadPathMap| {
-        Slip::new(why.to_string())
-            .at(0..length(v.text))
-            .legal(r"'C:\=/mnt/c', '\\server\share=/mnt/share', '%TEMP%=/tmp', in quotes: the shell takes \ away outside of them")
-    })?;
+    let map: PathMap = v
+        .text
+        .parse()
+        .map_err(|why: BadPathMap| Slip::new(why.to_string()).at(0..length(v.text)).legal(MAP_LEGAL))?;
     if d.long.maps.iter().any(|known| known.prefix.eq_ignore_ascii_case(&map.prefix)) {
         return Err(Slip::new("there is a folder for this beginning already").at(0..length(&map.prefix)));
     }
@@ -73,7 +58,7 @@ pub fn map(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     Ok(())
 }
 
-fn output(d: &mut Draft, v: &Value, format: &'static str) -> Result<(), Slip> {
+pub fn output(d: &mut Draft, v: &Value, format: &'static str) -> Result<(), Slip> {
     if v.text.is_empty() {
         return Err(Slip::new("the path of the file is missing").at(0..0));
     }
@@ -99,38 +84,6 @@ fn on_stdout(d: &mut Draft, format: &'static str) -> Result<(), Slip> {
     Ok(())
 }
 
-pub fn json(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    output(d, v, "json")
-}
-
-pub fn xml(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    output(d, v, "xml")
-}
-
-pub fn text(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    output(d, v, "text")
-}
-
-pub fn csv(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    output(d, v, "csv")
-}
-
-pub fn intervals(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    output(d, v, "intervals")
-}
-
-pub fn quiet(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    nothing(v)?;
-    d.long.quiet = true;
-    Ok(())
-}
-
-pub fn verdict(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    nothing(v)?;
-    d.long.verdict = true;
-    Ok(())
-}
-
 pub fn require(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     let grade = grade(v.text).map_err(|unknown| {
         let what = match v.text {
@@ -143,35 +96,8 @@ pub fn require(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     Ok(())
 }
 
-pub fn exclusive(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    nothing(v)?;
-    d.long.exclusive = true;
-    Ok(())
-}
-
-pub fn quick_check(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    nothing(v)?;
-    d.long.quick_check = true;
-    Ok(())
-}
-
-pub fn recreate(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    nothing(v)?;
-    d.long.recreate = true;
-    Ok(())
-}
-
-pub fn metrics(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    d.long.metrics = Some(path(v)?);
-    Ok(())
-}
-
-pub fn events(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    d.long.events = Some(path(v)?);
-    Ok(())
-}
-
-fn path(v: &Value) -> Result<String, Slip> {
+/// The path of a file that is no result.
+pub fn path(v: &Value) -> Result<String, Slip> {
     match v.text {
         "" => Err(Slip::new("the path of the file is missing").at(0..0)),
         "-" => Err(Slip::new("standard output is for the result").at(0..1).legal("the path of a file")),
@@ -179,48 +105,16 @@ fn path(v: &Value) -> Result<String, Slip> {
     }
 }
 
-pub fn progress(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    nothing(v)?;
-    d.long.progress = true;
-    Ok(())
-}
-
-pub fn live(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    nothing(v)?;
-    d.long.live = true;
-    Ok(())
-}
-
-pub fn no_history(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    nothing(v)?;
-    d.long.history.is_off = true;
-    Ok(())
-}
-
-pub fn keep_history(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    nothing(v)?;
-    d.long.history.is_on = true;
-    Ok(())
-}
-
-pub fn store(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    if v.text.is_empty() {
-        return Err(Slip::new("the path of the file is missing").at(0..0));
-    }
-    d.long.history.store = Some(v.text.to_string());
-    Ok(())
-}
-
-pub fn label(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    d.long.history.label = Some(words(v, history_label)?);
-    Ok(())
-}
-
 pub fn tag(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     let tag = words(v, history_tag)?;
     if !d.long.history.tags.contains(&tag) {
         d.long.history.tags.push(tag);
     }
+    Ok(())
+}
+
+pub fn label(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    d.long.history.label = Some(words(v, history_label)?);
     Ok(())
 }
 

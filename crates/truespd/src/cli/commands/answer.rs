@@ -8,7 +8,7 @@ use clap::{Command, Error};
 use crate::cli::commands::slips::{self, longs};
 use diskspd::console::{say, tell};
 use diskspd::program::{ExitCode, Program, print};
-use truespd_core::fault::{Mark, Outcome, Refusal, RefusalKind, Refusals};
+use truespd_core::fault::{Caret, Outcome, Refusal, RefusalKind, Refusals};
 use truespd_core::text::{nearest, printable};
 
 /// Help and the version are asked for; the rest is refused. `described` is the program with all its commands.
@@ -153,21 +153,21 @@ impl<'a> RequestedCommand<'a> {
     }
 
     /// The word, or the value at its end.
-    fn place(&self, typed: &str) -> Option<Mark> {
+    fn place(&self, typed: &str) -> Option<Caret> {
         let own = self.words.iter().enumerate().skip(self.depth);
         own.filter_map(|(at, word)| {
             let before = word.strip_suffix(typed)?;
             let lead = before.chars().count();
             let is_value = before.is_empty() || before.ends_with('=');
-            is_value.then(|| Mark { word: at, chars: lead..word.chars().count(), main: true })
+            is_value.then(|| Caret { word: at, chars: lead..word.chars().count(), main: true })
         })
         .next()
     }
 
-    fn end(&self) -> Option<Mark> {
+    fn end(&self) -> Option<Caret> {
         let last = self.words.len().checked_sub(1)?;
         let at = self.words[last].chars().count() + 1;
-        Some(Mark { word: last, chars: at..at, main: true })
+        Some(Caret { word: last, chars: at..at, main: true })
     }
 }
 

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use crate::cli::commands::values::json_output;
 use crate::history::Store;
 use crate::series::place::Place;
-use diskspd::beside::Told;
 use diskspd::config::{self, Config, Force, From, KEYS, Key, Row, Setting, State, Value};
 use diskspd::console::{say_line, tell};
 use diskspd::program::{ExitCode, print};
 use diskspd::run::outputs::TextOutput;
 use diskspd::show::verdict::fitting_stdout;
+use diskspd::standard_error::Message;
 use truespd_core::fault::{Failure, Fault, Refusal, RefusalKind, Refusals};
 use truespd_core::result::envelope::{self, DocumentKind};
 use truespd_core::text::{columns_of, printable, printable_path};
@@ -245,7 +245,7 @@ fn path_text(path: &Path) -> String {
 /// The exit code, when something is wrong with it.
 pub(crate) fn begin() -> Result<(), ExitCode> {
     let config = config::read().map_err(tell)?;
-    config.warnings.iter().for_each(|words| say_line(format_args!("{}{words}", Told::Warning.lead())));
+    config.warnings.iter().for_each(|words| say_line(format_args!("{}{words}", Message::Warning.lead())));
     Ok(())
 }
 

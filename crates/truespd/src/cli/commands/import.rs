@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::import::{Included, Kind, Outside, Remark, Run, import};
+use diskspd::config::text_of;
 use diskspd::console::{say_line, tell};
 use diskspd::grammar::parse;
 use diskspd::grammar::parse::Invocation;
@@ -12,7 +13,6 @@ use diskspd::program::{ExitCode, print};
 use diskspd::request::Output;
 use diskspd::run::outputs::TextOutput;
 use diskspd::show::verdict::plural;
-use diskspd::text_file::text_of;
 use truespd_core::fault::{Failure, Fault, Outcome, Refusal, RefusalKind};
 use truespd_core::profile::{Profile, TimeSpan, xml};
 use truespd_core::sys::error::system_text;

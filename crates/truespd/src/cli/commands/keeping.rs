@@ -9,12 +9,12 @@ use clap::Args;
 
 use crate::history::{Device, Facts, Given, HistoryError, NewEntry, Problem, Store};
 use crate::suite::SuiteDocument;
-use diskspd::beside::Told;
 use diskspd::config::{self, Force, Key, Setting, Value};
 use diskspd::console::say_line;
 use diskspd::grammar::value::{history_label, history_tag};
 use diskspd::keeping::{Keep, NotKept, is_wanted};
 use diskspd::request::HistoryOptions;
+use diskspd::standard_error::Message;
 use truespd_core::fault::{Refusal, Refusals};
 use truespd_core::machine::host::{host_name, unix_time_s};
 use truespd_core::result::{Layer, json};
@@ -167,7 +167,7 @@ impl Keeping {
         facts.devices = disks.iter().map(Device::of).collect();
         match self.kept(text.as_bytes(), &facts) {
             Ok(words) => say_line(format_args!("{words}")),
-            Err(words) => say_line(format_args!("{}{words}", Told::Warning.lead())),
+            Err(words) => say_line(format_args!("{}{words}", Message::Warning.lead())),
         }
     }
 

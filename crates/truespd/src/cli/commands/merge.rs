@@ -41,7 +41,7 @@ pub(crate) struct MergeArguments {
 pub(crate) fn run(arguments: &MergeArguments) -> ExitCode {
     let (output, on_stdout) = json_output(arguments.json.as_deref());
     let inputs = arguments.documents.iter().map(|path| (path.clone(), "one of the results to add".into()));
-    let outputs = match Outputs::open_beside(&Vec::from_iter(output), inputs) {
+    let outputs = match Outputs::open_without_run(&Vec::from_iter(output), inputs) {
         Ok(outputs) => outputs,
         Err(error) => return tell(Refusal::from(error)),
     };

@@ -4,7 +4,7 @@ use clap::Command;
 
 use crate::suite::workload::preset::BUILT_IN;
 use diskspd::grammar::arguments::is_option;
-use diskspd::grammar::strays;
+use diskspd::grammar::hints;
 use truespd_core::text::{meant_size, printable, shell_word};
 
 /// Names of other programs, and other names for commands, with what does that here.
@@ -193,7 +193,7 @@ pub(super) fn operand(command: &Command, typed: &str) -> Option<String> {
     if let Some(near) = longs(command).find(|long| *long == typed) {
         return Some(format!("an option has two dashes: --{near}"));
     }
-    strays::meant(typed).map(|meant| format!("of diskspd, {meant}; truespd run takes its options"))
+    hints::meant(typed).map(|meant| format!("of diskspd, {meant}; truespd run takes its options"))
 }
 
 /// What to write where something is missing.

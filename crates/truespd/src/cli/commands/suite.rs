@@ -10,7 +10,7 @@ use crate::series::{Series, SeriesRanks, Wishes, undo};
 use crate::suite::{Ended, SuiteDocument};
 use clap::{Args, FromArgMatches};
 use diskspd::console::{say_line, tell};
-use diskspd::grammar::lines::Lines;
+use diskspd::grammar::parse::Lines;
 use diskspd::program::{live_view, print};
 use diskspd::request::Output;
 use diskspd::run::outputs::{LaterOutputs, use_of};

@@ -1,6 +1,6 @@
 //! DiskSpd's words as a shell completes them: what may stand behind a dash, and what may follow a letter.
 
-use diskspd::grammar::offers::Offers;
+use diskspd::grammar::rows::Offers;
 use diskspd::grammar::rows::{self, Row};
 
 /// Options that nobody wants offered: a shell takes `-?` for a pattern, and `-:` is for those who work on DiskSpd.

@@ -161,11 +161,13 @@ mod tests {
 
     #[test]
     fn entries_stand_below_their_term() {
-        let page = ".TH X 1\n.nh\n.SH NAME\nx \\- a thing\n.TP\n\\fB\\-b\\fR\\fI<size>\\fR\nIt\\(aqs the size.\nMore.\n.RS 7\n.PD 0\n.IP \\(bu 2\none\n.IP \\(bu 2\ntwo\n.PD\n.RE\n";
+        let page = ".TH X 1\n.nh\n.SH NAME\nx \\- a thing\n.TP\n\\fB\\-b\\fR\\fI<size>\\fR\nIt\\(aqs the \
+            size.\nMore.\n.RS 7\n.PD 0\n.IP \\(bu 2\none\n.IP \\(bu 2\ntwo\n.PD\n.RE\n";
         let text = plain(page, 60);
         assert_eq!(
             text,
-            "NAME\n       x - a thing\n\n       -b<size>\n              It's the size. More.\n               *  one\n               *  two\n"
+            "NAME\n       x - a thing\n\n       -b<size>\n              It's the size. \
+             More.\n               *  one\n               *  two\n"
         );
     }
 }

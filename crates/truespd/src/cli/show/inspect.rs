@@ -542,7 +542,8 @@ mod tests {
         ];
         let mut text = String::new();
         push_tree(&mut text, &layers);
-        let expected = "  device-mapper dm-2\n  ├─ device-mapper dm-0\n  │  └─ disk sda\n  └─ device-mapper dm-1\n     └─ disk sda (as above)\n";
+        let expected = "  device-mapper dm-2\n  ├─ device-mapper dm-0\n  │  └─ disk sda\n  └─ \
+            device-mapper dm-1\n     └─ disk sda (as above)\n";
         assert_eq!(text, expected);
     }
 }

@@ -106,8 +106,8 @@ mod tests {
              invalid              -               -             -  a\\u{1b}b.json  served-from-cache and 1 more\n\
              certified            -               -             -  b.json\n\
              not judged           -               -             -  mark.json      runs of a mark\n\n\
-             3 documents: 1 certified, 0 suspect, 1 invalid, 1 not judged. truespd judge DOCUMENT tells all findings of \
-             one.\n"
+             3 documents: 1 certified, 0 suspect, 1 invalid, 1 not judged. truespd judge DOCUMENT tells \
+             all findings of one.\n"
         );
     }
 }

@@ -7,11 +7,11 @@ use diskspd::show::verdict::{Style, plural};
 use truespd_core::machine::topology::Topology;
 use truespd_core::profile::{Target, TimeSpan};
 use truespd_core::result::hosts::{Spread, Times, folded, rows};
-use truespd_core::result::metrics::{Operations, completions};
 use truespd_core::result::{
     DirectionSummary, Document, Grade, LatencySummary, Measured, NodeSummary, Proof, Summary, TimeSpanResult,
     Verdict,
 };
+use truespd_core::result::{Operations, metrics::completions};
 use truespd_core::text::{
     clock, columns_of, duration_ns, hanging, number, printable, program_line, rate, typed_size, wrap,
 };

@@ -162,8 +162,8 @@ impl Design {
 
     /// The latest analysis that the blocks allow; `None` before the first. Blocks after it do not count.
     pub(super) fn view(&self, log_ratios: &[f64]) -> Option<View> {
-        let done = self.interims.iter().filter(|interim| interim.blocks <= log_ratios.len());
-        let interim = *done.last()?;
+        let mut done = self.interims.iter().filter(|interim| interim.blocks <= log_ratios.len());
+        let interim = *done.next_back()?;
         let estimate = Estimate::of(&log_ratios[..interim.blocks])?;
         let view = |confidence: f64, outcome: Outcome| {
             let (low, high) = estimate.interval((1.0 - confidence) * interim.share);

@@ -335,7 +335,13 @@ fn an_undecided_interval_holds_zero_and_a_likely_difference_is_named() {
     let words = sentence(&report);
     let p = report.effect.unwrap().p;
     assert!((0.01..0.05).contains(&p), "{p}");
-    assert!(words.starts_with("undecided: probably IOPS 63.6 % higher with B than with A, which is better, but 4 blocks are too few to be sure (99 % interval -"), "{words}");
+    assert!(
+        words.starts_with(
+            "undecided: probably IOPS 63.6 % higher with B than with A, which is better, \
+        but 4 blocks are too few to be sure (99 % interval -"
+        ),
+        "{words}"
+    );
     assert!(
         words.contains(&format!("; p = {p:.3}, and --significance asks for less than 0.01; all")),
         "{words}"

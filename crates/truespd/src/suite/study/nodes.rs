@@ -298,7 +298,8 @@ mod tests {
         assert_eq!(
             words(&[node("a", Some(true)), node("b", Some(true)), node("c", Some(false))]).as_deref(),
             Some(
-                "DRBD keeps a copy of the data on these nodes: a, b. It keeps none on these, so every I/O of theirs crosses the network: c."
+                "DRBD keeps a copy of the data on these nodes: a, b. It keeps none on these, so every I/O \
+                 of theirs crosses the network: c."
             )
         );
     }

@@ -181,7 +181,13 @@ fn where_every_rate_keeps_the_limit_what_is_outstanding_is_named() {
     assert!(rate * 4 >= 7700, "{rate}");
     let text = outcome.tables();
     assert!(text.contains(&format!("highest rate within the limit: {} IOPS", rate * 4)), "{text}");
-    assert!(text.contains("the 32 outstanding I/Os are what ends the search, not the limit; a preset of your own with a larger -o"), "{text}");
+    assert!(
+        text.contains(
+            "the 32 outstanding I/Os are what ends the search, not the limit; a preset of \
+        your own with a larger -o"
+        ),
+        "{text}"
+    );
     assert!(text.contains("the limit was kept at every rate tried: the 32"), "{text}");
     assert!(write(&outcome).contains("\"all_keep_it\": "), "{}", write(&outcome));
     // The table says "no" of a rate that was not reached.

@@ -58,8 +58,11 @@ fn lowest(d: &mut Doc) -> &mut Layer {
     d.facts()[0].layers.last_mut().expect("a disk")
 }
 
+/// Makes a quiet machine one on which the cause is there.
+type Change = fn(&mut Doc);
+
 /// A machine for each cause.
-const MACHINES: &[(&str, fn(&mut Doc))] = &[
+const MACHINES: &[(&str, Change)] = &[
     ("never-written", |d| {
         let map = d.facts()[0].extents.as_mut().expect("a map");
         (map.written_bytes, map.hole_bytes) = (4 * GIB, 4 * GIB);

@@ -70,8 +70,8 @@ fn who_answers_is_told_where_it_makes_a_difference() {
     let said = |queues: Vec<HardwareQueue>| {
         about(Layer { hardware_queues: queues, ..layer(LayerKind::Disk, "vda") }).into_iter().next()
     };
-    let one = "The interrupts of vda are answered by processor 1 only: one I/O at a time (-o1) is mostly faster on that \
-               processor (-a1) than on others.";
+    let one = "The interrupts of vda are answered by processor 1 only: one I/O at a time (-o1) is mostly \
+        faster on that processor (-a1) than on others.";
     assert_eq!(said(vec![queue(&[0, 1], &[1])]).as_deref(), Some(one));
     let two = said(vec![queue(&[0, 1, 2, 3], &[2, 3])]).expect("a sentence");
     assert!(two.contains("by processors 2-3 only") && two.contains("on one of them (-a2)"), "{two}");

@@ -119,11 +119,10 @@ fn a_neighbour_hides_no_page_cache() {
     says(
         &finding,
         FindingGrade::Invalid,
-        &[
-            "The test completed 3,000 reads/s of 4 KiB, but by the kernel's account this process read from the disks only 546 \
-           bytes/s (<0.1 % of the bytes; vda moved 89.7 MiB/s with the reads of others): the page cache answered, because \
-           neither -Su nor -Sh bypassed it. It held 100 % of the tested range before the run.",
-        ],
+        &["The test completed 3,000 reads/s of 4 KiB, but by the kernel's account this process read from \
+             the disks only 546 bytes/s (<0.1 % of the bytes; vda moved 89.7 MiB/s with the reads of \
+             others): the page cache answered, because neither -Su nor -Sh bypassed it. It held 100 % of \
+             the tested range before the run."],
     );
     assert!(finding.figures.iter().any(|f| f.name == "own_disk_read_bytes_per_s" && f.value < 1000.0));
     let ours = 3000 * 4096 * SECONDS;
@@ -238,10 +237,9 @@ fn the_page_cache_below_a_loop_device() {
     says(
         &finding,
         FindingGrade::Invalid,
-        &[
-            "but 50 % of '/x.img', on which loop0 stands, was in the page cache before, and its disk can have given no more \
-           than 171 KiB/s (0.2 % of the bytes): a loop device below the target uses the page cache for its file.",
-        ],
+        &["but 50 % of '/x.img', on which loop0 stands, was in the page cache before, and its disk can \
+             have given no more than 171 KiB/s (0.2 % of the bytes): a loop device below the target uses \
+             the page cache for its file."],
     );
     // A cache that is too small reads the same again.
     looped(GIB / 2, GIB / 2, Some(GIB / 4)).silent("served-from-cache");
@@ -288,10 +286,8 @@ fn compression_excuses_what_it_explains() {
     says(
         &too_little,
         FindingGrade::Invalid,
-        &[
-            "something between the test and the disk answered; btrfs compresses (zstd), which explains 3.1 % of the bytes but \
-           not less (a sample of the data compresses to 1 %).",
-        ],
+        &["something between the test and the disk answered; btrfs compresses (zstd), which explains 3.1 \
+             % of the bytes but not less (a sample of the data compresses to 1 %)."],
     );
     assert!(too_little.figures.iter().any(|f| f.name == "compressed_least_percent" && f.value == 3.125));
     let cached = compressed(1, 1, &|d| {
@@ -594,10 +590,8 @@ fn reads_that_make_the_disk_read_more() {
     says(
         &mapped,
         FindingGrade::Suspect,
-        &[
-            "The test completed 78.1 MiB/s of reads, but had vda read 47.1 GiB/s for them, 617 times as much: each fault of a \
-           memory-mapped file (-Sm) reads its surroundings, too.",
-        ],
+        &["The test completed 78.1 MiB/s of reads, but had vda read 47.1 GiB/s for them, 617 times as \
+             much: each fault of a memory-mapped file (-Sm) reads its surroundings, too."],
     );
     assert!(mapped.figures.iter().any(|f| f.name == "read_amplification" && f.value == 617.0));
     says(

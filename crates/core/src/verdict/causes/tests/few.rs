@@ -28,8 +28,8 @@ fn two_ios_accuse_nobody_and_prove_nothing() {
     two().missing("served-from-cache", "too few I/Os: 2 reads, it takes 100");
     two().missing("coalesced", "too few I/Os: 2 reads, it takes 100");
     let finding = two().fires("unproven");
-    let words = "Too few I/Os to prove the result: it has 2 reads, and it takes 100 to compare them with what the storage \
-                 counted.";
+    let words = "Too few I/Os to prove the result: it has 2 reads, and it takes 100 to compare them with \
+        what the storage counted.";
     says(&finding, FindingGrade::Suspect, &[words]);
     assert!(finding.advice.contains("measure longer"), "{}", finding.advice);
     assert_eq!(judge(&two().build()).grade, Grade::Suspect);

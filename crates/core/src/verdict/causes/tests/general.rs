@@ -305,12 +305,11 @@ fn targets_that_are_no_disks() {
     says(
         &busy(all),
         FindingGrade::Remark,
-        &[
-            "not visible here. 3.50 requests waited in it on average. The disks of this machine moved 78.1 MiB/s of reads (100 \
-             % of the bytes) meanwhile.",
-        ],
+        &["not visible here. 3.50 requests waited in it on average. The disks of this machine moved 78.1 \
+             MiB/s of reads (100 % of the bytes) meanwhile."],
     );
-    let idle = "on average. No disk of this machine was read during the run, so the data came from a cache or from another machine.";
+    let idle = "on average. No disk of this machine was read during the run, so the data came from a cache \
+        or from another machine.";
     says(&busy(all / 30), FindingGrade::Remark, &[idle]);
     doc(|_| {}).silent("remote");
 }

@@ -150,9 +150,9 @@ fn missing_ranks_are_named() {
     let verdict = see([zero.clone(), rank(1, 4, |_| {})]);
     assert_eq!(verdict.grade, Grade::Suspect);
     let finding = fires(&verdict, "host-missing");
-    let words = [
-        "The sum is partial: 2 of 4 results are missing: rank 2 (no result was given), rank 3 on node-3 (it fell silent).",
-    ];
+    let words =
+        ["The sum is partial: 2 of 4 results are missing: rank 2 (no result was given), rank 3 on node-3 \
+         (it fell silent)."];
     says(&finding, FindingGrade::Suspect, &words);
     let all = (1..4).map(|number| rank(number, 4, |_| {}));
     assert_eq!(see(all.chain([zero])).grade, Grade::Certified, "what a lost rank left counts");

@@ -104,16 +104,14 @@ fn writes_are_proven_with_their_commits() {
     says(
         &doc.fires("remote"),
         FindingGrade::Remark,
-        &[
-            "(4 connections): 20,000 WRITE/s and 50 COMMIT/s, 100 % of the bytes written, 810 us there and back after 2 ms \
-             in this machine's queue;",
-        ],
+        &["(4 connections): 20,000 WRITE/s and 50 COMMIT/s, 100 % of the bytes written, 810 us there and \
+             back after 2 ms in this machine's queue;"],
     );
     let mut doc = on_nfs(Doc::clean_writes());
     total(&mut doc).commit = RequestCounts { requests: 50 * SECONDS, ..RequestCounts::default() };
     let proofs = judge(&doc.build()).proofs;
-    let words = "filer1 served 20,000 WRITE/s over NFS 4.2 with 50 COMMIT/s, 100 % of the bytes written; what the server did \
-                 is not seen";
+    let words = "filer1 served 20,000 WRITE/s over NFS 4.2 with 50 COMMIT/s, 100 % of the bytes written; \
+        what the server did is not seen";
     assert_eq!(proofs.iter().map(|proof| proof.words()).collect::<Vec<_>>(), [words]);
     on_nfs(Doc::clean_writes()).silent("unproven");
     on_nfs(Doc::clean_writes()).silent("served-from-cache");

@@ -293,18 +293,15 @@ fn copies_on_other_nodes() {
     says(
         &on_drbd(whole(), |_| {}).fires("remote"),
         FindingGrade::Remark,
-        &[
-            "DRBD keeps copies of drbd0 (this node is Primary, node-b is Secondary, protocol C): a write completes when \
-             the other nodes have it on their disks, too.",
-        ],
+        &["DRBD keeps copies of drbd0 (this node is Primary, node-b is Secondary, protocol C): a write \
+             completes when the other nodes have it on their disks, too."],
     );
     on_drbd(whole(), |_| {}).silent("copies-apart");
     says(
         &on_drbd(Some(replica("UpToDate", "StandAlone", "DUnknown")), |_| {}).fires("copies-apart"),
         FindingGrade::Suspect,
-        &[
-            "The copies of drbd0 were not in sync when the measured time began: the connection to node-b is StandAlone.",
-        ],
+        &["The copies of drbd0 were not in sync when the measured time began: the connection to node-b \
+             is StandAlone."],
     );
     says(
         &on_drbd(Some(replica("UpToDate", "StandAlone", "DUnknown")), |_| {}).fires("remote"),

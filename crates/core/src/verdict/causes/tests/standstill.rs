@@ -23,8 +23,8 @@ fn a_program_that_was_stopped_while_it_measured() {
         &finding,
         FindingGrade::Suspect,
         &[
-            "The whole program stood still for 0.30 s, 3 % of the measured 10 s (from 4.22 s on): something stopped it, or \
-             the machine.",
+            "The whole program stood still for 0.30 s, 3 % of the measured 10 s (from 4.22 s on): \
+             something stopped it, or the machine.",
             "over the time that ran the rate was 20,619 IOPS, not 20,000.",
         ],
     );

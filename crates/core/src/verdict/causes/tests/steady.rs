@@ -42,8 +42,8 @@ fn credits_that_are_used_up() {
         &finding,
         FindingGrade::Suspect,
         &[
-            "After 12 s the rate fell from 12,000 to 3,000 IOPS (-75 %) and stayed low. The rate that is left varies by 0 % \
-             only, as that of a limit: probably burst credits were used up",
+            "After 12 s the rate fell from 12,000 to 3,000 IOPS (-75 %) and stayed low. The rate that is \
+             left varies by 0 % only, as that of a limit: probably burst credits were used up",
             "The mean mixes both rates.",
         ],
     );

@@ -39,8 +39,8 @@ fn stalls_at_even_intervals() {
         &finding,
         FindingGrade::Suspect,
         &[
-            "10 times almost nothing completed, for up to 0.50 s (from 0 s on), about every 3 s: 5.00 s or 17 % of the measured 30 s in \
-             all. Outside these pauses the rate was 10,0",
+            "10 times almost nothing completed, for up to 0.50 s (from 0 s on), about every 3 s: 5.00 s or \
+             17 % of the measured 30 s in all. Outside these pauses the rate was 10,0",
             "What caused it is not known",
         ],
     );

@@ -11,10 +11,10 @@ use clap::Args;
 
 use crate::cli::commands::answer::print_or_refuse;
 use crate::cli::commands::suites::Row;
-use diskspd::beside::Beside;
 use diskspd::config;
 use diskspd::console::tell;
 use diskspd::program::{ExitCode, Program, print, tell_warnings};
+use diskspd::standard_error::StandardError;
 use options::Own;
 use truespd_core::fault::{FailureKind, Outcome, Refusal, RefusalKind};
 use truespd_core::machine::process::launched;
@@ -122,7 +122,7 @@ pub(crate) fn run_words(program: &Program, words: &[OsString]) -> ExitCode {
     }
     // What is wrong with it is told when all ranks are asked whether they can run.
     if config::read().is_ok() && is_first {
-        tell_warnings(Beside::of_process(false, true));
+        tell_warnings(StandardError::of_process(false, true));
     }
     let joined = match launch::join(&typed, &own.options, open, is_first) {
         Ok(joined) => joined,

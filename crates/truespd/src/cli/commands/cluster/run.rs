@@ -9,8 +9,7 @@ use super::options::Own;
 use crate::cli::commands::keeping::Keeping;
 use crate::cluster::per_rank::shard;
 use crate::cluster::{Cluster, Finished, ThisRank};
-use diskspd::beside::Told;
-use diskspd::console::{Console, ProgressAs, say_beside, say_line, tell};
+use diskspd::console::{Console, ProgressAs, say_line, say_message, tell};
 use diskspd::grammar::parse::{Invocation, parse, refuse_option, refuse_plan};
 use diskspd::keeping::Keep;
 use diskspd::program::{
@@ -18,9 +17,10 @@ use diskspd::program::{
     stop_notice, stopped_unmeasured, tell_how_understood,
 };
 use diskspd::request::{Output, Request};
-use diskspd::run::judged::Ready;
-use diskspd::run::outputs::{OutputError, Outputs, files_of, use_of};
+use diskspd::run::Ready;
+use diskspd::run::outputs::{OutputError, Outputs, Problem, files_of, use_of};
 use diskspd::show::live::can_draw;
+use diskspd::standard_error::Message;
 use diskspd::telemetry::{Seldom, Telemetry, Wishes};
 use diskspd::viewer;
 use truespd_core::fault::{Failure, FailureKind, Outcome, Refusal, Refusals};
@@ -97,7 +97,7 @@ impl OneRank<'_> {
             shard(&mut request.profile, self.me().rank, self.me().ranks, &size_of)
                 .map_err(|refusals| refuse_plan(&words, name, &refusals))?;
         }
-        request.taken.extend(bound(self.processors, &request));
+        request.reinterpreted.extend(bound(self.processors, &request));
         let keep = Keeping::of_run(&request.options.history)?;
         let shape = Shape::of(&request, VerdictTo::UnderResult);
         Ok(Prepared { words, request, shape, keep })
@@ -151,7 +151,7 @@ impl OneRank<'_> {
         };
         view.begin(self, prepared);
         let cluster = Arc::clone(self.cluster);
-        let ready = ready.telling(Some(PROGRESS_EVERY)).beside(cluster);
+        let ready = ready.telling(Some(PROGRESS_EVERY)).with_ranks(cluster);
         let report = ready.run(&|event| self.see(event, &view, &telemetry), self.stop);
         viewer::leave();
         view.console.finish();
@@ -237,7 +237,7 @@ impl OneRank<'_> {
         report.notes.extend(self.cluster.notes().into_iter().map(Note::worth_telling));
         telemetry.result(&report.document);
         let code = self.show(prepared, &report, outputs.sum, view);
-        say_beside(prepared.shape.beside, Told::Kept, &folder.words(self.me()));
+        say_message(prepared.shape.stderr, Message::Kept, &folder.words(self.me()));
         code
     }
 
@@ -267,7 +267,7 @@ impl OneRank<'_> {
         let is_unmet = request.options.require.is_some_and(|required| verdict.grade > required);
         let show = Show { verdict, shape: *shape, has_all: request.options.verdict, is_unmet };
         let code = print_report(report, outputs, &view.console, &show);
-        keep_result(keep.as_ref(), &report.document, shape.beside);
+        keep_result(keep.as_ref(), &report.document, shape.stderr);
         match code {
             ExitCode::Done if is_unmet => ExitCode::of(Outcome::Unmet),
             code => code,
@@ -318,12 +318,12 @@ impl View {
         let Prepared { request, shape, .. } = prepared;
         let options = &request.options;
         let is_live = rank.me().is_hub() && options.live && can_draw();
-        let progress_as = if shape.beside.tells(Told::Progress) && rank.me().is_hub() && !is_live {
+        let progress_as = if shape.stderr.shows(Message::Progress) && rank.me().is_hub() && !is_live {
             ProgressAs::of_stderr(options.progress || options.live, request.profile.progress_ios > 0)
         } else {
             ProgressAs::Nothing
         };
-        let console = Arc::new(Console::new(request.profile.verbose, progress_as, shape.beside));
+        let console = Arc::new(Console::new(request.profile.verbose, progress_as, shape.stderr));
         View { console, seldom: Seldom::every(progress_as.every()), is_live }
     }
 
@@ -333,7 +333,7 @@ impl View {
             return;
         }
         let shape = prepared.shape;
-        tell_how_understood(&prepared.request, shape.beside);
+        tell_how_understood(&prepared.request, shape.stderr);
         rank.signals.say_by(stop_notice(shape, &self.console));
         self.console.begin();
     }
@@ -387,11 +387,11 @@ impl Folder {
             && !path.is_dir()
         {
             let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-            return Err(OutputError::Folder {
+            let folder = parent.unwrap_or(Path::new(".")).to_path_buf();
+            return Err(OutputError {
                 option: "documents",
                 path: path.display().to_string(),
-                folder: parent.unwrap_or(Path::new(".")).to_path_buf(),
-                error,
+                problem: Problem::Folder { folder, error },
             });
         }
         let host: String = me.host.chars().map(|c| if c == '/' { '_' } else { c }).collect();

@@ -163,7 +163,7 @@ impl SeriesRanks for RankCrew {
         self.cluster.sign(&mut own.document);
         own.document.verdict = Some(judge(&own.document));
         let number = self.runs.fetch_add(1, Ordering::Relaxed) + 1;
-        let outputs = Outputs::open_beside(&[self.folder.document_of_run(number)], std::iter::empty());
+        let outputs = Outputs::open_without_run(&[self.folder.document_of_run(number)], std::iter::empty());
         match outputs {
             Ok(outputs) => own.failures.extend(outputs.write(&own.document).into_iter().map(Failure::from)),
             Err(error) => own.failures.push(error.into()),

@@ -1,4 +1,4 @@
-//! What may stand beside a result, on standard error.
+//! What may be said on standard error beside a result.
 //!
 //! DiskSpd's own standard error is empty when a run succeeds and nothing warned. Programs that start it rely on that:
 //! some take any word there for a failure, others merge it into standard output (`2>&1`) and read the result from what
@@ -7,14 +7,12 @@
 use crate::config;
 use truespd_core::sys::terminal;
 
-/// Words beside a result.
+/// A kind of message beside a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told {
+pub enum Message {
     /// What an option asks for as it goes on: `-v`, `-P`.
-    Asked,
-    /// How far something is.
+    Requested,
     Progress,
-    /// A fact to know.
     Note,
     /// A warning that DiskSpd does not have.
     Warning,
@@ -26,41 +24,43 @@ pub enum Told {
     Kept,
 }
 
-/// Which of them are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extent {
-    /// All.
     All,
     /// What DiskSpd itself would print.
     AsDiskSpd,
     /// Standard error goes where the result goes: in front of a text what options ask for, where DiskSpd
     /// prints it; beside a format that programs read, nothing.
-    Merged { is_text: bool },
+    Merged {
+        is_text: bool,
+    },
 }
 
-/// What is told beside the result of one run.
+/// Standard error during one run: which messages it shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Beside(Extent);
+pub struct StandardError(Extent);
 
-impl Beside {
+impl StandardError {
     /// For the streams, the environment and the configuration of this process. `is_quiet`: `--quiet` was
     /// given. `is_text`: standard output gets the result as text.
     pub fn of_process(is_quiet: bool, is_text: bool) -> Self {
         let is_merged = terminal::are_merged(std::io::stdout(), std::io::stderr());
         let is_quiet = is_quiet || config::in_force().is_quiet();
-        Beside(match () {
-            () if is_merged => Extent::Merged { is_text },
-            () if is_quiet => Extent::AsDiskSpd,
-            () => Extent::All,
+        StandardError(if is_merged {
+            Extent::Merged { is_text }
+        } else if is_quiet {
+            Extent::AsDiskSpd
+        } else {
+            Extent::All
         })
     }
 
-    /// Whether such words are told.
-    pub fn tells(self, told: Told) -> bool {
+    /// Whether it shows such messages.
+    pub fn shows(self, message: Message) -> bool {
         match self.0 {
             Extent::All => true,
-            Extent::AsDiskSpd => matches!(told, Told::Asked | Told::WarningOfDiskSpd),
-            Extent::Merged { is_text } => is_text && told == Told::Asked,
+            Extent::AsDiskSpd => matches!(message, Message::Requested | Message::WarningOfDiskSpd),
+            Extent::Merged { is_text } => is_text && message == Message::Requested,
         }
     }
 
@@ -70,13 +70,13 @@ impl Beside {
     }
 }
 
-impl Told {
+impl Message {
     /// How a line of such words begins.
     pub fn lead(self) -> &'static str {
         match self {
-            Told::Note => "note: ",
-            Told::Warning | Told::WarningOfDiskSpd => "WARNING: ",
-            Told::Asked | Told::Progress | Told::Verdict | Told::Kept => "",
+            Message::Note => "note: ",
+            Message::Warning | Message::WarningOfDiskSpd => "WARNING: ",
+            Message::Requested | Message::Progress | Message::Verdict | Message::Kept => "",
         }
     }
 }
@@ -85,25 +85,25 @@ impl Told {
 mod tests {
     use super::*;
 
-    const EVERYTHING: [Told; 7] = [
-        Told::Asked,
-        Told::Progress,
-        Told::Note,
-        Told::Warning,
-        Told::WarningOfDiskSpd,
-        Told::Verdict,
-        Told::Kept,
+    const EVERYTHING: [Message; 7] = [
+        Message::Requested,
+        Message::Progress,
+        Message::Note,
+        Message::Warning,
+        Message::WarningOfDiskSpd,
+        Message::Verdict,
+        Message::Kept,
     ];
 
-    fn told(extent: Extent) -> Vec<Told> {
-        EVERYTHING.into_iter().filter(|told| Beside(extent).tells(*told)).collect()
+    fn told(extent: Extent) -> Vec<Message> {
+        EVERYTHING.into_iter().filter(|told| StandardError(extent).shows(*told)).collect()
     }
 
     #[test]
     fn each_extent_tells_what_it_says() {
         assert_eq!(told(Extent::All), EVERYTHING);
-        assert_eq!(told(Extent::AsDiskSpd), [Told::Asked, Told::WarningOfDiskSpd]);
-        assert_eq!(told(Extent::Merged { is_text: true }), [Told::Asked]);
+        assert_eq!(told(Extent::AsDiskSpd), [Message::Requested, Message::WarningOfDiskSpd]);
+        assert_eq!(told(Extent::Merged { is_text: true }), [Message::Requested]);
         assert_eq!(told(Extent::Merged { is_text: false }), []);
     }
 }

@@ -1,10 +1,104 @@
-//! Rules about one target and the time span it belongs to.
+//! The rules a profile must obey before anything is opened (`command-line.md` §9).
+//!
+//! Numbers 1 to 36 are DiskSpd's own table; 2 to 4 ask the machine and live in `plan`. Numbers from 37
+//! on refuse what DiskSpd 2.2 silently accepts although it cannot mean anything. Every rule looks at
+//! every time span and every target; the findings carry the indices, so that the command line and XML
+//! profiles can point at what was typed.
 
-use super::{Collector, Rule, distribution};
-use crate::profile::{BLOCK_BYTES_MAX, CacheMode, Target, TimeSpan};
+use super::finding::{Collector, Finding, Rule};
+use super::{
+    BLOCK_BYTES_MAX, Batch, CacheMode, Distribution, DistributionKind, Placement, Profile, Target, TimeSpan,
+};
 use crate::text::size;
 
-pub(super) fn check(found: &mut Collector, span: &TimeSpan, target: &Target, will_run: bool) {
+/// Largest batch of `-u` as a count.
+const RING_BATCH_MAX: u32 = 65535;
+
+/// Checks every rule that needs no machine. `will_run` is false with `-Rp`.
+///
+/// The findings come in the order of time spans and targets. A profile with a finding of
+/// [`Severity::Error`](super::Severity::Error) must not be run.
+pub fn validate(profile: &Profile, will_run: bool) -> Vec<Finding> {
+    let mut found = Collector::default();
+    if profile.time_spans.is_empty() {
+        found.error(Rule::NO_TIME_SPAN, &[], "the profile has no time span: there is nothing to run");
+    }
+    for (i, span) in profile.time_spans.iter().enumerate() {
+        found.time_span = Some(i);
+        found.target = None;
+        check_time_span(&mut found, span);
+        for (k, target) in span.targets.iter().enumerate() {
+            found.target = Some(k);
+            check_target(&mut found, span, target, will_run);
+        }
+    }
+    found.findings
+}
+
+fn check_time_span(found: &mut Collector, span: &TimeSpan) {
+    if span.targets.is_empty() {
+        found.error(Rule::NO_TARGET, &[], "the time span has no target: give at least one file or device");
+    }
+    affinity(found, span);
+    if span.request_count > 0 && span.thread_count == 0 {
+        found.warning(
+            Rule::POOL_REQUESTS_WITHOUT_TOTAL,
+            &["-O"],
+            "-O (requests per thread over all targets) is ignored without -F (total number of threads), as DiskSpd \
+             does; -o sets the requests per thread and target",
+        );
+    }
+    if span.calculate_iops_std_dev && span.io_bucket_ms == 0 {
+        found.error(Rule::INTERVAL_ZERO, &["-D"], "the interval of -D must be at least 1 ms");
+    }
+    batches(found, span);
+}
+
+fn affinity(found: &mut Collector, span: &TimeSpan) {
+    if span.disable_affinity && span.has_affinity_list() {
+        found.error(
+            Rule::AFFINITY_OFF_WITH_LIST,
+            &["-n", "-a"],
+            "-n (no affinity) and a list of processors (-a) exclude each other: give one of them",
+        );
+    }
+    if span.placement != Placement::default() && (span.disable_affinity || span.has_affinity_list()) {
+        let (switch, why) = if span.disable_affinity {
+            ("-n", "-n places no thread")
+        } else {
+            ("-a", "an explicit list of processors already says where every thread goes")
+        };
+        found.error(
+            Rule::PLACEMENT_WITHOUT_EFFECT,
+            &["-a<placement>", switch],
+            format!("a placement (-ac, -as, -ap, ...) would have no effect: {why}"),
+        );
+    }
+}
+
+fn batches(found: &mut Collector, span: &TimeSpan) {
+    if let Some(ring) = span.ring {
+        let bad = match ring.batch {
+            Batch::Count(n) => (n == 0 || n > RING_BATCH_MAX).then(|| format!("{n} requests")),
+            Batch::Percent(p) => (p == 0 || p > 100).then(|| format!("{p} %")),
+        };
+        if let Some(given) = bad {
+            found.error(
+                Rule::BATCH,
+                &["-u"],
+                format!(
+                    "the batch of -u is {given}: it must be 1..{RING_BATCH_MAX} requests, or 1..100 percent \
+                     of the outstanding requests (with p)"
+                ),
+            );
+        }
+    }
+    if span.completion_batch == Some(0) {
+        found.error(Rule::BATCH, &["-oc"], "-oc must take at least one completion at a time");
+    }
+}
+
+fn check_target(found: &mut Collector, span: &TimeSpan, target: &Target, will_run: bool) {
     path(found, target, will_run);
     numbers(found, span, target);
     threads(found, span, target);
@@ -22,7 +116,7 @@ pub(super) fn check(found: &mut Collector, span: &TimeSpan, target: &Target, wil
     if let Some(distribution) = &target.distribution
         && target.random_percent > 0
     {
-        distribution::check(found, target, distribution);
+        check_distribution(found, target, distribution);
     }
     memory(found, span, target);
     extent(found, span, target);
@@ -163,7 +257,8 @@ fn pacing(found: &mut Collector, span: &TimeSpan, target: &Target) {
             Rule::BURST_BELOW_THREADS,
             &["-i", "-t", "-F"],
             format!(
-                "{sharing} threads share a burst of {burst} I/Os (-i), which is less than one I/O for each: each thread \
+                "{sharing} threads share a burst of {burst} I/Os (-i), which is less than one I/O for each: each \
+                 thread \
                  pauses after every I/O, as with DiskSpd"
             ),
         );
@@ -361,5 +456,97 @@ fn extent(found: &mut Collector, span: &TimeSpan, target: &Target) {
                 size(target.block_bytes)
             ),
         );
+    }
+}
+
+/// Rules about non-uniform distributions (`-rd`). Only the first cause is reported: what follows a
+/// wrong range has no meaning of its own.
+fn check_distribution(found: &mut Collector, target: &Target, distribution: &Distribution) {
+    if let Err((rule, message)) = first_cause(distribution, target.block_bytes) {
+        let switches: &[&'static str] =
+            if rule == Rule::RANGE_BELOW_BLOCK { &["-rd", "-b"] } else { &["-rd"] };
+        found.error(rule, switches, message);
+    }
+}
+
+fn first_cause(distribution: &Distribution, block_bytes: u64) -> Result<(), (Rule, String)> {
+    let last = distribution.ranges.len().saturating_sub(1);
+    let (mut io, mut covered, mut bytes) = (0u64, 0u64, 0u64);
+    for (i, range) in distribution.ranges.iter().enumerate() {
+        let number = i + 1;
+        if distribution.kind == DistributionKind::Absolute {
+            absolute_span(range.span, number, i == last, block_bytes)?;
+            bytes = bytes.checked_add(range.span).ok_or_else(|| {
+                let message = format!("the end of range {number} of -rd does not fit into 64 bits");
+                (Rule::TARGET_SHARES_EXCEED, message)
+            })?;
+        }
+        let share = u64::from(range.io_percent);
+        if io + share > 100 {
+            return Err((
+                Rule::IO_SHARES_EXCEED,
+                format!("range {number} of -rd takes {share} % of the I/O, but only {} % are left", 100 - io),
+            ));
+        }
+        io += share;
+        if distribution.kind == DistributionKind::Percent {
+            if range.span > 100 - covered {
+                return Err((
+                    Rule::TARGET_SHARES_EXCEED,
+                    format!(
+                        "range {number} of -rd takes {} % of the target, but only {} % are left",
+                        range.span,
+                        100 - covered
+                    ),
+                ));
+            }
+            covered += range.span;
+            if covered == 100 && io < 100 {
+                return Err((
+                    Rule::IO_LEFT_OVER,
+                    format!(
+                        "after range {number} of -rd the target is used up, but {} % of the I/O are left over: \
+                         give the ranges 100 % of the I/O, or leave a part of the target for the rest",
+                        100 - io
+                    ),
+                ));
+            }
+        }
+    }
+    if io < 100 {
+        return Err((
+            Rule::IO_LEFT_OVER,
+            format!("the ranges of -rd take {io} % of the I/O: {} % are left over", 100 - io),
+        ));
+    }
+    if distribution.kind == DistributionKind::Percent && covered != 100 {
+        return Err((
+            Rule::TARGET_LEFT_OVER,
+            format!(
+                "the ranges of -rd cover {covered} % of the target in total: it must be 100 (to leave a part \
+                 without I/O, add a hole: 0/{})",
+                100 - covered
+            ),
+        ));
+    }
+    Ok(())
+}
+
+fn absolute_span(span: u64, number: usize, is_last: bool, block_bytes: u64) -> Result<(), (Rule, String)> {
+    match span {
+        0 if is_last => Ok(()),
+        0 => Err((
+            Rule::OPEN_RANGE_INSIDE,
+            format!("range {number} of -rd is open (length 0), which only the last range may be"),
+        )),
+        span if span < block_bytes => Err((
+            Rule::RANGE_BELOW_BLOCK,
+            format!(
+                "range {number} of -rd is {} long, shorter than the block size of {} (-b): no I/O fits into it",
+                size(span),
+                size(block_bytes)
+            ),
+        )),
+        _ => Ok(()),
     }
 }

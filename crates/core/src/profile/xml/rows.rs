@@ -1,13 +1,11 @@
-//! The machinery behind the tables: a row per element, read in any order, written in table order.
+//! The machinery behind the tables of elements: a row per element, read in any order, written in table order.
 
 use std::borrow::Cow;
-use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use roxmltree::Node;
 
-use super::XmlError;
-use super::error::quoted;
+use super::error::{XmlError, quoted};
 use super::value::{self, Mismatch};
 use super::write::Writer;
 
@@ -29,13 +27,9 @@ pub(super) enum Kind<T: 'static> {
         get: fn(&T) -> Option<bool>,
         set: fn(&mut T, bool),
     },
-    U32 {
-        range: RangeInclusive<u32>,
-        get: fn(&T) -> Option<u32>,
-        set: fn(&mut T, u32),
-    },
-    U64 {
-        range: RangeInclusive<u64>,
+    Number {
+        /// From, to.
+        range: (u64, u64),
         get: fn(&T) -> Option<u64>,
         set: fn(&mut T, u64),
     },
@@ -46,7 +40,7 @@ pub(super) enum Kind<T: 'static> {
     },
 }
 
-/// Rows of the plain types: `flag!("Verbose", verbose)` is always written, `set_flag!` only when true.
+/// Flags: `flag!("Verbose", verbose)` is always written, `set_flag!` only when true.
 macro_rules! flag {
     ($name:literal, $($field:ident).+) => {
         Row {
@@ -68,34 +62,82 @@ macro_rules! set_flag {
         }
     };
 }
-macro_rules! u32_row {
-    ($name:literal, $($field:ident).+) => { u32_row!($name, $($field).+, 0..=u32::MAX) };
-    ($name:literal, $($field:ident).+, $range:expr) => {
+/// Whole numbers, with their legal range when that is not all of their type: `number!` is always written, `nonzero!`
+/// when
+/// it is not 0, `optional!` when it is there.
+macro_rules! number {
+    ($name:literal, $($field:ident).+ : $type:ty) => { number!($name, $($field).+ : $type, 0, <$type>::MAX) };
+    ($name:literal, $($field:ident).+ : $type:ty, $least:expr, $most:expr) => {
         Row {
             name: $name,
             required: false,
-            kind: Kind::U32 {
-                range: $range,
-                get: |t| Some(t.$($field).+),
-                set: |t, value| t.$($field).+ = value,
+            kind: Kind::Number {
+                range: ($least, $most as u64),
+                get: |t| Some(u64::from(t.$($field).+)),
+                set: |t, value| t.$($field).+ = value as $type,
             },
         }
     };
 }
-macro_rules! u64_row {
-    ($name:literal, $($field:ident).+) => {
+macro_rules! nonzero {
+    ($name:literal, $field:ident) => {
         Row {
             name: $name,
             required: false,
-            kind: Kind::U64 {
-                range: 0..=u64::MAX,
-                get: |t| Some(t.$($field).+),
-                set: |t, value| t.$($field).+ = value,
+            kind: Kind::Number {
+                range: (0, u32::MAX as u64),
+                get: |t| Some(u64::from(t.$field)).filter(|&value| value != 0),
+                set: |t, value| t.$field = value as u32,
             },
         }
     };
 }
-pub(super) use {flag, set_flag, u32_row, u64_row};
+macro_rules! optional {
+    ($name:literal, $($field:ident).+ : $type:ty) => { optional!($name, $($field).+ : $type, 0, <$type>::MAX) };
+    ($name:literal, $($field:ident).+ : $type:ty, $least:expr, $most:expr) => {
+        Row {
+            name: $name,
+            required: false,
+            kind: Kind::Number {
+                range: ($least, $most as u64),
+                get: |t| t.$($field).+.map(u64::from),
+                set: |t, value| t.$($field).+ = Some(value as $type),
+            },
+        }
+    };
+}
+/// One of the words of a table; a value without a word is not written.
+macro_rules! words {
+    ($name:literal, $($field:ident).+, $words:ident) => {
+        form(
+            $name,
+            |t, element| {
+                t.$($field).+ = element.one_of($words, &[])?;
+                Ok(())
+            },
+            |t, name, out| {
+                if let Some(word) = $crate::profile::xml::rows::word_of($words, t.$($field).+) {
+                    out.leaf(name, word);
+                }
+            },
+        )
+    };
+}
+pub(super) use {flag, nonzero, number, optional, set_flag, words};
+
+/// An element with a form of its own.
+pub(super) const fn form<T>(
+    name: &'static str,
+    read: fn(&mut T, Element<'_>) -> Result<()>,
+    write: fn(&T, &'static str, &mut Writer),
+) -> Row<T> {
+    Row { name, required: false, kind: Kind::Form { read, write } }
+}
+
+pub(super) const fn required<T>(mut row: Row<T>) -> Row<T> {
+    row.required = true;
+    row
+}
 
 /// The element of the format that an element of this name belongs in, where there is a single one.
 pub(super) type HomeOf = fn(&str) -> Option<&'static str>;
@@ -154,11 +196,6 @@ impl<'a> Element<'a> {
         steps.join("/")
     }
 
-    /// Value of an attribute.
-    pub fn attribute(self, name: &str) -> Option<&'a str> {
-        self.node.attribute(name)
-    }
-
     /// Refuses attributes other than these.
     pub fn check_attributes(self, legal: &[&str]) -> Result<()> {
         const SCHEMA_INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
@@ -215,7 +252,9 @@ impl<'a> Element<'a> {
                 let reason = format!("the element {} is inside a value", quoted(node.tag_name().name()));
                 return Err(self.error(reason, "plain text here".to_string()));
             }
-            if let Some(part) = node.text().filter(|_| node.is_text()) {
+            if node.is_text()
+                && let Some(part) = node.text()
+            {
                 if text.is_empty() { text = Cow::Borrowed(part) } else { text.to_mut().push_str(part) }
             }
         }
@@ -249,46 +288,22 @@ impl<'a> Element<'a> {
         value::number(&self.text(attributes)?, range).map_err(|what| self.mismatch(what))
     }
 
-    /// A whole number of 32 bits.
-    pub fn u32(self, range: RangeInclusive<u32>, attributes: &[&str]) -> Result<u32> {
-        let value = self.number(u64::from(*range.start())..=u64::from(*range.end()), attributes)?;
-        Ok(u32::try_from(value).unwrap_or(u32::MAX))
-    }
-
-    /// A number in an attribute; `None` without it.
-    pub fn attribute_u32(self, name: &str, range: RangeInclusive<u32>) -> Result<Option<u32>> {
-        let range = u64::from(*range.start())..=u64::from(*range.end());
-        let read = |text| value::number(text, range).map_err(|what| self.attribute_mismatch(name, what));
-        let value = self.attribute(name).map(read).transpose()?;
-        Ok(value.map(|value| u32::try_from(value).unwrap_or(u32::MAX)))
-    }
-
-    /// A mask of processors in an attribute; `None` without it.
-    pub fn attribute_mask(self, name: &str) -> Result<Option<u64>> {
-        let read = |text| value::mask(text).map_err(|what| self.attribute_mismatch(name, what));
-        self.attribute(name).map(read).transpose()
-    }
-
-    /// A flag in an attribute; `None` without it.
-    pub fn attribute_flag(self, name: &str) -> Result<Option<bool>> {
-        let read = |text| value::flag(text).map_err(|what| self.attribute_mismatch(name, what));
-        self.attribute(name).map(read).transpose()
-    }
-
-    fn attribute_mismatch(self, name: &str, what: Mismatch) -> XmlError {
-        self.error(format!("attribute {name}: {}", what.reason), what.legal)
+    /// A value in an attribute; `None` without it.
+    pub fn attribute<V>(
+        self,
+        name: &str,
+        read: impl FnOnce(&'a str) -> std::result::Result<V, Mismatch>,
+    ) -> Result<Option<V>> {
+        let Some(text) = self.node.attribute(name) else { return Ok(None) };
+        match read(text) {
+            Ok(value) => Ok(Some(value)),
+            Err(what) => Err(self.error(format!("attribute {name}: {}", what.reason), what.legal)),
+        }
     }
 
     /// One of some words.
     pub fn one_of<V: Copy>(self, words: &[(&'static str, V)], attributes: &[&str]) -> Result<V> {
-        let text = self.text(attributes)?;
-        pick(words, &text).map_err(|what| self.mismatch(what))
-    }
-
-    /// One of some words in an attribute; `None` without it.
-    pub fn attribute_one_of<V: Copy>(self, name: &str, words: &[(&'static str, V)]) -> Result<Option<V>> {
-        let read = |text| pick(words, text).map_err(|what| self.attribute_mismatch(name, what));
-        self.attribute(name).map(read).transpose()
+        value::pick(words, &self.text(attributes)?).map_err(|what| self.mismatch(what))
     }
 }
 
@@ -297,20 +312,13 @@ fn step(node: Node<'_, '_>) -> String {
     let name = node.tag_name().name();
     let shown = quoted(name);
     let shown = shown.trim_matches('"');
-    let same = |n: &Node<'_, '_>| n.is_element() && n.tag_name().name() == name;
-    let before = node.prev_siblings().skip(1).filter(same).count();
-    let after = node.next_siblings().skip(1).any(|n| same(&n));
-    if before > 0 || after { format!("{shown}[{}]", before + 1) } else { shown.to_string() }
-}
-
-fn pick<V: Copy>(words: &[(&'static str, V)], text: &str) -> std::result::Result<V, Mismatch> {
-    words.iter().find(|(word, _)| *word == text).map(|&(_, value)| value).ok_or_else(|| {
-        let names: Vec<&str> = words.iter().map(|&(word, _)| word).collect();
-        Mismatch {
-            reason: format!("{} is not known here", quoted(text)),
-            legal: format!("{} (letter case matters)", names.join(", ")),
-        }
-    })
+    let siblings = node.parent().into_iter().flat_map(|parent| parent.children());
+    let alike: Vec<Node<'_, '_>> =
+        siblings.filter(|n| n.is_element() && n.tag_name().name() == name).collect();
+    match alike.iter().position(|one| *one == node) {
+        Some(at) if alike.len() > 1 => format!("{shown}[{}]", at + 1),
+        _ => shown.to_string(),
+    }
 }
 
 /// The word of a value.
@@ -330,14 +338,21 @@ pub(super) fn read_fields<T>(element: Element<'_>, rows: &[Row<T>], into: &mut T
         if std::mem::replace(&mut seen[index], true) {
             return Err(child.error("the element appears a second time", "at most once".to_string()));
         }
-        rows[index].read(child, into)?;
-    }
-    match rows.iter().zip(&seen).find(|(row, seen)| row.required && !**seen) {
-        None => Ok(()),
-        Some((row, _)) => {
-            Err(element.error(format!("the element {} is missing", row.name), "exactly one".to_string()))
+        match &rows[index].kind {
+            Kind::Flag { set, .. } => {
+                set(into, value::flag(&child.text(&[])?).map_err(|what| child.mismatch(what))?);
+            }
+            Kind::Number { range, set, .. } => set(into, child.number(range.0..=range.1, &[])?),
+            Kind::Form { read, .. } => read(into, child)?,
         }
     }
+    for (row, seen) in rows.iter().zip(seen) {
+        if row.required && !seen {
+            let reason = format!("the element {} is missing", row.name);
+            return Err(element.error(reason, "exactly one".to_string()));
+        }
+    }
+    Ok(())
 }
 
 /// The message for a child that does not belong here.
@@ -392,38 +407,32 @@ pub(super) fn read_list<'a>(
     }
 }
 
-impl<T> Row<T> {
-    fn read(&self, element: Element<'_>, into: &mut T) -> Result<()> {
-        match &self.kind {
-            Kind::Flag { set, .. } => {
-                let flag = value::flag(&element.text(&[])?).map_err(|what| element.mismatch(what))?;
-                set(into, flag);
+/// Writes an element with its children, in table order.
+pub(super) fn write_group<T>(name: &'static str, from: &T, rows: &[Row<T>], out: &mut Writer) {
+    out.open(name, &[]);
+    for row in rows {
+        match &row.kind {
+            Kind::Flag { get, .. } => {
+                if let Some(flag) = get(from) {
+                    out.leaf(row.name, flag);
+                }
             }
-            Kind::U32 { range, set, .. } => set(into, element.u32(range.clone(), &[])?),
-            Kind::U64 { range, set, .. } => set(into, element.number(range.clone(), &[])?),
-            Kind::Form { read, .. } => read(into, element)?,
-        }
-        Ok(())
-    }
-
-    fn write(&self, from: &T, out: &mut Writer) {
-        let mut leaf = |value: Option<&dyn Display>| {
-            if let Some(value) = value {
-                out.leaf(self.name, value);
+            Kind::Number { get, .. } => {
+                if let Some(number) = get(from) {
+                    out.leaf(row.name, number);
+                }
             }
-        };
-        match &self.kind {
-            Kind::Flag { get, .. } => leaf(get(from).as_ref().map(|v| v as &dyn Display)),
-            Kind::U32 { get, .. } => leaf(get(from).as_ref().map(|v| v as &dyn Display)),
-            Kind::U64 { get, .. } => leaf(get(from).as_ref().map(|v| v as &dyn Display)),
-            Kind::Form { write, .. } => write(from, self.name, out),
+            Kind::Form { write, .. } => write(from, row.name, out),
         }
     }
+    out.close(name);
 }
 
-/// Writes the children of an element, in table order.
-pub(super) fn write_fields<T>(from: &T, rows: &[Row<T>], out: &mut Writer) {
-    for row in rows {
-        row.write(from, out);
+/// Refuses anything in an element but attributes.
+pub(super) fn no_content(entry: Element<'_>, attributes: &[&str]) -> Result<()> {
+    if entry.text(attributes)?.trim().is_empty() {
+        Ok(())
+    } else {
+        Err(entry.error("the entry has content", "attributes only".to_string()))
     }
 }

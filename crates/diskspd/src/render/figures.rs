@@ -1,11 +1,71 @@
-//! Seconds since 1970 as DiskSpd writes a moment.
+//! Figures and moments as DiskSpd prints them, in text and in XML.
 
 use jiff::SignedDuration;
 use jiff::civil::{DateTime, date};
 
+use truespd_core::measure::Histogram;
+use truespd_core::result::{CpuUse, Measured, TimeSpanResult};
+
+/// Adds one line to a text.
+macro_rules! line {
+    ($out:expr) => { $out.push('\n') };
+    ($out:expr, $($argument:tt)*) => {{
+        use std::fmt::Write as _;
+        // Writing to a `String` cannot fail.
+        let _ = writeln!($out, $($argument)*);
+    }};
+}
+pub(super) use line;
+
+/// What stands in place of a time span's results.
+pub const INTERRUPTED: &str =
+    "The test was interrupted before the measurements began. No results are displayed.";
+
+/// Nothing is measured below this time, as in 2.2: rates would be noise.
+const TEST_TIME_S_MIN: f64 = 1e-7;
+
+/// The numbers of a time span, when it has any worth showing.
+pub fn measured(result: &TimeSpanResult) -> Option<&Measured> {
+    match result {
+        TimeSpanResult::Measured(measured) if measured.test_time_s >= TEST_TIME_S_MIN => Some(measured),
+        _ => None,
+    }
+}
+
+/// A figure as it may be shown: no figure here is ever negative, and neither NaN nor infinity nor a
+/// negative zero gets into a result.
+pub fn shown(value: f64) -> f64 {
+    if value.is_finite() && value > 0.0 { value } else { 0.0 }
+}
+
+/// `amount / time_s`, 0 when there was no time.
+pub fn rate(amount: f64, time_s: f64) -> f64 {
+    if time_s > 0.0 { amount / time_s } else { 0.0 }
+}
+
+/// The latency that this share of the I/Os stays below; 0 stands for the shortest and 1 for the longest.
+pub fn percentile_ns(latency: &Histogram, share: f64) -> u64 {
+    match share {
+        0.0 => latency.min_ns(),
+        1.0 => latency.max_ns(),
+        _ => latency.percentile_ns(share),
+    }
+}
+
+/// Plain mean over the processors.
+pub fn cpu_mean(cpu: &[CpuUse]) -> CpuUse {
+    let (mut sum, count) = (CpuUse::default(), cpu.len().max(1) as f64);
+    for used in cpu {
+        sum.user += used.user;
+        sum.kernel += used.kernel;
+        sum.idle += used.idle;
+    }
+    CpuUse { user: sum.user / count, kernel: sum.kernel / count, idle: sum.idle / count }
+}
+
 /// `2025/03/04 05:06:07 UTC` for seconds since 1970 UTC; moments beyond the years -9999 to 9999, which only a damaged
 /// document holds, become the nearest that a calendar has.
-pub(super) fn utc(unix_s: i64) -> String {
+pub fn utc(unix_s: i64) -> String {
     let moment: DateTime = date(1970, 1, 1).at(0, 0, 0, 0).saturating_add(SignedDuration::from_secs(unix_s));
     let (year, month, day) = (moment.year(), moment.month(), moment.day());
     format!(
@@ -23,6 +83,14 @@ mod tests {
     const DAY_S: i64 = 86_400;
     /// Days in 400 years of the Gregorian calendar.
     const ERA_DAYS: i64 = 146_097;
+
+    #[test]
+    fn figures_are_numbers() {
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, -1e-9] {
+            assert_eq!(format!("{:.2}", shown(bad)), "0.00");
+        }
+        assert_eq!(shown(1.5), 1.5);
+    }
 
     #[test]
     fn known_moments() {

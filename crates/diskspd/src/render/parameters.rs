@@ -1,10 +1,37 @@
-//! Command line and input parameters (`text-output.md` §3, §4).
+//! What a text result begins with: command line and input parameters (`text-output.md` §3, §4), and the system (§5).
 
-use super::{OneLine, distribution};
-use truespd_core::profile::{CacheMode, FlushMode, IoPriority, Profile, Size, Target, Throughput, TimeSpan};
+use std::fmt;
 
-/// From the first empty line to the empty line after the last time span.
-pub(super) fn profile(out: &mut String, command_line: &[String], profile: &Profile) {
+use super::figures::{line, utc};
+use truespd_core::profile::{
+    CacheMode, Distribution, DistributionKind, FlushMode, IoPriority, Profile, Size, SizeColumn, Target,
+    Throughput, TimeSpan,
+};
+use truespd_core::result::System;
+use truespd_core::text::hides;
+
+/// A name within a line: what [`hides`] is written escaped, so that no name can look like another line of the
+/// result, or act on a terminal. Every other name is written as given.
+pub(super) struct OneLine<'a>(pub(super) &'a str);
+
+impl fmt::Display for OneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.0;
+        while let Some(at) = rest.find(hides) {
+            let (plain, tail) = rest.split_at(at);
+            let control = tail.chars().next().unwrap_or_default();
+            write!(f, "{plain}{}", control.escape_default())?;
+            rest = &tail[control.len_utf8()..];
+        }
+        f.write_str(rest)
+    }
+}
+
+/// What `-Rp` prints: command line and input parameters, up to the empty line after the last time span.
+///
+/// `command_line` is the words as typed, program name first.
+pub fn profile_text(command_line: &[String], profile: &Profile) -> String {
+    let out = &mut String::new();
     line!(out);
     line!(out, "Command Line: {}", OneLine(&command_line.join(" ")));
     line!(out);
@@ -26,6 +53,7 @@ pub(super) fn profile(out: &mut String, command_line: &[String], profile: &Profi
         }
         line!(out);
     }
+    std::mem::take(out)
 }
 
 fn time_span(out: &mut String, span: &TimeSpan) {
@@ -80,10 +108,20 @@ fn target_block(out: &mut String, span: &TimeSpan, target: &Target) {
     if span.thread_count == 0 {
         line!(out, "\t\tthreads per file: {}", target.threads_per_file);
         if target.request_count > 1 {
-            line!(out, "\t\t{}", completion(span.completion_routines));
+            let completions = if span.completion_routines {
+                "completion routines (ReadFileEx/WriteFileEx)"
+            } else {
+                "I/O Completion Ports"
+            };
+            line!(out, "\t\tusing {completions}");
         }
     }
-    line!(out, "\t\tIO priority: {}", priority(target.priority));
+    let priority = match target.priority {
+        IoPriority::VeryLow => "very low",
+        IoPriority::Low => "low",
+        IoPriority::Normal => "normal",
+    };
+    line!(out, "\t\tIO priority: {priority}");
     match target.throughput {
         Some(Throughput::Iops(limit)) if limit > 0 => {
             line!(out, "\t\tthroughput rate-limited to {limit} IOPS");
@@ -95,11 +133,10 @@ fn target_block(out: &mut String, span: &TimeSpan, target: &Target) {
     }
     if let Some(asked) = target.distribution.as_ref().filter(|asked| !asked.ranges.is_empty()) {
         line!(out, "\t\tIO Distribution:");
-        distribution::asked(out, asked);
+        distribution(out, asked);
     }
 }
 
-/// Lines 4 to 6.
 fn caches(out: &mut String, target: &Target) {
     let software = match target.cache {
         CacheMode::Cached => "using software cache",
@@ -124,7 +161,6 @@ fn caches(out: &mut String, target: &Target) {
     }
 }
 
-/// Lines 7 to 9.
 fn write_buffers(out: &mut String, target: &Target) {
     if target.zero_write_buffers {
         line!(out, "\t\tzeroing write buffers");
@@ -138,7 +174,6 @@ fn write_buffers(out: &mut String, target: &Target) {
     }
 }
 
-/// Lines 11 to 13.
 fn accesses(out: &mut String, target: &Target) {
     match target.write_percent {
         0 => line!(out, "\t\tperforming read test"),
@@ -163,7 +198,6 @@ fn accesses(out: &mut String, target: &Target) {
     }
 }
 
-/// Lines 15 to 20.
 fn bounds_and_hints(out: &mut String, target: &Target) {
     for (name, bytes) in [
         ("base file offset", target.base_bytes),
@@ -185,14 +219,128 @@ fn bounds_and_hints(out: &mut String, target: &Target) {
     }
 }
 
-fn completion(routines: bool) -> &'static str {
-    if routines { "using completion routines (ReadFileEx/WriteFileEx)" } else { "using I/O Completion Ports" }
+/// One range line before its bounds are formatted.
+pub(super) struct Range {
+    pub io_percent: u32,
+    pub first: u64,
+    /// Exclusive; `None` = to the end of the target.
+    pub end: Option<u64>,
 }
 
-fn priority(priority: IoPriority) -> &'static str {
-    match priority {
-        IoPriority::VeryLow => "very low",
-        IoPriority::Low => "low",
-        IoPriority::Normal => "normal",
+/// The ranges of a target as asked for, each line behind two tabs.
+fn distribution(out: &mut String, distribution: &Distribution) {
+    let mut first = 0u64;
+    let mut ranges = Vec::with_capacity(distribution.ranges.len());
+    for range in &distribution.ranges {
+        let end = first.saturating_add(range.span);
+        let open = range.span == 0 && distribution.kind == DistributionKind::Absolute;
+        ranges.push(Range { io_percent: range.io_percent, first, end: (!open).then_some(end) });
+        first = end;
+    }
+    match distribution.kind {
+        DistributionKind::Percent => {
+            for Range { io_percent, first, end } in ranges {
+                let end = end.unwrap_or(first);
+                line!(out, "\t\t   {io_percent:3}% of IO => [{first:2}% - {end:3}%) of target");
+            }
+        }
+        DistributionKind::Absolute => ranges_in_bytes(out, "\t\t", &ranges),
+    }
+}
+
+/// Ranges in bytes. Shares that do not add up to 100 belong to a list that was cut short; they are
+/// shown scaled to 100, with a decimal.
+pub(super) fn ranges_in_bytes(out: &mut String, indent: &str, ranges: &[Range]) {
+    let sum: u32 = ranges.iter().map(|range| range.io_percent).sum();
+    for range in ranges {
+        let share = if sum < 100 && sum > 0 {
+            format!("    {:.1}%", 100.0 * f64::from(range.io_percent) / f64::from(sum))
+        } else {
+            format!("   {:3}%", range.io_percent)
+        };
+        let first = match range.first {
+            0 => "     0   ".to_string(),
+            bytes => SizeColumn(bytes).to_string(),
+        };
+        let end = match range.end {
+            None => "      end".to_string(),
+            Some(bytes) => SizeColumn(bytes).to_string(),
+        };
+        line!(out, "{indent}{share} of IO => [{first} - {end})");
+    }
+}
+
+/// The system information block, as `-Rs` prints it.
+pub fn system_text(system: &System) -> String {
+    let out = &mut String::new();
+    let topology = &system.topology;
+    line!(out, "System information:");
+    line!(out);
+    line!(out, "\tcomputer name: {}", OneLine(&system.computer_name));
+    line!(out, "\tstart time: {}", system.start_unix_s.map(utc).unwrap_or_default());
+    line!(out);
+    line!(out, "\tcpu count:\t\t{}", topology.processors.len());
+    line!(out, "\tcore count:\t\t{}", topology.cores());
+    line!(out, "\tgroup count:\t\t{}", topology.groups);
+    line!(out, "\tnode count:\t\t{}", topology.nodes);
+    line!(out, "\tsocket count:\t\t{}", topology.sockets);
+    line!(out, "\theterogeneous cores:\t{}", if topology.efficiency_class_max() > 0 { 'y' } else { 'n' });
+    line!(out);
+    line!(out, "\tactive power scheme:\t{}", OneLine(&system.power_scheme));
+    std::mem::take(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use truespd_core::profile::DistributionRange;
+
+    fn asked_text(kind: DistributionKind, ranges: &[(u32, u64)]) -> String {
+        let ranges =
+            ranges.iter().map(|&(io_percent, span)| DistributionRange { io_percent, span }).collect();
+        let mut out = String::new();
+        distribution(&mut out, &Distribution { kind, ranges });
+        out
+    }
+
+    #[test]
+    fn percent_of_the_target() {
+        assert_eq!(
+            asked_text(DistributionKind::Percent, &[(90, 10), (10, 90)]),
+            "\t\t    90% of IO => [ 0% -  10%) of target\n\t\t    10% of IO => [10% - 100%) of target\n"
+        );
+    }
+
+    #[test]
+    fn bytes_with_a_hole_and_an_open_end() {
+        assert_eq!(
+            asked_text(DistributionKind::Absolute, &[(70, 1 << 20), (0, 1 << 20), (30, 0)]),
+            "\t\t    70% of IO => [     0    -      1MiB)\n\
+             \t\t     0% of IO => [     1MiB -      2MiB)\n\
+             \t\t    30% of IO => [     2MiB -       end)\n"
+        );
+    }
+
+    #[test]
+    fn below_a_kibibyte_nothing_is_padded() {
+        assert_eq!(
+            asked_text(DistributionKind::Absolute, &[(60, 512), (40, 1024)]),
+            "\t\t    60% of IO => [     0    - 512)\n\t\t    40% of IO => [512 -   1.50KiB)\n"
+        );
+    }
+
+    #[test]
+    fn a_list_cut_short_is_scaled() {
+        assert_eq!(
+            asked_text(DistributionKind::Absolute, &[(10, 1 << 30), (20, 1 << 30)]),
+            "\t\t    33.3% of IO => [     0    -      1GiB)\n\t\t    66.7% of IO => [     1GiB -      2GiB)\n"
+        );
+    }
+
+    #[test]
+    fn names_stay_on_their_line() {
+        assert_eq!(OneLine("/dev/nvme0n1 (x) é").to_string(), "/dev/nvme0n1 (x) é");
+        assert_eq!(OneLine("a\ntotal:\t1\u{85}").to_string(), "a\\ntotal:\\t1\\u{85}");
+        assert_eq!(OneLine("").to_string(), "");
     }
 }

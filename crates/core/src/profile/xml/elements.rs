@@ -1,0 +1,327 @@
+//! The elements of `Profile` and `TimeSpan`, with those that DiskSpd 2.3 added for settings TrueSpd has too, and where
+//! every element of the format belongs.
+
+use super::rows::{
+    Element, Kind, Result, Row, flag, form, no_content, nonzero, number, optional, read_fields, read_list,
+    required, set_flag, word_of, words, write_group,
+};
+use super::target;
+use super::value;
+use super::write::Writer;
+use crate::profile::{
+    AffinityItem, Batch, EfficiencyOrder, Etw, Placement, Precreate, ProcessorId, Profile, ResultFormat,
+    RingOptions, TimeSpan, WholeGroup,
+};
+
+const GROUP_MAX: u64 = 65_535;
+/// Highest processor number within a group that the format allows.
+const PROCESSOR_MAX: u32 = 255;
+const GROUP_LEN: u32 = 64;
+
+const RESULT_FORMATS: &[(&str, ResultFormat)] = &[("text", ResultFormat::Text), ("xml", ResultFormat::Xml)];
+
+const PRECREATES: &[(&str, Precreate)] = &[
+    ("UseMaxSize", Precreate::UseMaxSize),
+    ("CreateOnlyFilesWithConstantSizes", Precreate::OnlyConstantSizes),
+    ("CreateOnlyFilesWithConstantOrZeroSizes", Precreate::OnlyConstantOrZeroSizes),
+];
+
+/// Children of `Profile` in the order of writing.
+pub(super) const PROFILE: &[Row<Profile>] = &[
+    number!("Progress", progress_ios: u32),
+    nonzero!("ExperimentFlags", experiment_flags),
+    words!("ResultFormat", result_format, RESULT_FORMATS),
+    flag!("Verbose", verbose),
+    set_flag!("VerboseStats", verbose_stats),
+    words!("PrecreateFiles", precreate, PRECREATES),
+    form("ETW", read_etw, |p, name, out| {
+        if let Some(etw) = &p.etw {
+            write_group(name, etw, ETW, out);
+        }
+    }),
+    required(form("TimeSpans", read_time_spans, |p, name, out| {
+        out.open(name, &[]);
+        p.time_spans.iter().for_each(|span| write_group("TimeSpan", span, TIME_SPAN, out));
+        out.close(name);
+    })),
+];
+
+/// Children of `ETW`. Linux has no such tracing: they are kept and written back.
+const ETW: &[Row<Etw>] = &[
+    flag!("Process", process),
+    flag!("Thread", thread),
+    flag!("ImageLoad", image_load),
+    flag!("DiskIO", disk_io),
+    flag!("MemoryPageFaults", memory_page_faults),
+    flag!("MemoryHardFaults", memory_hard_faults),
+    flag!("Network", network),
+    flag!("Registry", registry),
+    flag!("UsePagedMemory", use_paged_memory),
+    flag!("UsePerfTimer", use_perf_timer),
+    flag!("UseSystemTimer", use_system_timer),
+    flag!("UseCyclesCounter", use_cycles_counter),
+];
+
+fn read_etw(profile: &mut Profile, element: Element<'_>) -> Result<()> {
+    let mut etw = Etw::default();
+    read_fields(element, ETW, &mut etw)?;
+    // Any child turns tracing on, also one that says false.
+    profile.etw = element.children().next().is_some().then_some(etw);
+    Ok(())
+}
+
+fn read_time_spans(profile: &mut Profile, element: Element<'_>) -> Result<()> {
+    read_list(element, &["TimeSpan"], |element| {
+        let mut span = TimeSpan::default();
+        read_fields(element, TIME_SPAN, &mut span)?;
+        check_time_span(&mut span, element)?;
+        profile.time_spans.push(span);
+        Ok(())
+    })
+}
+
+/// A profile as `-Rpxml` prints it: a line per element, each with its line end, the first one `indent`
+/// levels deep.
+///
+/// Source: `xml.md` §3.
+pub fn write(profile: &Profile, indent: usize) -> String {
+    let mut out = Writer::new(indent);
+    write_group("Profile", profile, PROFILE, &mut out);
+    out.finish()
+}
+
+/// Children of `TimeSpan` in the order of writing.
+const TIME_SPAN: &[Row<TimeSpan>] = &[
+    flag!("CompletionRoutines", completion_routines),
+    flag!("MeasureLatency", measure_latency),
+    flag!("CalculateIopsStdDev", calculate_iops_std_dev),
+    flag!("DisableAffinity", disable_affinity),
+    number!("Duration", duration_s: u32),
+    number!("Warmup", warmup_s: u32),
+    number!("Cooldown", cooldown_s: u32),
+    number!("ThreadCount", thread_count: u32),
+    number!("RequestCount", request_count: u32),
+    number!("IoBucketDuration", io_bucket_ms: u32),
+    number!("RandSeed", rand_seed: u32),
+    // DiskSpd 2.2 reads this but forgets to write it.
+    set_flag!("RandomWriteData", random_write_data),
+    form("IoRing", read_ring, |span, name, out| {
+        if let Some(ring) = &span.ring {
+            write_group(name, ring, RING, out);
+        }
+    }),
+    // Of the time before 2.0.17; groups are always understood.
+    Row { name: "GroupAffinity", required: false, kind: Kind::Flag { get: |_| None, set: |_, _| {} } },
+    form("AffinityTraversal", read_placement, write_placement),
+    form("Affinity", read_affinity, write_affinity),
+    form(
+        "BufferSeparation",
+        |span, element| {
+            span.pack_buffers = element.one_of(SEPARATIONS, &[])?;
+            Ok(())
+        },
+        |span, name, out| {
+            if span.pack_buffers {
+                out.leaf(name, word_of(SEPARATIONS, true).unwrap_or_default());
+            }
+        },
+    ),
+    optional!("CompletionDepth", completion_batch: u32, 1, u32::MAX),
+    required(form("Targets", target::read_targets, target::write_targets)),
+];
+
+/// Rules about elements of one time span that the result could not express otherwise.
+fn check_time_span(span: &mut TimeSpan, element: Element<'_>) -> Result<()> {
+    if span.calculate_iops_std_dev && span.io_bucket_ms == 0 {
+        let place = element.child("IoBucketDuration").unwrap_or(element);
+        return Err(place.error(
+            "CalculateIopsStdDev needs intervals, but their length is 0 ms",
+            "a whole number from 1, or no CalculateIopsStdDev".to_string(),
+        ));
+    }
+    // 2.3 writes its own default placement beside every list of processors; it does not ask for anything.
+    if span.has_affinity_list() && span.placement == PLACEMENT_WRITTEN_BY_2_3 {
+        span.placement = Placement::default();
+    }
+    Ok(())
+}
+
+/// What 2.3 writes when no placement was asked for.
+const PLACEMENT_WRITTEN_BY_2_3: Placement =
+    Placement { cores_first: false, span_groups: false, efficiency: EfficiencyOrder::PerformanceFirst };
+
+const SEPARATIONS: &[(&str, bool)] = &[("PDECacheLine", false), ("SystemDefault", true)];
+
+const TRAVERSALS: &[(&str, bool)] = &[("Cpu", false), ("CoreAware", true)];
+const GROUP_ORDERS: &[(&str, bool)] = &[("Fill", false), ("Span", true)];
+const EFFICIENCY_ORDERS: &[(&str, EfficiencyOrder)] = &[
+    ("Unordered", EfficiencyOrder::Ignore),
+    ("PFirst", EfficiencyOrder::PerformanceFirst),
+    ("FillPFirst", EfficiencyOrder::FillPerformanceFirst),
+    ("EFirst", EfficiencyOrder::EfficiencyFirst),
+    ("FillEFirst", EfficiencyOrder::FillEfficiencyFirst),
+];
+
+fn read_placement(span: &mut TimeSpan, element: Element<'_>) -> Result<()> {
+    let defaults = Placement::default();
+    let group = element.attribute("Group", |text| value::pick(GROUP_ORDERS, text))?;
+    let efficiency = element.attribute("Efficiency", |text| value::pick(EFFICIENCY_ORDERS, text))?;
+    span.placement = Placement {
+        cores_first: element.one_of(TRAVERSALS, &["Group", "Efficiency"])?,
+        span_groups: group.unwrap_or(defaults.span_groups),
+        efficiency: efficiency.unwrap_or(defaults.efficiency),
+    };
+    Ok(())
+}
+
+fn write_placement(span: &TimeSpan, name: &'static str, out: &mut Writer) {
+    let placement = &span.placement;
+    if *placement == Placement::default() {
+        return;
+    }
+    let group = word_of(GROUP_ORDERS, placement.span_groups).unwrap_or_default();
+    let efficiency = word_of(EFFICIENCY_ORDERS, placement.efficiency).unwrap_or_default();
+    let traversal = word_of(TRAVERSALS, placement.cores_first).unwrap_or_default();
+    out.leaf_with(name, &[("Group", &group), ("Efficiency", &efficiency)], traversal);
+}
+
+const RING: &[Row<RingOptions>] =
+    &[form("IoRingBatchSize", read_batch, write_batch), flag!("UseRegBuffer", registered_buffers)];
+
+fn read_ring(span: &mut TimeSpan, element: Element<'_>) -> Result<()> {
+    let mut ring = RingOptions { registered_buffers: true, batch: Batch::Percent(25) };
+    read_fields(element, RING, &mut ring)?;
+    span.ring = Some(ring);
+    Ok(())
+}
+
+fn read_batch(ring: &mut RingOptions, element: Element<'_>) -> Result<()> {
+    const ATTRIBUTES: &[&str] = &["Percent"];
+    ring.batch = match element.attribute("Percent", value::flag)? {
+        Some(false) => Batch::Count(element.number(1..=65_535, ATTRIBUTES)? as u32),
+        Some(true) | None => Batch::Percent(element.number(1..=100, ATTRIBUTES)? as u32),
+    };
+    Ok(())
+}
+
+fn write_batch(ring: &RingOptions, name: &'static str, out: &mut Writer) {
+    match ring.batch {
+        Batch::Count(n) => out.leaf_with(name, &[("Percent", &false)], n),
+        Batch::Percent(n) => out.leaf_with(name, &[("Percent", &true)], n),
+    }
+}
+
+/// A list of processors in one of three forms: numbers, group and number, or (2.3) group and mask, where no
+/// mask means the whole group.
+fn read_affinity(span: &mut TimeSpan, element: Element<'_>) -> Result<()> {
+    const FORMS: &[&str] = &["AffinityAssignment", "AffinityGroupAssignment", "Group"];
+    read_list(element, FORMS, |entry| {
+        if entry.name() == "AffinityAssignment" {
+            let processor = entry.number(0..=u64::from(u32::MAX), &[])? as u32;
+            span.affinity.push(ProcessorId { group: 0, processor });
+            return Ok(());
+        }
+        let is_mask = entry.name() == "Group";
+        no_content(entry, if is_mask { &["Group", "Mask"] } else { &["Group", "Processor"] })?;
+        let group = entry.attribute("Group", |text| value::number(text, 0..=GROUP_MAX))?.unwrap_or(0) as u32;
+        if !is_mask {
+            let range = 0..=u64::from(PROCESSOR_MAX);
+            let processor = entry.attribute("Processor", |text| value::number(text, range))?;
+            span.affinity.push(ProcessorId { group, processor: processor.unwrap_or(0) as u32 });
+            return Ok(());
+        }
+        match entry.attribute("Mask", value::mask)? {
+            None | Some(0) => span.affinity_groups.push(WholeGroup { group, position: span.affinity.len() }),
+            Some(mask) => {
+                let processors = (0..GROUP_LEN).filter(|bit| mask >> bit & 1 == 1);
+                span.affinity.extend(processors.map(|processor| ProcessorId { group, processor }));
+            }
+        }
+        Ok(())
+    })
+}
+
+/// In the form of 2.2, unless the list has whole groups, which only that of 2.3 can name.
+fn write_affinity(span: &TimeSpan, name: &'static str, out: &mut Writer) {
+    if !span.has_affinity_list() {
+        return;
+    }
+    out.open(name, &[]);
+    for item in span.affinity_items() {
+        match item {
+            AffinityItem::WholeGroup(group) => out.empty("Group", &[("Group", &group), ("Mask", &"0x0")]),
+            AffinityItem::Processor(id) if !span.affinity_groups.is_empty() => {
+                let id = within_group(id, GROUP_LEN - 1);
+                let mask = format!("{:#x}", 1u64 << (id.processor % GROUP_LEN));
+                out.empty("Group", &[("Group", &id.group), ("Mask", &mask)]);
+            }
+            AffinityItem::Processor(id) => {
+                let id = within_group(id, PROCESSOR_MAX);
+                out.empty("AffinityGroupAssignment", &[("Group", &id.group), ("Processor", &id.processor)]);
+            }
+        }
+    }
+    out.close(name);
+}
+
+/// A Linux processor whose number goes beyond what the form allows, named by the group that it is in.
+fn within_group(id: ProcessorId, number_max: u32) -> ProcessorId {
+    if id.processor > number_max {
+        ProcessorId { group: id.cpu() / GROUP_LEN, processor: id.cpu() % GROUP_LEN }
+    } else {
+        id
+    }
+}
+
+/// The element that an element of this name belongs in, for messages. Only where there is a single one.
+pub(super) fn home_of(name: &str) -> Option<&'static str> {
+    fn has<T>(rows: &[Row<T>], name: &str) -> bool {
+        rows.iter().any(|row| row.name == name)
+    }
+    let homes = [
+        ("Profile", has(PROFILE, name)),
+        ("ETW", has(ETW, name)),
+        ("TimeSpans", name == "TimeSpan"),
+        ("TimeSpan", has(TIME_SPAN, name)),
+        ("Targets", name == "Target"),
+        ("Target", has(target::TARGET, name)),
+        ("WriteBufferContent", has(target::WRITE_BUFFER, name)),
+        ("RandomDataSource", has(target::RANDOM_SOURCE, name)),
+        ("ThreadTargets", name == "ThreadTarget"),
+        ("ThreadTarget", has(target::THREAD_TARGET, name)),
+    ];
+    let mut found = homes.into_iter().filter(|&(_, is_here)| is_here).map(|(home, _)| home);
+    match (found.next(), found.next()) {
+        (Some(home), None) => Some(home),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn homes() {
+        assert_eq!(home_of("Duration"), Some("TimeSpan"));
+        assert_eq!(home_of("BlockSize"), Some("Target"));
+        assert_eq!(home_of("Pattern"), Some("WriteBufferContent"));
+        assert_eq!(home_of("RequestCount"), None, "TimeSpan and Target have one");
+        assert_eq!(home_of("BlockSizeKB"), None);
+    }
+
+    #[test]
+    fn names_stand_once_in_a_table() {
+        fn distinct<T>(rows: &[Row<T>]) {
+            let mut names: Vec<&str> = rows.iter().map(|row| row.name).collect();
+            names.sort_unstable();
+            let all = names.len();
+            names.dedup();
+            assert_eq!(names.len(), all);
+        }
+        distinct(PROFILE);
+        distinct(ETW);
+        distinct(TIME_SPAN);
+        distinct(target::TARGET);
+    }
+}

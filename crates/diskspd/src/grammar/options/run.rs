@@ -1,0 +1,400 @@
+//! How much load, where its threads run, for how long, and what is told of it: `-o -u -g -Z -I` (`command-line.md`
+//! §5.3,
+//! §5.4, §5.6, §14), `-a` (§5.3, §14), `-d -z -: -D -P -R -X` (§5.7), `-e` (§5.9).
+
+use std::ops::Range;
+
+use super::{nothing, percentage, read, read32, read32_or_0, share};
+use crate::grammar::draft::Draft;
+use crate::grammar::value::{
+    self, Position, Slip, Unit, Value, digits, length, shifted, size_until, whole, whole32,
+};
+use crate::render;
+use truespd_core::profile::{
+    Batch, EfficiencyOrder, Etw, IO_BUCKET_MS_DEFAULT, IoPriority, ProcessorId, ResultFormat, RingOptions,
+    Throughput, WholeGroup,
+};
+
+pub fn buffer_separation(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    d.span.pack_buffers = match v.text {
+        "n" => {
+            d.note("-bsn (buffers not separated) is only kept in the profile: threads always have their own");
+            true
+        }
+        "p" => false,
+        text => {
+            return Err(Slip::new("the kind of separation is missing or unknown")
+                .at(0..length(text))
+                .legal("-bsn (none) or -bsp (separated, the default)"));
+        }
+    };
+    Ok(())
+}
+
+/// `-u[n]<batch>[p]`; without a batch 25 percent, DiskSpd 2.3's default.
+pub fn ring(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    let unregistered = v.text.starts_with('n');
+    let start = usize::from(unregistered);
+    let batch: String = v.text.chars().skip(start).collect();
+    let batch = if batch.is_empty() {
+        Ok(Batch::Percent(25))
+    } else if let Some(percent) = batch.strip_suffix('p') {
+        share(percent, 1, "a batch of 1 to 100 percent: -u25p").map(Batch::Percent)
+    } else {
+        whole(&batch, 1..=65535)
+            .map(|n| Batch::Count(u32::try_from(n).expect("at most 65535")))
+            .map_err(|slip| slip.legal("a batch of 1 to 65535 requests (-u8), or 1 to 100 percent (-u25p)"))
+    };
+    let batch = batch.map_err(|slip| shifted(slip, start))?;
+    d.span.ring = Some(RingOptions { registered_buffers: !unregistered, batch });
+    Ok(())
+}
+
+pub fn write_percent(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    const LEGAL: &str = "0 to 100 percent of writes: -w0 only reads, -w100 only writes";
+    d.target.write_percent = percentage(d, v, "-w", 0, LEGAL).map_err(|slip| match v.text {
+        "" => slip.hint("for reads only write -w0, or leave -w out"),
+        _ => slip,
+    })?;
+    Ok(())
+}
+
+pub fn zero_data(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    nothing(v).map_err(|slip| slip.legal(DATA_LEGAL))?;
+    d.target.zero_write_buffers = true;
+    Ok(())
+}
+
+const DATA_LEGAL: &str =
+    "-Z (zeros), -Zr (random for each write), -Z<size>[,<file>] (a random or file-filled source)";
+
+pub fn random_data(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    nothing(v)
+        .map_err(|slip| slip.legal(DATA_LEGAL).hint("for a random source of that size leave the r out"))?;
+    d.span.random_write_data = true;
+    Ok(())
+}
+
+pub fn source_data(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    let (bytes, used) = size_until(v.text, d.target.block_bytes, &[','])?;
+    if bytes == 0 {
+        return Err(Slip::new("the source of write data is empty").at(0..used).legal("a size above 0"));
+    }
+    d.target.write_source_bytes = bytes;
+    // Everything behind the first comma is the name, further commas included.
+    let file: String = v.text.chars().skip(used + 1).collect();
+    d.target.write_source_path = Some(file).filter(|file| !file.is_empty());
+    Ok(())
+}
+
+pub fn rate(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    const LEGAL: &str = "a rate above 0: -g<n> bytes per millisecond, or -g<n>i I/Os per second, digits only";
+    let (number, is_iops) = match v.text.strip_suffix('i') {
+        Some(number) => (number, true),
+        None => (v.text, false),
+    };
+    let read = value::number(number, Unit::Count, 1..=u64::from(u32::MAX)).map_err(|slip| {
+        let (value, count) = digits(number);
+        let tail: String = number.chars().skip(count).collect();
+        let slip = slip.legal(LEGAL);
+        let unit = match tail.as_str() {
+            "k" | "K" => 1u64 << 10,
+            "m" | "M" => 1 << 20,
+            "g" | "G" => 1 << 30,
+            _ => return slip,
+        };
+        match value.and_then(|n| n.checked_mul(unit)) {
+            Some(bytes) => {
+                slip.hint(format!("-g takes no size suffix: -g{bytes} is {number} bytes per millisecond"))
+            }
+            None => slip,
+        }
+    })?;
+    let n = read.value;
+    if !read.is_plain {
+        d.reinterpret(&format!("-g{}", v.text), &format!("-g{n}{}", if is_iops { "i" } else { "" }));
+    }
+    d.target.throughput = Some(if is_iops { Throughput::Iops(n) } else { Throughput::BytesPerMs(n) });
+    Ok(())
+}
+
+pub fn priority(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    const LEGAL: &str = "1 (very low), 2 (low) or 3 (normal)";
+    d.target.priority = match read(d, v, "-I", Unit::Count, 1..=3).map_err(|slip| slip.legal(LEGAL))? {
+        1 => IoPriority::VeryLow,
+        2 => IoPriority::Low,
+        _ => IoPriority::Normal,
+    };
+    Ok(())
+}
+
+/// Largest processor number in a group other than 0, as in DiskSpd.
+const PROCESSOR_MAX: u64 = 255;
+/// Largest processor number without a group: any Linux CPU id a machine could have.
+const CPU_MAX: u64 = 65535;
+const GROUP_MAX: u64 = 65535;
+
+const AFFINITY_LEGAL: &str = "-a[g<group>,]<cpu>[-<cpu>][,...]: processors and ranges of them separated by commas, \
+                              such as \
+                     -a0,2,8-11 or -ag0,0,1,g1,0; -ag<group> alone for a whole group";
+
+/// An explicit list, or the default stated (`-a`, `-ag`).
+pub fn affinity(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    if v.text.is_empty() || v.text == "g" {
+        return Ok(());
+    }
+    let elements: Vec<&str> = v.text.split(',').collect();
+    let mut start = 0;
+    let mut group = 0;
+    let mut pending: Option<Range<usize>> = None;
+    for element in &elements {
+        let here = start..start + length(element);
+        start = here.end + 1;
+        if let Some(number) = element.strip_prefix('g') {
+            if let Some(earlier) = pending {
+                return Err(Slip::new("a group follows a group without any processor")
+                    .at(earlier)
+                    .legal(AFFINITY_LEGAL));
+            }
+            group = processor_number(number, here.start + 1, GROUP_MAX, "group")?;
+            pending = Some(here);
+        } else {
+            processors(d, element, here, group)?;
+            pending = None;
+        }
+    }
+    match pending {
+        None => Ok(()),
+        Some(_) if elements.len() == 1 => {
+            d.span.affinity_groups.push(WholeGroup { group, position: d.span.affinity.len() });
+            Ok(())
+        }
+        Some(here) => Err(Slip::new("the list ends with a group without any processor")
+            .at(here)
+            .legal(AFFINITY_LEGAL)
+            .hint(format!("for the whole group, give it as an option of its own: -ag{group}"))),
+    }
+}
+
+fn processors(d: &mut Draft, element: &str, here: Range<usize>, group: u32) -> Result<(), Slip> {
+    let max = if group == 0 { CPU_MAX } else { PROCESSOR_MAX };
+    let (first, last) = match element.split_once('-') {
+        None => {
+            let cpu = processor_number(element, here.start, max, "processor")?;
+            (cpu, cpu)
+        }
+        Some((low, high)) => {
+            let first = processor_number(low, here.start, max, "processor")?;
+            let last = processor_number(high, here.start + length(low) + 1, max, "processor")?;
+            if last < first {
+                return Err(Slip::new(format!("the range {element} runs backwards"))
+                    .at(here)
+                    .legal(AFFINITY_LEGAL));
+            }
+            (first, last)
+        }
+    };
+    d.span.affinity.extend((first..=last).map(|processor| ProcessorId { group, processor }));
+    Ok(())
+}
+
+fn processor_number(text: &str, start: usize, max: u64, what: &str) -> Result<u32, Slip> {
+    let (value, count) = digits(text);
+    if let Some(c) = text.chars().nth(count) {
+        let slip = Slip::new(format!("'{c}' is not expected here"))
+            .at(start + count..start + count + 1)
+            .legal(AFFINITY_LEGAL);
+        return Err(if c == 'g' && count > 0 { slip.hint("a comma goes before the group") } else { slip });
+    }
+    if count == 0 {
+        return Err(Slip::new(format!("a {what} number is missing")).at(start..start).legal(AFFINITY_LEGAL));
+    }
+    match value.filter(|&n| n <= max).and_then(|n| u32::try_from(n).ok()) {
+        Some(n) => Ok(n),
+        None => Err(Slip::new(format!("{what} {text} is out of range"))
+            .at(start..start + count)
+            .legal(format!("{what} numbers from 0 to {max}"))),
+    }
+}
+
+/// `-ac -as -ap -aP -ae -aE -aup`, which may be joined (DiskSpd 2.3).
+pub fn placement(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    const LEGAL: &str = "-a and any of c, s and one of p, P, e, E, up, each once: -ac, -acs, -acsE, -aup";
+    let letters: Vec<char> = v.text.chars().collect();
+    let mut i = 0;
+    while i < letters.len() {
+        let here = Position { word: v.word, char: Some(i) };
+        let (state, width) = match letters[i] {
+            'c' => (&mut d.placement.cores, 1),
+            's' => (&mut d.placement.groups, 1),
+            'p' | 'P' | 'e' | 'E' => (&mut d.placement.efficiency, 1),
+            'u' if letters.get(i + 1) == Some(&'p') => (&mut d.placement.efficiency, 2),
+            other => {
+                return Err(Slip::new(format!("'{other}' is not a placement")).at(i..i + 1).legal(LEGAL));
+            }
+        };
+        if let Some(earlier) = state.replace(here) {
+            return Err(Slip::new("this part of the placement is given twice")
+                .at(i..i + width)
+                .with(earlier)
+                .legal(LEGAL));
+        }
+        let placement = &mut d.span.placement;
+        match letters[i] {
+            'c' => placement.cores_first = true,
+            's' => placement.span_groups = true,
+            'p' => placement.efficiency = EfficiencyOrder::PerformanceFirst,
+            'P' => placement.efficiency = EfficiencyOrder::FillPerformanceFirst,
+            'e' => placement.efficiency = EfficiencyOrder::EfficiencyFirst,
+            'E' => placement.efficiency = EfficiencyOrder::FillEfficiencyFirst,
+            _ => placement.efficiency = EfficiencyOrder::Ignore,
+        }
+        i += width;
+    }
+    Ok(())
+}
+
+/// I/Os per progress dot when `-P` gives none.
+const PROGRESS_IOS: u32 = 65536;
+/// The experiment bits that mean something.
+const EXPERIMENT_BITS: u32 = 1;
+
+pub fn duration(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    let seconds = read32(d, v, "-d", Unit::Seconds, 0)
+        .map_err(|slip| slip.legal("the measured time in whole seconds: -d60"))?;
+    if seconds == 0 {
+        d.reinterpret("-d0", "a run that makes the files of -c and measures nothing");
+    }
+    d.overrides.duration_s = Some(seconds);
+    Ok(())
+}
+
+pub fn seed(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    d.is_seed_of_moment = v.text.is_empty();
+    if !d.is_seed_of_moment {
+        d.overrides.rand_seed = Some(seed_of(d, v.text)?);
+    }
+    Ok(())
+}
+
+/// A seed beyond 32 bits, such as a time in nanoseconds, is the largest one in DiskSpd (`command-line.md` §3.3).
+fn seed_of(d: &mut Draft, text: &str) -> Result<u32, Slip> {
+    if text.chars().all(|c| c.is_ascii_digit()) && text.parse::<u32>().is_err() {
+        d.reinterpret(&format!("-z{text}"), &format!("-z{}", u32::MAX));
+        return Ok(u32::MAX);
+    }
+    whole32(text, 0)
+}
+
+pub fn experiment_flags(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    let flags = read32_or_0(d, v, "-:", Unit::Count)?;
+    if flags & !EXPERIMENT_BITS != 0 {
+        d.note(&format!("-:{flags} has unknown bits, which are only kept in the profile (bit 1 is known)"));
+    }
+    d.overrides.experiment_flags = Some(flags);
+    Ok(())
+}
+
+pub fn intervals(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    let interval_ms = match v.text {
+        "" => 0,
+        _ => read32(d, v, "-D", Unit::Milliseconds, 0)?,
+    };
+    d.span.calculate_iops_std_dev = true;
+    d.span.io_bucket_ms = if interval_ms == 0 { IO_BUCKET_MS_DEFAULT } else { interval_ms };
+    Ok(())
+}
+
+pub fn progress(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    let ios = match v.text {
+        "" => 0,
+        _ => read32(d, v, "-P", Unit::Count, 0)?,
+    };
+    d.progress_ios = if ios == 0 { PROGRESS_IOS } else { ios };
+    Ok(())
+}
+
+fn format(v: &Value, legal: &str) -> Result<ResultFormat, Slip> {
+    match v.text {
+        "text" => Ok(ResultFormat::Text),
+        "xml" => Ok(ResultFormat::Xml),
+        text => {
+            let what =
+                if text.is_empty() { "the result format is missing" } else { "this is not a result format" };
+            Err(Slip::new(what).at(0..length(text)).legal(legal))
+        }
+    }
+}
+
+pub fn result_format(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    const LEGAL: &str = "-Rtext, -Rxml, -Rjson, -Rcsv or -Rintervals; -Rp[text|xml] to print the profile; \
+                         -Rs[text|xml] \
+                         for the system";
+    // A profile knows DiskSpd's formats only.
+    let own = render::format(v.text).filter(|format| !matches!(format.name, "text" | "xml"));
+    d.long.stdout = own.map(|format| format.name);
+    if own.is_none() {
+        d.overrides.result_format = Some(format(v, LEGAL)?);
+    }
+    Ok(())
+}
+
+pub fn profile_only(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    if !v.text.is_empty() {
+        d.overrides.result_format = Some(format(v, "-Rp, -Rptext or -Rpxml")?);
+    }
+    d.profile_only = true;
+    Ok(())
+}
+
+pub fn system_information(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    d.system_information = Some(match v.text {
+        "" => ResultFormat::Text,
+        _ => format(v, "-Rs, -Rstext or -Rsxml")?,
+    });
+    Ok(())
+}
+
+pub fn profile_file(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    if let Some(earlier) = d.profile_file {
+        return Err(Slip::new("two XML profiles are given").with(earlier).legal("one -X<file>"));
+    }
+    if v.text.is_empty() {
+        return Err(Slip::new("the file of the XML profile is missing").at(0..0));
+    }
+    d.profile_file = Some(v.word);
+    d.profile_path = v.text.to_string();
+    Ok(())
+}
+
+pub fn tracing(d: &mut Draft) -> &mut Etw {
+    d.note("-e asks for Windows kernel tracing: it is kept in the profile, but no trace counters will be reported");
+    d.etw.get_or_insert_default()
+}
+
+pub fn trace(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    let set: fn(&mut Etw) = match v.text {
+        "PROCESS" => |etw| etw.process = true,
+        "THREAD" => |etw| etw.thread = true,
+        "IMAGE_LOAD" => |etw| etw.image_load = true,
+        "DISK_IO" => |etw| etw.disk_io = true,
+        "MEMORY_PAGE_FAULTS" => |etw| etw.memory_page_faults = true,
+        "MEMORY_HARD_FAULTS" => |etw| etw.memory_hard_faults = true,
+        "NETWORK" => |etw| etw.network = true,
+        "REGISTRY" => |etw| etw.registry = true,
+        text => {
+            let what = if text.is_empty() { "the name of a trace is missing" } else { "this is not a trace" };
+            return Err(Slip::new(what).at(0..length(text)).legal(
+                "-eq, -es, -ec, -ep, or -e and one of PROCESS, THREAD, IMAGE_LOAD, DISK_IO, MEMORY_PAGE_FAULTS, \
+                 MEMORY_HARD_FAULTS, NETWORK, REGISTRY",
+            ));
+        }
+    };
+    set(tracing(d));
+    Ok(())
+}
+
+pub fn completion_batch(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    d.span.completion_batch = Some(whole32(v.text, 1)?);
+    Ok(())
+}
