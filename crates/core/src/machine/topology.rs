@@ -483,7 +483,7 @@ pub(crate) fn processor_times() -> Result<Vec<CpuTicks>, CpuStatError> {
     processor_times_in(Path::new(PATH))
 }
 
-/// [`read`] from another file of that format.
+/// `read` from another file of that format.
 ///
 /// # Errors
 /// [`CpuStatError`] when the file is not there or not understood.

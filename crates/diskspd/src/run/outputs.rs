@@ -125,7 +125,7 @@ impl TextOutput {
     /// Writes the file and gives it its name.
     ///
     /// # Errors
-    /// [`OutputError::Write`].
+    /// `OutputError::Write`.
     pub fn write(self, text: &str) -> Result<(), OutputError> {
         let written = match self.sink {
             Sink::Stream(mut stream) => stream.write_all(text.as_bytes()).and_then(|()| stream.flush()),
@@ -218,7 +218,7 @@ pub fn open_refreshed(output: &Output) -> Result<Refreshed, OutputError> {
 /// Refuses outputs that are files of the run, or each other.
 ///
 /// # Errors
-/// [`OutputError::Clash`].
+/// `OutputError::Clash`.
 pub fn refuse_clashes(
     outputs: &[Output],
     taken: impl Iterator<Item = (PathBuf, String)>,

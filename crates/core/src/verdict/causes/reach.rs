@@ -410,7 +410,7 @@ impl Substitute {
         Substitute::page_cache(&words, advice)
     }
 
-    /// A loop device below the target ([`is_cached_loop`]).
+    /// A loop device below the target (`is_cached_loop`).
     pub fn cached_loop() -> Self {
         Substitute::of(
             "a loop device below the target uses the page cache for its file",
