@@ -1,4 +1,4 @@
-//! What a text result begins with: command line and input parameters (`text-output.md` §3, §4), and the system (§5).
+//! What a text result begins with: command line, input parameters and the system (`text-output.md` §3, §4, §5).
 
 use std::fmt;
 

@@ -1,6 +1,5 @@
-//! How much load, where its threads run, for how long, and what is told of it: `-o -u -g -Z -I` (`command-line.md`
-//! §5.3,
-//! §5.4, §5.6, §14), `-a` (§5.3, §14), `-d -z -: -D -P -R -X` (§5.7), `-e` (§5.9).
+//! How much load, where its threads run, for how long, and what is told of it: `-o -u -g -Z -I -a -d -z -: -D -P -R
+//! -X -e` (`command-line.md` §5.3, §5.4, §5.6, §5.7, §5.9, §14).
 
 use std::ops::Range;
 

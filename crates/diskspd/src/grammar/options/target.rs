@@ -1,5 +1,5 @@
-//! The target and how it is accessed: size and range (`-b -B -f -c`, `command-line.md` §5.1), access pattern
-//! (`-r -rs -rd -s -si -T`, §5.2), caching (`-S -h -N`, §5.5, §6).
+//! The target and how it is accessed: size and range (`-b -B -f -c`), access pattern (`-r -rs -rd -s -si -T`) and
+//! caching (`-S -h -N`); `command-line.md` §5.1, §5.2, §5.5, §6.
 
 use super::{ignored, percentage, share};
 use crate::grammar::draft::Draft;
