@@ -457,13 +457,17 @@ impl Show {
 
     fn on_stderr(&self, report: &FinishedRun) -> String {
         let is_told = self.is_unmet || self.shape.stderr.shows(Message::Verdict);
-        match self.has_all {
-            _ if self.is_under_result() => String::new(),
-            true => text(&self.verdict, "verdict", Extent::All, Style::of_stderr()),
-            // The reasons of a failure are shown below.
-            false if !report.failures.is_empty() || !is_told => String::new(),
-            false => format!("{}\n", line(&self.verdict, Style::of_stderr())),
+        if self.is_under_result() {
+            return String::new();
         }
+        if self.has_all {
+            return text(&self.verdict, "verdict", Extent::All, Style::of_stderr());
+        }
+        // The reasons of a failure are shown below.
+        if !report.failures.is_empty() || !is_told {
+            return String::new();
+        }
+        format!("{}\n", line(&self.verdict, Style::of_stderr()))
     }
 
     /// Facts about the run that standard error shows.

@@ -66,11 +66,11 @@ pub(super) enum Purpose {
 
 impl Guard<'_> {
     fn overrides(&self) -> Overrides<'_> {
-        Overrides { again: self.consent.overwrite, option: "-overwrite", roots: self.roots }
+        Overrides { paths: self.consent.overwrite, option: "-overwrite", roots: self.roots }
     }
 
     fn unchecked(&self) -> Overrides<'_> {
-        Overrides { again: self.consent.unchecked, option: "-unchecked", roots: self.roots }
+        Overrides { paths: self.consent.unchecked, option: "-unchecked", roots: self.roots }
     }
 
     /// The person gave this file or device with `--overwrite`: as typed, as the path it stands for, or by another
@@ -80,8 +80,8 @@ impl Guard<'_> {
     }
 
     /// Which of the targets (as typed) a path of `--overwrite` names.
-    pub fn named_by<'t>(&self, again: &str, targets: &[&'t str]) -> Option<&'t str> {
-        self.overrides().named_by(again, targets)
+    pub fn named_by<'t>(&self, given: &str, targets: &[&'t str]) -> Option<&'t str> {
+        self.overrides().named_by(given, targets)
     }
 
     /// Paths of `--overwrite` and `--unchecked` that name no target of the run: a typing error, perhaps in the name of
@@ -258,7 +258,7 @@ impl Guard<'_> {
 /// Paths that the person gave with one of these options.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Overrides<'a> {
-    pub again: &'a [String],
+    pub paths: &'a [String],
     /// The option, as refusals name options: `-overwrite`.
     pub option: &'static str,
     pub roots: &'a Roots,
@@ -270,16 +270,16 @@ impl Overrides<'_> {
     /// number (`#3`) names nothing: it can mean another disk after the next one is plugged in.
     pub fn let_through(&self, typed: &str, path: &Path, file: Option<&File>) -> bool {
         let opened = file.and_then(|f| Identity::of(f).ok());
-        self.again.iter().any(|again| self.names(again, typed, path, opened))
+        self.paths.iter().any(|given| self.names(given, typed, path, opened))
     }
 
-    fn names(&self, again: &str, typed: &str, path: &Path, opened: Option<Identity>) -> bool {
-        let again_is = resolve(again, self.roots);
-        if again_is.as_ref().is_ok_and(|resolved| resolved.disk_number.is_some()) {
+    fn names(&self, given: &str, typed: &str, path: &Path, opened: Option<Identity>) -> bool {
+        let resolution = resolve(given, self.roots);
+        if resolution.as_ref().is_ok_and(|resolved| resolved.disk_number.is_some()) {
             return false;
         }
-        let resolved = again_is.map_or_else(|_| again.into(), |r| r.path);
-        again == typed || resolved == path || (opened.is_some() && self.identity_at(&resolved) == opened)
+        let resolved = resolution.map_or_else(|_| given.into(), |r| r.path);
+        given == typed || resolved == path || (opened.is_some() && self.identity_at(&resolved) == opened)
     }
 
     /// The file or device to which a path leads. The character device of an NVMe namespace stands for its block device:
@@ -292,10 +292,10 @@ impl Overrides<'_> {
     }
 
     /// Which of the targets (as typed) a path of the option names.
-    pub fn named_by<'t>(&self, again: &str, targets: &[&'t str]) -> Option<&'t str> {
+    pub fn named_by<'t>(&self, given: &str, targets: &[&'t str]) -> Option<&'t str> {
         targets.iter().copied().find(|typed| {
             let path = resolve(typed, self.roots).map_or_else(|_| (*typed).into(), |r| r.path);
-            self.names(again, typed, &path, self.identity_at(&path))
+            self.names(given, typed, &path, self.identity_at(&path))
         })
     }
 
@@ -304,12 +304,12 @@ impl Overrides<'_> {
     /// `targets` are the targets as typed.
     pub fn refuse_unused(&self, targets: &[&str]) -> Vec<Refusal> {
         let mut refusals: Vec<Refusal> = Vec::new();
-        for again in self.again.iter().filter(|again| self.named_by(again, targets).is_none()) {
-            if let Some(refusal) = self.refuse_number(again) {
+        for given in self.paths.iter().filter(|given| self.named_by(given, targets).is_none()) {
+            if let Some(refusal) = self.refuse_number(given) {
                 refusals.extend((!refusals.contains(&refusal)).then_some(refusal));
                 continue;
             }
-            let words = format!("-{} names '{again}', which is not a target of this run", self.option);
+            let words = format!("-{} names '{given}', which is not a target of this run", self.option);
             let names: Vec<String> = targets.iter().map(|t| format!("'{t}'")).collect();
             let refusal = Refusal::machine(&[self.option], None, words).hint(format!(
                 "repeat the path of a target: its disk or a partition of it does not count; targets of this \
@@ -323,11 +323,11 @@ impl Overrides<'_> {
         refusals
     }
 
-    fn refuse_number(&self, again: &str) -> Option<Refusal> {
-        let path = resolve(again, self.roots).ok().filter(|r| r.disk_number.is_some())?.path;
+    fn refuse_number(&self, given: &str) -> Option<Refusal> {
+        let path = resolve(given, self.roots).ok().filter(|r| r.disk_number.is_some())?.path;
         let word = shell_word(&path.to_string_lossy());
         let option = self.option;
-        let words = format!("-{option} {again}: give the device by its name, not by a number");
+        let words = format!("-{option} {given}: give the device by its name, not by a number");
         Some(Refusal::machine(&[option], None, words).hint(format!(
             "a number may mean another disk when disks are added or removed; for this disk: -{option} {word}"
         )))

@@ -181,10 +181,12 @@ impl fmt::Display for Subject {
 impl Subject {
     /// What `part` is to the person who named `own`.
     pub(super) fn of(part: &BlockDevice, own: &BlockDevice) -> Self {
-        match part.is_partition() {
-            _ if part == own => Subject::It,
-            true => Subject::Partition(part.name.clone()),
-            false => Subject::WholeDisk(part.name.clone()),
+        if part == own {
+            Subject::It
+        } else if part.is_partition() {
+            Subject::Partition(part.name.clone())
+        } else {
+            Subject::WholeDisk(part.name.clone())
         }
     }
 }

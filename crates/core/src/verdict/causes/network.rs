@@ -251,14 +251,14 @@ pub(super) fn served_from_cache(case: &Case<'_>) -> (Vec<Finding>, Option<Missin
 
 /// Why the server was not asked.
 fn cause(group: &ServerGroup<'_>, way: Direction) -> Substitute {
-    let has_cached_loop = group.targets.iter().flat_map(TargetView::layers).any(is_cached_loop);
-    match group.is_direct() {
-        _ if group.targets.iter().any(|target| target.asked.memory_mapped) => {
-            Substitute::mapped(Asked::Server)
-        }
-        false => Substitute::not_bypassed(way, Asked::Server),
-        true if has_cached_loop => Substitute::cached_loop(),
-        true => Substitute::something(Asked::Server),
+    if group.targets.iter().any(|target| target.asked.memory_mapped) {
+        Substitute::mapped(Asked::Server)
+    } else if !group.is_direct() {
+        Substitute::not_bypassed(way, Asked::Server)
+    } else if group.targets.iter().flat_map(TargetView::layers).any(is_cached_loop) {
+        Substitute::cached_loop()
+    } else {
+        Substitute::something(Asked::Server)
     }
 }
 
