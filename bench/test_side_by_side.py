@@ -161,7 +161,7 @@ class Rows(unittest.TestCase):
 
     def test_absent_programs_have_no_rows(self) -> None:
         names = [row.name for row in tools.rows(tools.Programs("diskspd"))]
-        self.assertEqual(names, [tools.REFERENCE, tools.BY_FOUR, tools.BATCHED, tools.BARE])
+        self.assertEqual(names, [tools.REFERENCE, tools.BY_ONE, tools.BY_FOUR, tools.BATCHED, tools.BARE])
 
     def test_batches_are_no_larger_than_the_depth(self) -> None:
         line = self.lines(BY_NAME["direct-1m-seq-read-d8"])
@@ -250,7 +250,7 @@ class Statistics(unittest.TestCase):
         rows = {row.name: row for row in tools.rows(ALL) if row.fits(case)}
         job = tools.Job(case, ["f"], 1, 0, 1 << 20, Path("."))
         for peer, words, own_words in (
-            ("t/io_uring, batches of 1", {"-s1", "-c1"}, set()),
+            ("t/io_uring, batches of 1", {"-s1", "-c1"}, {"-u1"}),
             ("t/io_uring, batches of 4", {"-s4", "-c4"}, {"-u4"}),
             ("t/io_uring", {"-s32", "-c32"}, {"-u32"}),
             ("fio io_uring tuned, batched", {"--iodepth_batch_submit=32"}, {"-u32"}),

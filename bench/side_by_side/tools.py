@@ -285,6 +285,7 @@ REFERENCE = "TrueSpd -L"
 # Handing over as many I/Os at a time as the peers do, instead of one by one as DiskSpd does with -L.
 BATCHED = "TrueSpd -L -u"
 BY_FOUR = "TrueSpd -L -u4"
+BY_ONE = "TrueSpd -L -u1"
 BARE = "TrueSpd"
 # Which of TrueSpd's rows hands over as many I/Os at a time as a peer's, and keeps latencies or not as it does.
 ALIKE = {
@@ -292,7 +293,7 @@ ALIKE = {
     "fio io_uring tuned, batched": BATCHED,
     "fio io_uring tuned, no latencies": BARE,
     "fio psync": REFERENCE,
-    "t/io_uring, batches of 1": REFERENCE,
+    "t/io_uring, batches of 1": BY_ONE,
     "t/io_uring, batches of 4": BY_FOUR,
     "t/io_uring": BATCHED,
     "t/io_uring -t1": BATCHED,
@@ -313,6 +314,7 @@ def rows(programs: Programs) -> list[Tool]:
 
     found = [
         Tool(REFERENCE, "TrueSpd", _truespd_command(programs.truespd, ["-L"]), read_truespd),
+        batched(BY_ONE, 1, 2),
         batched(BY_FOUR, 4, 5),
         batched(BATCHED, PEER_BATCH_MAX, 2),
         Tool(
