@@ -15,6 +15,33 @@
 //! target order, and asks it before every I/O. Data of writes comes from a [`DataRng`] of its own.
 //!
 //! Source: `io-semantics.md` §3 to §11.
+//!
+//! The offsets of a thread that reads 64 KiB at random places, and one I/O each 10 ms:
+//!
+//! ```
+//! use truespd_core::access::{Meter, Pace, Pattern, PatternSpec, RangeSpec, Rng, SharedOffset, UsableRange};
+//! use truespd_core::profile::{Target, Throughput};
+//!
+//! let target = Target {
+//!     block_bytes: 65_536,
+//!     random_percent: 100,
+//!     throughput: Some(Throughput::Iops(100)),
+//!     ..Target::default()
+//! };
+//! let range = UsableRange::new(RangeSpec::of(&target, 1 << 30))?;
+//! let mut rng = Rng::for_thread(0, 0);
+//! let mut pattern = Pattern::new(PatternSpec::of(&target, range.start_of(0)?, 1, None), &mut rng);
+//! for _ in 0..100 {
+//!     let access = pattern.next(0, &mut rng, &SharedOffset::new(0));
+//!     assert!(access.offset % 65_536 == 0 && access.offset < 1 << 30 && !access.write);
+//! }
+//!
+//! let mut meter = Meter::new(Pace::of(&target, 1)?, 0);
+//! assert_eq!(meter.wait_ns(4_000_000), 6_000_000);
+//! meter.issued(10_000_000);
+//! assert_eq!(meter.due_ns(), 20_000_000);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod data;
 pub mod distribution;

@@ -3,6 +3,16 @@
 //! An engine knows files, buffers and offsets; it knows no profile, no percentages and takes no
 //! time stamps. One engine instance belongs to one worker thread. [`TABLE`] lists them all;
 //! [`open_ladder`] chooses the best one that the machine offers, [`open`] a named one.
+//!
+//! ```
+//! use truespd_core::engine;
+//!
+//! let psync = engine::find("psync").expect("it is in the table");
+//! assert!(!psync.asynchronous && (psync.probe)().is_ok());
+//! assert!(engine::find("iouring").is_none());
+//! // Parameters are checked before anything is opened.
+//! assert!(engine::check_parameters(engine::find("sim").expect("sim"), "latency=soon").is_err());
+//! ```
 
 mod aio;
 mod any;

@@ -4,6 +4,15 @@
 //! what ends a command: either of them, with the typed arguments. A room may have error types of its own,
 //! which convert into the family. The exit code follows from the kind, in [`ExitCode::of`] and nowhere else.
 //! Nothing here prints.
+//!
+//! ```
+//! use truespd_core::fault::{Fault, Refusal};
+//!
+//! let refusal = Refusal::command_line("-t0: a target needs a thread").hint("-t1 or more");
+//! let fault = Fault::from(refusal);
+//! assert_eq!(fault.exit_code() as u8, 3);
+//! assert!(fault.sentences()[0].starts_with("-t0: a target needs a thread"));
+//! ```
 
 mod failure;
 mod lines;

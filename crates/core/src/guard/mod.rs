@@ -15,6 +15,32 @@
 //! 4. **Hold.** [`Custody`] reserves devices for the time of a run (`hold`) and knows what the run made
 //!    itself. By their locks (`locks`) runs recognise what is being tested, and name each other (`runs`).
 //! 5. **Mark.** [`mark::Marks`] notes on a file that TrueSpd made it and when it wrote last.
+//!
+//! A file of somebody else is not written, unless its name is in the consent:
+//!
+//! ```
+//! use truespd_core::guard::mark::Marks;
+//! use truespd_core::guard::{Consent, Guard, Range};
+//! use truespd_core::machine::roots::Roots;
+//! use truespd_core::machine::storage::facts_of;
+//!
+//! let path = std::env::temp_dir().join(format!("truespd-guard-{}", std::process::id()));
+//! std::fs::write(&path, "dear diary")?;
+//! let (file, roots, marks) = (std::fs::File::open(&path)?, Roots::default(), Marks::of_this_user());
+//! let typed = path.to_str().expect("UTF-8");
+//! let facts = facts_of(&file, &path, &roots).expect("a regular file");
+//! let all = Range { start_bytes: 0, length_bytes: 10 };
+//!
+//! let guard = Guard { consent: Consent::default(), marks: &marks, roots: &roots };
+//! let refused = guard.check(typed, &path, &file, &facts, all);
+//! let overwrite = [typed.to_string()];
+//! let guard = Guard { consent: Consent { overwrite: &overwrite, ..Consent::default() }, ..guard };
+//! let passed = guard.check(typed, &path, &file, &facts, all);
+//! std::fs::remove_file(&path)?;
+//!
+//! assert!(refused.unwrap_err().to_string().contains("--overwrite") && passed.is_ok());
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 mod adopt;
 mod contents;

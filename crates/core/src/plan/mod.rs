@@ -2,6 +2,19 @@
 //!
 //! Nothing here writes, creates or changes anything. `load` asks before the first side effect, and again when the
 //! targets are open and their sizes known: [`lanes()`] is then all that a worker needs.
+//!
+//! ```
+//! use truespd_core::plan::{assign, check_block_size};
+//! use truespd_core::profile::{Target, TimeSpan};
+//!
+//! // Two threads for each of two files, on two processors.
+//! let target = |path: &str| Target { path: path.to_string(), threads_per_file: 2, ..Target::default() };
+//! let span = TimeSpan { targets: vec![target("a"), target("b")], ..TimeSpan::default() };
+//! let threads = assign(&span, &[0, 1]);
+//! assert_eq!(threads.len(), 4);
+//! assert_eq!(threads[3].cpu, Some(1));
+//! assert!(check_block_size(&span.targets[0]).is_ok());
+//! ```
 
 mod affinity;
 mod commands;

@@ -5,6 +5,26 @@
 //! machine live in [`validate()`]; rules that do live in `plan`.
 //!
 //! Source: `command-line.md` §5 and §9, `xml.md` §3 and §4 of the DiskSpd 2.2 contract.
+//!
+//! ```
+//! use truespd_core::profile::{validate, xml};
+//!
+//! let text = "<Profile><TimeSpans><TimeSpan><Targets><Target>
+//!   <Path>data</Path><BlockSize>8192</BlockSize>
+//! </Target></Targets></TimeSpan></TimeSpans></Profile>";
+//! let profile = xml::read(text)?;
+//! let span = &profile.time_spans[0];
+//! // What the text leaves out has DiskSpd's default.
+//! assert_eq!((span.duration_s, span.targets[0].block_bytes, span.targets[0].request_count), (10, 8192, 2));
+//! assert!(validate(&profile, false).is_empty());
+//! // Written, every default stands there.
+//! let again = xml::read(&xml::write(&profile, 0))?;
+//! assert_eq!(again.time_spans[0].targets[0].path, "data");
+//!
+//! let error = xml::read("<Profile>\n  <Verbos>true</Verbos>\n</Profile>").unwrap_err();
+//! assert!(error.to_string().contains("is VerboseStats meant?"));
+//! # Ok::<(), xml::XmlError>(())
+//! ```
 
 mod finding;
 mod hash;

@@ -1,6 +1,17 @@
 //! The one versioned document of a run: everything that later commands and formats read.
 //!
 //! Numbers with their units, no judgement and no formatting. Renderers see only this.
+//!
+//! ```
+//! use truespd_core::result::{Document, json};
+//!
+//! let document = Document { command_line: vec!["diskspd".into(), "data".into()], ..Document::default() };
+//! let text = json::write(&document);
+//! assert_eq!(json::read(text.as_bytes())?.command_line, document.command_line);
+//! // Documents of a later format, and other files, are refused with the reason.
+//! assert!(json::read(b"{}").is_err());
+//! # Ok::<(), json::ReadError>(())
+//! ```
 
 mod document;
 pub mod envelope;

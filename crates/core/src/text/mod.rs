@@ -5,6 +5,19 @@
 //!
 //! Tables are laid out with `format!` widths where they stand. `comfy-table` and `tabled` measure columns by their
 //! contents; our tables have fixed columns, which scripts cut by position.
+//!
+//! ```
+//! use truespd_core::text::{grouped, nearest, printable, shell_line, size, split_line};
+//!
+//! assert_eq!(grouped(1_234_567), "1,234,567");
+//! assert_eq!(size(3 << 30), "3 GiB");
+//! // What stands in a file name cannot move a terminal's cursor.
+//! assert!(!printable("a\u{1b}[2Jb").contains('\u{1b}'));
+//! // Words survive the way into a shell and back.
+//! let words = ["diskspd".to_string(), "my file".to_string()];
+//! assert_eq!(split_line(&shell_line(&words)), Ok(words.to_vec()));
+//! assert_eq!(nearest("io_urin", ["psync", "io_uring"].into_iter()), Some("io_uring"));
+//! ```
 
 pub mod foreign;
 mod lines;

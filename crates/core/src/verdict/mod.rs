@@ -5,6 +5,17 @@
 //! A row of the catalogue is a [`Cause`] with its thresholds; the rows of a theme stand in one file of `causes`.
 //! What looks
 //! at a document asks no machine, so documents of earlier runs can be judged again.
+//!
+//! ```
+//! use truespd_core::result::{Document, Grade};
+//! use truespd_core::verdict;
+//!
+//! // Nothing was measured, so nothing can be trusted.
+//! let verdict = verdict::judge(&Document::default());
+//! assert_ne!(verdict.grade, Grade::Certified);
+//! // The catalogue names every rule, and what it says.
+//! assert!(verdict::rules().iter().any(|(cause, _)| cause.name == "served-from-cache"));
+//! ```
 
 mod cause;
 mod causes;
