@@ -7,8 +7,8 @@ use rusqlite::ToSql;
 use serde::Serialize;
 use statrs::statistics::{Data, Max, Min, OrderStatistics};
 
+use super::HistoryError;
 use super::entry::Entry;
-use super::error::HistoryError;
 use super::open::Store;
 use super::store::Filter;
 use truespd_core::result::metrics::{Better, Metric};
