@@ -17,7 +17,7 @@ use truespd_core::result::{Grade, Theme, Verdict, json};
 use truespd_core::verdict::judge;
 
 pub use forms::{Cells, is_too_wide, junit, legend, markdown, text};
-pub use question::{BadGate, Gate, Named, Question};
+pub use question::{Gate, Named, Question};
 pub use report::{
     Area, Comparison, Difference, Effect, GateResult, Held, Kind, MetricRow, Outcome, Run, Side,
 };

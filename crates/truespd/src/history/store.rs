@@ -6,7 +6,7 @@ use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use rusqlite::types::{Type, Value};
-use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params, params_from_iter};
 use serde::de::DeserializeOwned;
 
 use super::HistoryError;
@@ -91,8 +91,7 @@ impl Store {
     /// [`HistoryError`].
     pub fn list(&self, filter: &Filter) -> Result<Vec<Entry>, HistoryError> {
         let (condition, values) = filter.condition();
-        let values: Vec<&dyn ToSql> = values.iter().map(|value| value as &dyn ToSql).collect();
-        self.entries(&condition, &values, filter.limit)
+        self.entries(&condition, params_from_iter(values), filter.limit)
     }
 
     /// How many documents a filter has, without its limit.
@@ -101,15 +100,15 @@ impl Store {
     /// [`HistoryError`].
     pub fn count(&self, filter: &Filter) -> Result<u64, HistoryError> {
         let (condition, values) = filter.condition();
-        let values: Vec<&dyn ToSql> = values.iter().map(|value| value as &dyn ToSql).collect();
         let query = format!("SELECT count(*) FROM document d {condition}");
-        self.db.query_row(&query, values.as_slice(), |row| row.get(0)).map_err(|error| self.fault(error))
+        let count = self.db.query_row(&query, params_from_iter(values), |row| row.get(0));
+        count.map_err(|error| self.fault(error))
     }
 
     pub(super) fn entries(
         &self,
         condition: &str,
-        values: &[&dyn ToSql],
+        values: impl Params,
         limit: Option<usize>,
     ) -> Result<Vec<Entry>, HistoryError> {
         let limit = limit.map(|limit| format!(" LIMIT {limit}")).unwrap_or_default();
@@ -200,11 +199,11 @@ impl Store {
     /// [`Problem::Unknown`](super::Problem), several ids, or what keeps the file from being read.
     pub fn find(&self, selector: &str) -> Result<Vec<Entry>, HistoryError> {
         let id = selector.to_ascii_lowercase();
-        let known = self.entries("WHERE d.id = ?1", &[&id], None)?;
+        let known = self.entries("WHERE d.id = ?1", [&id], None)?;
         if !known.is_empty() {
             return Ok(known);
         }
-        let labelled = self.entries("WHERE d.label = ?1", &[&selector], None)?;
+        let labelled = self.entries("WHERE d.label = ?1", [selector], None)?;
         if !labelled.is_empty() {
             return Ok(labelled);
         }
@@ -214,7 +213,7 @@ impl Store {
         }
         // No digit of an id comes after `z`.
         let begins = "WHERE d.digest >= ?1 AND d.digest < ?1 || '{'";
-        let mut found = self.entries(begins, &[&id], Some(NAMED + 1))?;
+        let mut found = self.entries(begins, [&id], Some(NAMED + 1))?;
         match found.len() {
             0 => Err(unknown),
             1 => Ok(found),

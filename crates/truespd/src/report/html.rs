@@ -48,9 +48,49 @@ pub(super) fn data(name: &str, json: &str) -> String {
     }
 }
 
-/// [`escaped`] line by line, for text with tables.
-pub(super) fn escaped_lines(text: &str) -> String {
-    text.lines().map(|line| escaped(line) + "\n").collect()
+/// A paragraph of a class of the style sheet; usual words have none.
+pub(super) fn paragraph(class: &str, words: &str) -> String {
+    let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+    format!("<p{class}>{}</p>\n", words.lines().map(escaped).collect::<Vec<_>>().join("<br>"))
+}
+
+/// A paragraph that not everybody reads.
+pub(super) fn note(words: &str) -> String {
+    paragraph("note", words)
+}
+
+/// What is folded up; both are HTML.
+pub(super) fn details(summary: &str, inside: &str) -> String {
+    format!("<details><summary>{summary}</summary>{inside}</details>\n")
+}
+
+/// A pair or a part of a page, folded up.
+pub(super) fn folded(name: &str, inside: &str) -> String {
+    format!("<details class=\"pair\"><summary>{}</summary>{inside}</details>\n", escaped(name))
+}
+
+/// Figures that a reader wants first, with their names.
+pub(super) fn tiles<N: AsRef<str>>(all: &[(N, Option<String>)]) -> String {
+    let mut out = String::from("<dl class=\"tiles\">");
+    for (name, value) in all {
+        out += &format!("<div><dt>{}</dt>", escaped(name.as_ref()));
+        out += &match value {
+            Some(value) => format!("<dd>{}</dd></div>", escaped(value)),
+            None => "<dd class=\"none\">not measured (-L)</dd></div>".to_string(),
+        };
+    }
+    out + "</dl>\n"
+}
+
+/// Text as it is printed on a terminal.
+pub fn plain(text: &str) -> String {
+    let lines: String = text.lines().map(|line| escaped(line) + "\n").collect();
+    format!("<pre class=\"table\" tabindex=\"0\">{lines}</pre>\n")
+}
+
+/// The same, folded up: the page says it in its own way.
+pub fn printed(text: &str) -> String {
+    details("As it is printed on a terminal", plain(text).trim_end())
 }
 
 /// A table: its caption, its head, and rows whose first cell is their heading. All cells are text.

@@ -19,17 +19,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
-pub use axis::{Point, Spread};
-pub use chart::{Chart, Guide, Series, Ticks};
-pub use html::{EmbedError, count, document, is_page};
-pub use table::{Cell, Gap, Table};
+pub use html::{EmbedError, count, document, is_page, plain, printed};
 
 use crate::compare::Question;
-use crate::suite::findings::SeriesVerdict;
 use compared::Group;
-use html::{escaped, escaped_lines, first_large, listed};
+use html::{escaped, first_large, listed};
 use truespd_core::result::{Document, Grade};
-use truespd_core::text::shell_line;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -42,8 +37,8 @@ pub enum Content {
         kind: String,
         /// The worst verdict of its runs; none when no run was judged.
         grade: Option<Grade>,
-        /// What is shown of it.
-        pieces: Vec<Piece>,
+        /// What is shown of it: pieces of HTML.
+        html: String,
     },
 }
 
@@ -110,85 +105,12 @@ fn groups(inputs: &[Input]) -> Vec<Group<'_>> {
 
 /// The section of a document that is no result of a run; the only one needs no heading of its own.
 fn other(input: &Input, is_only: bool) -> String {
-    let Content::Other { kind, grade, pieces } = &input.content else { return String::new() };
-    let shown: String = pieces.iter().map(Piece::html).collect();
+    let Content::Other { kind, grade, html } = &input.content else { return String::new() };
     let badge = grade.map_or(String::new(), |grade| format!(", verdict: {}", verdicts::badge(grade)));
-    let inside = format!("<p class=\"subtitle\">{}{badge}</p>\n{shown}", escaped(&first_large(kind)));
+    let inside = format!("<p class=\"subtitle\">{}{badge}</p>\n{html}", escaped(&first_large(kind)));
     if is_only {
         format!("<section class=\"head\">\n{inside}</section>\n")
     } else {
         run::section(&input.name, &inside)
     }
-}
-
-/// What a document that is no result of a run has on a page, piece by piece. All words are plain text.
-#[derive(Debug, Clone)]
-pub enum Piece {
-    /// A heading below that of the document.
-    Heading(String),
-    /// The answer, in a sentence or two.
-    Answer(String),
-    Words(String),
-    /// A paragraph that not everybody reads.
-    Note(String),
-    /// Figures that a reader wants first, with their names.
-    Tiles(Vec<(String, String)>),
-    /// With a caption; cards on a phone.
-    Table(Table),
-    /// With its values as a table below it.
-    Chart(Box<Chart>),
-    /// What the verdicts of its runs say.
-    Verdict(SeriesVerdict),
-    /// Command lines that repeat it, with what each is.
-    Lines(Vec<(String, Vec<String>)>),
-    /// Text as it is printed on a terminal, folded up.
-    Printed(String),
-    /// The same, open: there is nothing else.
-    Text(String),
-}
-
-impl Piece {
-    fn html(&self) -> String {
-        match self {
-            Piece::Heading(words) => format!("<h3 class=\"part\">{}</h3>\n", escaped(words)),
-            Piece::Answer(words) => format!("<p class=\"answer\">{}</p>\n", lines(words)),
-            Piece::Words(words) => format!("<p>{}</p>\n", lines(words)),
-            Piece::Note(words) => format!("<p class=\"note\">{}</p>\n", lines(words)),
-            Piece::Tiles(all) => tiles(all),
-            Piece::Table(table) => table.html(),
-            Piece::Chart(chart) => chart.html(),
-            Piece::Verdict(verdict) => verdicts::of_series(verdict),
-            Piece::Lines(all) => {
-                let mut out = String::new();
-                for (what, words) in all {
-                    if !what.is_empty() {
-                        out += &format!("<p>{}</p>", escaped(what));
-                    }
-                    out += &format!("<pre tabindex=\"0\">{}</pre>\n", escaped(&shell_line(words)));
-                }
-                out
-            }
-            Piece::Text(text) => {
-                format!("<pre class=\"table\" tabindex=\"0\">{}</pre>\n", escaped_lines(text))
-            }
-            Piece::Printed(text) => format!(
-                "<details><summary>As it is printed on a terminal</summary><pre class=\"table\" tabindex=\"0\">{}</pre>\
-                 </details>\n",
-                escaped_lines(text)
-            ),
-        }
-    }
-}
-
-/// Figures that a reader wants first, with their names.
-fn tiles(all: &[(String, String)]) -> String {
-    let mut out = String::from("<dl class=\"tiles\">");
-    for (name, value) in all {
-        out += &format!("<div><dt>{}</dt><dd>{}</dd></div>", escaped(name), escaped(value));
-    }
-    out + "</dl>\n"
-}
-
-fn lines(words: &str) -> String {
-    words.lines().map(escaped).collect::<Vec<_>>().join("<br>")
 }

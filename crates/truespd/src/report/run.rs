@@ -8,7 +8,7 @@ use super::course::{
     Course, Run, courses as courses_of, heat_maps, limit_words, percentiles_and_others, rates_and_latencies,
     seconds,
 };
-use super::html::{collapsed, escaped, listed, once};
+use super::html::{collapsed, escaped, listed, note, once, paragraph, tiles};
 use super::parts;
 use super::table::{Cell, FIGURES, Table, figures, times};
 use super::verdicts::verdicts;
@@ -16,7 +16,7 @@ use crate::compare::Question;
 use truespd_core::profile::{Target, TimeSpan};
 use truespd_core::result::hosts::ROWS_MAX;
 use truespd_core::result::{DirectionSummary, Document, Summary};
-use truespd_core::text::{bytes, duration_ns, number, program_line, rate, size};
+use truespd_core::text::{bytes, duration_ns, number, printable, program_line, rate, size};
 
 /// What DiskSpd prints for what it does not know.
 const UNKNOWN: &str = "<unknown>";
@@ -85,7 +85,7 @@ fn unmeasured(runs: &[Run]) -> String {
     if names.is_empty() {
         return String::new();
     }
-    format!("<p>Nothing was measured in {}.</p>\n", escaped(&listed(&names)))
+    paragraph("", &format!("Nothing was measured in {}.", listed(&names)))
 }
 
 /// What a reader wants to know of a run: figures, verdict, reasons, proof.
@@ -95,7 +95,7 @@ fn head(run: &Run, spans: &[Course], is_alone: bool) -> String {
     out.push_str(&subtitle(run.1));
     match spans {
         [] => out.push_str("<p>Nothing was measured.</p>"),
-        [course] => out.push_str(&tiles(&Summary::of(course.measured).total)),
+        [course] => out.push_str(&total(&Summary::of(course.measured).total)),
         several => out.push_str(&side_by_side(several, false)),
     }
     out + &verdicts(std::slice::from_ref(run)) + "</section>\n"
@@ -117,8 +117,8 @@ fn subtitle(document: &Document) -> String {
         lines.extend(collapsed(loads).iter().map(|(paths, load)| format!("{}: {load}", listed(paths))));
     }
     lines.retain(|line| !line.is_empty());
-    let lines: Vec<String> = lines.iter().map(|line| escaped(line)).collect();
-    format!("<p class=\"subtitle\">{}</p>\n", lines.join("<br>"))
+    let lines: Vec<String> = lines.iter().map(|line| printable(line).to_string()).collect();
+    paragraph("subtitle", &lines.join("\n"))
 }
 
 /// What the threads do with a target: `4 KiB, random, 30 % writes, 2 threads, 8 outstanding each`.
@@ -144,25 +144,17 @@ fn load(span: &TimeSpan, target: &Target) -> String {
     )
 }
 
-fn tiles(total: &DirectionSummary) -> String {
+fn total(total: &DirectionSummary) -> String {
     let (mean, p99, what) = match times(total) {
         Some((times, what)) => (Some(times.mean_ns), Some(times.p99_ns as f64), what),
         None => (None, None, "latency"),
     };
-    let figures = [
+    tiles(&[
         ("IOPS".to_string(), Some(number(total.iops))),
         ("throughput".to_string(), Some(rate(total.bytes_per_s))),
         (format!("mean {what}"), mean.map(duration_ns)),
         ("99 % of I/Os within".to_string(), p99.map(duration_ns)),
-    ];
-    let mut tiles = String::new();
-    for (name, value) in figures {
-        tiles += &match value {
-            Some(value) => format!("<div><dt>{name}</dt><dd>{}</dd></div>", escaped(&value)),
-            None => format!("<div><dt>{name}</dt><dd class=\"none\">not measured (-L)</dd></div>"),
-        };
-    }
-    format!("<dl class=\"tiles\">{tiles}</dl>\n")
+    ])
 }
 
 /// The figures of every course in a table. A verdict is of a result, not of its time spans.
@@ -255,7 +247,7 @@ fn without_latency(courses: &[Course]) -> String {
             continue;
         }
         let of = if names.len() == courses.len() { String::new() } else { format!(" of {}", listed(&names)) };
-        out += &format!("<p class=\"note\">There is no {what}{}. {advice}</p>\n", escaped(&of));
+        out += &note(&format!("There is no {what}{of}. {advice}"));
     }
     out
 }

@@ -1,7 +1,7 @@
 //! Verdicts on a page: the grade, why, and what the disks did. Of several results, each thing is told once.
 
 use super::course::Run;
-use super::html::{collapsed, escaped, listed, once};
+use super::html::{collapsed, details, escaped, listed, once, paragraph};
 use crate::suite::findings::SeriesVerdict;
 use truespd_core::result::{Finding, FindingGrade, Grade, Verdict};
 
@@ -40,7 +40,7 @@ pub(super) fn verdicts(runs: &[Run]) -> String {
             ),
         };
         for failure in &document.failures {
-            out += &format!("<p class=\"invalid\">The run failed: {}</p>\n", escaped(failure));
+            out += &paragraph("invalid", &format!("The run failed: {failure}"));
         }
     }
     let results = rule_results(runs);
@@ -64,10 +64,8 @@ fn finding_lists(items: Vec<(FindingGrade, String)>) -> String {
         out += &format!("<ul class=\"findings\">{reasons}</ul>\n");
     }
     if !remarks.is_empty() {
-        out += &format!(
-            "<details><summary>Remarks, which do not change the verdict: {count}</summary>\
-             <ul class=\"findings\">{remarks}</ul></details>\n"
-        );
+        let summary = format!("Remarks, which do not change the verdict: {count}");
+        out += &details(&summary, &format!("<ul class=\"findings\">{remarks}</ul>"));
     }
     out
 }
@@ -207,7 +205,7 @@ fn unchecked(runs: &[Run]) -> String {
         let of = if runs.len() > 1 { format!(" ({})", listed(&once(names))) } else { String::new() };
         items += &format!("<li>{}{}: {}</li>", escaped(rule), escaped(&of), escaped(why));
     }
-    format!("<details><summary>Rules without evidence: {}</summary><ul>{items}</ul></details>\n", all.len())
+    details(&format!("Rules without evidence: {}", all.len()), &format!("<ul>{items}</ul>"))
 }
 
 /// What the verdicts of a series say together.
