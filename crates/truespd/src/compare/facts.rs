@@ -240,6 +240,7 @@ fn shown(value: &Value) -> String {
 mod tests {
     use super::*;
     use truespd_core::profile::{Profile, Target, TimeSpan};
+    use truespd_core::result::Measured;
     use truespd_core::result::{System, TimeSpanResult};
 
     fn named(change: impl FnOnce(&mut Document)) -> Vec<Named> {
