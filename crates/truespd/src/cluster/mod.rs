@@ -8,12 +8,11 @@
 //! Nothing here prints, parses a line of DiskSpd or knows a suite.
 
 mod agreement;
-mod hub;
 mod message;
 pub mod per_rank;
 mod post;
 mod progress;
-mod spoke;
+mod roles;
 #[cfg(test)]
 mod tests;
 pub mod transport;
@@ -25,12 +24,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agreement::Sharing;
-use hub::{HandedIn, Hub, broken};
 use message::{Checked, Hello, Message, RefusalNote, Standing, Welcome};
 use per_rank::Values;
 use post::{Arrival, Command, Link, Post, Shared, wall_ns};
 use progress::RankProgress;
-use spoke::Spoke;
+use roles::{HandedIn, Hub, Spoke, broken};
 use transport::{Open, TransportError};
 use truespd_core::fault::{ExitCode, Refusal};
 use truespd_core::load::live::{Counted, Phase, Progress};

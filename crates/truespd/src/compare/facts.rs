@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::question::Named;
-use super::report::{Area, Difference};
+use super::question::{Area, Difference};
 use truespd_core::profile::members::Member;
 use truespd_core::result::{Document, Layer, LayerKind, Limit, TargetFacts};
 use truespd_core::text::size;

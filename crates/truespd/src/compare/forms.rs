@@ -3,7 +3,7 @@
 
 use std::fmt::Display;
 
-use super::report::{Comparison, GateResult, Held, Kind, MetricRow, Outcome, Run, Side};
+use super::question::{Comparison, GateResult, Held, Kind, MetricRow, Outcome, Run, Side};
 use truespd_core::profile::xml::Writer;
 use truespd_core::result::Grade;
 use truespd_core::result::metrics::Metric;

@@ -5,8 +5,8 @@
 //! one half of the 5 %, the other metrics the other half. So equal sides are called different in any metric
 //! in 5 % of all comparisons at most, and the metric that one looks at first keeps its power.
 
+use super::question::{Effect, MetricRow, Outcome};
 use super::question::{Named, Question};
-use super::report::{Effect, MetricRow, Outcome};
 use truespd_core::measure::blocks::{Course, INTERVALS_MIN};
 use truespd_core::measure::estimate::{Estimate, student_quantile};
 use truespd_core::result::metrics;

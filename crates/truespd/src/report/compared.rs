@@ -1,9 +1,8 @@
 //! Results beside each other: what `compare` says of them, or why it says nothing.
 
 use super::course::Run;
-use super::html::{escaped, first_large, folded, listed, note, table};
-use super::table::{Cell, Gap, Table};
-use super::verdicts::{badge, grade_word};
+use super::html::{Cell, Gap, Table};
+use super::html::{badge, escaped, first_large, folded, grade_word, listed, note, table};
 use crate::compare::{
     Cells, Comparison, MetricRow, Named, Outcome, Question, Side, compare, is_too_wide, legend,
 };

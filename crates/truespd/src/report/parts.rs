@@ -4,8 +4,8 @@
 use super::axis::Point;
 use super::chart::{Chart, Series};
 use super::course::{Course, over_time};
+use super::html::{Cell, Table, figures};
 use super::html::{first_large, folded, note, paragraph};
-use super::table::{Cell, Table, figures};
 use truespd_core::result::hosts::{
     HostFigure, HostRow, Outlier, ROWS_MAX, Spread, folded as folded_rows, names, outliers, rows,
 };

@@ -3,15 +3,15 @@
 use super::axis::{Point, Spread};
 use super::chart::{Chart, Guide, Series, Ticks};
 use super::course::latency_words;
+use super::html::{Cell, Table};
 use super::html::{escaped, first_large, note, paragraph, tiles};
-use super::table::{Cell, Table};
 use super::verdicts::of_series;
 use crate::suite::ab::{self, Comparison, Effect, Metric, Variant};
 use crate::suite::assess::{Assessment, Check, SOURCE};
-use crate::suite::findings::word;
 use crate::suite::mark::{MarkReport, Operation, Test};
+use crate::suite::study::Node;
 use crate::suite::study::StudyReport;
-use crate::suite::study::nodes::Node;
+use crate::suite::word;
 use crate::suite::workload::{self, Outcome, Point as Tried, Search, SearchEnd};
 use truespd_core::result::metrics::Unit;
 use truespd_core::text::{bytes, decimal_rate, duration_ns, number, percent, rate, shell_line, size};

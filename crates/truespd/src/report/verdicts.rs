@@ -1,32 +1,12 @@
 //! Verdicts on a page: the grade, why, and what the disks did. Of several results, each thing is told once.
 
 use super::course::Run;
-use super::html::{collapsed, details, escaped, listed, once, paragraph};
-use crate::suite::findings::SeriesVerdict;
-use truespd_core::result::{Finding, FindingGrade, Grade, Verdict};
+use super::html::{badge, collapsed, details, escaped, listed, once, paragraph};
+use crate::suite::SeriesVerdict;
+use truespd_core::result::{Finding, FindingGrade, Verdict};
 
 /// What a rule says of different runs or targets, at most.
 const SAYINGS_MAX: usize = 6;
-
-/// The grade as an element with a frame.
-pub(super) fn badge(grade: Grade) -> String {
-    grade_element("badge", grade)
-}
-
-/// The grade as a word of a table.
-pub(super) fn grade_word(grade: Grade) -> String {
-    grade_element("grade", grade)
-}
-
-fn grade_element(class: &str, grade: Grade) -> String {
-    let sign = match grade {
-        Grade::Certified => "✓",
-        Grade::Suspect => "?",
-        Grade::Invalid => "✗",
-    };
-    let word = grade.word();
-    format!("<strong class=\"{class} {word}\"><span aria-hidden=\"true\">{sign}</span> {word}</strong>")
-}
 
 /// What is found of the runs: grades, proofs, reasons, remarks and what could not be checked.
 pub(super) fn verdicts(runs: &[Run]) -> String {
@@ -228,6 +208,7 @@ pub(super) fn of_series(verdict: &SeriesVerdict) -> String {
 mod tests {
     use super::*;
     use truespd_core::result::Document;
+    use truespd_core::result::Grade;
 
     fn document(findings: &[(&str, Option<&str>, &str)]) -> Document {
         let finding = |(rule, target, says): &(&str, Option<&str>, &str)| Finding {
