@@ -1,7 +1,7 @@
 //! What rank 0 does (it hears everybody, decides, and says when), and what every other rank does (it says how far it is,
 //! and waits for the word of rank 0).
 
-use super::agreement::{Decision, Sharing, decide, hosts_in_words, standings};
+use super::agreement::{Decision, decide, hosts_in_words, standings};
 use super::message::{Checked, Hello, Left, Letter, Message, Welcome};
 use super::post::{Arrival, Command, Leaving, Link, Next, wall_ns};
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +35,7 @@ pub struct HandedIn {
 pub struct Hub {
     link: Link,
     hellos: BTreeMap<u32, Hello>,
-    sharing: Sharing,
+    is_sharing_meant: bool,
     /// Other ranks that are there and have not handed in anything.
     awaited: BTreeSet<u32>,
     /// What other ranks handed in.
@@ -55,14 +55,14 @@ impl Hub {
         link: Link,
         own: Hello,
         ranks: u32,
-        sharing: Sharing,
+        is_sharing_meant: bool,
         ranks_per_host: Option<u32>,
         run: &str,
     ) -> Result<(Hub, Welcome), Vec<Refusal>> {
         let mut hub = Hub {
             link,
             hellos: BTreeMap::from([(0, own)]),
-            sharing,
+            is_sharing_meant,
             awaited: (1..ranks).collect(),
             handed_in: BTreeMap::new(),
             lost: Vec::new(),
@@ -156,7 +156,7 @@ impl Hub {
                 Next::Arrival(arrival) => self.take(arrival),
             }
         }
-        self.decision = decide(&self.hellos, &self.checked, self.sharing);
+        self.decision = decide(&self.hellos, &self.checked, self.is_sharing_meant);
         for lost in &self.lost {
             let message = "it does not answer any more";
             let host = hosts_in_words(&self.hellos, &[lost.rank]);

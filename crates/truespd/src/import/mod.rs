@@ -333,11 +333,8 @@ fn engine(job: &mut Job) -> Option<Engine> {
             Engine::Other
         }
         _ => {
-            job.unsaid(
-                setting.as_ref(),
-                "this engine tests no file or device by reads and writes; the whole job is left out",
-                "",
-            );
+            let why = "this engine tests no file or device by reads and writes; the whole job is left out";
+            job.unsaid(setting.as_ref(), why, "");
             return None;
         }
     })
@@ -348,10 +345,8 @@ fn depth(job: &mut Job, engine: Engine, durability: Durability) -> u64 {
     let depth = job.number("iodepth", 1).max(1);
     match engine {
         Engine::Synchronous | Engine::Mapped if depth > 1 => {
-            job.differs(
-                setting.as_ref(),
-                "this engine of fio does one I/O at a time, whatever iodepth says, and so does -o1",
-            );
+            let why = "this engine of fio does one I/O at a time, whatever iodepth says, and so does -o1";
+            job.differs(setting.as_ref(), why);
             1
         }
         Engine::Named("libaio") if depth > 1 && durability.by_flush => {
@@ -453,33 +448,29 @@ fn limit(
         job.needless(setting);
         return None;
     }
-    let mut unsaid = |why, nearest| {
-        job.unsaid(Some(setting), why, nearest);
-        None
-    };
-    if pattern.reads && pattern.writes {
-        return unsaid("fio limits reads and writes each by itself; here is one limit for both", "-g<n>i");
-    }
-    if each_thread > 1 {
-        return unsaid(
+    let (why, nearest) = match part_bytes.flatten() {
+        _ if pattern.reads && pattern.writes => {
+            ("fio limits reads and writes each by itself; here is one limit for both", "-g<n>i")
+        }
+        _ if each_thread > 1 => (
             "fio limits a thread over all its files; here the limit is that of a thread on a target",
             "-g<n>i",
-        );
-    }
-    let Some(limit) = part_bytes.flatten() else { return unsaid("this is no rate", "") };
-    if !is_bytes {
-        return Some(format!("-g{limit}i"));
-    }
-    if limit % pattern.block_bytes == 0 {
-        return Some(format!("-g{}i", limit / pattern.block_bytes));
-    }
-    if limit < 1000 {
-        return unsaid("-g is in whole bytes per millisecond, and this is less than one", "-g1");
-    }
-    if limit % 1000 != 0 {
-        job.differs(Some(setting), "-g is in whole bytes per millisecond: the rest is left out");
-    }
-    Some(format!("-g{}", limit / 1000))
+        ),
+        None => ("this is no rate", ""),
+        Some(limit) if !is_bytes => return Some(format!("-g{limit}i")),
+        Some(limit) if limit % pattern.block_bytes == 0 => {
+            return Some(format!("-g{}i", limit / pattern.block_bytes));
+        }
+        Some(..1000) => ("-g is in whole bytes per millisecond, and this is less than one", "-g1"),
+        Some(limit) => {
+            if limit % 1000 != 0 {
+                job.differs(Some(setting), "-g is in whole bytes per millisecond: the rest is left out");
+            }
+            return Some(format!("-g{}", limit / 1000));
+        }
+    };
+    job.unsaid(Some(setting), why, nearest);
+    None
 }
 
 /// A time in whole seconds.
@@ -540,10 +531,8 @@ fn affinity(job: &mut Job) -> String {
         return "-n".into();
     };
     if policy.as_deref() != Some("split") && list.contains([',', '-']) {
-        job.differs(
-            Some(&setting),
-            "fio lets every thread run on all of them; -a gives one to each thread in turn",
-        );
+        let why = "fio lets every thread run on all of them; -a gives one to each thread in turn";
+        job.differs(Some(&setting), why);
     }
     format!("-a{}", numbers.join(","))
 }
@@ -617,10 +606,8 @@ fn sync_flag(job: &mut Job, writes: bool, is_lossy: bool) -> Durability {
         "dsync" => found.of_each_write = true,
         "1" | "sync" => {
             found.of_each_write = true;
-            job.differs(
-                Some(&setting),
-                "fio opens with O_SYNC, which also writes times of the file; w of -S is O_DSYNC",
-            );
+            let why = "fio opens with O_SYNC, which also writes times of the file; w of -S is O_DSYNC";
+            job.differs(Some(&setting), why);
         }
         _ => {
             found.is_said = is_lossy || !writes;

@@ -6,7 +6,7 @@ use super::course::latency_words;
 use super::html::{Cell, Table};
 use super::html::{escaped, first_large, note, paragraph, tiles};
 use super::verdicts::of_series;
-use crate::suite::ab::{self, Comparison, Effect, Metric, Variant};
+use crate::suite::ab::{self, Comparison, Effect, Metric, Variant, change, percent_of};
 use crate::suite::assess::{Assessment, Check, SOURCE};
 use crate::suite::mark::{MarkReport, Operation, Test};
 use crate::suite::study::Node;
@@ -230,18 +230,6 @@ fn sides<'c>(comparison: &'c Comparison, names: &[String; 2]) -> [(String, &'c V
 
 fn lines_of(comparison: &Comparison, names: &[String; 2]) -> String {
     repeat(sides(comparison, names).into_iter().map(|(name, variant)| (name, variant.words.as_slice())))
-}
-
-/// A signed change: `+5.4 %`.
-fn change(value: f64) -> String {
-    let digits = if value.abs() < 1.0 { 2 } else { 1 };
-    let text = format!("{value:+.digits$}");
-    let is_zero = text.trim_start_matches(['+', '-']).chars().all(|c| c == '0' || c == '.');
-    if is_zero { "0 %".to_string() } else { format!("{text} %") }
-}
-
-fn percent_of(ratio: f64) -> f64 {
-    (ratio - 1.0) * 100.0
 }
 
 /// The answer, figures of both, the charts, whose titles end with `of`, and the verdict.

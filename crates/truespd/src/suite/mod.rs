@@ -108,6 +108,9 @@ pub fn run_steps(
     Ok(())
 }
 
+/// Rules with the advice of a suite, which is in its own options.
+pub type Advice = &'static [(&'static [&'static str], &'static str)];
+
 /// What a step is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Kind {
@@ -351,9 +354,9 @@ impl SeriesVerdict {
     }
 
     /// Replaces the advice of rules, which is for single runs, by advice in options of a suite, where there is some.
-    pub fn advise(&mut self, advice: impl Fn(&str) -> Option<&'static str>) {
+    pub fn advise(&mut self, advice: Advice) {
         for one in &mut self.findings {
-            if let Some(own) = advice(&one.rule) {
+            if let Some((_, own)) = advice.iter().find(|(rules, _)| rules.contains(&one.rule.as_str())) {
                 one.advice = own.to_string();
             }
         }
@@ -490,7 +493,7 @@ mod tests_of_findings {
         assert_eq!(verdict.runs_with("volatile-cache", "write A"), 2);
         assert_eq!(verdict.runs_with("volatile-cache", "read A"), 0);
         assert_eq!(verdict.runs_with("too-short", "read A"), 0, "a remark");
-        verdict.advise(|rule| (rule == "too-short").then_some("--measure 60"));
+        verdict.advise(&[(&["too-short"], "--measure 60")]);
         let advice: Vec<_> = verdict.findings.iter().map(|told| told.advice.as_str()).collect();
         assert_eq!(advice, ["", "--measure 60"]);
     }

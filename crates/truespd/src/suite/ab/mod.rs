@@ -11,7 +11,7 @@ pub(crate) mod noise;
 #[cfg(test)]
 mod tests;
 
-use crate::suite::{Ended, Kind, Runner, Spread, Step, SuiteDocument};
+use crate::suite::{Advice, Ended, Kind, Runner, Spread, Step, SuiteDocument};
 use crate::suite::{SeriesVerdict, judged};
 pub use design::{BLOCK_RUNS, Outcome, Plan, Side};
 use design::{BLOCKS_MIN, Design, P_MIN, UNCOUNTED_RUNS, figure, log_ratio, order, without_figure};
@@ -440,20 +440,17 @@ impl Collected {
 }
 
 /// Advice in options of the comparison.
-fn advice(rule: &str) -> Option<&'static str> {
-    Some(match rule {
-        "too-short" | "not-steady" | "step-down" => "use --seconds 60, or -d60 in --a and --b",
-        "warm-up-short" => "use --warm-up 10, or -W10 in --a and --b",
-        "working-set" => "use --size 20G, or a target much larger than the caches",
-        _ => return None,
-    })
-}
+const ADVICE: Advice = &[
+    (&["too-short", "not-steady", "step-down"], "use --seconds 60, or -d60 in --a and --b"),
+    (&["warm-up-short"], "use --warm-up 10, or -W10 in --a and --b"),
+    (&["working-set"], "use --size 20G, or a target much larger than the caches"),
+];
 
 fn report(plan: &Plan, design: &Design, collected: Collected, stopped: Stopped) -> Comparison {
     let remarks = collected.remarks(plan.metric);
     let view = design.view(&collected.log_ratios());
     let mut verdict = collected.verdict;
-    verdict.advise(advice);
+    verdict.advise(ADVICE);
     let is_response = collected.sides.iter().any(|side| side.is_response);
     let [a, b] = collected.sides;
     let (a, b) = (a.variant(plan.lines[0].words()), b.variant(plan.lines[1].words()));
@@ -625,14 +622,17 @@ fn p_words(p: f64) -> String {
     }
 }
 
-/// A ratio as a signed change in percent.
-fn percent(ratio: f64) -> String {
-    let value = (ratio - 1.0) * 100.0;
+/// A signed change in percent: `+5.4 %`.
+pub fn change(value: f64) -> String {
     let digits = if value.abs() < 1.0 { 2 } else { 1 };
-    match format!("{value:+.digits$} %") {
-        zero if zero == "+0.00 %" || zero == "-0.00 %" => "0 %".into(),
-        other => other,
-    }
+    let text = format!("{value:+.digits$}");
+    let is_zero = text.trim_start_matches(['+', '-']).chars().all(|c| c == '0' || c == '.');
+    if is_zero { "0 %".to_string() } else { format!("{text} %") }
+}
+
+/// A ratio as a change in percent.
+pub fn percent_of(ratio: f64) -> f64 {
+    (ratio - 1.0) * 100.0
 }
 
 /// An undecided comparison with a smaller p looks like a difference.
@@ -655,7 +655,7 @@ pub fn sentence(report: &Comparison) -> String {
     };
     let confidence = effect.confidence_percent();
     let range = if is_of_use(effect.ratio_low, effect.ratio_high) {
-        let (low, high) = (percent(effect.ratio_low), percent(effect.ratio_high));
+        let (low, high) = (change(percent_of(effect.ratio_low)), change(percent_of(effect.ratio_high)));
         format!("{confidence} interval {low} to {high}")
     } else {
         format!("no {confidence} interval: the blocks differ too much")
@@ -667,7 +667,10 @@ pub fn sentence(report: &Comparison) -> String {
         }
         Outcome::Equivalent => {
             let but = if effect.p < report.significance {
-                format!("; there is one of {}, which is too small to matter", percent(effect.ratio))
+                format!(
+                    "; there is one of {}, which is too small to matter",
+                    change(percent_of(effect.ratio))
+                )
             } else {
                 String::new()
             };
@@ -683,7 +686,7 @@ fn b_is(report: &Comparison, effect: &Effect) -> String {
     format!(
         "{} {} {} with B than with A, which is {}",
         report.what(),
-        percent(effect.ratio).trim_start_matches(['+', '-']),
+        change(percent_of(effect.ratio)).trim_start_matches(['+', '-']),
         if effect.ratio > 1.0 { "higher" } else { "lower" },
         if report.is_better(effect) { "better" } else { "worse" }
     )

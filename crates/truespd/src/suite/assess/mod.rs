@@ -7,7 +7,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::suite::{Ahead, Draft, Ended, Runner, SuiteDocument, run_steps};
+use crate::suite::{Advice, Ahead, Draft, Ended, Runner, SuiteDocument, run_steps};
 use crate::suite::{SeriesVerdict, judged, word};
 use diskspd::show::verdict::Style;
 use schemars::JsonSchema;
@@ -150,7 +150,7 @@ impl Assessment {
         }
         if has_value {
             self.verdict.take(&test.name(), grade, findings);
-            self.verdict.advise(advice);
+            self.verdict.advise(ADVICE);
         }
     }
 }
@@ -542,16 +542,14 @@ impl Assessment {
 }
 
 /// Advice in options of this suite.
-fn advice(rule: &str) -> Option<&'static str> {
-    Some(match rule {
-        "too-short" | "not-steady" | "step-down" | "warm-up-short" => "use -d 60",
-        "working-set" => "use --size 20G, or another size much larger than the caches",
-        "volatile-cache" => {
-            "this is how winsat measures; for durable writes, run the commands of --print with -Sh instead of -Su"
-        }
-        _ => return None,
-    })
-}
+const ADVICE: Advice = &[
+    (&["too-short", "not-steady", "step-down", "warm-up-short"], "use -d 60"),
+    (&["working-set"], "use --size 20G, or another size much larger than the caches"),
+    (
+        &["volatile-cache"],
+        "this is how winsat measures; for durable writes, run the commands of --print with -Sh instead of -Su",
+    ),
+];
 
 /// Figures of a test. Limits count for winsat's own block sizes.
 fn figures(plan: &Plan, test: Test) -> Vec<Figure> {

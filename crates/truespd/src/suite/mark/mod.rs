@@ -12,7 +12,7 @@ mod test;
 mod tests;
 
 use crate::suite::SeriesVerdict;
-use crate::suite::{Ahead, Draft, Ended, Kind, Runner, Spread, SuiteDocument, run_steps};
+use crate::suite::{Advice, Ahead, Draft, Ended, Kind, Runner, Spread, SuiteDocument, run_steps};
 use diskspd::show::verdict::Style;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -277,7 +277,7 @@ impl MarkReport {
                 verdict.take(&row.label(), Some(run.grade), &run.findings);
             }
         }
-        verdict.advise(advice);
+        verdict.advise(ADVICE);
         let tool_version = env!("CARGO_PKG_VERSION").to_string();
         MarkReport { tool_version, host, place, settings, rows, verdict, is_complete }
     }
@@ -315,22 +315,18 @@ impl SuiteDocument for MarkReport {
 }
 
 /// Advice in options of this suite.
-fn advice(rule: &str) -> Option<&'static str> {
-    Some(match rule {
-        "too-short" | "not-steady" | "step-down" | "warm-up-short" => "use --measure 60",
-        "working-set" => "use --size 20G, or another size much larger than the caches",
-        "zero-data" | "reducible-reads" | "reducible-writes" => "use --data random",
-        "generator-bound" => "stop other programs that use the processors, and repeat",
-        "queue-depth" => {
-            "use a test with more threads and a smaller queue depth each, e.g. --test RND4K-Q8T4"
-        }
-        "volatile-cache" => {
-            "this is how CrystalDiskMark measures; for durable writes, run the commands of --print with -Sh instead \
-             of -Su"
-        }
-        _ => return None,
-    })
-}
+const ADVICE: Advice = &[
+    (&["too-short", "not-steady", "step-down", "warm-up-short"], "use --measure 60"),
+    (&["working-set"], "use --size 20G, or another size much larger than the caches"),
+    (&["zero-data", "reducible-reads", "reducible-writes"], "use --data random"),
+    (&["generator-bound"], "stop other programs that use the processors, and repeat"),
+    (&["queue-depth"], "use a test with more threads and a smaller queue depth each, e.g. --test RND4K-Q8T4"),
+    (
+        &["volatile-cache"],
+        "this is how CrystalDiskMark measures; for durable writes, run the commands of --print with -Sh instead \
+             of -Su",
+    ),
+];
 
 impl Row {
     /// A test without runs yet.

@@ -30,29 +30,25 @@ pub enum Study {
 }
 
 impl Study {
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
+    /// Its name on the command line, its question, and the bytes of an I/O in its lines.
+    fn facts(self) -> (&'static str, &'static str, u64) {
         match self {
-            Study::Cache => "cache",
-            Study::WriteCache => "write-cache",
-            Study::Locality => "locality",
+            Study::Cache => ("cache", "What does the operating system's cache change?", 8 << 10),
+            Study::WriteCache => ("write-cache", "What do the write caches of the drives change?", 4 << 10),
+            Study::Locality => ("locality", "From where is the same storage faster?", 4 << 10),
         }
+    }
+
+    pub fn name(self) -> &'static str {
+        self.facts().0
     }
 
     pub fn question(self) -> &'static str {
-        match self {
-            Study::Cache => "What does the operating system's cache change?",
-            Study::WriteCache => "What do the write caches of the drives change?",
-            Study::Locality => "From where is the same storage faster?",
-        }
+        self.facts().1
     }
 
-    /// Bytes of an I/O in its lines.
     pub fn block_bytes(self) -> u64 {
-        match self {
-            Study::Cache => 8 << 10,
-            Study::WriteCache | Study::Locality => 4 << 10,
-        }
+        self.facts().2
     }
 }
 

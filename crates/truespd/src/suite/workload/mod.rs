@@ -5,7 +5,7 @@ pub mod sweep;
 #[cfg(test)]
 mod tests;
 
-use crate::suite::{Ahead, Draft, Ended, Known, Runner, SuiteDocument, run_steps};
+use crate::suite::{Advice, Ahead, Draft, Ended, Known, Runner, SuiteDocument, run_steps};
 use crate::suite::{SeriesVerdict, judged, word};
 use diskspd::show::verdict::Style;
 use schemars::JsonSchema;
@@ -67,17 +67,15 @@ impl Plan {
     pub fn run(&self, runner: &mut dyn Runner) -> (Outcome, Result<(), Ended>) {
         let mut outcome = Outcome::begin(&self.name, &self.about, &self.source);
         let steps = self.steps();
-        let ahead = |rest: &[Draft]| match self.work {
-            Work::Search { .. } => {
-                let search = self.search_ahead(0);
-                Ahead { seconds: search.seconds + SETTLE.as_secs_f64(), ..search }
-            }
-            Work::Lines(_) | Work::Profile { .. } => Ahead::exactly(rest),
-        };
-        let mut result = run_steps(&steps, runner, ahead, |place, document| {
-            outcome.take(&steps[place], document);
-            None
-        });
+        let mut result = run_steps(
+            &steps,
+            runner,
+            |rest| self.ahead(rest),
+            |place, document| {
+                outcome.take(&steps[place], document);
+                None
+            },
+        );
         let unlimited = outcome.runs.first().and_then(|run| run.total_iops);
         if let (Ok(()), Work::Search { line, limit, streams, outstanding }, Some(unlimited_iops)) =
             (&result, &self.work, unlimited)
@@ -94,6 +92,14 @@ impl Plan {
             outcome.search = Some(search);
         }
         (outcome, result)
+    }
+
+    fn ahead(&self, rest: &[Draft]) -> Ahead {
+        if !matches!(self.work, Work::Search { .. }) {
+            return Ahead::exactly(rest);
+        }
+        let search = self.search_ahead(0);
+        Ahead { seconds: search.seconds + SETTLE.as_secs_f64(), ..search }
     }
 
     /// What a search usually still takes after `done` rates.
@@ -412,7 +418,7 @@ impl Outcome {
     fn judge(&mut self, name: &str, document: &Document) -> Option<Grade> {
         let (grade, findings) = judged(document, |_| false);
         self.verdict.take(name, grade, findings);
-        self.verdict.advise(advice);
+        self.verdict.advise(ADVICE);
         grade
     }
 
@@ -436,15 +442,13 @@ impl Outcome {
 }
 
 /// Advice in options of this suite.
-fn advice(rule: &str) -> Option<&'static str> {
-    Some(match rule {
-        "working-set" => "use --size 20G, or another size much larger than the caches",
-        "generator-bound" => {
-            "stop other programs, or write a preset of your own with fewer threads (-t), or with -n"
-        }
-        _ => return None,
-    })
-}
+const ADVICE: Advice = &[
+    (&["working-set"], "use --size 20G, or another size much larger than the caches"),
+    (
+        &["generator-bound"],
+        "stop other programs, or write a preset of your own with fewer threads (-t), or with -n",
+    ),
+];
 
 /// Reads and writes of each target, in the profile's order, and the sum when there are several rows.
 fn rows_of(span: &TimeSpan, measured: &Measured, prefix: &str) -> Vec<Row> {
