@@ -54,7 +54,6 @@ impl From<String> for MpiError {
 /// A message that MPI reads or writes, until its request is done.
 #[derive(Debug)]
 struct Transfer {
-    /// The other end.
     rank: u32,
     /// Lent to MPI, at the same address until the request is done.
     bytes: Vec<u8>,
@@ -140,12 +139,12 @@ impl World {
         })
     }
 
-    /// This process, from 0.
+    /// Number of this process among them, from 0.
     pub fn rank(&self) -> u32 {
         self.rank
     }
 
-    /// How many there are.
+    /// How many processes were started together.
     pub fn ranks(&self) -> u32 {
         self.ranks
     }

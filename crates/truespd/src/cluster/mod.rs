@@ -57,7 +57,7 @@ pub struct Joining {
 pub struct ThisRank {
     pub run: String,
     pub host: String,
-    /// From 0.
+    /// Number of this rank, from 0.
     pub rank: u32,
     pub ranks: u32,
     /// Where it stands among those of its host.

@@ -157,18 +157,14 @@ impl Hub {
             }
         }
         self.decision = decide(&self.hellos, &self.checked, self.is_sharing_meant);
-        for lost in &self.lost {
-            let message = "it does not answer any more";
-            let host = hosts_in_words(&self.hellos, &[lost.rank]);
-            self.decision.refusals.push(Refusal::new(RefusalKind::Machine, message).behind(host));
+        let lost = self.lost.iter().map(|lost| (lost.rank, "it does not answer any more".to_string()));
+        let mut gone: Vec<(u32, String)> = lost.collect();
+        for (rank, HandedIn { failures, .. }) in &self.handed_in {
+            let has_failed = !failures.is_empty();
+            gone.push((*rank, if has_failed { failures.join("; ") } else { "it has ended".to_string() }));
         }
-        for (rank, of_rank) in &self.handed_in {
-            let message = if of_rank.failures.is_empty() {
-                "it has ended".to_string()
-            } else {
-                of_rank.failures.join("; ")
-            };
-            let host = hosts_in_words(&self.hellos, &[*rank]);
+        for (rank, message) in gone {
+            let host = hosts_in_words(&self.hellos, &[rank]);
             self.decision.refusals.push(Refusal::new(RefusalKind::Machine, message).behind(host));
         }
         if has_own || !self.decision.refusals.is_empty() {
@@ -285,15 +281,13 @@ impl Hub {
     fn lose(&mut self, rank: u32, last_heard_unix_ns: u64) {
         self.link.command(Command::Forget(rank));
         if self.awaited.remove(&rank) {
-            let host = self.hellos.get(&rank).map_or_else(String::new, |hello| hello.host.clone());
-            self.lost.push(LostRank {
-                rank,
-                host,
-                last_heard_unix_ns,
-                how: LostHow::Silent,
-                failures: Vec::new(),
-            });
+            self.push_lost(rank, last_heard_unix_ns, LostHow::Silent, Vec::new());
         }
+    }
+
+    fn push_lost(&mut self, rank: u32, last_heard_unix_ns: u64, how: LostHow, failures: Vec<String>) {
+        let host = self.hellos.get(&rank).map_or_else(String::new, |hello| hello.host.clone());
+        self.lost.push(LostRank { rank, host, last_heard_unix_ns, how, failures });
     }
 
     /// Waits until all ranks have handed in their results; what each of them handed in. A rank that does not is lost.
@@ -318,9 +312,7 @@ impl Hub {
             if of_rank.document.is_some() || of_rank.failures.is_empty() {
                 continue;
             }
-            let host = self.hellos.get(rank).map_or_else(String::new, |hello| hello.host.clone());
-            let (how, failures) = (LostHow::Failed, of_rank.failures.clone());
-            self.lost.push(LostRank { rank: *rank, host, last_heard_unix_ns: wall_ns(), how, failures });
+            self.push_lost(*rank, wall_ns(), LostHow::Failed, of_rank.failures.clone());
         }
         self.lost.sort();
         // The next run of a series begins with all that are left.

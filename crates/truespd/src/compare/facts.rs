@@ -28,7 +28,6 @@ impl Fact {
 /// What a run has no value for.
 const NONE: &str = "none";
 
-/// Everything that differs.
 pub(super) fn differences(sides: [&[Named]; 2]) -> Vec<Difference> {
     let [a, b] = sides.map(|side| side.iter().map(|named| facts(&named.document)).collect::<Vec<_>>());
     let mut names: Vec<(Area, &str)> = Vec::new();
@@ -155,6 +154,13 @@ const OF_LAYERS: [(&str, fn(&Layer) -> Option<String>); 14] = [
     ("disk", |layer| (layer.kind == LayerKind::Disk).then(|| layer.name.clone())),
 ];
 
+/// Where a target has the first of them, in documents from before there were layers.
+const OF_TARGETS: [fn(&TargetFacts) -> Option<String>; 3] = [
+    |target| target.scheduler.clone(),
+    |target| target.mount_options.clone(),
+    |target| target.write_cache.clone(),
+];
+
 fn storage(targets: &[TargetFacts]) -> Vec<Fact> {
     let filesystems = targets.iter().filter_map(|target| target.filesystem.clone());
     let mut facts = vec![Fact::new(Area::Storage, "file system", list(filesystems))];
@@ -163,16 +169,12 @@ fn storage(targets: &[TargetFacts]) -> Vec<Fact> {
         chains.push(target.layers.iter().map(|layer| word(&layer.kind)).collect::<Vec<_>>().join(" > "));
     }
     facts.push(Fact::new(Area::Storage, "layers", list(chains.into_iter())));
-    for (name, of_layer) in OF_LAYERS {
+    for (place, (name, of_layer)) in OF_LAYERS.into_iter().enumerate() {
         let mut value = list(targets.iter().flat_map(|target| &target.layers).filter_map(of_layer));
-        if value.is_empty() {
-            // In documents from before there were layers, targets have some of them.
-            value = list(targets.iter().filter_map(|target| match name {
-                "scheduler" => target.scheduler.clone(),
-                "mount options" => target.mount_options.clone(),
-                "write cache" => target.write_cache.clone(),
-                _ => None,
-            }));
+        if let Some(of_target) = OF_TARGETS.get(place)
+            && value.is_empty()
+        {
+            value = list(targets.iter().filter_map(of_target));
         }
         facts.push(Fact::new(Area::Storage, name, value));
     }
@@ -220,7 +222,6 @@ fn profile(document: &Document) -> Vec<Fact> {
     facts
 }
 
-/// A value for people.
 fn shown(value: &Value) -> String {
     match value {
         Value::Null => NONE.into(),

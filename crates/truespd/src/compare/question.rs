@@ -188,7 +188,6 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Gates that failed.
     pub fn failed(&self) -> impl Iterator<Item = &GateResult> {
         self.gates.iter().filter(|gate| gate.has_failed)
     }
@@ -295,7 +294,6 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Its word.
     pub fn word(self) -> &'static str {
         match self {
             Outcome::Better => "better",
@@ -328,7 +326,6 @@ pub enum Area {
 }
 
 impl Area {
-    /// Its word.
     pub fn word(self) -> &'static str {
         match self {
             Area::Profile => "profile",

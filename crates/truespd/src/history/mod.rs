@@ -44,7 +44,6 @@ pub struct HistoryError {
     pub problem: Problem,
     /// What is wrong, in one sentence.
     message: String,
-    /// What to do next.
     hint: Option<String>,
 }
 

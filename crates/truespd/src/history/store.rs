@@ -31,13 +31,13 @@ pub struct Filter {
     pub target: Option<String>,
     /// Begun at this time or later, seconds since 1970 UTC.
     pub since_s: Option<i64>,
-    /// Begun before this time.
+    /// Begun before this time, seconds since 1970 UTC.
     pub until_s: Option<i64>,
     pub grade: Option<Grade>,
     pub kind: Option<String>,
-    /// Label, all of it.
+    /// The label of the group, all of it.
     pub label: Option<String>,
-    /// Tags, each of them.
+    /// Tags, each of which a document must have.
     pub tags: Vec<String>,
     /// First digits of the hash of the profile, of suites that of one of their tests.
     pub profile: Option<String>,
