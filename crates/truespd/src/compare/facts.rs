@@ -131,8 +131,11 @@ fn word<T: Serialize>(value: &T) -> String {
     }
 }
 
-/// What is told of layers and disks, likely causes first: its name, and where a layer has it.
-const OF_LAYERS: [(&str, fn(&Layer) -> Option<String>); 14] = [
+/// The name of a fact, and where a layer has it.
+type OfLayer = (&'static str, fn(&Layer) -> Option<String>);
+
+/// What is told of layers and disks, likely causes first.
+const OF_LAYERS: [OfLayer; 14] = [
     ("scheduler", |layer| layer.scheduler.clone()),
     ("mount options", |layer| layer.mount_options.clone()),
     ("write cache", |layer| layer.write_cache.clone()),
