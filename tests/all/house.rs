@@ -395,7 +395,7 @@ const MAY_WRITE: &[(&str, &str, &str)] = &[
     ("run/unfinished.rs", "rename_entry", "results and kept documents, given their names"),
     ("series/undo.rs", "tempfile", "a journal, in the user's state folder"),
     ("series/undo.rs", "open_unlinked", "a journal, in the user's state folder"),
-    ("series/undo/setting.rs", "fs::write", "a disk's setting, in sysfs"),
+    ("series/undo/settle.rs", "fs::write", "a disk's setting, in sysfs"),
     ("cli/commands/suite.rs", "fs::write", "a profile, in a folder that the program made"),
     ("cli/commands/study/places.rs", "fs::write", "an empty file, in a folder that the program made"),
 ];

@@ -29,61 +29,31 @@ const SUCCESS: c_int = 0;
 
 /// What MPI refused or could not do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum MpiError {
-    /// A call failed. With a rank, the error concerns what was on its way to or from that rank, and is told once; the
-    /// others can go on. Without, nothing more can be sent or received.
-    #[error("{call} failed{}: {text}", of_rank(*.rank))]
-    Call {
-        /// The function of MPI.
-        call: &'static str,
-        /// The other end of the message.
-        rank: Option<u32>,
-        /// The library's number.
-        code: i32,
-        /// The library's own text.
-        text: String,
-    },
-    /// A process can join once.
-    #[error("this process has joined MPI before")]
-    JoinedBefore,
-    /// The library allows no other threads beside the one that calls it.
-    #[error(
-        "this MPI library allows no threads in a process (it offers level {level}, MPI_THREAD_FUNNELED is needed)"
-    )]
-    NoThreads {
-        /// What it offers.
-        level: i32,
-    },
-    /// No such rank.
-    #[error("there is no rank {rank}: the ranks are 0 to {}", .ranks.saturating_sub(1))]
-    NoSuchRank {
-        /// What was asked for.
-        rank: u32,
-        /// How many there are.
-        ranks: u32,
-    },
-    /// MPI counts with 31 bits.
-    #[error("a message of {bytes} bytes is too long: MPI sends {} at most", c_int::MAX)]
-    TooLong {
-        /// Its length.
-        bytes: usize,
-    },
-    /// `leave` would wait for messages, perhaps for ever.
-    #[error("{messages} messages to or from other ranks are still on their way")]
-    OnTheWay {
-        /// How many.
-        messages: usize,
-    },
+#[error("{text}")]
+pub struct MpiError {
+    /// The error concerns what was on its way to or from this rank, and is told once; the others can go on. Without a
+    /// rank, nothing more can be sent or received.
+    pub rank: Option<u32>,
+    text: String,
 }
 
-fn of_rank(rank: Option<u32>) -> String {
-    rank.map(|rank| format!(" (rank {rank})")).unwrap_or_default()
+impl MpiError {
+    /// The function of MPI `call` failed; `text` is the library's own.
+    fn of_call(call: &str, rank: Option<u32>, text: &str) -> Self {
+        let of_rank = rank.map_or(String::new(), |rank| format!(" (rank {rank})"));
+        MpiError { rank, text: format!("{call} failed{of_rank}: {text}") }
+    }
+}
+
+impl From<String> for MpiError {
+    fn from(text: String) -> Self {
+        MpiError { rank: None, text }
+    }
 }
 
 /// A message that MPI reads or writes, until its request is done.
 #[derive(Debug)]
 struct Transfer {
-    /// The other end.
     rank: u32,
     /// Lent to MPI, at the same address until the request is done.
     bytes: Vec<u8>,
@@ -134,10 +104,10 @@ impl World {
     /// Open MPI ends the process with a message of its own when it finds no way to the other ranks.
     ///
     /// # Errors
-    /// What the library says; [`MpiError::JoinedBefore`], [`MpiError::NoThreads`].
+    /// What the library says; the process has joined before, or the library allows no threads beside the one that calls it.
     pub fn join() -> Result<World, MpiError> {
         if HAS_JOINED.swap(true, Ordering::AcqRel) {
-            return Err(MpiError::JoinedBefore);
+            return Err("this process has joined MPI before".to_string().into());
         }
         let mut level: c_int = 0;
         // SAFETY: called once in this process, as HAS_JOINED keeps; MPI allows null for both arguments;
@@ -152,7 +122,8 @@ impl World {
             // SAFETY: MPI was started by this thread, and nothing was sent or received.
             let code = unsafe { ffi::MPI_Finalize() };
             checked(code, "MPI_Finalize", None)?;
-            return Err(MpiError::NoThreads { level });
+            let offers = format!("it offers level {level}, MPI_THREAD_FUNNELED is needed");
+            return Err(format!("this MPI library allows no threads in a process ({offers})").into());
         }
         return_errors()?;
         let rank = number(ffi::MPI_Comm_rank, "MPI_Comm_rank")?;
@@ -168,12 +139,12 @@ impl World {
         })
     }
 
-    /// This process, from 0.
+    /// Number of this process among them, from 0.
     pub fn rank(&self) -> u32 {
         self.rank
     }
 
-    /// How many there are.
+    /// How many processes were started together.
     pub fn ranks(&self) -> u32 {
         self.ranks
     }
@@ -194,14 +165,15 @@ impl World {
     /// this rank itself arrives, too.
     ///
     /// # Errors
-    /// [`MpiError::NoSuchRank`], [`MpiError::TooLong`], what the library says.
+    /// There is no such rank, the message is too long (MPI counts with 31 bits), what the library says.
     pub fn send(&mut self, to: u32, message: Vec<u8>) -> Result<(), MpiError> {
         if to >= self.ranks {
-            return Err(MpiError::NoSuchRank { rank: to, ranks: self.ranks });
+            return Err(no_such_rank(to, self.ranks));
         }
         let bytes = message.len();
         let Ok(count) = c_int::try_from(bytes) else {
-            return Err(MpiError::TooLong { bytes });
+            let most = c_int::MAX;
+            return Err(format!("a message of {bytes} bytes is too long: MPI sends {most} at most").into());
         };
         // SAFETY: plain values of the library; the request is overwritten by MPI_Isend.
         let (mut request, byte, world) =
@@ -228,7 +200,7 @@ impl World {
     /// messages are long, call it again soon: nothing moves on between calls.
     ///
     /// # Errors
-    /// See [`MpiError::Call`]; an error that names a rank is told once, and other ranks' messages can still
+    /// An error that names a rank is told once, and other ranks' messages can still
     /// be received.
     pub fn receive(&mut self) -> Result<Option<(u32, Vec<u8>)>, MpiError> {
         self.move_sends_on()?;
@@ -262,13 +234,13 @@ impl World {
     /// Ends this process's part of MPI in an orderly way. Waits until all ranks do.
     ///
     /// # Errors
-    /// [`MpiError::OnTheWay`] when there are messages that were not sent or received, also of ranks that were
+    /// There are messages that were not sent or received, also of ranks that were
     /// given up: then MPI might wait for ever. What the library says.
     pub fn leave(mut self) -> Result<(), MpiError> {
         self.move_sends_on()?;
         let messages = self.outgoing.len() + self.incoming.len();
         if messages > 0 {
-            return Err(MpiError::OnTheWay { messages });
+            return Err(format!("{messages} messages to or from other ranks are still on their way").into());
         }
         meet()?;
         // SAFETY: this thread started MPI and makes all calls; nothing is on its way.
@@ -356,12 +328,13 @@ impl World {
 
     /// The first whole message before which no other of its sender is still arriving.
     fn take_whole(&mut self) -> Option<Transfer> {
-        let is_next = |at: usize| {
-            let next = &self.incoming[at];
-            next.is_done && !self.incoming.iter().take(at).any(|before| before.rank == next.rank)
-        };
-        let at = (0..self.incoming.len()).find(|&at| is_next(at))?;
+        let at = (0..self.incoming.len()).find(|&at| self.is_next(at))?;
         self.incoming.remove(at)
+    }
+
+    fn is_next(&self, at: usize) -> bool {
+        let next = &self.incoming[at];
+        next.is_done && !self.incoming.iter().take(at).any(|before| before.rank == next.rank)
     }
 }
 
@@ -437,7 +410,11 @@ fn checked(code: c_int, call: &'static str, rank: Option<u32>) -> Result<(), Mpi
         unsafe { ffi::MPI_Error_string(code, buffer, length) }
     });
     let text = if text.is_empty() { format!("error {code}") } else { text };
-    Err(MpiError::Call { call, rank, code, text })
+    Err(MpiError::of_call(call, rank, &text))
+}
+
+fn no_such_rank(rank: u32, ranks: u32) -> MpiError {
+    format!("there is no rank {rank}: the ranks are 0 to {}", ranks.saturating_sub(1)).into()
 }
 
 /// What a call writes into a buffer of `most` bytes; empty when it fails. In one line.
@@ -501,10 +478,9 @@ mod tests {
 
     #[test]
     fn an_error_says_of_whom() {
-        let error = |rank| MpiError::Call { call: "MPI_Isend", rank, code: 15, text: "gone".into() };
+        let error = |rank| MpiError::of_call("MPI_Isend", rank, "gone");
         assert_eq!(error(Some(3)).to_string(), "MPI_Isend failed (rank 3): gone");
         assert_eq!(error(None).to_string(), "MPI_Isend failed: gone");
-        let none = MpiError::NoSuchRank { rank: 4, ranks: 4 };
-        assert_eq!(none.to_string(), "there is no rank 4: the ranks are 0 to 3");
+        assert_eq!(no_such_rank(4, 4).to_string(), "there is no rank 4: the ranks are 0 to 3");
     }
 }

@@ -43,7 +43,7 @@ fn what_it_prints_is_what_diskspd_takes() {
         let said = place.said(&format!("import {name}"));
         let script = match said.code {
             Some(3) => {
-                said.refused(&["no job of this file can be said as a line of diskspd", "# no line: "]);
+                said.refused(&["no job of this file can be written as a line of diskspd", "# no line: "]);
                 String::new()
             }
             _ => said.done().out,
@@ -63,7 +63,7 @@ fn what_it_prints_is_what_diskspd_takes() {
             let [line] = lines(&profile.out)[..] else { panic!("one line: {}", profile.out) };
             diskspd(&format!("{line} -Rpxml"));
         } else {
-            profile.refused(&["no job of this file can be said as a profile of diskspd"]);
+            profile.refused(&["no job of this file can be written as a profile of diskspd"]);
         }
     }
     assert!(count >= 5, "{count} lines");
@@ -103,7 +103,7 @@ fn every_key_is_said_or_told() {
         "bssplit=4k/60:64k/40: a target has one I/O size; nearest: -b4K, the most frequent size",
         "rw=randtrim: reads and writes are all there is; the whole job is left out",
         "-rs50",
-        "# no line: nothing of it can be said",
+        "# no line: none of these jobs can be written as one",
     ] {
         assert!(script.contains(words), "no '{words}' in:\n{script}");
     }
@@ -120,7 +120,7 @@ fn a_file_of_which_no_job_can_be_said_is_refused() {
     place.said(&format!("import {}", job.display())).refused(&reasons);
     place
         .said(&format!("import --profile p.xml {}", job.display()))
-        .refused(&["no job of this file can be said as a profile of diskspd"]);
+        .refused(&["no job of this file can be written as a profile of diskspd"]);
     assert!(!place.path("p.xml").exists());
 }
 
@@ -193,14 +193,14 @@ fn flushes_are_said_or_there_is_no_line() {
         let text = format!("[global]\n{key}\n[log]\n{keys}");
         let job = place.write("log.fio", text.clone()).display().to_string();
         place.said(&format!("import {job}")).refused(&[
-            "no job of this file can be said as a line of diskspd",
+            "no job of this file can be written as a line of diskspd",
             "with --lossy, lines go without the flushes that cannot be said",
             &format!(":2: {key}: "),
             "the whole job is left out, without --lossy; nearest: -Sw: every write is durable",
         ]);
         place
             .said(&format!("import --profile p.xml {job}"))
-            .refused(&["no job of this file can be said as a profile of diskspd"]);
+            .refused(&["no job of this file can be written as a profile of diskspd"]);
         assert!(!place.path("p.xml").exists());
         let lossy = place.said(&format!("import --lossy {job}")).done();
         assert!(lines(&lossy.out).len() == 1 && !lossy.out.contains("-Sw "), "{}", lossy.out);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use truespd::series::undo::{Journal, Undo};
+use truespd_core::machine::roots::Roots;
 use truespd_core::sys::identity::Identity;
 
 use crate::support::devices;
@@ -21,7 +22,7 @@ fn left(lab: &Lab, name: &str, files: &[&str]) -> PathBuf {
         fs::write(path.join(file), "x").expect("a file");
     }
     let about = fs::metadata(&path).expect("it is there");
-    let mut journal = Journal::begin(&state(lab).join("truespd/undo")).expect("a journal");
+    let mut journal = Journal::begin(&state(lab).join("truespd/undo"), Roots::default()).expect("a journal");
     let entry = |identity| Undo::Folder { path: path.clone(), identity, files: vec!["data".into()] };
     journal.add(entry(None)).expect("noted");
     journal.add(entry(Some(Identity::from((about.dev(), about.ino()))))).expect("noted");

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use truespd::series::undo::{Journal, Undo};
+use truespd_core::machine::roots::Roots;
 use truespd_core::sys::identity::Identity;
 
 fn journal(place: &Path) -> (Journal, std::path::PathBuf) {
@@ -15,7 +16,7 @@ fn journal(place: &Path) -> (Journal, std::path::PathBuf) {
     fs::create_dir(&made).expect("a folder");
     fs::write(made.join("data"), "x").expect("a file");
     let about = fs::metadata(&made).expect("is there");
-    let mut journal = Journal::begin(&place.join("undo")).expect("a journal");
+    let mut journal = Journal::begin(&place.join("undo"), Roots::default()).expect("a journal");
     let identity = Some(Identity::from((about.dev(), about.ino())));
     journal.add(Undo::Folder { path: made.clone(), identity, files: vec!["data".into()] }).expect("noted");
     (journal, made)

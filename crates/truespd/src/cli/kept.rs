@@ -57,7 +57,7 @@ fn find(word: &Path) -> Result<Option<(Store, Vec<Entry>)>, Refusal> {
     let Some(store) = Store::open_to_read(&path)? else { return Ok(None) };
     match store.find(text) {
         Ok(entries) => Ok(Some((store, entries))),
-        Err(error) if matches!(error.problem, Problem::Unknown(_)) => Ok(None),
+        Err(error) if error.problem == Problem::Unknown => Ok(None),
         Err(error) => Err(error.into()),
     }
 }

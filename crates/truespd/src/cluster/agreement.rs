@@ -11,13 +11,6 @@ use truespd_core::text::{printable, shell_word};
 /// Refusals of other ranks that are told one by one.
 const REFUSALS_TOLD: usize = 8;
 
-/// What the ranks of a run may do with one and the same file or device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Sharing {
-    /// `--shared` or `--shard`: it is meant.
-    pub is_meant: bool,
-}
-
 /// The names of some ranks in a sentence: `host b`, `hosts b and c`.
 pub fn hosts_in_words(hellos: &BTreeMap<u32, Hello>, ranks: &[u32]) -> String {
     let mut names: Vec<String> = Vec::new();
@@ -142,8 +135,12 @@ pub struct Decision {
     pub notes: Vec<String>,
 }
 
-/// Decides. `own` are the reasons of rank 0.
-pub fn decide(hellos: &BTreeMap<u32, Hello>, checked: &BTreeMap<u32, Checked>, sharing: Sharing) -> Decision {
+/// Decides. `is_sharing_meant`: several ranks of a host may have one and the same file (`--shared`, `--shard`).
+pub fn decide(
+    hellos: &BTreeMap<u32, Hello>,
+    checked: &BTreeMap<u32, Checked>,
+    is_sharing_meant: bool,
+) -> Decision {
     let mut decision = Decision { refusals: refusals_of_others(hellos, checked), ..Decision::default() };
     decision.refusals.extend(other_profile(hellos, checked));
     let mut places: BTreeMap<Key, Vec<(u32, &Place)>> = BTreeMap::new();
@@ -156,7 +153,7 @@ pub fn decide(hellos: &BTreeMap<u32, Hello>, checked: &BTreeMap<u32, Checked>, s
         let (maker, by_maker) = users[0];
         let Some((other, _)) = users.iter().find(|(rank, _)| *rank != maker) else { continue };
         let (one, two) = (&hellos[&maker], &hellos[other]);
-        if !sharing.is_meant && (&one.host, &one.boot) == (&two.host, &two.boot) {
+        if !is_sharing_meant && (&one.host, &one.boot) == (&two.host, &two.boot) {
             decision.refusals.push(not_meant(hellos, maker, *other, by_maker));
             continue;
         }
@@ -310,7 +307,7 @@ mod tests {
             |place: Place| Checked { refusals: Vec::new(), places: vec![place], profile: Some("p".into()) };
         let checked =
             places.into_iter().enumerate().map(|(rank, place)| (rank as u32, checked(place))).collect();
-        decide(&hellos(), &checked, Sharing { is_meant })
+        decide(&hellos(), &checked, is_meant)
     }
 
     fn makers(decision: &Decision) -> Vec<(u32, u32)> {
@@ -385,16 +382,13 @@ mod tests {
             let of = |rank| Checked { refusals: vec![note(message(rank))], places: vec![], profile: None };
             (0..100).map(|rank| (rank, of(rank))).collect::<BTreeMap<_, _>>()
         };
-        let same = decide(&hellos, &checked(&|_| "no".into()), Sharing::default());
+        let same = decide(&hellos, &checked(&|_| "no".into()), false);
         assert!(same.refusals.is_empty(), "rank 0 says it itself");
-        let same = decide(
-            &hellos,
-            &checked(&|rank| if rank == 0 { "mine".into() } else { "no".into() }),
-            Sharing::default(),
-        );
+        let same =
+            decide(&hellos, &checked(&|rank| if rank == 0 { "mine".into() } else { "no".into() }), false);
         assert_eq!(same.refusals.len(), 1);
         assert!(same.refusals[0].message.contains("and 91 more: no"), "{}", same.refusals[0]);
-        let each = decide(&hellos, &checked(&|rank| format!("no {rank}")), Sharing::default());
+        let each = decide(&hellos, &checked(&|rank| format!("no {rank}")), false);
         assert_eq!(each.refusals.len(), REFUSALS_TOLD + 1);
         assert_eq!(each.refusals[REFUSALS_TOLD].kind, RefusalKind::Guard);
     }

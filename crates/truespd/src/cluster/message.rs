@@ -21,7 +21,6 @@ pub enum Message {
     Welcome(Welcome),
     /// From rank 0, instead of the welcome: the ranks do not fit together; the process ends with this exit code.
     Refused {
-        /// See [`truespd_core::fault::ExitCode`].
         exit_code: u8,
     },
     /// To rank 0: all checks of this rank are done.
@@ -39,12 +38,12 @@ pub enum Message {
     },
     /// To rank 0: the threads of a time span stand ready.
     Ready {
-        /// From 0.
+        /// Number of the time span, from 0.
         time_span: usize,
     },
     /// From rank 0: they start then.
     Start {
-        /// From 0.
+        /// Number of the time span, from 0.
         time_span: usize,
         /// By the wall clock of rank 0.
         agreed_unix_ns: u64,
@@ -85,7 +84,6 @@ pub enum Message {
     Sum,
     /// From rank 0: all is done; the process ends with this exit code.
     Bye {
-        /// See [`truespd_core::fault::ExitCode`].
         exit_code: u8,
         /// All ranks are there to leave together. Otherwise rank 0 ends them, and none leaves before: the
         /// launcher would end the others at once.
@@ -118,7 +116,7 @@ pub struct Welcome {
 /// Where a rank stands among those of its host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Standing {
-    /// From 0.
+    /// Number among those of its host, from 0.
     pub local: u32,
     pub local_ranks: u32,
     /// Its own part of the processors, where all ranks of the host may use the same ones.

@@ -8,12 +8,11 @@
 //! Nothing here prints, parses a line of DiskSpd or knows a suite.
 
 mod agreement;
-mod hub;
 mod message;
 pub mod per_rank;
 mod post;
 mod progress;
-mod spoke;
+mod roles;
 #[cfg(test)]
 mod tests;
 pub mod transport;
@@ -24,13 +23,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use agreement::Sharing;
-use hub::{HandedIn, Hub, broken};
 use message::{Checked, Hello, Message, RefusalNote, Standing, Welcome};
 use per_rank::Values;
 use post::{Arrival, Command, Link, Post, Shared, wall_ns};
 use progress::RankProgress;
-use spoke::Spoke;
+use roles::{HandedIn, Hub, Spoke, broken};
 use transport::{Open, TransportError};
 use truespd_core::fault::{ExitCode, Refusal};
 use truespd_core::load::live::{Counted, Phase, Progress};
@@ -60,7 +57,7 @@ pub struct Joining {
 pub struct ThisRank {
     pub run: String,
     pub host: String,
-    /// From 0.
+    /// Number of this rank, from 0.
     pub rank: u32,
     pub ranks: u32,
     /// Where it stands among those of its host.
@@ -144,10 +141,9 @@ impl Cluster {
             process: std::process::id(),
         };
         let (role, welcome, hosts) = if rank == 0 {
-            let sharing = Sharing { is_meant: is_sharing_meant };
             let run = name_of_run();
-            let (hub, welcome) =
-                Hub::gather(link, hello, ranks, sharing, ranks_per_host, &run).map_err(JoinError::Refused)?;
+            let (hub, welcome) = Hub::gather(link, hello, ranks, is_sharing_meant, ranks_per_host, &run)
+                .map_err(JoinError::Refused)?;
             let hosts = hub.hosts();
             (Role::Hub(Box::new(hub)), welcome, hosts)
         } else {
@@ -179,20 +175,30 @@ impl Cluster {
         let _ = self.agree(&[], refusals);
     }
 
+    /// What rank 0 answers; nothing on another rank.
+    fn of_hub<T: Default>(&self, ask: impl FnOnce(&mut Hub) -> T) -> T {
+        match &mut *self.role() {
+            Role::Hub(hub) => ask(hub),
+            Role::Spoke(_) => T::default(),
+        }
+    }
+
+    /// What any rank but 0 answers; nothing on rank 0.
+    fn of_spoke<T: Default>(&self, ask: impl FnOnce(&mut Spoke) -> T) -> T {
+        match &mut *self.role() {
+            Role::Hub(_) => T::default(),
+            Role::Spoke(spoke) => ask(spoke),
+        }
+    }
+
     /// Rank 0: why the others refuse, once all were asked.
     pub fn refusals_of_others(&self) -> Vec<Refusal> {
-        match &*self.role() {
-            Role::Hub(hub) => hub.decision().refusals.clone(),
-            Role::Spoke(_) => Vec::new(),
-        }
+        self.of_hub(|hub| hub.decision().refusals.clone())
     }
 
     /// Rank 0: what the agreement found, a sentence each.
     pub fn notes(&self) -> Vec<String> {
-        match &*self.role() {
-            Role::Hub(hub) => hub.decision().notes.clone(),
-            Role::Spoke(_) => Vec::new(),
-        }
+        self.of_hub(|hub| hub.decision().notes.clone())
     }
 
     /// The progress of this rank. On rank 0 that of all.
@@ -239,58 +245,40 @@ impl Cluster {
 
     /// Any rank but 0: hands in the document of a run, and why it failed.
     pub fn hand_in(&self, document: &Document, failures: Vec<String>) {
-        if let Role::Spoke(spoke) = &*self.role() {
-            let has_measured = document.measured().next().is_some();
-            spoke.hand_in(Some(json::write(document).into_bytes()), has_measured, failures);
-        }
+        let has_measured = document.measured().next().is_some();
+        self.of_spoke(|spoke| {
+            spoke.hand_in(Some(json::write(document).into_bytes()), has_measured, failures)
+        });
     }
 
     /// Any rank but 0: hands in why there is no document of a run; nothing where it was stopped or called off.
     pub fn hand_in_nothing(&self, failures: Vec<String>) {
-        if let Role::Spoke(spoke) = &*self.role() {
-            spoke.hand_in(None, false, failures);
-        }
+        self.of_spoke(|spoke| spoke.hand_in(None, false, failures));
     }
 
     /// Any rank but 0, in a series: waits for the sum of all results; none where there is none.
     pub fn await_sum(&self) -> Option<Vec<u8>> {
-        match &mut *self.role() {
-            Role::Spoke(spoke) => spoke.await_sum(),
-            Role::Hub(_) => None,
-        }
+        self.of_spoke(Spoke::await_sum)
     }
 
     /// Rank 0, in a series: tells all ranks the sum of their results; none where there is none.
     pub fn tell_sum(&self, sum: Option<&[u8]>) {
-        if let Role::Hub(hub) = &*self.role() {
-            hub.tell_sum(sum);
-        }
+        self.of_hub(|hub| hub.tell_sum(sum));
     }
 
     /// Any rank but 0: waits for the end of the run; its exit code, or none when rank 0 is gone.
     pub fn await_end(&self) -> Option<u8> {
-        match &mut *self.role() {
-            Role::Spoke(spoke) => spoke.await_end(),
-            Role::Hub(_) => None,
-        }
+        self.of_spoke(Spoke::await_end)
     }
 
     /// Rank 0: waits for the results of all.
     pub fn collect(&self) -> Finished {
-        match &mut *self.role() {
-            Role::Hub(hub) => {
-                let handed_in = hub.collect();
-                Finished { handed_in, lost: hub.lost().to_vec() }
-            }
-            Role::Spoke(_) => Finished::default(),
-        }
+        self.of_hub(|hub| Finished { handed_in: hub.collect(), lost: hub.lost().to_vec() })
     }
 
     /// Rank 0: lets all end with this exit code.
     pub fn dismiss(&self, exit_code: ExitCode) {
-        if let Role::Hub(hub) = &mut *self.role() {
-            hub.dismiss(exit_code);
-        }
+        self.of_hub(|hub| hub.dismiss(exit_code));
     }
 }
 
@@ -357,14 +345,13 @@ fn start_post(
     patience: Duration,
 ) -> Result<(u32, u32), TransportError> {
     let (opened, is_open) = channel();
-    let life = move || match open() {
+    let started = std::thread::Builder::new().name("cluster-post".into()).spawn(move || match open() {
         Ok(transport) => {
             let _ = opened.send(Ok((transport.rank(), transport.ranks())));
             Post::new(transport, &commands, &arrivals, &shared, patience).serve();
         }
         Err(error) => drop(opened.send(Err(error))),
-    };
-    let started = std::thread::Builder::new().name("cluster-post".into()).spawn(life);
+    });
     started.map_err(|error| TransportError(format!("no thread could be started: {error}")))?;
     is_open.recv().unwrap_or_else(|_| Err(TransportError("it ended without a word".into())))
 }

@@ -24,7 +24,6 @@ pub struct RankProgress {
     pub in_flight_ns: u64,
     /// I/Os per second over the last second; none before the first.
     pub iops: Option<f64>,
-    /// Bytes per second.
     pub bytes_per_s: f64,
     /// Mean latency; none when no I/O completed.
     pub latency_mean_ns: Option<f64>,

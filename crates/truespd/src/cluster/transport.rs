@@ -146,7 +146,7 @@ pub mod mpi {
     /// An error about one rank is not one of the transport: that rank will be found silent.
     fn of_transport<T: Default>(result: Result<T, MpiError>) -> Result<T, TransportError> {
         match result {
-            Err(MpiError::Call { rank: Some(_), .. }) => Ok(T::default()),
+            Err(MpiError { rank: Some(_), .. }) => Ok(T::default()),
             result => result.map_err(transport_error),
         }
     }

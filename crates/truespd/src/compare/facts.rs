@@ -5,9 +5,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::question::Named;
-use super::report::{Area, Difference};
+use super::question::{Area, Difference};
 use truespd_core::profile::members::Member;
-use truespd_core::result::{Document, Layer, LayerKind, Limit, Measured, TargetFacts};
+use truespd_core::result::{Document, Layer, LayerKind, Limit, TargetFacts};
 use truespd_core::text::size;
 
 /// A fact of one run.
@@ -17,10 +17,17 @@ struct Fact {
     value: String,
 }
 
+impl Fact {
+    /// A value that is empty is none.
+    fn new(area: Area, name: &str, value: String) -> Self {
+        let value = if value.is_empty() { NONE.to_string() } else { value };
+        Fact { area, name: name.to_string(), value }
+    }
+}
+
 /// What a run has no value for.
 const NONE: &str = "none";
 
-/// Everything that differs.
 pub(super) fn differences(sides: [&[Named]; 2]) -> Vec<Difference> {
     let [a, b] = sides.map(|side| side.iter().map(|named| facts(&named.document)).collect::<Vec<_>>());
     let mut names: Vec<(Area, &str)> = Vec::new();
@@ -30,14 +37,14 @@ pub(super) fn differences(sides: [&[Named]; 2]) -> Vec<Difference> {
         }
     }
     names.sort_by_key(|(area, _)| *area);
-    let differs = |(area, name): (Area, &str)| {
+    let mut differences = Vec::new();
+    for (area, name) in names {
         let [a, b] = [&a, &b].map(|side| values(side, area, name));
-        let (mut sorted_a, mut sorted_b) = (a.clone(), b.clone());
-        sorted_a.sort_unstable();
-        sorted_b.sort_unstable();
-        (sorted_a != sorted_b).then(|| Difference { area, name: name.to_string(), a, b })
-    };
-    names.into_iter().filter_map(differs).collect()
+        if a.len() != b.len() || a.iter().any(|value| !b.contains(value)) {
+            differences.push(Difference { area, name: name.to_string(), a, b });
+        }
+    }
+    differences
 }
 
 /// The values of a fact on one side, each once.
@@ -61,29 +68,39 @@ fn values(side: &[Vec<Fact>], area: Area, name: &str) -> Vec<String> {
 
 fn facts(document: &Document) -> Vec<Fact> {
     let mut all = profile(document);
-    let mut add = |area, name: &str, value: String| {
-        let value = if value.is_empty() { NONE.to_string() } else { value };
-        all.push(Fact { area, name: name.to_string(), value });
-    };
     for measured in document.measured() {
-        targets(measured, &mut add);
-        add(Area::Limits, "limits", list(measured.evidence.limits.iter().map(limit)));
-        storage(&measured.evidence.targets, &mut add);
-        add(Area::Program, "engine", measured.engine.clone());
-        let governors = measured.evidence.host.iter().flat_map(|host| host.governors.clone());
-        add(Area::Machine, "frequency governors", list(governors));
-        let clock = measured.evidence.clock.iter().map(|clock| clock.name.clone());
-        add(Area::Machine, "clock", list(clock));
+        let (evidence, threads) = (&measured.evidence, &measured.threads);
+        // A target that several threads share is there once for each.
+        let results = threads.iter().flat_map(|thread| &thread.targets);
+        let mut sizes: Vec<(&str, u64)> =
+            results.map(|target| (target.path.as_str(), target.size_bytes)).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let sizes: Vec<String> = sizes.iter().map(|(_, bytes)| size(*bytes)).collect();
+        let kinds = evidence.targets.iter().map(|target| word(&target.kind));
+        all.push(Fact::new(Area::Target, "size", sizes.join(", ")));
+        all.push(Fact::new(Area::Target, "kind", list(kinds)));
+        all.push(Fact::new(Area::Limits, "limits", list(evidence.limits.iter().map(limit))));
+        all.extend(storage(&evidence.targets));
+        all.push(Fact::new(Area::Program, "engine", measured.engine.clone()));
+        let governors = evidence.host.iter().flat_map(|host| host.governors.clone());
+        all.push(Fact::new(Area::Machine, "frequency governors", list(governors)));
+        let clock = evidence.clock.iter().map(|clock| clock.name.clone());
+        all.push(Fact::new(Area::Machine, "clock", list(clock)));
     }
-    let system = &document.system;
-    add(Area::Program, "version of TrueSpd", document.tool_version.clone());
-    add(Area::Kernel, "kernel", system.kernel_release.clone());
-    add(Area::Machine, "power scheme", system.power_scheme.clone());
-    add(Area::Machine, "processors", system.topology.processors.len().to_string());
-    add(Area::Machine, "sockets", system.topology.sockets.to_string());
-    add(Area::Machine, "memory nodes", system.topology.nodes.to_string());
-    add(Area::Machine, "memory", system.memory_bytes.map(size).unwrap_or_default());
-    add(Area::Machine, "host", document.host_words());
+    let (system, topology) = (&document.system, &document.system.topology);
+    for (area, name, value) in [
+        (Area::Program, "version of TrueSpd", document.tool_version.clone()),
+        (Area::Kernel, "kernel", system.kernel_release.clone()),
+        (Area::Machine, "power scheme", system.power_scheme.clone()),
+        (Area::Machine, "processors", topology.processors.len().to_string()),
+        (Area::Machine, "sockets", topology.sockets.to_string()),
+        (Area::Machine, "memory nodes", topology.nodes.to_string()),
+        (Area::Machine, "memory", system.memory_bytes.map(size).unwrap_or_default()),
+        (Area::Machine, "host", document.host_words()),
+    ] {
+        all.push(Fact::new(area, name, value));
+    }
     all
 }
 
@@ -105,19 +122,6 @@ fn limit(limit: &Limit) -> String {
     format!("{what}{device} {} ({} {})", limit.value, limit.by, limit.group)
 }
 
-fn targets(measured: &Measured, add: &mut impl FnMut(Area, &str, String)) {
-    // A target that several threads share is there once for each.
-    let results = measured.threads.iter().flat_map(|thread| &thread.targets);
-    let mut sizes: Vec<(&str, u64)> =
-        results.map(|target| (target.path.as_str(), target.size_bytes)).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    let sizes: Vec<String> = sizes.iter().map(|(_, bytes)| size(*bytes)).collect();
-    add(Area::Target, "size", sizes.join(", "));
-    let kinds = measured.evidence.targets.iter().map(|target| word(&target.kind));
-    add(Area::Target, "kind", list(kinds));
-}
-
 /// The word of a value that is one in documents.
 fn word<T: Serialize>(value: &T) -> String {
     match serde_json::to_value(value) {
@@ -127,64 +131,57 @@ fn word<T: Serialize>(value: &T) -> String {
     }
 }
 
-/// A fact of a layer, or of the target in documents from before there were layers.
-struct OfLayer {
-    name: &'static str,
-    of_layer: fn(&Layer) -> Option<String>,
-    of_target: fn(&TargetFacts) -> Option<String>,
-}
-
-impl OfLayer {
-    const fn new(name: &'static str, of_layer: fn(&Layer) -> Option<String>) -> Self {
-        OfLayer { name, of_layer, of_target: |_| None }
-    }
-}
+/// The name of a fact, and where a layer has it.
+type OfLayer = (&'static str, fn(&Layer) -> Option<String>);
 
 /// What is told of layers and disks, likely causes first.
-const OF_LAYERS: &[OfLayer] = &[
-    OfLayer {
-        of_target: |target| target.scheduler.clone(),
-        ..OfLayer::new("scheduler", |layer| layer.scheduler.clone())
-    },
-    OfLayer {
-        of_target: |target| target.mount_options.clone(),
-        ..OfLayer::new("mount options", |layer| layer.mount_options.clone())
-    },
-    OfLayer {
-        of_target: |target| target.write_cache.clone(),
-        ..OfLayer::new("write cache", |layer| layer.write_cache.clone())
-    },
-    OfLayer::new("device model", |layer| layer.model.clone()),
-    OfLayer::new("firmware", |layer| layer.firmware.clone()),
-    OfLayer::new("transport", |layer| layer.transport.clone()),
-    OfLayer::new("server", |layer| layer.server.clone()),
-    OfLayer::new("compression", |layer| layer.compression.clone()),
-    OfLayer::new("queue of the scheduler (requests)", |layer| {
-        layer.queue_requests.map(|count| count.to_string())
-    }),
-    OfLayer::new("queue depth of the device", |layer| layer.queue_depth.map(|count| count.to_string())),
-    OfLayer::new("largest request (bytes)", |layer| layer.request_bytes_max.map(|bytes| bytes.to_string())),
-    OfLayer::new("rotational", |layer| layer.rotational.map(|is| if is { "yes" } else { "no" }.to_string())),
-    OfLayer::new("size of the disk", |layer| {
-        if layer.kind == LayerKind::Disk { layer.size_bytes.map(size) } else { None }
-    }),
-    OfLayer::new("disk", |layer| (layer.kind == LayerKind::Disk).then(|| layer.name.clone())),
+const OF_LAYERS: [OfLayer; 14] = [
+    ("scheduler", |layer| layer.scheduler.clone()),
+    ("mount options", |layer| layer.mount_options.clone()),
+    ("write cache", |layer| layer.write_cache.clone()),
+    ("device model", |layer| layer.model.clone()),
+    ("firmware", |layer| layer.firmware.clone()),
+    ("transport", |layer| layer.transport.clone()),
+    ("server", |layer| layer.server.clone()),
+    ("compression", |layer| layer.compression.clone()),
+    ("queue of the scheduler (requests)", |layer| layer.queue_requests.map(|count| count.to_string())),
+    ("queue depth of the device", |layer| layer.queue_depth.map(|count| count.to_string())),
+    ("largest request (bytes)", |layer| layer.request_bytes_max.map(|bytes| bytes.to_string())),
+    ("rotational", |layer| layer.rotational.map(|is| if is { "yes" } else { "no" }.to_string())),
+    (
+        "size of the disk",
+        |layer| {
+            if layer.kind == LayerKind::Disk { layer.size_bytes.map(size) } else { None }
+        },
+    ),
+    ("disk", |layer| (layer.kind == LayerKind::Disk).then(|| layer.name.clone())),
 ];
 
-fn storage(targets: &[TargetFacts], add: &mut impl FnMut(Area, &str, String)) {
-    let of_targets = |of: fn(&TargetFacts) -> Option<String>| list(targets.iter().filter_map(of));
-    add(Area::Storage, "file system", of_targets(|target| target.filesystem.clone()));
-    let chain = |target: &TargetFacts| {
-        let kinds: Vec<String> = target.layers.iter().map(|layer| word(&layer.kind)).collect();
-        kinds.join(" > ")
-    };
-    add(Area::Storage, "layers", list(targets.iter().map(chain)));
-    let layers = || targets.iter().flat_map(|target| &target.layers);
-    for OfLayer { name, of_layer, of_target } in OF_LAYERS {
-        let of_layers = list(layers().filter_map(of_layer));
-        let value = if of_layers.is_empty() { of_targets(*of_target) } else { of_layers };
-        add(Area::Storage, name, value);
+/// Where a target has the first of them, in documents from before there were layers.
+const OF_TARGETS: [fn(&TargetFacts) -> Option<String>; 3] = [
+    |target| target.scheduler.clone(),
+    |target| target.mount_options.clone(),
+    |target| target.write_cache.clone(),
+];
+
+fn storage(targets: &[TargetFacts]) -> Vec<Fact> {
+    let filesystems = targets.iter().filter_map(|target| target.filesystem.clone());
+    let mut facts = vec![Fact::new(Area::Storage, "file system", list(filesystems))];
+    let mut chains = Vec::new();
+    for target in targets {
+        chains.push(target.layers.iter().map(|layer| word(&layer.kind)).collect::<Vec<_>>().join(" > "));
     }
+    facts.push(Fact::new(Area::Storage, "layers", list(chains.into_iter())));
+    for (place, (name, of_layer)) in OF_LAYERS.into_iter().enumerate() {
+        let mut value = list(targets.iter().flat_map(|target| &target.layers).filter_map(of_layer));
+        if let Some(of_target) = OF_TARGETS.get(place)
+            && value.is_empty()
+        {
+            value = list(targets.iter().filter_map(of_target));
+        }
+        facts.push(Fact::new(Area::Storage, name, value));
+    }
+    facts
 }
 
 /// Members of profiles that change nothing in a run but how it is told.
@@ -201,31 +198,33 @@ const TOLD_ONLY: &[&str] = &[
 
 /// What was asked for, a fact for each member of its profile, and the paths of its targets.
 fn profile(document: &Document) -> Vec<Fact> {
-    let mut facts = Vec::new();
-    let mut add = |area, name: String, value: String| facts.push(Fact { area, name, value });
-    add(Area::Profile, "time spans".into(), document.profile.time_spans.len().to_string());
-    for span in &document.profile.time_spans {
+    let spans = &document.profile.time_spans;
+    let mut facts = vec![Fact::new(Area::Profile, "time spans", spans.len().to_string())];
+    for span in spans {
         let Ok(Value::Object(mut members)) = serde_json::to_value(span) else { continue };
         let targets = members.remove("targets").unwrap_or_default();
         let targets = targets.as_array().cloned().unwrap_or_default();
-        add(Area::Profile, "targets".into(), targets.len().to_string());
+        facts.push(Fact::new(Area::Profile, "targets", targets.len().to_string()));
         for (name, value) in members.iter().filter(|(name, _)| !TOLD_ONLY.contains(&name.as_str())) {
-            add(Area::Profile, Member::heading(Member::of_time_span(name), name), shown(value));
+            let heading = Member::heading(Member::of_time_span(name), name);
+            facts.push(Fact { area: Area::Profile, name: heading, value: shown(value) });
         }
-        add(Area::Target, "path".into(), list(span.targets.iter().map(|target| target.path.clone())));
-        let names: Vec<&String> =
-            targets.first().and_then(Value::as_object).into_iter().flatten().map(|of| of.0).collect();
-        for name in names.into_iter().filter(|name| *name != "path") {
+        let paths = list(span.targets.iter().map(|target| target.path.clone()));
+        facts.push(Fact { area: Area::Target, name: "path".into(), value: paths });
+        for name in targets.first().and_then(Value::as_object).into_iter().flatten().map(|of| of.0) {
+            if name == "path" {
+                continue;
+            }
             let each: Vec<String> = targets.iter().map(|target| shown(&target[name.as_str()])).collect();
             let is_one = each.windows(2).all(|two| two[0] == two[1]);
             let heading = Member::heading(Member::of_target(name), name);
-            add(Area::Profile, heading, if is_one { each[0].clone() } else { each.join(", ") });
+            let value = if is_one { each[0].clone() } else { each.join(", ") };
+            facts.push(Fact { area: Area::Profile, name: heading, value });
         }
     }
     facts
 }
 
-/// A value for people.
 fn shown(value: &Value) -> String {
     match value {
         Value::Null => NONE.into(),
@@ -233,9 +232,9 @@ fn shown(value: &Value) -> String {
         Value::String(word) => word.replace('_', " "),
         Value::Array(all) if all.is_empty() => NONE.into(),
         Value::Object(members) => {
-            let told =
-                |(name, value): (&String, &Value)| format!("{} {}", name.replace('_', " "), shown(value));
-            members.iter().map(told).collect::<Vec<_>>().join(", ")
+            let members = members.iter();
+            let words = members.map(|(name, value)| format!("{} {}", name.replace('_', " "), shown(value)));
+            words.collect::<Vec<_>>().join(", ")
         }
         other => other.to_string(),
     }
@@ -245,6 +244,7 @@ fn shown(value: &Value) -> String {
 mod tests {
     use super::*;
     use truespd_core::profile::{Profile, Target, TimeSpan};
+    use truespd_core::result::Measured;
     use truespd_core::result::{System, TimeSpanResult};
 
     fn named(change: impl FnOnce(&mut Document)) -> Vec<Named> {

@@ -3,14 +3,13 @@
 
 use std::fmt::Display;
 
-use super::report::{Comparison, GateResult, Held, Kind, MetricRow, Outcome, Run, Side};
+use super::question::{Comparison, GateResult, Held, Kind, MetricRow, Outcome, Run, Side};
+use crate::suite::ab::is_of_use;
 use truespd_core::profile::xml::Writer;
 use truespd_core::result::Grade;
 use truespd_core::result::metrics::Metric;
 use truespd_core::text::{hanging, printable};
 
-/// An interval whose ends are this far apart, as a ratio, tells nothing.
-const WIDEST: f64 = 100.0;
 /// What stands for a value that there is none of.
 const NONE: &str = "-";
 const COLUMNS: usize = 80;
@@ -75,7 +74,7 @@ fn percent(value: f64) -> String {
 
 /// Whether an interval tells nothing; both ends in percent.
 pub fn is_too_wide(low: f64, high: f64) -> bool {
-    (high + 100.0) > WIDEST * (low + 100.0)
+    !is_of_use(low + 100.0, high + 100.0)
 }
 
 /// What the words and the interval mean, and what could not be tested; `name` is what a metric is called, of

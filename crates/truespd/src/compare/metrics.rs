@@ -5,12 +5,12 @@
 //! one half of the 5 %, the other metrics the other half. So equal sides are called different in any metric
 //! in 5 % of all comparisons at most, and the metric that one looks at first keeps its power.
 
+use super::question::{Effect, MetricRow, Outcome};
 use super::question::{Named, Question};
-use super::report::{Effect, MetricRow, Outcome};
 use truespd_core::measure::blocks::{Course, INTERVALS_MIN};
 use truespd_core::measure::estimate::{Estimate, student_quantile};
 use truespd_core::result::metrics;
-use truespd_core::result::metrics::{Better, Metric, NoFigure};
+use truespd_core::result::metrics::{Better, Metric};
 
 /// The permitted error of all metrics together.
 const LEVEL: f64 = 0.05;
@@ -28,7 +28,7 @@ const LOG_MAX: f64 = 20.0;
 pub(super) fn rows(question: &Question, sides: &[Vec<Named>; 2], is_disturbed: bool) -> Vec<MetricRow> {
     let groups = [sides[0].as_slice(), sides[1].as_slice()];
     let between_runs = (question.between_runs_percent / 100.0).ln_1p();
-    let gaps: Vec<(Metric, Result<Gap, Untested>)> =
+    let gaps: Vec<(Metric, Result<Gap, String>)> =
         Metric::all().map(|metric| (metric, gap(metric, groups, between_runs))).collect();
     let shares = Shares::new(&gaps, &headline(question));
     let margin = (question.margin_percent / 100.0).ln_1p();
@@ -37,7 +37,7 @@ pub(super) fn rows(question: &Question, sides: &[Vec<Named>; 2], is_disturbed: b
         let mut row = untested_row(metric, groups);
         match gap {
             Ok(gap) => test(&mut row, &gap, shares.of_metric(metric), margin),
-            Err(why) => row.why_not = Some(why.to_string()),
+            Err(why) => row.why_not = Some(why),
         }
         if is_disturbed && matches!(row.outcome, Outcome::Better | Outcome::Worse) {
             row.outcome = Outcome::Undecided;
@@ -70,7 +70,7 @@ struct Shares {
 }
 
 impl Shares {
-    fn new(gaps: &[(Metric, Result<Gap, Untested>)], headline: &[Metric]) -> Self {
+    fn new(gaps: &[(Metric, Result<Gap, String>)], headline: &[Metric]) -> Self {
         let bytes_are_ios = match [Metric::IOPS, Metric::BYTES].map(|metric| estimate(gaps, metric)) {
             [Some(a), Some(b)] => (a.mean - b.mean).abs() < SAME && (a.error - b.error).abs() < SAME,
             _ => false,
@@ -100,7 +100,7 @@ impl Shares {
     }
 }
 
-fn estimate(gaps: &[(Metric, Result<Gap, Untested>)], wanted: Metric) -> Option<Estimate> {
+fn estimate(gaps: &[(Metric, Result<Gap, String>)], wanted: Metric) -> Option<Estimate> {
     let (_, gap) = gaps.iter().find(|(metric, _)| *metric == wanted)?;
     Some(gap.as_ref().ok()?.estimate)
 }
@@ -177,32 +177,12 @@ impl Gap {
     }
 }
 
-/// Why a difference cannot be tested.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-enum Untested {
-    #[error("{name}: {why}")]
-    NoFigure { name: String, why: NoFigure },
-    #[error("one side has response times (-g), the other latencies")]
-    OtherClock,
-    #[error("one run on each side cannot tell: only several runs show how it scatters")]
-    WholeRunsOnly,
-    #[error("one run on each side cannot tell without intervals: add -D to the runs, or give several runs")]
-    NoIntervals,
-    #[error(
-        "response times (-g) cannot be tested from one run, which does not hold their course: give several runs"
-    )]
-    NoResponseIntervals,
-    #[error(
-        "{name} has fewer than {INTERVALS_MIN} intervals: measure longer (-d), or use shorter intervals (-D100)"
-    )]
-    TooShort { name: String },
-}
-
-fn figures(metric: Metric, side: &[Named]) -> Result<Vec<f64>, Untested> {
+/// The figure of each run; or why a difference cannot be tested.
+fn figures(metric: Metric, side: &[Named]) -> Result<Vec<f64>, String> {
     let mut all = Vec::new();
     for Named { name, document } in side {
         let figure = metric.of(document);
-        all.push(figure.map_err(|why| Untested::NoFigure { name: name.clone(), why })?);
+        all.push(figure.map_err(|why| format!("{name}: {why}"))?);
     }
     Ok(all)
 }
@@ -210,12 +190,12 @@ fn figures(metric: Metric, side: &[Named]) -> Result<Vec<f64>, Untested> {
 /// ln(B / A) of a metric. One run on each side cannot show that means of equal runs differ although each run
 /// is steady: files lie elsewhere, threads start otherwise. Their interval is longer by `between_runs` at
 /// both ends, a logarithm, and by what the rate wandered within a run.
-fn gap(metric: Metric, [a, b]: [&[Named]; 2], between_runs: f64) -> Result<Gap, Untested> {
+fn gap(metric: Metric, [a, b]: [&[Named]; 2], between_runs: f64) -> Result<Gap, String> {
     let logs_a: Vec<f64> = figures(metric, a)?.into_iter().map(f64::ln).collect();
     let logs_b: Vec<f64> = figures(metric, b)?.into_iter().map(f64::ln).collect();
     let is_response = metric.is_response(&a[0].document);
     if a.iter().chain(b).any(|named| metric.is_response(&named.document) != is_response) {
-        return Err(Untested::OtherClock);
+        return Err("one side has response times (-g), the other latencies".into());
     }
     if let ([one_a], [one_b]) = (a, b) {
         let (course_a, course_b) = (course_of_run(metric, one_a)?, course_of_run(metric, one_b)?);
@@ -244,15 +224,23 @@ fn one_less_others(one: f64, others: &[f64]) -> Estimate {
 }
 
 /// What the course of a run says of its mean.
-fn course_of_run(metric: Metric, named: &Named) -> Result<Course, Untested> {
+fn course_of_run(metric: Metric, named: &Named) -> Result<Course, String> {
     if ![Metric::IOPS, Metric::BYTES, Metric::MEAN].contains(&metric) {
-        return Err(Untested::WholeRunsOnly);
+        return Err("one run on each side cannot tell: only several runs show how it scatters".into());
     }
     // Intervals count latencies from the issue of the I/O.
     if metric.is_response(&named.document) {
-        return Err(Untested::NoResponseIntervals);
+        let why = "response times (-g) cannot be tested from one run, which does not hold their course: give several runs";
+        return Err(why.into());
     }
     let parts = named.document.measured().next().and_then(|measured| metrics::parts(metric, measured));
-    Course::of(&parts.ok_or(Untested::NoIntervals)?)
-        .ok_or_else(|| Untested::TooShort { name: named.name.clone() })
+    let parts = parts.ok_or(
+        "one run on each side cannot tell without intervals: add -D to the runs, or give several runs",
+    )?;
+    Course::of(&parts).ok_or_else(|| {
+        format!(
+            "{} has fewer than {INTERVALS_MIN} intervals: measure longer (-d), or use shorter intervals (-D100)",
+            named.name
+        )
+    })
 }

@@ -7,7 +7,6 @@ mod facts;
 mod forms;
 mod metrics;
 mod question;
-mod report;
 #[cfg(test)]
 mod tests;
 
@@ -17,10 +16,10 @@ use truespd_core::result::{Grade, Theme, Verdict, json};
 use truespd_core::verdict::judge;
 
 pub use forms::{Cells, is_too_wide, junit, legend, markdown, text};
-pub use question::{BadGate, Gate, Named, Question};
-pub use report::{
+pub use question::{
     Area, Comparison, Difference, Effect, GateResult, Held, Kind, MetricRow, Outcome, Run, Side,
 };
+pub use question::{Gate, Named, Question};
 
 /// Compares two groups, which both have a document at least.
 ///

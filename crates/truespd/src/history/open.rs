@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior};
 
-use super::error::{HistoryError, Problem};
+use super::{HistoryError, Problem};
 use truespd_core::sys::file::{self, FileKind, Stat, filesystem};
 use truespd_core::sys::folders;
 use truespd_core::sys::lock::{Lock, lock};
 use truespd_core::sys::system::user;
+use truespd_core::text::{printable, printable_path};
 
 /// `application_id` of our files: "TSpd" (sqlite.org/fileformat2.html, "Application ID").
 const APPLICATION_ID: i64 = 0x5453_7064;
@@ -46,7 +47,12 @@ impl Store {
     /// # Errors
     /// [`Problem::NoPlace`].
     pub fn default_path() -> Result<PathBuf, HistoryError> {
-        folders::data().map(|folder| folder.join(DEFAULT_NAME)).ok_or_else(HistoryError::no_place)
+        folders::data().map(|folder| folder.join(DEFAULT_NAME)).ok_or_else(|| HistoryError {
+            path: None,
+            problem: Problem::NoPlace,
+            message: "neither XDG_DATA_HOME nor HOME is set, so there is no place for the history".into(),
+            hint: Some("set one of them, or give a file with --store".into()),
+        })
     }
 
     /// Opens the file for reading and writing, and makes it and its folder when they are missing. Another
@@ -55,14 +61,12 @@ impl Store {
     /// # Errors
     /// [`HistoryError`]; a file that is no history is as it was.
     pub fn open(path: &Path) -> Result<Store, HistoryError> {
-        let of_system = |error: io::Error| HistoryError::of_system(path, &error);
         let file = match check(path)? {
-            Some(()) => File::open(path).map_err(of_system)?,
-            None => make(path).map_err(of_system)?,
+            Some(()) => File::open(path).map_err(HistoryError::of_system(path))?,
+            None => make(path).map_err(HistoryError::of_system(path))?,
         };
-        file::may_write(path).map_err(|_| HistoryError::new(path, Problem::ReadOnly))?;
+        file::may_write(path).map_err(|_| HistoryError::read_only(path))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let of_sqlite = |error: rusqlite::Error| HistoryError::of_sqlite(path, &error);
         let network = needs_rollback(&file);
         let lock = if network.is_some_and(needs_lock_file) { Some(take_lock(path)?) } else { None };
         let db = match &lock {
@@ -71,11 +75,11 @@ impl Store {
                 Connection::open_with_flags(address(path, "nolock=1"), flags | OpenFlags::SQLITE_OPEN_URI)
             }
         };
-        let mut db = db.map_err(of_sqlite)?;
-        db.busy_timeout(PATIENCE).map_err(of_sqlite)?;
+        let mut db = db.map_err(HistoryError::of_sqlite(path))?;
+        db.busy_timeout(PATIENCE).map_err(HistoryError::of_sqlite(path))?;
         version(&db, path, STEPS)?;
-        let journal = set_journal(&db, network, PATIENCE).map_err(of_sqlite)?;
-        db.pragma_update(None, "foreign_keys", true).map_err(of_sqlite)?;
+        let journal = set_journal(&db, network, PATIENCE).map_err(HistoryError::of_sqlite(path))?;
+        db.pragma_update(None, "foreign_keys", true).map_err(HistoryError::of_sqlite(path))?;
         migrate(&mut db, path, STEPS)?;
         Ok(Store { db, path: path.to_path_buf(), journal, _lock: lock })
     }
@@ -98,7 +102,6 @@ impl Store {
                 opened => return opened.map(Some),
             }
         }
-        let of_sqlite = |error: rusqlite::Error| HistoryError::of_sqlite(path, &error);
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         // A reader of a write-ahead log needs files beside it, which cannot be made here. Without a log there
         // is nothing that changes while the file is read-only.
@@ -107,11 +110,17 @@ impl Store {
         } else {
             Connection::open_with_flags(address(path, "immutable=1"), flags | OpenFlags::SQLITE_OPEN_URI)
         };
-        let db = db.map_err(of_sqlite)?;
-        db.busy_timeout(PATIENCE).map_err(of_sqlite)?;
+        let db = db.map_err(HistoryError::of_sqlite(path))?;
+        db.busy_timeout(PATIENCE).map_err(HistoryError::of_sqlite(path))?;
         let version = version(&db, path, STEPS)?;
         if version < latest(STEPS) {
-            return Err(HistoryError::new(path, Problem::Older { version }));
+            let message = format!(
+                "the history '{}' has version {version} and must be brought to the present one, but it can only be read \
+                 here",
+                printable_path(path)
+            );
+            let hint = "copy the file to a folder where you may write, and name the copy: --store FILE";
+            return Err(HistoryError::new(path, message, hint));
         }
         let (path, journal) = (path.to_path_buf(), Journal::ReadOnly);
         Ok(Some(Store { db, path, journal, _lock: None }))
@@ -133,15 +142,20 @@ impl Store {
     pub(super) fn check_triggers(&self) -> Result<(), HistoryError> {
         let query = "SELECT name FROM sqlite_schema WHERE type = 'trigger' LIMIT 1";
         let found = self.db.query_row(query, [], |row| row.get::<_, String>(0)).optional();
-        match found.map_err(|error| self.fault(error))? {
-            Some(name) => Err(HistoryError::new(&self.path, Problem::Trigger(name))),
-            None => Ok(()),
-        }
+        let Some(name) = found.map_err(|error| self.fault(error))? else { return Ok(()) };
+        let (name, path) = (printable(&name), printable_path(&self.path));
+        let message = format!(
+            "the history '{path}' has a trigger '{name}', which another program put there: it may change or drop what \
+             is written"
+        );
+        let remove = format!("sqlite3 {path} 'DROP TRIGGER \"{name}\"'");
+        let hint = format!("remove it ({remove}), or use another file with --store FILE");
+        Err(HistoryError::new(&self.path, message, hint))
     }
 
     /// An error of SQLite about this file.
     pub(super) fn fault(&self, error: rusqlite::Error) -> HistoryError {
-        HistoryError::of_sqlite(&self.path, &error)
+        HistoryError::of_sqlite(&self.path)(error)
     }
 
     /// Does several changes as one: all of them, or none.
@@ -159,7 +173,7 @@ impl Store {
                 let done = change(&transaction)?;
                 transaction.commit().map(|()| done)
             });
-        done.map_err(|error| HistoryError::of_sqlite(path, &error))
+        done.map_err(HistoryError::of_sqlite(path))
     }
 }
 
@@ -193,9 +207,8 @@ fn beside(path: &Path, end: &str) -> PathBuf {
 /// program.
 fn take_lock(path: &Path) -> Result<File, HistoryError> {
     let beside = beside(path, "-lock");
-    let of_system = |error: io::Error| HistoryError::of_system(&beside, &error);
     let opened = File::options().write(true).create(true).truncate(false).open(&beside);
-    let file = opened.map_err(of_system)?;
+    let file = opened.map_err(HistoryError::of_system(&beside))?;
     let end = Instant::now() + PATIENCE;
     loop {
         match lock(&file, Lock::Try) {
@@ -208,9 +221,9 @@ fn take_lock(path: &Path) -> Result<File, HistoryError> {
                 std::thread::sleep(LOCK_EVERY);
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                return Err(HistoryError::new(path, Problem::Busy));
+                return Err(HistoryError::busy(path));
             }
-            Err(error) => return Err(of_system(error)),
+            Err(error) => return Err(HistoryError::of_system(&beside)(error)),
         }
     }
 }
@@ -228,9 +241,15 @@ fn address(path: &Path, parameter: &str) -> String {
 fn check(path: &Path) -> Result<Option<()>, HistoryError> {
     match Stat::at(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(HistoryError::of_system(path, &error)),
-        Ok(stat) if stat.kind != FileKind::Regular => Err(HistoryError::new(path, Problem::NoFile)),
-        Ok(stat) if stat.owner != user() => Err(HistoryError::new(path, Problem::OfAnother(stat.owner))),
+        Err(error) => Err(HistoryError::of_system(path)(error)),
+        Ok(stat) if stat.kind != FileKind::Regular => {
+            Err(HistoryError::refused(path, "regular file, so it cannot hold the history"))
+        }
+        Ok(stat) if stat.owner != user() => {
+            let (shown, owner) = (printable_path(path), stat.owner);
+            let message = format!("the history '{shown}' belongs to user {owner}, not to you");
+            Err(HistoryError::new(path, message, "use one of your own with --store FILE"))
+        }
         Ok(_) => Ok(Some(())),
     }
 }
@@ -261,15 +280,20 @@ fn version(db: &Connection, path: &Path, steps: &[&str]) -> Result<i64, HistoryE
                  FROM pragma_application_id, pragma_user_version";
     let (application, version, tables): (i64, i64, i64) = db
         .query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        .map_err(|error| HistoryError::of_sqlite(path, &error))?;
+        .map_err(HistoryError::of_sqlite(path))?;
     if application == APPLICATION_ID && version > latest(steps) {
-        Err(HistoryError::new(path, Problem::Newer { version, known: latest(steps) }))
+        let message = format!(
+            "the history '{}' has version {version}, but this program knows versions up to {}: a newer truespd wrote it",
+            printable_path(path),
+            latest(steps)
+        );
+        Err(HistoryError::new(path, message, "use that version, or another file with --store"))
     } else if application == APPLICATION_ID && version > 0 {
         Ok(version)
     } else if application == 0 && version == 0 && tables == 0 {
         Ok(0)
     } else {
-        Err(HistoryError::new(path, Problem::Foreign))
+        Err(HistoryError::refused(path, "history: it is the database of another program"))
     }
 }
 
@@ -278,16 +302,19 @@ fn migrate(db: &mut Connection, path: &Path, steps: &[&str]) -> Result<(), Histo
     if version(db, path, steps)? == latest(steps) {
         return Ok(());
     }
-    let of_sqlite = |error: rusqlite::Error| HistoryError::of_sqlite(path, &error);
-    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(of_sqlite)?;
+    let transaction = db
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(HistoryError::of_sqlite(path))?;
     // Another process may have done it meanwhile.
     let from = usize::try_from(version(&transaction, path, steps)?).unwrap_or(0);
     for step in &steps[from..] {
-        transaction.execute_batch(step).map_err(of_sqlite)?;
+        transaction.execute_batch(step).map_err(HistoryError::of_sqlite(path))?;
     }
-    transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(of_sqlite)?;
-    transaction.pragma_update(None, "user_version", latest(steps)).map_err(of_sqlite)?;
-    transaction.commit().map_err(of_sqlite)
+    transaction
+        .pragma_update(None, "application_id", APPLICATION_ID)
+        .map_err(HistoryError::of_sqlite(path))?;
+    transaction.pragma_update(None, "user_version", latest(steps)).map_err(HistoryError::of_sqlite(path))?;
+    transaction.commit().map_err(HistoryError::of_sqlite(path))
 }
 
 /// What the file system of Windows' servers is called.
@@ -426,9 +453,9 @@ mod tests {
             db.execute("INSERT INTO later VALUES ('x')", []).unwrap();
         }
         let known = latest(STEPS);
-        let newer = Problem::Newer { version: known + 1, known };
-        assert_eq!(Store::open(&path).unwrap_err().problem, newer);
-        assert_eq!(Store::open_to_read(&path).unwrap_err().problem, newer);
+        let newer = format!("has version {}, but this program knows versions up to {known}:", known + 1);
+        assert!(Store::open(&path).unwrap_err().to_string().contains(&newer));
+        assert!(Store::open_to_read(&path).unwrap_err().to_string().contains(&newer));
     }
 
     /// What one of them reads of a new file must not be half of before and half of after another one's first step.
@@ -489,11 +516,12 @@ mod tests {
         db.execute_batch("CREATE TABLE mine (x); PRAGMA user_version = 1;").unwrap();
         drop(db);
         let before = fs::read(&path).unwrap();
-        assert_eq!(Store::open(&path).unwrap_err().problem, Problem::Foreign);
+        let refusal = |path: &Path| Store::open(path).unwrap_err().to_string();
+        assert!(refusal(&path).contains("is the database of another program"));
         fs::write(dir.path().join("text"), "no database, but more than a hundred bytes of text ".repeat(30))
             .unwrap();
-        assert_eq!(Store::open(&dir.path().join("text")).unwrap_err().problem, Problem::NotSqlite);
-        assert_eq!(Store::open(dir.path()).unwrap_err().problem, Problem::NoFile);
+        assert!(refusal(&dir.path().join("text")).contains("it is not a SQLite file"));
+        assert!(refusal(dir.path()).contains("is no regular file"));
         assert_eq!(fs::read(&path).unwrap(), before);
         assert!(Store::open_to_read(&dir.path().join("none")).unwrap().is_none());
         assert!(!dir.path().join("none").exists());

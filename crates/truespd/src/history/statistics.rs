@@ -3,12 +3,12 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use rusqlite::ToSql;
+use rusqlite::params_from_iter;
 use serde::Serialize;
 use statrs::statistics::{Data, Max, Min, OrderStatistics};
 
+use super::HistoryError;
 use super::entry::Entry;
-use super::error::HistoryError;
 use super::open::Store;
 use super::store::Filter;
 use truespd_core::result::metrics::{Better, Metric};
@@ -182,15 +182,13 @@ impl Store {
         metric: Metric,
         groups: &mut BTreeMap<Key, Runs>,
     ) -> rusqlite::Result<()> {
-        let (condition, values) = filter.condition();
-        let metric_id = metric.id();
-        let mut values: Vec<&dyn ToSql> = values.iter().map(|value| value as &dyn ToSql).collect();
-        values.push(&metric_id);
+        let (condition, mut values) = filter.condition();
+        values.push(metric.id().to_string().into());
         let columns: String = by.iter().map(|one| format!(", {}", one.column())).collect();
         let source = source.replace("{columns}", &columns).replace("{metric}", &format!("?{}", values.len()));
         let query = format!("SELECT d.number, {source} {condition} ORDER BY d.time_s DESC, d.number DESC");
         let mut statement = self.db.prepare(&query)?;
-        let mut rows = statement.query(values.as_slice())?;
+        let mut rows = statement.query(params_from_iter(values))?;
         while let Some(row) = rows.next()? {
             let columns = FIRST_COLUMN..FIRST_COLUMN + by.len();
             let key = Key {

@@ -6,11 +6,11 @@ use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use rusqlite::types::{Type, Value};
-use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params, params_from_iter};
 use serde::de::DeserializeOwned;
 
+use super::HistoryError;
 use super::entry::{Added, Entry, ExportedLine, Facts, Given, ID_DIGITS, NewEntry, digest};
-use super::error::{HistoryError, Problem};
 use super::open::Store;
 use truespd_core::result::{Grade, Part};
 use truespd_core::sys::source::BYTES_MAX;
@@ -31,13 +31,13 @@ pub struct Filter {
     pub target: Option<String>,
     /// Begun at this time or later, seconds since 1970 UTC.
     pub since_s: Option<i64>,
-    /// Begun before this time.
+    /// Begun before this time, seconds since 1970 UTC.
     pub until_s: Option<i64>,
     pub grade: Option<Grade>,
     pub kind: Option<String>,
-    /// Label, all of it.
+    /// The label of the group, all of it.
     pub label: Option<String>,
-    /// Tags, each of them.
+    /// Tags, each of which a document must have.
     pub tags: Vec<String>,
     /// First digits of the hash of the profile, of suites that of one of their tests.
     pub profile: Option<String>,
@@ -91,8 +91,7 @@ impl Store {
     /// [`HistoryError`].
     pub fn list(&self, filter: &Filter) -> Result<Vec<Entry>, HistoryError> {
         let (condition, values) = filter.condition();
-        let values: Vec<&dyn ToSql> = values.iter().map(|value| value as &dyn ToSql).collect();
-        self.entries(&condition, &values, filter.limit)
+        self.entries(&condition, params_from_iter(values), filter.limit)
     }
 
     /// How many documents a filter has, without its limit.
@@ -101,15 +100,15 @@ impl Store {
     /// [`HistoryError`].
     pub fn count(&self, filter: &Filter) -> Result<u64, HistoryError> {
         let (condition, values) = filter.condition();
-        let values: Vec<&dyn ToSql> = values.iter().map(|value| value as &dyn ToSql).collect();
         let query = format!("SELECT count(*) FROM document d {condition}");
-        self.db.query_row(&query, values.as_slice(), |row| row.get(0)).map_err(|error| self.fault(error))
+        let count = self.db.query_row(&query, params_from_iter(values), |row| row.get(0));
+        count.map_err(|error| self.fault(error))
     }
 
     pub(super) fn entries(
         &self,
         condition: &str,
-        values: &[&dyn ToSql],
+        values: impl Params,
         limit: Option<usize>,
     ) -> Result<Vec<Entry>, HistoryError> {
         let limit = limit.map(|limit| format!(" LIMIT {limit}")).unwrap_or_default();
@@ -180,16 +179,16 @@ impl Store {
     ) -> Result<Vec<Added>, E> {
         self.check_triggers().map_err(E::from)?;
         let path = self.path.clone();
-        let of_sqlite = |error: rusqlite::Error| E::from(HistoryError::of_sqlite(&path, &error));
+        let fault = HistoryError::of_sqlite(&path);
         let behavior = rusqlite::TransactionBehavior::Immediate;
-        let transaction = self.db.transaction_with_behavior(behavior).map_err(of_sqlite)?;
+        let transaction = self.db.transaction_with_behavior(behavior).map_err(&fault)?;
         let mut all = Vec::new();
         for line in entries {
             let line = line?;
             let deflated = deflated(line.document.as_bytes());
-            all.push(insert(&transaction, &line.entry(), &deflated).map_err(of_sqlite)?);
+            all.push(insert(&transaction, &line.entry(), &deflated).map_err(&fault)?);
         }
-        transaction.commit().map_err(of_sqlite)?;
+        transaction.commit().map_err(&fault)?;
         Ok(all)
     }
 
@@ -197,24 +196,24 @@ impl Store {
     /// whose id begins so. A label names a group of documents.
     ///
     /// # Errors
-    /// [`Problem::Unknown`], [`Problem::Ambiguous`], or what keeps the file from being read.
+    /// [`Problem::Unknown`](super::Problem), several ids, or what keeps the file from being read.
     pub fn find(&self, selector: &str) -> Result<Vec<Entry>, HistoryError> {
         let id = selector.to_ascii_lowercase();
-        let known = self.entries("WHERE d.id = ?1", &[&id], None)?;
+        let known = self.entries("WHERE d.id = ?1", [&id], None)?;
         if !known.is_empty() {
             return Ok(known);
         }
-        let labelled = self.entries("WHERE d.label = ?1", &[&selector], None)?;
+        let labelled = self.entries("WHERE d.label = ?1", [selector], None)?;
         if !labelled.is_empty() {
             return Ok(labelled);
         }
-        let unknown = HistoryError::new(&self.path, Problem::Unknown(selector.to_string()));
+        let unknown = HistoryError::unknown(&self.path, selector);
         if id.is_empty() || !id.chars().all(|c| c.is_ascii_alphanumeric()) {
             return Err(unknown);
         }
         // No digit of an id comes after `z`.
         let begins = "WHERE d.digest >= ?1 AND d.digest < ?1 || '{'";
-        let mut found = self.entries(begins, &[&id], Some(NAMED + 1))?;
+        let mut found = self.entries(begins, [&id], Some(NAMED + 1))?;
         match found.len() {
             0 => Err(unknown),
             1 => Ok(found),
@@ -224,7 +223,8 @@ impl Store {
                 if more > NAMED {
                     ids.push("...".into());
                 }
-                Err(HistoryError::new(&self.path, Problem::Ambiguous(selector.to_string(), ids)))
+                let message = format!("'{selector}' is the beginning of several ids: {}", ids.join(", "));
+                Err(HistoryError::new(&self.path, message, "type more of it"))
             }
         }
     }
@@ -232,14 +232,15 @@ impl Store {
     /// [`Store::find`] for something that is done to one document.
     ///
     /// # Errors
-    /// As there; a label of several documents is [`Problem::Ambiguous`].
+    /// As there; or the label is that of several documents.
     pub fn find_one(&self, selector: &str) -> Result<Entry, HistoryError> {
         let mut found = self.find(selector)?;
         match found.len() {
             1 => Ok(found.remove(0)),
             _ => {
-                let ids = found.into_iter().map(|entry| entry.id).take(NAMED).collect();
-                Err(HistoryError::new(&self.path, Problem::Shared(selector.to_string(), ids)))
+                let ids: Vec<String> = found.into_iter().map(|entry| entry.id).take(NAMED).collect();
+                let message = format!("several documents have the label '{selector}': {}", ids.join(", "));
+                Err(HistoryError::new(&self.path, message, "give the id of one of them"))
             }
         }
     }
@@ -254,7 +255,7 @@ impl Store {
         let found = self.db.query_row(query, [entry.number], |row| Ok((row.get(0)?, row.get(1)?))).optional();
         let found: Option<(String, Vec<u8>)> = found.map_err(|error| self.fault(error))?;
         let Some((kept, deflated)) = found else {
-            return Err(HistoryError::new(&self.path, Problem::Unknown(entry.id.clone())));
+            return Err(HistoryError::unknown(&self.path, &entry.id));
         };
         let mut bytes = Vec::new();
         // No more than was kept: what is damaged may claim any size.
@@ -264,7 +265,7 @@ impl Store {
             Ok(_) if digest(&bytes) == kept => Ok(bytes),
             _ => {
                 let how = format!("the content of {} is not what was kept", entry.id);
-                Err(HistoryError::new(&self.path, Problem::Damaged(how)))
+                Err(HistoryError::damaged(&self.path, &how))
             }
         }
     }

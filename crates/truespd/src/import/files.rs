@@ -50,10 +50,8 @@ pub(super) fn files(job: &mut Job, writes: bool) -> Option<Files> {
         return None;
     }
     if directories.len() > 1 && !lines.is_empty() {
-        job.differs(
-            directory.as_ref(),
-            "with filename, fio puts all into the first directory, and so does the line",
-        );
+        let why = "with filename, fio puts all into the first directory, and so does the line";
+        job.differs(directory.as_ref(), why);
     }
     let mut names = Vec::new();
     for line in &lines {
@@ -130,10 +128,8 @@ pub(super) fn files(job: &mut Job, writes: bool) -> Option<Files> {
         return None;
     }
     if lanes.iter().any(|(lane, _)| lane.create.is_none() && !is_device(&lane.path)) {
-        job.differs(
-            None,
-            "the job says no size of its file, so the file must be there, or -c<size> be added",
-        );
+        let why = "the job says no size of its file, so the file must be there, or -c<size> be added";
+        job.differs(None, why);
     }
     if lanes.len() as u64 > TARGETS_MAX {
         job.unsaid(increment.as_ref(), "these are too many parts for a line; the whole job is left out", "");
@@ -275,11 +271,8 @@ impl Part {
             (Extent::Percent(0 | 100), None) => None,
             (Extent::Percent(_), None) => {
                 self.is_known = false;
-                job.unsaid(
-                    setting,
-                    "a share of the file wants its size, which the job file does not say",
-                    "-f<size> or -B<offset>, in bytes",
-                );
+                let why = "a share of the file wants its size, which the job file does not say";
+                job.unsaid(setting, why, "-f<size> or -B<offset>, in bytes");
                 None
             }
         }

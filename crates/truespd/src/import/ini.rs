@@ -140,7 +140,7 @@ impl Reader<'_> {
             self.lines += 1;
             if self.lines > LINES_MAX {
                 let what = format!("these are more than {LINES_MAX} lines, with those of included files");
-                return Err(NoJobFile { at, what, hint: None });
+                return wrong(&at, what, None);
             }
             // fio takes away what follows a ; or # anywhere in a line.
             let line = line.split([';', '#']).next().unwrap_or_default().trim();
@@ -152,47 +152,51 @@ impl Reader<'_> {
     }
 
     fn line(&mut self, line: &str, at: At, depth: usize) -> Result<(), NoJobFile> {
-        let wrong = |what: String, hint| Err(NoJobFile { at: at.clone(), what, hint });
         if let Some(rest) = line.strip_prefix('[') {
             let Some(name) = rest.strip_suffix(']') else {
                 return wrong(
+                    &at,
                     format!("a name in brackets has no end: {}", shortened(line, SHOWN_MAX)),
                     Some("write [name]"),
                 );
             };
             if depth > 0 {
-                return wrong("an included file has no sections of its own".into(), None);
+                return wrong(&at, "an included file has no sections of its own".into(), None);
             }
             self.begin(name, at.clone());
             return if self.jobs.len() > JOBS_MAX {
-                wrong(format!("these are more than {JOBS_MAX} jobs, which is all that fio runs"), None)
+                wrong(&at, format!("these are more than {JOBS_MAX} jobs, which is all that fio runs"), None)
             } else {
                 Ok(())
             };
         }
         if self.current == Current::None && depth == 0 {
             let hint = "a job file of fio begins with a name in brackets, such as [global] or [job]";
-            return wrong(format!("a line outside of a section: {}", shortened(line, SHOWN_MAX)), Some(hint));
+            return wrong(
+                &at,
+                format!("a line outside of a section: {}", shortened(line, SHOWN_MAX)),
+                Some(hint),
+            );
         }
         if let Some(name) = line.strip_prefix("include").filter(|rest| rest.starts_with([' ', '\t', '='])) {
             let name = name[1..].trim();
             if depth == DEPTH_MAX {
-                return wrong(format!("files that include files are too deep here: {name}"), None);
+                return wrong(&at, format!("files that include files are too deep here: {name}"), None);
             }
             let read = (self.outside.include)(&at.file, name);
             let (file, text) = match read {
                 Ok(read) => read,
-                Err(why) => return wrong(format!("the included file '{name}' cannot be read: {why}"), None),
+                Err(why) => {
+                    return wrong(&at, format!("the included file '{name}' cannot be read: {why}"), None);
+                }
             };
             return self.file(&file, &text, depth + 1);
         }
         let setting = self.setting(line, at);
-        match self.current {
-            Current::Job => self.jobs.last_mut().map(|job| &mut job.settings),
-            Current::Global | Current::None => Some(&mut self.global),
+        match self.jobs.last_mut() {
+            Some(job) if self.current == Current::Job => job.settings.push(setting),
+            _ => self.global.push(setting),
         }
-        .into_iter()
-        .for_each(|settings| settings.push(setting.clone()));
         Ok(())
     }
 
@@ -216,6 +220,10 @@ impl Reader<'_> {
         let value = value.map(|value| expanded(value, self.outside.variable, &mut unset));
         Setting { key: key.to_string(), value, at, unset, order: self.lines, section: self.sections }
     }
+}
+
+fn wrong(at: &At, what: String, hint: Option<&'static str>) -> Result<(), NoJobFile> {
+    Err(NoJobFile { at: at.clone(), what, hint })
 }
 
 /// The text with `${NAME}` replaced; the first one that is not set is told, and stays.

@@ -204,7 +204,7 @@ pub struct Remark {
 /// A job while it is read: keys that nobody has taken yet, and what became of the others.
 pub(super) struct Job {
     pub name: String,
-    /// `k` is 1000.
+    /// Units without an `i` are powers of 1000 (`kb_base=1000`).
     pub is_si: bool,
     settings: BTreeMap<&'static str, Setting>,
     /// Other lines with files: fio takes those of all of them.

@@ -8,19 +8,19 @@
 mod files;
 mod ini;
 mod keys;
-mod load;
 mod pattern;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
-
-use load::{Load, Planned, RunOptions, plan};
-use truespd_core::text::typed_size;
-
 pub use files::Lane;
+use files::{Files, WHERE, files};
 pub use ini::{At, Included, NoJobFile, Outside};
+use ini::{Section, Setting, bytes, for_reads_and_writes};
+use keys::{Flush, Job, Key, find};
 pub use keys::{Kind, Remark};
+use pattern::{Pattern, data, pattern};
+use std::collections::{HashMap, HashSet};
+use truespd_core::text::typed_size;
 
 /// What a run lasts when no job says it: as in DiskSpd.
 const DURATION_S: u64 = 10;
@@ -190,4 +190,463 @@ impl RunOptions {
         }
         words
     }
+}
+
+/// A job as far as it can be said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Planned {
+    pub name: String,
+    /// Begins when those before it have ended.
+    pub waits: bool,
+    /// Nothing, when it cannot be said.
+    pub load: Option<Load>,
+    pub remarks: Vec<Remark>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Load {
+    pub lanes: Vec<(Lane, u64)>,
+    /// Outstanding I/Os of each thread.
+    pub depth: u64,
+    pub threads: u64,
+    /// Files that each thread works on.
+    pub each_thread: u64,
+    pub run: RunOptions,
+}
+
+/// What goes for all jobs of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct RunOptions {
+    pub duration_s: Option<u64>,
+    pub warmup_s: u64,
+    pub seed: String,
+    pub affinity: String,
+    pub engine: String,
+    pub is_refilled: bool,
+    pub has_latency: bool,
+}
+
+/// Reads a job. With `is_lossy`, its line may go without flushes that cannot be said.
+fn plan(section: &Section, is_lossy: bool) -> Planned {
+    let mut job = Job::new(section);
+    job.is_si = job.number("kb_base", 1024) == 1000;
+    if let Some(name) = job.take("name").and_then(|name| name.value) {
+        job.name = name;
+    }
+    let is_after = job.take("wait_for").inspect(|setting| {
+        job.differs(Some(setting), "it waits for all jobs before it, not only for that one");
+    });
+    let waits = job.flag("stonewall", false) || is_after.is_some();
+    let load = load(&mut job, is_lossy);
+    Planned { name: job.name.clone(), waits, remarks: job.into_remarks(load.is_some()), load }
+}
+
+fn load(job: &mut Job, is_lossy: bool) -> Option<Load> {
+    // Without its place, there is no job, and perhaps without its durability; without another key, there is.
+    for key in job.unset().into_iter().filter(|key| !WHERE.contains(key) && !is_about_durability(key)) {
+        let setting = job.take(key);
+        let name = setting.as_ref().and_then(|setting| setting.unset.clone()).unwrap_or_default();
+        job.unsaid(setting.as_ref(), &format!("the variable {name} is not set"), "");
+    }
+    let engine = engine(job)?;
+    let (pattern, mut options) = pattern(job)?;
+    let Files { mut lanes, each_thread, threads } = files(job, pattern.writes)?;
+    let writes_storage = pattern.writes && engine != Engine::Named("null");
+    let durability = durability(job, &pattern, writes_storage, is_lossy);
+    let depth = depth(job, engine, durability);
+    options.extend(caching(job, engine, &pattern, durability));
+    let (content, is_refilled) = data(job, &pattern);
+    options.extend(content);
+    let shared = lanes.iter().map(|(_, threads)| *threads).max().unwrap_or(1);
+    options.extend(pace(job, &pattern, each_thread, shared));
+    for (lane, _) in &mut lanes {
+        lane.options.clone_from(&options);
+    }
+    let has_latency = !(job.flag("gtod_reduce", false) | job.flag("disable_lat", false));
+    let run = RunOptions {
+        duration_s: duration(job),
+        warmup_s: whole_seconds(job, "ramp_time").unwrap_or(0),
+        seed: seed(job),
+        affinity: affinity(job),
+        engine: polling(job, engine),
+        is_refilled,
+        has_latency,
+    };
+    durability.is_said.then_some(Load { lanes, depth, threads, each_thread, run })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Engine {
+    /// It does one I/O at a time.
+    Synchronous,
+    Mapped,
+    /// The engine of this name.
+    Named(&'static str),
+    Other,
+}
+
+impl Engine {
+    fn option(self, polls: bool) -> String {
+        match self {
+            Engine::Named("io_uring") if polls => "io_uring_poll".into(),
+            Engine::Named("nvme") if polls => "nvme_poll".into(),
+            Engine::Named(name) => name.into(),
+            Engine::Synchronous => "psync".into(),
+            // -Sm says it.
+            Engine::Mapped | Engine::Other => String::new(),
+        }
+    }
+}
+
+/// The engine's name, as one that polls where the job says so.
+fn polling(job: &mut Job, engine: Engine) -> String {
+    let setting = job.peek("hipri").cloned();
+    let polls = job.flag("hipri", false);
+    if polls && !matches!(engine, Engine::Named("io_uring" | "nvme")) {
+        job.unsaid(setting.as_ref(), "only io_uring and NVMe commands can poll", "--engine io_uring_poll");
+    }
+    engine.option(polls)
+}
+
+fn engine(job: &mut Job) -> Option<Engine> {
+    let setting = job.take("ioengine");
+    let name = setting.as_ref().and_then(|one| one.value.clone()).unwrap_or_else(|| "psync".into());
+    Some(match name.as_str() {
+        "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" => Engine::Synchronous,
+        "mmap" => Engine::Mapped,
+        // fio's other names for it.
+        name if name == "libaio" || name.starts_with("linuxaio") || name.starts_with("aio") => {
+            Engine::Named("libaio")
+        }
+        "io_uring" => Engine::Named("io_uring"),
+        "io_uring_cmd" => {
+            if job.peek("cmd_type").is_none_or(|kind| kind.value.is_none() || kind.text() == "nvme") {
+                drop(job.take("cmd_type"));
+            }
+            Engine::Named("nvme")
+        }
+        "posixaio" => Engine::Named("threads"),
+        "null" => Engine::Named("null"),
+        "windowsaio" | "solarisaio" | "splice" | "sg" | "libzbc" | "xnvme" | "libblkio" | "libpmem"
+        | "dev-dax" | "pmemblk" | "libcufile" | "libhipfile" | "mtd" | "cpp_null" => {
+            job.unsaid(setting.as_ref(), "there is no such engine", "the engine is left to diskspd");
+            Engine::Other
+        }
+        _ => {
+            let why = "this engine tests no file or device by reads and writes; the whole job is left out";
+            job.unsaid(setting.as_ref(), why, "");
+            return None;
+        }
+    })
+}
+
+fn depth(job: &mut Job, engine: Engine, durability: Durability) -> u64 {
+    let setting = job.peek("iodepth").cloned();
+    let depth = job.number("iodepth", 1).max(1);
+    match engine {
+        Engine::Synchronous | Engine::Mapped if depth > 1 => {
+            let why = "this engine of fio does one I/O at a time, whatever iodepth says, and so does -o1";
+            job.differs(setting.as_ref(), why);
+            1
+        }
+        Engine::Named("libaio") if depth > 1 && durability.by_flush => {
+            job.differs(
+                setting.as_ref(),
+                "with this engine, fio does nothing else while it flushes, so after each write it waits, whatever \
+                 iodepth says, and so does -o1",
+            );
+            1
+        }
+        _ => depth,
+    }
+}
+
+/// Whether I/O goes through the page cache: two keys say so, and the last one counts.
+fn is_buffered(job: &mut Job) -> bool {
+    let order_of_buffered = job.peek("buffered").map(|setting| setting.order);
+    let is_buffered_last = order_of_buffered > job.peek("direct").map(|setting| setting.order);
+    let is_direct = job.flag("direct", false);
+    let is_buffered = job.flag("buffered", !is_direct);
+    if is_buffered_last { is_buffered } else { !is_direct }
+}
+
+fn caching(job: &mut Job, engine: Engine, pattern: &Pattern, durability: Durability) -> Option<String> {
+    let is_buffered = is_buffered(job);
+    let is_mapped = engine == Engine::Mapped;
+    // Commands to a device, and no I/O at all, know no page cache.
+    let is_cached = is_buffered && !matches!(engine, Engine::Named("nvme" | "null"));
+    if !(is_cached && pattern.reads) {
+        job.forget("invalidate");
+    }
+    let invalidate = job.take("invalidate");
+    let forgets = invalidate.as_ref().is_none_or(|setting| setting.is_yes() != Some(false));
+    if is_cached && forgets && pattern.reads {
+        job.differs(
+            invalidate.as_ref(),
+            "fio drops the file from the page cache before it begins (invalidate=1); a cached run here does not",
+        );
+    }
+    let letters = match (is_mapped, is_buffered, durability.of_each_write) {
+        (true, _, false) => "m",
+        (true, _, true) => "mw",
+        (false, true, false) => return None,
+        (false, true, true) => "w",
+        (false, false, false) => "u",
+        (false, false, true) => "h",
+    };
+    Some(format!("-S{letters}"))
+}
+
+fn pace(job: &mut Job, pattern: &Pattern, each_thread: u64, threads: u64) -> Vec<String> {
+    let mut options = Vec::new();
+    for key in ["rate", "rate_iops"] {
+        if let Some(setting) = job.take(key) {
+            options.extend(limit(job, &setting, key == "rate", pattern, each_thread));
+        }
+    }
+    if options.len() > 1 {
+        options.truncate(1);
+        job.unsaid(None, "rate and rate_iops together: there is one limit", "the first");
+    }
+    if job.peek("thinktime").is_none() {
+        job.forget("thinktime_blocks");
+    }
+    let blocks = job.number("thinktime_blocks", 1).max(1);
+    if let Some(setting) = job.take("thinktime") {
+        match setting.time_us(1) {
+            Some(0) => {}
+            Some(_) if !options.is_empty() => {
+                job.unsaid(Some(&setting), "there are pauses or a limit, not both", "the limit");
+            }
+            Some(us) if us % 1000 == 0 && each_thread == 1 => {
+                options.push(format!("-i{}", blocks.saturating_mul(threads)));
+                options.push(format!("-j{}", us / 1000));
+            }
+            _ => job.unsaid(
+                Some(&setting),
+                "pauses are whole milliseconds, for threads with one target",
+                "-j<ms> with -i<n>",
+            ),
+        }
+    }
+    options
+}
+
+fn limit(
+    job: &mut Job,
+    setting: &Setting,
+    is_bytes: bool,
+    pattern: &Pattern,
+    each_thread: u64,
+) -> Option<String> {
+    let (of_reads, of_writes) = for_reads_and_writes(setting.text());
+    let part = if pattern.reads { of_reads } else { of_writes };
+    let part_bytes = part.map(|part| bytes(part, job.is_si));
+    let is_unlimited = matches!(part_bytes, None | Some(Some(0)));
+    let writes_are_unlimited = of_writes.is_none_or(|part| bytes(part, job.is_si) == Some(0));
+    if is_unlimited && (writes_are_unlimited || !pattern.writes) {
+        job.needless(setting);
+        return None;
+    }
+    let (why, nearest) = match part_bytes.flatten() {
+        _ if pattern.reads && pattern.writes => {
+            ("fio limits reads and writes each by itself; here is one limit for both", "-g<n>i")
+        }
+        _ if each_thread > 1 => (
+            "fio limits a thread over all its files; here the limit is that of a thread on a target",
+            "-g<n>i",
+        ),
+        None => ("this is no rate", ""),
+        Some(limit) if !is_bytes => return Some(format!("-g{limit}i")),
+        Some(limit) if limit % pattern.block_bytes == 0 => {
+            return Some(format!("-g{}i", limit / pattern.block_bytes));
+        }
+        Some(..1000) => ("-g is in whole bytes per millisecond, and this is less than one", "-g1"),
+        Some(limit) => {
+            if limit % 1000 != 0 {
+                job.differs(Some(setting), "-g is in whole bytes per millisecond: the rest is left out");
+            }
+            return Some(format!("-g{}", limit / 1000));
+        }
+    };
+    job.unsaid(Some(setting), why, nearest);
+    None
+}
+
+/// A time in whole seconds.
+fn whole_seconds(job: &mut Job, key: &str) -> Option<u64> {
+    let setting = job.take(key)?;
+    let us = setting.time_us(1_000_000);
+    match us {
+        None => job.unsaid(Some(&setting), "this is no time", ""),
+        Some(us) if us % 1_000_000 != 0 => {
+            job.differs(Some(&setting), "times are whole seconds: it is rounded up")
+        }
+        Some(_) => {}
+    }
+    us.map(|us| us.div_ceil(1_000_000)).filter(|seconds| *seconds > 0)
+}
+
+fn duration(job: &mut Job) -> Option<u64> {
+    let runtime = job.peek("runtime").cloned();
+    let is_by_time = job.flag("time_based", false);
+    let seconds = whole_seconds(job, "runtime");
+    match seconds {
+        None => job.differs(
+            None,
+            "fio ends when it has done the whole size; a run here has a time, and the job says none: -d10",
+        ),
+        Some(_) if !is_by_time => {
+            job.differs(
+                runtime.as_ref(),
+                "fio ends earlier when it has done the whole size (no time_based); here the time decides",
+            );
+        }
+        Some(_) => {}
+    }
+    seconds
+}
+
+fn seed(job: &mut Job) -> String {
+    let is_repeated = job.flag("randrepeat", true);
+    if let Some(setting) = job.take("randseed") {
+        match setting.value.as_deref().and_then(|text| text.parse::<u32>().ok()) {
+            Some(seed) => return format!("-z{seed}"),
+            None => job.unsaid(Some(&setting), "seeds are whole numbers of 32 bits", "-z<seed>"),
+        }
+    }
+    if is_repeated { String::new() } else { "-z".into() }
+}
+
+/// Where threads run. fio leaves it to the kernel, and DiskSpd binds each to a processor.
+fn affinity(job: &mut Job) -> String {
+    if job.peek("cpus_allowed").is_none() {
+        job.forget("cpus_allowed_policy");
+    }
+    let policy = job.take("cpus_allowed_policy").and_then(|one| one.value);
+    let Some(setting) = job.take("cpus_allowed") else { return "-n".into() };
+    let list = setting.text();
+    let Some(numbers) = list.split(',').map(processors).collect::<Option<Vec<String>>>() else {
+        job.unsaid(Some(&setting), "this is no list of processors", "-a<list>");
+        return "-n".into();
+    };
+    if policy.as_deref() != Some("split") && list.contains([',', '-']) {
+        let why = "fio lets every thread run on all of them; -a gives one to each thread in turn";
+        job.differs(Some(&setting), why);
+    }
+    format!("-a{}", numbers.join(","))
+}
+
+/// One processor, or several in a row.
+fn processors(part: &str) -> Option<String> {
+    let (first, last) = part.split_once('-').unwrap_or((part, part));
+    let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+    match first.cmp(&last) {
+        std::cmp::Ordering::Greater => None,
+        std::cmp::Ordering::Equal => Some(first.to_string()),
+        std::cmp::Ordering::Less => Some(format!("{first}-{last}")),
+    }
+}
+
+/// When writes are durable: without it, a line tests the page cache where the job tests the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Durability {
+    /// Each write is durable when it ends.
+    of_each_write: bool,
+    /// A flush makes it so, which follows the write.
+    by_flush: bool,
+    /// The line can say what the job does, or need not.
+    is_said: bool,
+}
+
+fn is_about_durability(key: &str) -> bool {
+    key == "sync" || matches!(find(key), Some((_, Key::Flush(..))))
+}
+
+/// Reads all keys that speak of it; `writes`: the job writes to storage. Where something cannot be said, the
+/// job is to be left out unless `is_lossy`.
+fn durability(job: &mut Job, pattern: &Pattern, writes: bool, is_lossy: bool) -> Durability {
+    let opened = sync_flag(job, writes, is_lossy);
+    let mut found = opened;
+    let flushes = job.take_flushes();
+    if writes && flushes.iter().any(|(setting, flush, _)| is_of_each_write(*flush, setting)) {
+        found = Durability { of_each_write: true, by_flush: true, is_said: opened.is_said };
+    }
+    for (setting, flush, why) in flushes {
+        if !writes {
+            job.needless(&setting);
+        } else if let Some(name) = &setting.unset {
+            found.is_said &= is_lossy;
+            lost(job, &setting, &format!("the variable {name} is not set"), is_lossy);
+        } else if setting.bytes(false) == Some(0) {
+            job.off(&setting);
+        } else if is_of_each_write(flush, &setting) {
+            job.differs(Some(&setting), &flush_difference(&setting, pattern));
+        } else if found.of_each_write {
+            job.differs(Some(&setting), "every write is durable already; this flush beside it is left out");
+        } else {
+            found.is_said &= is_lossy;
+            lost(job, &setting, why, is_lossy);
+        }
+    }
+    found
+}
+
+/// What `sync` says: how files are opened.
+fn sync_flag(job: &mut Job, writes: bool, is_lossy: bool) -> Durability {
+    let mut found = Durability { of_each_write: false, by_flush: false, is_said: true };
+    let Some(setting) = job.take("sync") else { return found };
+    if let Some(name) = &setting.unset {
+        found.is_said = is_lossy || !writes;
+        lost(job, &setting, &format!("the variable {name} is not set"), !writes || is_lossy);
+        return found;
+    }
+    match setting.value.as_deref().unwrap_or("1") {
+        "0" | "none" => job.off(&setting),
+        "dsync" => found.of_each_write = true,
+        "1" | "sync" => {
+            found.of_each_write = true;
+            let why = "fio opens with O_SYNC, which also writes times of the file; w of -S is O_DSYNC";
+            job.differs(Some(&setting), why);
+        }
+        _ => {
+            found.is_said = is_lossy || !writes;
+            lost(job, &setting, "this is none of none, sync and dsync", !writes || is_lossy);
+        }
+    }
+    found
+}
+
+/// Something cannot be said, and the job is left out for it, unless lines may go without.
+fn lost(job: &mut Job, setting: &Setting, why: &str, may_go: bool) {
+    let nearest = "-Sw: every write is durable";
+    if may_go {
+        job.unsaid(Some(setting), why, nearest);
+    } else {
+        let why = format!(
+            "{why}, and a line without it would test something else; the whole job is left out, without --lossy"
+        );
+        job.remark(Kind::Lost, Some(setting), &why, nearest);
+    }
+}
+
+/// Whether this flush follows each write.
+fn is_of_each_write(flush: Flush, setting: &Setting) -> bool {
+    match flush {
+        Flush::AfterWrites => setting.bytes(false) == Some(1),
+        Flush::WithEachWrite => setting.is_yes() == Some(true),
+        Flush::Otherwise => false,
+    }
+}
+
+/// What differs where each write is flushed by itself.
+fn flush_difference(setting: &Setting, pattern: &Pattern) -> String {
+    let mut words = "every write is durable, no separate flush".to_string();
+    if setting.key == "fsync" {
+        words.push_str("; fsync also writes times of the file, and w of -S does not");
+    }
+    if pattern.reads {
+        words.push_str("; fio flushes after reads, too");
+    }
+    words
 }

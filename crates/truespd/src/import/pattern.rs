@@ -77,11 +77,8 @@ fn block(job: &mut Job, reads: bool, writes: bool) -> u64 {
         let least = bytes(least, job.is_si);
         let most = bytes(most, job.is_si).max(least).unwrap_or(BLOCK_BYTES).max(1);
         if least != Some(most) || (reads && writes && of_reads != of_writes) {
-            job.unsaid(
-                Some(&range),
-                "a target has one I/O size",
-                &format!("-b{}, the largest size", typed_size(most)),
-            );
+            let why = "a target has one I/O size";
+            job.unsaid(Some(&range), why, &format!("-b{}, the largest size", typed_size(most)));
         }
         job.forget("bs");
         return most;
@@ -110,11 +107,8 @@ fn randomness(job: &mut Job, pattern: &Pattern) -> u32 {
     let Some(setting) = job.take("percentage_random") else { return 100 };
     let (of_reads, of_writes) = for_reads_and_writes(setting.text());
     if pattern.reads && pattern.writes && of_reads != of_writes {
-        job.unsaid(
-            Some(&setting),
-            "reads and writes of a target have one share of random I/O",
-            "that of the reads",
-        );
+        let why = "reads and writes of a target have one share of random I/O";
+        job.unsaid(Some(&setting), why, "that of the reads");
     }
     let part = if pattern.reads { of_reads } else { of_writes.or(of_reads) };
     match part.and_then(|part| part.parse().ok()).filter(|percent| *percent <= 100) {
@@ -155,11 +149,8 @@ fn order(
         };
     }
     if suffix.is_some() {
-        job.unsaid(
-            rw,
-            "a new place is drawn for every I/O, not for every few of them",
-            "-rs<pct>, a share of random I/O",
-        );
+        let why = "a new place is drawn for every I/O, not for every few of them";
+        job.unsaid(rw, why, "-rs<pct>, a share of random I/O");
     }
     let aligned = align.as_ref().map(|setting| {
         let part = setting.value.as_deref().map(for_reads_and_writes);
@@ -189,11 +180,8 @@ fn distribution(job: &mut Job) -> Option<String> {
         "zoned" => "-rdpct",
         "zoned_abs" => "-rdabs",
         _ => {
-            job.unsaid(
-                Some(&setting),
-                "shares of I/O go to parts of the target, and not by this law",
-                "-rdpct<io>/<target>: such as -rdpct80/20",
-            );
+            let why = "shares of I/O go to parts of the target, and not by this law";
+            job.unsaid(Some(&setting), why, "-rdpct<io>/<target>: such as -rdpct80/20");
             return None;
         }
     };

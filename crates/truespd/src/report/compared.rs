@@ -1,9 +1,8 @@
 //! Results beside each other: what `compare` says of them, or why it says nothing.
 
 use super::course::Run;
-use super::html::{escaped, first_large, listed, table};
-use super::table::{Cell, Gap, Table};
-use super::verdicts::{badge, grade_word};
+use super::html::{Cell, Gap, Table};
+use super::html::{badge, escaped, first_large, folded, grade_word, listed, note, table};
 use crate::compare::{
     Cells, Comparison, MetricRow, Named, Outcome, Question, Side, compare, is_too_wide, legend,
 };
@@ -41,11 +40,14 @@ pub(super) fn compared(groups: &[Group], question: &Question) -> String {
     let mut out = if pairs.len() > 1 { overview(&pairs) } else { String::new() };
     for pair in &pairs {
         let heading = format!("{} (B) against {} (A){}", pair.b.name, pair.a.name, pair.span_words());
-        let (heading, inside) = (escaped(&heading), pair.html());
+        let inside = match &pair.compared {
+            Ok(comparison) => pair.tables(comparison),
+            Err(refusal) => refusal_html(refusal),
+        };
         out += &match pairs.len() {
             1 => inside,
-            ..=OPEN_MAX => format!("<h3>{heading}</h3>\n{inside}"),
-            _ => format!("<details class=\"pair\"><summary>{heading}</summary>{inside}</details>\n"),
+            ..=OPEN_MAX => format!("<h3>{}</h3>\n{inside}", escaped(&heading)),
+            _ => folded(&heading, &inside),
         };
     }
     out
@@ -84,13 +86,6 @@ impl Group<'_> {
 impl Pair<'_> {
     fn span_words(&self) -> String {
         self.time_span.map_or(String::new(), |number| format!(", time span {number}"))
-    }
-
-    fn html(&self) -> String {
-        match &self.compared {
-            Ok(comparison) => self.tables(comparison),
-            Err(refusal) => refusal_html(refusal),
-        }
     }
 
     fn tables(&self, comparison: &Comparison) -> String {
@@ -151,11 +146,6 @@ fn explained(comparison: &Comparison, axis: f64) -> Vec<String> {
         ));
     }
     words
-}
-
-/// A paragraph in small letters.
-fn note(words: &str) -> String {
-    format!("<p class=\"note\">{}</p>\n", escaped(words))
 }
 
 fn refusal_html(refusal: &Refusal) -> String {

@@ -4,16 +4,15 @@
 //! A document lies in a page as gzip in base64 in a script element that no browser runs, so that no byte of it can be
 //! markup. [`document`] reads one back.
 
-use std::io::{Read, Write};
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-
+use std::io::{Read, Write};
 use truespd_core::result::json::BYTES_MAX;
-use truespd_core::text::printable;
+use truespd_core::result::{DirectionSummary, Grade, LatencySummary};
+use truespd_core::text::{duration_ns, number, printable, rate};
 
 /// Text for an element or a quoted attribute. Characters that hide something are shown as escapes.
 pub(super) fn escaped(text: &str) -> String {
@@ -48,9 +47,49 @@ pub(super) fn data(name: &str, json: &str) -> String {
     }
 }
 
-/// [`escaped`] line by line, for text with tables.
-pub(super) fn escaped_lines(text: &str) -> String {
-    text.lines().map(|line| escaped(line) + "\n").collect()
+/// A paragraph of a class of the style sheet; usual words have none.
+pub(super) fn paragraph(class: &str, words: &str) -> String {
+    let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+    format!("<p{class}>{}</p>\n", words.lines().map(escaped).collect::<Vec<_>>().join("<br>"))
+}
+
+/// A paragraph that not everybody reads.
+pub(super) fn note(words: &str) -> String {
+    paragraph("note", words)
+}
+
+/// What is folded up; both are HTML.
+pub(super) fn details(summary: &str, inside: &str) -> String {
+    format!("<details><summary>{summary}</summary>{inside}</details>\n")
+}
+
+/// A pair or a part of a page, folded up.
+pub(super) fn folded(name: &str, inside: &str) -> String {
+    format!("<details class=\"pair\"><summary>{}</summary>{inside}</details>\n", escaped(name))
+}
+
+/// Figures that a reader wants first, with their names.
+pub(super) fn tiles<N: AsRef<str>>(all: &[(N, Option<String>)]) -> String {
+    let mut out = String::from("<dl class=\"tiles\">");
+    for (name, value) in all {
+        out += &format!("<div><dt>{}</dt>", escaped(name.as_ref()));
+        out += &match value {
+            Some(value) => format!("<dd>{}</dd></div>", escaped(value)),
+            None => "<dd class=\"none\">not measured (-L)</dd></div>".to_string(),
+        };
+    }
+    out + "</dl>\n"
+}
+
+/// Text as it is printed on a terminal.
+pub fn plain(text: &str) -> String {
+    let lines: String = text.lines().map(|line| escaped(line) + "\n").collect();
+    format!("<pre class=\"table\" tabindex=\"0\">{lines}</pre>\n")
+}
+
+/// The same, folded up: the page says it in its own way.
+pub fn printed(text: &str) -> String {
+    details("As it is printed on a terminal", plain(text).trim_end())
 }
 
 /// A table: its caption, its head, and rows whose first cell is their heading. All cells are text.
@@ -77,6 +116,26 @@ pub(super) fn table(caption: &str, head: &[String], rows: &[Vec<String>]) -> Str
          </tbody></table></div>\n",
         escaped(caption)
     )
+}
+
+/// The grade as an element with a frame.
+pub(super) fn badge(grade: Grade) -> String {
+    grade_element("badge", grade)
+}
+
+/// The grade as a word of a table.
+pub(super) fn grade_word(grade: Grade) -> String {
+    grade_element("grade", grade)
+}
+
+fn grade_element(class: &str, grade: Grade) -> String {
+    let sign = match grade {
+        Grade::Certified => "✓",
+        Grade::Suspect => "?",
+        Grade::Invalid => "✗",
+    };
+    let word = grade.word();
+    format!("<strong class=\"{class} {word}\"><span aria-hidden=\"true\">{sign}</span> {word}</strong>")
 }
 
 /// Names of a list at most.
@@ -183,6 +242,168 @@ fn unpacked(number: usize, part: &str) -> Result<Vec<u8>, EmbedError> {
     if document.len() as u64 > bytes_max { Err(EmbedError::TooLarge(number)) } else { Ok(document) }
 }
 
+/// Longer tables scroll, and say how many rows they have.
+const ROWS_MAX: usize = 32;
+
+/// What stands in a table.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// Words, or a figure with its unit.
+    Text(String),
+    /// A verdict; none where nothing was judged.
+    Grade(Option<Grade>),
+    /// A bar of this share of the column, from 0 to 1. It repeats a figure beside it, and screen readers skip it.
+    Bar(f64),
+    /// Where a difference lies; likewise.
+    Gap(Gap),
+}
+
+/// A difference with its interval on an axis whose middle is no difference. All values are parts of half of its length.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gap {
+    pub at: f64,
+    pub ends: [f64; 2],
+    /// Up to here on both sides, it does not matter.
+    pub margin: f64,
+    /// Class of the style sheet.
+    pub class: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// What it is a table of.
+    pub caption: String,
+    /// Names of the columns, the first of which holds the headings of the rows.
+    pub head: Vec<String>,
+    /// Each with its heading and the other cells.
+    pub rows: Vec<(String, Vec<Cell>)>,
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Cell::Text(text)
+    }
+}
+
+impl Table {
+    /// With a head and no row yet.
+    pub fn new<const N: usize>(caption: impl Into<String>, head: [&str; N]) -> Self {
+        Table { caption: caption.into(), head: head.map(str::to_string).to_vec(), rows: Vec::new() }
+    }
+
+    pub fn push(&mut self, heading: impl Into<String>, cells: Vec<Cell>) {
+        self.rows.push((heading.into(), cells));
+    }
+
+    /// As HTML; nothing without rows. The roles keep it a table for screen readers where it is shown as cards.
+    pub(super) fn html(&self) -> String {
+        if self.rows.is_empty() {
+            return String::new();
+        }
+        let (mut head, mut body) = (String::new(), String::new());
+        for (place, name) in self.head.iter().enumerate() {
+            if !self.is_told(place) {
+                continue;
+            }
+            head += &match escaped(name).as_str() {
+                "" => "<td role=\"cell\"></td>".to_string(),
+                name => format!("<th scope=\"col\" role=\"columnheader\">{name}</th>"),
+            };
+        }
+        for (heading, cells) in &self.rows {
+            let heading = escaped(heading);
+            body += &format!("<tr role=\"row\"><th scope=\"row\" role=\"rowheader\">{heading}</th>");
+            for (place, cell) in (1..).zip(cells) {
+                if self.is_told(place) {
+                    body += &cell.html(self.head.get(place).map_or("", String::as_str));
+                }
+            }
+            body += "</tr>";
+        }
+        let count = self.rows.len();
+        let (long, rows) =
+            if count > ROWS_MAX { (" long", format!(" ({count} rows)")) } else { ("", String::new()) };
+        format!(
+            "<div class=\"scroll cards{long}\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table role=\"table\">\
+             <caption>{0}{rows}</caption><thead role=\"rowgroup\"><tr role=\"row\">{head}</tr></thead>\
+             <tbody role=\"rowgroup\">{body}</tbody></table></div>\n",
+            escaped(&self.caption)
+        )
+    }
+
+    /// Whether a column is shown: one that says nothing in any row is left out. The first holds the headings.
+    fn is_told(&self, column: usize) -> bool {
+        if column == 0 || column >= self.head.len() {
+            return true;
+        }
+        let mut cells = self.rows.iter().filter_map(|(_, cells)| cells.get(column - 1));
+        cells.any(|cell| *cell != Cell::Text("-".into()))
+    }
+}
+
+impl Cell {
+    fn html(&self, name: &str) -> String {
+        let (class, inside) = match self {
+            Cell::Bar(part) => {
+                let width = part.clamp(0.0, 1.0) * 100.0;
+                return format!(
+                    "<td role=\"cell\" class=\"bar\" aria-hidden=\"true\">\
+                     <span style=\"width:{width:.1}%\"></span></td>"
+                );
+            }
+            Cell::Gap(gap) => {
+                return format!("<td role=\"cell\" class=\"gap\" aria-hidden=\"true\">{}</td>", gap.svg());
+            }
+            Cell::Grade(grade) => (" class=\"verdict\"", grade.map_or("not judged".to_string(), grade_word)),
+            // A sign stays with its number where a card breaks the line.
+            Cell::Text(text) => {
+                let class = if text.is_empty() || text == "-" { " class=\"none\"" } else { "" };
+                (class, escaped(text).replace(" %", "&nbsp;%"))
+            }
+        };
+        format!("<td role=\"cell\"{class} data-name=\"{}\">{inside}</td>", escaped(name))
+    }
+}
+
+/// Where a part of half of the axis lies, in percent of the picture's width.
+fn gap_percent(part: f64) -> f64 {
+    50.0 + part.clamp(-1.0, 1.0) * 48.0
+}
+
+impl Gap {
+    fn svg(&self) -> String {
+        let [low, high] = self.ends.map(gap_percent);
+        let (left, at, class) = (gap_percent(-self.margin), gap_percent(self.at), self.class);
+        let width = gap_percent(self.margin) - left;
+        format!(
+            "<svg class=\"gap {class}\" height=\"16\">\
+             <rect class=\"phase\" x=\"{left:.1}%\" y=\"0\" width=\"{width:.1}%\" height=\"16\"/>\
+             <line class=\"axis\" x1=\"50%\" x2=\"50%\" y1=\"0\" y2=\"16\"/>\
+             <line class=\"range\" x1=\"{low:.1}%\" x2=\"{high:.1}%\" y1=\"8\" y2=\"8\"/>\
+             <circle cx=\"{at:.1}%\" cy=\"8\" r=\"4\"/></svg>"
+        )
+    }
+}
+
+/// The latencies that count: from when the rate (`-g`) wanted the I/O, where there is one.
+pub(super) fn times(sum: &DirectionSummary) -> Option<(&LatencySummary, &'static str)> {
+    let response = sum.response.as_ref().map(|times| (times, "response time"));
+    response.or(sum.latency.as_ref().map(|times| (times, "latency")))
+}
+
+pub(super) const FIGURES: [&str; 7] = ["IOPS", "throughput", "mean", "p50", "p99", "p99.9", "longest"];
+
+pub(super) fn figures(sum: &DirectionSummary) -> [String; 7] {
+    let mut latencies = [(); 5].map(|()| "-".to_string());
+    if let Some((times, _)) = times(sum) {
+        let [p50, p99, p99_9, max] =
+            [times.p50_ns, times.p99_ns, times.p99_9_ns, times.max_ns].map(|ns| ns as f64);
+        latencies = [times.mean_ns, p50, p99, p99_9, max].map(duration_ns);
+    }
+    let [mean, p50, p99, p99_9, max] = latencies;
+    [number(sum.iops), rate(sum.bytes_per_s), mean, p50, p99, p99_9, max]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,5 +457,49 @@ mod tests {
         let bomb = format!("{BEGIN}{}", element(&vec![b' '; 65 << 20]));
         let told = document(bomb.as_bytes(), 1).unwrap_err().to_string();
         assert!(told.contains("document 1 in it is far larger"), "{told}");
+    }
+}
+
+#[cfg(test)]
+mod tests_of_table {
+    use super::*;
+
+    #[test]
+    fn cells_have_the_names_of_their_columns() {
+        let mut table = Table::new("a & b", ["thread", "", "IOPS", "verdict"]);
+        assert_eq!(table.html(), "");
+        let mut long = table.clone();
+        (0..33).for_each(|row| long.push(row.to_string(), Vec::new()));
+        assert!(long.html().contains("cards long") && long.html().contains("(33 rows)</caption>"));
+        let cells = vec![Cell::Bar(2.0), Cell::Text("<1>".into()), Cell::Grade(Some(Grade::Invalid))];
+        table.push("'x'", cells);
+        let html = table.html();
+        for part in [
+            "<caption>a &amp; b</caption>",
+            "<th scope=\"col\" role=\"columnheader\">IOPS</th>",
+            "width:100.0%",
+            "data-name=\"IOPS\">&lt;1&gt;</td>",
+            "class=\"verdict\" data-name=\"verdict\"><strong class=\"grade invalid\">",
+        ] {
+            assert!(html.contains(part), "{part}: {html}");
+        }
+    }
+
+    #[test]
+    fn columns_without_a_value_are_left_out() {
+        let mut table = Table::new("t", ["thread", "mean", "IOPS"]);
+        let dash = || Cell::Text("-".into());
+        table.push("a", vec![dash(), Cell::Text("1".into())]);
+        table.push("b", vec![dash(), dash()]);
+        let html = table.html();
+        assert!(!html.contains("mean") && html.contains("IOPS"), "{html}");
+        assert_eq!((html.matches("<td").count(), html.matches("<th ").count()), (2, 4));
+    }
+
+    #[test]
+    fn a_gap_stays_in_its_cell() {
+        let gap = Gap { at: 0.5, ends: [-9.0, 9.0], margin: 0.25, class: "better" };
+        let svg = gap.svg();
+        assert!(svg.contains("x1=\"2.0%\" x2=\"98.0%\"") && svg.contains("cx=\"74.0%\""), "{svg}");
     }
 }

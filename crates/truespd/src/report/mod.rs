@@ -10,26 +10,30 @@ mod course;
 mod heat;
 mod html;
 mod parts;
-mod run;
 pub mod suites;
-mod table;
 mod verdicts;
 
+use crate::compare::Question;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use chart::Chart;
+use compared::{Group, compared, facts};
+use course::{
+    Course, Run, courses as courses_of, heat_maps, limit_words, percentiles_and_others, rates_and_latencies,
+    seconds,
+};
+use html::{
+    Cell, FIGURES, Table, collapsed, escaped, figures, first_large, listed, note, once, paragraph, tiles,
+    times,
+};
+pub use html::{EmbedError, count, document, is_page, plain, printed};
+use jiff::Timestamp;
 use sha2::{Digest, Sha256};
-
-pub use axis::{Point, Spread};
-pub use chart::{Chart, Guide, Series, Ticks};
-pub use html::{EmbedError, count, document, is_page};
-pub use table::{Cell, Gap, Table};
-
-use crate::compare::Question;
-use crate::suite::findings::SeriesVerdict;
-use compared::Group;
-use html::{escaped, escaped_lines, first_large, listed};
-use truespd_core::result::{Document, Grade};
-use truespd_core::text::shell_line;
+use truespd_core::profile::{Target, TimeSpan};
+use truespd_core::result::hosts::ROWS_MAX;
+use truespd_core::result::{DirectionSummary, Document, Grade, Summary};
+use truespd_core::text::{bytes, duration_ns, number, printable, program_line, rate, size};
+use verdicts::verdicts;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -42,8 +46,8 @@ pub enum Content {
         kind: String,
         /// The worst verdict of its runs; none when no run was judged.
         grade: Option<Grade>,
-        /// What is shown of it.
-        pieces: Vec<Piece>,
+        /// What is shown of it: pieces of HTML.
+        html: String,
     },
 }
 
@@ -62,7 +66,7 @@ pub struct Input {
 pub fn page(inputs: &[Input], question: &Question) -> String {
     let groups = groups(inputs);
     let is_only = inputs.len() == 1;
-    let mut body = if groups.is_empty() { String::new() } else { run::sections(&groups, question, is_only) };
+    let mut body = if groups.is_empty() { String::new() } else { sections(&groups, question, is_only) };
     let (mut names, mut documents) = (Vec::new(), String::new());
     for input in inputs {
         body += &other(input, is_only);
@@ -110,85 +114,318 @@ fn groups(inputs: &[Input]) -> Vec<Group<'_>> {
 
 /// The section of a document that is no result of a run; the only one needs no heading of its own.
 fn other(input: &Input, is_only: bool) -> String {
-    let Content::Other { kind, grade, pieces } = &input.content else { return String::new() };
-    let shown: String = pieces.iter().map(Piece::html).collect();
-    let badge = grade.map_or(String::new(), |grade| format!(", verdict: {}", verdicts::badge(grade)));
-    let inside = format!("<p class=\"subtitle\">{}{badge}</p>\n{shown}", escaped(&first_large(kind)));
+    let Content::Other { kind, grade, html } = &input.content else { return String::new() };
+    let badge = grade.map_or(String::new(), |grade| format!(", verdict: {}", html::badge(grade)));
+    let inside = format!("<p class=\"subtitle\">{}{badge}</p>\n{html}", escaped(&first_large(kind)));
     if is_only {
         format!("<section class=\"head\">\n{inside}</section>\n")
     } else {
-        run::section(&input.name, &inside)
+        section(&input.name, &inside)
     }
 }
 
-/// What a document that is no result of a run has on a page, piece by piece. All words are plain text.
-#[derive(Debug, Clone)]
-pub enum Piece {
-    /// A heading below that of the document.
-    Heading(String),
-    /// The answer, in a sentence or two.
-    Answer(String),
-    Words(String),
-    /// A paragraph that not everybody reads.
-    Note(String),
-    /// Figures that a reader wants first, with their names.
-    Tiles(Vec<(String, String)>),
-    /// With a caption; cards on a phone.
-    Table(Table),
-    /// With its values as a table below it.
-    Chart(Box<Chart>),
-    /// What the verdicts of its runs say.
-    Verdict(SeriesVerdict),
-    /// Command lines that repeat it, with what each is.
-    Lines(Vec<(String, Vec<String>)>),
-    /// Text as it is printed on a terminal, folded up.
-    Printed(String),
-    /// The same, open: there is nothing else.
-    Text(String),
+/// What DiskSpd prints for what it does not know.
+const UNKNOWN: &str = "<unknown>";
+
+/// Everything the page says of runs, which stand in groups; `is_alone` where it shows nothing else.
+fn sections(groups: &[Group], question: &Question, is_alone: bool) -> String {
+    let runs: Vec<Run> = groups.iter().flat_map(|group| &group.runs).copied().collect();
+    let is_only = runs.len() == 1;
+    let mut courses: Vec<Course> = Vec::new();
+    for (name, document) in &runs {
+        courses.extend(courses_of(if is_only { "" } else { name }, document));
+    }
+    let mut out = match runs.as_slice() {
+        [run] => head(run, &courses, is_alone),
+        _ => section("Side by side", &format!("{}{}", side_by_side(&courses, true), unmeasured(&runs))),
+    };
+    if runs.len() > 1 {
+        out.push_str(&section(&compared::title(groups), &compared(groups, question)));
+        out.push_str(&section("Verdicts", &verdicts(&runs)));
+    }
+    if !courses.is_empty() {
+        let charts = [rates_and_latencies(&courses), heat_maps(&courses), percentiles_and_others(&courses)];
+        let drawn: String = charts.iter().flatten().map(Chart::html).collect();
+        let below = [events(&courses), without_latency(&courses)].concat();
+        out.push_str(&section("Charts", &format!("{drawn}{below}")));
+    }
+    out.push_str(&section(
+        "Reads and writes",
+        &format!("{}{}", directions(&courses), parts::about_times(&courses)),
+    ));
+    out.push_str(&section("Hosts", &parts::hosts(&courses)));
+    out.push_str(&section("Targets, threads and processors", &parts::of_all(&courses)));
+    out.push_str(&section("Little's law", &parts::in_flight(&courses)));
+    let machines: Vec<_> = runs.iter().map(|run| (run.0.to_string(), machine(run))).collect();
+    out.push_str(&section("Machine and settings", &facts("Machine and settings", &machines)));
+    let lines = runs.iter().map(|(name, document)| (*name, program_line(&document.command_line)));
+    let mut commands = String::new();
+    for (names, line) in collapsed(lines) {
+        if runs.len() > 1 {
+            commands += &format!("<h3>{}</h3>", escaped(&listed(&names)));
+        }
+        commands += &format!("<pre tabindex=\"0\">{}</pre>\n", escaped(&line));
+    }
+    out + &section("To repeat it", &commands)
 }
 
-impl Piece {
-    fn html(&self) -> String {
-        match self {
-            Piece::Heading(words) => format!("<h3 class=\"part\">{}</h3>\n", escaped(words)),
-            Piece::Answer(words) => format!("<p class=\"answer\">{}</p>\n", lines(words)),
-            Piece::Words(words) => format!("<p>{}</p>\n", lines(words)),
-            Piece::Note(words) => format!("<p class=\"note\">{}</p>\n", lines(words)),
-            Piece::Tiles(all) => tiles(all),
-            Piece::Table(table) => table.html(),
-            Piece::Chart(chart) => chart.html(),
-            Piece::Verdict(verdict) => verdicts::of_series(verdict),
-            Piece::Lines(all) => {
-                let mut out = String::new();
-                for (what, words) in all {
-                    if !what.is_empty() {
-                        out += &format!("<p>{}</p>", escaped(what));
-                    }
-                    out += &format!("<pre tabindex=\"0\">{}</pre>\n", escaped(&shell_line(words)));
-                }
-                out
-            }
-            Piece::Text(text) => {
-                format!("<pre class=\"table\" tabindex=\"0\">{}</pre>\n", escaped_lines(text))
-            }
-            Piece::Printed(text) => format!(
-                "<details><summary>As it is printed on a terminal</summary><pre class=\"table\" tabindex=\"0\">{}</pre>\
-                 </details>\n",
-                escaped_lines(text)
-            ),
+fn section(title: &str, inside: &str) -> String {
+    if inside.trim().is_empty() {
+        return String::new();
+    }
+    let title = escaped(title);
+    // A table that is called as its section is needs no second heading for the eye.
+    let same = format!("<caption>{title}</caption>");
+    let inside = inside.replacen(&same, &format!("<caption class=\"unseen\">{title}</caption>"), 1);
+    format!("<section><h2>{title}</h2>\n{inside}</section>\n")
+}
+
+/// Runs of which nothing is shown.
+fn unmeasured(runs: &[Run]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for (name, document) in runs {
+        if courses_of(name, document).is_empty() {
+            names.push(name);
         }
     }
-}
-
-/// Figures that a reader wants first, with their names.
-fn tiles(all: &[(String, String)]) -> String {
-    let mut out = String::from("<dl class=\"tiles\">");
-    for (name, value) in all {
-        out += &format!("<div><dt>{}</dt><dd>{}</dd></div>", escaped(name), escaped(value));
+    if names.is_empty() {
+        return String::new();
     }
-    out + "</dl>\n"
+    paragraph("", &format!("Nothing was measured in {}.", listed(&names)))
 }
 
-fn lines(words: &str) -> String {
-    words.lines().map(escaped).collect::<Vec<_>>().join("<br>")
+/// What a reader wants to know of a run: figures, verdict, reasons, proof.
+fn head(run: &Run, spans: &[Course], is_alone: bool) -> String {
+    let title = if is_alone { String::new() } else { format!("<h2>{}</h2>\n", escaped(run.0)) };
+    let mut out = format!("<section class=\"head\">\n{title}");
+    out.push_str(&subtitle(run.1));
+    match spans {
+        [] => out.push_str("<p>Nothing was measured.</p>"),
+        [course] => out.push_str(&total(&Summary::of(course.measured).total)),
+        several => out.push_str(&side_by_side(several, false)),
+    }
+    out + &verdicts(std::slice::from_ref(run)) + "</section>\n"
+}
+
+/// When and where it ran, and what it did.
+fn subtitle(document: &Document) -> String {
+    let mut when = Vec::new();
+    if let Some(began) = document.system.start_unix_s.and_then(|s| Timestamp::from_second(s).ok()) {
+        when.push(began.strftime("%Y-%m-%d %H:%M:%S UTC").to_string());
+    }
+    let host = document.host_words();
+    if !host.is_empty() {
+        when.push(format!("on {host}"));
+    }
+    let mut lines = vec![when.join(" ")];
+    if let [span] = document.profile.time_spans.as_slice() {
+        let loads = span.targets.iter().map(|target| (target.path.as_str(), load(span, target)));
+        lines.extend(collapsed(loads).iter().map(|(paths, load)| format!("{}: {load}", listed(paths))));
+    }
+    lines.retain(|line| !line.is_empty());
+    let lines: Vec<String> = lines.iter().map(|line| printable(line).to_string()).collect();
+    paragraph("subtitle", &lines.join("\n"))
+}
+
+/// What the threads do with a target: `4 KiB, random, 30 % writes, 2 threads, 8 outstanding each`.
+fn load(span: &TimeSpan, target: &Target) -> String {
+    let pattern = match target.random_percent {
+        0 => "sequential".to_string(),
+        100 => "random".to_string(),
+        percent => format!("{percent} % random"),
+    };
+    let share = match target.write_percent {
+        0 => "reads".to_string(),
+        100 => "writes".to_string(),
+        percent => format!("{percent} % writes"),
+    };
+    let (threads, outstanding) = match span.thread_count {
+        0 => (target.threads_per_file, target.request_count),
+        threads => (threads, span.request_count),
+    };
+    let s = if threads == 1 { "" } else { "s" };
+    format!(
+        "{}, {pattern}, {share}, {threads} thread{s}, {outstanding} outstanding each",
+        size(target.block_bytes)
+    )
+}
+
+fn total(total: &DirectionSummary) -> String {
+    let (mean, p99, what) = match times(total) {
+        Some((times, what)) => (Some(times.mean_ns), Some(times.p99_ns as f64), what),
+        None => (None, None, "latency"),
+    };
+    tiles(&[
+        ("IOPS".to_string(), Some(number(total.iops))),
+        ("throughput".to_string(), Some(rate(total.bytes_per_s))),
+        (format!("mean {what}"), mean.map(duration_ns)),
+        ("99 % of I/Os within".to_string(), p99.map(duration_ns)),
+    ])
+}
+
+/// The figures of every course in a table. A verdict is of a result, not of its time spans.
+fn side_by_side(courses: &[Course], has_verdicts: bool) -> String {
+    let mut out = figure_table("Side by side", "result");
+    if has_verdicts {
+        out.head.push("verdict".to_string());
+    }
+    for course in courses {
+        let total = Summary::of(course.measured).total;
+        let mut cells = figures(&total).map(Cell::Text).to_vec();
+        if has_verdicts {
+            cells.push(Cell::Grade(course.document.verdict.as_ref().map(|verdict| verdict.grade)));
+        }
+        out.push(course.name.clone(), cells);
+    }
+    out.html()
+}
+
+fn figure_table(caption: &str, what: &str) -> Table {
+    let mut table = Table::new(caption, [what]);
+    table.head.extend(FIGURES.map(str::to_string));
+    table
+}
+
+fn directions(courses: &[Course]) -> String {
+    let mut out = figure_table("Reads and writes", "I/Os");
+    for course in courses {
+        let Summary { read, write, total, .. } = Summary::of(course.measured);
+        let has_both = read.ios > 0 && write.ios > 0;
+        for (part, sum) in [("reads", &read), ("writes", &write), ("total", &total)] {
+            if sum.ios == 0 || (part == "total" && !has_both) {
+                continue;
+            }
+            let name = if courses.len() > 1 { format!("{}: {part}", course.name) } else { part.to_string() };
+            out.push(name, figures(sum).map(Cell::Text).into());
+        }
+    }
+    out.html()
+}
+
+fn events(courses: &[Course]) -> String {
+    let mut out = String::new();
+    for course in courses {
+        let mut items = String::new();
+        for event in course.events() {
+            items += &format!("<li>at {}: {}</li>", seconds(event.at_s), escaped(&event.says));
+        }
+        let of =
+            if course.name.is_empty() { String::new() } else { format!(" of {}", escaped(&course.name)) };
+        if !items.is_empty() {
+            out += &format!("<h3>Events{of}</h3><ol>{items}</ol>\n");
+        }
+    }
+    out
+}
+
+/// What no chart can show, and what to do for it.
+fn without_latency(courses: &[Course]) -> String {
+    let (mut latency, mut intervals, mut slices) = (Vec::new(), Vec::new(), Vec::new());
+    for course in courses {
+        let name = course.name.as_str();
+        if !course.span.measure_latency {
+            latency.push(name);
+            continue;
+        }
+        if !course.span.calculate_iops_std_dev {
+            intervals.push(name);
+        }
+        if course.measured.latency_over_time.is_none() {
+            slices.push(name);
+        }
+    }
+    let mut out = String::new();
+    for (names, what, advice) in [
+        (
+            latency,
+            "latency over time",
+            "Run with -L to have a heat map, and with -D too for mean, smallest and largest latency of each interval.",
+        ),
+        (intervals, "chart of mean, smallest and largest latency over time", "Run with -D to have it."),
+        (
+            slices,
+            "latency heat map",
+            "The result holds no latencies over time: it was made by an earlier version, or added up from such \
+             results.",
+        ),
+    ] {
+        if names.is_empty() {
+            continue;
+        }
+        let of = if names.len() == courses.len() { String::new() } else { format!(" of {}", listed(&names)) };
+        out += &note(&format!("There is no {what}{of}. {advice}"));
+    }
+    out
+}
+
+fn row(name: &str, value: String) -> [String; 2] {
+    [name.to_string(), value]
+}
+
+fn machine((name, document): &Run) -> Vec<[String; 2]> {
+    let system = &document.system;
+    let mut rows = vec![
+        row("host", document.host_words()),
+        row("kernel", system.kernel_release.clone()),
+        row(
+            "processors",
+            format!(
+                "{} (sockets: {}, memory nodes: {})",
+                system.topology.processors.len(),
+                system.topology.sockets,
+                system.topology.nodes
+            ),
+        ),
+        row("frequency governor", system.power_scheme.clone()),
+        row("TrueSpd", document.tool_version.clone()),
+    ];
+    if let Some(memory) = system.memory_bytes {
+        rows.push(row("memory", bytes(memory as f64)));
+    }
+    let spans = courses_of(name, document);
+    let mut of_spans = Vec::new();
+    for (place, course) in spans.iter().enumerate() {
+        of_spans.extend(settings(course).into_iter().map(|row| (format!("time span {}", place + 1), row)));
+    }
+    for (of, [what, value]) in collapsed(of_spans) {
+        let what = if of.len() >= spans.len() { what } else { format!("{what} ({})", listed(&of)) };
+        rows.push([what, value]);
+    }
+    rows.extend(document.warnings.iter().map(|words| row("warning", words.clone())));
+    rows.extend(document.notes.iter().map(|words| row("note", words.clone())));
+    rows.retain(|[_, value]| !value.is_empty() && value != UNKNOWN);
+    once(rows)
+}
+
+/// How a time span ran, and on what.
+fn settings(course: &Course) -> Vec<[String; 2]> {
+    let (span, evidence) = (course.span, &course.measured.evidence);
+    let times = format!(
+        "{} s warm-up, {} s measured, {} s cool-down",
+        span.warmup_s, span.duration_s, span.cooldown_s
+    );
+    let mut rows = vec![row("engine", course.measured.engine.clone()), row("times", times)];
+    rows.extend(span.targets.iter().map(|target| row(&target.path, load(span, target))));
+    // Of many hosts nobody knows whose they are.
+    let targets: &[_] = if course.document.sources.len() > ROWS_MAX { &[] } else { &evidence.targets };
+    for target in targets {
+        let mut facts = vec![("", &target.filesystem), ("on ", &target.device_name)];
+        facts.push(("scheduler ", &target.scheduler));
+        facts.push(("write cache: ", &target.write_cache));
+        facts.push(("mounted with ", &target.mount_options));
+        for disk in target.lowest() {
+            facts.extend([("model ", &disk.model), ("firmware ", &disk.firmware)]);
+        }
+        let mut words = vec![size(target.size_bytes)];
+        for (name, value) in facts {
+            if let Some(value) = value
+                && !value.is_empty()
+            {
+                words.push(format!("{name}{value}"));
+            }
+        }
+        rows.push(row(&format!("storage of {}", target.path), words.join(", ")));
+    }
+    rows.extend(evidence.limits.iter().map(|limit| row("limit", limit_words(limit))));
+    rows
 }

@@ -4,10 +4,10 @@
 use super::axis::Point;
 use super::chart::{Chart, Series};
 use super::course::{Course, over_time};
-use super::html::{escaped, first_large};
-use super::table::{Cell, Table, figures};
+use super::html::{Cell, Table, figures};
+use super::html::{first_large, folded, note, paragraph};
 use truespd_core::result::hosts::{
-    HostFigure, HostRow, Outlier, ROWS_MAX, Spread, folded, names, outliers, rows,
+    HostFigure, HostRow, Outlier, ROWS_MAX, Spread, folded as folded_rows, names, outliers, rows,
 };
 use truespd_core::result::{DirectionSummary, Measured, Summary, ThreadResult};
 use truespd_core::text::{bytes, duration_ns, grouped, number, percent, rate};
@@ -26,8 +26,7 @@ pub(super) fn of_all(courses: &[Course]) -> String {
         if courses.len() <= OPEN_MAX {
             out += &tables(course, courses.len() == 1);
         } else {
-            let (name, inside) = (escaped(&course.name), tables(course, true));
-            out += &format!("<details class=\"pair\"><summary>{name}</summary>{inside}</details>\n");
+            out += &folded(&course.name, &tables(course, true));
         }
     }
     out
@@ -212,13 +211,14 @@ pub(super) fn in_flight(courses: &[Course]) -> String {
 }
 
 /// What the latencies of these time spans count from, where one has response times.
-pub(super) fn about_times(courses: &[Course]) -> &'static str {
-    if courses.iter().any(|course| Summary::of(course.measured).total.response.is_some()) {
-        "<p class=\"note\">Latencies of a test with a rate are response times: they begin when the rate (-g) scheduled \
-         the I/O. Those in the charts begin when it was issued.</p>\n"
-    } else {
-        ""
+pub(super) fn about_times(courses: &[Course]) -> String {
+    if !courses.iter().any(|course| Summary::of(course.measured).total.response.is_some()) {
+        return String::new();
     }
+    note(
+        "Latencies of a test with a rate are response times: they begin when the rate (-g) scheduled the I/O. \
+         Those in the charts begin when it was issued.",
+    )
 }
 
 /// What each host of a sum did, and how far apart they are: a table and a sentence for each time span, and what is
@@ -244,7 +244,7 @@ fn missing_ranks(course: &Course) -> String {
     if missing.len() > ROWS_MAX {
         words.push(format!("{} more", missing.len() - ROWS_MAX));
     }
-    format!("<p>{}</p>\n", escaped(&format!("Missing: {}.", words.join("; "))))
+    paragraph("", &format!("Missing: {}.", words.join("; ")))
 }
 
 fn hosts_of_course(course: &Course, is_only: bool) -> String {
@@ -264,13 +264,12 @@ fn hosts_of_course(course: &Course, is_only: bool) -> String {
         number(spread.most),
         number(spread.median)
     );
-    let mut out = format!("<p>{}</p>\n", escaped(&words));
-    let outliers = outliers(&rows);
-    if !outliers.is_empty() {
-        let named: Vec<String> =
-            outliers.iter().take(OFF_MAX).map(|outlier| outlier_words(outlier, &rows)).collect();
-        let words = format!("Far from the others: {}.", named.join("; "));
-        out += &format!("<p>{}</p>\n", escaped(&words));
+    let mut out = paragraph("", &words);
+    let mut named: Vec<String> =
+        outliers(&rows).iter().map(|outlier| outlier_words(outlier, &rows)).collect();
+    named.truncate(OFF_MAX);
+    if !named.is_empty() {
+        out += &paragraph("", &format!("Far from the others: {}.", named.join("; ")));
     }
     out += &host_chart(&format!("{name}IOPS over time by host"), course, &rows).html();
     out + &host_table(&format!("{name}hosts"), &rows, spread.most)
@@ -317,29 +316,20 @@ fn host_points(course: &Course, row: &HostRow) -> Option<Vec<Point>> {
     Some(span.series.as_ref()?.rates().into_iter().map(|[at_s, rate]| Point::at(at_s, rate)).collect())
 }
 
-fn duration_or_dash(ns: Option<f64>) -> String {
-    ns.map_or("-".to_string(), duration_ns)
-}
-
 fn host_table(caption: &str, rows: &[HostRow], most: f64) -> String {
     let head = ["host", "", "IOPS", "throughput", "mean", "p50", "p99", "longest", "late start", "verdict"];
     let mut table = Table::new(caption, head);
-    let folded = folded(rows);
+    let folded = folded_rows(rows);
     for row in folded.shown.iter().map(|&place| &rows[place]) {
         let times = row.times();
         let all = times.and_then(|times| times.all.as_ref());
-        let [p50, p99, max] =
-            [all.map(|all| all.p50_ns), all.map(|all| all.p99_ns), all.map(|all| all.max_ns)]
-                .map(|ns| duration_or_dash(ns.map(|ns| ns as f64)));
-        let texts = [
-            number(row.iops),
-            rate(row.bytes_per_s),
-            duration_or_dash(times.map(|times| times.mean_ns)),
-            p50,
-            p99,
-            max,
-            duration_or_dash(row.late_ns.map(|ns| ns as f64)),
-        ];
+        let [p50, p99, max] = match all {
+            Some(all) => [all.p50_ns, all.p99_ns, all.max_ns].map(|ns| duration_ns(ns as f64)),
+            None => [(); 3].map(|()| "-".to_string()),
+        };
+        let [mean, late] = [times.map(|times| times.mean_ns), row.late_ns.map(|ns| ns as f64)]
+            .map(|ns| ns.map_or("-".to_string(), duration_ns));
+        let texts = [number(row.iops), rate(row.bytes_per_s), mean, p50, p99, max, late];
         push_with_bar(&mut table, row.name.clone(), row.iops, most, texts);
         if let Some((_, cells)) = table.rows.last_mut() {
             cells.push(Cell::Grade(row.grade));
@@ -347,12 +337,12 @@ fn host_table(caption: &str, rows: &[HostRow], most: f64) -> String {
     }
     let mut out = table.html();
     if let Some((count, [least, most])) = folded.left_out {
-        out += &format!(
-            "<p class=\"note\">Not shown: {count} more hosts between {} and {} IOPS. The slowest, the fastest and \
-             those far from the others are shown.</p>\n",
-            escaped(&number(least)),
-            escaped(&number(most))
-        );
+        out += &note(&format!(
+            "Not shown: {count} more hosts between {} and {} IOPS. The slowest, the fastest and those far from the \
+             others are shown.",
+            number(least),
+            number(most)
+        ));
     }
     out
 }

@@ -1,21 +1,20 @@
 //! The pages of suites: what a report shows of each kind of document.
 
-use crate::report::Piece;
-use crate::report::axis::Point;
-use crate::report::axis::Spread;
-use crate::report::chart::{Chart, Guide, Series, Ticks};
-use crate::report::course::latency_words;
-use crate::report::html::first_large;
-use crate::report::table::{Cell, Table};
-use crate::suite::ab::{self, Comparison, Effect, Metric, Variant};
+use super::axis::{Point, Spread};
+use super::chart::{Chart, Guide, Series, Ticks};
+use super::course::latency_words;
+use super::html::{Cell, Table};
+use super::html::{escaped, first_large, note, paragraph, tiles};
+use super::verdicts::of_series;
+use crate::suite::ab::{self, Comparison, Effect, Metric, Variant, change, percent_of};
 use crate::suite::assess::{Assessment, Check, SOURCE};
-use crate::suite::findings::word;
 use crate::suite::mark::{MarkReport, Operation, Test};
+use crate::suite::study::Node;
 use crate::suite::study::StudyReport;
-use crate::suite::study::nodes::Node;
+use crate::suite::word;
 use crate::suite::workload::{self, Outcome, Point as Tried, Search, SearchEnd};
 use truespd_core::result::metrics::Unit;
-use truespd_core::text::{bytes, decimal_rate, duration_ns, number, percent, rate, size};
+use truespd_core::text::{bytes, decimal_rate, duration_ns, number, percent, rate, shell_line, size};
 
 const NS_PER_MS: f64 = 1e6;
 /// Logarithms of ratios lie within this, so that percentages stay numbers in any document.
@@ -24,8 +23,8 @@ const EMPTY: &str = "-";
 
 /// A document that has a page.
 pub trait Page {
-    /// What its page shows, from top to bottom.
-    fn pieces(&self) -> Vec<Piece>;
+    /// What its page shows, as HTML.
+    fn html(&self) -> String;
 }
 
 /// A chart of things that stand beside each other, each with its name.
@@ -40,8 +39,26 @@ fn texts<const N: usize>(texts: [String; N]) -> Vec<Cell> {
     texts.map(Cell::Text).into()
 }
 
-fn repeat(lines: impl Iterator<Item = (String, Vec<String>)>) -> Piece {
-    Piece::Lines(lines.map(|(name, words)| (name, [vec!["diskspd".to_string()], words].concat())).collect())
+/// A heading below that of the document.
+fn heading(words: &str) -> String {
+    format!("<h3 class=\"part\">{}</h3>\n", escaped(words))
+}
+
+fn answer(words: &str) -> String {
+    paragraph("answer", words)
+}
+
+/// The command lines that repeat it, each with its name.
+fn repeat<'a>(lines: impl Iterator<Item = (String, &'a [String])>) -> String {
+    let mut out = String::new();
+    for (name, words) in lines {
+        if !name.is_empty() {
+            out += &format!("<p>{}</p>", escaped(&name));
+        }
+        let line = format!("diskspd {}", shell_line(words));
+        out += &format!("<pre tabindex=\"0\">{}</pre>\n", escaped(&line));
+    }
+    out
 }
 
 /// A metric's values as an axis shows them.
@@ -55,9 +72,9 @@ fn shown(metric: Metric) -> fn(f64) -> String {
 
 /// Whether the disk passes, every figure with its limit, the verdict, and what winsat does not tell.
 impl Page for Assessment {
-    fn pieces(&self) -> Vec<Piece> {
+    fn html(&self) -> String {
         let not_passed = self.not_passed();
-        let answer = if self.figures.iter().all(|figure| figure.check() == Check::NoLimit) {
+        let meets = if self.figures.iter().all(|figure| figure.check() == Check::NoLimit) {
             "Microsoft published no limit for these figures.".to_string()
         } else if not_passed.is_empty() {
             "The disk meets all of Microsoft's limits.".to_string()
@@ -72,19 +89,15 @@ impl Page for Assessment {
             // winsat's labels have two blanks for its columns.
             table.push(figure.label.split_whitespace().collect::<Vec<_>>().join(" "), cells);
         }
-        vec![
-            Piece::Answer(answer),
-            Piece::Table(table),
-            Piece::Note(format!("Limits: {SOURCE}. Numbers in the names of figures are block sizes in KiB.")),
-            Piece::Verdict(self.verdict.clone()),
-            Piece::Note(first_large(&self.approximate())),
-        ]
+        let limits = format!("Limits: {SOURCE}. Numbers in the names of figures are block sizes in KiB.");
+        let approximate = note(&first_large(&self.approximate()));
+        [answer(&meets), table.html(), note(&limits), of_series(&self.verdict), approximate].concat()
     }
 }
 
 /// CrystalDiskMark's figures, the rates of all runs as a chart and a table, the verdict, the lines.
 impl Page for MarkReport {
-    fn pieces(&self) -> Vec<Piece> {
+    fn html(&self) -> String {
         let head = ["test", "rate", "IOPS", "mean latency", "verdict"];
         let mut best = Table::new("The best of the runs, as CrystalDiskMark tells it", head);
         let head = ["test", "median rate", "±", "median of mean latency", "±", "runs"];
@@ -94,12 +107,15 @@ impl Page for MarkReport {
                 best.push(row.label(), vec![Cell::Text("not measured".into())]);
                 continue;
             };
-            let mut cells = texts([
-                decimal_rate(of.best_bytes_per_s),
-                number(of.best_iops),
-                duration_ns(of.best_latency_mean_ns),
-            ]);
-            cells.push(Cell::Grade(Some(of.grade)));
+            let cells = [
+                texts([
+                    decimal_rate(of.best_bytes_per_s),
+                    number(of.best_iops),
+                    duration_ns(of.best_latency_mean_ns),
+                ]),
+                vec![Cell::Grade(Some(of.grade))],
+            ]
+            .concat();
             best.push(row.label(), cells);
             let [rates, times] = [of.bytes_per_s, of.latency_mean_ns].map(|spread| match spread.count {
                 1 => EMPTY.to_string(),
@@ -108,31 +124,23 @@ impl Page for MarkReport {
             let [rate, time] = [decimal_rate(of.bytes_per_s.median), duration_ns(of.latency_mean_ns.median)];
             median.push(row.label(), texts([rate, rates, time, times, of.bytes_per_s.count.to_string()]));
         }
-        let mut pieces = vec![
-            Piece::Words(about_mark(self)),
-            Piece::Table(best),
-            Piece::Note(
-                "1 MB is 1,000,000 bytes. A name tells the pattern (SEQ: sequential, RND: random), the block size, \
-                 the I/Os outstanding per thread (Q) and the threads (T)."
-                    .into(),
-            ),
-            rates_of_tests(self),
-            Piece::Table(median),
-        ];
+        let mut out = paragraph("", &about_mark(self)) + &best.html();
+        out += &note(
+            "1 MB is 1,000,000 bytes. A name tells the pattern (SEQ: sequential, RND: random), the block size, the \
+             I/Os outstanding per thread (Q) and the threads (T).",
+        );
+        out += &(rates_of_tests(self).html() + &median.html());
         let loops = self.settings.loops;
         for (label, empty) in self.rows_with_empty_runs() {
-            pieces.push(Piece::Words(format!(
-                "{label}: {empty} of {loops} runs completed no I/O. Measure longer: --measure 60."
-            )));
+            let words = format!("{label}: {empty} of {loops} runs completed no I/O.");
+            out += &paragraph("", &format!("{words} Measure longer: --measure 60."));
         }
-        pieces.push(Piece::Verdict(self.verdict.clone()));
+        out += &of_series(&self.verdict);
         if !self.is_complete {
-            pieces.push(Piece::Words("The series was stopped before its end.".into()));
+            out += &paragraph("", "The series was stopped before its end.");
         }
-        pieces.push(Piece::Heading("To repeat it".into()));
         let rows = self.rows.iter().filter(|row| !row.words.is_empty());
-        pieces.push(repeat(rows.map(|row| (row.label(), row.words.clone()))));
-        pieces
+        out + &heading("To repeat it") + &repeat(rows.map(|row| (row.label(), row.words.as_slice())))
     }
 }
 
@@ -161,7 +169,7 @@ fn about_mark(report: &MarkReport) -> String {
 }
 
 /// The rates of each test: reads, writes and mixed beside each other.
-fn rates_of_tests(report: &MarkReport) -> Piece {
+fn rates_of_tests(report: &MarkReport) -> Chart {
     let mut tests: Vec<Test> = Vec::new();
     for row in &report.rows {
         if !tests.contains(&row.test) {
@@ -188,35 +196,31 @@ fn rates_of_tests(report: &MarkReport) -> Piece {
             chart.series.push(Series::new(name, points));
         }
     }
-    Piece::Chart(Box::new(chart))
+    chart
 }
 
 /// The answer, both variants, the blocks, the verdict, the lines.
 impl Page for Comparison {
-    fn pieces(&self) -> Vec<Piece> {
+    fn html(&self) -> String {
         let names = ["A".to_string(), "B".to_string()];
-        let mut pieces = compared(self, &names, "");
-        pieces.push(Piece::Verdict(self.verdict.clone()));
-        pieces.push(Piece::Heading("To repeat it".into()));
-        pieces.push(lines_of(self, &names));
-        pieces
+        [compared(self, &names, ""), heading("To repeat it"), lines_of(self, &names)].concat()
     }
 }
 
 /// What it means, then each comparison, then the runs of other nodes.
 impl Page for StudyReport {
-    fn pieces(&self) -> Vec<Piece> {
-        let mut pieces = vec![Piece::Answer(self.study.question().to_string())];
-        pieces.extend(self.says.iter().cloned().map(Piece::Words));
-        for part in &self.parts {
-            pieces.push(Piece::Heading(part.title.clone()));
-            let names = [format!("A ({})", part.names[0]), format!("B ({})", part.names[1])];
-            pieces.extend(compared(&part.comparison, &names, &format!(": {}", part.title)));
-            pieces.push(Piece::Verdict(part.comparison.verdict.clone()));
-            pieces.push(lines_of(&part.comparison, &names));
+    fn html(&self) -> String {
+        let mut out = answer(self.study.question());
+        for words in &self.says {
+            out += &paragraph("", words);
         }
-        pieces.extend(nodes(&self.nodes));
-        pieces
+        for part in &self.parts {
+            let names = [format!("A ({})", part.names[0]), format!("B ({})", part.names[1])];
+            out += &heading(&part.title);
+            out += &compared(&part.comparison, &names, &format!(": {}", part.title));
+            out += &lines_of(&part.comparison, &names);
+        }
+        out + &nodes(&self.nodes)
     }
 }
 
@@ -224,26 +228,16 @@ fn sides<'c>(comparison: &'c Comparison, names: &[String; 2]) -> [(String, &'c V
     [(names[0].clone(), &comparison.a), (names[1].clone(), &comparison.b)]
 }
 
-fn lines_of(comparison: &Comparison, names: &[String; 2]) -> Piece {
-    repeat(sides(comparison, names).into_iter().map(|(name, variant)| (name, variant.words.clone())))
+fn lines_of(comparison: &Comparison, names: &[String; 2]) -> String {
+    repeat(sides(comparison, names).into_iter().map(|(name, variant)| (name, variant.words.as_slice())))
 }
 
-/// A signed change: `+5.4 %`.
-fn change(value: f64) -> String {
-    let digits = if value.abs() < 1.0 { 2 } else { 1 };
-    let text = format!("{value:+.digits$}");
-    let is_zero = text.trim_start_matches(['+', '-']).chars().all(|c| c == '0' || c == '.');
-    if is_zero { "0 %".to_string() } else { format!("{text} %") }
-}
-
-fn percent_of(ratio: f64) -> f64 {
-    (ratio - 1.0) * 100.0
-}
-
-/// The answer, figures of both, and the charts, whose titles end with `of`.
-fn compared(comparison: &Comparison, names: &[String; 2], of: &str) -> Vec<Piece> {
-    let mut pieces = vec![Piece::Answer(first_large(&ab::sentence(comparison)) + ".")];
-    pieces.extend(comparison.effect.map(|effect| tiles_of_effect(&effect, comparison.blocks_max)));
+/// The answer, figures of both, the charts, whose titles end with `of`, and the verdict.
+fn compared(comparison: &Comparison, names: &[String; 2], of: &str) -> String {
+    let mut out = answer(&(first_large(&ab::sentence(comparison)) + "."));
+    if let Some(effect) = &comparison.effect {
+        out += &tiles_of_effect(effect, comparison.blocks_max);
+    }
     let what = first_large(&comparison.metric.heading(comparison.is_response));
     let head = ["variant", "median", "smallest", "largest", "runs", "IOPS of the disks", "verdict"];
     let mut table = Table::new(format!("{what} of the runs"), head);
@@ -255,25 +249,29 @@ fn compared(comparison: &Comparison, names: &[String; 2], of: &str) -> Vec<Piece
         let [median, min, max] =
             [figures.median, figures.min, figures.max].map(|value| comparison.metric.show(value));
         let disks = variant.disk_iops.map_or(EMPTY.to_string(), number);
-        let mut cells = texts([median, min, max, figures.count.to_string(), disks]);
-        cells.push(Cell::Grade(Some(variant.grade)));
+        let cells = [
+            texts([median, min, max, figures.count.to_string(), disks]),
+            vec![Cell::Grade(Some(variant.grade))],
+        ]
+        .concat();
         table.push(name, cells);
     }
-    pieces.push(Piece::Table(table));
+    out += &table.html();
     if comparison.a.disk_iops.or(comparison.b.disk_iops).is_some() {
-        let words =
-            "IOPS of the disks: of all programs, as the kernel counted them on the disks below the target.";
-        pieces.push(Piece::Note(words.into()));
+        out += &note(
+            "IOPS of the disks: of all programs, as the kernel counted them on the disks below the target.",
+        );
     }
-    pieces.extend(comparison.remarks.iter().map(|remark| Piece::Note(format!("{}.", first_large(remark)))));
+    for remark in &comparison.remarks {
+        out += &note(&format!("{}.", first_large(remark)));
+    }
     if !comparison.blocks.is_empty() {
-        pieces.push(Piece::Chart(Box::new(differences(comparison, of))));
-        pieces.push(Piece::Chart(Box::new(blocks(comparison, names, of))));
+        out += &(differences(comparison, of).html() + &blocks(comparison, names, of).html());
     }
-    pieces
+    out + &of_series(&comparison.verdict)
 }
 
-fn tiles_of_effect(effect: &Effect, blocks_max: usize) -> Piece {
+fn tiles_of_effect(effect: &Effect, blocks_max: usize) -> String {
     let Effect { ratio, ratio_low, ratio_high, p, blocks, .. } = *effect;
     let range = if ab::is_of_use(ratio_low, ratio_high) {
         format!("{} to {}", change(percent_of(ratio_low)), change(percent_of(ratio_high)))
@@ -281,11 +279,11 @@ fn tiles_of_effect(effect: &Effect, blocks_max: usize) -> Piece {
         "too wide to tell".to_string()
     };
     let p = if p < 0.001 { "below 0.001".to_string() } else { format!("{p:.3}") };
-    Piece::Tiles(vec![
-        ("B compared with A".to_string(), change(percent_of(ratio))),
-        (format!("{} interval", effect.confidence_percent()), range),
-        ("p".to_string(), p),
-        ("blocks of four runs".to_string(), format!("{blocks} of {blocks_max} planned")),
+    tiles(&[
+        ("B compared with A", Some(change(percent_of(ratio)))),
+        (&format!("{} interval", effect.confidence_percent()), Some(range)),
+        ("p", Some(p)),
+        ("blocks of four runs", Some(format!("{blocks} of {blocks_max} planned"))),
     ])
 }
 
@@ -340,8 +338,8 @@ fn blocks(comparison: &Comparison, names: &[String; 2], of: &str) -> Chart {
 }
 
 /// Runs that were made elsewhere.
-fn nodes(nodes: &[Node]) -> Vec<Piece> {
-    let Some(first) = nodes.first() else { return Vec::new() };
+fn nodes(nodes: &[Node]) -> String {
+    let Some(first) = nodes.first() else { return String::new() };
     let what = first_large(&first.metric.heading(nodes.iter().any(|node| node.is_response)));
     let beside = format!("compared with {}", first.name);
     let head =
@@ -362,8 +360,11 @@ fn nodes(nodes: &[Node]) -> Vec<Piece> {
         };
         let [median, min, max] =
             [figures.median, figures.min, figures.max].map(|value| node.metric.show(value));
-        let mut cells = texts([median, min, max, figures.count.to_string(), ratio, interval, p]);
-        cells.push(Cell::Grade(node.grade));
+        let cells = [
+            texts([median, min, max, figures.count.to_string(), ratio, interval, p]),
+            vec![Cell::Grade(node.grade)],
+        ]
+        .concat();
         table.push(&node.name, cells);
     }
     let names = nodes.iter().map(|node| node.name.clone()).collect();
@@ -372,29 +373,27 @@ fn nodes(nodes: &[Node]) -> Vec<Piece> {
     chart.about =
         "The point is the median of the runs. The line reaches from the smallest to the largest.".into();
     chart.series.push(Series::new("runs of a node", points));
-    vec![Piece::Heading("Runs of the nodes".into()), Piece::Table(table), Piece::Chart(Box::new(chart))]
+    [heading("Runs of the nodes"), table.html(), chart.html()].concat()
 }
 
 /// What it is, the answer of its search with the curve of response times, its runs, the verdict, the lines.
 impl Page for Outcome {
-    fn pieces(&self) -> Vec<Piece> {
+    fn html(&self) -> String {
         let mut about = format!("{}: {}", self.workload, self.about);
         if !self.source.is_empty() {
             about.push_str(&format!("\nSource: {}", self.source));
         }
-        let mut pieces = vec![Piece::Words(about)];
+        let mut out = paragraph("", &about);
         if let Some(search) = &self.search {
-            pieces.extend(searched(search));
+            out += &searched(search);
         }
-        pieces.extend(self.runs.iter().flat_map(run_of_workload));
-        pieces.push(Piece::Verdict(self.verdict.clone()));
-        pieces.push(Piece::Heading("To repeat it".into()));
-        pieces.push(repeat(self.runs.iter().map(|run| (run.name.clone(), run.line.clone()))));
-        pieces
+        out += &self.runs.iter().map(run_of_workload).collect::<String>();
+        let lines = self.runs.iter().map(|run| (run.name.clone(), run.line.as_slice()));
+        out + &of_series(&self.verdict) + &heading("To repeat it") + &repeat(lines)
     }
 }
 
-fn run_of_workload(run: &workload::Run) -> Vec<Piece> {
+fn run_of_workload(run: &workload::Run) -> String {
     let busy = match run.cpu_usage_percent {
         Some(cpu) => format!(", the processors {} busy", percent(cpu / 100.0)),
         None => String::new(),
@@ -411,33 +410,31 @@ fn run_of_workload(run: &workload::Run) -> Vec<Piece> {
         cells.extend(times.map(Cell::Text));
         table.push(format!("{} ({})", row.what, row.direction), cells);
     }
-    let mut pieces = vec![Piece::Table(table)];
+    let mut out = table.html();
     if run.rows.iter().any(|row| row.is_response) {
-        pieces.push(Piece::Note(
-            "Latencies of I/Os with a rate are response times: they begin when the rate (-g) scheduled the I/O."
-                .into(),
-        ));
+        out += &note(
+            "Latencies of I/Os with a rate are response times: they begin when the rate (-g) scheduled the I/O.",
+        );
     }
-    pieces
+    out
 }
 
 fn ms(ms: f64) -> String {
     duration_ns(ms * NS_PER_MS)
 }
 
-fn searched(search: &Search) -> Vec<Piece> {
-    let mut tiles =
-        vec![(format!("limit of the {} response time", search.limit.of.word()), ms(search.limit.ms))];
+fn searched(search: &Search) -> String {
+    let limit = format!("limit of the {} response time", search.limit.of.word());
+    let mut figures = vec![(limit.as_str(), Some(ms(search.limit.ms)))];
     if let Some(rate) = found(search) {
-        tiles.push(("highest IOPS that keep it".to_string(), number(rate)));
-        tiles.push(("of the IOPS without a limit".to_string(), percent(rate / search.unlimited_iops)));
+        figures.push(("highest IOPS that keep it", Some(number(rate))));
+        figures.push(("of the IOPS without a limit", Some(percent(rate / search.unlimited_iops))));
     }
-    tiles.push(("IOPS without a limit".to_string(), number(search.unlimited_iops)));
-    let mut pieces = vec![Piece::Answer(first_large(search.answer().trim_end())), Piece::Tiles(tiles)];
+    figures.push(("IOPS without a limit", Some(number(search.unlimited_iops))));
+    let mut out = answer(&first_large(search.answer().trim_end())) + &tiles(&figures);
     let points = search.by_rate();
     if !points.is_empty() {
-        pieces.push(Piece::Chart(Box::new(response_times(search, &points))));
-        pieces.push(Piece::Chart(Box::new(reached_rates(&points))));
+        out += &(response_times(search, &points).html() + &reached_rates(&points).html());
     }
     let head = ["offered", "reached", "mean", "p50", "p95", "p99", "longest", "limit kept", "verdict"];
     let mut table = Table::new("Rates that were tried, with their response times", head);
@@ -453,8 +450,7 @@ fn searched(search: &Search) -> Vec<Piece> {
         cells.extend([Cell::Text(kept.into()), Cell::Grade(point.grade)]);
         table.push(format!("{} IOPS", number(point.offered_iops)), cells);
     }
-    pieces.push(Piece::Table(table));
-    pieces
+    out + &table.html()
 }
 
 /// I/Os per second of the answer.

@@ -1,32 +1,12 @@
 //! Verdicts on a page: the grade, why, and what the disks did. Of several results, each thing is told once.
 
 use super::course::Run;
-use super::html::{collapsed, escaped, listed, once};
-use crate::suite::findings::SeriesVerdict;
-use truespd_core::result::{Finding, FindingGrade, Grade, Verdict};
+use super::html::{badge, collapsed, details, escaped, listed, once, paragraph};
+use crate::suite::SeriesVerdict;
+use truespd_core::result::{Finding, FindingGrade, Verdict};
 
 /// What a rule says of different runs or targets, at most.
 const SAYINGS_MAX: usize = 6;
-
-/// The grade as an element with a frame.
-pub(super) fn badge(grade: Grade) -> String {
-    grade_element("badge", grade)
-}
-
-/// The grade as a word of a table.
-pub(super) fn grade_word(grade: Grade) -> String {
-    grade_element("grade", grade)
-}
-
-fn grade_element(class: &str, grade: Grade) -> String {
-    let sign = match grade {
-        Grade::Certified => "✓",
-        Grade::Suspect => "?",
-        Grade::Invalid => "✗",
-    };
-    let word = grade.word();
-    format!("<strong class=\"{class} {word}\"><span aria-hidden=\"true\">{sign}</span> {word}</strong>")
-}
 
 /// What is found of the runs: grades, proofs, reasons, remarks and what could not be checked.
 pub(super) fn verdicts(runs: &[Run]) -> String {
@@ -40,7 +20,7 @@ pub(super) fn verdicts(runs: &[Run]) -> String {
             ),
         };
         for failure in &document.failures {
-            out += &format!("<p class=\"invalid\">The run failed: {}</p>\n", escaped(failure));
+            out += &paragraph("invalid", &format!("The run failed: {failure}"));
         }
     }
     let results = rule_results(runs);
@@ -64,10 +44,8 @@ fn finding_lists(items: Vec<(FindingGrade, String)>) -> String {
         out += &format!("<ul class=\"findings\">{reasons}</ul>\n");
     }
     if !remarks.is_empty() {
-        out += &format!(
-            "<details><summary>Remarks, which do not change the verdict: {count}</summary>\
-             <ul class=\"findings\">{remarks}</ul></details>\n"
-        );
+        let summary = format!("Remarks, which do not change the verdict: {count}");
+        out += &details(&summary, &format!("<ul class=\"findings\">{remarks}</ul>"));
     }
     out
 }
@@ -207,7 +185,7 @@ fn unchecked(runs: &[Run]) -> String {
         let of = if runs.len() > 1 { format!(" ({})", listed(&once(names))) } else { String::new() };
         items += &format!("<li>{}{}: {}</li>", escaped(rule), escaped(&of), escaped(why));
     }
-    format!("<details><summary>Rules without evidence: {}</summary><ul>{items}</ul></details>\n", all.len())
+    details(&format!("Rules without evidence: {}", all.len()), &format!("<ul>{items}</ul>"))
 }
 
 /// What the verdicts of a series say together.
@@ -230,6 +208,7 @@ pub(super) fn of_series(verdict: &SeriesVerdict) -> String {
 mod tests {
     use super::*;
     use truespd_core::result::Document;
+    use truespd_core::result::Grade;
 
     fn document(findings: &[(&str, Option<&str>, &str)]) -> Document {
         let finding = |(rule, target, says): &(&str, Option<&str>, &str)| Finding {

@@ -35,26 +35,27 @@ impl Kept {
     /// # Errors
     /// Why the folder cannot be used.
     pub fn open(folder: &Path, resume: bool) -> Result<Self, Refusal> {
-        let refused = |why: &str| refusal(folder, why);
         let entries = match fs::read_dir(folder) {
             Ok(entries) => Some(entries),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) if error.kind() == ErrorKind::NotADirectory => {
-                return Err(refused("this is a file").hint("give a folder, which is made when it is missing"));
+                return Err(
+                    refusal(folder, "this is a file").hint("give a folder, which is made when it is missing")
+                );
             }
-            Err(error) => return Err(refused(&system_text(&error))),
+            Err(error) => return Err(refusal(folder, &system_text(&error))),
         };
         let is_there = entries.is_some();
         let names = entries.into_iter().flatten().flatten().map(|entry| entry.file_name());
         let names = names.map(|name| name.to_string_lossy().into_owned());
         let there: BTreeMap<usize, String> = names.filter_map(|name| Some((number(&name)?, name))).collect();
         if !resume && !there.is_empty() {
-            let already = refused("it already holds documents of a series");
+            let already = refusal(folder, "it already holds documents of a series");
             return Err(already.hint("choose another folder, or go on with --resume"));
         }
         let mut kept = Kept { folder: folder.to_path_buf(), resume, count: 0, there, lock: None };
         if is_there {
-            make(&folder.join("trial")).map_err(|lost| refused(&lost.to_string()))?;
+            make(&folder.join("trial")).map_err(|lost| refusal(folder, &lost.to_string()))?;
             kept.lock()?;
         }
         Ok(kept)
@@ -99,23 +100,19 @@ impl Kept {
     pub fn found(&mut self, step: &Step, planned: &Planned<'_>) -> Result<Option<Document>, Refusal> {
         let Some(name) = self.there.get(&(self.count + 1)) else { return Ok(None) };
         let path = self.path(step);
-        let other = |what: &str| {
-            refusal(&self.folder.join(name), what).hint(
-                "--resume needs the options of the series that began there: repeat them, or choose another folder",
-            )
-        };
-        if path.file_name().is_none_or(|own| own.to_string_lossy() != *name) {
-            return Err(other(&format!("this is not the run '{}'", step.name)));
-        }
-        let read = json::text_of_file(&path).ok().and_then(|bytes| json::read(&bytes).ok());
-        let Some(document) = read else { return Ok(None) };
-        match planned.differs(&document) {
-            Some(what) => Err(other(&what)),
-            None => {
+        let differs = if path.file_name().is_some_and(|own| own.to_string_lossy() == *name) {
+            let read = json::text_of_file(&path).ok().and_then(|bytes| json::read(&bytes).ok());
+            let Some(document) = read else { return Ok(None) };
+            let Some(what) = planned.differs(&document) else {
                 self.count += 1;
-                Ok(Some(document))
-            }
-        }
+                return Ok(Some(document));
+            };
+            what
+        } else {
+            format!("this is not the run '{}'", step.name)
+        };
+        Err(refusal(&self.folder.join(name), &differs)
+            .hint("--resume needs the options of the series that began there: repeat them, or choose another folder"))
     }
 
     /// Keeps the document of the next run.
@@ -127,12 +124,13 @@ impl Kept {
         self.count += 1;
         // With --resume it may replace one that could not be read, or one of a run that is repeated.
         let taken = if self.resume { Taken::Replaced } else { Taken::Stays };
-        let failed = |why: String| {
-            let words = format!("--keep '{}'", printable_path(&path));
-            Failure::new(FailureKind::Output, words).because(why)
+        let text = json::write(document);
+        let kept = match make(&path) {
+            Ok(file) => file.finish(text.as_bytes(), taken).map_err(|error| system_text(&error)),
+            Err(lost) => Err(lost.to_string()),
         };
-        let file = make(&path).map_err(|lost| failed(lost.to_string()))?;
-        file.finish(json::write(document).as_bytes(), taken).map_err(|error| failed(system_text(&error)))
+        let words = format!("--keep '{}'", printable_path(&path));
+        kept.map_err(|why| Failure::new(FailureKind::Output, words).because(why))
     }
 
     fn path(&self, step: &Step) -> PathBuf {
@@ -146,11 +144,11 @@ fn real(folder: &Path) -> PathBuf {
 
 /// A document, beside its place.
 fn make(path: &Path) -> Result<Unfinished, LostWay> {
-    let lost = |code| LostWay::System { at: path.to_path_buf(), code };
-    match follow(path)? {
-        Destination::Entry(entry) => Unfinished::make(entry).map_err(lost),
-        Destination::Open(_) => Err(lost(Code::ALREADY_EXISTS)),
-    }
+    let made = match follow(path)? {
+        Destination::Entry(entry) => Unfinished::make(entry),
+        Destination::Open(_) => Err(Code::ALREADY_EXISTS),
+    };
+    made.map_err(|code| LostWay::System { at: path.to_path_buf(), code })
 }
 
 /// Why the folder, or a document in it, is refused.
@@ -230,14 +228,16 @@ fn with_comparable_paths(profile: &Profile) -> Profile {
 
 /// The command line with the same name for every folder that a suite makes for its files.
 fn comparable(words: &[String]) -> Vec<String> {
-    let made_up = |part: &str| {
-        let mut ends = part.rsplit('-');
-        let is_number =
-            |end: Option<&str>| end.is_some_and(|e| !e.is_empty() && e.bytes().all(|b| b.is_ascii_digit()));
-        part.starts_with("truespd-") && is_number(ends.next()) && is_number(ends.next())
-    };
-    let same = |part| if made_up(part) { "truespd-*" } else { part };
-    words.iter().map(|word| word.split('/').map(same).collect::<Vec<_>>().join("/")).collect()
+    words.iter().map(|word| word.split('/').map(comparable_part).collect::<Vec<_>>().join("/")).collect()
+}
+
+/// The part of a path; of a folder `truespd-mark-1234-0` without its numbers.
+fn comparable_part(part: &str) -> &str {
+    let mut ends = part.rsplit('-').take(2);
+    let is_made_up = part.matches('-').count() > 1
+        && part.starts_with("truespd-")
+        && ends.all(|end| !end.is_empty() && end.bytes().all(|byte| byte.is_ascii_digit()));
+    if is_made_up { "truespd-*" } else { part }
 }
 
 #[cfg(test)]

@@ -9,13 +9,11 @@
 
 pub mod keep;
 pub mod place;
-pub mod scratch;
 pub mod undo;
 pub mod watch;
 
 use crate::series::keep::{Kept, Planned};
-use crate::series::place::check_write;
-use crate::series::scratch::Scratch;
+use crate::series::place::{Scratch, check_write};
 use crate::series::undo::{Caretaker, Fate, Journal, journals_of_this_user, sweep};
 use crate::series::watch::{Event, Watch};
 use crate::suite::{Ahead, Ended, Kind, Runner, Step};
@@ -102,14 +100,13 @@ impl Series {
         grammar: Box<dyn Grammar>,
         watch: Arc<dyn Watch>,
     ) -> Result<Self, Refusal> {
-        for undone in journals_of_this_user().iter().flat_map(|dir| sweep(dir)) {
+        for undone in journals_of_this_user().iter().flat_map(|dir| sweep(dir, &Roots::default())) {
             watch.see(Event::Left(&undone));
         }
-        let notice = Arc::clone(&watch);
-        let notice = move || notice.see(Event::Stopping);
+        let view = Arc::clone(&watch);
         let stop = match &wishes.ranks {
-            Some(ranks) => ranks.stop(Box::new(notice)),
-            None => stop_on_signals(notice)?,
+            Some(ranks) => ranks.stop(Box::new(move || view.see(Event::Stopping))),
+            None => stop_on_signals(move || view.see(Event::Stopping))?,
         };
         let mut keep = None;
         if let Some(folder) = &wishes.keep {
@@ -221,7 +218,7 @@ impl Series {
             let words = "there is no folder for the clean-up journal; set XDG_STATE_HOME or HOME";
             return Err(Refusal::new(RefusalKind::Machine, words));
         };
-        let journal = Journal::begin(&dir).map_err(|error| {
+        let journal = Journal::begin(&dir, Roots::default()).map_err(|error| {
             let words = format!(
                 "the clean-up journal could not be written in {}: {}; set XDG_STATE_HOME to a folder that you may \
                  write to",
@@ -320,13 +317,18 @@ impl Series {
             }
             return Err(report.failures.into());
         };
-        let on_event = |event| match event {
-            load::Event::Progress(own) => self.tell_of_run(load::Event::Progress(ranks.progress(&own))),
-            load::Event::Counted(own) => self.tell_of_run(load::Event::Counted(ranks.counted(own))),
-            other => self.tell_of_run(other),
-        };
         let ready = ready.telling(Some(RANKS_TELL_EVERY)).with_ranks(ranks.ranks());
-        match ready.run(&on_event, &self.stop) {
+        let finished = ready.run(
+            &|event| {
+                self.tell_of_run(match event {
+                    load::Event::Progress(own) => load::Event::Progress(ranks.progress(&own)),
+                    load::Event::Counted(own) => load::Event::Counted(ranks.counted(own)),
+                    other => other,
+                });
+            },
+            &self.stop,
+        );
+        match finished {
             Ok(report) => ranks.sum(report),
             // Refused by this process or by another one.
             Err(own) => {

@@ -1,8 +1,12 @@
-//! Where a suite tests: a directory for files of its own, or an existing file or device.
+//! Where a suite tests: a directory for files of its own, or an existing file or device; and the folder for its own
+//! files ([`Scratch`]), which is removed at the end, whatever ends the suite.
 
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::series::undo::{FOLDER_PREFIX, Journal, Undo};
+use std::sync::Arc;
 use truespd_core::fault::{Refusal, RefusalKind};
 use truespd_core::guard::mark::Marks;
 use truespd_core::guard::{Consent, Guard, Range};
@@ -12,7 +16,8 @@ use truespd_core::machine::storage;
 use truespd_core::machine::storage::{ReadFlags, Room, TargetKind, resolve, room};
 use truespd_core::sys::destination::{LostWay, follow_target};
 use truespd_core::sys::error::system_text;
-use truespd_core::sys::file::FileKind;
+use truespd_core::sys::file::{FileKind, make_private_directory};
+use truespd_core::sys::identity::Identity;
 use truespd_core::text::foreign::Foreign;
 use truespd_core::text::{meant_size, printable_path, shell_word, size, typed_size};
 
@@ -47,28 +52,14 @@ impl Place {
     pub fn find(typed: &str) -> Result<Self, Refusal> {
         let roots = Roots::default();
         let path = resolve(typed, &roots)?.path;
-        let failed = |error: std::io::Error| {
-            let refusal = refused(format!("'{}': {}", printable_path(&path), system_text(&error)));
-            match error.kind() {
-                std::io::ErrorKind::NotFound => {
-                    let refusal = refusal.hint("give a directory for the test file, or a block device");
-                    let size = meant_size(typed)
-                        .map(|size| format!("a size is given with its option: --size {size}"));
-                    refusal.with_hints(size)
-                }
-                _ => refusal,
-            }
-        };
-        let not_utf8 =
-            |hint| refused(format!("'{}': the name is not UTF-8 text", printable_path(&path))).hint(hint);
-        let about = fs::metadata(&path).map_err(failed)?;
+        let about = fs::metadata(&path).map_err(|error| failed(&path, typed, &error))?;
         if about.is_dir() {
             if let Err(lost @ LostWay::ForeignLink { .. }) = follow_target(&path) {
                 return Err(Refusal::new(RefusalKind::Guard, lost.to_string()));
             }
-            let path = fs::canonicalize(&path).map_err(failed)?;
+            let path = fs::canonicalize(&path).map_err(|error| failed(&path, typed, &error))?;
             if path.to_str().is_none() {
-                return Err(not_utf8("choose another directory"));
+                return Err(not_utf8(&path).hint("choose another directory"));
             }
             // Some file systems in memory, on networks or in programs report no size.
             let room = File::open(&path).and_then(|directory| room(&directory)).ok();
@@ -83,7 +74,8 @@ impl Place {
         let size_bytes = storage::open(&path, ReadFlags::CACHED, &roots)?.facts.size_bytes;
         let kind = if about.is_file() { Kind::File { size_bytes } } else { Kind::Device { size_bytes } };
         let absolute = path.to_str().and_then(absolute_path).map(PathBuf::from);
-        Ok(Place { path: absolute.ok_or_else(|| not_utf8("choose another file or device"))?, kind })
+        let absolute = absolute.ok_or_else(|| not_utf8(&path).hint("choose another file or device"));
+        Ok(Place { path: absolute?, kind })
     }
 
     /// For suites that do not test an existing file.
@@ -240,6 +232,20 @@ fn refused(words: String) -> Refusal {
     Refusal::new(RefusalKind::Target, words)
 }
 
+fn not_utf8(path: &Path) -> Refusal {
+    refused(format!("'{}': the name is not UTF-8 text", printable_path(path)))
+}
+
+/// What the system says of a path.
+fn failed(path: &Path, typed: &str, error: &io::Error) -> Refusal {
+    let refusal = refused(format!("'{}': {}", printable_path(path), system_text(error)));
+    if error.kind() != io::ErrorKind::NotFound {
+        return refusal;
+    }
+    let size = meant_size(typed).map(|size| format!("a size is given with its option: --size {size}"));
+    refusal.hint("give a directory for the test file, or a block device").with_hints(size)
+}
+
 /// A target with an absolute path, so that a command line that a suite shows or keeps means the same in any directory.
 /// Numbers of disks, templates and paths of Windows, which are refused, stay as they are.
 pub fn absolute(word: String) -> String {
@@ -261,6 +267,90 @@ fn absolute_path(path: &str) -> Option<String> {
 fn fitting(usable_bytes: u64) -> Option<u64> {
     let bytes = 1u64 << usable_bytes.checked_ilog2()?;
     (bytes >= 1 << 20).then_some(bytes)
+}
+
+/// Attempts to find a name that is free.
+const NAMES_TRIED: u32 = 100;
+
+/// A folder for files whose names were given when it was made.
+#[derive(Debug, Clone)]
+pub struct Scratch {
+    path: PathBuf,
+    /// The open folder: while it is open, its file system cannot be unmounted by mistake.
+    folder: Arc<File>,
+}
+
+impl Scratch {
+    /// Makes a folder for a suite in `parent`, for files called `files`. The journal removes it.
+    ///
+    /// # Errors
+    /// What could not be done and what to do.
+    pub fn make(parent: &Path, suite: &str, files: &[&str], journal: &mut Journal) -> Result<Self, Refusal> {
+        let place = fs::canonicalize(parent).map_err(not_made(parent))?;
+        for number in 0..NAMES_TRIED {
+            let path = place.join(format!("{FOLDER_PREFIX}{suite}-{}-{number}", std::process::id()));
+            let files: Vec<String> = files.iter().map(ToString::to_string).collect();
+            if path.symlink_metadata().is_ok() {
+                continue;
+            }
+            let entry = Undo::Folder { path: path.clone(), identity: None, files: files.clone() };
+            journal.add(entry).map_err(not_noted)?;
+            if let Err(error) = make_private_directory(&path) {
+                // Only what was made is remembered.
+                journal.withdraw(&path).map_err(not_noted)?;
+                if error.kind() == io::ErrorKind::AlreadyExists {
+                    continue;
+                }
+                return Err(not_made(parent)(error));
+            }
+            let identity = Some(Identity::of_name(&path).map_err(not_made(parent))?);
+            journal.add(Undo::Folder { path: path.clone(), identity, files }).map_err(not_noted)?;
+            let folder = Arc::new(File::open(&path).map_err(not_made(parent))?);
+            return Ok(Scratch { path, folder });
+        }
+        let words = format!("'{}': too many folders of killed runs", printable_path(&place));
+        Err(refused(words).hint(format!("remove {FOLDER_PREFIX}{suite}-*")))
+    }
+
+    /// Checks that the path still leads to the folder: otherwise a run would make it again, perhaps on another disk.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn check(&self) -> Result<(), Refusal> {
+        let own = Identity::of(&self.folder).ok();
+        let there = Identity::of_name(&self.path).ok();
+        if there.is_some() && there == own {
+            return Ok(());
+        }
+        let words = format!(
+            "'{}': the folder of the test file is gone, or another one is there now: it was removed or renamed, or a \
+             file system was mounted or unmounted there; the series ends, as its next run might measure another disk",
+            printable_path(&self.path)
+        );
+        Err(refused(words))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Path of the file `name`, as a word of a command line.
+    pub fn file(&self, name: &str) -> String {
+        self.path.join(name).to_string_lossy().into_owned()
+    }
+}
+
+fn not_noted(error: io::Error) -> Refusal {
+    refused(format!("the clean-up journal could not be written: {}", system_text(&error)))
+}
+
+/// Why the folder cannot be made.
+fn not_made(parent: &Path) -> impl Fn(io::Error) -> Refusal {
+    move |error| {
+        let (shown, why) = (printable_path(parent), system_text(&error));
+        refused(format!("'{shown}': could not make a folder for the test file: {why}"))
+            .hint("choose a directory that you may write to")
+    }
 }
 
 #[cfg(test)]
@@ -324,5 +414,28 @@ mod tests {
         );
         let words = Place::find(dir.path().join("none").to_str().unwrap()).unwrap_err().to_string();
         assert!(words.contains("No such file or directory; give a directory"), "{words}");
+    }
+
+    #[test]
+    fn a_folder_goes_with_its_files() {
+        let place = tempfile::tempdir().unwrap();
+        let mut journal = Journal::begin(&place.path().join("undo"), Roots::default()).unwrap();
+        let first = Scratch::make(place.path(), "mark", &["data"], &mut journal).unwrap();
+        let second = Scratch::make(place.path(), "mark", &["data"], &mut journal).unwrap();
+        assert_ne!(first.file("data"), second.file("data"));
+        // Another folder of the same name is another folder.
+        assert_eq!(second.check(), Ok(()));
+        fs::remove_dir(&second.path).unwrap();
+        assert!(second.check().unwrap_err().message.contains("is gone"));
+        fs::create_dir(&second.path).unwrap();
+        assert!(second.check().unwrap_err().message.contains("another one is there"));
+        fs::remove_dir(&second.path).unwrap();
+        fs::write(first.file("data"), "x").unwrap();
+        journal.undo();
+        let left: Vec<_> = fs::read_dir(place.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(left, ["undo"]);
+        let mut journal = Journal::begin(&place.path().join("undo"), Roots::default()).unwrap();
+        let error = Scratch::make(&place.path().join("none"), "mark", &[], &mut journal).unwrap_err();
+        assert!(error.message.contains("could not make a folder"), "{error}");
     }
 }

@@ -8,15 +8,13 @@
 //! Only journals of this user are used, and only changes that this program makes are undone: folders with its names,
 //! settings of disks.
 
-mod folder;
-mod setting;
+mod settle;
 #[cfg(test)]
 mod tests;
 
-pub use folder::FOLDER_PREFIX;
 use serde::{Deserialize, Serialize};
-pub use setting::Disk;
-use setting::{Action, Left};
+use settle::{Action, settle_folder, settle_setting, stuck};
+pub use settle::{Disk, FOLDER_PREFIX, Fate, Undone};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufRead, Read, Seek, Write};
@@ -101,11 +99,7 @@ impl Journal {
     ///
     /// # Errors
     /// What the system says about the folder or the file, or in words that the folder is another user's.
-    pub fn begin(dir: &Path) -> io::Result<Self> {
-        Self::begin_with(dir, Roots::default())
-    }
-
-    fn begin_with(dir: &Path, roots: Roots) -> io::Result<Self> {
+    pub fn begin(dir: &Path, roots: Roots) -> io::Result<Self> {
         file::make_private_directories(dir)?;
         let about = Stat::at(dir)?;
         if about.owner == user() && about.mode & WRITABLE_BY_OTHERS != 0 {
@@ -144,21 +138,24 @@ impl Journal {
     /// # Errors
     /// Another series has it.
     pub fn claim(&mut self, setting: &Path) -> Result<Vec<Undone>, Refusal> {
-        let refused = |words: String| Err(Refusal::new(RefusalKind::Target, words));
         const TAKEN: &str = "another series of TrueSpd has changed its write cache and sets it back at its end; wait \
                              until then";
         let opened = File::open(setting).and_then(|file| lock(&file, Lock::Try).map(|()| file));
         let file = match opened {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return refused(TAKEN.into()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return Err(Refusal::new(RefusalKind::Target, TAKEN));
+            }
             Err(error) => {
-                return refused(format!("{}: {}", printable_path(setting), system_text(&error)));
+                let words = format!("{}: {}", printable_path(setting), system_text(&error));
+                return Err(Refusal::new(RefusalKind::Target, words));
             }
         };
         let dir = self.path.parent().expect("a file in a folder");
-        let undone = sweep_with(dir, &self.roots);
+        let undone = sweep(dir, &self.roots);
         if let Some(left) = undone.iter().find(|one| one.fate == Fate::Stuck) {
-            return refused(format!("a series that was killed may have left it changed: {}", left.words));
+            let words = format!("a series that was killed may have left it changed: {}", left.words);
+            return Err(Refusal::new(RefusalKind::Target, words));
         }
         // A journal that is still there has an owner, or a caretaker that is undoing it.
         for other in journals(dir).iter().filter(|path| **path != self.path) {
@@ -167,7 +164,7 @@ impl Journal {
                 .iter()
                 .any(|entry| matches!(&entry.undo, Undo::Setting { path, .. } if path == setting))
             {
-                return refused(TAKEN.into());
+                return Err(Refusal::new(RefusalKind::Target, TAKEN));
             }
         }
         self.claims.push(Locked(file));
@@ -210,7 +207,9 @@ impl Journal {
         let mut kept: Vec<PathBuf> = Vec::new();
         let entries = std::mem::take(&mut self.entries);
         for entry in entries.iter().rev() {
-            let Some(one) = undo_one(&entry.undo, entry.boot == boot, &self.roots) else { continue };
+            let Some(one) = outcome(&entry.undo, entry.boot == boot, &self.roots, Action::Undo) else {
+                continue;
+            };
             if one.fate == Fate::Stuck {
                 kept.push(entry.undo.path().to_path_buf());
             }
@@ -259,11 +258,7 @@ pub fn undo_abandoned(path: &Path) -> Vec<Undone> {
 }
 
 /// Undoes what programs left that were killed together with their caretakers.
-pub fn sweep(dir: &Path) -> Vec<Undone> {
-    sweep_with(dir, &Roots::default())
-}
-
-fn sweep_with(dir: &Path, roots: &Roots) -> Vec<Undone> {
+pub fn sweep(dir: &Path, roots: &Roots) -> Vec<Undone> {
     let journals = journals(dir);
     match check_folder(dir) {
         Ok(()) => {
@@ -271,7 +266,7 @@ fn sweep_with(dir: &Path, roots: &Roots) -> Vec<Undone> {
             abandoned.flat_map(Journal::undo).collect()
         }
         Err(why) if !journals.is_empty() => {
-            vec![outcome_of(Err(Left::Refused(why)), String::new(), dir)]
+            vec![left(dir, stuck(why))]
         }
         Err(_) => Vec::new(),
     }
@@ -348,37 +343,25 @@ fn is_at(file: &File, path: &Path) -> bool {
     own == now
 }
 
-/// Nothing when there was nothing to do.
-fn undo_one(undo: &Undo, is_same_boot: bool, roots: &Roots) -> Option<Undone> {
-    let (place, settled) = settle(undo, is_same_boot, roots, Action::Undo)?;
-    let shown = printable_path(&place);
-    let done = match undo {
-        Undo::Setting { before, .. } => format!("set {shown} back to '{before}'"),
-        _ => format!("removed '{shown}'"),
-    };
-    Some(outcome_of(settled, done, &place))
-}
-
-fn outcome_of(settled: Result<(), Left>, done: String, path: &Path) -> Undone {
-    let (why, fate) = match settled {
-        Ok(()) => return Undone { words: done, fate: Fate::Undone },
-        Err(Left::Foreign(why)) => (why, Fate::Forgotten),
-        Err(Left::Refused(why)) => (why, Fate::Stuck),
-    };
-    Undone { words: format!("'{}' was left as it is: {why}", printable_path(path)), fate }
-}
-
-/// What would become of one thing; nothing when it is gone.
-fn foreseen(undo: &Undo, is_same_boot: bool, roots: &Roots) -> Option<Undone> {
-    let (place, settled) = settle(undo, is_same_boot, roots, Action::Look)?;
+/// What becomes of one thing, or would; nothing when it is gone.
+fn outcome(undo: &Undo, is_same_boot: bool, roots: &Roots, action: Action) -> Option<Undone> {
+    let (place, settled) = settle(undo, is_same_boot, roots, action)?;
     let path = printable_path(&place);
-    let (words, fate) = match (settled, undo) {
-        (Ok(()), Undo::Setting { before, .. }) => (format!("{path}, which was '{before}'"), Fate::Undone),
-        (Ok(()), _) => (format!("'{path}'"), Fate::Undone),
-        (Err(Left::Foreign(why)), _) => (format!("'{path}': {why}"), Fate::Forgotten),
-        (Err(Left::Refused(why)), _) => (format!("'{path}': {why}"), Fate::Stuck),
+    let words = match (settled, undo, action) {
+        (Ok(()), Undo::Setting { before, .. }, Action::Undo) => format!("set {path} back to '{before}'"),
+        (Ok(()), Undo::Setting { before, .. }, Action::Look) => format!("{path}, which was '{before}'"),
+        (Ok(()), _, Action::Undo) => format!("removed '{path}'"),
+        (Ok(()), _, Action::Look) => format!("'{path}'"),
+        (Err(why), _, Action::Undo) => return Some(left(&place, why)),
+        (Err(why), _, Action::Look) => {
+            return Some(Undone { words: format!("'{path}': {}", why.words), ..why });
+        }
     };
-    Some(Undone { words, fate })
+    Some(Undone { words, fate: Fate::Undone })
+}
+
+fn left(path: &Path, why: Undone) -> Undone {
+    Undone { words: format!("'{}' was left as it is: {}", printable_path(path), why.words), ..why }
 }
 
 /// Where a thing is now, and whether it was undone, or could be.
@@ -387,35 +370,16 @@ fn settle(
     is_same_boot: bool,
     roots: &Roots,
     action: Action,
-) -> Option<(PathBuf, Result<(), Left>)> {
+) -> Option<(PathBuf, Result<(), Undone>)> {
     match undo {
         Undo::Folder { path, identity, files } => {
-            Some((path.clone(), folder::settle(path, *identity, files, is_same_boot, action)?))
+            Some((path.clone(), settle_folder(path, *identity, files, is_same_boot, action)?))
         }
         Undo::Setting { path, before, during, disk } => {
-            setting::settle(path, disk, [before, during], is_same_boot, roots, action)
+            settle_setting(path, disk, [before, during], is_same_boot, roots, action)
         }
         Undo::Settled { .. } => None,
     }
-}
-
-/// What becomes of a thing to undo.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
-    /// It is removed, or set back.
-    Undone,
-    /// It is not this program's any more, and is forgotten.
-    Forgotten,
-    /// The system does not allow it to be undone; it will be tried again.
-    Stuck,
-}
-
-/// A thing to undo, and what became of it, or will.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Undone {
-    /// What it is, and why it stays if it does: `removed '/mnt/truespd-mark-x1'`.
-    pub words: String,
-    pub fate: Fate,
 }
 
 /// The journals of killed series, which nobody else settles meanwhile.
@@ -431,11 +395,7 @@ impl Abandoned {
     ///
     /// # Errors
     /// Why nothing counts that is in this folder, and what to do.
-    pub fn find(dir: &Path) -> Result<Self, Refusal> {
-        Self::find_with(dir, &Roots::default())
-    }
-
-    fn find_with(dir: &Path, roots: &Roots) -> Result<Self, Refusal> {
+    pub fn find(dir: &Path, roots: &Roots) -> Result<Self, Refusal> {
         let paths = journals(dir);
         if let Err(why) = check_folder(dir)
             && !paths.is_empty()
@@ -460,7 +420,7 @@ impl Abandoned {
         for journal in &self.journals {
             let boot = boot_id(&journal.roots);
             for entry in journal.entries.iter().rev() {
-                let found = foreseen(&entry.undo, entry.boot == boot, &journal.roots);
+                let found = outcome(&entry.undo, entry.boot == boot, &journal.roots, Action::Look);
                 all.extend(found.filter(|one| !all.contains(one)));
             }
         }

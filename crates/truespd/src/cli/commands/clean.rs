@@ -7,6 +7,7 @@ use crate::series::undo::{Abandoned, Fate, Undone, journals_of_this_user};
 use diskspd::console::{say, tell};
 use diskspd::program::{ExitCode, print};
 use truespd_core::fault::{Failure, FailureKind, Outcome, Refusal, RefusalKind};
+use truespd_core::machine::roots::Roots;
 
 /// Show what suites left that were killed, and remove it or set it back
 ///
@@ -31,7 +32,7 @@ pub(crate) fn run(arguments: &CleanArguments) -> ExitCode {
         let words = "there is no folder for what is to be undone; set XDG_STATE_HOME or HOME";
         return tell(Refusal::new(RefusalKind::Machine, words));
     };
-    let found = match Abandoned::find(&folder) {
+    let found = match Abandoned::find(&folder, &Roots::default()) {
         Ok(found) => found,
         Err(refusal) => return tell(refusal),
     };

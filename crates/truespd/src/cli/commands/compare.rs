@@ -98,7 +98,7 @@ fn between_runs(text: &str) -> Result<f64, Refusal> {
 }
 
 fn gate(text: &str) -> Result<Gate, Refusal> {
-    text.parse().map_err(|error: compare::BadGate| Refusal::command_line(error.to_string()))
+    text.parse()
 }
 
 pub(crate) fn run(arguments: &CompareArguments) -> ExitCode {

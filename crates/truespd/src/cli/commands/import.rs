@@ -172,7 +172,7 @@ fn has_line(run: &Run) -> bool {
 /// Refuses a file that makes no line, and tells what became of each key: a script without a line would do nothing, and
 /// seem to have done it well.
 fn without_lines(name: &str, runs: &[Run]) -> ExitCode {
-    let what = "no job of this file can be said as a line of diskspd";
+    let what = "no job of this file can be written as a line of diskspd";
     let mut refusal = Refusal::new(RefusalKind::Input, what).on(name);
     if runs.iter().any(|run| !run.lanes.is_empty()) {
         refusal = refusal.hint("with --profile FILE.xml, an XML profile says what a line cannot");
@@ -194,7 +194,7 @@ fn lines(file: &str, runs: &[Run]) -> String {
                 Ok(_) => out.push_str(&format!("diskspd {}\n", shell_line(&words))),
                 Err(why) => out.push_str(&format!("# no line: {}\n", printable(&why.to_string()))),
             },
-            None if run.lanes.is_empty() => out.push_str("# no line: nothing of it can be said\n"),
+            None if run.lanes.is_empty() => out.push_str("# no line: none of these jobs can be written as one\n"),
             None => out.push_str(&format!(
                 "# no line: these targets differ in their options; a profile can say that: truespd import --profile \
                  FILE.xml {}\n",
@@ -270,7 +270,7 @@ fn profile_of(runs: &[Run]) -> Result<Profile, Refusal> {
     }
     if profile.time_spans.is_empty() {
         let refusal =
-            Refusal::new(RefusalKind::Input, "no job of this file can be said as a profile of diskspd");
+            Refusal::new(RefusalKind::Input, "no job of this file can be written as a profile of diskspd");
         return Err(refusal.hint("without --profile, the reasons are listed"));
     }
     Ok(profile)

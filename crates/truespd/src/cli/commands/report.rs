@@ -9,7 +9,7 @@ use crate::cli::commands::render::{Read, document};
 use crate::cli::kept::Kept;
 use crate::cli::operands::{stored, titles};
 use crate::compare::Question;
-use crate::report::{Content, Input, Piece, page};
+use crate::report::{Content, Input, page, plain, printed};
 use diskspd::console::tell;
 use diskspd::program::{ExitCode, print};
 use diskspd::request::Output;
@@ -83,13 +83,11 @@ fn input(word: &Path, one: Kept, title: String) -> Result<Input, Refusal> {
     let content = match document(word, &one.bytes)? {
         Read::Result(document) => Content::Run(document),
         Read::OfSuite(suite) => {
-            let mut pieces = suite.pieces();
-            pieces.push(Piece::Printed(suite.text(PLAIN)));
-            Content::Other { kind: suite.kind().to_string(), grade: suite.grade(), pieces }
+            let html = suite.html() + &printed(&suite.text(PLAIN));
+            Content::Other { kind: suite.kind().to_string(), grade: suite.grade(), html }
         }
-        Read::Plain(plain) => {
-            let pieces = vec![Piece::Text(plain.text)];
-            Content::Other { kind: plain.kind.to_string(), grade: None, pieces }
+        Read::Plain(other) => {
+            Content::Other { kind: other.kind.to_string(), grade: None, html: plain(&other.text) }
         }
     };
     // All runs with a label are one side of a comparison.

@@ -8,7 +8,7 @@ use crate::cli::commands::ab::fill;
 use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite};
 use crate::series::Series;
 use crate::suite::ab::{Side, Surroundings};
-use crate::suite::study::nodes::Node;
+use crate::suite::study::Node;
 use crate::suite::study::{ComparedPair, Question, Study, StudyReport, StudyTarget};
 use crate::suite::{Ended, Runner, ab, study};
 use arguments::{Ask, Common, WriteCacheArguments, failed};

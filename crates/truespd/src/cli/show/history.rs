@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::history::{Entry, Environment, Group, Rank};
-use crate::suite::findings::word;
+use crate::suite::word;
 use diskspd::show::verdict::{Style, plural};
 use truespd_core::result::metrics::{Better, Metric};
 use truespd_core::text::{columns_of, hanging, printable};

@@ -1,6 +1,6 @@
 //! Judged documents side by side: a line each.
 
-use crate::suite::findings::word;
+use crate::suite::word;
 use diskspd::show::verdict::{Style, plural};
 use truespd_core::result::metrics::Metric;
 use truespd_core::result::{Document, Grade, Verdict};

@@ -8,7 +8,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::series::undo::{Fate, Undone};
 use crate::series::watch::{Event, Watch};
-use crate::suite::findings::word;
+use crate::suite::word;
 use crate::suite::{Ahead, Known, Step};
 use diskspd::console::{self, PlainPace, say, say_line};
 use diskspd::show::live::{self, Words, phase_words};

@@ -53,11 +53,11 @@ impl Lab {
     }
 
     fn begin(&self) -> Journal {
-        Journal::begin_with(&self.undo, self.roots()).unwrap()
+        Journal::begin(&self.undo, self.roots()).unwrap()
     }
 
     fn sweep(&self) -> Vec<Undone> {
-        sweep_with(&self.undo, &self.roots())
+        sweep(&self.undo, &self.roots())
     }
 
     fn journals(&self) -> usize {
@@ -132,7 +132,7 @@ fn what_somebody_else_did_stays() {
     fs::write(other.join("a"), "data").unwrap();
     let undo =
         Undo::Folder { path: other.clone(), identity: Some(Identity::from((1, 1))), files: vec!["a".into()] };
-    assert!(undo_one(&undo, true, &lab.roots()).unwrap().fate != Fate::Undone);
+    assert!(outcome(&undo, true, &lab.roots(), Action::Undo).unwrap().fate != Fate::Undone);
     assert!(other.join("a").exists());
 }
 
@@ -143,7 +143,7 @@ fn nothing_is_touched_that_this_program_never_makes() {
     fs::write(path.join("thesis"), "data").unwrap();
     let files = vec!["thesis".to_string()];
     let folder = Undo::Folder { path: path.clone(), identity, files };
-    let words = undo_one(&folder, true, &lab.roots()).unwrap().words;
+    let words = outcome(&folder, true, &lab.roots(), Action::Undo).unwrap().words;
     assert!(
         words.contains("TrueSpd makes no folder of this name") && path.join("thesis").exists(),
         "{words}"
@@ -154,7 +154,7 @@ fn nothing_is_touched_that_this_program_never_makes() {
     for name in ["etc/cache_type", "sys/block/../../etc/cache_type", "sys/block/sda/queue/scheduler"] {
         let (before, during) = (BACK.to_string(), THROUGH.to_string());
         let undo = Undo::Setting { path: lab.at(name), before, during, disk: disk.clone() };
-        let undone = undo_one(&undo, true, &lab.roots()).unwrap();
+        let undone = outcome(&undo, true, &lab.roots(), Action::Undo).unwrap();
         assert!(
             undone.fate != Fate::Undone && undone.words.contains("TrueSpd does not change this setting"),
             "{undone:?}"
@@ -176,7 +176,7 @@ fn only_abandoned_journals_are_swept() {
     assert_eq!(lab.sweep().len(), 1);
     assert!(!lab.at("truespd-made").exists());
     assert_eq!(lab.sweep(), vec![]);
-    assert_eq!(sweep(&lab.at("none")), vec![]);
+    assert_eq!(sweep(&lab.at("none"), &lab.roots()), vec![]);
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn only_this_users_journals_count() {
         made::give_to(&lab.undo, 1).unwrap();
         let told = lab.sweep();
         assert!(told.len() == 1 && told[0].words.contains("belongs to another user"), "{told:?}");
-        let refused = Journal::begin(&lab.undo).unwrap_err().to_string();
+        let refused = Journal::begin(&lab.undo, lab.roots()).unwrap_err().to_string();
         assert!(refused.contains("set XDG_STATE_HOME"), "{refused}");
         made::give_to(&lab.undo, 0).unwrap();
         made::give_to(&path, 1).unwrap();
@@ -333,7 +333,8 @@ fn a_setting_that_does_not_take_is_told() {
     let lab = Lab::new();
     let mut journal = lab.begin();
     lab.switched(QUEUE, &mut journal);
-    let Err(Left::Refused(words)) = setting::set_back(&lab.at(QUEUE), BACK, |_, _| Ok(())) else {
+    let Err(Undone { words, fate: Fate::Stuck }) = settle::set_back(&lab.at(QUEUE), BACK, |_, _| Ok(()))
+    else {
         panic!("it still says write through");
     };
     assert!(words.contains("it is still 'write through'"), "{words}");
@@ -350,13 +351,16 @@ fn after_a_boot_the_number_of_a_file_system_counts_no_more() {
     let (device, inode) = identity.unwrap().into();
     let moved =
         Undo::Folder { path: path.clone(), identity: Some(Identity::from((device + 1, inode))), files };
-    assert!(undo_one(&moved, true, &lab.roots()).unwrap().fate != Fate::Undone, "in the same boot it does");
+    assert!(
+        outcome(&moved, true, &lab.roots(), Action::Undo).unwrap().fate != Fate::Undone,
+        "in the same boot it does"
+    );
     journal.add(moved.clone()).unwrap();
     drop(journal);
     lab.put("proc/sys/kernel/random/boot_id", "second\n");
     // Somebody else's of the same name and inode would be open to others.
     made::set_mode(&path, 0o755).unwrap();
-    assert!(undo_one(&moved, false, &lab.roots()).unwrap().fate != Fate::Undone);
+    assert!(outcome(&moved, false, &lab.roots(), Action::Undo).unwrap().fate != Fate::Undone);
     made::set_mode(&path, 0o700).unwrap();
     assert_eq!(lab.sweep().len(), 1);
     assert!(!path.exists());
@@ -424,7 +428,7 @@ fn what_is_left_is_shown_before_it_is_settled() {
     lab.switched(QUEUE, &mut journal);
     stuck(&lab, "truespd-stuck", &mut journal);
     drop(journal);
-    let find = || Abandoned::find_with(&lab.undo, &lab.roots()).unwrap();
+    let find = || Abandoned::find(&lab.undo, &lab.roots()).unwrap();
     let found = find();
     let fate = |name: &str| {
         let mut all = found.list().into_iter().filter(|one| one.words.contains(name));

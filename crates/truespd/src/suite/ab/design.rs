@@ -151,6 +151,14 @@ pub(super) struct View {
     pub(super) outcome: Outcome,
 }
 
+impl View {
+    fn new(interim: Interim, estimate: Estimate, confidence: f64, outcome: Outcome) -> Self {
+        let (low, high) = estimate.interval((1.0 - confidence) * interim.share);
+        let (low, high) = (low.max(-LOG_RATIO_MAX), high.min(LOG_RATIO_MAX));
+        View { interim, estimate, low, high, confidence, outcome }
+    }
+}
+
 impl Design {
     pub(super) fn new(plan: &Plan) -> Self {
         Design {
@@ -165,18 +173,13 @@ impl Design {
         let mut done = self.interims.iter().filter(|interim| interim.blocks <= log_ratios.len());
         let interim = *done.next_back()?;
         let estimate = Estimate::of(&log_ratios[..interim.blocks])?;
-        let view = |confidence: f64, outcome: Outcome| {
-            let (low, high) = estimate.interval((1.0 - confidence) * interim.share);
-            let (low, high) = (low.max(-LOG_RATIO_MAX), high.min(LOG_RATIO_MAX));
-            View { interim, estimate, low, high, confidence, outcome }
-        };
-        let equivalent = view(EQUIVALENCE_CONFIDENCE, Outcome::Equivalent);
+        let equivalent = View::new(interim, estimate, EQUIVALENCE_CONFIDENCE, Outcome::Equivalent);
         if -self.margin <= equivalent.low && equivalent.high <= self.margin {
             return Some(equivalent);
         }
         let is_different = interim.p(estimate.level()) < self.significance;
         let outcome = if is_different { Outcome::Different } else { Outcome::Undecided };
-        Some(view(1.0 - self.significance, outcome))
+        Some(View::new(interim, estimate, 1.0 - self.significance, outcome))
     }
 
     /// Whether the data are analysed after so many blocks.

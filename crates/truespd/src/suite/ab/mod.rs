@@ -8,20 +8,23 @@
 mod design;
 #[cfg(test)]
 pub(crate) mod noise;
-mod report;
 #[cfg(test)]
 mod tests;
 
-use crate::suite::{Ended, Kind, Runner, Step};
-use std::time::Duration;
-
+use crate::suite::{Advice, Ended, Kind, Runner, Spread, Step, SuiteDocument};
+use crate::suite::{SeriesVerdict, judged};
 pub use design::{BLOCK_RUNS, Outcome, Plan, Side};
-pub use report::{Block, Comparison, Effect, Stopped, Variant, is_of_use, sentence, text};
-pub(in crate::suite) use report::{answer, columns};
+use design::{BLOCKS_MIN, Design, P_MIN, UNCOUNTED_RUNS, figure, log_ratio, order, without_figure};
+use diskspd::show::verdict::Style;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use truespd_core::profile;
+use truespd_core::result::envelope::DocumentKind;
 pub use truespd_core::result::metrics::Metric;
-
-use design::{Design, UNCOUNTED_RUNS, log_ratio, order, without_figure};
-use report::Collected;
+use truespd_core::result::metrics::{Better, NoFigure, is_paced};
+use truespd_core::result::{Document, Grade, Part, Summary};
+use truespd_core::text::{precise, printable, shell_line};
 
 /// So many blocks with a run that completed nothing, one after the other, end the series.
 const EMPTY_IN_A_ROW_MAX: usize = 3;
@@ -54,7 +57,7 @@ pub fn compare(
         Err(Ended::Stopped) => (Stopped::Person, Err(Ended::Stopped)),
         Err(failed) => (Stopped::Failure, Err(failed)),
     };
-    (report::report(plan, &design, collected, stopped), result)
+    (report(plan, &design, collected, stopped), result)
 }
 
 fn blocks(
@@ -128,4 +131,588 @@ fn blocks(
 fn step(plan: &Plan, side: Side, kind: Kind, what: &str) -> Step {
     let name = format!("{}{}, {what}", plan.title, side.name());
     Step { name, line: plan.lines[side as usize].clone(), seconds: plan.run_seconds(), kind }
+}
+
+/// A comparison of two variants of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Report")]
+pub struct Comparison {
+    /// Version of the tool.
+    pub tool_version: String,
+    /// Host name.
+    pub computer_name: String,
+    /// Begin of the first run, seconds since 1970 UTC.
+    pub start_unix_s: Option<i64>,
+    /// What was compared.
+    pub metric: Metric,
+    /// Latencies are response times: they count from when the rate (-g) wanted the I/O. Of one variant at least.
+    #[serde(default)]
+    pub is_response: bool,
+    /// A difference up to this does not matter, in percent.
+    pub margin_percent: f64,
+    /// The probability with which variants that are the same may be called different.
+    pub significance: f64,
+    /// Blocks at most, as planned before the first.
+    pub blocks_max: usize,
+    /// The first variant.
+    pub a: Variant,
+    /// The second variant.
+    pub b: Variant,
+    /// Every block.
+    pub blocks: Vec<Block>,
+    /// Blocks that do not count, since a run of them completed no I/O.
+    #[serde(default)]
+    pub empty_blocks: usize,
+    /// The difference; none with too few blocks.
+    pub effect: Option<Effect>,
+    /// What is decided.
+    pub outcome: Outcome,
+    /// What ended the series.
+    pub stopped: Stopped,
+    /// What the verdicts of all runs that count say; those of A and B by these names.
+    pub verdict: SeriesVerdict,
+    /// What the person should know of the comparison, one sentence each.
+    pub remarks: Vec<String>,
+}
+
+impl Comparison {
+    /// What was compared, for people, in the middle of a sentence.
+    pub fn what(&self) -> &'static str {
+        self.metric.words(self.is_response)
+    }
+
+    /// The medians of A and B, by these names.
+    pub(in crate::suite) fn parts_of(&self, names: [&str; 2]) -> Vec<Part> {
+        let mut parts = Vec::new();
+        for (name, variant) in names.into_iter().zip([&self.a, &self.b]) {
+            let median = variant.figures.map(|spread| spread.median);
+            parts.extend(Part::of(name, variant.profile.as_deref(), &variant.words, [(self.metric, median)]));
+        }
+        parts
+    }
+
+    /// Whether B is better than A; none when no difference is shown.
+    pub fn is_b_better(&self) -> Option<bool> {
+        match self.effect {
+            Some(effect) if self.outcome == Outcome::Different => Some(self.is_better(&effect)),
+            _ => None,
+        }
+    }
+
+    fn is_better(&self, effect: &Effect) -> bool {
+        (effect.ratio > 1.0) == (self.metric.better() == Better::Higher)
+    }
+}
+
+/// One of the two.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Variant {
+    /// Words of its command line.
+    pub words: Vec<String>,
+    /// Hash of the profile of its runs, by which the history knows the same test; none in documents from
+    /// before it was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// The figure in its runs, the first one not counted.
+    pub figures: Option<Spread>,
+    /// The worst verdict of its runs.
+    pub grade: Grade,
+    /// Runs whose verdict is invalid.
+    pub invalid_runs: usize,
+    /// Mean rate of the disks below during its runs, in I/Os per second, as the kernel counted it: of all programs.
+    pub disk_iops: Option<f64>,
+}
+
+/// Four runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Block {
+    /// Whose turn it was.
+    pub order: Vec<Side>,
+    /// The figures of A.
+    pub a: [f64; 2],
+    /// The figures of B.
+    pub b: [f64; 2],
+    /// Natural logarithm of B / A.
+    pub log_ratio: f64,
+}
+
+/// How B differs from A. The interval holds although the series was looked at again and again.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Effect {
+    /// B / A: a mean of the blocks without their outer fifths.
+    pub ratio: f64,
+    /// Where it lies.
+    pub ratio_low: f64,
+    /// Where it lies.
+    pub ratio_high: f64,
+    /// B - A, on top of the median of A, in the unit of the figure.
+    pub difference: f64,
+    /// Where it lies.
+    pub difference_low: f64,
+    /// Where it lies.
+    pub difference_high: f64,
+    /// Confidence of both intervals: 0.95 where the outcome is `equivalent`, else 1 - significance.
+    pub confidence: f64,
+    /// Probability of such a difference between variants that are the same, also when one looks repeatedly;
+    /// smaller ones than 0.000001 are told as that.
+    pub p: f64,
+    /// Blocks it rests on.
+    pub blocks: usize,
+}
+
+/// What ended the series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stopped {
+    /// It was decided.
+    Decided,
+    /// All blocks were done.
+    Blocks,
+    /// The time was over.
+    Time,
+    /// The person.
+    Person,
+    /// A run that failed.
+    Failure,
+}
+
+/// What is gathered while blocks run.
+#[derive(Default)]
+struct Collected {
+    pub blocks: Vec<Block>,
+    pub empty_blocks: usize,
+    sides: [Gathered; 2],
+    verdict: SeriesVerdict,
+    computer_name: String,
+    start_unix_s: Option<i64>,
+}
+
+#[derive(Default)]
+struct Gathered {
+    profile: Option<String>,
+    figures: Vec<f64>,
+    grade: Grade,
+    invalid_runs: usize,
+    disk_iops: Vec<f64>,
+    is_paced: bool,
+    is_response: bool,
+    ios: u64,
+}
+
+impl Collected {
+    /// A run that does not count; its figure must be one that the next runs can have.
+    pub fn first(&mut self, side: Side, plan: &Plan, document: &Document) -> Result<(), Ended> {
+        let _ = figure(plan, side, document)?;
+        if side == Side::A {
+            self.computer_name.clone_from(&document.system.computer_name);
+            self.start_unix_s = document.system.start_unix_s;
+        }
+        Ok(())
+    }
+
+    /// A run that counts, unless it completed nothing; its figure.
+    pub fn take(
+        &mut self,
+        side: Side,
+        plan: &Plan,
+        document: &Document,
+    ) -> Result<Result<f64, NoFigure>, Ended> {
+        let value = figure(plan, side, document)?;
+        if let Ok(value) = value {
+            self.sides[side as usize].take(value, plan.metric, document);
+        }
+        let (grade, findings) = judged(document, |finding| finding.grade.is_remark());
+        self.verdict.take(side.name(), grade, findings);
+        Ok(value)
+    }
+
+    pub fn log_ratios(&self) -> Vec<f64> {
+        self.blocks.iter().map(|block| block.log_ratio).collect()
+    }
+}
+
+impl Gathered {
+    fn take(&mut self, value: f64, metric: Metric, document: &Document) {
+        self.figures.push(value);
+        self.profile = Some(profile::hash(&document.profile));
+        self.is_paced = is_paced(document);
+        self.is_response = metric.is_response(document);
+        for measured in document.measured() {
+            self.ios = Summary::of(measured).total.ios;
+            let disks = &measured.evidence.disks;
+            if !disks.is_empty() {
+                let rates = disks.iter().map(|disk| {
+                    (disk.total.reads + disk.total.writes) as f64 * 1e9 / disk.window_ns.max(1) as f64
+                });
+                self.disk_iops.push(rates.sum());
+            }
+        }
+        if let Some(verdict) = &document.verdict {
+            self.grade = self.grade.max(verdict.grade);
+            self.invalid_runs += usize::from(verdict.grade == Grade::Invalid);
+        }
+    }
+
+    fn variant(self, words: &[String]) -> Variant {
+        let runs = self.disk_iops.len() as f64;
+        Variant {
+            words: words.to_vec(),
+            profile: self.profile,
+            figures: Spread::of(self.figures),
+            grade: self.grade,
+            invalid_runs: self.invalid_runs,
+            disk_iops: (runs > 0.0).then(|| self.disk_iops.iter().sum::<f64>() / runs),
+        }
+    }
+}
+
+impl Collected {
+    /// The sides in most of whose runs the rule found something: neither, one or both.
+    fn held_back(&self, rule: &str) -> Vec<&'static str> {
+        let mut names = Vec::new();
+        for side in [Side::A, Side::B] {
+            let runs = self.verdict.runs_with(rule, side.name());
+            if runs > 0 && 2 * runs >= self.sides[side as usize].figures.len() {
+                names.push(side.name());
+            }
+        }
+        names
+    }
+
+    /// What both have in common, and what spoils the comparison.
+    fn remarks(&self, metric: Metric) -> Vec<String> {
+        let [a, b] = &self.sides;
+        let mut remarks: Vec<String> = Vec::new();
+        if self.empty_blocks > 0 {
+            let blocks = match self.empty_blocks {
+                1 => "1 block does".to_string(),
+                several => format!("{several} blocks do"),
+            };
+            remarks.push(format!(
+                "{blocks} not count, because a run completed no I/O; the figures do not show these stalls"
+            ));
+        }
+        if a.invalid_runs + b.invalid_runs > 0 {
+            remarks.push(format!(
+                "some runs are invalid ({} of {} of A, {} of {} of B): neither their figures nor the difference \
+                 describe the storage",
+                a.invalid_runs,
+                a.figures.len(),
+                b.invalid_runs,
+                b.figures.len()
+            ));
+        }
+        let are_paced = a.is_paced && b.is_paced;
+        match self.held_back("generator-bound")[..] {
+            // Threads that wait for their next turn do not limit anything.
+            _ if are_paced => {}
+            [_, _] => remarks.push(
+                "the processor limited both, not only the storage: this compares what an I/O costs the processor"
+                    .into(),
+            ),
+            [name] => remarks.push(format!(
+                "the processor limited {name}, not only the storage; it may limit the other less"
+            )),
+            _ => {}
+        }
+        match self.held_back("provisioned-limit")[..] {
+            [_, _] => {
+                remarks.push("both reached a provisioned limit, which hides other differences".into());
+            }
+            [name] => {
+                remarks.push(format!("{name} reached a provisioned limit, not the limit of the medium"));
+            }
+            _ => {}
+        }
+        if are_paced && metric.is_rate() {
+            remarks.push("both run at a set rate (-g): this compares the two rates".into());
+        }
+        if a.is_response != b.is_response {
+            let name = if a.is_response { "A" } else { "B" };
+            remarks.push(format!(
+                "the latencies of {name} count from the time for which its rate (-g) scheduled the I/O; those of the \
+                 other, which has no rate, from the time of issue"
+            ));
+        }
+        remarks.extend(a.figures.first().and(metric.doubt(a.ios.min(b.ios))));
+        remarks
+    }
+}
+
+/// Advice in options of the comparison.
+const ADVICE: Advice = &[
+    (&["too-short", "not-steady", "step-down"], "use --seconds 60, or -d60 in --a and --b"),
+    (&["warm-up-short"], "use --warm-up 10, or -W10 in --a and --b"),
+    (&["working-set"], "use --size 20G, or a target much larger than the caches"),
+];
+
+fn report(plan: &Plan, design: &Design, collected: Collected, stopped: Stopped) -> Comparison {
+    let remarks = collected.remarks(plan.metric);
+    let view = design.view(&collected.log_ratios());
+    let mut verdict = collected.verdict;
+    verdict.advise(ADVICE);
+    let is_response = collected.sides.iter().any(|side| side.is_response);
+    let [a, b] = collected.sides;
+    let (a, b) = (a.variant(plan.lines[0].words()), b.variant(plan.lines[1].words()));
+    let effect = view.zip(a.figures).map(|(view, figures)| {
+        let logs = [view.estimate.mean, view.low, view.high];
+        let [ratio, ratio_low, ratio_high] = logs.map(f64::exp);
+        let [difference, difference_low, difference_high] = logs.map(|log| figures.median * log.exp_m1());
+        Effect {
+            ratio,
+            ratio_low,
+            ratio_high,
+            difference,
+            difference_low,
+            difference_high,
+            confidence: view.confidence,
+            p: view.interim.p(view.estimate.level()),
+            blocks: view.interim.blocks,
+        }
+    });
+    debug_assert!(collected.blocks.iter().all(|block| block.order.len() == BLOCK_RUNS));
+    Comparison {
+        tool_version: env!("CARGO_PKG_VERSION").to_string(),
+        computer_name: collected.computer_name,
+        start_unix_s: collected.start_unix_s,
+        metric: plan.metric,
+        is_response,
+        margin_percent: plan.margin_percent,
+        significance: design.significance,
+        blocks_max: plan.blocks_max,
+        a,
+        b,
+        blocks: collected.blocks,
+        empty_blocks: collected.empty_blocks,
+        effect,
+        outcome: view.map_or(Outcome::Undecided, |view| view.outcome),
+        stopped,
+        verdict,
+        remarks,
+    }
+}
+
+impl SuiteDocument for Comparison {
+    fn has_figures(&self) -> bool {
+        !self.blocks.is_empty()
+    }
+
+    fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
+        vec![("", &self.verdict)]
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        Part::apart(self.parts_of(["A", "B"]))
+    }
+
+    fn text(&self, style: Style) -> String {
+        text(self) + &self.verdict.text(style)
+    }
+}
+
+impl DocumentKind for Comparison {
+    const FORMAT: &'static str = "truespd-ab";
+    const MEMBER: &'static str = "comparison";
+    const MEMBER_ABOUT: &'static str = "The comparison.";
+    const TITLE: &'static str = "TrueSpd comparison, version 1";
+    const ABOUT: &'static str = "A comparison of two variants by TrueSpd, version 1. Latencies and processor times \
+        are in nanoseconds, rates per second.";
+    const NAME: &'static str = "comparison by TrueSpd";
+}
+
+/// The comparison: both lines, their figures, the effect, the answer, what to know.
+pub fn text(report: &Comparison) -> String {
+    let variants = [("A", &report.a), ("B", &report.b)];
+    let mut out = String::new();
+    for (name, variant) in variants {
+        out.push_str(&format!("{name}: {}\n", printable(&shell_line(&variant.words))));
+    }
+    out.push_str(&format!(
+        "\n{:<26}{:>6}{:>14}{:>14}{:>6}  verdict\n",
+        report.metric.heading(report.is_response),
+        "median",
+        "smallest",
+        "largest",
+        "runs"
+    ));
+    for (name, variant) in variants {
+        out.push_str(&row(report, name, variant));
+    }
+    out.push('\n');
+    if let Some(effect) = &report.effect {
+        out.push_str(&effect_lines(report, effect));
+    }
+    out + &answer(report)
+}
+
+/// The answer, and what to know, a line each.
+pub(in crate::suite) fn answer(report: &Comparison) -> String {
+    let mut out = format!("{}\n", sentence(report));
+    for remark in &report.remarks {
+        out.push_str(&format!("note: {remark}\n"));
+    }
+    out
+}
+
+fn row(report: &Comparison, name: &str, variant: &Variant) -> String {
+    let Some(figures) = variant.figures else {
+        return format!("{name:<18}{:>14}{:>14}{:>14}{:>6}\n", "-", "-", "-", 0);
+    };
+    let mut grade = variant.grade.loud_word().to_string();
+    if variant.grade == Grade::Invalid && variant.invalid_runs != figures.count {
+        grade.push_str(&format!(" ({} of {})", variant.invalid_runs, figures.count));
+    }
+    format!("{name:<18}{}{:>6}  {grade}\n", columns(report.metric, &figures), figures.count)
+}
+
+pub(in crate::suite) fn columns(metric: Metric, figures: &Spread) -> String {
+    [figures.median, figures.min, figures.max].map(|value| format!("{:>14}", metric.show(value))).concat()
+}
+
+fn effect_lines(report: &Comparison, effect: &Effect) -> String {
+    let confidence = effect.confidence_percent();
+    let p = format!(
+        "p      {}  ({} blocks of four runs, {} planned at most)\n\n",
+        p_words(effect.p),
+        effect.blocks,
+        report.blocks_max
+    );
+    if !is_of_use(effect.ratio_low, effect.ratio_high) {
+        let ratios = match Spread::of(report.blocks.iter().map(|block| block.log_ratio.exp())) {
+            Some(of) => format!(": {} to {}", precise(of.min), precise(of.max)),
+            None => String::new(),
+        };
+        return format!(
+            "B / A  {}  (no {confidence} interval: the blocks differ too much{ratios})\n{p}",
+            precise(effect.ratio)
+        );
+    }
+    let differences = [effect.difference, effect.difference_low, effect.difference_high];
+    let [difference, low, high] = differences.map(|value| {
+        let sign = if value < 0.0 { "-" } else { "+" };
+        format!("{sign}{}", report.metric.show(value.abs()))
+    });
+    format!(
+        "B / A  {:.4}  ({confidence} interval {:.4} to {:.4})\n\
+         B - A  {difference}  ({confidence} interval {low} to {high})\n{p}",
+        effect.ratio, effect.ratio_low, effect.ratio_high,
+    )
+}
+
+impl Effect {
+    pub fn confidence_percent(&self) -> String {
+        // Without what is left of the subtraction.
+        format!("{} %", (self.confidence * 1e6).round() / 1e4)
+    }
+}
+
+/// The largest interval that tells anything, as the ratio of its ends.
+const WIDEST: f64 = 100.0;
+
+/// Whether an interval tells anything. The ends of a wider one are artefacts of the few blocks behind it.
+pub fn is_of_use(ratio_low: f64, ratio_high: f64) -> bool {
+    ratio_high <= ratio_low * WIDEST
+}
+
+fn p_words(p: f64) -> String {
+    match p {
+        p if p <= P_MIN => "< 0.000001".into(),
+        p if p < 0.001 => format!("{p:.6}"),
+        p => format!("{p:.3}"),
+    }
+}
+
+/// A signed change in percent: `+5.4 %`.
+pub fn change(value: f64) -> String {
+    let digits = if value.abs() < 1.0 { 2 } else { 1 };
+    let text = format!("{value:+.digits$}");
+    let is_zero = text.trim_start_matches(['+', '-']).chars().all(|c| c == '0' || c == '.');
+    if is_zero { "0 %".to_string() } else { format!("{text} %") }
+}
+
+/// A ratio as a change in percent.
+pub fn percent_of(ratio: f64) -> f64 {
+    (ratio - 1.0) * 100.0
+}
+
+/// An undecided comparison with a smaller p looks like a difference.
+const LOOKS_DIFFERENT_P: f64 = 0.05;
+
+/// The answer in a sentence or two, without a line end.
+pub fn sentence(report: &Comparison) -> String {
+    let Some(effect) = &report.effect else {
+        let why = match report.stopped {
+            Stopped::Person => "stopped",
+            Stopped::Failure => "a run failed",
+            Stopped::Decided | Stopped::Blocks | Stopped::Time => "the limits are reached",
+        };
+        let blocks = match report.blocks.len() {
+            1 => "1 block".to_string(),
+            blocks => format!("{blocks} blocks"),
+        };
+        let least = BLOCKS_MIN.min(report.blocks_max);
+        return format!("undecided: {why} after {blocks}, but at least {least} are needed");
+    };
+    let confidence = effect.confidence_percent();
+    let range = if is_of_use(effect.ratio_low, effect.ratio_high) {
+        let (low, high) = (change(percent_of(effect.ratio_low)), change(percent_of(effect.ratio_high)));
+        format!("{confidence} interval {low} to {high}")
+    } else {
+        format!("no {confidence} interval: the blocks differ too much")
+    };
+    match report.outcome {
+        Outcome::Different => {
+            let equals = if effect.p <= P_MIN { "" } else { "= " };
+            format!("different: {} ({range}; p {equals}{})", b_is(report, effect), p_words(effect.p))
+        }
+        Outcome::Equivalent => {
+            let but = if effect.p < report.significance {
+                format!(
+                    "; there is one of {}, which is too small to matter",
+                    change(percent_of(effect.ratio))
+                )
+            } else {
+                String::new()
+            };
+            let (what, margin) = (report.what(), precise(report.margin_percent));
+            format!("no difference in {what} larger than {margin} % ({range}){but}")
+        }
+        Outcome::Undecided => undecided(report, effect, &range),
+    }
+}
+
+/// In the middle of a sentence: IOPS 5.0 % higher with B than with A, which is better
+fn b_is(report: &Comparison, effect: &Effect) -> String {
+    format!(
+        "{} {} {} with B than with A, which is {}",
+        report.what(),
+        change(percent_of(effect.ratio)).trim_start_matches(['+', '-']),
+        if effect.ratio > 1.0 { "higher" } else { "lower" },
+        if report.is_better(effect) { "better" } else { "worse" }
+    )
+}
+
+fn undecided(report: &Comparison, effect: &Effect, range: &str) -> String {
+    let by = match report.stopped {
+        Stopped::Time => "the time ran out; raise --max-minutes",
+        Stopped::Person => "stopped",
+        Stopped::Failure => "a run failed",
+        Stopped::Decided | Stopped::Blocks => "all blocks are done; raise --blocks",
+    };
+    // Enough to suspect a difference, too little to promise one.
+    if effect.p < LOOKS_DIFFERENT_P && effect.p >= report.significance {
+        return format!(
+            "undecided: probably {}, but {} blocks are too few to be sure ({range}; p = {}, and --significance asks \
+             for less than {}; {by})",
+            b_is(report, effect),
+            effect.blocks,
+            p_words(effect.p),
+            report.significance
+        );
+    }
+    format!(
+        "undecided: neither a difference in {} nor its absence within {} % is shown ({range}; {by})",
+        report.what(),
+        precise(report.margin_percent)
+    )
 }

@@ -7,8 +7,8 @@
 #[cfg(test)]
 mod tests;
 
-use crate::suite::findings::{SeriesVerdict, judged, word};
-use crate::suite::{Ahead, Draft, Ended, Runner, SuiteDocument, run_steps};
+use crate::suite::{Advice, Ahead, Draft, Ended, Runner, SuiteDocument, run_steps};
+use crate::suite::{SeriesVerdict, judged, word};
 use diskspd::show::verdict::Style;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -150,7 +150,7 @@ impl Assessment {
         }
         if has_value {
             self.verdict.take(&test.name(), grade, findings);
-            self.verdict.advise(advice);
+            self.verdict.advise(ADVICE);
         }
     }
 }
@@ -174,7 +174,7 @@ pub const SEQUENTIAL_BYTES: u64 = 64 << 10;
 pub const FLUSHES_PER_S: u64 = 10;
 
 /// Bytes of a write that ends with a flush.
-pub(super) const FLUSHED_WRITE_BYTES: u64 = 4096;
+const FLUSHED_WRITE_BYTES: u64 = 4096;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Test {
@@ -200,11 +200,11 @@ impl Test {
         !matches!(self, Test::RandomRead | Test::SequentialRead)
     }
 
-    pub(super) fn is_random(self) -> bool {
+    fn is_random(self) -> bool {
         matches!(self, Test::RandomRead | Test::RandomWrite | Test::FlushRandom)
     }
 
-    pub(super) fn is_flush(self) -> bool {
+    fn is_flush(self) -> bool {
         matches!(self, Test::FlushSequential | Test::FlushRandom)
     }
 
@@ -220,7 +220,7 @@ impl Test {
     }
 
     /// Its name for people and documents: `ran read`.
-    pub(super) fn name(self) -> String {
+    fn name(self) -> String {
         self.words().trim_start_matches('-').replace(" -", " ")
     }
 }
@@ -453,7 +453,7 @@ impl SuiteDocument for Assessment {
 
 impl Assessment {
     /// With gaps for everything that the plan measures.
-    pub(super) fn begin(plan: &Plan) -> Self {
+    fn begin(plan: &Plan) -> Self {
         Assessment {
             tool_version: env!("CARGO_PKG_VERSION").to_string(),
             size_bytes: plan.size_bytes,
@@ -542,16 +542,14 @@ impl Assessment {
 }
 
 /// Advice in options of this suite.
-pub(super) fn advice(rule: &str) -> Option<&'static str> {
-    Some(match rule {
-        "too-short" | "not-steady" | "step-down" | "warm-up-short" => "use -d 60",
-        "working-set" => "use --size 20G, or another size much larger than the caches",
-        "volatile-cache" => {
-            "this is how winsat measures; for durable writes, run the commands of --print with -Sh instead of -Su"
-        }
-        _ => return None,
-    })
-}
+const ADVICE: Advice = &[
+    (&["too-short", "not-steady", "step-down", "warm-up-short"], "use -d 60"),
+    (&["working-set"], "use --size 20G, or another size much larger than the caches"),
+    (
+        &["volatile-cache"],
+        "this is how winsat measures; for durable writes, run the commands of --print with -Sh instead of -Su",
+    ),
+];
 
 /// Figures of a test. Limits count for winsat's own block sizes.
 fn figures(plan: &Plan, test: Test) -> Vec<Figure> {

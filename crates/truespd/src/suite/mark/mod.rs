@@ -7,15 +7,22 @@
 //! that go through the file together share one position, median and spread stand beside the best, and every
 //! run has its verdict.
 
-mod report;
 mod test;
 #[cfg(test)]
 mod tests;
 
-use crate::suite::{Ahead, Draft, Ended, Kind, Runner, run_steps};
-pub use report::{Host, Loop, MarkReport, Reader, Row, Storage, text};
+use crate::suite::SeriesVerdict;
+use crate::suite::{Advice, Ahead, Draft, Ended, Kind, Runner, Spread, SuiteDocument, run_steps};
+use diskspd::show::verdict::Style;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 pub use test::{NoTest, Operation, Pattern, Planned, Preset, Profile, Settings, Target, Test};
+use truespd_core::profile;
+use truespd_core::result::envelope::DocumentKind;
+use truespd_core::result::metrics::{Metric, Since};
+use truespd_core::result::{Document, Finding, Grade, Part, Summary};
+use truespd_core::text::printable;
 
 /// Name of the test file in the suite's folder.
 pub const FILE: &str = "data";
@@ -119,5 +126,506 @@ impl Settings {
             (number + 1 == runs).then_some(words)
         });
         (rows, ended)
+    }
+}
+
+/// What was measured, where and how.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Report")]
+pub struct MarkReport {
+    /// Version of the tool.
+    pub tool_version: String,
+    /// Where and when.
+    pub host: Host,
+    /// What the tests went to.
+    pub place: Storage,
+    /// What was asked for.
+    pub settings: Settings,
+    /// One per test and part, in order; also those that were not reached.
+    pub rows: Vec<Row>,
+    /// What the verdicts of all runs that count say.
+    pub verdict: SeriesVerdict,
+    /// Whether nothing is missing: neither stopped nor failed.
+    pub is_complete: bool,
+}
+
+/// The machine and the moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Host {
+    /// Host name.
+    pub computer_name: String,
+    /// The system's name for people, e.g. `Debian GNU/Linux 13 (trixie)`.
+    pub system: String,
+    /// Release of the kernel.
+    pub kernel_release: String,
+    /// Architecture, e.g. `x86_64`.
+    pub architecture: String,
+    /// Whether root ran it.
+    pub is_root: bool,
+    /// When it ended, local time, as `yyyy-mm-ddThh:mm:ss`.
+    pub local_time: String,
+    /// The same in seconds since 1970 UTC.
+    pub unix_s: Option<i64>,
+}
+
+/// What the tests went to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Place")]
+pub struct Storage {
+    /// Absolute path of the directory or device.
+    pub path: String,
+    /// Whether it is a device.
+    pub is_device: bool,
+    /// Size of the file system or device in bytes, where known.
+    pub size_bytes: Option<u64>,
+    /// Bytes used of the file system before the test; none for a device.
+    pub used_bytes: Option<u64>,
+}
+
+/// One test with what it does, and its runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Row {
+    /// The test.
+    pub test: Test,
+    /// What it does.
+    pub part: Operation,
+    /// The words of DiskSpd's command line of its first loop; the others have another seed (`-z`).
+    pub words: Vec<String>,
+    /// Hash of the profile of its runs, by which the history knows the same test; none in documents from
+    /// before it was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// The run before those that count.
+    pub discarded: Option<Loop>,
+    /// The runs that count, in order.
+    pub loops: Vec<Loop>,
+    /// What follows from them; none without any.
+    pub outcome: Option<Outcome>,
+}
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Loop {
+    /// Bytes per second, reads and writes together.
+    pub bytes_per_s: f64,
+    /// I/Os per second.
+    pub iops: f64,
+    /// Mean latency in nanoseconds.
+    pub latency_mean_ns: f64,
+    /// Half of the I/Os took no longer, in nanoseconds.
+    pub latency_p50_ns: u64,
+    /// 99 % of the I/Os took no longer, in nanoseconds.
+    pub latency_p99_ns: u64,
+    /// The longest, in nanoseconds.
+    pub latency_max_ns: u64,
+    /// How far it can be trusted.
+    pub grade: Grade,
+    /// What the rules found, worst first.
+    pub findings: Vec<Finding>,
+}
+
+/// A figure and where a loop has it.
+type OfLoop = (Metric, fn(&Loop) -> f64);
+
+/// What the history keeps of the loops.
+const FIGURES: [OfLoop; 6] = [
+    (Metric::IOPS, |run| run.iops),
+    (Metric::BYTES, |run| run.bytes_per_s),
+    (Metric::MEAN, |run| run.latency_mean_ns),
+    (Metric::P50, |run| run.latency_p50_ns as f64),
+    (Metric::P99, |run| run.latency_p99_ns as f64),
+    (Metric::MAX, |run| run.latency_max_ns as f64),
+];
+
+/// What the loops of a test say together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Outcome {
+    /// CrystalDiskMark's result: the largest rate.
+    pub best_bytes_per_s: f64,
+    /// CrystalDiskMark's IOPS: that rate divided by the block size.
+    pub best_iops: f64,
+    /// CrystalDiskMark's latency: the smallest mean, perhaps of another loop.
+    pub best_latency_mean_ns: f64,
+    /// Rates of all loops.
+    pub bytes_per_s: Spread,
+    /// Mean latencies of all loops.
+    pub latency_mean_ns: Spread,
+    /// The worst verdict of all loops.
+    pub grade: Grade,
+}
+
+impl Host {
+    pub fn this() -> Self {
+        use truespd_core::machine::host;
+        Host {
+            computer_name: host::host_name(),
+            system: host::system_name(),
+            kernel_release: host::kernel_release(),
+            architecture: std::env::consts::ARCH.to_string(),
+            is_root: host::is_root(),
+            local_time: host::local_time_now(),
+            unix_s: host::unix_time_s(),
+        }
+    }
+}
+
+impl MarkReport {
+    pub fn new(host: Host, place: Storage, settings: Settings, rows: Vec<Row>, is_complete: bool) -> Self {
+        let mut verdict = SeriesVerdict::default();
+        for row in &rows {
+            for run in &row.loops {
+                verdict.take(&row.label(), Some(run.grade), &run.findings);
+            }
+        }
+        verdict.advise(ADVICE);
+        let tool_version = env!("CARGO_PKG_VERSION").to_string();
+        MarkReport { tool_version, host, place, settings, rows, verdict, is_complete }
+    }
+
+    /// Rows with fewer runs than loops, and how many are missing. A stopped series lacks runs for another reason, which
+    /// is told elsewhere.
+    pub fn rows_with_empty_runs(&self) -> Vec<(String, usize)> {
+        let mut rows = Vec::new();
+        for row in &self.rows {
+            let empty = (self.settings.loops as usize).saturating_sub(row.loops.len());
+            if self.is_complete && empty > 0 {
+                rows.push((row.label(), empty));
+            }
+        }
+        rows
+    }
+}
+
+impl SuiteDocument for MarkReport {
+    fn has_figures(&self) -> bool {
+        self.rows.iter().any(|row| row.outcome.is_some())
+    }
+
+    fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
+        vec![("", &self.verdict)]
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        self.rows.iter().filter_map(Row::part).collect()
+    }
+
+    fn text(&self, style: Style) -> String {
+        format!("{}\n{}", text(self, Reader::Person), below_table(self, style))
+    }
+}
+
+/// Advice in options of this suite.
+const ADVICE: Advice = &[
+    (&["too-short", "not-steady", "step-down", "warm-up-short"], "use --measure 60"),
+    (&["working-set"], "use --size 20G, or another size much larger than the caches"),
+    (&["zero-data", "reducible-reads", "reducible-writes"], "use --data random"),
+    (&["generator-bound"], "stop other programs that use the processors, and repeat"),
+    (&["queue-depth"], "use a test with more threads and a smaller queue depth each, e.g. --test RND4K-Q8T4"),
+    (
+        &["volatile-cache"],
+        "this is how CrystalDiskMark measures; for durable writes, run the commands of --print with -Sh instead \
+             of -Su",
+    ),
+];
+
+impl Row {
+    /// A test without runs yet.
+    fn new(planned: Planned, settings: &Settings, target: &Target) -> Self {
+        Row {
+            test: planned.test,
+            part: planned.part,
+            words: settings.words(planned, 1, target),
+            profile: None,
+            discarded: None,
+            loops: Vec::new(),
+            outcome: None,
+        }
+    }
+
+    pub fn label(&self) -> String {
+        format!("{} {}", self.part.word(), self.test)
+    }
+
+    /// The medians of its loops.
+    fn part(&self) -> Option<Part> {
+        let figures = FIGURES.map(|(metric, read)| {
+            (metric, Spread::of(self.loops.iter().map(read)).map(|spread| spread.median))
+        });
+        Part::of(self.label(), self.profile.as_deref(), &self.words, figures)
+    }
+
+    /// Takes the document of a run.
+    fn put(&mut self, number: u32, document: &Document) {
+        let run = Loop::of(document);
+        if number == Settings::DISCARDED {
+            self.discarded = run;
+            return;
+        }
+        self.loops.extend(run);
+        self.profile = Some(profile::hash(&document.profile));
+        self.outcome = Outcome::of(&self.loops, self.test.block_bytes);
+    }
+}
+
+impl Loop {
+    /// Of a document with one time span; `None` when nothing was measured.
+    fn of(document: &Document) -> Option<Self> {
+        let total = Summary::of(document.measured().next()?).total;
+        let read = [Metric::BYTES, Metric::IOPS, Metric::MEAN, Metric::P50, Metric::P99, Metric::MAX]
+            .map(|metric| metric.of_sum(&total, Since::Issued));
+        let [Some(bytes_per_s), Some(iops), Some(latency_mean_ns), Some(p50), Some(p99), Some(max)] = read
+        else {
+            return None;
+        };
+        let verdict = document.verdict.clone().unwrap_or_default();
+        Some(Loop {
+            bytes_per_s,
+            iops,
+            latency_mean_ns,
+            latency_p50_ns: p50 as u64,
+            latency_p99_ns: p99 as u64,
+            latency_max_ns: max as u64,
+            grade: verdict.grade,
+            findings: verdict.findings,
+        })
+    }
+}
+
+impl Outcome {
+    fn of(loops: &[Loop], block_bytes: u64) -> Option<Self> {
+        let bytes_per_s = Spread::of(loops.iter().map(|run| run.bytes_per_s))?;
+        let latency_mean_ns = Spread::of(loops.iter().map(|run| run.latency_mean_ns))?;
+        Some(Outcome {
+            best_bytes_per_s: bytes_per_s.max,
+            best_iops: bytes_per_s.max / block_bytes as f64,
+            best_latency_mean_ns: latency_mean_ns.min,
+            bytes_per_s,
+            latency_mean_ns,
+            grade: loops.iter().map(|run| run.grade).max()?,
+        })
+    }
+}
+
+impl DocumentKind for MarkReport {
+    const FORMAT: &'static str = "truespd-mark";
+    const MEMBER: &'static str = "mark";
+    const MEMBER_ABOUT: &'static str = "The result.";
+    const TITLE: &'static str = "TrueSpd mark, version 1";
+    const ABOUT: &'static str =
+        "The result of `truespd mark`, version 1. Units are at the end of names: `_ns`, `_bytes`, `_s`.";
+    const NAME: &'static str = "result of truespd mark";
+}
+
+const COLUMNS: usize = 78;
+const MB: f64 = 1e6;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reader<'a> {
+    /// Programs that read CrystalDiskMark's files: what was not measured is 0 as in those, lines end as in those.
+    Program { comment: Option<&'a str> },
+    /// A person: only what was asked for, gaps where nothing was measured, and a mark after each line whose
+    /// figures may not mean what they seem to mean.
+    Person,
+}
+
+pub fn text(report: &MarkReport, reader: Reader<'_>) -> String {
+    let rule = "-".repeat(COLUMNS);
+    let product = format!(
+        "TrueSpd {} {} (tests and format of CrystalDiskMark)",
+        report.tool_version,
+        architecture(&report.host.architecture)
+    );
+    let origin = "CrystalDiskMark: https://crystalmark.info/";
+    let mut out = format!("{rule}\n{product}\n{origin:>COLUMNS$}\n{rule}\n");
+    out.push_str("* MB/s = 1,000,000 bytes/s [SATA/600 = 600,000,000 bytes/s]\n");
+    out.push_str("* KB = 1000 bytes, KiB = 1024 bytes\n\n");
+    let mix = report.settings.mix_read_percent;
+    for (part, title) in [
+        (Operation::Read, "[Read]\n".to_string()),
+        (Operation::Write, "[Write]\n".to_string()),
+        (Operation::Mix, format!("[Mix] Read {mix}%/Write {}%\n", 100 - mix)),
+    ] {
+        // CrystalDiskMark always has reads and writes.
+        let is_always = reader != Reader::Person && part != Operation::Mix;
+        if !is_always && !report.settings.parts.contains(&part) {
+            continue;
+        }
+        out.push_str(&title);
+        let rows: Vec<&Row> = report.rows.iter().filter(|row| row.part == part).collect();
+        for row in &rows {
+            out.push_str(&line(&row.test, row.outcome.as_ref(), reader));
+        }
+        if rows.is_empty() {
+            for test in &report.settings.tests {
+                out.push_str(&line(test, None, reader));
+            }
+        }
+        out.push('\n');
+    }
+    out.push_str(&about(report, reader));
+    match reader {
+        Reader::Program { .. } => out.replace('\n', "\r\n"),
+        Reader::Person => out,
+    }
+}
+
+fn line(test: &Test, outcome: Option<&Outcome>, reader: Reader<'_>) -> String {
+    let (block, unit) = test.block();
+    let name = format!("{} {block:4}{unit}iB (Q={:3}, T={:2}):", test.kind(), test.queues, test.threads);
+    let is_person = reader == Reader::Person;
+    let (mb_per_s, iops, us) = match outcome {
+        Some(best) => (best.best_bytes_per_s / MB, best.best_iops, best.best_latency_mean_ns / 1e3),
+        None if is_person => return format!("  {name}   not measured\n"),
+        None => (0.0, 0.0, 0.0),
+    };
+    // At the end, so that figures stand where scripts expect them.
+    let end = match outcome.map_or("", |outcome| mark(outcome.grade)) {
+        mark if is_person && !mark.is_empty() => format!(" {mark}"),
+        _ => String::new(),
+    };
+    format!("  {name} {mb_per_s:9.3} MB/s [{iops:9.1} IOPS] <{us:9.2} us>{end}\n")
+}
+
+/// What stands behind a line for people; nothing behind a certified one.
+fn mark(grade: Grade) -> &'static str {
+    match grade {
+        Grade::Certified => "",
+        Grade::Suspect => "?",
+        Grade::Invalid => "!",
+    }
+}
+
+fn about(report: &MarkReport, reader: Reader<'_>) -> String {
+    let settings = &report.settings;
+    let profile = match settings.profile {
+        Profile::Default => "Default",
+        Profile::Peak => "Peak",
+        Profile::Real => "Real",
+        Profile::Demo => "Demo",
+    };
+    let size = match settings.size_bytes {
+        bytes if bytes.is_multiple_of(1 << 30) => format!("{} GiB", bytes >> 30),
+        bytes => format!("{} MiB", bytes >> 20),
+    };
+    let mut mode = String::new();
+    if report.host.is_root {
+        mode.push_str(" [Admin]");
+    }
+    if settings.zero_data {
+        mode.push_str(" <0Fill>");
+    }
+    let host = &report.host;
+    let system = format!("{} [{}] ({})", host.system, host.kernel_release, architecture(&host.architecture));
+    let comment = match reader {
+        Reader::Program { comment: Some(comment) } => {
+            // A line end would be the end of the comment, and of the format.
+            format!("Comment: {}\n", printable(&comment.split_whitespace().collect::<Vec<_>>().join(" ")))
+        }
+        _ => String::new(),
+    };
+    let (measure_s, interval_s) = (settings.measure_s, settings.interval_s);
+    // CrystalDiskMark has the blank, too.
+    let end = if reader == Reader::Person { "" } else { " " };
+    format!(
+        "Profile: {profile}\n   Test: {size} (x{}){}\n   Mode:{mode}\n   Time: Measure {measure_s} sec / Interval \
+         {interval_s} sec{end}\n   Date: {}\n     OS: {system}\n{comment}",
+        settings.loops,
+        capacity(report),
+        date(&host.local_time)
+    )
+}
+
+/// ` [/mnt: 45% (214/476GiB)]`, for a device ` [/dev/sdb: 477GiB]`; MiB below 8 GiB.
+fn capacity(report: &MarkReport) -> String {
+    let place = &report.place;
+    let Some(size_bytes) = place.size_bytes.filter(|&bytes| bytes > 0) else { return String::new() };
+    let path = printable(&place.path);
+    // As CrystalDiskMark writes it.
+    let (unit_bytes, unit) = if size_bytes < 8 << 30 { (1u64 << 20, "MiB") } else { (1 << 30, "GiB") };
+    let size = size_bytes as f64 / unit_bytes as f64;
+    let Some(used_bytes) = place.used_bytes else { return format!(" [{path}: {size:.0}{unit}]") };
+    let used = used_bytes as f64 / unit_bytes as f64;
+    let percent = used_bytes as f64 / size_bytes as f64 * 100.0;
+    format!(" [{path}: {percent:.0}% ({used:.0}/{size:.0}{unit})]")
+}
+
+/// CrystalDiskMark's `yyyy/mm/dd h:mm:ss` of `yyyy-mm-ddThh:mm:ss`.
+fn date(local_time: &str) -> String {
+    let Some((day, time)) = local_time.split_once('T') else { return local_time.to_string() };
+    let time = match time.strip_prefix('0') {
+        Some(rest) if !rest.starts_with(':') => rest,
+        _ => time,
+    };
+    format!("{} {time}", day.replace('-', "/"))
+}
+
+fn architecture(name: &str) -> &str {
+    match name {
+        "x86_64" => "x64",
+        "aarch64" => "ARM64",
+        "x86" => "x86",
+        other => other,
+    }
+}
+
+/// Columns of `write SEQ128K-Q32T16`, and of its test.
+const LABEL_COLUMNS: usize = 20;
+const TEST_COLUMNS: usize = LABEL_COLUMNS - "write ".len();
+
+/// What stands under CrystalDiskMark's table: what the best of the loops hides, and what the verdicts say.
+fn below_table(report: &MarkReport, style: Style) -> String {
+    let mut out = String::new();
+    let measured: Vec<(&Row, &Outcome)> =
+        report.rows.iter().filter_map(|row| Some((row, row.outcome.as_ref()?))).collect();
+    for (grade, means) in [
+        (Grade::Invalid, "invalid: these are not the storage's figures"),
+        (Grade::Suspect, "suspect: measured correctly, but may not mean what it seems to mean"),
+    ] {
+        if measured.iter().any(|(_, outcome)| outcome.grade == grade) {
+            out.push_str(&format!("{} {means}\n", mark(grade)));
+        }
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    let loops = report.settings.loops;
+    out.push_str(&match loops {
+        1 => "One run per test; its spread is not known:\n".to_string(),
+        loops => format!("Median of {loops} runs, \u{b1} half of their range (above: the best):\n"),
+    });
+    out.push_str(&format!(
+        "{:LABEL_COLUMNS$} {:>10} {:9} {:>13} {:9}   verdict\n",
+        "", "MB/s", "", "mean latency", ""
+    ));
+    for (row, outcome) in measured {
+        let (rate, latency) = (outcome.bytes_per_s, outcome.latency_mean_ns);
+        let [rates, latencies] = [rate, latency].map(|spread| match spread.count {
+            1 => " ".repeat(9),
+            _ => format!("\u{b1} {:5.1} %", spread.percent()),
+        });
+        out.push_str(&format!(
+            "{:<6}{:TEST_COLUMNS$} {:10.3} {rates} {:10.2} us {latencies}   {}\n",
+            row.part.word(),
+            row.test.to_string(),
+            rate.median / 1e6,
+            latency.median / 1e3,
+            style.paint(outcome.grade, outcome.grade.word())
+        ));
+    }
+    for (label, empty) in report.rows_with_empty_runs() {
+        out.push_str(&format!("{label}: {empty} of {loops} runs completed no I/O; use --measure 60\n"));
+    }
+    out + &format!("\n{}", report.verdict.text(style))
+}
+
+#[cfg(test)]
+mod tests_of_dates {
+    use super::*;
+
+    #[test]
+    fn dates_are_written_as_crystaldiskmark_writes_them() {
+        assert_eq!(date("2026-11-01T09:05:00"), "2026/11/01 9:05:00");
+        assert_eq!(date("2026-11-01T19:05:00"), "2026/11/01 19:05:00");
+        assert_eq!(date("2026-11-01T00:05:00"), "2026/11/01 0:05:00");
     }
 }

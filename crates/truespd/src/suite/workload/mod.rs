@@ -1,19 +1,27 @@
 //! `truespd workload`: named loads, and the highest rate that keeps a latency limit.
 
 pub mod preset;
-mod report;
 pub mod sweep;
 #[cfg(test)]
 mod tests;
 
-use crate::suite::{Ahead, Draft, Ended, Known, Runner, run_steps};
-pub use report::{Outcome, Row, Run, Search, SearchEnd};
+use crate::suite::{Advice, Ahead, Draft, Ended, Known, Runner, SuiteDocument, run_steps};
+use crate::suite::{SeriesVerdict, judged, word};
+use diskspd::show::verdict::Style;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 pub use sweep::Point;
 use sweep::{LatencyLimit, Next, RUNS_USUAL};
-use truespd_core::profile::Profile;
+use truespd_core::profile;
+use truespd_core::profile::{Profile, Size, Target, Throughput, TimeSpan};
+use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::{Metric, Since};
-use truespd_core::result::{Document, Grade, Summary};
+use truespd_core::result::{
+    Direction, DirectionSummary, Document, Grade, LatencySummary, Measured, Part, Summary, TargetResult,
+    TimeSpanResult,
+};
+use truespd_core::text::printable;
 
 /// Pause between the run without a limit and the first rate, in which the storage finishes what that run wrote.
 const SETTLE: Duration = Duration::from_secs(5);
@@ -59,17 +67,15 @@ impl Plan {
     pub fn run(&self, runner: &mut dyn Runner) -> (Outcome, Result<(), Ended>) {
         let mut outcome = Outcome::begin(&self.name, &self.about, &self.source);
         let steps = self.steps();
-        let ahead = |rest: &[Draft]| match self.work {
-            Work::Search { .. } => {
-                let search = self.search_ahead(0);
-                Ahead { seconds: search.seconds + SETTLE.as_secs_f64(), ..search }
-            }
-            Work::Lines(_) | Work::Profile { .. } => Ahead::exactly(rest),
-        };
-        let mut result = run_steps(&steps, runner, ahead, |place, document| {
-            outcome.take(&steps[place], document);
-            None
-        });
+        let mut result = run_steps(
+            &steps,
+            runner,
+            |rest| self.ahead(rest),
+            |place, document| {
+                outcome.take(&steps[place], document);
+                None
+            },
+        );
         let unlimited = outcome.runs.first().and_then(|run| run.total_iops);
         if let (Ok(()), Work::Search { line, limit, streams, outstanding }, Some(unlimited_iops)) =
             (&result, &self.work, unlimited)
@@ -86,6 +92,14 @@ impl Plan {
             outcome.search = Some(search);
         }
         (outcome, result)
+    }
+
+    fn ahead(&self, rest: &[Draft]) -> Ahead {
+        if !matches!(self.work, Work::Search { .. }) {
+            return Ahead::exactly(rest);
+        }
+        let search = self.search_ahead(0);
+        Ahead { seconds: search.seconds + SETTLE.as_secs_f64(), ..search }
     }
 
     /// What a search usually still takes after `done` rates.
@@ -141,7 +155,7 @@ fn point(
 }
 
 /// Starting and ending a run, roughly, in seconds.
-pub(super) const AROUND_S: f64 = 0.5;
+const AROUND_S: f64 = 0.5;
 
 /// Measured times that were asked for, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,11 +166,11 @@ pub struct Times {
 }
 
 impl Times {
-    pub(super) fn words(self) -> [String; 3] {
+    fn words(self) -> [String; 3] {
         [format!("-W{}", self.warmup_s), format!("-d{}", self.duration_s), format!("-C{}", self.cooldown_s)]
     }
 
-    pub(super) fn seconds(self) -> f64 {
+    fn seconds(self) -> f64 {
         f64::from(self.warmup_s) + f64::from(self.duration_s) + f64::from(self.cooldown_s) + AROUND_S
     }
 }
@@ -194,4 +208,487 @@ pub enum Work {
         /// I/Os of all threads that are outstanding at once, at most.
         outstanding: u64,
     },
+}
+
+const MIB: f64 = 1_048_576.0;
+/// Columns of a run's table.
+const LATENCIES: [Metric; 4] = [Metric::MEAN, Metric::P50, Metric::P99, Metric::MAX];
+/// Columns of a bar whose middle is the limit.
+const BAR_COLUMNS: usize = 20;
+
+/// Reads or writes of one target of a run, or all of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Row {
+    /// What was done, in a few words.
+    pub what: String,
+    /// `read`, `write` or `total`.
+    pub direction: String,
+    /// I/Os per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+    /// Latencies in nanoseconds; response times from the intended start where there was a rate, as `is_response` says.
+    pub latency: Option<LatencySummary>,
+    /// The latencies are response times.
+    pub is_response: bool,
+}
+
+/// A run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    /// Its name.
+    pub name: String,
+    /// DiskSpd's line.
+    pub line: Vec<String>,
+    /// Hash of its profile, by which the history knows the same test; none in documents from before it was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// What was reached; one group per time span and target.
+    pub rows: Vec<Row>,
+    /// I/Os per second of the first time span.
+    pub total_iops: Option<f64>,
+    /// Mean use of all processors over the run, in percent.
+    pub cpu_usage_percent: Option<f64>,
+    /// Its verdict.
+    pub grade: Option<Grade>,
+}
+
+/// How a search ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchEnd {
+    /// The highest rate that kept the limit, in two runs or more; per stream.
+    Found(u64),
+    /// Every rate kept it: not the limit ends the search, but what is outstanding at once. The highest rate
+    /// that was reached, in two runs or more; per stream.
+    AllKeepIt(u64),
+    /// No rate kept it.
+    NoneKeepsIt,
+    /// The storage did not answer twice alike.
+    GaveUp,
+    /// No I/O was completed at this rate; per stream.
+    NoIo(u64),
+}
+
+impl SearchEnd {
+    /// How a search over these points ended.
+    fn of(next: Next, limit: LatencyLimit, points: &[Point]) -> Self {
+        match next {
+            // A rate that was not reached broke no limit. Of the answer itself, most runs kept it.
+            Next::Found(rate) if points.iter().any(|p| p.per_stream > rate && p.held_ms > limit.ms) => {
+                SearchEnd::Found(rate)
+            }
+            Next::Found(rate) => SearchEnd::AllKeepIt(rate),
+            Next::None => SearchEnd::NoneKeepsIt,
+            Next::Try(_) | Next::GaveUp => SearchEnd::GaveUp,
+        }
+    }
+}
+
+/// Rates that were tried.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Search {
+    /// What had to be kept.
+    pub limit: LatencyLimit,
+    /// Threads times targets.
+    pub streams: u64,
+    /// I/Os of all threads that are outstanding at once, at most; 0 in documents from before this was noted.
+    #[serde(default)]
+    pub outstanding: u64,
+    /// I/Os per second without a limit.
+    pub unlimited_iops: f64,
+    /// In the order of trying.
+    pub points: Vec<Point>,
+    /// How it ended; none when it was stopped.
+    pub end: Option<SearchEnd>,
+}
+
+/// What a workload reached.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Outcome {
+    /// Version of the tool.
+    pub tool_version: String,
+    /// Name of the workload.
+    pub workload: String,
+    /// What it is.
+    pub about: String,
+    /// Where its figures come from.
+    pub source: String,
+    /// Runs, but those of the search.
+    pub runs: Vec<Run>,
+    /// The search for a rate.
+    pub search: Option<Search>,
+    /// What the verdicts of all runs say, those of the search with them.
+    pub verdict: SeriesVerdict,
+}
+
+impl DocumentKind for Outcome {
+    const FORMAT: &'static str = "truespd-workload";
+    const VERSION_ABOUT: &'static str = "Version of this layout: 1. Within a version members are only added, and \
+        each of those may be missing.";
+    const MEMBER: &'static str = "outcome";
+    const MEMBER_ABOUT: &'static str = "What was reached.";
+    const TITLE: &'static str = "TrueSpd workload, version 1";
+    const ABOUT: &'static str =
+        "An outcome as JSON, version 1. Units are at the end of names: `_ms`, `_ns`, `_iops`.";
+    const NAME: &'static str = "result of truespd workload";
+}
+
+impl SuiteDocument for Outcome {
+    fn has_figures(&self) -> bool {
+        self.runs.iter().any(|run| !run.rows.is_empty())
+    }
+
+    fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
+        vec![("", &self.verdict)]
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let mut parts = Vec::new();
+        for run in &self.runs {
+            parts.extend(run.rows.iter().filter_map(|row| row.part(run)));
+        }
+        parts.extend(self.found());
+        Part::apart(parts)
+    }
+
+    fn text(&self, style: Style) -> String {
+        format!("{}\n{}", self.tables(), self.verdict.text(style))
+    }
+}
+
+impl Row {
+    fn part(&self, run: &Run) -> Option<Part> {
+        let name = format!("{}, {}, {}", run.name, self.what, self.direction);
+        let mut figures = vec![(Metric::IOPS, Some(self.iops)), (Metric::BYTES, Some(self.bytes_per_s))];
+        if let Some(latency) = &self.latency {
+            figures.extend(Metric::all().map(|metric| (metric, metric.of_latencies(latency))));
+        }
+        Part::of(name, run.profile.as_deref(), &run.line, figures)
+    }
+}
+
+impl Outcome {
+    /// The highest rate within a limit, of a search that found it.
+    fn found(&self) -> Option<Part> {
+        let (search, first) = (self.search.as_ref()?, self.runs.first()?);
+        let (SearchEnd::Found(rate) | SearchEnd::AllKeepIt(rate)) = search.end? else { return None };
+        let LatencyLimit { of, ms } = search.limit;
+        let name = format!("{}, highest rate with {} up to {ms} ms", self.workload, of.word());
+        let iops = rate.saturating_mul(search.streams) as f64;
+        Part::of(name, first.profile.as_deref(), &first.line, [(Metric::IOPS, Some(iops))])
+    }
+
+    fn begin(workload: &str, about: &str, source: &str) -> Self {
+        Outcome {
+            tool_version: env!("CARGO_PKG_VERSION").to_string(),
+            workload: workload.to_string(),
+            about: about.to_string(),
+            source: source.to_string(),
+            runs: Vec::new(),
+            search: None,
+            verdict: SeriesVerdict::default(),
+        }
+    }
+
+    fn take(&mut self, step: &Draft, document: &Document) {
+        let grade = self.judge(&step.name, document);
+        let mut rows = Vec::new();
+        let mut first = None;
+        let spans = document.profile.time_spans.iter().zip(&document.time_spans);
+        for (index, (span, result)) in spans.enumerate() {
+            let TimeSpanResult::Measured(measured) = result else { continue };
+            let several = document.time_spans.len() > 1;
+            let prefix = if several { format!("time span {}, ", index + 1) } else { String::new() };
+            rows.extend(rows_of(span, measured, &prefix));
+            first.get_or_insert_with(|| Summary::of(measured));
+        }
+        self.runs.push(Run {
+            name: step.name.clone(),
+            line: step.words.clone(),
+            profile: Some(profile::hash(&document.profile)),
+            rows,
+            total_iops: first.as_ref().and_then(|first| Metric::IOPS.of_sum(&first.total, Since::Issued)),
+            cpu_usage_percent: first.map(|first| first.cpu_usage_percent),
+            grade,
+        });
+    }
+
+    /// Takes the verdict of a run.
+    fn judge(&mut self, name: &str, document: &Document) -> Option<Grade> {
+        let (grade, findings) = judged(document, |_| false);
+        self.verdict.take(name, grade, findings);
+        self.verdict.advise(ADVICE);
+        grade
+    }
+
+    /// The tables, without the verdict.
+    pub fn tables(&self) -> String {
+        // A person's preset may hold anything.
+        let mut out = format!("{}: {}\n", printable(&self.workload), printable(&self.about));
+        if !self.source.is_empty() {
+            out.push_str(&format!("source: {}\n", printable(&self.source)));
+        }
+        for run in &self.runs {
+            out.push('\n');
+            out.push_str(&run_text(run));
+        }
+        if let Some(search) = &self.search {
+            out.push('\n');
+            out.push_str(&search_text(search));
+        }
+        out
+    }
+}
+
+/// Advice in options of this suite.
+const ADVICE: Advice = &[
+    (&["working-set"], "use --size 20G, or another size much larger than the caches"),
+    (
+        &["generator-bound"],
+        "stop other programs, or write a preset of your own with fewer threads (-t), or with -n",
+    ),
+];
+
+/// Reads and writes of each target, in the profile's order, and the sum when there are several rows.
+fn rows_of(span: &TimeSpan, measured: &Measured, prefix: &str) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (index, target) in span.targets.iter().enumerate() {
+        let parts = results_of(span, measured, index);
+        let what = format!("{prefix}{}", words_of(target));
+        if target.reads() {
+            let reads = parts.iter().map(|part| &part.read);
+            rows.push(row(&what, "read", &sum(reads, measured.test_time_s)));
+        }
+        if target.writes() {
+            let writes = parts.iter().map(|part| &part.write);
+            rows.push(row(&what, "write", &sum(writes, measured.test_time_s)));
+        }
+    }
+    if rows.len() > 1 {
+        let mut total = Summary::of(measured).total;
+        // With targets with and without a rate, the sum would have the response times of only some I/Os.
+        if !rows.iter().all(|row: &Row| row.is_response) {
+            total.response = None;
+        }
+        rows.push(row(&format!("{prefix}all"), "total", &total));
+    }
+    rows
+}
+
+/// What the threads on the profile's target `index` did.
+fn results_of<'a>(span: &TimeSpan, measured: &'a Measured, index: usize) -> Vec<&'a TargetResult> {
+    let target = &span.targets[index];
+    if span.thread_count == 0 {
+        // Threads of their own: those of the first target come first.
+        let before: usize = span.targets[..index].iter().map(|target| target.threads_per_file as usize).sum();
+        let own = measured.threads.iter().skip(before).take(target.threads_per_file as usize);
+        return own.filter_map(|thread| thread.targets.first()).collect();
+    }
+    let earlier = span.targets[..index].iter().filter(|other| other.path == target.path).count();
+    let mut found = Vec::new();
+    for thread in &measured.threads {
+        found.extend(thread.targets.iter().filter(|result| result.path == target.path).nth(earlier));
+    }
+    found
+}
+
+fn sum<'a>(parts: impl Iterator<Item = &'a Direction>, test_time_s: f64) -> DirectionSummary {
+    let mut sum = Direction::default();
+    for part in parts {
+        sum.ios += part.ios;
+        sum.bytes += part.bytes;
+        for (to, from) in [(&mut sum.latency, &part.latency), (&mut sum.response, &part.response)] {
+            if let Some(from) = from {
+                to.get_or_insert_default().merge(from);
+            }
+        }
+    }
+    DirectionSummary::of(&sum, test_time_s)
+}
+
+fn row(what: &str, direction: &str, summary: &DirectionSummary) -> Row {
+    let is_response = summary.response.is_some();
+    let [iops, bytes_per_s] =
+        [Metric::IOPS, Metric::BYTES].map(|metric| metric.of_sum(summary, Since::Issued).unwrap_or_default());
+    Row {
+        what: what.to_string(),
+        direction: direction.to_string(),
+        iops,
+        bytes_per_s,
+        latency: if is_response { summary.response.clone() } else { summary.latency.clone() },
+        is_response,
+    }
+}
+
+/// `8KiB random, 30 % writes, 1500/s a thread`
+fn words_of(target: &Target) -> String {
+    let pattern = match target.random_percent {
+        0 if target.interlocked => "sequential, shared".to_string(),
+        0 => "sequential".to_string(),
+        100 => "random".to_string(),
+        percent => format!("{percent} % random"),
+    };
+    let rate = match target.throughput {
+        Some(Throughput::Iops(n)) if n > 0 => format!(", {n}/s a thread"),
+        Some(Throughput::BytesPerMs(n)) if n > 0 => format!(", {n} bytes/ms a thread"),
+        _ => String::new(),
+    };
+    format!("{} {pattern}{rate}", Size(target.block_bytes))
+}
+
+fn run_text(run: &Run) -> String {
+    let cpu = run.cpu_usage_percent.map_or(String::new(), |cpu| format!(", processors {cpu:.0} % in use"));
+    let mut out = format!("{}: {}{cpu}\n", printable(&run.name), word(run.grade));
+    let mark = if run.grade == Some(Grade::Invalid) { " INVALID" } else { "" };
+    out.push_str(&format!(
+        "{:<32}{:<6}{:>11}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
+        "", "", "IOPS", "MiB/s", "mean ms", "p50 ms", "p99 ms", "max ms"
+    ));
+    for row in &run.rows {
+        let star = if row.is_response { "*" } else { "" };
+        let latency = LATENCIES.map(|metric| {
+            let ns = row.latency.as_ref().and_then(|latency| metric.of_latencies(latency));
+            format!("{:>10}", ns.map_or("-".into(), |ns| format!("{:.3}", ns / 1e6)))
+        });
+        let latency = latency.concat();
+        out.push_str(&format!(
+            "{:<32}{:<6}{:>11.1}{:>10.2}{latency}{star}{mark}\n",
+            row.what,
+            row.direction,
+            row.iops,
+            row.bytes_per_s / MIB
+        ));
+    }
+    if run.rows.iter().any(|row| row.is_response) {
+        out.push_str("* response time, from the time for which the rate scheduled the I/O\n");
+    }
+    out
+}
+
+fn search_text(search: &Search) -> String {
+    let LatencyLimit { of, ms: limit_ms } = search.limit;
+    let of = of.word();
+    let mut out = format!("limit: {of} response time at most {limit_ms} ms, and the rate reached\n");
+    out.push_str(&format!(
+        "{:>12}{:>12}{:>10}{:>10}{:>10}{:>10}{:>10}  {:<6}{:<11}{of}, up to twice the limit\n",
+        "offered IOPS", "reached", "mean ms", "p50 ms", "p95 ms", "p99 ms", "max ms", "kept", "verdict"
+    ));
+    for point in search.by_rate() {
+        let kept = if point.is_within { "yes" } else { "no" };
+        out.push_str(&format!(
+            "{:>12.0}{:>12.0}{:>10.3}{:>10.3}{:>10.3}{:>10.3}{:>10.3}  {kept:<6}{:<11}{}\n",
+            point.offered_iops,
+            point.reached_iops,
+            point.mean_ms,
+            point.p50_ms,
+            point.p95_ms,
+            point.p99_ms,
+            point.max_ms,
+            word(point.grade),
+            bar(point.held_ms, limit_ms)
+        ));
+    }
+    out + &search.answer()
+}
+
+/// A bar whose middle is the limit; `>` at its end when it goes beyond twice the limit.
+fn bar(value: f64, limit: f64) -> String {
+    let half = BAR_COLUMNS / 2;
+    let length = ((value / limit * half as f64).round() as usize).clamp(1, BAR_COLUMNS);
+    let mut bar = String::new();
+    for column in 0..BAR_COLUMNS {
+        bar.push(match column {
+            column if column == half => '|',
+            column if column < length => '#',
+            _ => ' ',
+        });
+    }
+    if value > limit * 2.0 {
+        bar.push('>');
+    }
+    bar.trim_end().to_string()
+}
+
+impl Search {
+    /// What was tried, from the lowest rate to the highest.
+    pub fn by_rate(&self) -> Vec<&Point> {
+        let mut points: Vec<&Point> = self.points.iter().collect();
+        points.sort_by_key(|point| point.per_stream);
+        points
+    }
+
+    /// How it ended, for people; with a line end.
+    pub fn answer(&self) -> String {
+        let LatencyLimit { of, ms } = self.limit;
+        let of = of.word();
+        match self.end {
+            Some(SearchEnd::Found(rate)) => {
+                format!("highest rate within the limit: {}\n", self.found_words(rate))
+            }
+            Some(SearchEnd::AllKeepIt(rate)) => format!(
+                "highest rate within the limit: {}\n{}: the {} outstanding I/Os are what ends the search, not the \
+                 limit; a preset of your own with a larger -o can reach more\n",
+                self.found_words(rate),
+                // The table says "no" in both cases.
+                if self.points.iter().all(|point| point.is_reached) {
+                    "the limit was kept at every rate tried"
+                } else {
+                    "no higher rate broke the limit, but some were not reached"
+                },
+                self.outstanding
+            ),
+            Some(SearchEnd::NoneKeepsIt) => match self.points.iter().min_by_key(|point| point.per_stream) {
+                Some(point) => format!(
+                    "no rate keeps {of} within {ms} ms: at {:.0} IOPS, {of} is {:.3} ms\n",
+                    point.offered_iops, point.held_ms
+                ),
+                None => format!(
+                    "no rate could be tried: {:.1} IOPS without a limit are less than one for each of {} (threads x \
+                 targets); use a preset of your own with fewer threads\n",
+                    self.unlimited_iops, self.streams
+                ),
+            },
+            Some(SearchEnd::GaveUp) => format!(
+                "undecided after {} runs: runs at the same rate disagree; longer runs (-d) may help{}\n",
+                self.points.len(),
+                self.best_so_far()
+            ),
+            Some(SearchEnd::NoIo(rate)) => format!(
+                "undecided: no I/O was completed in the run at {} IOPS; longer runs (-d) may help{}\n",
+                rate.saturating_mul(self.streams),
+                self.best_so_far()
+            ),
+            None => format!("stopped before it was decided{}\n", self.best_so_far()),
+        }
+    }
+
+    /// The answer: `1000 IOPS (p99 2.000 ms, ...), 50 % of ...`
+    fn found_words(&self, rate: u64) -> String {
+        // The latest run at this rate that kept the limit; at a rate that is found, most did.
+        let run = self.points.iter().rfind(|point| point.per_stream == rate && point.is_within);
+        let (held, grade) = run.map_or((0.0, None), |run| (run.held_ms, run.grade));
+        let iops = rate.saturating_mul(self.streams);
+        format!(
+            "{iops} IOPS ({} {held:.3} ms, kept in two runs or more), {:.0} % of the {:.0} IOPS without a limit{}",
+            self.limit.of.word(),
+            iops as f64 / self.unlimited_iops * 100.0,
+            self.unlimited_iops,
+            if grade == Some(Grade::Invalid) { " (INVALID: see the verdict)" } else { "" }
+        )
+    }
+
+    /// What is known when there is no answer: `; the highest rate that kept the limit so far: ...`
+    fn best_so_far(&self) -> String {
+        let Some(rate) = sweep::best(&self.points) else {
+            let words = if self.points.is_empty() { "" } else { "; no rate kept the limit so far" };
+            return words.into();
+        };
+        let (kept, broken) = sweep::runs_of(&self.points, rate);
+        format!(
+            "; the highest rate that kept the limit so far: {} IOPS (in {kept} of {} runs)",
+            rate.saturating_mul(self.streams),
+            kept + broken
+        )
+    }
 }

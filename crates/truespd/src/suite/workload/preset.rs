@@ -160,16 +160,18 @@ impl Preset {
 
     fn from_xml(text: &str) -> Result<Self, Refusal> {
         let profile = xml::read(text).map_err(refusal_of_xml)?;
-        let targets = || profile.time_spans.iter().flat_map(|span| &span.targets);
-        if let Some(target) = targets().find(|target| target.template_number().is_none()) {
-            let message = format!("the path '{}' is not a template", target.path);
-            return Err(refusal(message).hint("write *1, *2, ... for the targets"));
+        let mut numbers: Vec<u32> = Vec::new();
+        for target in profile.time_spans.iter().flat_map(|span| &span.targets) {
+            let Some(number) = target.template_number() else {
+                let message = format!("the path '{}' is not a template", target.path);
+                return Err(refusal(message).hint("write *1, *2, ... for the targets"));
+            };
+            numbers.push(number);
         }
-        let count = targets().filter_map(Target::template_number).max().unwrap_or(0);
+        let count = numbers.iter().copied().max().unwrap_or(0);
         if count == 0 || count > FILES_MAX {
             return Err(refusal(format!("templates go from *1 to *{FILES_MAX}")));
         }
-        let numbers: Vec<u32> = targets().filter_map(Target::template_number).collect();
         if let Some(missing) = (1..=count).find(|number| !numbers.contains(number)) {
             return Err(refusal(format!("the template *{missing} is missing, although there is *{count}")));
         }
@@ -264,17 +266,18 @@ pub fn fitted(profile: &Profile, file_bytes: &[u64], is_made: bool) -> (Profile,
             continue;
         }
         is_shrunk = true;
-        let scale = |bytes: u64| {
-            let scaled = u128::from(bytes) * u128::from(size) / u128::from(needed);
-            // Never larger than it was.
-            scaled as u64 / REGION_BYTES * REGION_BYTES
-        };
-        target.base_bytes = scale(target.base_bytes);
+        target.base_bytes = scaled(target.base_bytes, size, needed);
         if target.max_bytes > 0 {
-            target.max_bytes = scale(target.max_bytes).max(REGION_BYTES);
+            target.max_bytes = scaled(target.max_bytes, size, needed).max(REGION_BYTES);
         }
     }
     (fitted, is_shrunk)
+}
+
+/// A place in a file that has `size` instead of the `needed` bytes; never larger than it was.
+fn scaled(bytes: u64, size: u64, needed: u64) -> u64 {
+    let scaled = u128::from(bytes) * u128::from(size) / u128::from(needed);
+    scaled as u64 / REGION_BYTES * REGION_BYTES
 }
 
 /// First line of the first comment, and what stands behind `source:` in it.

@@ -35,16 +35,16 @@ pub(super) fn run(row: &'static Row, own: &Own, joined: &Joined) -> ExitCode {
         fall_silent();
     }
     let code = match prepared(row, own, joined) {
-        Ok((chosen, crew)) => {
+        Ok((chosen, ranks)) => {
             if cluster.me().ranks > 1 {
                 say_line(format_args!(
                     "note: every step runs on {} ranks at once, and its figures are those of all together",
                     cluster.me().ranks
                 ));
             }
-            let folder = crew.folder.clone();
+            let folder = ranks.folder.clone();
             let code = chosen
-                .run(Some(Arc::new(crew)))
+                .run(Some(Arc::new(ranks)))
                 .unwrap_or_else(|answer| tell(Refusal::command_line(answer.to_string())));
             folder.take_back();
             if cluster.me().is_hub() && folder.is_there() {
@@ -90,7 +90,7 @@ pub(super) fn chosen(row: &'static Row, words: &[String]) -> Result<Chosen, clap
 }
 
 /// The suite with its options on this rank.
-fn prepared(row: &'static Row, own: &Own, joined: &Joined) -> Result<(Chosen, RankCrew), Refusals> {
+fn prepared(row: &'static Row, own: &Own, joined: &Joined) -> Result<(Chosen, ClusterSeries), Refusals> {
     let me = joined.cluster.me();
     if own.options.shard || own.options.shared {
         let message =
@@ -102,19 +102,19 @@ fn prepared(row: &'static Row, own: &Own, joined: &Joined) -> Result<(Chosen, Ra
         .map_err(|answer| Refusal::command_line(answer.to_string()))?;
     let folder =
         Folder::make(own.options.documents.as_deref(), joined.has_folder, me).map_err(Refusal::from)?;
-    let crew = RankCrew {
+    let ranks = ClusterSeries {
         cluster: Arc::clone(&joined.cluster),
         folder,
         stop: joined.stop.clone(),
         signals: joined.signals.clone(),
         runs: AtomicU32::new(0),
     };
-    Ok((chosen, crew))
+    Ok((chosen, ranks))
 }
 
 /// The ranks of a series, from one of them.
 #[derive(Debug)]
-struct RankCrew {
+struct ClusterSeries {
     cluster: Arc<Cluster>,
     folder: Folder,
     stop: Latch,
@@ -122,7 +122,7 @@ struct RankCrew {
     runs: AtomicU32,
 }
 
-impl SeriesRanks for RankCrew {
+impl SeriesRanks for ClusterSeries {
     fn shows(&self) -> bool {
         self.cluster.me().is_hub()
     }
@@ -172,7 +172,7 @@ impl SeriesRanks for RankCrew {
     }
 }
 
-impl RankCrew {
+impl ClusterSeries {
     /// Rank 0 adds up, and tells the others.
     fn sum_of_all(&self, own: FinishedRun) -> Result<Document, Fault> {
         let finished = self.cluster.collect();

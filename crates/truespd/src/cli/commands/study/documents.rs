@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::series::keep::is_of_uncounted;
 use crate::suite::ab::Metric;
-use crate::suite::study::nodes::{Node, Runs, compare, differs};
+use crate::suite::study::{Node, Runs, compare_nodes, differs};
 use truespd_core::fault::{Refusal, RefusalKind};
 use truespd_core::result::Document;
 use truespd_core::result::json::{self, ReadError};
@@ -38,7 +38,7 @@ pub fn nodes(typed: &[String], metric: Metric) -> Result<Vec<Node>, Refusal> {
         let message = format!("--node {} and --node {node} are of different loads: {what}", typed[0]);
         return Err(refusal(message).hint("run the same line on all nodes"));
     }
-    Ok(compare(&all, metric))
+    Ok(compare_nodes(&all, metric))
 }
 
 pub fn paths(typed: &[String]) -> Vec<String> {
