@@ -6,9 +6,8 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::decision::{Guard, Purpose};
+use super::decision::{Findings, Guard, Purpose};
 use super::facts::Candidate;
-use super::findings::Findings;
 use super::mark::{MarkState, Marks, Whose};
 use super::path::{ANOTHER, changed, check_names, check_place_of_new, entry_of};
 use crate::fault::{Failure, FailureKind, Refusal};

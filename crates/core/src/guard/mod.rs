@@ -7,7 +7,7 @@
 //!    `contents` tells what lies there: known `signatures` (with libblkid, or by a small table) and samples, or as much
 //!    as there is time to read (`sample`). [`mark`] tells whose data a file holds. `facts` holds what the others share:
 //!    what procfs and sysfs do not tell is a [`facts::Missing`].
-//! 2. **Decision.** [`Guard::check`] weighs the facts (`findings`), the person's options (`decision`), and by which
+//! 2. **Decision.** [`Guard::check`] weighs facts and the person's options (`decision`), and by which
 //!    names the path leads to the target (`path`). `make` decides what `-c` means for a file that is there.
 //! 3. **Permit.** [`Guard::permit`] holds a target, decides on the very descriptor, and gives a [`Permit`];
 //!    [`Guard::permit_to_make`] does so for a file of `-c`. Only a permit opens a target for writing
@@ -22,7 +22,6 @@ mod decision;
 mod devices;
 mod facts;
 mod files;
-mod findings;
 mod hold;
 mod locks;
 mod make;
@@ -38,9 +37,9 @@ pub use adopt::{Adoptable, Adoption, Purpose};
 
 pub use decision::{Consent, Guard};
 
-pub use devices::{Use, UseKind, claim, users};
+pub use devices::{Use, claim, users};
 pub(crate) use facts::Unseen;
-pub use facts::{Fact, Missing, Subject};
+pub use facts::{Fact, Missing};
 pub(crate) use files::writers_of_file;
 
 pub use locks::RunLocks;

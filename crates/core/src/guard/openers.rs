@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use super::facts::Subject;
 use super::facts::{Fact, Missing};
 use super::locks::RunLocks;
 use crate::machine::device::{BlockDevice, DeviceNumber};
@@ -24,13 +23,16 @@ use crate::sys::open::{is_for_writing, own_path};
 use crate::sys::system::user;
 use crate::text::{printable, printable_path, shell_line};
 
+/// The target itself, in messages.
+pub(super) const IT: &str = "it";
+
 /// A process that has a device, or a partition of it, open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opener {
     id: u32,
     name: String,
     /// What of the device it has open.
-    what: Subject,
+    what: String,
     pub writes: bool,
 }
 
@@ -63,13 +65,15 @@ pub fn of(device: DeviceNumber, roots: &Roots) -> Result<Vec<Opener>, Missing> {
         let node = link.starts_with(&dev).then(|| Stat::at(fd).ok()).flatten()?;
         let number = DeviceNumber::from_raw(node.node_of);
         match node.kind {
-            FileKind::Block if number == device => Some(Subject::It),
+            FileKind::Block if number == device => Some(IT.to_string()),
             FileKind::Block => {
-                parts.iter().find(|(n, _)| *n == number).map(|(_, name)| Subject::Partition(name.clone()))
+                let part = parts.iter().find(|(n, _)| *n == number);
+                part.map(|(_, name)| format!("its partition {name}"))
             }
             // NVMe commands go past everything that the kernel knows of the disk.
             FileKind::Character => {
-                nodes.iter().find(|(_, n)| *n == number).map(|(name, _)| Subject::Commands(name.clone()))
+                let node = nodes.iter().find(|(_, n)| *n == number);
+                node.map(|(name, _)| format!("{name}, by which it takes NVMe commands,"))
             }
             _ => None,
         }
@@ -88,7 +92,7 @@ pub(super) fn writers_now(own: Identity, roots: &Roots) -> Result<Vec<Opener>, M
         if inode.is_some_and(|inode| inode != own.inode()) {
             return None;
         }
-        (Identity::at(fd).ok()? == own).then_some(Subject::It)
+        (Identity::at(fd).ok()? == own).then(|| IT.to_string())
     })?;
     Ok(found.into_iter().filter(|opener| opener.writes).collect())
 }
@@ -112,7 +116,7 @@ pub(super) fn mappers_now(file: &File, own: Identity, roots: &Roots) -> Result<V
             };
             if maps.lines().filter_map(Map::for_writing).any(is_it) && told_by(dir, own).is_empty() {
                 let name = read_word(&dir.join("comm")).unwrap_or_default();
-                found.push(Opener { id, name, what: Subject::It, writes: true });
+                found.push(Opener { id, name, what: IT.to_string(), writes: true });
             }
         })?;
         Ok(found)
@@ -145,9 +149,13 @@ impl<'a> Map<'a> {
 fn openers(
     roots: &Roots,
     longest: Duration,
-    named: impl Fn(&Path, &Path, &Path) -> Option<Subject> + Send + 'static,
+    named: impl Fn(&Path, &Path, &Path) -> Option<String> + Send + 'static,
 ) -> Result<Vec<Opener>, Missing> {
-    in_time(roots, longest, move |proc, stop| search(proc, &named, stop))
+    in_time(roots, longest, move |proc, stop| {
+        let mut found = Vec::new();
+        each_process(proc, stop, &mut |id, dir| found.append(&mut of_process(id, dir, &named)))?;
+        Ok(found)
+    })
 }
 
 /// A process that says by its locks that it is a run of this program.
@@ -245,16 +253,6 @@ fn in_time<T: Send + 'static>(
     }
 }
 
-fn search(
-    proc: &Path,
-    named: &dyn Fn(&Path, &Path, &Path) -> Option<Subject>,
-    stop: &AtomicBool,
-) -> io::Result<Vec<Opener>> {
-    let mut found: Vec<Opener> = Vec::new();
-    each_process(proc, stop, &mut |id, dir| found.append(&mut of_process(id, dir, named)))?;
-    Ok(found)
-}
-
 /// Every process but this one, until it is told to stop.
 fn each_process(proc: &Path, stop: &AtomicBool, see: &mut dyn FnMut(u32, &Path)) -> io::Result<()> {
     for entry in fs::read_dir(proc)? {
@@ -273,7 +271,7 @@ fn each_process(proc: &Path, stop: &AtomicBool, see: &mut dyn FnMut(u32, &Path))
 
 /// What one process has open; nothing for a run of this program, for a process that has ended and for one
 /// that this user may not look into.
-fn of_process(id: u32, dir: &Path, named: &dyn Fn(&Path, &Path, &Path) -> Option<Subject>) -> Vec<Opener> {
+fn of_process(id: u32, dir: &Path, named: &dyn Fn(&Path, &Path, &Path) -> Option<String>) -> Vec<Opener> {
     let mut found: Vec<Opener> = Vec::new();
     for fd in fs::read_dir(dir.join("fd")).into_iter().flatten().flatten() {
         // Sockets, pipes and the like lead to no path.
@@ -337,7 +335,7 @@ mod tests {
 
     #[test]
     fn words() {
-        let opener = Opener { id: 7, name: "qemu".into(), what: Subject::It, writes: true };
+        let opener = Opener { id: 7, name: "qemu".into(), what: IT.to_string(), writes: true };
         assert_eq!(opener.to_string(), "process 7 (qemu) has it open for writing");
     }
 
@@ -357,7 +355,7 @@ mod tests {
         fs::remove_file(at("proc/4194305/fdinfo/3")).unwrap();
         // Nobody writes into it, so that an open of it waits for ever.
         pipe(&at("proc/4194305/fdinfo/3")).unwrap();
-        let reads = |_: &Path, _: &Path, info: &Path| fs::read_to_string(info).ok().map(|_| Subject::It);
+        let reads = |_: &Path, _: &Path, info: &Path| fs::read_to_string(info).ok().map(|_| IT.to_string());
         let unknown = openers(&roots, Duration::from_millis(50), reads).unwrap_err();
         assert_eq!(unknown.fact, Fact::Programs);
         assert!(unknown.why.contains("was not over after 0 s"), "{unknown}");

@@ -14,8 +14,7 @@ use std::{fmt, io};
 
 use super::facts::GuardError;
 use crate::profile::Target;
-use crate::sys::blkid;
-use crate::sys::blkid::{Found, Partition};
+use crate::sys::blkid::{self, Found, Partition};
 use crate::sys::error::system_text;
 use crate::sys::file::read_exact_at;
 use crate::sys::identity::Identity;
@@ -46,31 +45,24 @@ pub struct Signature {
     pub offset_bytes: Option<u64>,
 }
 
-impl Signature {
-    /// What it is, in words, without its place.
-    fn what(&self) -> String {
-        let name = printable(&self.name);
-        match (self.kind, self.name.as_str()) {
-            (_, "LVM2_member" | "LVM1_member") => "an LVM physical volume".to_string(),
-            (_, "linux_raid_member") => "a member of an md array".to_string(),
-            (_, "zfs_member") => "a member of a ZFS pool".to_string(),
-            (_, "crypto_LUKS") => "a LUKS encrypted volume".to_string(),
-            (_, "dos") => "an MBR partition table".to_string(),
-            (_, "gpt") => "a GPT partition table".to_string(),
-            (SignatureKind::Filesystem, _) => format!("a file system of type {name}"),
-            (SignatureKind::PartitionTable, _) => format!("a partition table of type {name}"),
-            (SignatureKind::Swap, _) => "a swap area".to_string(),
-            (SignatureKind::Encrypted, _) => format!("an encrypted volume of type {name}"),
-            (SignatureKind::Member, _) => format!("a member device of type {name}"),
-            (SignatureKind::Other, _) => format!("data of type {name}"),
-        }
-    }
-}
-
 impl fmt::Display for Signature {
     /// For example: a file system of type ext4, label "backup".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what())?;
+        let name = printable(&self.name);
+        match (self.kind, self.name.as_str()) {
+            (_, "LVM2_member" | "LVM1_member") => f.write_str("an LVM physical volume"),
+            (_, "linux_raid_member") => f.write_str("a member of an md array"),
+            (_, "zfs_member") => f.write_str("a member of a ZFS pool"),
+            (_, "crypto_LUKS") => f.write_str("a LUKS encrypted volume"),
+            (_, "dos") => f.write_str("an MBR partition table"),
+            (_, "gpt") => f.write_str("a GPT partition table"),
+            (SignatureKind::Filesystem, _) => write!(f, "a file system of type {name}"),
+            (SignatureKind::PartitionTable, _) => write!(f, "a partition table of type {name}"),
+            (SignatureKind::Swap, _) => f.write_str("a swap area"),
+            (SignatureKind::Encrypted, _) => write!(f, "an encrypted volume of type {name}"),
+            (SignatureKind::Member, _) => write!(f, "a member device of type {name}"),
+            (SignatureKind::Other, _) => write!(f, "data of type {name}"),
+        }?;
         match &self.label {
             Some(label) => write!(f, ", label \"{}\"", printable(label)),
             None => Ok(()),
@@ -78,20 +70,13 @@ impl fmt::Display for Signature {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ScannedBy {
-    /// libblkid of the machine: knows everything that `wipefs` and `mount` know.
-    Libblkid,
-    /// The small built-in table, because the library could not be used for this reason.
-    BuiltIn(String),
-}
-
 /// Result of a search for signatures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scan {
     /// What was found; empty when nothing known is there.
     pub signatures: Vec<Signature>,
-    pub by: ScannedBy,
+    /// Why the small built-in table was used and not libblkid, which knows everything that `wipefs` and `mount` know.
+    pub why_built_in: Option<String>,
 }
 
 /// A part of a device or file.
@@ -131,8 +116,14 @@ pub(super) fn scan(reader: &File, path: &Path, range: Option<Range>) -> Result<S
     let why = match blkid::library() {
         Ok(library) => match library.probe(reader, part) {
             Ok(found) => {
-                let signatures = found.into_iter().map(signature).collect();
-                return Ok(Scan { signatures, by: ScannedBy::Libblkid });
+                let signatures = found
+                    .into_iter()
+                    .map(|Found { name, usage, label, offset_bytes }| {
+                        let kind = kind(&name, usage.as_deref());
+                        Signature { kind, name, label, offset_bytes }
+                    })
+                    .collect();
+                return Ok(Scan { signatures, why_built_in: None });
             }
             Err(why) => why.to_string(),
         },
@@ -140,17 +131,12 @@ pub(super) fn scan(reader: &File, path: &Path, range: Option<Range>) -> Result<S
     };
     let unreadable = |e: io::Error| GuardError::Read { path: printable_path(path), text: system_text(&e) };
     let signatures = probe_file(reader, range).map_err(unreadable)?;
-    Ok(Scan { signatures, by: ScannedBy::BuiltIn(why) })
+    Ok(Scan { signatures, why_built_in: Some(why) })
 }
 
 /// The partitions that a table on the device or in the file describes; none without libblkid.
 pub(super) fn partitions(reader: &File) -> Vec<Partition> {
     blkid::library().map(|library| library.partitions(reader)).unwrap_or_default()
-}
-
-fn signature(found: Found) -> Signature {
-    let kind = kind(&found.name, found.usage.as_deref());
-    Signature { kind, name: found.name, label: found.label, offset_bytes: found.offset_bytes }
 }
 
 fn kind(name: &str, usage: Option<&str>) -> SignatureKind {
@@ -186,6 +172,7 @@ pub(super) trait Source {
     fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 }
 
+#[cfg(test)]
 impl Source for [u8] {
     fn size(&self) -> u64 {
         self.len() as u64
@@ -222,72 +209,63 @@ pub(super) fn probe_file(mut file: &File, range: Option<Range>) -> io::Result<Ve
     probe(&OpenFile { file, range: Range { length_bytes, ..range } })
 }
 
-/// A magic number at a fixed place.
-struct Magic {
-    name: &'static str,
-    kind: SignatureKind,
-    offset: u64,
-    bytes: &'static [u8],
-}
-
-const fn row(name: &'static str, kind: SignatureKind, offset: u64, bytes: &'static [u8]) -> Magic {
-    Magic { name, kind, offset, bytes }
-}
+/// Magic numbers at fixed places: name, kind, offset, bytes.
+type Magic = (&'static str, SignatureKind, u64, &'static [u8]);
 
 const TABLE: &[Magic] = &[
-    row("xfs", SignatureKind::Filesystem, 0, b"XFSB"),
-    row("btrfs", SignatureKind::Filesystem, 0x1_0040, b"_BHRfS_M"),
-    row(
+    ("xfs", SignatureKind::Filesystem, 0, b"XFSB"),
+    ("btrfs", SignatureKind::Filesystem, 0x1_0040, b"_BHRfS_M"),
+    (
         "bcachefs",
         SignatureKind::Filesystem,
         4096 + 24,
         b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef",
     ),
-    row("f2fs", SignatureKind::Filesystem, 1024, b"\x10\x20\xf5\xf2"),
-    row("erofs", SignatureKind::Filesystem, 1024, b"\xe2\xe1\xf5\xe0"),
-    row("ntfs", SignatureKind::Filesystem, 3, b"NTFS    "),
-    row("ReFS", SignatureKind::Filesystem, 0, b"\0\0\0ReFS\0"),
-    row("exfat", SignatureKind::Filesystem, 3, b"EXFAT   "),
-    row("vfat", SignatureKind::Filesystem, 82, b"FAT32   "),
-    row("vfat", SignatureKind::Filesystem, 54, b"FAT16   "),
-    row("vfat", SignatureKind::Filesystem, 54, b"FAT12   "),
-    row("vfat", SignatureKind::Filesystem, 54, b"FAT     "),
-    row("iso9660", SignatureKind::Filesystem, 0x8001, b"CD001"),
-    row("udf", SignatureKind::Filesystem, 0x8001, b"BEA01"),
-    row("squashfs", SignatureKind::Filesystem, 0, b"hsqs"),
-    row("jfs", SignatureKind::Filesystem, 0x8000, b"JFS1"),
-    row("reiserfs", SignatureKind::Filesystem, 0x1_0034, b"ReIsEr"),
-    row("reiser4", SignatureKind::Filesystem, 0x1_0000, b"ReIsEr4"),
-    row("nilfs2", SignatureKind::Filesystem, 1024 + 6, b"\x34\x34"),
-    row("hfsplus", SignatureKind::Filesystem, 1024, b"H+\0\x04"),
-    row("hfsplus", SignatureKind::Filesystem, 1024, b"HX\0\x05"),
-    row("apfs", SignatureKind::Filesystem, 32, b"NXSB"),
-    row("gfs2", SignatureKind::Filesystem, 0x1_0000, b"\x01\x16\x19\x70"),
-    row("ocfs2", SignatureKind::Filesystem, 2 * 4096, b"OCFSV2"),
-    row("ufs", SignatureKind::Filesystem, 0x1_0000 + 1372, b"\x19\x01\x54\x19"),
-    row("ufs", SignatureKind::Filesystem, 8192 + 1372, b"\x19\x01\x54\x19"),
-    row("VMFS_volume_member", SignatureKind::Member, 1024 * 1024, b"\x0d\xd0\x01\xc0"),
-    row("crypto_LUKS", SignatureKind::Encrypted, 0, b"LUKS\xba\xbe"),
-    row("crypto_LUKS", SignatureKind::Encrypted, 0x4000, b"SKUL\xba\xbe"),
-    row("BitLocker", SignatureKind::Encrypted, 3, b"-FVE-FS-"),
-    row(
+    ("f2fs", SignatureKind::Filesystem, 1024, b"\x10\x20\xf5\xf2"),
+    ("erofs", SignatureKind::Filesystem, 1024, b"\xe2\xe1\xf5\xe0"),
+    ("ntfs", SignatureKind::Filesystem, 3, b"NTFS    "),
+    ("ReFS", SignatureKind::Filesystem, 0, b"\0\0\0ReFS\0"),
+    ("exfat", SignatureKind::Filesystem, 3, b"EXFAT   "),
+    ("vfat", SignatureKind::Filesystem, 82, b"FAT32   "),
+    ("vfat", SignatureKind::Filesystem, 54, b"FAT16   "),
+    ("vfat", SignatureKind::Filesystem, 54, b"FAT12   "),
+    ("vfat", SignatureKind::Filesystem, 54, b"FAT     "),
+    ("iso9660", SignatureKind::Filesystem, 0x8001, b"CD001"),
+    ("udf", SignatureKind::Filesystem, 0x8001, b"BEA01"),
+    ("squashfs", SignatureKind::Filesystem, 0, b"hsqs"),
+    ("jfs", SignatureKind::Filesystem, 0x8000, b"JFS1"),
+    ("reiserfs", SignatureKind::Filesystem, 0x1_0034, b"ReIsEr"),
+    ("reiser4", SignatureKind::Filesystem, 0x1_0000, b"ReIsEr4"),
+    ("nilfs2", SignatureKind::Filesystem, 1024 + 6, b"\x34\x34"),
+    ("hfsplus", SignatureKind::Filesystem, 1024, b"H+\0\x04"),
+    ("hfsplus", SignatureKind::Filesystem, 1024, b"HX\0\x05"),
+    ("apfs", SignatureKind::Filesystem, 32, b"NXSB"),
+    ("gfs2", SignatureKind::Filesystem, 0x1_0000, b"\x01\x16\x19\x70"),
+    ("ocfs2", SignatureKind::Filesystem, 2 * 4096, b"OCFSV2"),
+    ("ufs", SignatureKind::Filesystem, 0x1_0000 + 1372, b"\x19\x01\x54\x19"),
+    ("ufs", SignatureKind::Filesystem, 8192 + 1372, b"\x19\x01\x54\x19"),
+    ("VMFS_volume_member", SignatureKind::Member, 1024 * 1024, b"\x0d\xd0\x01\xc0"),
+    ("crypto_LUKS", SignatureKind::Encrypted, 0, b"LUKS\xba\xbe"),
+    ("crypto_LUKS", SignatureKind::Encrypted, 0x4000, b"SKUL\xba\xbe"),
+    ("BitLocker", SignatureKind::Encrypted, 3, b"-FVE-FS-"),
+    (
         "bcache",
         SignatureKind::Member,
         4096 + 24,
         b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81",
     ),
-    row("ceph_bluestore", SignatureKind::Member, 0, b"bluestore block device"),
-    row("linux_raid_member", SignatureKind::Member, 0, MD_MAGIC),
-    row("linux_raid_member", SignatureKind::Member, 4096, MD_MAGIC),
-    row("LVM2_member", SignatureKind::Member, 24, b"LVM2 001"),
-    row("LVM2_member", SignatureKind::Member, 512 + 24, b"LVM2 001"),
-    row("LVM2_member", SignatureKind::Member, 1024 + 24, b"LVM2 001"),
-    row("LVM2_member", SignatureKind::Member, 1536 + 24, b"LVM2 001"),
-    row("gpt", SignatureKind::PartitionTable, 512, b"EFI PART"),
-    row("gpt", SignatureKind::PartitionTable, 4096, b"EFI PART"),
-    row("mac", SignatureKind::PartitionTable, 512, b"PM\0\0"),
-    row("atari", SignatureKind::PartitionTable, 0x1c6, b"\x01GEM"),
-    row("bsd", SignatureKind::PartitionTable, 512, b"\x57\x45\x56\x82"),
+    ("ceph_bluestore", SignatureKind::Member, 0, b"bluestore block device"),
+    ("linux_raid_member", SignatureKind::Member, 0, MD_MAGIC),
+    ("linux_raid_member", SignatureKind::Member, 4096, MD_MAGIC),
+    ("LVM2_member", SignatureKind::Member, 24, b"LVM2 001"),
+    ("LVM2_member", SignatureKind::Member, 512 + 24, b"LVM2 001"),
+    ("LVM2_member", SignatureKind::Member, 1024 + 24, b"LVM2 001"),
+    ("LVM2_member", SignatureKind::Member, 1536 + 24, b"LVM2 001"),
+    ("gpt", SignatureKind::PartitionTable, 512, b"EFI PART"),
+    ("gpt", SignatureKind::PartitionTable, 4096, b"EFI PART"),
+    ("mac", SignatureKind::PartitionTable, 512, b"PM\0\0"),
+    ("atari", SignatureKind::PartitionTable, 0x1c6, b"\x01GEM"),
+    ("bsd", SignatureKind::PartitionTable, 512, b"\x57\x45\x56\x82"),
 ];
 
 const MD_MAGIC: &[u8] = b"\xfc\x4e\x2b\xa9";
@@ -299,9 +277,9 @@ const ZFS_RING_BYTES: u64 = 128 * 1024;
 /// Everything the table knows, in the order found; a name may appear once per place.
 pub(super) fn probe<S: Source + ?Sized>(source: &S) -> io::Result<Vec<Signature>> {
     let mut found = Vec::new();
-    for magic in TABLE {
-        if has(source, magic.offset, magic.bytes)? {
-            found.push(found_at(magic.name, magic.kind, magic.offset));
+    for &(name, kind, offset, magic) in TABLE {
+        if has(source, offset, magic)? {
+            found.push(found_at(name, kind, offset));
         }
     }
     found.extend(extended(source)?);

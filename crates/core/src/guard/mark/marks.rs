@@ -11,7 +11,7 @@ use super::content::entry_of;
 use super::content::holds_nothing;
 use super::content::{Whose, do_maps_show, is_outside_kept, keeps_own_times};
 use super::digest::{Digest, all_of};
-use super::registry::{Ignored, Registry};
+use super::registry::Registry;
 use super::text::{LATEST, TICK, after, are_fine, from_now, is_settled, set_back, wait_past};
 use super::text::{MarkState, Provenance};
 use super::text::{Parts, joined, outside_of};
@@ -44,33 +44,8 @@ pub enum MarkPlace {
 
 /// Why a file could not be marked; it is usable, but a later write test will not recognise it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum MarkError {
-    /// No attributes on the filesystem and no state directory.
-    #[error(
-        "the file system has no extended attributes ({attribute}), and there is no state directory for the mark; \
-         set XDG_STATE_HOME or HOME"
-    )]
-    NoRegistry {
-        /// The system's text about the attribute.
-        attribute: String,
-    },
-    /// The mark could not be written to the state directory.
-    #[error(
-        "the file system has no extended attributes ({attribute}), and the mark could not be written to \
-         {registry}: {text}"
-    )]
-    Registry {
-        /// The system's text about the attribute.
-        attribute: String,
-        /// Path in the state directory.
-        registry: String,
-        /// The system's text about that.
-        text: String,
-    },
-    /// The file itself could not be read or changed.
-    #[error("could not {action}: {text}")]
-    File { action: &'static str, text: String },
-}
+#[error("{0}")]
+pub struct MarkError(String);
 
 /// A file of ours that a run of this program writes.
 #[derive(Debug)]
@@ -199,14 +174,17 @@ impl Marks {
             }
             Err(e) => system_text(&e),
         };
-        let Some(registry) = &self.registry else { return Err(MarkError::NoRegistry { attribute }) };
+        let no_attribute = format!("the file system has no extended attributes ({attribute})");
+        let Some(registry) = &self.registry else {
+            let why = "there is no state directory for the mark; set XDG_STATE_HOME or HOME";
+            return Err(MarkError(format!("{no_attribute}, and {why}")));
+        };
         // An entry does not change the file. A change that follows shall have a later time.
         let is_told = is_complete && (!are_fine(stamp.change) || wait_past(stamp.change));
         let mark = Provenance { changed_by: is_told.then_some(stamp.change), ..mark };
-        registry.write(stamp, &mark).map(MarkPlace::Registry).map_err(|e| MarkError::Registry {
-            attribute,
-            registry: printable_path(&registry.path_of(stamp)),
-            text: system_text(&e),
+        registry.write(stamp, &mark).map(MarkPlace::Registry).map_err(|e| {
+            let (entry, text) = (printable_path(&registry.path_of(stamp)), system_text(&e));
+            MarkError(format!("{no_attribute}, and the mark could not be written to {entry}: {text}"))
         })
     }
 
@@ -249,7 +227,7 @@ impl Marks {
     }
 
     /// The mark of an open file that does not count, because others may have put it there.
-    pub fn ignored(&self, file: &File) -> Option<Ignored> {
+    pub fn ignored(&self, file: &File) -> Option<String> {
         if self.attribute(file).is_some() {
             return None;
         }
@@ -372,7 +350,7 @@ impl Marks {
     /// Removes the mark, wherever it is; no mark is no error.
     ///
     /// # Errors
-    /// [`MarkError::File`] when the attribute is there and cannot be removed.
+    /// [`MarkError`] when the attribute is there and cannot be removed.
     pub fn unmark(&self, file: &File) -> Result<(), MarkError> {
         if let Ok(stamp) = Stamp::of(file) {
             self.registry.iter().for_each(|registry| registry.forget(&stamp));
@@ -425,8 +403,8 @@ fn stamp_of(file: &File) -> Result<Stamp, MarkError> {
     Stamp::of(file).map_err(|e| file_error("read the facts of the file", &e))
 }
 
-fn file_error(action: &'static str, error: &io::Error) -> MarkError {
-    MarkError::File { action, text: system_text(error) }
+fn file_error(action: &str, error: &io::Error) -> MarkError {
+    MarkError(format!("could not {action}: {}", system_text(error)))
 }
 
 /// How far ahead the time is set by which a mark has been put: usually the first is enough.

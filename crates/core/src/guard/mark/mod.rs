@@ -26,7 +26,6 @@ pub use content::Whose;
 pub use digest::Digest;
 
 pub use marks::{Ended, MarkPlace, Marks, Writing};
-pub(crate) use registry::Ignored;
 pub use text::{MarkState, Provenance};
 
 #[cfg(test)]

@@ -7,7 +7,6 @@
 use std::fmt;
 use std::fs::File;
 use std::ops::Range;
-use std::str::FromStr;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::digest::Digest;
@@ -112,25 +111,19 @@ impl Provenance {
 
     /// `None` when the text is no mark of a version this program knows.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let value =
-            |key: &str| text.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
-        if value("version")? != VERSION.to_string() {
+        if word_of(text, "version")? != VERSION.to_string() {
             return None;
         }
-        let word = value("state")?;
+        let word = word_of(text, "state")?;
         let state = STATES.iter().find(|(_, known)| *known == word)?.0;
-        let moment = |text: &str| {
-            let (seconds, nanoseconds) = text.split_once('.')?;
-            Some((seconds.parse().ok()?, nanoseconds.parse().ok()?))
-        };
         Some(Provenance {
-            written: optional(value("written"), moment)?,
-            changed_by: optional(value("changed_by"), moment)?,
-            digest: optional(value("digest"), |text| Digest::from_str(text).ok())?,
-            entry: optional(value("entry"), |text| u64::from_str_radix(text, 16).ok())?,
-            parts: optional(value("parts"), |text| text.parse().ok())?.unwrap_or(Parts::ALL),
-            maps_show: value("maps") == Some("shown"),
-            ..Provenance::new(value("size")?.parse().ok()?, state)
+            written: optional(text, "written", moment)?,
+            changed_by: optional(text, "changed_by", moment)?,
+            digest: optional(text, "digest", Digest::parse)?,
+            entry: optional(text, "entry", |text| u64::from_str_radix(text, 16).ok())?,
+            parts: optional(text, "parts", Parts::parse)?.unwrap_or(Parts::ALL),
+            maps_show: word_of(text, "maps") == Some("shown"),
+            ..Provenance::new(word_of(text, "size")?.parse().ok()?, state)
         })
     }
 
@@ -190,12 +183,18 @@ fn is_rounded(time: Moment, kept: Moment) -> bool {
     TIME_STEPS_NS.iter().any(|step| time - time.rem_euclid(*step) == kept)
 }
 
+fn word_of<'t>(text: &'t str, key: &str) -> Option<&'t str> {
+    text.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+}
+
 /// `Some(None)` for a word that is not there, `None` for one that cannot be read.
-fn optional<T>(word: Option<&str>, read: impl FnOnce(&str) -> Option<T>) -> Option<Option<T>> {
-    match word {
-        None => Some(None),
-        Some(word) => read(word).map(Some),
-    }
+fn optional<T>(text: &str, key: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<Option<T>> {
+    word_of(text, key).map_or(Some(None), |word| read(word).map(Some))
+}
+
+fn moment(text: &str) -> Option<Moment> {
+    let (seconds, nanoseconds) = text.split_once('.')?;
+    Some((seconds.parse().ok()?, nanoseconds.parse().ok()?))
 }
 
 /// So many parts have room in a mark.
@@ -225,6 +224,15 @@ impl Parts {
         Parts(parts)
     }
 
+    fn parse(text: &str) -> Option<Self> {
+        let mut ranges = Vec::new();
+        for word in text.split(',').filter(|word| !word.is_empty()) {
+            let (start, end) = word.split_once('-')?;
+            ranges.push(u64::from_str_radix(start, 16).ok()?..u64::from_str_radix(end, 16).ok()?);
+        }
+        if ranges.len() > PARTS_MAX { None } else { Some(Parts::of(&ranges)) }
+    }
+
     pub fn ranges(&self) -> Vec<Range<u64>> {
         self.0.iter().filter(|part| **part != NONE).map(|part| part.0..part.1).collect()
     }
@@ -239,24 +247,6 @@ impl fmt::Display for Parts {
             write!(f, "{comma}{:x}-{:x}", range.start, range.end)?;
         }
         Ok(())
-    }
-}
-
-/// The text is no list of parts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoParts;
-
-impl FromStr for Parts {
-    type Err = NoParts;
-
-    fn from_str(text: &str) -> Result<Self, NoParts> {
-        let mut ranges = Vec::new();
-        for word in text.split(',').filter(|word| !word.is_empty()) {
-            let (start, end) = word.split_once('-').ok_or(NoParts)?;
-            let number = |text| u64::from_str_radix(text, 16).map_err(|_| NoParts);
-            ranges.push(number(start)?..number(end)?);
-        }
-        if ranges.len() > PARTS_MAX { Err(NoParts) } else { Ok(Parts::of(&ranges)) }
     }
 }
 
@@ -433,7 +423,7 @@ mod tests {
         for (digest, late_says) in
             [("0/1", ByTimes::Unknown), ("0/0", ByTimes::Rewritten), ("", ByTimes::Rewritten)]
         {
-            let mark = Provenance { digest: digest.parse().ok(), ..MARK };
+            let mark = Provenance { digest: Digest::parse(digest), ..MARK };
             let says = |modified| mark.by_times(&stamp(modified, (101, 0)), false);
             assert!([(100, 7), (100, 0)].into_iter().all(|modified| says(modified) == ByTimes::Unknown));
             assert!(late.into_iter().all(|modified| says(modified) == late_says), "{digest}");
@@ -460,7 +450,7 @@ mod tests {
 
     #[test]
     fn marks_print_and_parse() {
-        let digests = [None, "00000000000000ff/258".parse().ok()];
+        let digests = [None, Digest::parse("00000000000000ff/258")];
         for (&(state, _), digest) in STATES.iter().flat_map(|state| digests.map(|digest| (state, digest))) {
             for written in [None, Some((0, 0)), Some((-1, 5)), Some((i64::MAX, 999_999_999))] {
                 let mark = Provenance {
@@ -521,10 +511,10 @@ mod tests_parts {
         assert_eq!(text(&[0..1, 10..11, 20..21, 24..25, 40..41]), "0-1,a-b,14-19,28-29");
         assert_eq!(Parts::ALL.ranges(), all_of(u64::MAX));
         for parts in ["", "0-12,20-30", "0-1,a-b,14-19,28-29", "0-ffffffffffffffff"] {
-            assert_eq!(parts.parse::<Parts>().unwrap().to_string(), parts);
+            assert_eq!(Parts::parse(parts).unwrap().to_string(), parts);
         }
         for wrong in ["1", "x-y", "1-2-3", "0-1,2-3,4-5,6-7,8-9"] {
-            assert_eq!(wrong.parse::<Parts>(), Err(NoParts), "{wrong}");
+            assert_eq!(Parts::parse(wrong), None, "{wrong}");
         }
     }
 }
