@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
+use super::counters::whole_seconds_ns;
 use super::facts::LimitSources;
-use super::timeline::whole_seconds_ns;
 use crate::machine::chain::{Layer, LayerKind};
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::diskstat::{DiskCounters, DiskCounts, DiskReading};
@@ -13,19 +13,18 @@ use crate::machine::limits::{
     governors, own_disk_bytes, stalls, swapped_pages, throttle_files, throttled_ns,
 };
 use crate::machine::memory::available_bytes;
-use crate::machine::mounts::FuseConnection;
-use crate::machine::mounts::read_mounts;
+use crate::machine::mounts::{FuseConnection, read_mounts};
 use crate::machine::roots::Roots;
 use crate::machine::storage::whole_disks;
 use crate::machine::{chain, fileserver, topology};
 use crate::result::{
-    DiskActivity, HostActivity, LayerDetails, Limit, LimitChange, PathActivity, Pressure, ProcessorWaits,
-    ServedMount, ServingProgram, WayChange,
+    DiskActivity, Evidence, HostActivity, LayerDetails, Limit, LimitChange, PathActivity, Pressure,
+    ProcessorWaits, ServedMount, ServingProgram, WayChange,
 };
 use crate::sys::thread::{ThreadId, waiting_ns_of};
 
-/// The counters to read. They are opened before the threads start.
-#[derive(Debug)]
+/// The counters to read. They are opened before the threads start; none for simulated time.
+#[derive(Debug, Default)]
 pub struct Sources {
     /// The lowest devices, then the topmost ones that stand on others, then those beside a program.
     disks: Vec<(String, DiskCounters)>,
@@ -76,12 +75,6 @@ impl Sources {
         Sources { disks, lowest, below, served, programs, ways, throttle_files, limits, roots }
     }
 
-    pub fn none() -> Self {
-        let (disks, throttle_files, roots) = (Vec::new(), Vec::new(), Roots::default());
-        let (served, programs, ways) = (ServedMounts::default(), Programs::default(), Vec::new());
-        Sources { disks, lowest: 0, below: 0, served, programs, ways, throttle_files, limits: None, roots }
-    }
-
     pub fn lowest_names(&self) -> impl Iterator<Item = &str> {
         self.disks[..self.lowest].iter().map(|(name, _)| name.as_str())
     }
@@ -102,24 +95,25 @@ impl Sources {
 
     fn host_counts(&self) -> HostCounts {
         let roots = &self.roots;
-        let pressure = || {
-            let [cpu, io, memory] = ["cpu", "io", "memory"].map(|resource| stalls(resource, roots));
-            let (cpu, io, memory) = (cpu?, io?, memory?);
-            Some(Pressure {
-                cpu_some_ns: cpu.some_ns,
-                io_some_ns: io.some_ns,
-                io_full_ns: io.full_ns,
-                memory_some_ns: memory.some_ns,
-                memory_full_ns: memory.full_ns,
-            })
-        };
         HostCounts {
-            pressure: pressure(),
+            pressure: pressure(roots),
             swapped_pages: swapped_pages(roots),
             own_disk_bytes: own_disk_bytes(roots),
             throttled_ns: throttled_ns(&self.throttle_files),
         }
     }
+}
+
+fn pressure(roots: &Roots) -> Option<Pressure> {
+    let [cpu, io, memory] = ["cpu", "io", "memory"].map(|resource| stalls(resource, roots));
+    let (cpu, io, memory) = (cpu?, io?, memory?);
+    Some(Pressure {
+        cpu_some_ns: cpu.some_ns,
+        io_some_ns: io.some_ns,
+        io_full_ns: io.full_ns,
+        memory_some_ns: memory.some_ns,
+        memory_full_ns: memory.full_ns,
+    })
 }
 
 /// Devices of the chains whose way to the storage can change, each once.
@@ -189,25 +183,6 @@ pub struct Recorder<'a> {
     memory_available_bytes: Option<u64>,
 }
 
-#[derive(Debug, Clone, Default)]
-pub struct Activity {
-    pub disks: Vec<DiskActivity>,
-    /// Devices right under the targets that stand on others.
-    pub upper: Vec<DiskActivity>,
-    /// All disks of this machine, where a program serves a target.
-    pub beside: Vec<DiskActivity>,
-    pub served: Vec<ServedMount>,
-    pub programs: Vec<ServingProgram>,
-    /// The machine. Steal time comes from elsewhere.
-    pub host: HostActivity,
-    /// For how long the test's threads had no processor.
-    pub processor_waits: Option<ProcessorWaits>,
-    /// When limits were changed; none when nobody looked.
-    pub limit_changes: Option<Vec<LimitChange>>,
-    /// When the way to a device changed; none when nobody looked.
-    pub way_changes: Option<Vec<WayChange>>,
-}
-
 impl<'a> Recorder<'a> {
     /// The first reading, as close to the start of the measured time as can be.
     pub fn start(
@@ -253,13 +228,16 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// The last reading. The last interval ends with it when it was due.
-    pub fn finish(mut self, now_ns: u64, measure_end_ns: u64) -> Activity {
+    /// The last reading, and what all of them tell. The last interval ends with it when it was due. Steal time comes
+    /// from elsewhere.
+    pub fn finish(mut self, now_ns: u64, measure_end_ns: u64) -> Evidence {
         let last = Reading::now(self.sources, &self.threads, now_ns);
         let host = self.host();
         let window_ns = last.at_ns.saturating_sub(self.readings[0].at_ns);
-        let limit_changes = self.sources.limits.as_ref().map(|_| self.limit_changes(&last));
-        let way_changes = self.sources.limits.as_ref().map(|_| self.way_changes(&last));
+        let (mut limit_changes, mut way_changes) = (None, None);
+        if self.sources.limits.is_some() {
+            (limit_changes, way_changes) = (Some(self.limit_changes(&last)), Some(self.way_changes(&last)));
+        }
         if self.due_ns <= measure_end_ns {
             self.readings.push(last.clone());
         }
@@ -282,17 +260,17 @@ impl<'a> Recorder<'a> {
             };
             list.push(DiskActivity { name, window_ns, late_ns, total, interval_ns, intervals, paths });
         }
-        let (served, processor_waits) = (self.served(&last), self.processor_waits());
-        Activity {
+        Evidence {
             disks: lowest,
-            upper,
-            beside,
-            served,
+            upper_disks: upper,
+            beside_disks: beside,
+            served_mounts: self.served(&last),
             programs,
-            host,
-            processor_waits,
+            host: Some(host),
+            processor_waits: self.processor_waits(),
             limit_changes,
             way_changes,
+            ..Evidence::default()
         }
     }
 
@@ -542,7 +520,7 @@ mod tests {
         recorder.read_if_due(S);
         count(4500);
         let activity = recorder.finish(2 * S, 2 * S);
-        let [mount] = activity.served.as_slice() else { panic!("{:?}", activity.served) };
+        let [mount] = activity.served_mounts.as_slice() else { panic!("{:?}", activity.served_mounts) };
         assert_eq!((mount.mount_points.as_slice(), mount.window_ns), (&["/far".to_string()][..], 2 * S));
         assert_eq!((mount.address.as_deref(), mount.connections), (Some("10.0.0.5"), Some(1)));
         let read = |counts: &ServerCounts| counts.server_read_bytes;
@@ -551,7 +529,7 @@ mod tests {
         // A mount that went away is in no document.
         let recorder = Recorder::start(&sources, &[], 2 * S, || 0);
         put("mountstats", "");
-        assert_eq!(recorder.finish(2 * S, 2 * S).served, []);
+        assert_eq!(recorder.finish(2 * S, 2 * S).served_mounts, []);
     }
 
     #[test]
@@ -564,7 +542,7 @@ mod tests {
                 format!("cpu 0\ncpu0 9 0 9 9 0 0 0 {first} 0 0\ncpu1 9 0 9 9 0 0 0 {second} 0 0\nintr 1\n");
             std::fs::write(dir.path().join("stat"), text).expect("room");
         };
-        let sources = Sources { roots, ..Sources::none() };
+        let sources = Sources { roots, ..Sources::default() };
         let own = [ThreadId::current()];
         stolen(1000, 50);
         let mut recorder = Recorder::start(&sources, &own, 2 * S, || 0);
@@ -633,7 +611,7 @@ mod tests {
         let number = DeviceNumber { major: 8, minor: 0 };
         let counters = DiskCounters::open(number, &roots).expect("a disk");
         let sources =
-            Sources { disks: vec![("sda".to_string(), counters)], lowest: 1, below: 1, ..Sources::none() };
+            Sources { disks: vec![("sda".to_string(), counters)], lowest: 1, below: 1, ..Sources::default() };
         let seen = |measure_start_ns: u64| {
             stat(100);
             let mut recorder = Recorder::start(&sources, &[], 10_000_000_000, || 5_000_000_000);

@@ -5,12 +5,10 @@
 use std::hint::black_box;
 use std::sync::{Arc, Barrier};
 
-use super::counters::Tables;
-use super::counters::Wanted;
-use super::phases::{Lengths, Phases, StartGate};
-use super::start::{StartFailure, unprepared};
-use super::timeline::Buckets;
-use super::worker::{MachineTime, Worker};
+use super::counters::{Buckets, Tables, Wanted};
+use super::phases::{Lengths, MachineTime, Phases, StartGate};
+use super::span::{StartFailure, unprepared};
+use super::worker::Worker;
 use crate::access::{DataRng, Pace, WriteData};
 use crate::engine;
 use crate::engine::Setup;
@@ -172,7 +170,7 @@ impl Bare {
         Ok(Turn { ios, running_ns, elapsed_ns, counted })
     }
 
-    /// The worker of a thread, as `start` makes those of a run. Only what the worker itself fills has memory.
+    /// The worker of a thread, as `span` makes those of a run. Only what the worker itself fills has memory.
     fn worker(&self, lane: &Lane, length_ns: u64) -> Result<(Worker, Wanted), Failure> {
         let interval_ns = u64::from(self.span.io_bucket_ms.max(1)) * 1_000_000;
         let wanted = Wanted {

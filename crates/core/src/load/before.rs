@@ -112,7 +112,10 @@ pub fn watch(targets: &[Inspected<'_>], roots: &Roots) -> MachineNow {
         busy_percent: shares
             .as_ref()
             .map(|shares| shares.iter().map(|share| share.usage()).sum::<f64>() / shares.len() as f64),
-        host: HostActivity { steal_percent: shares.as_deref().map(steal_percent), ..activity.host },
+        host: HostActivity {
+            steal_percent: shares.as_deref().map(steal_percent),
+            ..activity.host.unwrap_or_default()
+        },
         disks: activity.disks,
     }
 }

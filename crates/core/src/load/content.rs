@@ -66,8 +66,8 @@ impl<'a> TestedRange<'a> {
     fn of_run(target: &Target, state: &'a TargetState) -> Self {
         TestedRange {
             path: &state.path,
-            file: state.file(),
-            identity: state.identity(),
+            file: &state.file,
+            identity: state.identity,
             facts: &state.facts,
             chain: &state.chain,
             start: state.planned.range.base_bytes(),

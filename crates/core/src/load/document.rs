@@ -2,22 +2,23 @@
 
 use super::context::Note;
 use super::controller::SpanOutcome;
+use super::counters::{processors, timeline};
 use super::facts;
 use super::span::Span;
-use super::timeline::{processors, timeline};
 use super::worker::{FailureKind, IoFailure, Late, Outcome};
 use crate::access::EffectiveRange;
 use crate::engine::Op;
 use crate::fault::{self, Failure};
 use crate::machine::topology::Topology;
-use crate::measure::cpu::{ProcessUsage, cost, process_usage};
-use crate::measure::cpu::{STEAL_PERCENT_NOTABLE, steal_percent, steal_worst_percent, usage};
+use crate::measure::cpu::{
+    ProcessUsage, STEAL_PERCENT_NOTABLE, cost, process_usage, steal_percent, steal_worst_percent, usage,
+};
 use crate::measure::{Histogram, MachineClock};
 use crate::plan::Lane;
 use crate::profile::TimeSpan;
 use crate::result::{
-    ClockFacts, CpuUse, DistributionPart, Evidence, HostActivity, Measured, Outstanding, OwnCost, QueueDepth,
-    TargetResult, ThreadResult, Window,
+    ClockFacts, CpuUse, DistributionPart, Evidence, Measured, Outstanding, OwnCost, QueueDepth, TargetResult,
+    ThreadResult,
 };
 
 /// The numbers of a time span, and sentences for standard error.
@@ -54,38 +55,24 @@ pub fn measured(span: &Span<'_>, outcome: SpanOutcome, topology: &Topology) -> (
     let depth = queue_depth(&span.lanes, &threads, in_flight, outcome.measured_ns, !outstanding.is_empty());
     notes.push(Note::detail(queue_depth_words(&depth)));
     notes.extend(response_words(&threads).into_iter().map(Note::worth_telling));
-    let bound_threads = outcome.placed.iter().map(|(id, placed)| placed.of_thread(*id)).collect();
-    let activity = outcome.activity;
-    let host =
-        |host: HostActivity| HostActivity { steal_percent: stolen, steal_worst_percent: stolen_most, ..host };
+    let bound_threads = outcome.placed.into_iter().map(|placed| placed.thread).collect();
+    let mut evidence = outcome.evidence;
+    if let Some(host) = &mut evidence.host {
+        (host.steal_percent, host.steal_worst_percent) = (stolen, stolen_most);
+    }
+    let targets = span.targets.iter();
     let evidence = Evidence {
-        window: outcome.measure_start_unix_ns.map(|start_unix_ns| Window {
-            start_unix_ns,
-            end_unix_ns: start_unix_ns.saturating_add(outcome.measured_ns),
-        }),
-        targets: span
-            .targets
-            .iter()
+        targets: targets
             .map(|state| facts::of_target(&state.typed, &state.path, &state.facts, &state.chain))
             .collect(),
         queue_depth: Some(depth),
         outstanding: Some(outstanding),
         series,
         fine_series: fine_series.flatten(),
-        ticks: outcome.ticks,
-        processor_waits: activity.as_ref().and_then(|a| a.processor_waits.clone()),
         processors,
         bound_threads,
-        limit_changes: activity.as_ref().and_then(|a| a.limit_changes.clone()),
-        way_changes: activity.as_ref().and_then(|a| a.way_changes.clone()),
-        disks: activity.as_ref().map_or_else(Vec::new, |a| a.disks.clone()),
-        upper_disks: activity.as_ref().map_or_else(Vec::new, |a| a.upper.clone()),
-        programs: activity.as_ref().map_or_else(Vec::new, |a| a.programs.clone()),
-        beside_disks: activity.as_ref().map_or_else(Vec::new, |a| a.beside.clone()),
-        served_mounts: activity.as_ref().map_or_else(Vec::new, |a| a.served.clone()),
-        host: activity.map(|a| host(a.host)),
         threads: costs,
-        ..Evidence::default()
+        ..evidence
     };
     let measured = Measured {
         test_time_s,

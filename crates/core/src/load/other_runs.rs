@@ -108,7 +108,7 @@ impl Run<'_> {
     pub fn look_for_other_runs(&mut self, targets: &[TargetState]) -> OtherRuns {
         let found: OtherRuns = targets
             .iter()
-            .map(|state: &TargetState| self.custody.other_runs(state.identity(), &self.roots))
+            .map(|state: &TargetState| self.custody.other_runs(state.identity, &self.roots))
             .collect();
         for (state, run) in pairs(targets, &found) {
             if run.writes { self.warn(&words(state, run)) } else { self.note(words(state, run)) }

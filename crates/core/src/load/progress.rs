@@ -217,7 +217,7 @@ mod tests {
         let cells = [Arc::new(Cell::default()), Arc::new(Cell::default())];
         let clock = MachineClock::start();
         let place = Place { span: 1, spans: 2, later_ns: 7 * S };
-        let sources = Sources::none();
+        let sources = Sources::default();
         let teller = Teller {
             phases: &phases,
             clock: &clock,
@@ -278,7 +278,7 @@ mod tests_of_machine_rates {
 
     #[test]
     fn the_first_reading_is_no_rate_and_the_next_is() {
-        let sources = Sources::none();
+        let sources = Sources::default();
         let mut readings = MachineReadings::new(&sources, Duration::from_secs(1));
         assert_eq!(readings.rates(5), None);
         let rates = readings.rates(5 + WINDOW_NS_MIN).expect("two readings");
