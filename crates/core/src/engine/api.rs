@@ -36,7 +36,7 @@ pub struct Io {
 }
 
 /// One finished I/O.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Completion {
     /// The slot it was issued with.
     pub slot: u32,
@@ -111,6 +111,9 @@ pub struct Setup {
     pub parameters: String,
 }
 
+/// What an engine says; without words of its own, that it takes or returns no I/Os any more.
+pub(super) type Result<T = (), E = EngineError> = std::result::Result<T, E>;
+
 /// What an engine does: take I/Os, return completions, and end.
 pub trait Engine: std::fmt::Debug {
     /// Takes a batch of I/Os. The engine may hold them back until the next [`Engine::reap`], which
@@ -119,7 +122,7 @@ pub trait Engine: std::fmt::Debug {
     ///
     /// # Errors
     /// Only when the kernel refuses to take any I/O at all; a failing I/O is a [`Completion`].
-    fn submit(&mut self, ios: &[Io]) -> Result<(), EngineError>;
+    fn submit(&mut self, ios: &[Io]) -> Result;
 
     /// Hands over whatever `submit` held back and appends finished I/Os to `done`, at most `max`.
     ///
@@ -129,13 +132,7 @@ pub trait Engine: std::fmt::Debug {
     ///
     /// # Errors
     /// When the kernel refuses the call itself.
-    fn reap(
-        &mut self,
-        min: u32,
-        max: u32,
-        timeout: Option<Duration>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError>;
+    fn reap(&mut self, min: u32, max: u32, timeout: Option<Duration>, done: &mut Vec<Completion>) -> Result;
 
     /// [`Engine::submit`] and then [`Engine::reap`], in one call.
     ///
@@ -149,7 +146,7 @@ pub trait Engine: std::fmt::Debug {
         max: u32,
         timeout: Option<Duration>,
         done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
+    ) -> Result {
         if !ios.is_empty() {
             self.submit(ios)?;
         }
