@@ -153,10 +153,10 @@ impl Guard<'_> {
     pub fn adopt(&self, found: &Adoptable) -> Result<(), Failure> {
         let typed = printable_path(&found.path);
         let file = self.listed(found, Purpose::Adopt)?;
-        let marked = self.marks.mark(&file, MarkState::Complete);
-        let failed =
-            |e| Failure::new(FailureKind::Output, format!("'{typed}' could not be marked")).because(e);
-        marked.map(drop).map_err(|e| failed(e).on(&typed))
+        self.marks.mark(&file, MarkState::Complete).map(drop).map_err(|e| {
+            let words = format!("'{typed}' could not be marked");
+            Failure::new(FailureKind::Output, words).because(e).on(&typed)
+        })
     }
 
     /// Removes the mark of a file.
@@ -166,11 +166,10 @@ impl Guard<'_> {
     pub fn forget(&self, found: &Adoptable) -> Result<(), Failure> {
         let typed = printable_path(&found.path);
         let file = self.listed(found, Purpose::Forget)?;
-        let failed = |e| {
-            Failure::new(FailureKind::Output, format!("the mark of '{typed}' could not be removed"))
-                .because(e)
-        };
-        self.marks.unmark(&file).map_err(|e| failed(e).on(&typed))
+        self.marks.unmark(&file).map_err(|e| {
+            let words = format!("the mark of '{typed}' could not be removed");
+            Failure::new(FailureKind::Output, words).because(e).on(&typed)
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::facts::GuardError;
 use super::sample::{Depth, End, Looked, look_through};
-use super::sample::{Odd, find_odd_beside};
+use super::sample::{Odd, find_odd};
 use super::signatures::{Range, Signature, SignatureKind};
 use super::signatures::{partitions, reopen_for_reading, scan};
 use crate::machine::beneath::{Allocated, allocated};
@@ -82,8 +82,7 @@ pub(super) fn contents(
     if !found.is_empty() || device.is_none() {
         return Ok(Contents { holds: found, looked: None });
     }
-    unknown_data(&reader, own.as_ref(), (range, look), roots)
-        .map_err(|error| GuardError::Read { path: printable_path(path), text: system_text(&error) })
+    unknown_data(&reader, own.as_ref(), (range, look), roots).map_err(|error| GuardError::read(path, &error))
 }
 
 /// Data without a signature: by samples, and by what tells which parts can hold anything or as much reading as there is
@@ -95,7 +94,7 @@ fn unknown_data(
     roots: &Roots,
 ) -> io::Result<Contents> {
     let nothing = Contents::default();
-    if let Some(odd) = find_odd_beside(reader, Some(range), PLACES, &is_data)? {
+    if let Some(odd) = find_odd(reader, Some(range), PLACES, &is_data)? {
         return Ok(Contents { holds: vec![told_of(&odd)], looked: None });
     }
     let Depth::For(time) = look else { return Ok(nothing) };
@@ -133,10 +132,10 @@ fn parts_of(reader: &File, own: Option<&BlockDevice>) -> Vec<Partition> {
         else {
             continue;
         };
-        let is_it = |part: &Partition| {
+        let is_known = parts.iter().any(|part| {
             part.number == number || (part.start_bytes, part.length_bytes) == (start_bytes, length_bytes)
-        };
-        if !parts.iter().any(is_it) {
+        });
+        if !is_known {
             parts.push(Partition { number, start_bytes, length_bytes, label: None, type_code: None });
         }
     }

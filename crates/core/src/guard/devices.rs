@@ -61,10 +61,8 @@ const CLAIM_CHECK_PAUSE: Duration = Duration::from_millis(100);
 /// # Errors
 /// [`GuardError::Open`], [`GuardError::Changed`].
 pub fn claim(file: &File, path: &Path, roots: &Roots) -> Result<Claim, GuardError> {
-    let failed = |e: io::Error| GuardError::Open { path: printable_path(path), text: system_text(&e) };
-    let Some(number) = block_device(file).map_err(failed)? else {
-        return Err(GuardError::Changed { path: printable_path(path) });
-    };
+    let number = block_device(file).map_err(|e| GuardError::open(path, &e))?;
+    let Some(number) = number else { return Err(GuardError::changed(path)) };
     let mut search = Search { roots, visited: Vec::new(), missing: Vec::new() };
     let by = search.at(&[&own_path(file), path], DeviceNumber::from_raw(number))?;
     Ok(Claim {
@@ -134,6 +132,14 @@ impl Search<'_> {
         }
     }
 
+    /// What was found; nothing, and a note, where that is not known.
+    fn known<T>(&mut self, fact: Fact, found: Result<Vec<T>, impl fmt::Display>) -> Vec<T> {
+        found.unwrap_or_else(|why| {
+            self.miss([Missing::new(fact, why)]);
+            Vec::new()
+        })
+    }
+
     /// Users that the kernel lists.
     fn listed(&mut self, device: DeviceNumber) -> Vec<Use> {
         let uses = Uses::read(self.roots);
@@ -147,7 +153,7 @@ impl Search<'_> {
         if self.missing.iter().any(|missing| missing.fact == Fact::Programs) {
             return Vec::new();
         }
-        openers::of(device, self.roots).unwrap_or_else(|missing| {
+        openers::programs_with(device, self.roots).unwrap_or_else(|missing| {
             self.miss([missing]);
             Vec::new()
         })
@@ -180,10 +186,7 @@ impl Search<'_> {
     /// keeps claims for each name apart.
     fn twins(&mut self, device: DeviceNumber) -> Result<Vec<Use>, GuardError> {
         let Some(own) = self.shown(device) else { return Ok(Vec::new()) };
-        let twins = own.twins(self.roots).unwrap_or_else(|why| {
-            self.miss([Missing::new(Fact::Layers, why)]);
-            Vec::new()
-        });
+        let twins = self.known(Fact::Layers, own.twins(self.roots));
         let mut found = Vec::new();
         for (disk, part) in twins {
             // A claim on the disk shows when its partition is asked; whole disks answer for their partitions.
@@ -214,15 +217,12 @@ impl Search<'_> {
     /// Users of loop devices over the device, a partition of it or its disk.
     fn through_loops(&mut self, device: DeviceNumber) -> Result<Vec<Use>, GuardError> {
         let Some(own) = self.shown(device) else { return Ok(Vec::new()) };
-        let below = |part: BlockDevice| {
-            let number = part.number()?;
-            Some(Below { identity: number.identity(), size_bytes: part.size_bytes().unwrap_or(u64::MAX) })
-        };
-        let parts: Vec<Below> = own.involved().into_iter().filter_map(below).collect();
-        let loops = standing_on(&parts, self.roots).unwrap_or_else(|why| {
-            self.miss([Missing::new(Fact::Loops, why)]);
-            Vec::new()
-        });
+        let mut parts = Vec::new();
+        for part in own.involved() {
+            let size_bytes = part.size_bytes().unwrap_or(u64::MAX);
+            parts.extend(part.number().map(|number| Below { identity: number.identity(), size_bytes }));
+        }
+        let loops = self.known(Fact::Loops, standing_on(&parts, self.roots));
         let mut found = Vec::new();
         for above in loops {
             let by = self.ask(&above)?;
@@ -291,8 +291,7 @@ impl Search<'_> {
 
 /// Asks the kernel by opening exclusively, by the first of the paths that leads somewhere.
 fn is_busy(paths: &[&Path], device: DeviceNumber) -> Result<bool, GuardError> {
-    let name = || printable_path(paths.last().copied().unwrap_or(Path::new("")));
-    let failed = |e: io::Error| GuardError::Open { path: name(), text: system_text(&e) };
+    let named = paths.last().copied().unwrap_or(Path::new(""));
     let exclusive = Reading { exclusive: true, ..Reading::default() };
     let mut answer = Err(io::ErrorKind::NotFound.into());
     for path in paths {
@@ -305,14 +304,12 @@ fn is_busy(paths: &[&Path], device: DeviceNumber) -> Result<bool, GuardError> {
     }
     match answer {
         Ok(file) => {
-            if block_device(&file).map_err(failed)?.map(DeviceNumber::from_raw) == Some(device) {
-                Ok(false)
-            } else {
-                Err(GuardError::Changed { path: name() })
-            }
+            let found = block_device(&file).map_err(|e| GuardError::open(named, &e))?;
+            let is_it = found.map(DeviceNumber::from_raw) == Some(device);
+            if is_it { Ok(false) } else { Err(GuardError::changed(named)) }
         }
         Err(e) if e.kind() == io::ErrorKind::ResourceBusy => Ok(true),
-        Err(e) => Err(failed(e)),
+        Err(e) => Err(GuardError::open(named, &e)),
     }
 }
 

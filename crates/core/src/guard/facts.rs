@@ -4,10 +4,13 @@
 
 use std::fmt;
 use std::fs::File;
+use std::io;
 use std::path::Path;
 
 use crate::machine::process::Sight;
 use crate::machine::storage::TargetFacts;
+use crate::sys::error::system_text;
+use crate::text::printable_path;
 
 /// An open target about which is decided.
 #[derive(Debug, Clone, Copy)]
@@ -159,4 +162,18 @@ pub enum GuardError {
     /// The device could not be read.
     #[error("{path}: could not be read to check that it holds no data: {text}")]
     Read { path: String, text: String },
+}
+
+impl GuardError {
+    pub(super) fn open(path: &Path, error: &io::Error) -> Self {
+        GuardError::Open { path: printable_path(path), text: system_text(error) }
+    }
+
+    pub(super) fn read(path: &Path, error: &io::Error) -> Self {
+        GuardError::Read { path: printable_path(path), text: system_text(error) }
+    }
+
+    pub(super) fn changed(path: &Path) -> Self {
+        GuardError::Changed { path: printable_path(path) }
+    }
 }

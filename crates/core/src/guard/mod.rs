@@ -13,7 +13,7 @@
 //!    [`Guard::permit_to_make`] does so for a file of `-c`. Only a permit opens a target for writing
 //!    (`tests/all/house.rs`).
 //! 4. **Hold.** [`Custody`] reserves devices for the time of a run (`hold`) and knows what the run made
-//!    itself. By their locks (`locks`) runs recognise what is being tested, and name each other (`runs`).
+//!    itself. By their locks (`locks`) runs recognise what is being tested, and name each other.
 //! 5. **Mark.** [`mark::Marks`] notes on a file that TrueSpd made it and when it wrote last.
 
 mod adopt;
@@ -29,7 +29,6 @@ pub mod mark;
 mod openers;
 mod path;
 mod permit;
-mod runs;
 pub mod sample;
 mod signatures;
 
@@ -46,11 +45,10 @@ pub use locks::RunLocks;
 pub(crate) use make::{NewFile, PermitToMake};
 pub use make::{Reuse, Wish, Wished, reuse_decision};
 
-pub use openers::of as programs_with;
+pub use openers::programs_with;
 pub use path::check_directory;
-pub(crate) use permit::PermitError;
 pub use permit::{Custody, Permit};
-pub(crate) use runs::OtherRun;
+pub(crate) use permit::{OtherRun, PermitError};
 pub use sample::{Depth, Looked};
 pub use signatures::{Range, signatures};
 

@@ -15,11 +15,10 @@ use std::{fmt, io};
 use super::facts::GuardError;
 use crate::profile::Target;
 use crate::sys::blkid::{self, Found, Partition};
-use crate::sys::error::system_text;
 use crate::sys::file::read_exact_at;
 use crate::sys::identity::Identity;
 use crate::sys::open::{Reading, read, read_again};
-use crate::text::{printable, printable_path};
+use crate::text::printable;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SignatureKind {
@@ -129,8 +128,7 @@ pub(super) fn scan(reader: &File, path: &Path, range: Option<Range>) -> Result<S
         },
         Err(why) => why.to_string(),
     };
-    let unreadable = |e: io::Error| GuardError::Read { path: printable_path(path), text: system_text(&e) };
-    let signatures = probe_file(reader, range).map_err(unreadable)?;
+    let signatures = probe_file(reader, range).map_err(|e| GuardError::read(path, &e))?;
     Ok(Scan { signatures, why_built_in: Some(why) })
 }
 
@@ -155,14 +153,15 @@ fn kind(name: &str, usage: Option<&str>) -> SignatureKind {
 /// Another descriptor for the same file or device, for buffered reads. The check must leave no trace, not even the time
 /// of the last access.
 pub(super) fn reopen_for_reading(file: &File, path: &Path) -> Result<File, GuardError> {
-    let name = || printable_path(path);
-    let failed = |e: io::Error| GuardError::Read { path: name(), text: system_text(&e) };
     // Without procfs the path must do.
     let how = Reading::default();
-    let reader = read_again(file, how).or_else(|_| read(path, how)).map_err(failed)?;
+    let reader = read_again(file, how).or_else(|_| read(path, how));
     // The same inode, or another node of the same device.
-    let same = Identity::of(file).map_err(failed)? == Identity::of(&reader).map_err(failed)?;
-    if same { Ok(reader) } else { Err(GuardError::Changed { path: name() }) }
+    let is_same = reader.and_then(|reader| Ok((Identity::of(file)? == Identity::of(&reader)?, reader)));
+    match is_same.map_err(|e| GuardError::read(path, &e))? {
+        (true, reader) => Ok(reader),
+        (false, _) => Err(GuardError::changed(path)),
+    }
 }
 
 /// Random access to what is examined.
@@ -323,7 +322,6 @@ fn has<S: Source + ?Sized>(source: &S, offset: u64, wanted: &[u8]) -> io::Result
 fn extended<S: Source + ?Sized>(source: &S) -> io::Result<Option<Signature>> {
     const SUPERBLOCK: u64 = 1024;
     let Some(block) = bytes::<256, S>(source, SUPERBLOCK)? else { return Ok(None) };
-    let word = |at: usize| u32::from_le_bytes([block[at], block[at + 1], block[at + 2], block[at + 3]]);
     if block[0x38..0x3a] != [0x53, 0xef] {
         return Ok(None);
     }
@@ -333,7 +331,7 @@ fn extended<S: Source + ?Sized>(source: &S) -> io::Result<Option<Signature>> {
     const EXT3_INCOMPATIBLE: u32 = 0x2 | 0x4 | 0x10;
     // Read-only features an ext3 driver knows: sparse_super, large_file, btree_dir.
     const EXT3_READ_ONLY: u32 = 0x1 | 0x2 | 0x4;
-    let (compatible, incompatible, read_only) = (word(0x5c), word(0x60), word(0x64));
+    let [compatible, incompatible, read_only] = [0x5c, 0x60, 0x64].map(|at| word_at(&block, at));
     let name = if incompatible & JOURNAL_DEVICE != 0 {
         "jbd"
     } else if incompatible & !EXT3_INCOMPATIBLE != 0 || read_only & !EXT3_READ_ONLY != 0 {
@@ -348,6 +346,10 @@ fn extended<S: Source + ?Sized>(source: &S) -> io::Result<Option<Signature>> {
     let mut found = found_at(name, SignatureKind::Filesystem, SUPERBLOCK + 0x38);
     found.label = (!label.is_empty()).then(|| label.to_string());
     Ok(Some(found))
+}
+
+fn word_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
 /// The magic number stands at the end of the first page, whatever the page size was.
@@ -416,12 +418,8 @@ fn mbr<S: Source + ?Sized>(source: &S) -> io::Result<Option<Signature>> {
     if sector[510..] != [0x55, 0xaa] {
         return Ok(None);
     }
-    let plausible = |entry: &[u8]| {
-        let sectors = u32::from_le_bytes([entry[12], entry[13], entry[14], entry[15]]);
-        entry[0] & 0x7f == 0 && (entry[4] == 0 || sectors > 0)
-    };
-    let entries = &sector[446..510];
-    let is_table = entries.chunks_exact(16).all(plausible);
+    let mut entries = sector[446..510].chunks_exact(16);
+    let is_table = entries.all(|entry| entry[0] & 0x7f == 0 && (entry[4] == 0 || word_at(entry, 12) > 0));
     Ok(is_table.then(|| found_at("dos", SignatureKind::PartitionTable, 510)))
 }
 

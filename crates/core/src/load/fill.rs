@@ -129,7 +129,7 @@ pub fn fill(
 
 /// Whether samples of the file hold only this content and zeros, as a fill leaves them that was killed.
 pub fn is_left_over(file: &File, content: Content) -> bool {
-    let odd = find_odd(file, LEFT_OVER_PLACES, &|offset, bytes| {
+    let odd = find_odd(file, None, LEFT_OVER_PLACES, &|offset, bytes| {
         let mut made = vec![0; bytes.len()];
         match content {
             Content::Zero => {}

@@ -86,12 +86,12 @@ impl Digest {
         let total = total(ranges);
         if total > WHOLE_BYTES {
             let begun = Instant::now();
-            let goes_on = |read: usize| {
+            let sum = sum_of_all(file, ranges, &|read| {
                 let (bytes, passed) = (read as u64 * PIECE_BYTES, begun.elapsed());
                 let needed = passed.mul_f64(total as f64 / bytes.max(1) as f64);
                 total <= PATIENT_BYTES || passed < longest / EARLY || needed < longest
-            };
-            if let Some(sum) = sum_of_all(file, ranges, &goes_on)? {
+            })?;
+            if let Some(sum) = sum {
                 return Ok(Digest { sum, places: Places::All });
             }
         }
@@ -249,15 +249,12 @@ fn place_at(ranges: &[Range<u64>], mut at: u64) -> Option<(u64, u64)> {
 
 /// A number that differs for all other content and places, but for chance.
 pub(super) fn hash(offset: u64, bytes: &[u8]) -> u64 {
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let step = |sum: u64, word: u64| (sum ^ word).wrapping_mul(FACTOR).rotate_left(29);
-    let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
     // Four sums at once, which a processor does in the time of one.
     let mut lanes = [1, 2, 3, 4].map(|lane| mixed(offset ^ lane));
     let mut blocks = bytes.chunks_exact(32);
     for block in &mut blocks {
         for (lane, part) in lanes.iter_mut().zip(block.chunks_exact(8)) {
-            *lane = step(*lane, word(part));
+            *lane = step(*lane, part.try_into().map_or(0, u64::from_le_bytes));
         }
     }
     for &byte in blocks.remainder() {
@@ -267,6 +264,12 @@ pub(super) fn hash(offset: u64, bytes: &[u8]) -> u64 {
     mixed(all)
 }
 
+fn step(sum: u64, word: u64) -> u64 {
+    (sum ^ word).wrapping_mul(FACTOR).rotate_left(29)
+}
+
+const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+
 fn mixed(mut value: u64) -> u64 {
     value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -274,7 +277,7 @@ fn mixed(mut value: u64) -> u64 {
 }
 
 fn next(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    *state = state.wrapping_add(FACTOR);
     mixed(*state)
 }
 

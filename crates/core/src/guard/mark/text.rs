@@ -152,8 +152,8 @@ impl Provenance {
     /// Whether every write after the mark would have changed the file's times, but one whose time was set back.
     pub(super) fn shows_writes(&self, now: &Stamp) -> bool {
         let is_old =
-            || self.written.zip(self.changed_by).is_some_and(|(written, by)| is_long_before(written, by));
-        self.maps_show && (are_fine(now.change) || is_old())
+            self.written.zip(self.changed_by).is_some_and(|(written, by)| is_long_before(written, by));
+        self.maps_show && (are_fine(now.change) || is_old)
     }
 
     /// Whether something changed the file's entry after the mark was put.
@@ -178,8 +178,7 @@ impl Provenance {
 
 /// Whether a file system may have kept this time so.
 fn is_rounded(time: Moment, kept: Moment) -> bool {
-    let nanoseconds = |at: Moment| i128::from(at.0) * 1_000_000_000 + i128::from(at.1);
-    let (time, kept) = (nanoseconds(time), nanoseconds(kept));
+    let [time, kept] = [time, kept].map(|at| i128::from(at.0) * 1_000_000_000 + i128::from(at.1));
     TIME_STEPS_NS.iter().any(|step| time - time.rem_euclid(*step) == kept)
 }
 
@@ -212,8 +211,8 @@ impl Parts {
     pub fn of(ranges: &[Range<u64>]) -> Self {
         let mut found = joined(ranges);
         while found.len() > PARTS_MAX {
-            let gap = |at: &usize| found[*at + 1].start - found[*at].end;
-            let closest = (0..found.len() - 1).min_by_key(gap).unwrap_or(0);
+            let closest =
+                (0..found.len() - 1).min_by_key(|&at| found[at + 1].start - found[at].end).unwrap_or(0);
             found[closest].end = found[closest + 1].end;
             found.remove(closest + 1);
         }
@@ -464,7 +463,7 @@ mod tests {
                     maps_show: true,
                 };
                 assert_eq!(Provenance::parse(&mark.to_string()), Some(mark));
-                assert!(mark.to_string().len() <= super::super::marks::MARK_BYTES_MAX);
+                assert!(mark.to_string().len() <= super::super::MARK_BYTES_MAX);
             }
         }
         let far = |n: u64| i64::MAX as u64 - n..i64::MAX as u64 - n + 1;
@@ -475,7 +474,7 @@ mod tests {
             ..Provenance::new(i64::MAX as u64, MarkState::Running)
         };
         assert_eq!(Provenance::parse(&running.to_string()), Some(running));
-        assert!(running.to_string().len() <= super::super::marks::MARK_BYTES_MAX, "{running}");
+        assert!(running.to_string().len() <= super::super::MARK_BYTES_MAX, "{running}");
         let known = "version=1 size=1 state=complete";
         assert_eq!(Provenance::parse(known), Some(Provenance::new(1, MarkState::Complete)), "an older one");
         let more = ["written=x", "changed_by=1", "digest=1", "entry=g", "parts=1"]
