@@ -14,7 +14,6 @@ pub(super) const NAME: &str = "libaio";
 
 /// The kernel's own limit for one context is below this.
 pub(super) const DEPTH_MAX: u32 = 0x10000;
-/// Events taken per `io_getevents(2)`.
 const EVENTS_MAX: usize = 256;
 const IOCB_CMD_PREAD: u16 = 0;
 const IOCB_CMD_PWRITE: u16 = 1;

@@ -116,11 +116,11 @@ impl Engine for AnyEngine {
 }
 
 /// A row of the table of engines.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, Copy)]
 pub struct EngineRow {
     /// Name for `--engine`.
     pub name: &'static str,
-    /// One line for help.
     pub summary: &'static str,
     /// What it needs, for help; empty when nothing.
     pub needs: &'static str,
@@ -141,7 +141,6 @@ pub struct EngineRow {
     pub depth_max: u32,
     /// Tells why it cannot be used on this machine, without side effects.
     pub probe: fn() -> Result,
-    /// Opens it.
     pub open: fn(Setup) -> Result<Opened>,
 }
 
@@ -152,7 +151,6 @@ pub const TABLE: &[EngineRow] =
 /// What a worker with several outstanding I/Os gets: the first of these that the machine offers.
 pub const LADDER: &[EngineRow] = &[IO_URING, LIBAIO, THREADS];
 
-/// What most engines are.
 const PLAIN: EngineRow = EngineRow {
     name: "",
     summary: "",

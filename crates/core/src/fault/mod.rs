@@ -86,15 +86,14 @@ impl From<Vec<Failure>> for Fault {
 }
 
 /// Exit codes, a documented contract (`docs/exit-codes.md`).
+#[allow(missing_docs)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitCode {
-    /// Done.
     Done = 0,
     /// The run failed, or its target cannot be opened.
     Failed = 1,
     /// Command line, profile or machine check refused.
     Refused = 3,
-    /// The write guard refused.
     Guarded = 4,
     /// The verdict is worse than `--require` asks for.
     NotTrusted = 5,
@@ -231,17 +230,15 @@ pub enum FailureKind {
 }
 
 /// Why something that had begun failed.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// What kind it is.
     pub kind: FailureKind,
     /// Path of the target or file that it is about, as typed.
     pub subject: Option<String>,
-    /// What failed.
     pub message: String,
     /// Why: the system's error, or that of a room below.
     pub cause: Option<String>,
-    /// What to do next.
     pub hints: Vec<String>,
 }
 
@@ -327,9 +324,9 @@ pub struct Caret {
 pub struct Refusal(Box<Details>);
 
 /// What a [`Refusal`] says.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Details {
-    /// Decides the exit code.
     pub kind: RefusalKind,
     /// The options that it is about, for pointing at the typed words.
     pub switches: Vec<&'static str>,
@@ -339,13 +336,10 @@ pub struct Details {
     pub subject: Option<String>,
     /// A line of DiskSpd above the message, for programs that search for it.
     pub headline: Option<String>,
-    /// What is wrong.
     pub message: String,
     /// The facts behind it, one each; may be empty.
     pub reasons: Vec<String>,
-    /// What would be legal.
     pub legal: Vec<String>,
-    /// What to do next.
     pub hints: Vec<String>,
     /// The same in options of DiskSpd's command line, which not every command has.
     pub switch_hints: Vec<String>,
@@ -474,11 +468,10 @@ impl Refusal {
 }
 
 /// A command line as it was typed.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Typed {
-    /// Program name as given.
     pub program: String,
-    /// The arguments.
     pub arguments: Vec<String>,
 }
 

@@ -18,15 +18,13 @@ use crate::sys::times::Stamp;
 use crate::text::{printable_path, shell_word};
 
 /// A file that may be adopted, or whose mark may be removed.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Adoptable {
-    /// Where it is.
     pub path: PathBuf,
-    /// Size in bytes.
     pub size_bytes: u64,
     /// Names (hard links) of the file.
     pub names: u64,
-    /// Whose data it holds.
     pub whose: Whose,
     /// It carries a mark, whatever that says.
     pub is_marked: bool,
@@ -44,11 +42,10 @@ pub struct Adoption {
 }
 
 /// What is to be done with the files.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// Mark them.
     Adopt,
-    /// Remove their marks.
     Forget,
 }
 

@@ -50,11 +50,10 @@ pub struct Passed {
 }
 
 /// What the guard knows besides the target.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, Copy)]
 pub struct Guard<'a> {
-    /// What the person allowed.
     pub consent: Consent<'a>,
-    /// Which files TrueSpd made.
     pub marks: &'a Marks,
     /// Where the system tells about itself.
     pub roots: &'a Roots,

@@ -340,7 +340,6 @@ impl Use {
     }
 }
 
-/// One after the other.
 fn listed(uses: &[Use]) -> String {
     uses.iter().map(|by| by.words.as_str()).collect::<Vec<_>>().join("; ")
 }

@@ -46,13 +46,12 @@ impl RunLock {
 }
 
 /// What runs say of a target by their locks.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RunLocks {
     /// There is a run; it may not know yet whether it is allowed to do what it wants.
     pub is_there: bool,
-    /// One writes.
     pub writes: bool,
-    /// One reads only.
     pub reads: bool,
     /// One wants it for itself.
     pub is_alone: bool,

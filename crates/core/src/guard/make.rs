@@ -20,15 +20,13 @@ use crate::sys::identity::Identity;
 use crate::text::printable_path;
 
 /// A file that `-c` asks for.
+#[allow(missing_docs)]
 #[derive(Clone, Copy)]
 pub struct Wish<'a> {
-    /// Path as typed.
     pub typed: &'a str,
     /// Path that it stands for.
     pub path: &'a Path,
-    /// Size in bytes.
     pub size_bytes: u64,
-    /// The test writes it.
     pub writes: bool,
     /// It is made anew in any case (`--recreate`).
     pub recreate: bool,

@@ -79,11 +79,10 @@ pub struct Scan {
 }
 
 /// A part of a device or file.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Range {
-    /// First byte.
     pub start_bytes: u64,
-    /// Length in bytes.
     pub length_bytes: u64,
 }
 

@@ -223,11 +223,10 @@ fn thread_life(
     if !shared.gate.wait() {
         return Ok(None);
     }
-    let dot = || (span.on_event)(Event::Dot);
     if span.is_virtual {
         // One after the other, so that the same seed gives the same document.
         let _inside = shared.turnstile.enter(id);
-        let outcome = worker.run(&VirtualTime, &shared.phases, &dot);
+        let outcome = worker.run(&VirtualTime, &shared.phases, &|| (span.on_event)(Event::Dot));
         if !outcome.failures.is_empty() {
             // The result does not count any more, so the other workers need not simulate it.
             shared.phases.interrupt(0);
@@ -235,7 +234,8 @@ fn thread_life(
         }
         return Ok(Some(outcome));
     }
-    let mut outcome = worker.run(&MachineTime(span.clock.clone()), &shared.phases, &dot);
+    let mut outcome =
+        worker.run(&MachineTime(span.clock.clone()), &shared.phases, &|| (span.on_event)(Event::Dot));
     let now = times_of_this_thread();
     outcome.cost = Some(ThreadCost {
         id,

@@ -28,8 +28,8 @@ impl Wanted {
     /// Those of a time span.
     pub fn of(span: &TimeSpan) -> Self {
         let interval_ns = u64::from(span.io_bucket_ms) * 1_000_000;
-        let intervals = || (interval_ns, Lengths::of(span).duration_ns);
-        Wanted { latency: span.measure_latency, intervals: span.calculate_iops_std_dev.then(intervals) }
+        let intervals = (interval_ns, Lengths::of(span).duration_ns);
+        Wanted { latency: span.measure_latency, intervals: span.calculate_iops_std_dev.then_some(intervals) }
     }
 
     /// Whether time stamps of single I/Os matter.
@@ -156,13 +156,12 @@ impl Tables {
         if slices == 0 {
             return Tables::none();
         }
-        let table = || Table {
-            slice_ns,
-            slices,
-            counts: (0..slices * 2 * BUCKETS).map(|_| AtomicU64::new(0)).collect(),
-        };
-        let tables = threads.min(processors).div_ceil(THREADS_PER_TABLE).max(1);
-        Tables((0..tables).map(|_| Arc::new(table())).collect())
+        let mut tables = Vec::new();
+        for _ in 0..threads.min(processors).div_ceil(THREADS_PER_TABLE).max(1) {
+            let counts = (0..slices * 2 * BUCKETS).map(|_| AtomicU64::new(0)).collect();
+            tables.push(Arc::new(Table { slice_ns, slices, counts }));
+        }
+        Tables(tables)
     }
 
     /// For a run without latencies.
@@ -176,22 +175,24 @@ impl Tables {
         Present::new(place.map(|place| Arc::clone(&self.0[place])))
     }
 
+    fn row(&self, row: usize) -> Slice {
+        let mut sums = vec![0; BUCKETS];
+        for table in &self.0 {
+            for (sum, count) in sums.iter_mut().zip(&table.counts[row * BUCKETS..]) {
+                *sum += count.load(Ordering::Relaxed);
+            }
+        }
+        Slice::of(&sums)
+    }
+
     /// The sum of all, of the time that was really measured; none without latencies or without measured time.
     pub fn sum(&self, measured_ns: u64) -> Option<LatencySlices> {
         if measured_ns == 0 {
             return None;
         }
         let first = self.0.first()?;
-        let row = |row: usize| {
-            let places = row * BUCKETS..(row + 1) * BUCKETS;
-            Slice::of(
-                &places
-                    .map(|place: usize| self.0.iter().map(|t| t.counts[place].load(Ordering::Relaxed)).sum())
-                    .collect::<Vec<u64>>(),
-            )
-        };
         let mut slices: Vec<[Slice; 2]> =
-            (0..first.slices).map(|slice| [row(2 * slice), row(2 * slice + 1)]).collect();
+            (0..first.slices).map(|slice| [2 * slice, 2 * slice + 1].map(|row| self.row(row))).collect();
         // A run that was stopped has fewer, but every I/O that it counted is in one.
         let used = slices.iter().rposition(|both| both.iter().any(|slice| *slice != Slice::default()));
         let begun = measured_ns.div_ceil(first.slice_ns) as usize;
@@ -390,9 +391,10 @@ pub fn timeline<'a>(
     if parts == 1 {
         return Some((fine, None));
     }
-    let whole = |list: &[u64]| list.chunks_exact(parts).map(|part| part.iter().sum()).collect::<Vec<u64>>();
     let interval_ns = fine.interval_ns * parts as u64;
-    let series = Timeline { interval_ns, reads: whole(&fine.reads), writes: whole(&fine.writes) };
+    let [reads, writes] = [&fine.reads, &fine.writes]
+        .map(|counts| counts.chunks_exact(parts).map(|part| part.iter().sum()).collect::<Vec<u64>>());
+    let series = Timeline { interval_ns, reads, writes };
     let completed = fine.reads.iter().zip(&fine.writes).map(|(reads, writes)| reads + writes).collect();
     let fine = FineSeries { interval_ns: fine.interval_ns, completed };
     (!series.reads.is_empty()).then_some((series, Some(fine)))
@@ -414,22 +416,18 @@ pub fn processors<'a>(
     if free.len() > THREADS_TOLD || whole == 0 {
         return None;
     }
-    Some(Processors {
-        interval_ns,
-        threads: free
-            .into_iter()
-            .map(|(id, buckets): (u32, &Buckets)| {
-                let points = buckets.processors.chunks_exact(parts as usize);
-                ThreadProcessors { id, processors: points.take(whole).map(most_frequent).collect() }
-            })
-            .collect(),
-    })
+    let mut threads = Vec::new();
+    for (id, buckets) in free {
+        let points = buckets.processors.chunks_exact(parts as usize);
+        threads.push(ThreadProcessors { id, processors: points.take(whole).map(most_frequent).collect() });
+    }
+    Some(Processors { interval_ns, threads })
 }
 
 /// What occurs most often; of equals the one that came first.
 fn most_frequent(of: &[u32]) -> u32 {
-    let count = |value: u32| of.iter().filter(|&&other| other == value).count();
-    of.iter().rev().copied().max_by_key(|&value| count(value)).unwrap_or_default()
+    let values = of.iter().rev().copied();
+    values.max_by_key(|value| of.iter().filter(|other| *other == value).count()).unwrap_or_default()
 }
 
 #[cfg(test)]

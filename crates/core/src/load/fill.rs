@@ -28,7 +28,6 @@ const SECTOR_BYTES: u64 = 512;
 const PAGE_BYTES: usize = 4096;
 /// Places of an unfinished file that are sampled.
 const LEFT_OVER_PLACES: u64 = 256;
-/// Writes in flight.
 const DEPTH: u32 = 16;
 /// How often a wait checks the stop flag.
 const STOP_LOOK: Duration = Duration::from_millis(50);
@@ -38,6 +37,7 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(10);
 const FLUSH_BYTES: u64 = 256 << 20;
 
 /// What the file shall hold.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
     /// DiskSpd's pattern: byte j is j mod 256.
@@ -46,10 +46,7 @@ pub enum Content {
     Zero,
     /// Random bytes that neither compress nor repeat (`-Zr`, `-Z<size>`): each block is the noise of the seed
     /// that begins at its offset ([`Noise::at`]).
-    Random {
-        /// Chooses the bytes.
-        seed: u64,
-    },
+    Random { seed: u64 },
 }
 
 /// What to fill a file with.
@@ -64,13 +61,12 @@ pub struct FillSpec {
 }
 
 /// How a file was filled.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FillReport {
-    /// Bytes written: the size.
     pub bytes: u64,
     /// Written by direct I/O (except a tail shorter than the alignment).
     pub direct: bool,
-    /// Engine that wrote.
     pub engine: &'static str,
     /// What had to be done in a slower or weaker way, in words.
     pub notes: Vec<String>,
@@ -79,6 +75,7 @@ pub struct FillReport {
 }
 
 /// Why a file could not be filled. The path is the caller's to add.
+#[allow(missing_docs)]
 #[derive(Debug, thiserror::Error)]
 pub enum FillError {
     /// The stop flag was set.
@@ -86,15 +83,12 @@ pub enum FillError {
     Stopped {
         /// Bytes known to be written.
         done_bytes: u64,
-        /// Bytes wanted.
         size_bytes: u64,
     },
-    /// The system refused.
     #[error("{action}: {}{advice}", system_text(error))]
     System {
         /// What was tried, with offset and length.
         action: String,
-        /// The system's text.
         error: std::io::Error,
         /// Likely cause and what to do, after a colon; empty when nothing is known.
         advice: String,

@@ -35,12 +35,9 @@ pub struct Lengths {
 impl Lengths {
     /// Those of a time span.
     pub fn of(span: &TimeSpan) -> Self {
-        let ns_of_s = |s: u32| u64::from(s) * 1_000_000_000;
-        Lengths {
-            warmup_ns: ns_of_s(span.warmup_s),
-            duration_ns: ns_of_s(span.duration_s),
-            cooldown_ns: ns_of_s(span.cooldown_s),
-        }
+        let [warmup_ns, duration_ns, cooldown_ns] =
+            [span.warmup_s, span.duration_s, span.cooldown_s].map(|s| u64::from(s) * 1_000_000_000);
+        Lengths { warmup_ns, duration_ns, cooldown_ns }
     }
 
     pub fn all_ns(&self) -> u64 {

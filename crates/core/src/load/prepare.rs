@@ -459,7 +459,6 @@ impl Room {
 #[derive(Debug)]
 pub struct Creation<'a> {
     pub typed: &'a str,
-    /// Size in bytes.
     pub size_bytes: u64,
     pub content: Content,
     pub writes: bool,

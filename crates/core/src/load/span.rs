@@ -324,13 +324,14 @@ impl MemoryRules {
 
     /// Why memory does not come from `node`, and what to do.
     fn reason(&self, node: u32) -> String {
-        let is_outside = |nodes: &Option<CpuSet>| nodes.as_ref().is_some_and(|nodes| !nodes.contains(node));
-        if is_outside(&self.with_memory) {
+        let [has_none, is_denied] = [&self.with_memory, &self.allowed]
+            .map(|nodes| nodes.as_ref().is_some_and(|nodes| !nodes.contains(node)));
+        if has_none {
             return format!(
                 "node {node} has no memory: bind the threads to processors of nodes that have some (-a)"
             );
         }
-        if is_outside(&self.allowed) {
+        if is_denied {
             return format!(
                 "this process may take no memory of node {node} (cpuset.mems of its cgroup, or of its container): \
                  allow it, or bind \
