@@ -10,7 +10,7 @@ use super::decision::{Findings, Guard, Purpose};
 use super::facts::Candidate;
 use super::mark::{MarkState, Marks, Whose};
 use super::path::{ANOTHER, changed, check_names, check_place_of_new, entry_of};
-use crate::fault::{Failure, FailureKind, Refusal};
+use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::machine::storage::{TargetFacts, facts_of};
 use crate::sys::destination::{Entry, LostWay};
 use crate::sys::error::{Code, system_text};
@@ -162,7 +162,7 @@ impl Guard<'_> {
             }
         })?;
         let mut decision = reuse_decision(path, there.as_ref(), wish.size_bytes, self.marks)
-            .map_err(|words| Refusal::machine(&["-c"], Some(typed), words))?;
+            .map_err(|refusal| refusal.about(&["-c"]).on(typed))?;
         let facts = match &there {
             Some(file) if is_regular == Some(true) => Some(facts_of(file, path, self.roots)?),
             _ => None,
@@ -360,7 +360,7 @@ pub fn reuse_decision(
     there: Option<&File>,
     size_bytes: u64,
     marks: &Marks,
-) -> Result<Reuse, String> {
+) -> Result<Reuse, Refusal> {
     let name = printable_path(path);
     let Some(file) = there else {
         let sentence = format!("{name} does not exist and is created with {size_bytes} bytes");
@@ -381,7 +381,9 @@ pub fn reuse_decision(
         Err(error) => ("read its metadata", Err(error)),
     };
     decision.map_err(|error| {
-        format!("{name}: could not {action} to check whether it can be reused: {}", system_text(&error))
+        let text = system_text(&error);
+        let words = format!("{name}: could not {action} to check whether it can be reused: {text}");
+        Refusal::new(RefusalKind::Machine, words)
     })
 }
 

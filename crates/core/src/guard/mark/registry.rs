@@ -53,7 +53,7 @@ impl Registry {
     ///
     /// # Errors
     /// There is an entry, and it does not count. In words about the file: its mark in ... is ignored: ...
-    pub fn read(&self, stamp: &Stamp) -> Result<Option<Provenance>, String> {
+    pub(super) fn read(&self, stamp: &Stamp) -> Result<Option<Provenance>, String> {
         let text = self
             .trusted_text(&entry_name(stamp))
             .map_err(|why| format!("its mark {} is ignored: {why}", printable_path(&self.path_of(stamp))))?;
