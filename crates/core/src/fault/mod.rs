@@ -501,9 +501,10 @@ impl Refusals {
 
     /// The kind of all together: the write guard comes before everything else.
     pub fn kind(&self) -> RefusalKind {
-        let is_guard = self.all.iter().any(|refusal| refusal.kind == RefusalKind::Guard);
-        let first = || self.all.first().map_or(RefusalKind::CommandLine, |first| first.kind);
-        if is_guard { RefusalKind::Guard } else { first() }
+        if self.all.iter().any(|refusal| refusal.kind == RefusalKind::Guard) {
+            return RefusalKind::Guard;
+        }
+        self.all.first().map_or(RefusalKind::CommandLine, |first| first.kind)
     }
 }
 

@@ -235,8 +235,8 @@ impl Fill<'_> {
         opened.map_err(|code| self.failure("opening the file again".into(), code))
     }
 
-    /// Writes every byte through `opened`, and a tail shorter than the alignment through the page cache. Returns the name
-    /// of the engine and its notes.
+    /// Writes every byte through `opened`, and a tail shorter than the alignment through the page cache. Returns the
+    /// name of the engine and its notes.
     fn write_all(
         &mut self,
         opened: File,

@@ -131,8 +131,8 @@ struct TargetCheck<'a> {
 }
 
 impl TargetCheck<'_> {
-    /// Checks that the source of a target's write data (`-Z<size>,<file>`) can be read, without reading all of it, unless
-    /// the run makes it first.
+    /// Checks that the source of a target's write data (`-Z<size>,<file>`) can be read, without reading all of it,
+    /// unless the run makes it first.
     fn source(&self, target: &Target) -> Result<(), Refusal> {
         let path = target.write_source_path.as_deref().unwrap_or_default();
         if path.is_empty() || !target.writes() || target.write_source_bytes == 0 || self.made.contains(path) {

@@ -1,5 +1,5 @@
-//! One time span, step by step: files, open targets, lanes, looks, threads, evidence; and what `-v` tells of it before it
-//! starts.
+//! One time span, step by step: files, open targets, lanes, looks, threads, evidence; and what `-v` tells of it before
+//! it starts.
 
 use std::time::Duration;
 

@@ -103,8 +103,8 @@ fn open_one(
     let path = resolve(&target.path, guard.roots)?.path;
     let (opened, identity, permit);
     if target.writes() {
-        // The guard is asked again, because making files and earlier time spans may have taken long since the check. From
-        // here on nobody else can take a device.
+        // The guard is asked again, because making files and earlier time spans may have taken long since the check.
+        // From here on nobody else can take a device.
         let look = storage::open(&path, ReadFlags::CACHED, guard.roots);
         let look = look.map_err(TargetError::wanting_to_write)?;
         identity = identity_of(target, &look.file, checked)?;

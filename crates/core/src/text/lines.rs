@@ -1,7 +1,7 @@
 //! Lines of a limited width, lines of a shell, and the word that was probably meant.
 //!
-//! Lines of a shell are quoted and split by hand, not with `shell-words` (1.1) or `shlex` (1.3), which are alive and cannot
-//! do this: both read `#` at the beginning of a word as a comment, and `#1` is DiskSpd's name of a disk. Both quote
+//! Lines of a shell are quoted and split by hand, not with `shell-words` (1.1) or `shlex` (1.3), which are alive and
+//! cannot do this: both read `#` at the beginning of a word as a comment, and `#1` is DiskSpd's name of a disk. Both quote
 //! characters that stand in usual options (`=`, `%`, `,`), which would change every printed line.
 //!
 //! Text from elsewhere that must not act on a terminal or look like other text.
@@ -63,12 +63,8 @@ pub fn columns_of(text: &str) -> usize {
 
 /// A path as it can be pasted into a shell.
 pub fn shell_word(path: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:,@%=".contains(c);
-    if path.chars().all(is_plain) && !path.is_empty() {
-        path.to_string()
-    } else {
-        format!("'{}'", path.replace('\'', "'\\''"))
-    }
+    let is_plain = path.chars().all(|c| c.is_alphanumeric() || "/._-+:,@%=".contains(c));
+    if is_plain && !path.is_empty() { path.to_string() } else { format!("'{}'", path.replace('\'', "'\\''")) }
 }
 
 /// Words of a command line as they can be pasted into a shell.
@@ -123,13 +119,12 @@ pub fn nearest<'c>(typed: &str, candidates: impl Iterator<Item = &'c str>) -> Op
     let typed: Vec<char> = typed.chars().collect();
     // One slip in three letters; a beginning may go on as it likes.
     let allowed = (typed.len() / 3).max(1);
-    let distance_to = |candidate: &'c str| {
+    let distances = candidates.map(|candidate| {
         let letters: Vec<char> = candidate.chars().collect();
         let is_beginning = typed.len() >= 3 && letters.starts_with(&typed);
-        let distance = if is_beginning { 1 } else { distance(&typed, &letters) };
-        (distance, candidate)
-    };
-    let (distance, candidate) = candidates.map(distance_to).min_by_key(|(distance, _)| *distance)?;
+        (if is_beginning { 1 } else { distance(&typed, &letters) }, candidate)
+    });
+    let (distance, candidate) = distances.min_by_key(|(distance, _)| *distance)?;
     (distance <= allowed).then_some(candidate)
 }
 
@@ -169,8 +164,7 @@ pub const COLOURS: [&str; 4] = ["\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b
 /// A whole text with line ends, tabs and [`COLOURS`], otherwise as [`printable`]. Everything passes through
 /// here on its way to a terminal: words from outside that nobody thought of change nothing there.
 pub fn printable_text(text: &str) -> Cow<'_, str> {
-    let must_go = |c: char| hides(c) && !matches!(c, '\n' | '\t');
-    if !text.contains(must_go) {
+    if !text.contains(hides_in_text) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
@@ -178,7 +172,7 @@ pub fn printable_text(text: &str) -> Cow<'_, str> {
     while let Some(c) = rest.chars().next() {
         let colour = COLOURS.iter().find(|colour| rest.starts_with(**colour));
         let len = colour.map_or(c.len_utf8(), |colour| colour.len());
-        if colour.is_none() && must_go(c) {
+        if colour.is_none() && hides_in_text(c) {
             out.extend(c.escape_default())
         } else {
             out.push_str(&rest[..len])
@@ -220,13 +214,6 @@ pub fn printable_json(json: &[u8]) -> Cow<'_, [u8]> {
 
 /// The character of an escape of JSON, if it is one that may hide, and the length of the escape.
 fn escaped(text: &str) -> (Option<char>, usize) {
-    let unit = |at: usize| {
-        let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
-        if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return None;
-        }
-        u16::from_str_radix(digits, 16).ok()
-    };
     let second = text[1..].chars().next();
     match second {
         Some('b') => (Some('\u{8}'), 2),
@@ -235,7 +222,7 @@ fn escaped(text: &str) -> (Option<char>, usize) {
         Some('r') => (Some('\r'), 2),
         Some('t') => (Some('\t'), 2),
         Some('u') => {
-            let units = [unit(0), unit(6)].into_iter().map_while(|unit| unit);
+            let units = [0, 6].into_iter().map_while(|at| unit_at(text, at));
             match char::decode_utf16(units).next() {
                 Some(Ok(c)) => (Some(c), 6 * c.len_utf16()),
                 // Half of a pair: readers of JSON refuse it.
@@ -246,16 +233,22 @@ fn escaped(text: &str) -> (Option<char>, usize) {
     }
 }
 
+/// The UTF-16 unit of an escape of JSON.
+fn unit_at(text: &str, at: usize) -> Option<u16> {
+    let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
+    let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_hex { u16::from_str_radix(digits, 16).ok() } else { None }
+}
+
 /// JSON with escapes for characters that hide something on a terminal. They can only stand in strings, where
 /// readers take an escape for the character: nothing is changed by it.
 pub fn visible_json(json: String) -> String {
-    let must_go = |c: char| hides(c) && c != '\n';
-    if !json.contains(must_go) {
+    if !json.contains(hides_in_json) {
         return json;
     }
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
-        if !must_go(c) {
+        if !hides_in_json(c) {
             out.push(c);
             continue;
         }
@@ -278,6 +271,14 @@ pub fn shortened(text: &str, chars_max: usize) -> String {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_string(),
     }
+}
+
+fn hides_in_text(c: char) -> bool {
+    hides(c) && !matches!(c, '\n' | '\t')
+}
+
+fn hides_in_json(c: char) -> bool {
+    hides(c) && c != '\n'
 }
 
 /// Control characters, characters that turn the direction of writing, and characters that take no room: text with

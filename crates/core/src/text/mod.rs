@@ -158,8 +158,7 @@ pub fn decimal_rate(bytes_per_s: f64) -> String {
 
 /// A size as it can be typed: `64K`, `1G`, `4097`.
 pub fn typed_size(bytes: u64) -> String {
-    let fits = |(unit, _): &&(u64, &str)| bytes > 0 && bytes.is_multiple_of(*unit);
-    match UNITS.iter().find(fits) {
+    match UNITS.iter().find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit)) {
         Some((unit, name)) => format!("{}{}", bytes / unit, &name[..1]),
         None => bytes.to_string(),
     }

@@ -1,5 +1,5 @@
-//! The machinery behind the tables of elements: a row per element, read in any order, written in table order; and the text
-//! of an element or attribute as a number, flag or word.
+//! The machinery behind the tables of elements: a row per element, read in any order, written in table order; and the
+//! text of an element or attribute as a number, flag or word.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
