@@ -207,7 +207,7 @@ const RING_BATCH_MAX: u32 = 65535;
 /// Checks every rule that needs no machine. `will_run` is false with `-Rp`.
 ///
 /// The findings come in the order of time spans and targets. A profile with a finding of
-/// [`Severity::Error`](super::Severity::Error) must not be run.
+/// [`Severity::Error`] must not be run.
 pub fn validate(profile: &Profile, will_run: bool) -> Vec<Finding> {
     let mut found = Collector::default();
     if profile.time_spans.is_empty() {
