@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use truespd_core::fault::{Refusal, RefusalKind, Refusals};
-use truespd_core::profile::xml::{self, Overrides, TemplateError, XmlError};
+use truespd_core::profile::xml::{self, Overrides, XmlError};
 use truespd_core::profile::{EventNames, Finding, Profile, Severity, validate};
 use truespd_core::result::Grade;
 use truespd_core::sys::source::Source;
@@ -144,7 +144,7 @@ pub enum ProfileError {
     /// It cannot be read, or is not a profile.
     Xml(XmlError),
     /// Templates and targets do not fit.
-    Templates(Vec<TemplateError>),
+    Templates(Vec<String>),
     /// Prefixes of `--map` with which no path begins.
     Maps(Vec<PathMap>),
     /// The profile breaks its rules.
@@ -170,9 +170,7 @@ impl ProfileError {
                 // The file is wrong, not a word of the command line.
                 Refusals::from(refusal).of("", &[])
             }
-            ProfileError::Templates(errors) => {
-                errors.iter().map(|error| input(error.to_string())).collect::<Vec<_>>().into()
-            }
+            ProfileError::Templates(errors) => errors.into_iter().map(input).collect::<Vec<_>>().into(),
             ProfileError::Maps(idle) => idle.iter().map(is_idle).collect::<Vec<_>>().into(),
             ProfileError::Rules { profile, findings } => of_rules(&profile, &findings),
         }

@@ -9,9 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::support::{devices, gate};
-use truespd_core::load::fill::{Content, DirectAlignment, FillError, FillReport, FillSpec, fill};
+use truespd_core::load::fill::{Content, FillError, FillReport, FillSpec, fill};
+use truespd_core::machine::storage::{AlignmentSource, DirectAlignment};
 
-const DIRECT: Option<DirectAlignment> = Some(DirectAlignment { offset_bytes: 512, memory_bytes: 512 });
+const DIRECT: Option<DirectAlignment> =
+    Some(DirectAlignment { offset_bytes: 512, memory_bytes: 512, source: AlignmentSource::Assumed });
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder of our own")
@@ -156,7 +158,7 @@ fn memory_file_systems_and_strange_alignments_work_too() {
         if shm.is_dir() { tempfile::tempdir_in(shm) } else { tempfile::tempdir() }.expect("a folder");
     let file = create(&folder.path().join("file"));
     for (offset_bytes, memory_bytes) in [(512, 512), (4096, 4096), (3, 1), (512, 1 << 30), (1 << 30, 512)] {
-        let direct = Some(DirectAlignment { offset_bytes, memory_bytes });
+        let direct = Some(DirectAlignment { offset_bytes, memory_bytes, source: AlignmentSource::Assumed });
         let spec = FillSpec { size_bytes: (3 << 20) + 77, content: Content::Pattern0to255, direct };
         let report = filled(&file, spec).expect("filled");
         assert!(report.direct || report.notes.iter().any(|n| n.contains("page cache")), "{report:?}");

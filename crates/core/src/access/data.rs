@@ -122,7 +122,6 @@ pub fn fill_from(buffer: &mut [u8], file: &mut impl Read, name: &str) -> Result<
 /// Which part of a source buffer the next write takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceWindow {
-    /// Number of unrounded starts.
     starts: u64,
     mask: u64,
 }
@@ -162,9 +161,9 @@ impl SourceWindow {
 }
 
 /// Why a source buffer cannot be had.
+#[allow(missing_docs)]
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// Smaller than one I/O.
     #[error(
         "the write source buffer of {size_bytes} bytes (-Z<size>) is smaller than the block size of \
          {block_bytes} bytes (-b); it must hold at least one block"
@@ -172,30 +171,18 @@ pub enum SourceError {
     TooSmall {
         /// Size of the buffer in bytes.
         size_bytes: u64,
-        /// I/O size in bytes.
         block_bytes: u64,
     },
-    /// A file without content.
     #[error(
         "the write source file {name} (-Z<size>,<file>) is empty; give a file with data, or no file for random data"
     )]
-    Empty {
-        /// File name.
-        name: String,
-    },
+    Empty { name: String },
     /// The file cannot be read.
     #[error(
         "could not read the write source file {name} (-Z<size>,<file>) at byte {offset_bytes}: {}",
         system_text(error)
     )]
-    Read {
-        /// File name.
-        name: String,
-        /// Bytes read before.
-        offset_bytes: u64,
-        /// The system's text.
-        error: io::Error,
-    },
+    Read { name: String, offset_bytes: u64, error: io::Error },
 }
 
 #[cfg(test)]

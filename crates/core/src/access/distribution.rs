@@ -234,6 +234,7 @@ fn nothing_left(list: &[DistributionRange], range: &UsableRange) -> Distribution
 }
 
 /// Why a distribution cannot be used on a target. The caller names the target.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DistributionError {
     /// No range with I/O begins on the target with room for a block.
@@ -246,9 +247,7 @@ pub enum DistributionError {
     NothingOnTarget {
         /// Start of the first range with I/O, relative to the base.
         first_bytes: u128,
-        /// Usable length in bytes.
         usable_bytes: u64,
-        /// I/O size in bytes.
         block_bytes: u64,
     },
     /// Only holes, or nothing at all.
@@ -256,18 +255,12 @@ pub enum DistributionError {
     NoIo,
     /// Shares of I/O exceed 100 %.
     #[error("the shares of I/O of the distribution sum to {percent}%; they may sum to 100% at most (-rd)")]
-    IoAboveHundred {
-        /// Their sum.
-        percent: u64,
-    },
+    IoAboveHundred { percent: u64 },
     /// Shares of the target exceed 100 %.
     #[error(
         "the shares of the target of the distribution sum to {percent}%; they may sum to 100% at most (-rdpct)"
     )]
-    TargetAboveHundred {
-        /// Their sum.
-        percent: u128,
-    },
+    TargetAboveHundred { percent: u128 },
     /// A percentage range over nothing.
     #[error("range {range} of the distribution covers 0% of the target; it must cover at least 1% (-rdpct)")]
     NoSpan {

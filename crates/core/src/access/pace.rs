@@ -159,9 +159,9 @@ impl Meter {
 }
 
 /// Why a pace cannot be kept. The caller names the target.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PaceError {
-    /// A limit of nothing.
     #[error("the rate limit is 0; it must be at least 1 byte per millisecond or 1 IOPS (-g)")]
     NoRate,
     /// `-i` alone.

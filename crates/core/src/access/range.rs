@@ -176,12 +176,12 @@ impl ThreadStart {
 }
 
 /// Why a target cannot be used as asked. The caller names the target.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RangeError {
     /// A block of no bytes.
     #[error("the block size is 0; it must be at least 1 byte (-b)")]
     NoBlock,
-    /// Size 0.
     #[error(
         "the size of the target could not be determined, or it is empty; give an existing file with \
          data, a device with a medium, or create the file with -c<size>"
@@ -197,14 +197,10 @@ pub enum RangeError {
     },
     /// B + b > min(S, M).
     #[error("{}", no_room(spec))]
-    NoRoom {
-        /// What was asked for.
-        spec: RangeSpec,
-    },
+    NoRoom { spec: RangeSpec },
     /// k·T + b > R.
     #[error("{}", no_start(spec, *relative_thread, *start_bytes))]
     ThreadStart {
-        /// What was asked for.
         spec: RangeSpec,
         /// Number of the thread among those of the target, from 0 (k).
         relative_thread: u32,

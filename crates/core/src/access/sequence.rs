@@ -71,7 +71,6 @@ enum Kind {
 #[derive(Debug, Clone)]
 struct Lap {
     stride: u64,
-    /// Last legal start.
     last: u64,
     /// Start of every lap but the first.
     first: u64,
@@ -111,7 +110,6 @@ impl Mixed {
     }
 }
 
-/// Draws aligned starts.
 #[derive(Debug, Clone)]
 struct RandomStart {
     align: u64,

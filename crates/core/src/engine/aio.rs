@@ -7,14 +7,13 @@ use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 use super::transfer::{DROP_LIMIT, Regions, check_setup, hand_out, not_begun, numbered_text, reap_all};
-use super::{AnyEngine, Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Opened, Setup};
+use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Result, Setup};
 use crate::sys::file::is_direct;
 
 pub(super) const NAME: &str = "libaio";
 
 /// The kernel's own limit for one context is below this.
 pub(super) const DEPTH_MAX: u32 = 0x10000;
-/// Events taken per `io_getevents(2)`.
 const EVENTS_MAX: usize = 256;
 const IOCB_CMD_PREAD: u16 = 0;
 const IOCB_CMD_PWRITE: u16 = 1;
@@ -53,7 +52,7 @@ struct IoEvent {
 const _: () = assert!(size_of::<Iocb>() == 64 && size_of::<IoEvent>() == 32);
 
 #[derive(Debug)]
-struct Aio {
+pub(super) struct Aio {
     context: libc::c_ulong,
     /// Leaked when I/Os stay in flight.
     regions: ManuallyDrop<Regions>,
@@ -68,7 +67,7 @@ struct Aio {
     starved: u32,
 }
 
-pub(super) fn open(setup: Setup) -> Result<Opened, EngineError> {
+pub(super) fn open(setup: Setup) -> Result<(Aio, Vec<String>)> {
     check_setup(NAME, &setup, DEPTH_MAX)?;
     let mut notes = Vec::new();
     if setup.files.iter().any(|f| f.map.is_none() && !is_direct(f.handle.file())) {
@@ -88,15 +87,15 @@ pub(super) fn open(setup: Setup) -> Result<Opened, EngineError> {
         events: vec![IoEvent::default(); depth.min(EVENTS_MAX)],
         starved: 0,
     };
-    Ok(Opened { engine: AnyEngine::new(engine), notes })
+    Ok((engine, notes))
 }
 
 /// Whether a context can be had. Opens a small one and closes it.
-pub(super) fn probe() -> Result<(), EngineError> {
+pub(super) fn probe() -> Result {
     io_setup(1).map(io_destroy)
 }
 
-fn io_setup(depth: u32) -> Result<libc::c_ulong, EngineError> {
+fn io_setup(depth: u32) -> Result<libc::c_ulong> {
     let mut context: libc::c_ulong = 0;
     // SAFETY: the kernel writes one word, the new context.
     let result = unsafe { libc::syscall(libc::SYS_io_setup, depth, &raw mut context) };
@@ -166,7 +165,7 @@ impl Aio {
     }
 
     /// Hands waiting I/Os to the kernel; those it refuses to start are finished with their error.
-    fn hand_over(&mut self) -> Result<(), EngineError> {
+    fn hand_over(&mut self) -> Result {
         const BATCH: usize = 64;
         while !self.waiting.is_empty() {
             let mut batch = [std::ptr::null_mut::<Iocb>(); BATCH];
@@ -243,20 +242,14 @@ fn broken(action: &'static str, error: IoError) -> EngineError {
 }
 
 impl Engine for Aio {
-    fn submit(&mut self, ios: &[Io]) -> Result<(), EngineError> {
+    fn submit(&mut self, ios: &[Io]) -> Result {
         for io in ios {
             self.fill(io);
         }
         self.hand_over()
     }
 
-    fn reap(
-        &mut self,
-        min: u32,
-        max: u32,
-        timeout: Option<Duration>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
+    fn reap(&mut self, min: u32, max: u32, timeout: Option<Duration>, done: &mut Vec<Completion>) -> Result {
         self.hand_over()?;
         let mut got = hand_out(&mut self.ready, max, done);
         let deadline = timeout.and_then(|t| Instant::now().checked_add(t));

@@ -17,15 +17,13 @@ pub enum Op {
 }
 
 /// One I/O to issue.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, Copy)]
 pub struct Io {
     /// Request slot, returned in the completion; below [`Setup::depth`], one I/O in flight each.
     pub slot: u32,
-    /// Index into [`Setup::files`].
     pub file: u32,
-    /// Index into [`Setup::regions`].
     pub region: u32,
-    /// Read or write.
     pub op: Op,
     /// Length in bytes, at most 0x7ffff000.
     pub len: u32,
@@ -36,7 +34,7 @@ pub struct Io {
 }
 
 /// One finished I/O.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Completion {
     /// The slot it was issued with.
     pub slot: u32,
@@ -111,6 +109,9 @@ pub struct Setup {
     pub parameters: String,
 }
 
+/// What an engine says; without words of its own, that it takes or returns no I/Os any more.
+pub(super) type Result<T = (), E = EngineError> = std::result::Result<T, E>;
+
 /// What an engine does: take I/Os, return completions, and end.
 pub trait Engine: std::fmt::Debug {
     /// Takes a batch of I/Os. The engine may hold them back until the next [`Engine::reap`], which
@@ -119,7 +120,7 @@ pub trait Engine: std::fmt::Debug {
     ///
     /// # Errors
     /// Only when the kernel refuses to take any I/O at all; a failing I/O is a [`Completion`].
-    fn submit(&mut self, ios: &[Io]) -> Result<(), EngineError>;
+    fn submit(&mut self, ios: &[Io]) -> Result;
 
     /// Hands over whatever `submit` held back and appends finished I/Os to `done`, at most `max`.
     ///
@@ -129,13 +130,7 @@ pub trait Engine: std::fmt::Debug {
     ///
     /// # Errors
     /// When the kernel refuses the call itself.
-    fn reap(
-        &mut self,
-        min: u32,
-        max: u32,
-        timeout: Option<Duration>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError>;
+    fn reap(&mut self, min: u32, max: u32, timeout: Option<Duration>, done: &mut Vec<Completion>) -> Result;
 
     /// [`Engine::submit`] and then [`Engine::reap`], in one call.
     ///
@@ -149,7 +144,7 @@ pub trait Engine: std::fmt::Debug {
         max: u32,
         timeout: Option<Duration>,
         done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
+    ) -> Result {
         if !ios.is_empty() {
             self.submit(ios)?;
         }
@@ -190,42 +185,27 @@ pub trait Engine: std::fmt::Debug {
 }
 
 /// Why an engine cannot be used, or stopped working.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EngineError {
     /// The machine does not offer it; the ladder may step down.
     #[error("{engine} is not available here: {reason}. {advice}")]
     Unavailable {
-        /// Engine name.
         engine: &'static str,
         /// Likely cause, with the system's words.
         reason: String,
-        /// What to do next.
         advice: String,
     },
     /// Setting up failed for a reason that another engine would meet as well.
     #[error("{engine}: {action}: {error}")]
-    Setup {
-        /// Engine name.
-        engine: &'static str,
-        /// What was tried.
-        action: String,
-        /// The system's text.
-        error: String,
-    },
+    Setup { engine: &'static str, action: String, error: String },
     /// A target is of another kind than the engine serves.
     #[error("{engine} serves one kind of target only: {needs}")]
-    OtherTarget {
-        /// Engine name.
-        engine: &'static str,
-        /// What it serves.
-        needs: &'static str,
-    },
+    OtherTarget { engine: &'static str, needs: &'static str },
     /// A parameter after the colon of `--engine NAME:...` is wrong.
     #[error("{engine}: reading the parameter \"{item}\": {problem}; legal: {legal}")]
     Parameter {
-        /// Engine name.
         engine: &'static str,
-        /// The parameter as typed.
         item: String,
         /// What is wrong with it.
         problem: String,
@@ -234,12 +214,5 @@ pub enum EngineError {
     },
     /// The kernel refused to take or return I/Os.
     #[error("{engine}: {action}: {error}")]
-    Broken {
-        /// Engine name.
-        engine: &'static str,
-        /// What was tried.
-        action: &'static str,
-        /// The system's text.
-        error: String,
-    },
+    Broken { engine: &'static str, action: &'static str, error: String },
 }

@@ -16,8 +16,7 @@ use rustix::mm::{MapFlags, MsyncFlags, ProtFlags};
 
 use super::transfer::{Regions, check_setup, hand_out, numbered_text};
 use super::{
-    AnyEngine, Completion, Engine, EngineError, EngineFile, Handle, Io, IoError, MapFlush, MapMode, Op,
-    Opened, Setup,
+    Completion, Engine, EngineError, EngineFile, Handle, Io, IoError, MapFlush, MapMode, Op, Result, Setup,
 };
 
 #[derive(Debug)]
@@ -32,7 +31,7 @@ struct Map {
 }
 
 #[derive(Debug)]
-struct Mmap {
+pub(super) struct Mmap {
     /// Nothing for files of size 0, and for files that another engine serves.
     maps: Vec<Option<Map>>,
     regions: Regions,
@@ -40,16 +39,16 @@ struct Mmap {
     watch: BusWatch,
 }
 
-pub(super) fn open(setup: Setup) -> Result<Opened, EngineError> {
+pub(super) fn open(setup: Setup) -> Result<(Mmap, Vec<String>)> {
     open_some(setup, |_| true)
 }
 
 /// Maps the files that ask for it and leaves the others to another engine.
-pub(super) fn open_mapped(setup: Setup) -> Result<Opened, EngineError> {
+pub(super) fn open_mapped(setup: Setup) -> Result<(Mmap, Vec<String>)> {
     open_some(setup, |file| file.map.is_some())
 }
 
-fn open_some(setup: Setup, wanted: impl Fn(&EngineFile) -> bool) -> Result<Opened, EngineError> {
+fn open_some(setup: Setup, wanted: impl Fn(&EngineFile) -> bool) -> Result<(Mmap, Vec<String>)> {
     check_setup(NAME, &setup, u32::MAX)?;
     let mut maps = Vec::with_capacity(setup.files.len());
     for file in &setup.files {
@@ -61,11 +60,11 @@ fn open_some(setup: Setup, wanted: impl Fn(&EngineFile) -> bool) -> Result<Opene
         ready: VecDeque::with_capacity(setup.depth as usize),
         watch: BusWatch::install()?,
     };
-    Ok(Opened { engine: AnyEngine::new(engine), notes: Vec::new() })
+    Ok((engine, Vec::new()))
 }
 
 impl Map {
-    fn new(file: &EngineFile) -> Result<Self, EngineError> {
+    fn new(file: &EngineFile) -> Result<Self> {
         let mut mode = file.map.unwrap_or_default();
         // Without a stated mode the descriptor decides.
         if file.map.is_none() {
@@ -218,7 +217,7 @@ fn why_not(errno: rustix::io::Errno, dax: bool) -> String {
 }
 
 impl Engine for Mmap {
-    fn submit(&mut self, ios: &[Io]) -> Result<(), EngineError> {
+    fn submit(&mut self, ios: &[Io]) -> Result {
         for io in ios {
             let buffer = self.regions.address(io);
             let result = match &mut self.maps[io.file as usize] {
@@ -236,7 +235,7 @@ impl Engine for Mmap {
         max: u32,
         _timeout: Option<Duration>,
         done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
+    ) -> Result {
         hand_out(&mut self.ready, max, done);
         Ok(())
     }
@@ -291,7 +290,7 @@ static BEFORE: OnceLock<Result<libc::sigaction, IoError>> = OnceLock::new();
 
 impl BusWatch {
     /// Installs the handler, once per process.
-    fn install() -> Result<Self, EngineError> {
+    fn install() -> Result<Self> {
         // Known before the first signal: asking for it later might not be safe in a handler.
         PAGE.store(rustix::param::page_size(), Ordering::Relaxed);
         match BEFORE.get_or_init(install_handler) {

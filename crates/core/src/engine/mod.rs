@@ -15,12 +15,9 @@
 //! ```
 
 mod aio;
-mod any;
 mod api;
 mod mmap;
-mod null;
 mod nvme;
-mod psync;
 mod ring;
 mod sim;
 mod table;
@@ -29,7 +26,10 @@ mod transfer;
 mod uring;
 
 pub use crate::sys::error::Code as IoError;
-pub use any::{AnyEngine, EngineRow, Opened};
+use api::Result;
 pub use api::{Completion, Engine, EngineError, EngineFile, Handle, Io, MapFlush, MapMode, Op, Setup};
 pub use sim::KEYS as SIM_PARAMETERS;
-pub use table::{LADDER, TABLE, check_parameters, find, likely, of_commands, open, open_ladder, step_down};
+pub use table::{
+    AnyEngine, EngineRow, LADDER, Opened, TABLE, check_parameters, find, likely, of_commands, open,
+    open_ladder, step_down,
+};

@@ -17,7 +17,7 @@ use io_uring::{IoUring, cqueue, opcode, squeue, types};
 
 use super::ring::{self, DEPTH_MAX, Ring};
 use super::transfer::{DROP_LIMIT, check_setup, hand_out, reap_all};
-use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Setup};
+use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Result, Setup};
 use crate::machine::namespace::Namespace;
 use crate::machine::roots::Roots;
 use crate::sys::device::{OpenedFor, opened_for};
@@ -107,22 +107,22 @@ pub(super) struct Nvme {
 }
 
 /// With what was given up.
-pub(super) fn open(setup: Setup) -> Result<(Nvme, Vec<String>), EngineError> {
+pub(super) fn open(setup: Setup) -> Result<(Nvme, Vec<String>)> {
     open_with(setup, NAME, false)
 }
 
 /// The same, and nobody waits for interrupts.
-pub(super) fn open_polled(setup: Setup) -> Result<(Nvme, Vec<String>), EngineError> {
+pub(super) fn open_polled(setup: Setup) -> Result<(Nvme, Vec<String>)> {
     open_with(setup, POLLED_NAME, true)
 }
 
 /// Whether the driver's commands can go through a ring here. Opens a small one and closes it.
-pub(super) fn probe() -> Result<(), EngineError> {
+pub(super) fn probe() -> Result {
     make_ring(1, NAME, false, &mut Vec::new()).map(drop)
 }
 
 /// The same for polled commands.
-pub(super) fn probe_polled() -> Result<(), EngineError> {
+pub(super) fn probe_polled() -> Result {
     make_ring(1, POLLED_NAME, true, &mut Vec::new()).map(drop)?;
     polling_allowed(ring::is_linux_6_6())
 }
@@ -130,7 +130,7 @@ pub(super) fn probe_polled() -> Result<(), EngineError> {
 /// Linux 6.1 reads freed memory when it polls for a command (`bio_poll` below
 /// `nvme_ns_chr_uring_cmd_iopoll`), and the thread hangs in the kernel for ever; newer kernels look at the
 /// request instead. Nothing is tried on an older one.
-fn polling_allowed(is_safe: bool) -> Result<(), EngineError> {
+fn polling_allowed(is_safe: bool) -> Result {
     if is_safe {
         return Ok(());
     }
@@ -163,7 +163,7 @@ fn make_ring(
     name: &'static str,
     is_polled: bool,
     notes: &mut Vec<String>,
-) -> Result<IoUring<squeue::Entry128, cqueue::Entry32>, EngineError> {
+) -> Result<IoUring<squeue::Entry128, cqueue::Entry32>> {
     ring::build(depth, is_polled, notes).map_err(|error| match error {
         EngineError::Unavailable { reason, .. } => EngineError::Unavailable {
             engine: name,
@@ -175,7 +175,7 @@ fn make_ring(
     })
 }
 
-fn open_with(setup: Setup, name: &'static str, is_polled: bool) -> Result<(Nvme, Vec<String>), EngineError> {
+fn open_with(setup: Setup, name: &'static str, is_polled: bool) -> Result<(Nvme, Vec<String>)> {
     check_setup(name, &setup, DEPTH_MAX)?;
     let mut notes = Vec::new();
     let mut targets = Vec::with_capacity(setup.files.len());
@@ -204,12 +204,7 @@ fn open_with(setup: Setup, name: &'static str, is_polled: bool) -> Result<(Nvme,
 }
 
 /// What commands to an open file need.
-fn target_of(
-    index: usize,
-    file: &EngineFile,
-    name: &'static str,
-    is_polled: bool,
-) -> Result<Target, EngineError> {
+fn target_of(index: usize, file: &EngineFile, name: &'static str, is_polled: bool) -> Result<Target> {
     let unfit = |error: String| EngineError::Setup {
         engine: name,
         action: "preparing to send NVMe commands".into(),
@@ -263,7 +258,7 @@ fn result_of(result: i32, len: u32) -> Result<u32, IoError> {
 
 impl Engine for Nvme {
     #[inline(always)]
-    fn submit(&mut self, ios: &[Io]) -> Result<(), EngineError> {
+    fn submit(&mut self, ios: &[Io]) -> Result {
         let Nvme { ring, targets, lengths, refused } = self;
         ring.push(ios, |memory, io| {
             let target = &targets[io.file as usize];
@@ -285,13 +280,7 @@ impl Engine for Nvme {
     }
 
     #[inline(always)]
-    fn reap(
-        &mut self,
-        min: u32,
-        max: u32,
-        timeout: Option<Duration>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
+    fn reap(&mut self, min: u32, max: u32, timeout: Option<Duration>, done: &mut Vec<Completion>) -> Result {
         let given = if self.refused.is_empty() { 0 } else { hand_out(&mut self.refused, max, done) };
         let min = min.saturating_sub(given).min(self.ring.in_flight());
         let lengths = &self.lengths;

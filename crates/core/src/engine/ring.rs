@@ -11,7 +11,7 @@ use io_uring::{Builder, IoUring, cqueue, squeue, types};
 use rustix::io_uring::{IoringEnterFlags, io_uring_enter, io_uring_enter_arg, io_uring_getevents_arg};
 
 use super::transfer::{Regions, numbered_text};
-use super::{Completion, EngineError, EngineFile, Io, IoError, Setup};
+use super::{Completion, EngineError, EngineFile, Io, IoError, Result, Setup};
 
 pub(super) const NAME: &str = "io_uring";
 /// The same with polled completions.
@@ -74,7 +74,7 @@ pub(super) fn build<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
     depth: u32,
     polled: bool,
     notes: &mut Vec<String>,
-) -> Result<IoUring<S, C>, EngineError> {
+) -> Result<IoUring<S, C>> {
     let ring = first_accepted(STEPS, notes, |step| {
         let mut builder = IoUring::<S, C>::builder();
         // A child that inherited the ring could not use it; it only would keep it alive.
@@ -117,7 +117,7 @@ fn first_accepted<T>(
 }
 
 /// Whether a ring can be had at all. Opens a small one and closes it.
-pub(super) fn probe() -> Result<(), EngineError> {
+pub(super) fn probe() -> Result {
     build::<squeue::Entry, cqueue::Entry>(1, false, &mut Vec::new()).map(drop)
 }
 
@@ -372,7 +372,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<
         timeout: Option<Duration>,
         done: &mut Vec<Completion>,
         result: impl Fn(u32, i32) -> Result<u32, IoError>,
-    ) -> Result<(), EngineError> {
+    ) -> Result {
         // Right after a submission the kernel is entered anyway, so the queue is read only after that.
         let ready = if min > 0 { self.uring.completion().len() as u32 } else { 0 };
         let wait = if ready >= min { 0 } else { min };
@@ -389,7 +389,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<
     /// Hands over what is held and waits for `wait` completions, in one call. Time limit, signal and a
     /// kernel short of memory end it early.
     #[inline(always)]
-    fn enter(&mut self, wait: u32, timeout: Option<Duration>) -> Result<(), EngineError> {
+    fn enter(&mut self, wait: u32, timeout: Option<Duration>) -> Result {
         let deadline = timeout.and_then(|t| Instant::now().checked_add(t));
         let entered = self.enter_once(wait, timeout);
         if entered == Ok(self.held) {
@@ -403,12 +403,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<
     /// What to do when an entry did not take all that was held.
     #[cold]
     #[inline(never)]
-    fn enter_again(
-        &mut self,
-        mut entered: Result<u32, i32>,
-        wait: u32,
-        deadline: Option<Instant>,
-    ) -> Result<(), EngineError> {
+    fn enter_again(&mut self, mut entered: Result<u32, i32>, wait: u32, deadline: Option<Instant>) -> Result {
         loop {
             let left = deadline.map(|d| d.saturating_duration_since(Instant::now()));
             match entered {
@@ -433,7 +428,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<
 
     /// What is held stays held; waits for what the kernel already has.
     #[cold]
-    fn starve(&mut self, errno: i32, wait: u32, left: Option<Duration>) -> Result<(), EngineError> {
+    fn starve(&mut self, errno: i32, wait: u32, left: Option<Duration>) -> Result {
         let with_kernel = self.in_flight.saturating_sub(self.held);
         if with_kernel == 0 {
             self.starved += 1;
@@ -491,7 +486,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<
         max: u32,
         done: &mut Vec<Completion>,
         result: impl Fn(u32, i32) -> Result<u32, IoError>,
-    ) -> Result<(), EngineError> {
+    ) -> Result {
         let mut room = max;
         let mut queue = self.uring.completion();
         while room > 0 {
@@ -527,7 +522,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<
 
     /// A polling kernel knows no time limit.
     #[cold]
-    fn poll_for(&mut self, min: u32, limit: Duration) -> Result<(), EngineError> {
+    fn poll_for(&mut self, min: u32, limit: Duration) -> Result {
         let since = Instant::now();
         loop {
             self.enter(0, None)?;

@@ -6,20 +6,24 @@
 //! No data is moved. Reads end at the end of the file, writes do not.
 //!
 //! [`Spec`] is its parameters: `latency=100us,channels=8,error=eio@1M+64K,...`.
+//!
+//! `null`: every I/O is finished at the next `reap`, without a system call and without data. What is left of a run is
+//! the cost of the tool itself. It takes the batch path of the asynchronous engines (`is_inline` is false), because that
+//! is the path whose cost is to be known.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
 use super::transfer::check_setup;
-use super::{AnyEngine, Completion, Engine, EngineError, Io, IoError, Op, Opened, Setup};
+use super::{Completion, Engine, EngineError, Io, IoError, Op, Result, Setup};
 use crate::sys::signals;
 
 /// Virtual time at which a hung I/O ends.
 const NEVER: u64 = u64::MAX;
 
 #[derive(Debug)]
-struct Sim {
+pub(super) struct Sim {
     spec: Spec,
     sizes: Vec<u64>,
     now_ns: u64,
@@ -30,22 +34,15 @@ struct Sim {
     /// Earliest start of the next I/O under the rate limit.
     next_start_ns: u64,
     /// By end, then by order of submission.
-    in_flight: BinaryHeap<Reverse<(u64, u64, Finished)>>,
-}
-
-/// A completion that can be ordered (never decides: the order of submission does).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Finished {
-    slot: u32,
-    result: Result<u32, IoError>,
+    in_flight: BinaryHeap<Reverse<(u64, u64, Completion)>>,
 }
 
 /// Checks the parameters without opening anything.
-pub(super) fn check_parameters(text: &str) -> Result<(), EngineError> {
+pub(super) fn check_parameters(text: &str) -> Result {
     Spec::parse(text).map(|_| ())
 }
 
-pub(super) fn open(setup: Setup) -> Result<Opened, EngineError> {
+pub(super) fn open(setup: Setup) -> Result<(Sim, Vec<String>)> {
     check_setup(NAME, &setup, u32::MAX)?;
     let spec = Spec::parse(&setup.parameters)?;
     let engine = Sim {
@@ -58,7 +55,7 @@ pub(super) fn open(setup: Setup) -> Result<Opened, EngineError> {
         in_flight: BinaryHeap::with_capacity(setup.depth as usize),
         spec,
     };
-    Ok(Opened { engine: AnyEngine::new(engine), notes: Vec::new() })
+    Ok((engine, Vec::new()))
 }
 
 impl Sim {
@@ -79,7 +76,7 @@ impl Sim {
             }
         }
         let end_ns = if service_ns == NEVER { NEVER } else { self.serve(service_ns) };
-        self.in_flight.push(Reverse((end_ns, self.count, Finished { slot: io.slot, result })));
+        self.in_flight.push(Reverse((end_ns, self.count, Completion { slot: io.slot, result })));
     }
 
     /// Gives the I/O a channel and a place under the rate limit; when it ends.
@@ -149,27 +146,21 @@ impl Sim {
 }
 
 impl Engine for Sim {
-    fn submit(&mut self, ios: &[Io]) -> Result<(), EngineError> {
+    fn submit(&mut self, ios: &[Io]) -> Result {
         for io in ios {
             self.issue(io);
         }
         Ok(())
     }
 
-    fn reap(
-        &mut self,
-        min: u32,
-        max: u32,
-        timeout: Option<Duration>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
+    fn reap(&mut self, min: u32, max: u32, timeout: Option<Duration>, done: &mut Vec<Completion>) -> Result {
         if min > 0 && !self.in_flight.is_empty() {
             self.wait(min, timeout);
         }
         for _ in 0..max {
             match self.in_flight.peek() {
                 Some(Reverse((end_ns, _, finished))) if *end_ns <= self.now_ns => {
-                    done.push(Completion { slot: finished.slot, result: finished.result });
+                    done.push(*finished);
                     self.in_flight.pop();
                 }
                 _ => break,
@@ -191,7 +182,7 @@ impl Engine for Sim {
                 break;
             }
             self.now_ns = self.now_ns.max(*end_ns);
-            done.push(Completion { slot: finished.slot, result: finished.result });
+            done.push(*finished);
             self.in_flight.pop();
         }
         self.in_flight()
@@ -338,7 +329,7 @@ impl Spec {
     ///
     /// # Errors
     /// Names the parameter, what is wrong with it, and all legal keys.
-    pub(super) fn parse(text: &str) -> Result<Spec, EngineError> {
+    pub(super) fn parse(text: &str) -> Result<Spec> {
         let mut spec = Spec::default();
         let mut write_latency = None;
         for item in text.split(',').filter(|item| !item.is_empty()) {
@@ -434,8 +425,8 @@ fn positive(text: &str) -> Result<u64, String> {
 }
 
 fn size(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+    let (number, unit) = with_unit(text);
+    let shift = match unit.to_ascii_uppercase().as_str() {
         "" | "B" => 0,
         "K" => 10,
         "M" => 20,
@@ -443,12 +434,12 @@ fn size(text: &str) -> Result<u64, String> {
         "T" => 40,
         unit => return Err(format!("\"{unit}\" is not one of the units K, M, G, T")),
     };
-    number(digits)?.checked_mul(1 << shift).ok_or_else(|| format!("{text} is too large"))
+    number?.checked_mul(1 << shift).ok_or_else(|| format!("{text} is too large"))
 }
 
 fn time(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit_ns = match &text[digits.len()..] {
+    let (number, unit) = with_unit(text);
+    let unit_ns = match unit {
         "ns" => 1,
         "us" => 1_000,
         "ms" => 1_000_000,
@@ -456,7 +447,92 @@ fn time(text: &str) -> Result<u64, String> {
         "" => return Err(format!("\"{text}\" has no unit (ns, us, ms, s)")),
         unit => return Err(format!("\"{unit}\" is not one of the units ns, us, ms, s")),
     };
-    number(digits)?.checked_mul(unit_ns).ok_or_else(|| format!("{text} is too long"))
+    number?.checked_mul(unit_ns).ok_or_else(|| format!("{text} is too long"))
+}
+
+/// A number and the letters behind it.
+fn with_unit(text: &str) -> (Result<u64, String>, &str) {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    (number(digits), &text[digits.len()..])
+}
+
+pub(super) const NULL_NAME: &str = "null";
+
+#[derive(Debug)]
+pub(super) struct Null {
+    /// Taken and not yet returned are those from `next` on.
+    taken: Vec<Completion>,
+    next: usize,
+}
+
+pub(super) fn open_null(setup: Setup) -> Result<(Null, Vec<String>)> {
+    check_setup(NULL_NAME, &setup, u32::MAX)?;
+    // A batch can arrive while the rest of the previous one is still to be returned.
+    let taken = Vec::with_capacity(setup.depth as usize * 2);
+    Ok((Null { taken, next: 0 }, Vec::new()))
+}
+
+impl Engine for Null {
+    #[inline]
+    fn submit(&mut self, ios: &[Io]) -> Result {
+        if self.taken.len() + ios.len() > self.taken.capacity() {
+            self.taken.drain(..self.next);
+            self.next = 0;
+        }
+        for io in ios {
+            self.taken.push(Completion { slot: io.slot, result: Ok(io.len) });
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn reap(
+        &mut self,
+        _min: u32,
+        max: u32,
+        _timeout: Option<Duration>,
+        done: &mut Vec<Completion>,
+    ) -> Result {
+        let count = (self.taken.len() - self.next).min(max as usize);
+        // One by one: for the few there are, a call that copies memory costs more.
+        for completion in &self.taken[self.next..self.next + count] {
+            done.push(*completion);
+        }
+        self.next += count;
+        if self.next == self.taken.len() {
+            self.taken.clear();
+            self.next = 0;
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn exchange(
+        &mut self,
+        ios: &[Io],
+        min: u32,
+        max: u32,
+        timeout: Option<Duration>,
+        done: &mut Vec<Completion>,
+    ) -> Result {
+        if !self.taken.is_empty() || ios.len() > max as usize {
+            self.submit(ios)?;
+            return self.reap(min, max, timeout, done);
+        }
+        // Nothing is left over from before and nothing will be: no need to keep them in between.
+        done.extend(ios.iter().map(|io| Completion { slot: io.slot, result: Ok(io.len) }));
+        Ok(())
+    }
+
+    fn in_flight(&self) -> u32 {
+        (self.taken.len() - self.next) as u32
+    }
+
+    fn drain(&mut self, _limit: Duration, done: &mut Vec<Completion>) -> u32 {
+        done.extend(self.taken.drain(..).skip(self.next));
+        self.next = 0;
+        0
+    }
 }
 
 #[cfg(test)]
@@ -533,5 +609,44 @@ mod tests {
         assert!(hits(Where::Nth(2), 2) && !hits(Where::Nth(2), 4));
         assert!(hits(Where::Each(2), 4) && !hits(Where::Each(2), 5));
         assert!(hits(Where::OneIn(3), 6) && !hits(Where::OneIn(3), 7));
+    }
+}
+
+#[cfg(test)]
+mod tests_null {
+    use super::*;
+    use crate::engine::Op;
+
+    #[test]
+    fn an_exchange_is_a_submission_and_then_a_look() {
+        let setup = Setup {
+            depth: 4,
+            files: Vec::new(),
+            regions: Vec::new(),
+            registered_buffers: false,
+            parameters: String::new(),
+        };
+        let (mut engine, _) = open_null(setup).expect("null needs nothing");
+        let ios: Vec<Io> = (0..4)
+            .map(|slot| Io {
+                slot,
+                file: 0,
+                region: 0,
+                op: Op::Read,
+                len: 512 + slot,
+                region_offset: 0,
+                offset: 0,
+            })
+            .collect();
+        let mut exchange = |ios: &[Io], max: u32| {
+            let mut done = Vec::new();
+            engine.exchange(ios, 0, max, None, &mut done).expect("never fails");
+            assert!(done.iter().all(|c: &Completion| c.result == Ok(512 + c.slot)));
+            (done.iter().map(|c| c.slot).collect::<Vec<_>>(), engine.in_flight())
+        };
+        assert_eq!(exchange(&ios[..2], 2), (vec![0, 1], 0));
+        assert_eq!(exchange(&ios[..3], 2), (vec![0, 1], 1), "no more than asked for");
+        assert_eq!(exchange(&ios[3..], 16), (vec![2, 3], 0), "what was left over comes first");
+        assert_eq!(exchange(&[], 16), (vec![], 0));
     }
 }

@@ -1,12 +1,148 @@
-//! The table of engines, and which one a worker gets.
+//! The table of engines, which one a worker gets, and the engine of a worker, of whatever kind.
 
 use std::time::Duration;
 
-use super::{
-    AnyEngine, Completion, Engine, EngineError, EngineFile, EngineRow, Io, Opened, Setup, aio, mmap, null,
-    nvme, psync, ring, sim, threads, uring,
-};
+use super::nvme::{self, Nvme};
+use super::sim::{self, Null};
+use super::transfer::{self, Psync};
+use super::uring::{self, Uring};
+use super::{Completion, Engine, EngineError, EngineFile, Io, Result, Setup, aio, mmap, ring, threads};
 use crate::sys::file::is_direct;
+
+/// An engine of any kind.
+///
+/// Those that most I/Os go through are told by name, so that the compiler can put their system calls into the
+/// worker's loop: a function that returns behind a system call cost 0.5 us per direct read
+/// (`docs/design/hot-path.md`, "No return behind the system call").
+#[derive(Debug)]
+pub struct AnyEngine(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Psync(Box<Psync>),
+    Uring(Box<Uring>),
+    Nvme(Box<Nvme>),
+    Null(Box<Null>),
+    Other(Box<dyn Engine>),
+}
+
+impl AnyEngine {
+    /// Of a kind that is not told by name.
+    pub fn new(engine: impl Engine + 'static) -> AnyEngine {
+        AnyEngine(Kind::Other(Box::new(engine)))
+    }
+
+    fn get(&self) -> &dyn Engine {
+        match &self.0 {
+            Kind::Psync(engine) => &**engine,
+            Kind::Uring(engine) => &**engine,
+            Kind::Nvme(engine) => &**engine,
+            Kind::Null(engine) => &**engine,
+            Kind::Other(engine) => &**engine,
+        }
+    }
+
+    fn get_mut(&mut self) -> &mut dyn Engine {
+        match &mut self.0 {
+            Kind::Psync(engine) => &mut **engine,
+            Kind::Uring(engine) => &mut **engine,
+            Kind::Nvme(engine) => &mut **engine,
+            Kind::Null(engine) => &mut **engine,
+            Kind::Other(engine) => &mut **engine,
+        }
+    }
+}
+
+/// An opened engine.
+#[derive(Debug)]
+pub struct Opened {
+    /// The engine.
+    pub engine: AnyEngine,
+    /// Steps down taken inside the engine, in words, e.g. "buffers not registered: locked-memory
+    /// limit of 64 KiB". Empty when nothing was given up.
+    pub notes: Vec<String>,
+}
+
+impl Engine for AnyEngine {
+    fn submit(&mut self, ios: &[Io]) -> Result {
+        self.get_mut().submit(ios)
+    }
+
+    fn reap(&mut self, min: u32, max: u32, timeout: Option<Duration>, done: &mut Vec<Completion>) -> Result {
+        self.get_mut().reap(min, max, timeout, done)
+    }
+
+    #[inline(always)]
+    fn exchange(
+        &mut self,
+        ios: &[Io],
+        min: u32,
+        max: u32,
+        timeout: Option<Duration>,
+        done: &mut Vec<Completion>,
+    ) -> Result {
+        match &mut self.0 {
+            Kind::Psync(engine) => engine.exchange(ios, min, max, timeout, done),
+            Kind::Uring(engine) => engine.exchange(ios, min, max, timeout, done),
+            Kind::Nvme(engine) => engine.exchange(ios, min, max, timeout, done),
+            Kind::Null(engine) => engine.exchange(ios, min, max, timeout, done),
+            Kind::Other(engine) => engine.exchange(ios, min, max, timeout, done),
+        }
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.get().in_flight()
+    }
+
+    fn drain(&mut self, limit: Duration, done: &mut Vec<Completion>) -> u32 {
+        self.get_mut().drain(limit, done)
+    }
+
+    fn is_inline(&self) -> bool {
+        self.get().is_inline()
+    }
+
+    fn copies(&self) -> bool {
+        self.get().copies()
+    }
+
+    fn virtual_now_ns(&self) -> Option<u64> {
+        self.get().virtual_now_ns()
+    }
+
+    fn advance_virtual(&mut self, now_ns: u64) {
+        self.get_mut().advance_virtual(now_ns);
+    }
+}
+
+/// A row of the table of engines.
+#[allow(missing_docs)]
+#[derive(Debug, Clone, Copy)]
+pub struct EngineRow {
+    /// Name for `--engine`.
+    pub name: &'static str,
+    pub summary: &'static str,
+    /// What it needs, for help; empty when nothing.
+    pub needs: &'static str,
+    /// Several I/Os can be in flight.
+    pub asynchronous: bool,
+    /// Submitting blocks on files that were not opened for direct I/O, so that the ladder passes the
+    /// engine over for them.
+    pub needs_direct: bool,
+    /// Reads and writes the files; false for engines that measure or imitate without touching them.
+    pub moves_data: bool,
+    /// Sends NVMe commands to character devices of namespaces, and serves nothing else. Nothing else serves those.
+    pub sends_commands: bool,
+    /// Time is simulated: a run takes no real time.
+    pub simulates_time: bool,
+    /// Threads ask for completions all the time, and keep their processors busy.
+    pub polls: bool,
+    /// Outstanding I/Os that it takes for one thread; `u32::MAX` when it sets no limit.
+    pub depth_max: u32,
+    /// Tells why it cannot be used on this machine, without side effects.
+    pub probe: fn() -> Result,
+    pub open: fn(Setup) -> Result<Opened>,
+}
 
 /// Every engine, for `--engine`, its help, plan checks and the conformance suite.
 pub const TABLE: &[EngineRow] =
@@ -15,101 +151,11 @@ pub const TABLE: &[EngineRow] =
 /// What a worker with several outstanding I/Os gets: the first of these that the machine offers.
 pub const LADDER: &[EngineRow] = &[IO_URING, LIBAIO, THREADS];
 
-const IO_URING: EngineRow = EngineRow {
-    name: ring::NAME,
-    summary: "one ring per thread; the default for several outstanding I/Os",
-    needs: "Linux 5.11, not turned off by sysctl kernel.io_uring_disabled or a container's system-call filter",
-    asynchronous: true,
-    needs_direct: false,
-    moves_data: true,
-    sends_commands: false,
-    simulates_time: false,
-    polls: false,
-    depth_max: ring::DEPTH_MAX,
-    probe: ring::probe,
-    open: |setup| uring::open(setup).map(|(engine, notes)| Opened { engine: engine.into(), notes }),
-};
-
-const IO_URING_POLL: EngineRow = EngineRow {
-    name: ring::POLLED_NAME,
-    summary: "io_uring that asks the device for completions instead of waiting for interrupts; keeps processors busy",
-    needs: "direct I/O (-Su, -Sh) and a device with poll queues (queue/io_poll is 1; NVMe: nvme.poll_queues=N)",
-    asynchronous: true,
-    needs_direct: true,
-    moves_data: true,
-    sends_commands: false,
-    simulates_time: false,
-    polls: true,
-    depth_max: ring::DEPTH_MAX,
-    probe: ring::probe,
-    open: |setup| uring::open_polled(setup).map(|(engine, notes)| Opened { engine: engine.into(), notes }),
-};
-
-const NVME: EngineRow = EngineRow {
-    name: nvme::NAME,
-    summary: "NVMe commands past the block layer, through io_uring; the default for /dev/ngXnY",
-    needs: nvme::NEEDS,
-    asynchronous: true,
-    needs_direct: false,
-    moves_data: true,
-    sends_commands: true,
-    simulates_time: false,
-    polls: false,
-    depth_max: ring::DEPTH_MAX,
-    probe: nvme::probe,
-    open: |setup| nvme::open(setup).map(|(engine, notes)| Opened { engine: engine.into(), notes }),
-};
-
-const NVME_POLL: EngineRow = EngineRow {
-    name: nvme::POLLED_NAME,
-    summary: "nvme that asks the drive for completions instead of waiting for interrupts; keeps processors busy",
-    needs: "/dev/ngXnY as nvme does, Linux 6.6, and poll queues (queue/io_poll is 1: nvme.poll_queues=N)",
-    asynchronous: true,
-    needs_direct: false,
-    moves_data: true,
-    sends_commands: true,
-    simulates_time: false,
-    polls: true,
-    depth_max: ring::DEPTH_MAX,
-    probe: nvme::probe_polled,
-    open: |setup| nvme::open_polled(setup).map(|(engine, notes)| Opened { engine: engine.into(), notes }),
-};
-
-const LIBAIO: EngineRow = EngineRow {
-    name: aio::NAME,
-    summary: "Linux native asynchronous I/O, for kernels without io_uring",
-    needs: "direct I/O (-Su, -Sh) to be asynchronous; room below sysctl fs.aio-max-nr",
-    asynchronous: true,
-    needs_direct: true,
-    moves_data: true,
-    sends_commands: false,
-    simulates_time: false,
-    polls: false,
-    depth_max: aio::DEPTH_MAX,
-    probe: aio::probe,
-    open: aio::open,
-};
-
-const THREADS: EngineRow = EngineRow {
-    name: threads::NAME,
-    summary: "one helper thread per outstanding I/O, each with pread and pwrite",
+const PLAIN: EngineRow = EngineRow {
+    name: "",
+    summary: "",
     needs: "",
     asynchronous: true,
-    needs_direct: false,
-    moves_data: true,
-    sends_commands: false,
-    simulates_time: false,
-    polls: false,
-    depth_max: threads::DEPTH_MAX,
-    probe: || Ok(()),
-    open: threads::open,
-};
-
-const PSYNC: EngineRow = EngineRow {
-    name: psync::NAME,
-    summary: "pread and pwrite, one I/O at a time; the default for one outstanding I/O",
-    needs: "",
-    asynchronous: false,
     needs_direct: false,
     moves_data: true,
     sends_commands: false,
@@ -117,7 +163,75 @@ const PSYNC: EngineRow = EngineRow {
     polls: false,
     depth_max: u32::MAX,
     probe: || Ok(()),
-    open: |setup| psync::open(setup).map(|engine| Opened { engine: engine.into(), notes: Vec::new() }),
+    open: |_| unreachable!("every row has its own"),
+};
+
+const IO_URING: EngineRow = EngineRow {
+    name: ring::NAME,
+    summary: "one ring per thread; the default for several outstanding I/Os",
+    needs: "Linux 5.11, not turned off by sysctl kernel.io_uring_disabled or a container's system-call filter",
+    depth_max: ring::DEPTH_MAX,
+    probe: ring::probe,
+    open: |setup| opened(uring::open(setup), Kind::Uring),
+    ..PLAIN
+};
+
+const IO_URING_POLL: EngineRow = EngineRow {
+    name: ring::POLLED_NAME,
+    summary: "io_uring that asks the device for completions instead of waiting for interrupts; keeps processors busy",
+    needs: "direct I/O (-Su, -Sh) and a device with poll queues (queue/io_poll is 1; NVMe: nvme.poll_queues=N)",
+    needs_direct: true,
+    polls: true,
+    open: |setup| opened(uring::open_polled(setup), Kind::Uring),
+    ..IO_URING
+};
+
+const NVME: EngineRow = EngineRow {
+    name: nvme::NAME,
+    summary: "NVMe commands past the block layer, through io_uring; the default for /dev/ngXnY",
+    needs: nvme::NEEDS,
+    sends_commands: true,
+    depth_max: ring::DEPTH_MAX,
+    probe: nvme::probe,
+    open: |setup| opened(nvme::open(setup), Kind::Nvme),
+    ..PLAIN
+};
+
+const NVME_POLL: EngineRow = EngineRow {
+    name: nvme::POLLED_NAME,
+    summary: "nvme that asks the drive for completions instead of waiting for interrupts; keeps processors busy",
+    needs: "/dev/ngXnY as nvme does, Linux 6.6, and poll queues (queue/io_poll is 1: nvme.poll_queues=N)",
+    polls: true,
+    probe: nvme::probe_polled,
+    open: |setup| opened(nvme::open_polled(setup), Kind::Nvme),
+    ..NVME
+};
+
+const LIBAIO: EngineRow = EngineRow {
+    name: aio::NAME,
+    summary: "Linux native asynchronous I/O, for kernels without io_uring",
+    needs: "direct I/O (-Su, -Sh) to be asynchronous; room below sysctl fs.aio-max-nr",
+    needs_direct: true,
+    depth_max: aio::DEPTH_MAX,
+    probe: aio::probe,
+    open: |setup| other(aio::open(setup)),
+    ..PLAIN
+};
+
+const THREADS: EngineRow = EngineRow {
+    name: threads::NAME,
+    summary: "one helper thread per outstanding I/O, each with pread and pwrite",
+    depth_max: threads::DEPTH_MAX,
+    open: |setup| other(threads::open(setup)),
+    ..PLAIN
+};
+
+const PSYNC: EngineRow = EngineRow {
+    name: transfer::NAME,
+    summary: "pread and pwrite, one I/O at a time; the default for one outstanding I/O",
+    asynchronous: false,
+    open: |setup| opened(transfer::open(setup), Kind::Psync),
+    ..PLAIN
 };
 
 const MMAP: EngineRow = EngineRow {
@@ -125,45 +239,34 @@ const MMAP: EngineRow = EngineRow {
     summary: "copies to and from the mapped file (-Sm), one I/O at a time",
     needs: "regular files",
     asynchronous: false,
-    needs_direct: false,
-    moves_data: true,
-    sends_commands: false,
-    simulates_time: false,
-    polls: false,
-    depth_max: u32::MAX,
-    probe: || Ok(()),
-    open: mmap::open,
+    open: |setup| other(mmap::open(setup)),
+    ..PLAIN
 };
 
 const NULL: EngineRow = EngineRow {
-    name: null::NAME,
+    name: sim::NULL_NAME,
     summary: "every I/O is finished at once, nothing is read or written: measures the tool itself",
-    needs: "",
-    asynchronous: true,
-    needs_direct: false,
     moves_data: false,
-    sends_commands: false,
-    simulates_time: false,
-    polls: false,
-    depth_max: u32::MAX,
-    probe: || Ok(()),
-    open: |setup| null::open(setup).map(|engine| Opened { engine: engine.into(), notes: Vec::new() }),
+    open: |setup| opened(sim::open_null(setup), Kind::Null),
+    ..PLAIN
 };
 
 const SIM: EngineRow = EngineRow {
     name: sim::NAME,
     summary: "a simulated device with its own clock, for tests: sim:latency=100us,channels=8,seed=7",
-    needs: "",
-    asynchronous: true,
-    needs_direct: false,
     moves_data: false,
-    sends_commands: false,
     simulates_time: true,
-    polls: false,
-    depth_max: u32::MAX,
-    probe: || Ok(()),
-    open: sim::open,
+    open: |setup| other(sim::open(setup)),
+    ..PLAIN
 };
+
+fn opened<E>(engine: Result<(E, Vec<String>)>, kind: fn(Box<E>) -> Kind) -> Result<Opened> {
+    engine.map(|(engine, notes)| Opened { engine: AnyEngine(kind(Box::new(engine))), notes })
+}
+
+fn other(engine: Result<(impl Engine + 'static, Vec<String>)>) -> Result<Opened> {
+    engine.map(|(engine, notes)| Opened { engine: AnyEngine::new(engine), notes })
+}
 
 /// The engine of that name.
 pub fn find(name: &str) -> Option<&'static EngineRow> {
@@ -188,7 +291,7 @@ pub fn likely(all_direct: bool) -> &'static EngineRow {
 ///
 /// # Errors
 /// What is wrong with it and what is legal.
-pub fn check_parameters(row: &EngineRow, parameters: &str) -> Result<(), EngineError> {
+pub fn check_parameters(row: &EngineRow, parameters: &str) -> Result {
     if row.simulates_time {
         return sim::check_parameters(parameters);
     }
@@ -208,7 +311,7 @@ pub fn check_parameters(row: &EngineRow, parameters: &str) -> Result<(), EngineE
 ///
 /// # Errors
 /// What the chosen engine refuses for reasons that another would meet as well.
-pub fn open_ladder(setup: Setup) -> Result<(&'static EngineRow, Opened), EngineError> {
+pub fn open_ladder(setup: Setup) -> Result<(&'static EngineRow, Opened)> {
     let ladder = if setup.depth <= 1 { std::slice::from_ref(&PSYNC) } else { LADDER };
     with_mapped(setup, |setup| step_down(ladder, setup))
 }
@@ -218,7 +321,7 @@ pub fn open_ladder(setup: Setup) -> Result<(&'static EngineRow, Opened), EngineE
 ///
 /// # Errors
 /// What the engine refuses; an engine that was asked for is not replaced by another.
-pub fn open(row: &'static EngineRow, setup: Setup) -> Result<(&'static EngineRow, Opened), EngineError> {
+pub fn open(row: &'static EngineRow, setup: Setup) -> Result<(&'static EngineRow, Opened)> {
     if !row.moves_data || row.name == mmap::NAME {
         return (row.open)(setup).map(|opened| (row, opened));
     }
@@ -228,22 +331,22 @@ pub fn open(row: &'static EngineRow, setup: Setup) -> Result<(&'static EngineRow
 /// Lets `choose` open the engine for files that are not mapped, if there are any.
 fn with_mapped(
     setup: Setup,
-    choose: impl FnOnce(Setup) -> Result<(&'static EngineRow, Opened), EngineError>,
-) -> Result<(&'static EngineRow, Opened), EngineError> {
+    choose: impl FnOnce(Setup) -> Result<(&'static EngineRow, Opened)>,
+) -> Result<(&'static EngineRow, Opened)> {
     let mapped = setup.files.iter().filter(|f| f.map.is_some()).count();
     if mapped == 0 {
         return choose(setup);
     }
     if mapped == setup.files.len() {
-        return mmap::open(setup).map(|opened| (&MMAP, opened));
+        return (MMAP.open)(setup).map(|opened| (&MMAP, opened));
     }
-    let inline = mmap::open_mapped(setup.clone())?;
+    let inline = other(mmap::open_mapped(setup.clone()))?;
     let (files, depth) = (setup.files.clone(), setup.depth);
-    let (row, other) = choose(setup)?;
+    let (row, rest) = choose(setup)?;
     let mut notes = inline.notes;
     notes.push(format!("mapped targets are served by {}, the others by {}", MMAP.name, row.name));
-    notes.extend(other.notes);
-    let engine = Mixed::new(&files, depth, inline.engine, other.engine);
+    notes.extend(rest.notes);
+    let engine = Mixed::new(&files, depth, inline.engine, rest.engine);
     Ok((row, Opened { engine: AnyEngine::new(engine), notes }))
 }
 
@@ -251,10 +354,7 @@ fn with_mapped(
 ///
 /// # Errors
 /// The last row's, when none is available; at once any error that another engine would meet as well.
-pub fn step_down(
-    rows: &'static [EngineRow],
-    setup: Setup,
-) -> Result<(&'static EngineRow, Opened), EngineError> {
+pub fn step_down(rows: &'static [EngineRow], setup: Setup) -> Result<(&'static EngineRow, Opened)> {
     let all_direct = setup.files.iter().all(|f| f.map.is_some() || is_direct(f.handle.file()));
     let mut steps = Vec::new();
     let mut last = None;
@@ -291,7 +391,7 @@ pub fn step_down(
 // inline, the others go through the engine the ladder chose (`io-semantics.md` §16).
 
 #[derive(Debug)]
-pub(super) struct Mixed {
+struct Mixed {
     is_mapped: Vec<bool>,
     mapped: AnyEngine,
     other: AnyEngine,
@@ -301,14 +401,14 @@ pub(super) struct Mixed {
 
 impl Mixed {
     /// Both engines know all files under the same numbers.
-    pub(super) fn new(files: &[EngineFile], depth: u32, mapped: AnyEngine, other: AnyEngine) -> Self {
+    fn new(files: &[EngineFile], depth: u32, mapped: AnyEngine, other: AnyEngine) -> Self {
         let is_mapped = files.iter().map(|f| f.map.is_some()).collect();
         Mixed { is_mapped, mapped, other, batch: Vec::with_capacity(depth as usize) }
     }
 }
 
 impl Engine for Mixed {
-    fn submit(&mut self, ios: &[Io]) -> Result<(), EngineError> {
+    fn submit(&mut self, ios: &[Io]) -> Result {
         // The others first: they progress while the worker copies.
         self.batch.clear();
         self.batch.extend(ios.iter().filter(|io| !self.is_mapped[io.file as usize]));
@@ -321,13 +421,7 @@ impl Engine for Mixed {
         Ok(())
     }
 
-    fn reap(
-        &mut self,
-        min: u32,
-        max: u32,
-        timeout: Option<Duration>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
+    fn reap(&mut self, min: u32, max: u32, timeout: Option<Duration>, done: &mut Vec<Completion>) -> Result {
         let before = done.len();
         self.mapped.reap(0, max, None, done)?;
         let had = (done.len() - before) as u32;

@@ -13,7 +13,7 @@ use rustix::thread::futex;
 use super::transfer::{
     DROP_LIMIT, Regions, ThreadPriority, check_setup, hand_out, not_begun, reap_all, transfer,
 };
-use super::{AnyEngine, Completion, Engine, EngineError, EngineFile, Io, IoError, Opened, Setup};
+use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Result, Setup};
 use crate::sys::error::system_text;
 
 pub(super) const NAME: &str = "threads";
@@ -44,13 +44,13 @@ struct Jobs {
 }
 
 #[derive(Debug)]
-struct Threads {
+pub(super) struct Threads {
     shared: Arc<Shared>,
     helpers: Vec<JoinHandle<()>>,
     in_flight: u32,
 }
 
-pub(super) fn open(setup: Setup) -> Result<Opened, EngineError> {
+pub(super) fn open(setup: Setup) -> Result<(Threads, Vec<String>)> {
     check_setup(NAME, &setup, DEPTH_MAX)?;
     ThreadPriority::of_this_thread().check(NAME, &setup.files)?;
     let depth = setup.depth as usize;
@@ -69,7 +69,7 @@ pub(super) fn open(setup: Setup) -> Result<Opened, EngineError> {
     let started = engine.start(depth);
     restore_signals(&mask);
     started?;
-    Ok(Opened { engine: AnyEngine::new(engine), notes: Vec::new() })
+    Ok((engine, Vec::new()))
 }
 
 /// A panic of a helper would be a bug that its thread already reported; the data stays usable.
@@ -116,7 +116,7 @@ impl Shared {
 }
 
 impl Threads {
-    fn start(&mut self, depth: usize) -> Result<(), EngineError> {
+    fn start(&mut self, depth: usize) -> Result {
         for number in 0..depth {
             let shared = Arc::clone(&self.shared);
             let helper = std::thread::Builder::new()
@@ -152,7 +152,7 @@ impl Threads {
 }
 
 impl Engine for Threads {
-    fn submit(&mut self, ios: &[Io]) -> Result<(), EngineError> {
+    fn submit(&mut self, ios: &[Io]) -> Result {
         for io in ios {
             // Wrong numbers stop the caller here, not a helper.
             let _ = (self.shared.regions.address(io), &self.shared.files[io.file as usize]);
@@ -166,13 +166,7 @@ impl Engine for Threads {
         Ok(())
     }
 
-    fn reap(
-        &mut self,
-        min: u32,
-        max: u32,
-        timeout: Option<Duration>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
+    fn reap(&mut self, min: u32, max: u32, timeout: Option<Duration>, done: &mut Vec<Completion>) -> Result {
         let deadline = timeout.and_then(|t| Instant::now().checked_add(t));
         let mut got = 0;
         let mut may_sleep = true;

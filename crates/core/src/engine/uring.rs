@@ -11,7 +11,7 @@ use io_uring::{cqueue, opcode, squeue, types};
 
 use super::ring::{self, DEPTH_MAX, Memory, NAME, NO_IO, POLLED_NAME, Ring};
 use super::transfer::{DROP_LIMIT, check_setup, reap_all};
-use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Setup};
+use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Result, Setup};
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::roots::Roots;
 use crate::sys::file::{FileKind, Stat, is_direct};
@@ -37,18 +37,18 @@ struct Target {
 }
 
 /// With what was given up.
-pub(super) fn open(setup: Setup) -> Result<(Uring, Vec<String>), EngineError> {
+pub(super) fn open(setup: Setup) -> Result<(Uring, Vec<String>)> {
     open_with(setup, false)
 }
 
 /// The same, and nobody waits for interrupts.
-pub(super) fn open_polled(setup: Setup) -> Result<(Uring, Vec<String>), EngineError> {
+pub(super) fn open_polled(setup: Setup) -> Result<(Uring, Vec<String>)> {
     setup.files.iter().try_for_each(check_pollable)?;
     open_with(setup, true)
 }
 
 /// The kernel would fail each I/O with a number that says nothing about the cause.
-fn check_pollable(file: &EngineFile) -> Result<(), EngineError> {
+fn check_pollable(file: &EngineFile) -> Result {
     let refused = |error: String| EngineError::Setup {
         engine: POLLED_NAME,
         action: "preparing to ask the device for completions".into(),
@@ -74,7 +74,7 @@ fn check_pollable(file: &EngineFile) -> Result<(), EngineError> {
     }
 }
 
-fn open_with(setup: Setup, is_polled: bool) -> Result<(Uring, Vec<String>), EngineError> {
+fn open_with(setup: Setup, is_polled: bool) -> Result<(Uring, Vec<String>)> {
     check_setup(NAME, &setup, DEPTH_MAX)?;
     let mut notes = Vec::new();
     let uring = ring::build(setup.depth, is_polled, &mut notes)?;
@@ -127,19 +127,13 @@ impl Targets {
 
 impl Engine for Uring {
     #[inline(always)]
-    fn submit(&mut self, ios: &[Io]) -> Result<(), EngineError> {
+    fn submit(&mut self, ios: &[Io]) -> Result {
         self.ring.push(ios, |memory, io| Some(self.targets.entry(memory, io)));
         Ok(())
     }
 
     #[inline(always)]
-    fn reap(
-        &mut self,
-        min: u32,
-        max: u32,
-        timeout: Option<Duration>,
-        done: &mut Vec<Completion>,
-    ) -> Result<(), EngineError> {
+    fn reap(&mut self, min: u32, max: u32, timeout: Option<Duration>, done: &mut Vec<Completion>) -> Result {
         self.ring.reap(min, max, timeout, done, |_, result| {
             u32::try_from(result).map_err(|_| IoError::from_number(-result))
         })

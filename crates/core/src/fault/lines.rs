@@ -76,8 +76,7 @@ impl Page {
         let mut text = String::new();
         // A reason for another exit code than that of all is no reason for this one.
         let kind = refusals.kind();
-        let is_of_kind = |refusal: &&Refusal| refusal.kind == kind;
-        let (first, later): (Vec<_>, Vec<_>) = refusals.all.iter().partition(is_of_kind);
+        let (first, later): (Vec<_>, Vec<_>) = refusals.all.iter().partition(|refusal| refusal.kind == kind);
         let is_long = refusals.all.len() > REFUSALS_SHOWN;
         let shown: Vec<&Refusal> = if is_long {
             first.into_iter().chain(later).take(REFUSALS_SHOWN).collect()

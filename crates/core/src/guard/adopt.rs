@@ -18,15 +18,13 @@ use crate::sys::times::Stamp;
 use crate::text::{printable_path, shell_word};
 
 /// A file that may be adopted, or whose mark may be removed.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Adoptable {
-    /// Where it is.
     pub path: PathBuf,
-    /// Size in bytes.
     pub size_bytes: u64,
     /// Names (hard links) of the file.
     pub names: u64,
-    /// Whose data it holds.
     pub whose: Whose,
     /// It carries a mark, whatever that says.
     pub is_marked: bool,
@@ -44,11 +42,10 @@ pub struct Adoption {
 }
 
 /// What is to be done with the files.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// Mark them.
     Adopt,
-    /// Remove their marks.
     Forget,
 }
 
@@ -153,10 +150,10 @@ impl Guard<'_> {
     pub fn adopt(&self, found: &Adoptable) -> Result<(), Failure> {
         let typed = printable_path(&found.path);
         let file = self.listed(found, Purpose::Adopt)?;
-        let marked = self.marks.mark(&file, MarkState::Complete);
-        let failed =
-            |e| Failure::new(FailureKind::Output, format!("'{typed}' could not be marked")).because(e);
-        marked.map(drop).map_err(|e| failed(e).on(&typed))
+        self.marks.mark(&file, MarkState::Complete).map(drop).map_err(|e| {
+            let words = format!("'{typed}' could not be marked");
+            Failure::new(FailureKind::Output, words).because(e).on(&typed)
+        })
     }
 
     /// Removes the mark of a file.
@@ -166,11 +163,10 @@ impl Guard<'_> {
     pub fn forget(&self, found: &Adoptable) -> Result<(), Failure> {
         let typed = printable_path(&found.path);
         let file = self.listed(found, Purpose::Forget)?;
-        let failed = |e| {
-            Failure::new(FailureKind::Output, format!("the mark of '{typed}' could not be removed"))
-                .because(e)
-        };
-        self.marks.unmark(&file).map_err(|e| failed(e).on(&typed))
+        self.marks.unmark(&file).map_err(|e| {
+            let words = format!("the mark of '{typed}' could not be removed");
+            Failure::new(FailureKind::Output, words).because(e).on(&typed)
+        })
     }
 }
 

@@ -1,14 +1,13 @@
 //! What lies on a device: its signatures, its partitions and theirs, and those of the disk around
 //! a partition.
 
-use std::fmt;
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::facts::GuardError;
 use super::sample::{Depth, End, Looked, look_through};
-use super::sample::{Odd, find_odd_beside};
+use super::sample::{Odd, find_odd};
 use super::signatures::{Range, Signature, SignatureKind};
 use super::signatures::{partitions, reopen_for_reading, scan};
 use crate::machine::beneath::{Allocated, allocated};
@@ -27,115 +26,28 @@ const PARTITIONS_TOLD_MAX: usize = 16;
 /// fills a tenth of the device is missed once in a thousand times.
 const PLACES: u64 = 64;
 
-/// Something that lies on a device or in a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Holding {
-    Signature(Signature),
-    Partition(PartitionHeld),
-    MorePartitions(usize),
-    /// It is a partition of this type, which holds data without a signature.
-    OfType(PartitionType),
-    /// On the disk around the partition, and outside of all partitions.
-    Around {
-        disk: PathBuf,
-        signature: Signature,
-    },
-    /// Data without a signature: plain dm-crypt, a database on the bare device, a damaged file system, an earlier test.
-    Unrecognised {
-        /// First byte of the sample that shows it.
-        offset_bytes: u64,
-    },
-    /// Its driver counts data that is no zeros, somewhere.
-    Counted {
-        /// So many bytes when packed.
-        packed_bytes: u64,
-    },
-    /// A part of it cannot be read.
-    Unreadable {
-        offset_bytes: u64,
-        text: String,
-    },
-}
-
-impl Holding {
-    fn of(odd: Odd) -> Self {
-        let offset_bytes = odd.offset_bytes;
-        match odd.error {
-            None => Holding::Unrecognised { offset_bytes },
-            Some(error) => Holding::Unreadable { offset_bytes, text: system_text(&error) },
-        }
-    }
-}
-
 /// What lies on a device or in a file, as far as was looked.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
-    pub holds: Vec<Holding>,
+    /// In words about "it": it holds a file system of type ext4
+    pub holds: Vec<String>,
     /// What could have been missed.
     pub looked: Option<Looked>,
 }
 
-/// A partition and what it holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PartitionHeld {
-    pub number: u32,
-    /// Kernel name, when the kernel knows it.
-    pub name: Option<String>,
-    pub length_bytes: u64,
-    /// Type, when a table tells.
-    pub kind: Option<PartitionType>,
-    pub label: Option<String>,
-    /// Signatures in it; `None` when it cannot be read.
-    pub holds: Option<Vec<Signature>>,
-}
-
-impl fmt::Display for Holding {
-    /// In words about "it": it holds a file system of type ext4
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Holding::Signature(signature) => write!(f, "it holds {signature}"),
-            Holding::Partition(partition) => partition.fmt(f),
-            Holding::MorePartitions(count) => write!(f, "it has {count} more partitions"),
-            Holding::OfType(kind) => {
-                write!(f, "it has the type {kind}, and such partitions hold data without a signature")
-            }
-            Holding::Around { disk, signature } => {
-                write!(f, "the whole disk {} holds {signature}", printable_path(disk))
-            }
-            Holding::Unrecognised { offset_bytes } => write!(
-                f,
-                "it holds data of an unknown kind, perhaps from an earlier test (at or after byte {offset_bytes})"
-            ),
-            Holding::Counted { packed_bytes } => write!(
-                f,
-                "it holds data of an unknown kind, perhaps from an earlier test (its driver keeps {} of it, packed)",
-                coarse_size(*packed_bytes)
-            ),
-            Holding::Unreadable { offset_bytes, text } => {
-                write!(f, "it may hold data, because byte {offset_bytes} cannot be read: {text}")
-            }
+/// What a sample shows that is no zeros or cannot be read.
+fn told_of(odd: &Odd) -> String {
+    let at = odd.offset_bytes;
+    match &odd.error {
+        None => format!("{UNKNOWN_KIND} (at or after byte {at})"),
+        Some(error) => {
+            format!("it may hold data, because byte {at} cannot be read: {}", system_text(error))
         }
     }
 }
 
-impl fmt::Display for PartitionHeld {
-    /// For example: its partition 1 (sda1, 512MiB, EFI system, "boot") holds a file system of type vfat
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut facts: Vec<String> = self.name.clone().into_iter().collect();
-        facts.push(coarse_size(self.length_bytes));
-        facts.extend(self.kind.as_ref().map(PartitionType::to_string));
-        facts.extend(self.label.as_deref().map(|label| format!("\"{}\"", printable(label))));
-        write!(f, "its partition {} ({}) ", self.number, facts.join(", "))?;
-        match self.holds.as_deref() {
-            None => f.write_str("cannot be read"),
-            Some([]) => f.write_str("holds nothing known"),
-            Some(all) => {
-                let all: Vec<String> = all.iter().map(Signature::to_string).collect();
-                write!(f, "holds {}", all.join(" and "))
-            }
-        }
-    }
-}
+/// Data without a signature: plain dm-crypt, a database on the bare device, a damaged file system, an earlier test.
+const UNKNOWN_KIND: &str = "it holds data of an unknown kind, perhaps from an earlier test";
 
 /// What is known to lie on an open device or in an open file.
 ///
@@ -155,24 +67,22 @@ pub(super) fn contents(
     let reader = reopen_for_reading(file, path)?;
     let own = device.and_then(|number| BlockDevice::find(number, roots));
     let whole = scan(&reader, path, None)?;
-    let mut found: Vec<Holding> = whole.signatures.into_iter().map(Holding::Signature).collect();
+    let mut found: Vec<String> = whole.signatures.iter().map(|known| format!("it holds {known}")).collect();
     let parts = parts_of(&reader, own.as_ref());
     for part in parts.iter().take(PARTITIONS_TOLD_MAX) {
         let holds = scan(&reader, path, Some(range_of(part))).ok().map(|scan| scan.signatures);
-        found.push(Holding::Partition(held(part, own.as_ref(), holds)));
+        found.push(held(part, own.as_ref(), holds.as_deref()));
     }
     if parts.len() > PARTITIONS_TOLD_MAX {
-        found.push(Holding::MorePartitions(parts.len() - PARTITIONS_TOLD_MAX));
+        found.push(format!("it has {} more partitions", parts.len() - PARTITIONS_TOLD_MAX));
     }
     if let Some(disk) = own.as_ref().and_then(BlockDevice::whole_disk) {
         found.extend(around(&disk, own.as_ref().and_then(BlockDevice::partition_number), roots));
     }
-    let mut contents = Contents { holds: found, looked: None };
-    if contents.holds.is_empty() && device.is_some() {
-        unknown_data(&reader, own.as_ref(), (range, look), roots, &mut contents)
-            .map_err(|error| GuardError::Read { path: printable_path(path), text: system_text(&error) })?;
+    if !found.is_empty() || device.is_none() {
+        return Ok(Contents { holds: found, looked: None });
     }
-    Ok(contents)
+    unknown_data(&reader, own.as_ref(), (range, look), roots).map_err(|error| GuardError::read(path, &error))
 }
 
 /// Data without a signature: by samples, and by what tells which parts can hold anything or as much reading as there is
@@ -182,30 +92,29 @@ fn unknown_data(
     own: Option<&BlockDevice>,
     (range, look): (Range, Depth),
     roots: &Roots,
-    contents: &mut Contents,
-) -> io::Result<()> {
-    if let Some(odd) = find_odd_beside(reader, Some(range), PLACES, &is_data)? {
-        contents.holds.push(Holding::of(odd));
-        return Ok(());
+) -> io::Result<Contents> {
+    let nothing = Contents::default();
+    if let Some(odd) = find_odd(reader, Some(range), PLACES, &is_data)? {
+        return Ok(Contents { holds: vec![told_of(&odd)], looked: None });
     }
-    let Depth::For(time) = look else { return Ok(()) };
+    let Depth::For(time) = look else { return Ok(nothing) };
     let size_bytes = capacity_bytes(reader)?;
     let start = range.start_bytes.min(size_bytes);
     let length = range.length_bytes.min(size_bytes - start);
     let parts = match own.and_then(|own| allocated(reader, own, start, length, roots)) {
         Some(Allocated::Holds(packed_bytes)) if length == size_bytes => {
-            contents.holds.push(Holding::Counted { packed_bytes });
-            return Ok(());
+            let packed = coarse_size(packed_bytes);
+            let words = format!("{UNKNOWN_KIND} (its driver keeps {packed} of it, packed)");
+            return Ok(Contents { holds: vec![words], looked: None });
         }
         Some(Allocated::Parts(parts)) => parts,
         _ => vec![(start, length)],
     };
-    match look_through(reader, &parts, time, &is_data)? {
-        End::Odd(odd) => contents.holds.push(Holding::of(odd)),
-        End::Whole => {}
-        End::Part(looked) => contents.looked = Some(looked),
-    }
-    Ok(())
+    Ok(match look_through(reader, &parts, time, &is_data)? {
+        End::Odd(odd) => Contents { holds: vec![told_of(&odd)], looked: None },
+        End::Whole => nothing,
+        End::Part(looked) => Contents { looked: Some(looked), ..nothing },
+    })
 }
 
 fn is_data(_: u64, bytes: &[u8]) -> bool {
@@ -223,10 +132,10 @@ fn parts_of(reader: &File, own: Option<&BlockDevice>) -> Vec<Partition> {
         else {
             continue;
         };
-        let is_it = |part: &Partition| {
+        let is_known = parts.iter().any(|part| {
             part.number == number || (part.start_bytes, part.length_bytes) == (start_bytes, length_bytes)
-        };
-        if !parts.iter().any(is_it) {
+        });
+        if !is_known {
             parts.push(Partition { number, start_bytes, length_bytes, label: None, type_code: None });
         }
     }
@@ -238,21 +147,30 @@ fn range_of(part: &Partition) -> Range {
     Range { start_bytes: part.start_bytes, length_bytes: part.length_bytes }
 }
 
-fn held(part: &Partition, own: Option<&BlockDevice>, holds: Option<Vec<Signature>>) -> PartitionHeld {
-    let known = own.map(BlockDevice::partitions).unwrap_or_default();
-    PartitionHeld {
-        number: part.number,
-        name: known.iter().find(|p| p.partition_number() == Some(part.number)).map(|p| p.name.clone()),
-        length_bytes: part.length_bytes,
-        kind: part.type_code.as_deref().map(PartitionType::of),
-        label: part.label.clone(),
-        holds,
-    }
+/// For example: its partition 1 (sda1, 512MiB, EFI system, "boot") holds a file system of type vfat
+///
+/// `holds` is `None` where it cannot be read.
+fn held(part: &Partition, own: Option<&BlockDevice>, holds: Option<&[Signature]>) -> String {
+    let mut known = own.map(BlockDevice::partitions).unwrap_or_default().into_iter();
+    let known = known.find(|known| known.partition_number() == Some(part.number));
+    let mut facts: Vec<String> = known.map(|known| known.name).into_iter().collect();
+    facts.push(coarse_size(part.length_bytes));
+    facts.extend(part.type_code.as_deref().map(|code| PartitionType::of(code).name));
+    facts.extend(part.label.as_deref().map(|label| format!("\"{}\"", printable(label))));
+    let holds = match holds {
+        None => "cannot be read".to_string(),
+        Some([]) => "holds nothing known".to_string(),
+        Some(all) => {
+            let all: Vec<String> = all.iter().map(Signature::to_string).collect();
+            format!("holds {}", all.join(" and "))
+        }
+    };
+    format!("its partition {} ({}) {holds}", part.number, facts.join(", "))
 }
 
 /// What lies on a disk outside of its partitions and is no table: the disk is a member of something larger. And the
 /// type of partition `number` when partitions of that type hold data without a signature.
-fn around(disk: &BlockDevice, number: Option<u32>, roots: &Roots) -> Vec<Holding> {
+fn around(disk: &BlockDevice, number: Option<u32>, roots: &Roots) -> Vec<String> {
     let node = roots.dev.join(disk.node_name());
     let Ok(file) = read(&node, Reading { at_once: true, ..Reading::default() }) else { return Vec::new() };
     let number_there = block_device(&file).ok().flatten().map(DeviceNumber::from_raw);
@@ -262,41 +180,27 @@ fn around(disk: &BlockDevice, number: Option<u32>, roots: &Roots) -> Vec<Holding
     let mut found = Vec::new();
     let in_table = partitions(&file).into_iter().find(|part| Some(part.number) == number);
     let kind = in_table.and_then(|part| part.type_code).map(|code| PartitionType::of(&code));
-    found.extend(kind.filter(|kind| kind.holds_raw_data).map(Holding::OfType));
+    if let Some(PartitionType { name, holds_raw_data: true }) = kind {
+        found.push(format!("it has the type {name}, and such partitions hold data without a signature"));
+    }
     let Ok(whole) = scan(&file, &node, None) else { return found };
     let parts = disk.partitions();
-    let is_inside = |offset: u64| {
+    for known in whole.signatures {
+        let Some(offset) = known.offset_bytes else { continue };
         let mut extents = parts.iter().filter_map(BlockDevice::extent_bytes);
-        extents.any(|(start, length)| offset >= start && offset - start < length)
-    };
-    found.extend(
-        whole
-            .signatures
-            .into_iter()
-            .filter(|s| s.kind != SignatureKind::PartitionTable)
-            .filter(|s| s.offset_bytes.is_some_and(|offset| !is_inside(offset)))
-            .map(|signature| Holding::Around { disk: node.clone(), signature }),
-    );
+        let is_inside = extents.any(|(start, length)| offset >= start && offset - start < length);
+        if known.kind != SignatureKind::PartitionTable && !is_inside {
+            found.push(format!("the whole disk {} holds {known}", printable_path(&node)));
+        }
+    }
     found
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PartitionType {
-    /// Code as the table has it: a GUID, or `0x83`.
-    pub code: String,
-    /// Name, for types that people know by name.
-    pub name: Option<&'static str>,
+struct PartitionType {
+    /// Known to people, or what the table has: a GUID, or `0x83`.
+    name: String,
     /// Boot loaders and volume managers write to such partitions without anything that could be recognised.
-    pub holds_raw_data: bool,
-}
-
-impl fmt::Display for PartitionType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name {
-            Some(name) => f.write_str(name),
-            None => write!(f, "type {}", printable(&self.code)),
-        }
-    }
+    holds_raw_data: bool,
 }
 
 impl PartitionType {
@@ -341,10 +245,9 @@ impl PartitionType {
         ];
         let lower = code.to_ascii_lowercase();
         let known = KNOWN.iter().find(|(known, _, _)| *known == lower);
-        PartitionType {
-            code: code.to_string(),
-            name: known.map(|(_, name, _)| *name),
-            holds_raw_data: known.is_some_and(|(_, _, is_raw)| *is_raw),
+        match known {
+            Some((_, name, is_raw)) => PartitionType { name: (*name).to_string(), holds_raw_data: *is_raw },
+            None => PartitionType { name: format!("type {}", printable(code)), holds_raw_data: false },
         }
     }
 }
@@ -359,7 +262,7 @@ mod tests {
         assert_eq!(coarse_size(1536 << 30), "1.5TiB");
         assert_eq!(coarse_size(100), "100 bytes");
         assert_eq!(coarse_size(u64::MAX), "16777215.9TiB");
-        let type_words = |code| PartitionType::of(code).to_string();
+        let type_words = |code| PartitionType::of(code).name;
         assert_eq!(type_words("C12A7328-F81F-11D2-BA4B-00A0C93EC93B"), "EFI system");
         assert_eq!(type_words("0x8e"), "Linux LVM");
         assert_eq!(type_words("0x42"), "type 0x42");

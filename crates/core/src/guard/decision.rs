@@ -9,19 +9,23 @@ use std::fs::File;
 use std::path::Path;
 
 use super::contents::contents;
-use super::facts::{Candidate, GuardError, Unseen};
-use super::findings::{Findings, Reason};
+use super::devices::claim;
+use super::facts::{Candidate, Fact, GuardError, Missing, Unseen};
+use super::files::{locks_of_file, uses_of_file};
 use super::mark::{Marks, Whose};
+use super::openers::Opener;
 use super::path::{check_way, is_of_the_kernel, is_without_paths, memory_of_programs, of_the_kernel};
 use super::sample::{Depth, Looked};
 use super::signatures::Range;
 use crate::fault::Refusal;
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::namespace::Namespace;
+use crate::machine::process::Sight;
 use crate::machine::roots::Roots;
 use crate::machine::storage::{Filesystem, ReadFlags, TargetFacts, TargetKind, open_file, resolve};
-use crate::sys::identity::Identity;
-use crate::text::{printable, shell_word};
+use crate::sys::error::system_text;
+use crate::sys::identity::{Identity, names};
+use crate::text::{printable, printable_path, shell_word};
 
 /// What the person allowed, each with paths as typed.
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,11 +50,10 @@ pub struct Passed {
 }
 
 /// What the guard knows besides the target.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, Copy)]
 pub struct Guard<'a> {
-    /// What the person allowed.
     pub consent: Consent<'a>,
-    /// Which files TrueSpd made.
     pub marks: &'a Marks,
     /// Where the system tells about itself.
     pub roots: &'a Roots,
@@ -145,10 +148,10 @@ impl Guard<'_> {
         let mut looked = None;
         match contents(file, path, Some(facts.device), (range, look), self.roots) {
             Ok(contents) => {
-                found.holds = contents.holds.into_iter().map(Reason::Holds).collect();
+                found.holds = contents.holds;
                 looked = contents.looked;
             }
-            Err(e @ GuardError::Read { .. }) => found.holds.push(Reason::Unknown(e)),
+            Err(e @ GuardError::Read { .. }) => found.holds.push(e.to_string()),
             Err(e) => return Err(Refusal::guard(typed, e.to_string())),
         }
         let mut title = format!("'{typed}'");
@@ -174,12 +177,13 @@ impl Guard<'_> {
     }
 
     /// The file behind a loop device, and whose it is.
-    fn file_below(&self, facts: &TargetFacts) -> Option<Reason> {
+    fn file_below(&self, facts: &TargetFacts) -> Option<String> {
         let own = BlockDevice::find(facts.device, self.roots)?;
         let path = own.whole_disk().unwrap_or(own).loop_backing_file()?;
         let file = open_file(&path, ReadFlags::CACHED).ok();
         let file = file.filter(|f| f.metadata().is_ok_and(|m| m.is_file()))?;
-        Some(Reason::StandsOn { whose: self.marks.whose(&file), file: path })
+        let whose = self.marks.whose(&file);
+        Some(format!("it is built on the file {}, which {whose}", printable_path(&path)))
     }
 
     /// May a device that this run has written and reserved since be written by its next time span?
@@ -233,18 +237,18 @@ impl Guard<'_> {
             found.excuse_what_is_never_known();
         }
         match contents(file, path, None, (Range::ALL, Depth::Quick), self.roots) {
-            Ok(contents) => found.holds = contents.holds.into_iter().map(Reason::Holds).collect(),
+            Ok(contents) => found.holds = contents.holds,
             // `--overwrite` allows to write an unreadable file, as it does a device.
-            Err(e) => found.holds.push(Reason::Unknown(e)),
+            Err(e) => found.holds.push(e.to_string()),
         }
-        found.besides.extend(self.marks.ignored(file).map(Reason::MarkIgnored));
+        found.besides.extend(self.marks.ignored(file));
         let is_in_use = !found.in_use.is_empty();
         if !is_in_use && self.is_known(&found, typed, path, file) {
             return Ok(found);
         }
         let whose = self.marks.whose(file);
         if !whose.may_be_written() && facts.size_bytes > 0 {
-            found.holds.insert(0, Reason::Whose(whose));
+            found.holds.insert(0, format!("it {whose}"));
         }
         let title = format!("'{typed}'");
         if is_in_use {
@@ -252,6 +256,170 @@ impl Guard<'_> {
         }
         let needs_overwrite = !found.holds.is_empty() && !self.is_let_through(typed, path, Some(file));
         Err(found.not_known_refusal(typed, &shell_word(typed), &title, needs_overwrite))
+    }
+}
+
+/// Everything that speaks against writing a target.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    /// Who uses it, or what else no option overrides.
+    pub in_use: Vec<String>,
+    /// The running system is on it.
+    pub is_system: bool,
+    /// It is a regular file.
+    pub is_file: bool,
+    /// What it holds: `--overwrite` allows to write it all the same.
+    pub holds: Vec<String>,
+    /// What should be known besides, but speaks against nothing by itself.
+    pub besides: Vec<String>,
+    /// What would have to be known about its users and nothing tells: `--unchecked` allows to write it all the same.
+    pub missing: Vec<Missing>,
+    /// Whose writing is not visible with the rights of this process.
+    pub unseen: Option<Unseen>,
+}
+
+impl Findings {
+    pub fn claims_of(&mut self, file: &File, path: &Path, roots: &Roots) -> Result<(), GuardError> {
+        let claim = claim(file, path, roots)?;
+        self.is_system |= claim.is_system;
+        self.in_use.extend(claim.by.into_iter().map(|by| by.words));
+        self.missing.extend(claim.missing);
+        self.unseen = self.unseen.or(claim.unseen);
+        Ok(())
+    }
+
+    /// Uses and locks of a regular file.
+    pub fn uses_of(
+        &mut self,
+        file: &File,
+        filesystem: Option<&Filesystem>,
+        typed: &str,
+        roots: &Roots,
+    ) -> Result<(), Refusal> {
+        let found = uses_of_file(file, filesystem, roots).map_err(|e| {
+            Refusal::guard(typed, format!("'{typed}': its facts could not be read: {}", system_text(&e)))
+        })?;
+        self.missing.extend(found.missing);
+        self.unseen = found.unseen.or(self.unseen);
+        for user in found.uses {
+            self.in_use.push(format!("it {}", user.words));
+            let Some(name) = user.loop_device else { continue };
+            let node = roots.dev.join(&name);
+            // A node that cannot be opened changes nothing: the file is in use already.
+            let Ok(device) = open_file(&node, ReadFlags::CACHED) else { continue };
+            let above = claim(&device, &node, roots).map_err(|e| Refusal::guard(typed, e.to_string()))?;
+            self.is_system |= above.is_system;
+            self.in_use.extend(above.by.iter().map(|by| format!("as {name}, {}", by.words)));
+        }
+        self.in_use.extend(found.writers.iter().map(Opener::to_string));
+        if let Some(sight) = found.hidden_writer {
+            let who = match sight {
+                Sight::OwnUser => "only root can see which one",
+                Sight::Container => "from inside this container it cannot be seen which one",
+                Sight::Nothing => "without /proc it cannot be seen which one",
+                Sight::All => {
+                    "no process shows it, so it may be a memory map whose file was closed, a server in the kernel, a \
+                     file system over it, or a killed process whose I/O has not ended"
+                }
+            };
+            self.in_use.push(format!("another program has it open for writing; {who}"));
+        }
+        self.in_use.extend(locks_of_file(file).into_iter().map(|lock| format!("it is {lock}")));
+        let names = file.metadata().map_or(1, |about| names(&about));
+        if names > 1 {
+            self.besides.push(format!("it has {names} names (hard links), and each of them is this data"));
+        }
+        Ok(())
+    }
+
+    /// The file was written by TrueSpd last, or its owner gives it to tests: what no program can ask of any
+    /// file of such a file system is not asked for each time. It is told.
+    pub fn excuse_what_is_never_known(&mut self) {
+        if self.missing.iter().any(|missing| missing.fact == Fact::Beneath) {
+            self.unseen = self.unseen.or(Some(Unseen::Beneath));
+        }
+        self.missing.retain(|missing| missing.fact.is_needed_of_ours());
+    }
+
+    pub fn in_use_refusal(self, typed: &str, title: &str) -> Refusal {
+        let words = format!("{title} is in use and will not be written");
+        let (hint, switch_hint) = match (self.is_system, self.is_file) {
+            (true, _) => (
+                "the running system is on that disk, and no option allows a write test of it: test another disk",
+                "or test a file on that disk (-c<size>), or test reads only (-w0)",
+            ),
+            (false, true) => (
+                "no option allows a write test of a file in use: release it first (end the program, umount, losetup \
+                 -d, swapoff, chattr -i)",
+                "or test reads only (-w0)",
+            ),
+            (false, false) => (
+                "no option allows a write test of a device in use: release it first (umount, swapoff, vgchange -an, \
+                 mdadm --stop)",
+                "or test reads only (-w0)",
+            ),
+        };
+        let mut refusal = Refusal::guard(typed, words).hint(hint).switch_hint(switch_hint);
+        refusal.reasons = [self.in_use, self.holds, self.besides].concat();
+        refusal
+    }
+
+    /// `again` is the path for `--unchecked`; `needs_overwrite`: what it holds needs the person's word as well.
+    pub fn not_known_refusal(self, typed: &str, again: &str, title: &str, needs_overwrite: bool) -> Refusal {
+        let words = format!("{title} may be in use, and this cannot be checked here");
+        let also = if needs_overwrite { format!(" --overwrite {again}") } else { String::new() };
+        let mut refusal = Refusal::guard(typed, words);
+        for way in Fact::ways_to_know(&self.missing) {
+            refusal = refusal.hint(way);
+        }
+        refusal = refusal
+            .hint(format!("if you are sure that nothing else uses it, add --unchecked {again}{also}"))
+            .switch_hint("or test reads only (-w0)");
+        let missing = self.missing.iter().map(Missing::to_string).collect();
+        refusal.reasons = [missing, self.holds, self.besides].concat();
+        refusal
+    }
+
+    /// `again` is the path for `--overwrite`.
+    pub fn holds_refusal(self, typed: &str, again: &str, words: String) -> Refusal {
+        let mut refusal = Refusal::guard(typed, words)
+            .hint(format!("if this data is no longer needed, add --overwrite {again}"))
+            .switch_hint("or test reads only (-w0)");
+        refusal.reasons = [self.holds, self.besides].concat();
+        refusal
+    }
+
+    /// A file of ours is kept when somebody has put something into it that is known.
+    pub fn kept(self, typed: &str) -> Result<(), Refusal> {
+        if self.holds.is_empty() {
+            return Ok(());
+        }
+        let words = format!("TrueSpd made '{typed}', but it now holds data that a write test would destroy");
+        Err(self.holds_refusal(typed, &shell_word(typed), words))
+    }
+
+    pub fn foreign(self, typed: &str, whose: Whose, why: &str) -> Refusal {
+        let word = shell_word(typed);
+        let mut refusal = Refusal::guard(typed, format!("'{typed}' {whose}, and {why}"))
+            .hint(format!("if its content is no longer needed, add --overwrite {word}"));
+        // There a mark does not tell next time either.
+        if whose != Whose::Untold {
+            refusal = refusal
+                .hint(format!("or let all write tests overwrite it from now on: truespd adopt {word}"));
+        }
+        refusal = match whose {
+            Whose::Unfinished => refusal.switch_hint(
+                "or repeat the command line that made it: -c<size> creates the file again if it holds only what that \
+                 run wrote",
+            ),
+            Whose::Interrupted => refusal.hint(
+                "random write data (-Zr, -Z<size>) looks like any other data; without these options the file of \
+                 a killed run is recognised as test data",
+            ),
+            _ => refusal.switch_hint("or give another path with -c<size>, which creates a test file"),
+        };
+        refusal.reasons = [self.holds, self.besides].concat();
+        refusal
     }
 }
 
@@ -472,6 +640,26 @@ mod tests {
             assert_eq!(refusals.is_empty(), is_named, "{refusals:?}");
             assert!(is_named || refusals[0].to_string().contains(&name), "{refusals:?}");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests_findings {
+    use super::*;
+
+    #[test]
+    fn names_of_a_file_are_told_when_it_has_several() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        std::fs::write(&path, "data").unwrap();
+        let besides = || {
+            let mut found = Findings::default();
+            found.uses_of(&File::open(&path).unwrap(), None, "a", &Roots::default()).unwrap();
+            found.besides
+        };
+        assert_eq!(besides(), [""; 0]);
+        std::fs::hard_link(&path, dir.path().join("b")).unwrap();
+        assert_eq!(besides(), ["it has 2 names (hard links), and each of them is this data"]);
     }
 }
 

@@ -15,11 +15,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fmt, fs, io};
 
-use super::facts::{Fact, GuardError, Missing, Subject, Unseen};
-use super::files::{FileUse, uses_below};
+use super::facts::{Fact, GuardError, Missing, Unseen};
+use super::files::uses_below;
 use super::hold::is_held;
-use super::openers;
-use super::openers::Opener;
+use super::openers::{self, IT, Opener};
 use crate::machine::beneath::{Below, Ground, backing_file, standing_on};
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::mounts::{Mount, mountinfo, parse_mountinfo, read_mounts, read_swaps, swaps};
@@ -45,7 +44,7 @@ pub struct Claim {
 impl fmt::Display for Claim {
     /// For example: its partition sda1 is mounted at /boot (vfat); it is in use as swap
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Listed(&self.by).fmt(f)
+        f.write_str(&listed(&self.by))
     }
 }
 
@@ -62,10 +61,8 @@ const CLAIM_CHECK_PAUSE: Duration = Duration::from_millis(100);
 /// # Errors
 /// [`GuardError::Open`], [`GuardError::Changed`].
 pub fn claim(file: &File, path: &Path, roots: &Roots) -> Result<Claim, GuardError> {
-    let failed = |e: io::Error| GuardError::Open { path: printable_path(path), text: system_text(&e) };
-    let Some(number) = block_device(file).map_err(failed)? else {
-        return Err(GuardError::Changed { path: printable_path(path) });
-    };
+    let number = block_device(file).map_err(|e| GuardError::open(path, &e))?;
+    let Some(number) = number else { return Err(GuardError::changed(path)) };
     let mut search = Search { roots, visited: Vec::new(), missing: Vec::new() };
     let by = search.at(&[&own_path(file), path], DeviceNumber::from_raw(number))?;
     Ok(Claim {
@@ -109,7 +106,7 @@ impl Search<'_> {
                 || (!is_busy && stayed.is_empty())
                 || (check == CLAIM_CHECKS && !stayed.is_empty())
             {
-                found.extend(stayed.into_iter().map(|opener| Use::plain(UseKind::Open(opener))));
+                found.extend(stayed.iter().map(Use::plain));
                 return Ok(found);
             }
             writers = Some(stayed);
@@ -118,8 +115,11 @@ impl Search<'_> {
                 std::thread::sleep(CLAIM_CHECK_PAUSE);
             }
         }
-        let mut found = vec![Use::plain(UseKind::Unknown)];
-        found.extend(self.openers(device).into_iter().map(|opener| Use::plain(UseKind::Open(opener))));
+        let mut found = vec![Use::plain(
+            "it is in exclusive use, and the kernel does not tell by what: perhaps a mount in another namespace \
+             (container), a ZFS pool, or a program that opened it exclusively; lsblk, lsof or zpool status may show it",
+        )];
+        found.extend(self.openers(device).iter().map(Use::plain));
         Ok(found)
     }
 
@@ -130,6 +130,14 @@ impl Search<'_> {
                 self.missing.push(one);
             }
         }
+    }
+
+    /// What was found; nothing, and a note, where that is not known.
+    fn known<T>(&mut self, fact: Fact, found: Result<Vec<T>, impl fmt::Display>) -> Vec<T> {
+        found.unwrap_or_else(|why| {
+            self.miss([Missing::new(fact, why)]);
+            Vec::new()
+        })
     }
 
     /// Users that the kernel lists.
@@ -145,7 +153,7 @@ impl Search<'_> {
         if self.missing.iter().any(|missing| missing.fact == Fact::Programs) {
             return Vec::new();
         }
-        openers::of(device, self.roots).unwrap_or_else(|missing| {
+        openers::programs_with(device, self.roots).unwrap_or_else(|missing| {
             self.miss([missing]);
             Vec::new()
         })
@@ -167,22 +175,27 @@ impl Search<'_> {
         let Some(own) = BlockDevice::find(device, self.roots) else { return Vec::new() };
         let involved = own.involved().into_iter().filter(|part| *part != own);
         let held = involved.filter(|part| is_held(&self.roots.dev.join(part.node_name()), self.roots));
-        held.map(|part| Use::plain(UseKind::Tested { what: Subject::of(&part, &own) })).collect()
+        held.map(|part| {
+            let what = subject_of(&part, &own);
+            Use::plain(format!("{what} is being tested by this or another run of TrueSpd"))
+        })
+        .collect()
     }
 
     /// The same storage under another name: a path of a multipath device, a LUN seen through two ports. The kernel
     /// keeps claims for each name apart.
     fn twins(&mut self, device: DeviceNumber) -> Result<Vec<Use>, GuardError> {
         let Some(own) = self.shown(device) else { return Ok(Vec::new()) };
-        let twins = own.twins(self.roots).unwrap_or_else(|why| {
-            self.miss([Missing::new(Fact::Layers, why)]);
-            Vec::new()
-        });
+        let twins = self.known(Fact::Layers, own.twins(self.roots));
         let mut found = Vec::new();
         for (disk, part) in twins {
             // A claim on the disk shows when its partition is asked; whole disks answer for their partitions.
             let by = self.ask(part.as_ref().unwrap_or(&disk))?;
-            found.extend(Use::summed(by, |by| UseKind::Twin { disk: disk.name.clone(), by }));
+            let disk = printable(&disk.name);
+            found.extend(Use::summed(
+                &by,
+                format!("{disk} is the same storage under another name and is in use"),
+            ));
         }
         Ok(found)
     }
@@ -204,19 +217,17 @@ impl Search<'_> {
     /// Users of loop devices over the device, a partition of it or its disk.
     fn through_loops(&mut self, device: DeviceNumber) -> Result<Vec<Use>, GuardError> {
         let Some(own) = self.shown(device) else { return Ok(Vec::new()) };
-        let below = |part: BlockDevice| {
-            let number = part.number()?;
-            Some(Below { identity: number.identity(), size_bytes: part.size_bytes().unwrap_or(u64::MAX) })
-        };
-        let parts: Vec<Below> = own.involved().into_iter().filter_map(below).collect();
-        let loops = standing_on(&parts, self.roots).unwrap_or_else(|why| {
-            self.miss([Missing::new(Fact::Loops, why)]);
-            Vec::new()
-        });
+        let mut parts = Vec::new();
+        for part in own.involved() {
+            let size_bytes = part.size_bytes().unwrap_or(u64::MAX);
+            parts.extend(part.number().map(|number| Below { identity: number.identity(), size_bytes }));
+        }
+        let loops = self.known(Fact::Loops, standing_on(&parts, self.roots));
         let mut found = Vec::new();
         for above in loops {
             let by = self.ask(&above)?;
-            found.extend(Use::summed(by, |by| UseKind::BelowLoop { device: above.describe(), by }));
+            let above = printable(&above.describe());
+            found.extend(Use::summed(&by, format!("{above} is built on it and is in use")));
         }
         Ok(found)
     }
@@ -250,8 +261,8 @@ impl Search<'_> {
         if let Some(number) = DeviceNumber::of(ground.own()) {
             let Some(below) = self.shown(number) else { return Ok(Vec::new()) };
             let by = self.ask(&below)?;
-            let over = Use::summed(by, |by| UseKind::OverDevice { node: file.to_path_buf(), by });
-            return Ok(over.into_iter().collect());
+            let words = format!("{}, which it is built on, is in use", printable_path(file));
+            return Ok(Use::summed(&by, words).into_iter().collect());
         }
         let unknown =
             ground.unknown.map(|why| Missing::new(Fact::Beneath, format!("{}: {why}", printable_path(file))));
@@ -263,14 +274,15 @@ impl Search<'_> {
         self.miss(below.missing);
         let mut found = Vec::new();
         for user in below.uses {
-            let FileUse::Loop { device: name, .. } = &user else {
-                found.push(Use::plain(UseKind::OverFile { file: file.to_path_buf(), user }));
+            let Some(name) = &user.loop_device else {
+                let file = printable_path(file);
+                found.push(Use::plain(format!("{file}, the file behind it, {}", user.words)));
                 continue;
             };
             let other = BlockDevice::named(name, self.roots).filter(|other| other != own);
             if let Some(other) = other {
                 let by = self.ask(&other)?;
-                found.extend(Use::summed(by, |by| UseKind::SameFile { device: name.clone(), by }));
+                found.extend(Use::summed(&by, format!("{name} has the same file behind it and is in use")));
             }
         }
         Ok(found)
@@ -279,8 +291,7 @@ impl Search<'_> {
 
 /// Asks the kernel by opening exclusively, by the first of the paths that leads somewhere.
 fn is_busy(paths: &[&Path], device: DeviceNumber) -> Result<bool, GuardError> {
-    let name = || printable_path(paths.last().copied().unwrap_or(Path::new("")));
-    let failed = |e: io::Error| GuardError::Open { path: name(), text: system_text(&e) };
+    let named = paths.last().copied().unwrap_or(Path::new(""));
     let exclusive = Reading { exclusive: true, ..Reading::default() };
     let mut answer = Err(io::ErrorKind::NotFound.into());
     for path in paths {
@@ -293,14 +304,12 @@ fn is_busy(paths: &[&Path], device: DeviceNumber) -> Result<bool, GuardError> {
     }
     match answer {
         Ok(file) => {
-            if block_device(&file).map_err(failed)?.map(DeviceNumber::from_raw) == Some(device) {
-                Ok(false)
-            } else {
-                Err(GuardError::Changed { path: name() })
-            }
+            let found = block_device(&file).map_err(|e| GuardError::open(named, &e))?;
+            let is_it = found.map(DeviceNumber::from_raw) == Some(device);
+            if is_it { Ok(false) } else { Err(GuardError::changed(named)) }
         }
         Err(e) if e.kind() == io::ErrorKind::ResourceBusy => Ok(true),
-        Err(e) => Err(failed(e)),
+        Err(e) => Err(GuardError::open(named, &e)),
     }
 }
 
@@ -309,183 +318,49 @@ fn is_busy(paths: &[&Path], device: DeviceNumber) -> Result<bool, GuardError> {
 pub struct Use {
     /// The running system is on it.
     pub is_system: bool,
-    /// Who uses what of it, and how.
-    pub how: UseKind,
-}
-
-/// How something is used.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum UseKind {
-    /// Its file system is mounted.
-    Mounted {
-        /// What is mounted.
-        what: Subject,
-        /// Where.
-        point: PathBuf,
-        /// Type of the file system.
-        filesystem: String,
-    },
-    /// It holds a part of a file system that is mounted from another device: a log, a journal.
-    Serves {
-        /// What holds it.
-        what: Subject,
-        /// Where the file system is mounted.
-        point: PathBuf,
-        /// Type of the file system.
-        filesystem: String,
-    },
-    /// It is one of the devices of a mounted btrfs.
-    InBtrfs {
-        /// What is.
-        what: Subject,
-        /// Where that is mounted, when this process sees it.
-        point: Option<PathBuf>,
-    },
-    /// Swap.
-    Swap {
-        /// What is swapped to.
-        what: Subject,
-    },
-    /// Another device is made of it.
-    PartOf {
-        /// What it is made of.
-        what: Subject,
-        /// Description of that device.
-        holder: String,
-    },
-    /// A neighbour on the same disk carries the running system.
-    BesideSystem {
-        /// Kernel name of the disk.
-        disk: String,
-        /// Uses of the neighbours.
-        by: Vec<Use>,
-    },
-    /// A loop device over it is in use.
-    BelowLoop {
-        /// Description of the loop device.
-        device: String,
-        /// Uses of that.
-        by: Vec<Use>,
-    },
-    /// It is a loop device over another device that is in use.
-    OverDevice {
-        /// Node of the other device.
-        node: PathBuf,
-        /// Uses of that.
-        by: Vec<Use>,
-    },
-    /// It is a loop device over a file that is in use.
-    OverFile {
-        /// The file.
-        file: PathBuf,
-        /// Its use.
-        user: FileUse,
-    },
-    /// Another loop device over the same file is in use.
-    SameFile {
-        /// Kernel name of the other one.
-        device: String,
-        /// Uses of that.
-        by: Vec<Use>,
-    },
-    /// The same storage is in use by another name: a path of a multipath device.
-    Twin {
-        /// Kernel name of the disk by that name.
-        disk: String,
-        /// Uses of that.
-        by: Vec<Use>,
-    },
-    /// A run of this program tests a part of it, or the disk it is a part of.
-    Tested {
-        /// [`Subject::Partition`] or [`Subject::WholeDisk`].
-        what: Subject,
-    },
-    /// A process has it open.
-    Open(Opener),
-    /// The kernel says that it is claimed, and nobody is seen to claim it.
-    Unknown,
+    /// Who uses what of it, and how: it is mounted at /boot (vfat)
+    pub words: String,
 }
 
 impl Use {
     /// A use that the running system does not depend on.
-    pub(super) fn plain(how: UseKind) -> Self {
-        Use { is_system: false, how }
+    fn plain(words: impl fmt::Display) -> Self {
+        Use { is_system: false, words: words.to_string() }
+    }
+
+    /// By a file system that is mounted there.
+    fn by_mount(mount: &Mount, words: String) -> Self {
+        Use { is_system: is_system_place(&mount.mount_point), words }
     }
 
     /// Several uses of another device as one of this; `None` when there are none.
-    pub(super) fn summed(by: Vec<Use>, how: impl FnOnce(Vec<Use>) -> UseKind) -> Option<Self> {
+    fn summed(by: &[Use], words: impl fmt::Display) -> Option<Self> {
         let is_system = by.iter().any(|u| u.is_system);
-        (!by.is_empty()).then(|| Use { is_system, how: how(by) })
+        (!by.is_empty()).then(|| Use { is_system, words: format!("{words}: {}", listed(by)) })
     }
 }
 
-impl fmt::Display for Use {
-    /// For example: it is mounted at /boot (vfat)
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.how {
-            UseKind::Mounted { what, point, filesystem } => {
-                write!(f, "{what} is mounted at {} ({})", printable_path(point), printable(filesystem))
-            }
-            UseKind::Serves { what, point, filesystem } => {
-                let (point, filesystem) = (printable_path(point), printable(filesystem));
-                write!(f, "{what} is used by the file system mounted at {point} ({filesystem})")
-            }
-            UseKind::InBtrfs { what, point: Some(point) } => {
-                write!(f, "{what} is part of the btrfs file system mounted at {}", printable_path(point))
-            }
-            UseKind::InBtrfs { what, point: None } => write!(f, "{what} is part of a mounted btrfs file system"),
-            UseKind::Swap { what } => write!(f, "{what} is in use as swap"),
-            UseKind::PartOf { what, holder } => write!(f, "{what} is part of {}", printable(holder)),
-            UseKind::BesideSystem { disk, by } => {
-                write!(f, "the running system is on the same disk, {disk}: {}", Listed(by))
-            }
-            UseKind::BelowLoop { device, by } => {
-                write!(f, "{} is built on it and is in use: {}", printable(device), Listed(by))
-            }
-            UseKind::OverDevice { node, by } => {
-                write!(f, "{}, which it is built on, is in use: {}", printable_path(node), Listed(by))
-            }
-            UseKind::OverFile { file, user } => {
-                write!(f, "{}, the file behind it, {user}", printable_path(file))
-            }
-            UseKind::SameFile { device, by } => {
-                write!(f, "{device} has the same file behind it and is in use: {}", Listed(by))
-            }
-            UseKind::Twin { disk, by } => {
-                let disk = printable(disk);
-                write!(f, "{disk} is the same storage under another name and is in use: {}", Listed(by))
-            }
-            UseKind::Tested { what } => {
-                write!(f, "{what} is being tested by this or another run of TrueSpd")
-            }
-            UseKind::Open(opener) => opener.fmt(f),
-            UseKind::Unknown => f.write_str(
-                "it is in exclusive use, and the kernel does not tell by what: perhaps a mount in another namespace \
-                 (container), a ZFS pool, or a program that opened it exclusively; lsblk, lsof or zpool status may \
-                 show it",
-            ),
-        }
-    }
+fn listed(uses: &[Use]) -> String {
+    uses.iter().map(|by| by.words.as_str()).collect::<Vec<_>>().join("; ")
 }
 
-/// Uses one after the other.
-pub(super) struct Listed<'a>(pub &'a [Use]);
-
-impl fmt::Display for Listed<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().enumerate().try_for_each(|(i, by)| match i {
-            0 => by.fmt(f),
-            _ => write!(f, "; {by}"),
-        })
+/// What `part` is to the person who named `own`.
+fn subject_of(part: &BlockDevice, own: &BlockDevice) -> String {
+    if part == own {
+        IT.to_string()
+    } else if part.is_partition() {
+        format!("its partition {}", part.name)
+    } else {
+        format!("the whole disk {}", part.name)
     }
 }
 
 /// What the kernel lists, read once for a question.
-pub(super) struct Uses<'a> {
+struct Uses<'a> {
     mounts: Vec<Mount>,
     swaps: Vec<PathBuf>,
     /// Lists that could not be read.
-    pub missing: Vec<Missing>,
+    missing: Vec<Missing>,
     roots: &'a Roots,
 }
 
@@ -502,7 +377,7 @@ fn is_system_place(point: &Path) -> bool {
 }
 
 impl<'a> Uses<'a> {
-    pub fn read(roots: &'a Roots) -> Self {
+    fn read(roots: &'a Roots) -> Self {
         let mut missing = Vec::new();
         let mut mounts = read_mounts(roots).unwrap_or_else(|error| {
             let why = format!("{}: {}", printable_path(&mountinfo(roots)), system_text(&error));
@@ -525,30 +400,26 @@ impl<'a> Uses<'a> {
     }
 
     /// Everybody who is seen to use the device, its partitions, its disk, or what is built on them.
-    pub fn of(&self, device: DeviceNumber) -> Vec<Use> {
+    fn of(&self, device: DeviceNumber) -> Vec<Use> {
         let Some(own) = BlockDevice::find(device, self.roots) else {
-            return self
-                .mounts
-                .iter()
-                .filter(|m| m.device == device)
-                .map(|m| mounted(&Subject::It, m))
-                .collect();
+            let mounts = self.mounts.iter().filter(|mount| mount.device == device);
+            return mounts.map(|mount| mounted(IT, mount)).collect();
         };
         let mut found = Vec::new();
         for part in &own.involved() {
-            found.extend(self.of_part(part, &Subject::of(part, &own)));
+            found.extend(self.of_part(part, &subject_of(part, &own)));
         }
         found.extend(self.system_beside(&own));
         found
     }
 
     /// Uses of one device and of what is stacked on it.
-    fn of_part(&self, part: &BlockDevice, subject: &Subject) -> Vec<Use> {
+    fn of_part(&self, part: &BlockDevice, subject: &str) -> Vec<Use> {
         let mut found = self.direct(part, subject);
         for holder in part.holders() {
-            let mut seen = vec![holder.name.clone()];
-            let above = self.above(&holder, &mut seen);
-            found.push(Use::plain(UseKind::PartOf { what: subject.clone(), holder: holder.describe() }));
+            let above = self.above(&holder, &mut vec![holder.name.clone()]);
+            let holder = holder.describe();
+            found.push(Use::plain(format!("{subject} is part of {}", printable(&holder))));
             found.extend(above);
         }
         found
@@ -559,14 +430,14 @@ impl<'a> Uses<'a> {
         let disk = own.whole_disk()?;
         let neighbours = disk.partitions().into_iter().filter(|part| part != own);
         let by: Vec<Use> = neighbours
-            .flat_map(|part| self.of_part(&part, &Subject::Other(part.name.clone())))
+            .flat_map(|part| self.of_part(&part, &printable(&part.name)))
             .filter(|use_of| use_of.is_system)
             .collect();
-        Use::summed(by, |by| UseKind::BesideSystem { disk: disk.name.clone(), by })
+        Use::summed(&by, format!("the running system is on the same disk, {}", disk.name))
     }
 
     /// Direct uses of one device: mounts and swap.
-    fn direct(&self, device: &BlockDevice, subject: &Subject) -> Vec<Use> {
+    fn direct(&self, device: &BlockDevice, subject: &str) -> Vec<Use> {
         let mut found: Vec<Use> =
             self.mounts.iter().filter(|m| self.is_from(m, device)).map(|m| mounted(subject, m)).collect();
         if found.is_empty() {
@@ -579,14 +450,14 @@ impl<'a> Uses<'a> {
             })
         });
         found.extend(serves.map(|m| {
-            let (what, point, filesystem) = (subject.clone(), m.mount_point.clone(), m.fs_type.clone());
-            Use {
-                is_system: is_system_place(&m.mount_point),
-                how: UseKind::Serves { what, point, filesystem },
-            }
+            let (point, filesystem) = (printable_path(&m.mount_point), printable(&m.fs_type));
+            Use::by_mount(
+                m,
+                format!("{subject} is used by the file system mounted at {point} ({filesystem})"),
+            )
         }));
         if self.swaps.iter().any(|swap| self.is_node_of(swap, device)) {
-            found.push(Use { is_system: true, how: UseKind::Swap { what: subject.clone() } });
+            found.push(Use { is_system: true, words: format!("{subject} is in use as swap") });
         }
         found
     }
@@ -609,7 +480,7 @@ impl<'a> Uses<'a> {
     }
 
     /// The devices of mounted btrfs filesystems are listed in sysfs; the mount names one of them.
-    fn in_btrfs(&self, device: &BlockDevice, subject: &Subject) -> Vec<Use> {
+    fn in_btrfs(&self, device: &BlockDevice, subject: &str) -> Vec<Use> {
         let filesystems = fs::read_dir(self.roots.sys.join("fs/btrfs")).into_iter().flatten().flatten();
         let dirs = filesystems.into_iter().map(|f| f.path().join("devices"));
         let Some(members) = dirs.into_iter().find(|dir| dir.join(&device.name).exists()) else {
@@ -620,33 +491,28 @@ impl<'a> Uses<'a> {
             .filter_map(|name| BlockDevice::named(&name.to_string_lossy(), self.roots))
             .filter(|member| member != device)
             .collect();
-        let of = |m: &&Mount| m.fs_type == "btrfs" && members.iter().any(|member| self.is_from(m, member));
-        let found: Vec<Use> = self
-            .mounts
-            .iter()
-            .filter(of)
-            .map(|m| {
-                let how = UseKind::InBtrfs { what: subject.clone(), point: Some(m.mount_point.clone()) };
-                Use { is_system: is_system_place(&m.mount_point), how }
-            })
-            .collect();
+        let mut found = Vec::new();
+        for m in self.mounts.iter().filter(|m| m.fs_type == "btrfs") {
+            if members.iter().any(|member| self.is_from(m, member)) {
+                let point = printable_path(&m.mount_point);
+                let words = format!("{subject} is part of the btrfs file system mounted at {point}");
+                found.push(Use::by_mount(m, words));
+            }
+        }
         if found.is_empty() {
             // Mounted where this process does not see it, or named by something that is no device here.
             let root = self.mounts.iter().any(|m| {
                 m.fs_type == "btrfs" && m.mount_point == Path::new("/") && device_at(&m.source).is_none()
             });
-            return vec![Use {
-                is_system: root,
-                how: UseKind::InBtrfs { what: subject.clone(), point: None },
-            }];
+            let words = format!("{subject} is part of a mounted btrfs file system");
+            found.push(Use { is_system: root, words });
         }
         found
     }
 
     /// Uses of a stacked device and of what is stacked on it.
     fn above(&self, device: &BlockDevice, seen: &mut Vec<String>) -> Vec<Use> {
-        let subject = Subject::Other(device.describe());
-        let mut found = self.direct(device, &subject);
+        let mut found = self.direct(device, &printable(&device.describe()));
         for part in device.partitions().into_iter().chain(device.holders()) {
             if !seen.contains(&part.name) {
                 seen.push(part.name.clone());
@@ -657,16 +523,13 @@ impl<'a> Uses<'a> {
     }
 }
 
-fn mounted(subject: &Subject, mount: &Mount) -> Use {
-    let (point, filesystem) = (mount.mount_point.clone(), mount.fs_type.clone());
-    Use {
-        is_system: is_system_place(&mount.mount_point),
-        how: UseKind::Mounted { what: subject.clone(), point, filesystem },
-    }
+fn mounted(subject: &str, mount: &Mount) -> Use {
+    let (point, filesystem) = (printable_path(&mount.mount_point), printable(&mount.fs_type));
+    Use::by_mount(mount, format!("{subject} is mounted at {point} ({filesystem})"))
 }
 
 /// Number of the block device whose node the path leads to; `None` when it is something else.
-pub(super) fn device_at(path: &Path) -> Option<DeviceNumber> {
+fn device_at(path: &Path) -> Option<DeviceNumber> {
     block_device_at(path).map(DeviceNumber::from_raw)
 }
 

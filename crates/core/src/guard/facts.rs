@@ -1,17 +1,16 @@
 //! What the guard would have to know and nothing tells here.
 //!
-//! The part of a device that a use or a process is about.
-//!
 //! Why a fact for the guard is not known.
 
 use std::fmt;
 use std::fs::File;
+use std::io;
 use std::path::Path;
 
-use crate::machine::device::BlockDevice;
 use crate::machine::process::Sight;
 use crate::machine::storage::TargetFacts;
-use crate::text::printable;
+use crate::sys::error::system_text;
+use crate::text::printable_path;
 
 /// An open target about which is decided.
 #[derive(Debug, Clone, Copy)]
@@ -151,46 +150,6 @@ impl fmt::Display for Unseen {
     }
 }
 
-/// The part of the storage that a use is of, as the person who named the device sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subject {
-    /// The device itself.
-    It,
-    /// A partition of it, by its kernel name.
-    Partition(String),
-    /// The disk that it is a partition of, by its kernel name.
-    WholeDisk(String),
-    /// The character device by which it, or its disk, takes NVMe commands.
-    Commands(String),
-    /// Another device, as it is described.
-    Other(String),
-}
-
-impl fmt::Display for Subject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Subject::It => f.write_str("it"),
-            Subject::Partition(name) => write!(f, "its partition {name}"),
-            Subject::WholeDisk(name) => write!(f, "the whole disk {name}"),
-            Subject::Commands(name) => write!(f, "{name}, by which it takes NVMe commands,"),
-            Subject::Other(what) => f.write_str(&printable(what)),
-        }
-    }
-}
-
-impl Subject {
-    /// What `part` is to the person who named `own`.
-    pub(super) fn of(part: &BlockDevice, own: &BlockDevice) -> Self {
-        if part == own {
-            Subject::It
-        } else if part.is_partition() {
-            Subject::Partition(part.name.clone())
-        } else {
-            Subject::WholeDisk(part.name.clone())
-        }
-    }
-}
-
 /// Why a fact for the guard could not be had. A write test must then not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GuardError {
@@ -203,4 +162,18 @@ pub enum GuardError {
     /// The device could not be read.
     #[error("{path}: could not be read to check that it holds no data: {text}")]
     Read { path: String, text: String },
+}
+
+impl GuardError {
+    pub(super) fn open(path: &Path, error: &io::Error) -> Self {
+        GuardError::Open { path: printable_path(path), text: system_text(error) }
+    }
+
+    pub(super) fn read(path: &Path, error: &io::Error) -> Self {
+        GuardError::Read { path: printable_path(path), text: system_text(error) }
+    }
+
+    pub(super) fn changed(path: &Path) -> Self {
+        GuardError::Changed { path: printable_path(path) }
+    }
 }

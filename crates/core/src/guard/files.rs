@@ -1,6 +1,5 @@
 //! Who uses a regular file as if it were a device, who writes it, and what keeps it from being written.
 
-use std::fmt;
 use std::fs::File;
 use std::io;
 use std::time::{Duration, Instant};
@@ -21,29 +20,20 @@ use crate::sys::open::is_written_here;
 use crate::sys::times::write_locks;
 use crate::text::{printable, printable_path};
 
-/// A user of a regular file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FileUse {
-    Swap,
-    /// It is the file behind a loop device.
-    Loop {
-        /// Kernel name of the loop device.
-        device: String,
-        /// It cannot be written through that.
-        is_read_only: bool,
-    },
+/// A use of a regular file as if it were a device.
+#[derive(Debug)]
+pub(super) struct FileUse {
+    /// In words that follow the file's name: is in use as swap
+    pub words: String,
+    /// Kernel name of the loop device whose file it is.
+    pub loop_device: Option<String>,
 }
 
-impl fmt::Display for FileUse {
-    /// In words that follow the file's name: is in use as swap
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FileUse::Swap => f.write_str("is in use as swap"),
-            FileUse::Loop { device, is_read_only } => {
-                let read_only = if *is_read_only { " (read-only)" } else { "" };
-                write!(f, "is the file behind loop device {}{read_only}", printable(device))
-            }
-        }
+impl FileUse {
+    fn by_loop(device: String, is_read_only: bool) -> Self {
+        let read_only = if is_read_only { " (read-only)" } else { "" };
+        let words = format!("is the file behind loop device {}{read_only}", printable(&device));
+        FileUse { words, loop_device: Some(device) }
     }
 }
 
@@ -177,7 +167,9 @@ impl FileUses {
         match read_swaps(roots) {
             Ok(all) => {
                 let is_swap = all.iter().any(|swap| Identity::at(swap).is_ok_and(|at| at == own));
-                self.uses.extend(is_swap.then_some(FileUse::Swap));
+                if is_swap {
+                    self.uses.push(FileUse { words: "is in use as swap".to_string(), loop_device: None });
+                }
             }
             Err(error) => {
                 let why = format!("{}: {}", printable_path(&swaps(roots)), system_text(&error));
@@ -188,14 +180,16 @@ impl FileUses {
 
     fn ask_loops(&mut self, below: Below, roots: &Roots) {
         match standing_on(&[below], roots) {
-            Ok(all) => self.uses.extend(
-                all.into_iter()
-                    .map(|device| FileUse::Loop { is_read_only: device.is_read_only(), device: device.name }),
-            ),
+            Ok(all) => {
+                for device in all {
+                    self.uses.push(FileUse::by_loop(device.name.clone(), device.is_read_only()));
+                }
+            }
             Err(why) => {
                 let told = by_nodes(below.identity, roots);
-                let uses = told.found.into_iter();
-                self.uses.extend(uses.map(|(device, is_read_only)| FileUse::Loop { device, is_read_only }));
+                for (device, is_read_only) in told.found {
+                    self.uses.push(FileUse::by_loop(device, is_read_only));
+                }
                 if !told.is_complete {
                     self.missing.push(Missing::new(Fact::Loops, why));
                 }
@@ -239,36 +233,15 @@ impl FileUses {
     }
 }
 
-/// A flag of a file that lets nobody change it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileLock {
-    Immutable,
-    AppendOnly,
-    Sealed,
-}
-
-impl fmt::Display for FileLock {
-    /// In words that follow "it is".
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            FileLock::Immutable => "marked immutable (chattr +i)",
-            FileLock::AppendOnly => "marked append-only (chattr +a)",
-            FileLock::Sealed => "sealed with fs-verity",
-        })
-    }
-}
-
-/// Flags of the open file that let nobody change it.
-pub(super) fn locks_of_file(file: &File) -> Vec<FileLock> {
+/// Flags of the open file that let nobody change it, in words that follow "it is".
+pub(super) fn locks_of_file(file: &File) -> Vec<&'static str> {
     let set = write_locks(file);
-    [
-        (set.immutable, FileLock::Immutable),
-        (set.append_only, FileLock::AppendOnly),
-        (set.sealed, FileLock::Sealed),
-    ]
-    .into_iter()
-    .filter_map(|(is_set, lock)| is_set.then_some(lock))
-    .collect()
+    let flags = [
+        (set.immutable, "marked immutable (chattr +i)"),
+        (set.append_only, "marked append-only (chattr +a)"),
+        (set.sealed, "sealed with fs-verity"),
+    ];
+    flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, lock)| lock).collect()
 }
 
 #[cfg(test)]

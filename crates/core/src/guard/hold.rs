@@ -32,7 +32,7 @@ const ALONE: Reading = Reading { exclusive: true, ..SHARED };
 pub struct Hold {
     file: File,
     path: PathBuf,
-    is_device: bool,
+    pub is_device: bool,
     is_exclusive: bool,
     /// What it said besides being here.
     said: Vec<RunLock>,
@@ -83,13 +83,10 @@ impl Hold {
             return Ok(Hold::of(file, path, false));
         };
         let usual = usual_node(file);
+        let (node, at) = usual.as_ref().map_or((file, path), |(node, at)| (node, at));
         let mut tries = TRIES;
         loop {
-            let open = |how| match &usual {
-                Some((node, at)) => open_again(node, at, how),
-                None => open_again(file, path, how),
-            };
-            match open(ALONE) {
+            match open_again(node, at, ALONE) {
                 Ok(file) => {
                     say(&file, RunLock::Here)?;
                     say(&file, RunLock::Held)?;
@@ -99,7 +96,7 @@ impl Hold {
                     return Ok(hold);
                 }
                 Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
-                    let file = open(SHARED)?;
+                    let file = open_again(node, at, SHARED)?;
                     let shared_with = holder(&file, device, None, &Roots::default());
                     if shared_with.is_some() {
                         say(&file, RunLock::Here)?;
@@ -155,10 +152,6 @@ impl Hold {
         RunLocks::by_others(&self.file)
     }
 
-    pub fn is_device(&self) -> bool {
-        self.is_device
-    }
-
     /// Nothing is left to be taken over from another run.
     pub fn is_settled(&self) -> bool {
         !self.is_device || self.is_exclusive
@@ -169,9 +162,10 @@ impl Hold {
         if self.is_settled() {
             return Kept::Here;
         }
-        let device = block_device(&self.file).ok().flatten();
-        let is_kept = |device| holder(&self.file, device, self.shared_with, &Roots::default()).is_some();
-        if self.shared_with.is_some_and(|known| known != std::process::id()) && device.is_some_and(is_kept) {
+        if self.shared_with.is_some_and(|known| known != std::process::id())
+            && let Ok(Some(device)) = block_device(&self.file)
+            && holder(&self.file, device, self.shared_with, &Roots::default()).is_some()
+        {
             return Kept::ByAnother;
         }
         match Hold::take(&self.file, &self.path) {
@@ -193,10 +187,9 @@ impl Hold {
 pub(super) fn is_held(path: &Path, roots: &Roots) -> bool {
     let Ok(file) = read(path, SHARED) else { return false };
     let Ok(Some(device)) = block_device(&file) else { return false };
-    let is_held = |file: &File| holder(file, device, None, roots).is_some();
     held_here().contains(&device)
-        || is_held(&file)
-        || usual_node(&file).is_some_and(|(usual, _)| is_held(&usual))
+        || holder(&file, device, None, roots).is_some()
+        || usual_node(&file).is_some_and(|(usual, _)| holder(&usual, device, None, roots).is_some())
 }
 
 /// The process of the run that holds the device exclusively. `known` held it a moment ago: to ask it alone

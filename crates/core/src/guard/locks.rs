@@ -46,13 +46,12 @@ impl RunLock {
 }
 
 /// What runs say of a target by their locks.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RunLocks {
     /// There is a run; it may not know yet whether it is allowed to do what it wants.
     pub is_there: bool,
-    /// One writes.
     pub writes: bool,
-    /// One reads only.
     pub reads: bool,
     /// One wants it for itself.
     pub is_alone: bool,
@@ -81,11 +80,12 @@ impl RunLocks {
     /// What the locks in a descriptor's `fdinfo` say; `None` when it is not that of a run.
     pub(super) fn in_info(info: &str) -> Option<Self> {
         let locks: Vec<_> = info.lines().filter_map(locked_bytes).collect();
-        let says = |says: RunLock| {
-            locks.iter().any(|lock| is_ours(&lock.bytes) && lock.bytes.contains(&says.byte()))
-        };
-        let is_proven = locks.iter().any(|lock| lock.is_exclusive && is_seat(&lock.bytes));
-        let told = RunLocks::of(says, is_proven, false);
+        let is_proven = locks.iter().any(|(bytes, is_exclusive)| *is_exclusive && is_seat(bytes));
+        let told = RunLocks::of(
+            |says| locks.iter().any(|(bytes, _)| is_ours(bytes) && bytes.contains(&says.byte())),
+            is_proven,
+            false,
+        );
         (told.is_there || told.is_proven).then_some(told)
     }
 
@@ -104,20 +104,15 @@ fn is_seat(bytes: &Range<u64>) -> bool {
     SEATS.contains(&bytes.start) && bytes.end == bytes.start + 1
 }
 
-/// A lock of an open file, as `fdinfo` tells it.
-struct InfoLock {
-    bytes: Range<u64>,
-    is_exclusive: bool,
-}
-
-fn locked_bytes(line: &str) -> Option<InfoLock> {
+/// The bytes of a lock of an open file, as `fdinfo` tells it, and whether it is exclusive.
+fn locked_bytes(line: &str) -> Option<(Range<u64>, bool)> {
     // lock:  1: OFDLCK ADVISORY  READ -1 00:05:352 23768... 23768...
     let words = line.strip_prefix("lock:").filter(|line| line.contains("OFDLCK"))?;
     let is_exclusive = words.split_whitespace().any(|word| word == "WRITE");
     let mut words = words.split_whitespace().rev();
     let last: u64 = words.next()?.parse().ok()?;
     let start = words.next()?.parse().ok()?;
-    Some(InfoLock { bytes: start..last.checked_add(1)?, is_exclusive })
+    Some((start..last.checked_add(1)?, is_exclusive))
 }
 
 /// Shared with all other runs; belongs to the open file, not to the process.
@@ -147,38 +142,15 @@ pub fn is_written_by_a_run(file: &File) -> bool {
 /// Takes a place of its own among the runs that write the file, which must be open for writing. `None` where
 /// that is not possible: other runs do not know of this one then. The place is kept as long as the file is
 /// open.
-pub fn take_seat(file: &File) -> Option<Seat> {
-    let taken = SEATS.map(|at| (at, take_byte(file, at))).find(|(_, taken)| !matches!(taken, Ok(false)));
-    let (at, _) = taken.filter(|(_, taken)| matches!(taken, Ok(true)))?;
-    Some(Seat(at))
-}
-
-/// The place of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seat(u64);
-
-impl Seat {
-    pub fn leave(self, file: &File) {
-        release_byte(file, self.0);
+pub fn take_seat(file: &File) -> Option<u64> {
+    for seat in SEATS {
+        match take_byte(file, seat) {
+            Ok(true) => return Some(seat),
+            Ok(false) => {}
+            Err(_) => return None,
+        }
     }
-}
-
-/// Keeps runs that begin or end apart; `false` while another one does.
-///
-/// # Errors
-/// The file is not open for writing, or the file system has no such locks.
-pub fn close_gate(file: &File) -> io::Result<bool> {
-    take_byte(file, GATE)
-}
-
-/// Whether somebody who may write the file keeps the others out.
-pub fn is_gate_closed(file: &File) -> bool {
-    find_lock(file, GATE..GATE + 1, true).is_some()
-}
-
-/// Lets the next run begin or end.
-pub fn open_gate(file: &File) {
-    release_byte(file, GATE);
+    None
 }
 
 /// SMB's numbers in `linux/magic.h`: CIFS, SMB 2 and the client before them.
@@ -191,7 +163,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sharing {
     has_locks: bool,
-    seat: Option<Seat>,
+    seat: Option<u64>,
 }
 
 impl Sharing {
@@ -210,7 +182,7 @@ impl Sharing {
     /// Other runs do not count this one any more.
     pub fn end(self, file: &File) {
         if let Some(seat) = self.seat {
-            seat.leave(file);
+            release_byte(file, seat);
         }
     }
 }
@@ -223,20 +195,25 @@ impl<'f> Gate<'f> {
     pub fn close(file: &'f File) -> Self {
         let begun = Instant::now();
         loop {
-            match close_gate(file) {
+            match take_byte(file, GATE) {
                 Ok(true) => return Gate(Some(file)),
                 // A lock that no run can have is not waited for: who may only read the file can take it.
-                Ok(false) if is_gate_closed(file) && begun.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
+                Ok(false) if is_shut(file) && begun.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
                 _ => return Gate(None),
             }
         }
     }
 }
 
+/// Whether somebody who may write the file keeps the others out.
+fn is_shut(file: &File) -> bool {
+    find_lock(file, GATE..GATE + 1, true).is_some()
+}
+
 impl Drop for Gate<'_> {
     fn drop(&mut self) {
         if let Some(file) = self.0 {
-            open_gate(file);
+            release_byte(file, GATE);
         }
     }
 }
@@ -281,11 +258,11 @@ pub(super) mod tests {
         assert!(is_written_by_a_run(&reader) && is_written_by_a_run(&first));
         assert!(RunLocks::by_others(&reader).is_proven && !RunLocks::by_others(&reader).is_there);
         assert!(RunLocks::in_info(&open_file_info(&first)).unwrap().is_proven);
-        seats[1].leave(&second);
+        release_byte(&second, seats[1]);
         assert!(is_written_by_a_run(&second) && !is_written_by_a_run(&first));
-        assert!(close_gate(&first).unwrap() && !close_gate(&second).unwrap());
-        open_gate(&first);
-        assert!(close_gate(&second).unwrap() && close_gate(&reader).is_err());
+        assert!(take_byte(&first, GATE).unwrap() && !take_byte(&second, GATE).unwrap());
+        release_byte(&first, GATE);
+        assert!(take_byte(&second, GATE).unwrap() && take_byte(&reader, GATE).is_err());
     }
 
     #[test]

@@ -6,31 +6,27 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::decision::{Guard, Purpose};
+use super::decision::{Findings, Guard, Purpose};
 use super::facts::Candidate;
-use super::findings::Findings;
 use super::mark::{MarkState, Marks, Whose};
 use super::path::{ANOTHER, changed, check_names, check_place_of_new, entry_of};
-use crate::fault::{Failure, FailureKind, Refusal};
+use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::machine::storage::{TargetFacts, facts_of};
 use crate::sys::destination::{Entry, LostWay};
 use crate::sys::error::{Code, system_text};
-use crate::sys::extents;
-use crate::sys::extents::Extents;
+use crate::sys::extents::{self, Extents};
 use crate::sys::file::{FileKind, Stat, may_become};
 use crate::sys::identity::Identity;
 use crate::text::printable_path;
 
 /// A file that `-c` asks for.
+#[allow(missing_docs)]
 #[derive(Clone, Copy)]
 pub struct Wish<'a> {
-    /// Path as typed.
     pub typed: &'a str,
     /// Path that it stands for.
     pub path: &'a Path,
-    /// Size in bytes.
     pub size_bytes: u64,
-    /// The test writes it.
     pub writes: bool,
     /// It is made anew in any case (`--recreate`).
     pub recreate: bool,
@@ -166,7 +162,7 @@ impl Guard<'_> {
             }
         })?;
         let mut decision = reuse_decision(path, there.as_ref(), wish.size_bytes, self.marks)
-            .map_err(|e| Refusal::machine(&["-c"], Some(typed), e.to_string()))?;
+            .map_err(|refusal| refusal.about(&["-c"]).on(typed))?;
         let facts = match &there {
             Some(file) if is_regular == Some(true) => Some(facts_of(file, path, self.roots)?),
             _ => None,
@@ -291,17 +287,16 @@ impl PermitToMake<'_> {
                 code => not_made(typed, "it could not be opened for writing", &code.into()),
             }
         })?;
-        let failed = |action| move |error| not_made(typed, action, &error);
-        let bytes = file.metadata().map_err(failed("its size could not be read"))?.len();
-        let may_go = || {
-            guard.marks.whose(&file).may_be_written()
-                || guard.is_left_over(&file, wish)
-                || guard.is_let_through(typed, path, Some(&file))
-        };
-        if bytes > 0 && !may_go() {
+        let about = file.metadata().map_err(|e| not_made(typed, "its size could not be read", &e))?;
+        if about.len() > 0
+            && !guard.marks.whose(&file).may_be_written()
+            && !guard.is_left_over(&file, wish)
+            && !guard.is_let_through(typed, path, Some(&file))
+        {
             return Err(taken(typed));
         }
-        let identity = Identity::of(&file).map_err(failed("its identity could not be read"))?;
+        let identity =
+            Identity::of(&file).map_err(|e| not_made(typed, "its identity could not be read", &e))?;
         Ok(NewFile { file, identity, entry })
     }
 }
@@ -355,45 +350,41 @@ pub enum Reuse {
     },
 }
 
-/// Why the question could not be answered.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{path}: could not {action} to check whether it can be reused: {text}")]
-pub struct ReuseError {
-    pub path: String,
-    pub action: &'static str,
-    pub text: String,
-}
-
 /// Decides what `-c` with `size_bytes` means for `path`, where `there` is: a regular file is open for
 /// reading, anything else for questions. Touches nothing.
 ///
 /// # Errors
-/// [`ReuseError`] when what is there cannot be examined.
+/// What is there cannot be examined.
 pub fn reuse_decision(
     path: &Path,
     there: Option<&File>,
     size_bytes: u64,
     marks: &Marks,
-) -> Result<Reuse, ReuseError> {
+) -> Result<Reuse, Refusal> {
     let name = printable_path(path);
-    let failed = |action: &'static str| {
-        let path = name.clone();
-        move |e: io::Error| ReuseError { path, action, text: system_text(&e) }
-    };
     let Some(file) = there else {
         let sentence = format!("{name} does not exist and is created with {size_bytes} bytes");
         return Ok(Reuse::Create { sentence, replaces_foreign_data: false });
     };
-    let what = match Stat::of_open(file).map_err(failed("read its metadata"))?.kind {
-        FileKind::Regular => {
-            let decision = decide_for_file(&name, file, size_bytes, marks);
-            return decision.map_err(failed("read which parts of it are written"));
+    let (action, decision) = match Stat::of_open(file).map(|stat| stat.kind) {
+        Ok(FileKind::Regular) => {
+            ("read which parts of it are written", decide_for_file(&name, file, size_bytes, marks))
         }
-        FileKind::Directory => "a directory",
-        FileKind::Block => "a block device, whose size is fixed; leave out -c",
-        _ => "not a regular file",
+        Ok(kind) => {
+            let what = match kind {
+                FileKind::Directory => "a directory",
+                FileKind::Block => "a block device, whose size is fixed; leave out -c",
+                _ => "not a regular file",
+            };
+            return Ok(Reuse::Refuse { sentence: format!("{name} cannot be created with -c: it is {what}") });
+        }
+        Err(error) => ("read its metadata", Err(error)),
     };
-    Ok(Reuse::Refuse { sentence: format!("{name} cannot be created with -c: it is {what}") })
+    decision.map_err(|error| {
+        let text = system_text(&error);
+        let words = format!("{name}: could not {action} to check whether it can be reused: {text}");
+        Refusal::new(RefusalKind::Machine, words)
+    })
 }
 
 fn decide_for_file(name: &str, file: &File, size_bytes: u64, marks: &Marks) -> io::Result<Reuse> {
@@ -401,21 +392,14 @@ fn decide_for_file(name: &str, file: &File, size_bytes: u64, marks: &Marks) -> i
     let mark = marks.read(file);
     let whose = marks.whose(file);
     let ours = whose.may_be_written();
-    let create = |because: String| Reuse::Create {
-        sentence: format!("{name} is created again: {because}"),
-        replaces_foreign_data: !ours && found_bytes > 0,
-    };
-    if mark.is_some_and(|m| m.state == MarkState::Filling) {
-        return Ok(create("an earlier run left it unfinished".to_string()));
-    }
-    if found_bytes != size_bytes {
+    let because = if mark.is_some_and(|m| m.state == MarkState::Filling) {
+        "an earlier run left it unfinished".to_string()
+    } else if found_bytes != size_bytes {
         let relation = if found_bytes > size_bytes { "larger" } else { "smaller" };
-        let because =
-            format!("the file there has {found_bytes} bytes, {relation} than the {size_bytes} of -c");
-        return Ok(create(because));
-    }
-    Ok(match extents::examine(file)? {
-        Extents::AllWritten => {
+        format!("the file there has {found_bytes} bytes, {relation} than the {size_bytes} of -c")
+    } else {
+        let found = extents::examine(file)?;
+        if found == Extents::AllWritten {
             let whose = match whose {
                 Whose::Ours => "made by an earlier run",
                 Whose::Nobodys => "holding nothing but zeros",
@@ -429,10 +413,12 @@ fn decide_for_file(name: &str, file: &File, size_bytes: u64, marks: &Marks) -> i
             };
             let sentence =
                 format!("{name} is used as it is: {whose}, exactly {size_bytes} bytes, every byte written");
-            Reuse::Reuse { ours, sentence }
+            return Ok(Reuse::Reuse { ours, sentence });
         }
-        other => create(format!("the file there {other}")),
-    })
+        format!("the file there {found}")
+    };
+    let sentence = format!("{name} is created again: {because}");
+    Ok(Reuse::Create { sentence, replaces_foreign_data: !ours && found_bytes > 0 })
 }
 
 #[cfg(test)]

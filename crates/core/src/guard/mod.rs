@@ -7,13 +7,13 @@
 //!    `contents` tells what lies there: known `signatures` (with libblkid, or by a small table) and samples, or as much
 //!    as there is time to read (`sample`). [`mark`] tells whose data a file holds. `facts` holds what the others share:
 //!    what procfs and sysfs do not tell is a [`facts::Missing`].
-//! 2. **Decision.** [`Guard::check`] weighs the facts (`findings`), the person's options (`decision`), and by which
+//! 2. **Decision.** [`Guard::check`] weighs facts and the person's options (`decision`), and by which
 //!    names the path leads to the target (`path`). `make` decides what `-c` means for a file that is there.
 //! 3. **Permit.** [`Guard::permit`] holds a target, decides on the very descriptor, and gives a [`Permit`];
 //!    [`Guard::permit_to_make`] does so for a file of `-c`. Only a permit opens a target for writing
 //!    (`tests/all/house.rs`).
 //! 4. **Hold.** [`Custody`] reserves devices for the time of a run (`hold`) and knows what the run made
-//!    itself. By their locks (`locks`) runs recognise what is being tested, and name each other (`runs`).
+//!    itself. By their locks (`locks`) runs recognise what is being tested, and name each other.
 //! 5. **Mark.** [`mark::Marks`] notes on a file that TrueSpd made it and when it wrote last.
 //!
 //! A file of somebody else is not written, unless its name is in the consent:
@@ -48,7 +48,6 @@ mod decision;
 mod devices;
 mod facts;
 mod files;
-mod findings;
 mod hold;
 mod locks;
 mod make;
@@ -56,7 +55,6 @@ pub mod mark;
 mod openers;
 mod path;
 mod permit;
-mod runs;
 pub mod sample;
 mod signatures;
 
@@ -64,20 +62,19 @@ pub use adopt::{Adoptable, Adoption, Purpose};
 
 pub use decision::{Consent, Guard};
 
-pub use devices::{Use, UseKind, claim, users};
+pub use devices::{Use, claim, users};
 pub(crate) use facts::Unseen;
-pub use facts::{Fact, Missing, Subject};
+pub use facts::{Fact, Missing};
 pub(crate) use files::writers_of_file;
 
 pub use locks::RunLocks;
 pub(crate) use make::{NewFile, PermitToMake};
 pub use make::{Reuse, Wish, Wished, reuse_decision};
 
-pub use openers::of as programs_with;
+pub use openers::programs_with;
 pub use path::check_directory;
-pub(crate) use permit::PermitError;
 pub use permit::{Custody, Permit};
-pub(crate) use runs::OtherRun;
+pub(crate) use permit::{OtherRun, PermitError};
 pub use sample::{Depth, Looked};
 pub use signatures::{Range, signatures};
 

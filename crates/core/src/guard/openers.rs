@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use super::facts::Subject;
 use super::facts::{Fact, Missing};
 use super::locks::RunLocks;
 use crate::machine::device::{BlockDevice, DeviceNumber};
@@ -24,13 +23,16 @@ use crate::sys::open::{is_for_writing, own_path};
 use crate::sys::system::user;
 use crate::text::{printable, printable_path, shell_line};
 
+/// The target itself, in messages.
+pub(super) const IT: &str = "it";
+
 /// A process that has a device, or a partition of it, open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opener {
     id: u32,
     name: String,
     /// What of the device it has open.
-    what: Subject,
+    what: String,
     pub writes: bool,
 }
 
@@ -52,7 +54,7 @@ const SEARCH_MAX: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// Procfs is missing, or does not answer in time.
-pub fn of(device: DeviceNumber, roots: &Roots) -> Result<Vec<Opener>, Missing> {
+pub fn programs_with(device: DeviceNumber, roots: &Roots) -> Result<Vec<Opener>, Missing> {
     let own = BlockDevice::find(device, roots);
     let parts = own.as_ref().map(BlockDevice::partitions).unwrap_or_default();
     let parts: Vec<_> = parts.into_iter().filter_map(|p| Some((p.number()?, p.name))).collect();
@@ -63,13 +65,15 @@ pub fn of(device: DeviceNumber, roots: &Roots) -> Result<Vec<Opener>, Missing> {
         let node = link.starts_with(&dev).then(|| Stat::at(fd).ok()).flatten()?;
         let number = DeviceNumber::from_raw(node.node_of);
         match node.kind {
-            FileKind::Block if number == device => Some(Subject::It),
+            FileKind::Block if number == device => Some(IT.to_string()),
             FileKind::Block => {
-                parts.iter().find(|(n, _)| *n == number).map(|(_, name)| Subject::Partition(name.clone()))
+                let part = parts.iter().find(|(n, _)| *n == number);
+                part.map(|(_, name)| format!("its partition {name}"))
             }
             // NVMe commands go past everything that the kernel knows of the disk.
             FileKind::Character => {
-                nodes.iter().find(|(_, n)| *n == number).map(|(name, _)| Subject::Commands(name.clone()))
+                let node = nodes.iter().find(|(_, n)| *n == number);
+                node.map(|(name, _)| format!("{name}, by which it takes NVMe commands,"))
             }
             _ => None,
         }
@@ -79,7 +83,7 @@ pub fn of(device: DeviceNumber, roots: &Roots) -> Result<Vec<Opener>, Missing> {
 /// Programs other than runs of this one that have the file open for writing at this moment.
 ///
 /// # Errors
-/// As [`of`].
+/// As [`programs_with`].
 pub(super) fn writers_now(own: Identity, roots: &Roots) -> Result<Vec<Opener>, Missing> {
     let found = openers(roots, SEARCH_MAX, move |_, fd, info| {
         // The kernel tells the inode since 5.14, so that other files need not be asked.
@@ -88,7 +92,7 @@ pub(super) fn writers_now(own: Identity, roots: &Roots) -> Result<Vec<Opener>, M
         if inode.is_some_and(|inode| inode != own.inode()) {
             return None;
         }
-        (Identity::at(fd).ok()? == own).then_some(Subject::It)
+        (Identity::at(fd).ok()? == own).then(|| IT.to_string())
     })?;
     Ok(found.into_iter().filter(|opener| opener.writes).collect())
 }
@@ -98,21 +102,21 @@ pub(super) fn writers_now(own: Identity, roots: &Roots) -> Result<Vec<Opener>, M
 /// time until the kernel has written it back.
 ///
 /// # Errors
-/// As [`of`].
+/// As [`programs_with`].
 pub(super) fn mappers_now(file: &File, own: Identity, roots: &Roots) -> Result<Vec<Opener>, Missing> {
     let path = fs::read_link(own_path(file)).ok();
     in_time(roots, SEARCH_MAX, move |proc, stop| {
         let mut found = Vec::new();
         each_process(proc, stop, &mut |id, dir| {
             let maps = fs::read_to_string(dir.join("maps")).unwrap_or_default();
-            let is_it = |map: Map<'_>| {
+            let is_mapped = maps.lines().filter_map(Map::for_writing).any(|map| {
                 // Who may follow these links knows for sure.
                 Identity::at(&dir.join("map_files").join(map.addresses)).is_ok_and(|at| at == own)
                     || (map.inode == own.inode() && path.as_deref() == Some(Path::new(map.path)))
-            };
-            if maps.lines().filter_map(Map::for_writing).any(is_it) && told_by(dir, own).is_empty() {
+            });
+            if is_mapped && told_by(dir, own).is_empty() {
                 let name = read_word(&dir.join("comm")).unwrap_or_default();
-                found.push(Opener { id, name, what: Subject::It, writes: true });
+                found.push(Opener { id, name, what: IT.to_string(), writes: true });
             }
         })?;
         Ok(found)
@@ -135,8 +139,8 @@ impl<'a> Map<'a> {
         let (addresses, allowed) = (words.next()?, words.next()?);
         let inode = words.nth(2)?.parse().ok()?;
         let path = words.next()?.trim_start();
-        let is_it = allowed.as_bytes().get(1) == Some(&b'w') && allowed.ends_with('s');
-        is_it.then_some(Map { addresses, inode, path })
+        let is_shared = allowed.as_bytes().get(1) == Some(&b'w') && allowed.ends_with('s');
+        is_shared.then_some(Map { addresses, inode, path })
     }
 }
 
@@ -145,9 +149,13 @@ impl<'a> Map<'a> {
 fn openers(
     roots: &Roots,
     longest: Duration,
-    named: impl Fn(&Path, &Path, &Path) -> Option<Subject> + Send + 'static,
+    named: impl Fn(&Path, &Path, &Path) -> Option<String> + Send + 'static,
 ) -> Result<Vec<Opener>, Missing> {
-    in_time(roots, longest, move |proc, stop| search(proc, &named, stop))
+    in_time(roots, longest, move |proc, stop| {
+        let mut found = Vec::new();
+        each_process(proc, stop, &mut |id, dir| found.append(&mut of_process(id, dir, &named)))?;
+        Ok(found)
+    })
 }
 
 /// A process that says by its locks that it is a run of this program.
@@ -165,7 +173,7 @@ pub(super) struct RunSeen {
 /// Runs of this program, other than this one, that have locks on the file or device, one entry for each descriptor.
 ///
 /// # Errors
-/// As [`of`].
+/// As [`programs_with`].
 pub(super) fn runs_on(target: Identity, roots: &Roots) -> Result<Vec<RunSeen>, Missing> {
     in_time(roots, SEARCH_MAX, move |proc, stop| {
         let mut found = Vec::new();
@@ -181,10 +189,11 @@ pub(super) fn runs_on(target: Identity, roots: &Roots) -> Result<Vec<RunSeen>, M
 
 /// A process of root or of this user that says that it holds the device exclusively. `known` is asked first.
 pub(super) fn holder_of(target: Identity, known: Option<u32>, roots: &Roots) -> Option<u32> {
-    let is_holder =
-        |dir: &Path| is_of_root_or_own(dir) && told_by(dir, target).iter().any(|told| told.is_held);
-    if let Some(known) = known.filter(|known| is_holder(&roots.proc.join(known.to_string()))) {
-        return Some(known);
+    if let Some(known) = known {
+        let dir = roots.proc.join(known.to_string());
+        if is_of_root_or_own(&dir) && told_by(&dir, target).iter().any(|told| told.is_held) {
+            return Some(known);
+        }
     }
     let runs = runs_on(target, roots).ok()?;
     runs.into_iter().find(|run| run.is_proven && run.told.is_held).map(|run| run.process)
@@ -226,33 +235,26 @@ fn in_time<T: Send + 'static>(
     longest: Duration,
     job: impl FnOnce(&Path, &AtomicBool) -> io::Result<T> + Send + 'static,
 ) -> Result<T, Missing> {
-    let unknown = |why: &str| Missing::new(Fact::Programs, format!("{}: {why}", printable_path(&roots.proc)));
     // The list of processes is that of a mount, and this process need not be among them.
-    roots.check_procfs(&roots.proc.join("self")).map_err(|error| unknown(&system_text(&error)))?;
+    roots.check_procfs(&roots.proc.join("self")).map_err(|error| unknown(roots, &system_text(&error)))?;
     let (tell, told) = mpsc::channel();
     let (proc, is_over) = (roots.proc.clone(), Arc::new(AtomicBool::new(false)));
     let stop = Arc::clone(&is_over);
-    let search = move || {
+    let started = std::thread::Builder::new().spawn(move || {
         // Nobody listens any more when it took too long.
         let _ = tell.send(job(&proc, &stop));
-    };
-    std::thread::Builder::new().spawn(search).map_err(|error| unknown(&system_text(&error)))?;
+    });
+    started.map_err(|error| unknown(roots, &system_text(&error)))?;
     let found = told.recv_timeout(longest);
     is_over.store(true, Ordering::Relaxed);
     match found {
-        Ok(found) => found.map_err(|error| unknown(&system_text(&error))),
-        Err(_) => Err(unknown(&format!("the search was not over after {} s", longest.as_secs()))),
+        Ok(found) => found.map_err(|error| unknown(roots, &system_text(&error))),
+        Err(_) => Err(unknown(roots, &format!("the search was not over after {} s", longest.as_secs()))),
     }
 }
 
-fn search(
-    proc: &Path,
-    named: &dyn Fn(&Path, &Path, &Path) -> Option<Subject>,
-    stop: &AtomicBool,
-) -> io::Result<Vec<Opener>> {
-    let mut found: Vec<Opener> = Vec::new();
-    each_process(proc, stop, &mut |id, dir| found.append(&mut of_process(id, dir, named)))?;
-    Ok(found)
+fn unknown(roots: &Roots, why: &str) -> Missing {
+    Missing::new(Fact::Programs, format!("{}: {why}", printable_path(&roots.proc)))
 }
 
 /// Every process but this one, until it is told to stop.
@@ -273,7 +275,7 @@ fn each_process(proc: &Path, stop: &AtomicBool, see: &mut dyn FnMut(u32, &Path))
 
 /// What one process has open; nothing for a run of this program, for a process that has ended and for one
 /// that this user may not look into.
-fn of_process(id: u32, dir: &Path, named: &dyn Fn(&Path, &Path, &Path) -> Option<Subject>) -> Vec<Opener> {
+fn of_process(id: u32, dir: &Path, named: &dyn Fn(&Path, &Path, &Path) -> Option<String>) -> Vec<Opener> {
     let mut found: Vec<Opener> = Vec::new();
     for fd in fs::read_dir(dir.join("fd")).into_iter().flatten().flatten() {
         // Sockets, pipes and the like lead to no path.
@@ -337,7 +339,7 @@ mod tests {
 
     #[test]
     fn words() {
-        let opener = Opener { id: 7, name: "qemu".into(), what: Subject::It, writes: true };
+        let opener = Opener { id: 7, name: "qemu".into(), what: IT.to_string(), writes: true };
         assert_eq!(opener.to_string(), "process 7 (qemu) has it open for writing");
     }
 
@@ -357,7 +359,7 @@ mod tests {
         fs::remove_file(at("proc/4194305/fdinfo/3")).unwrap();
         // Nobody writes into it, so that an open of it waits for ever.
         pipe(&at("proc/4194305/fdinfo/3")).unwrap();
-        let reads = |_: &Path, _: &Path, info: &Path| fs::read_to_string(info).ok().map(|_| Subject::It);
+        let reads = |_: &Path, _: &Path, info: &Path| fs::read_to_string(info).ok().map(|_| IT.to_string());
         let unknown = openers(&roots, Duration::from_millis(50), reads).unwrap_err();
         assert_eq!(unknown.fact, Fact::Programs);
         assert!(unknown.why.contains("was not over after 0 s"), "{unknown}");
@@ -369,9 +371,9 @@ mod tests {
     fn without_processes_nothing_is_known_of_them() {
         let dir = tempfile::tempdir().unwrap();
         let roots = Roots { proc: dir.path().join("none"), ..Roots::default() };
-        let unknown = of(DeviceNumber { major: 7, minor: 0 }, &roots).unwrap_err();
+        let unknown = programs_with(DeviceNumber { major: 7, minor: 0 }, &roots).unwrap_err();
         assert!(unknown.to_string().starts_with("which programs have it open is not known: "), "{unknown}");
         let roots = Roots { proc: dir.path().to_path_buf(), ..Roots::default() };
-        assert!(of(DeviceNumber { major: 7, minor: 0 }, &roots).is_err(), "an empty folder");
+        assert!(programs_with(DeviceNumber { major: 7, minor: 0 }, &roots).is_err(), "an empty folder");
     }
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::facts::Candidate;
 use super::files::writers_of_file;
-use super::findings::Reason;
+use super::openers::Opener;
 use crate::fault::{Refusal, RefusalKind};
 use crate::machine::mounts::read_mounts;
 use crate::machine::roots::Roots;
@@ -67,8 +67,7 @@ fn check_has_name(target: Candidate<'_>, roots: &Roots) -> Result<(), Refusal> {
     }
     let is_memory = facts.filesystem.as_ref().is_some_and(|filesystem| filesystem.is_memory);
     let mut refusal = if is_memory { memory_of_programs(typed) } else { deleted(typed) };
-    let writers = writers_of_file(file, roots).into_iter();
-    refusal.reasons = writers.map(|opener| Reason::Open(opener).to_string()).collect();
+    refusal.reasons = writers_of_file(file, roots).iter().map(Opener::to_string).collect();
     Err(refusal)
 }
 

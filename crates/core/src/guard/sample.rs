@@ -42,16 +42,23 @@ pub struct Odd {
 
 /// Offset and length of the pieces to read: the first and the last mebibyte, and up to `count` between them.
 fn pieces(size_bytes: u64, count: u64) -> Vec<(u64, u64)> {
-    let floor = |offset: u64| offset / PIECE_BYTES * PIECE_BYTES;
     let tail = floor(size_bytes.saturating_sub(PIECE_BYTES));
     let mut found = vec![(0, PIECE_BYTES), (tail, PIECE_BYTES), (tail + PIECE_BYTES, PIECE_BYTES)];
-    let between = |index: u64| floor((u128::from(size_bytes) * u128::from(index) / u128::from(count)) as u64);
-    found.extend((1..count).map(|index| (between(index), SPREAD_BYTES)));
+    found.extend((1..count).map(|index| (floor(part_of(size_bytes, index, count)), SPREAD_BYTES)));
     found.retain(|(offset, _)| *offset < size_bytes);
     for (offset, length) in &mut found {
         *length = (*length).min(size_bytes - *offset);
     }
     each_once(found)
+}
+
+fn floor(offset: u64) -> u64 {
+    offset / PIECE_BYTES * PIECE_BYTES
+}
+
+/// Where the part `index` of `count` equal ones begins.
+fn part_of(whole: u64, index: u64, count: u64) -> u64 {
+    (u128::from(whole) * u128::from(index) / u128::from(count)) as u64
 }
 
 /// In order; of two at one offset the longer one.
@@ -71,64 +78,69 @@ const RANGE_PLACES: u64 = 256;
 fn pieces_of(range: Range, size_bytes: u64) -> Vec<(u64, u64)> {
     let end = range.start_bytes.saturating_add(range.length_bytes).min(size_bytes);
     let (first, last) = (range.start_bytes / PIECE_BYTES, end.div_ceil(PIECE_BYTES));
-    let piece = |(number, longest): (u64, u64)| {
-        let offset = number * PIECE_BYTES;
-        (offset, longest.min(size_bytes.saturating_sub(offset)))
-    };
     let count = last.saturating_sub(first);
-    let is_whole = end.saturating_sub(range.start_bytes) <= WHOLE_MAX_BYTES;
-    // Of a long range two at each end, because it may begin and end inside one.
-    let ends = [first, first.saturating_add(1), last.saturating_sub(2), last.saturating_sub(1)];
-    let whole: Vec<u64> = if is_whole { (first..last).collect() } else { ends.to_vec() };
-    let place =
-        |index: u64| first + (u128::from(count) * u128::from(index) / u128::from(RANGE_PLACES)) as u64;
-    let places = (0..if is_whole { 0 } else { RANGE_PLACES }).map(|index| (place(index), SPREAD_BYTES));
-    let whole = whole.into_iter().map(|number| (number, PIECE_BYTES));
-    let mut found: Vec<_> = whole.chain(places).map(piece).collect();
-    found.retain(|(_, length)| *length > 0);
+    let mut numbers: Vec<(u64, u64)>;
+    if end.saturating_sub(range.start_bytes) <= WHOLE_MAX_BYTES {
+        numbers = (first..last).map(|number| (number, PIECE_BYTES)).collect();
+    } else {
+        // Two at each end, because it may begin and end inside one.
+        let ends = [first, first.saturating_add(1), last.saturating_sub(2), last.saturating_sub(1)];
+        numbers = ends.map(|number| (number, PIECE_BYTES)).to_vec();
+        numbers.extend((0..RANGE_PLACES).map(|at| (first + part_of(count, at, RANGE_PLACES), SPREAD_BYTES)));
+    }
+    let mut found = Vec::new();
+    for (number, longest) in numbers {
+        let offset = number * PIECE_BYTES;
+        let length = longest.min(size_bytes.saturating_sub(offset));
+        found.extend((length > 0).then_some((offset, length)));
+    }
     found
 }
 
+/// Whether the bytes at an offset are what is looked for.
+pub(super) type IsOdd<'a> = &'a (dyn Fn(u64, &[u8]) -> bool + Sync);
+
 /// The first sampled piece that cannot be read or for which `is_odd`, given its offset and its bytes, says so; pieces
-/// are read until one is found. `count` is the number of pieces besides start and end.
+/// are read until one is found. `count` is the number of pieces besides start and end; the range is sampled densely
+/// besides.
 ///
 /// # Errors
 /// When the file has no size, or there is no memory.
-pub fn find_odd(
-    file: &File,
-    count: u64,
-    is_odd: &(dyn Fn(u64, &[u8]) -> bool + Sync),
-) -> io::Result<Option<Odd>> {
-    find_odd_beside(file, None, count, is_odd)
-}
-
-/// The same, and the range is sampled densely besides.
-///
-/// # Errors
-/// As [`find_odd`].
-pub(super) fn find_odd_beside(
-    file: &File,
-    range: Option<Range>,
-    count: u64,
-    is_odd: &(dyn Fn(u64, &[u8]) -> bool + Sync),
-) -> io::Result<Option<Odd>> {
-    let found = Mutex::new(None::<Odd>);
-    let tell = |odd: Odd| {
-        let mut first = found.lock().unwrap_or_else(PoisonError::into_inner);
-        if first.as_ref().is_none_or(|known| odd.offset_bytes < known.offset_bytes) {
-            *first = Some(odd);
-        }
-        ControlFlow::Break(())
-    };
+pub fn find_odd(file: &File, range: Option<Range>, count: u64, is_odd: IsOdd<'_>) -> io::Result<Option<Odd>> {
+    let found = FirstOdd::default();
     let size_bytes = again(file)?.seek(SeekFrom::End(0))?;
     let mut places = pieces(size_bytes, count.max(1));
     places.extend(range.into_iter().flat_map(|range| pieces_of(range, size_bytes)));
-    read_places(file, &each_once(places), &|offset_bytes, bytes| match bytes {
-        Ok(bytes) if is_odd(offset_bytes, bytes) => tell(Odd { offset_bytes, error: None }),
-        Ok(_) => ControlFlow::Continue(()),
-        Err(error) => tell(Odd { offset_bytes, error: Some(error) }),
-    })?;
-    Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
+    read_places(file, &each_once(places), &|offset_bytes, bytes| found.see(offset_bytes, bytes, is_odd))?;
+    Ok(found.get())
+}
+
+/// The first odd piece of those that were seen.
+#[derive(Debug, Default)]
+struct FirstOdd(Mutex<Option<Odd>>);
+
+impl FirstOdd {
+    /// Breaks where there is one.
+    fn see(&self, offset_bytes: u64, bytes: io::Result<&[u8]>, is_odd: IsOdd<'_>) -> ControlFlow<()> {
+        let error = match bytes {
+            Ok(bytes) if !is_odd(offset_bytes, bytes) => return ControlFlow::Continue(()),
+            Ok(_) => None,
+            Err(error) => Some(error),
+        };
+        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if first.as_ref().is_none_or(|known| offset_bytes < known.offset_bytes) {
+            *first = Some(Odd { offset_bytes, error });
+        }
+        ControlFlow::Break(())
+    }
+
+    fn is_found(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    fn get(self) -> Option<Odd> {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What one place holds goes to it, with the place's first byte; it says whether to go on.
@@ -272,14 +284,14 @@ pub(super) fn look_through(
     file: &File,
     parts: &[(u64, u64)],
     time: Duration,
-    is_odd: &(dyn Fn(u64, &[u8]) -> bool + Sync),
+    is_odd: IsOdd<'_>,
 ) -> io::Result<End> {
     let mut look = Looking {
         file,
         space: Space::of(parts),
         end: Instant::now() + time,
         is_odd,
-        odd: Mutex::new(None),
+        odd: FirstOdd::default(),
         read_bytes: 0,
     };
     let size_bytes = look.space.size_bytes;
@@ -314,14 +326,14 @@ struct Looking<'a> {
     file: &'a File,
     space: Space,
     end: Instant,
-    is_odd: &'a (dyn Fn(u64, &[u8]) -> bool + Sync),
-    odd: Mutex<Option<Odd>>,
+    is_odd: IsOdd<'a>,
+    odd: FirstOdd,
     read_bytes: u64,
 }
 
 impl Looking<'_> {
     fn is_over(&self) -> bool {
-        self.odd.lock().unwrap_or_else(PoisonError::into_inner).is_some() || Instant::now() >= self.end
+        self.odd.is_found() || Instant::now() >= self.end
     }
 
     /// Whether there is time to read everything, by a few pieces of it.
@@ -349,29 +361,19 @@ impl Looking<'_> {
             self.file,
             count as usize,
             &|index| space.place(first + index as u64 * step, length),
-            &|offset_bytes, bytes| self.see(offset_bytes, bytes),
+            &|offset_bytes, bytes| match self.odd.see(offset_bytes, bytes, self.is_odd) {
+                ControlFlow::Continue(()) if Instant::now() < self.end => ControlFlow::Continue(()),
+                _ => ControlFlow::Break(()),
+            },
         )?;
         self.read_bytes += (read as u64).saturating_mul(length);
         // The last one may have ended in time.
-        let is_seen = self.odd.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-        Ok(!is_seen && read as u64 == count)
-    }
-
-    fn see(&self, offset_bytes: u64, bytes: io::Result<&[u8]>) -> ControlFlow<()> {
-        let odd = match bytes {
-            Ok(bytes) if !(self.is_odd)(offset_bytes, bytes) => None,
-            Ok(_) => Some(Odd { offset_bytes, error: None }),
-            Err(error) => Some(Odd { offset_bytes, error: Some(error) }),
-        };
-        if odd.is_some() {
-            *self.odd.lock().unwrap_or_else(PoisonError::into_inner) = odd;
-        }
-        if self.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        Ok(!self.odd.is_found() && read as u64 == count)
     }
 
     /// `distance`: between two places that were read; 0 when nothing is between them.
     fn ended(self, distance: u64) -> End {
-        match self.odd.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        match self.odd.get() {
             Some(odd) => End::Odd(odd),
             None if distance == 0 => End::Whole,
             None => End::Part(Looked {
@@ -467,7 +469,8 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let written = File::options().write(true).open(file.path()).unwrap();
         let state = || cached(&written, &[(0, 4 * MIB)]).and_then(|s| Some((s.cached_bytes, s.dirty_bytes?)));
-        let look = || assert!(find_odd(file.as_file(), 4, &|_, bytes| bytes.contains(&0)).unwrap().is_none());
+        let look =
+            || assert!(find_odd(file.as_file(), None, 4, &|_, bytes| bytes.contains(&0)).unwrap().is_none());
         // The kernel may write what is dirty at any time by itself.
         let stays_dirty = (0..5).any(|_| {
             written.write_all_at(&vec![1; 4 << 20], 0).unwrap();
@@ -503,7 +506,7 @@ mod tests {
                 is_told.fetch_or(is_end, Ordering::Relaxed);
                 is_end
             };
-            let found = find_odd(&file, 1, &is_odd).unwrap().unwrap();
+            let found = find_odd(&file, None, 1, &is_odd).unwrap().unwrap();
             assert_eq!(found.offset_bytes, 0, "{last} was told last");
         }
     }
@@ -514,7 +517,7 @@ mod tests {
     fn one_byte_in_the_first_or_last_mebibyte_is_found() {
         let file = tempfile::tempfile().unwrap();
         let odd = |file: &File| {
-            let found = find_odd(file, 64, &|_, bytes| bytes.iter().any(|&b| b != 0)).unwrap();
+            let found = find_odd(file, None, 64, &|_, bytes| bytes.iter().any(|&b| b != 0)).unwrap();
             found.map(|odd| odd.offset_bytes)
         };
         file.set_len(200 * MIB + 100).unwrap();

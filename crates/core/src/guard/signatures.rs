@@ -14,13 +14,11 @@ use std::{fmt, io};
 
 use super::facts::GuardError;
 use crate::profile::Target;
-use crate::sys::blkid;
-use crate::sys::blkid::{Found, Partition};
-use crate::sys::error::system_text;
+use crate::sys::blkid::{self, Found, Partition};
 use crate::sys::file::read_exact_at;
 use crate::sys::identity::Identity;
 use crate::sys::open::{Reading, read, read_again};
-use crate::text::{printable, printable_path};
+use crate::text::printable;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SignatureKind {
@@ -46,31 +44,24 @@ pub struct Signature {
     pub offset_bytes: Option<u64>,
 }
 
-impl Signature {
-    /// What it is, in words, without its place.
-    fn what(&self) -> String {
-        let name = printable(&self.name);
-        match (self.kind, self.name.as_str()) {
-            (_, "LVM2_member" | "LVM1_member") => "an LVM physical volume".to_string(),
-            (_, "linux_raid_member") => "a member of an md array".to_string(),
-            (_, "zfs_member") => "a member of a ZFS pool".to_string(),
-            (_, "crypto_LUKS") => "a LUKS encrypted volume".to_string(),
-            (_, "dos") => "an MBR partition table".to_string(),
-            (_, "gpt") => "a GPT partition table".to_string(),
-            (SignatureKind::Filesystem, _) => format!("a file system of type {name}"),
-            (SignatureKind::PartitionTable, _) => format!("a partition table of type {name}"),
-            (SignatureKind::Swap, _) => "a swap area".to_string(),
-            (SignatureKind::Encrypted, _) => format!("an encrypted volume of type {name}"),
-            (SignatureKind::Member, _) => format!("a member device of type {name}"),
-            (SignatureKind::Other, _) => format!("data of type {name}"),
-        }
-    }
-}
-
 impl fmt::Display for Signature {
     /// For example: a file system of type ext4, label "backup".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what())?;
+        let name = printable(&self.name);
+        match (self.kind, self.name.as_str()) {
+            (_, "LVM2_member" | "LVM1_member") => f.write_str("an LVM physical volume"),
+            (_, "linux_raid_member") => f.write_str("a member of an md array"),
+            (_, "zfs_member") => f.write_str("a member of a ZFS pool"),
+            (_, "crypto_LUKS") => f.write_str("a LUKS encrypted volume"),
+            (_, "dos") => f.write_str("an MBR partition table"),
+            (_, "gpt") => f.write_str("a GPT partition table"),
+            (SignatureKind::Filesystem, _) => write!(f, "a file system of type {name}"),
+            (SignatureKind::PartitionTable, _) => write!(f, "a partition table of type {name}"),
+            (SignatureKind::Swap, _) => f.write_str("a swap area"),
+            (SignatureKind::Encrypted, _) => write!(f, "an encrypted volume of type {name}"),
+            (SignatureKind::Member, _) => write!(f, "a member device of type {name}"),
+            (SignatureKind::Other, _) => write!(f, "data of type {name}"),
+        }?;
         match &self.label {
             Some(label) => write!(f, ", label \"{}\"", printable(label)),
             None => Ok(()),
@@ -78,28 +69,20 @@ impl fmt::Display for Signature {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ScannedBy {
-    /// libblkid of the machine: knows everything that `wipefs` and `mount` know.
-    Libblkid,
-    /// The small built-in table, because the library could not be used for this reason.
-    BuiltIn(String),
-}
-
 /// Result of a search for signatures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scan {
     /// What was found; empty when nothing known is there.
     pub signatures: Vec<Signature>,
-    pub by: ScannedBy,
+    /// Why the small built-in table was used and not libblkid, which knows everything that `wipefs` and `mount` know.
+    pub why_built_in: Option<String>,
 }
 
 /// A part of a device or file.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Range {
-    /// First byte.
     pub start_bytes: u64,
-    /// Length in bytes.
     pub length_bytes: u64,
 }
 
@@ -131,26 +114,26 @@ pub(super) fn scan(reader: &File, path: &Path, range: Option<Range>) -> Result<S
     let why = match blkid::library() {
         Ok(library) => match library.probe(reader, part) {
             Ok(found) => {
-                let signatures = found.into_iter().map(signature).collect();
-                return Ok(Scan { signatures, by: ScannedBy::Libblkid });
+                let signatures = found
+                    .into_iter()
+                    .map(|Found { name, usage, label, offset_bytes }| {
+                        let kind = kind(&name, usage.as_deref());
+                        Signature { kind, name, label, offset_bytes }
+                    })
+                    .collect();
+                return Ok(Scan { signatures, why_built_in: None });
             }
             Err(why) => why.to_string(),
         },
         Err(why) => why.to_string(),
     };
-    let unreadable = |e: io::Error| GuardError::Read { path: printable_path(path), text: system_text(&e) };
-    let signatures = probe_file(reader, range).map_err(unreadable)?;
-    Ok(Scan { signatures, by: ScannedBy::BuiltIn(why) })
+    let signatures = probe_file(reader, range).map_err(|e| GuardError::read(path, &e))?;
+    Ok(Scan { signatures, why_built_in: Some(why) })
 }
 
 /// The partitions that a table on the device or in the file describes; none without libblkid.
 pub(super) fn partitions(reader: &File) -> Vec<Partition> {
     blkid::library().map(|library| library.partitions(reader)).unwrap_or_default()
-}
-
-fn signature(found: Found) -> Signature {
-    let kind = kind(&found.name, found.usage.as_deref());
-    Signature { kind, name: found.name, label: found.label, offset_bytes: found.offset_bytes }
 }
 
 fn kind(name: &str, usage: Option<&str>) -> SignatureKind {
@@ -169,14 +152,15 @@ fn kind(name: &str, usage: Option<&str>) -> SignatureKind {
 /// Another descriptor for the same file or device, for buffered reads. The check must leave no trace, not even the time
 /// of the last access.
 pub(super) fn reopen_for_reading(file: &File, path: &Path) -> Result<File, GuardError> {
-    let name = || printable_path(path);
-    let failed = |e: io::Error| GuardError::Read { path: name(), text: system_text(&e) };
     // Without procfs the path must do.
     let how = Reading::default();
-    let reader = read_again(file, how).or_else(|_| read(path, how)).map_err(failed)?;
+    let reader = read_again(file, how).or_else(|_| read(path, how));
     // The same inode, or another node of the same device.
-    let same = Identity::of(file).map_err(failed)? == Identity::of(&reader).map_err(failed)?;
-    if same { Ok(reader) } else { Err(GuardError::Changed { path: name() }) }
+    let is_same = reader.and_then(|reader| Ok((Identity::of(file)? == Identity::of(&reader)?, reader)));
+    match is_same.map_err(|e| GuardError::read(path, &e))? {
+        (true, reader) => Ok(reader),
+        (false, _) => Err(GuardError::changed(path)),
+    }
 }
 
 /// Random access to what is examined.
@@ -186,6 +170,7 @@ pub(super) trait Source {
     fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 }
 
+#[cfg(test)]
 impl Source for [u8] {
     fn size(&self) -> u64 {
         self.len() as u64
@@ -222,72 +207,63 @@ pub(super) fn probe_file(mut file: &File, range: Option<Range>) -> io::Result<Ve
     probe(&OpenFile { file, range: Range { length_bytes, ..range } })
 }
 
-/// A magic number at a fixed place.
-struct Magic {
-    name: &'static str,
-    kind: SignatureKind,
-    offset: u64,
-    bytes: &'static [u8],
-}
-
-const fn row(name: &'static str, kind: SignatureKind, offset: u64, bytes: &'static [u8]) -> Magic {
-    Magic { name, kind, offset, bytes }
-}
+/// Magic numbers at fixed places: name, kind, offset, bytes.
+type Magic = (&'static str, SignatureKind, u64, &'static [u8]);
 
 const TABLE: &[Magic] = &[
-    row("xfs", SignatureKind::Filesystem, 0, b"XFSB"),
-    row("btrfs", SignatureKind::Filesystem, 0x1_0040, b"_BHRfS_M"),
-    row(
+    ("xfs", SignatureKind::Filesystem, 0, b"XFSB"),
+    ("btrfs", SignatureKind::Filesystem, 0x1_0040, b"_BHRfS_M"),
+    (
         "bcachefs",
         SignatureKind::Filesystem,
         4096 + 24,
         b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef",
     ),
-    row("f2fs", SignatureKind::Filesystem, 1024, b"\x10\x20\xf5\xf2"),
-    row("erofs", SignatureKind::Filesystem, 1024, b"\xe2\xe1\xf5\xe0"),
-    row("ntfs", SignatureKind::Filesystem, 3, b"NTFS    "),
-    row("ReFS", SignatureKind::Filesystem, 0, b"\0\0\0ReFS\0"),
-    row("exfat", SignatureKind::Filesystem, 3, b"EXFAT   "),
-    row("vfat", SignatureKind::Filesystem, 82, b"FAT32   "),
-    row("vfat", SignatureKind::Filesystem, 54, b"FAT16   "),
-    row("vfat", SignatureKind::Filesystem, 54, b"FAT12   "),
-    row("vfat", SignatureKind::Filesystem, 54, b"FAT     "),
-    row("iso9660", SignatureKind::Filesystem, 0x8001, b"CD001"),
-    row("udf", SignatureKind::Filesystem, 0x8001, b"BEA01"),
-    row("squashfs", SignatureKind::Filesystem, 0, b"hsqs"),
-    row("jfs", SignatureKind::Filesystem, 0x8000, b"JFS1"),
-    row("reiserfs", SignatureKind::Filesystem, 0x1_0034, b"ReIsEr"),
-    row("reiser4", SignatureKind::Filesystem, 0x1_0000, b"ReIsEr4"),
-    row("nilfs2", SignatureKind::Filesystem, 1024 + 6, b"\x34\x34"),
-    row("hfsplus", SignatureKind::Filesystem, 1024, b"H+\0\x04"),
-    row("hfsplus", SignatureKind::Filesystem, 1024, b"HX\0\x05"),
-    row("apfs", SignatureKind::Filesystem, 32, b"NXSB"),
-    row("gfs2", SignatureKind::Filesystem, 0x1_0000, b"\x01\x16\x19\x70"),
-    row("ocfs2", SignatureKind::Filesystem, 2 * 4096, b"OCFSV2"),
-    row("ufs", SignatureKind::Filesystem, 0x1_0000 + 1372, b"\x19\x01\x54\x19"),
-    row("ufs", SignatureKind::Filesystem, 8192 + 1372, b"\x19\x01\x54\x19"),
-    row("VMFS_volume_member", SignatureKind::Member, 1024 * 1024, b"\x0d\xd0\x01\xc0"),
-    row("crypto_LUKS", SignatureKind::Encrypted, 0, b"LUKS\xba\xbe"),
-    row("crypto_LUKS", SignatureKind::Encrypted, 0x4000, b"SKUL\xba\xbe"),
-    row("BitLocker", SignatureKind::Encrypted, 3, b"-FVE-FS-"),
-    row(
+    ("f2fs", SignatureKind::Filesystem, 1024, b"\x10\x20\xf5\xf2"),
+    ("erofs", SignatureKind::Filesystem, 1024, b"\xe2\xe1\xf5\xe0"),
+    ("ntfs", SignatureKind::Filesystem, 3, b"NTFS    "),
+    ("ReFS", SignatureKind::Filesystem, 0, b"\0\0\0ReFS\0"),
+    ("exfat", SignatureKind::Filesystem, 3, b"EXFAT   "),
+    ("vfat", SignatureKind::Filesystem, 82, b"FAT32   "),
+    ("vfat", SignatureKind::Filesystem, 54, b"FAT16   "),
+    ("vfat", SignatureKind::Filesystem, 54, b"FAT12   "),
+    ("vfat", SignatureKind::Filesystem, 54, b"FAT     "),
+    ("iso9660", SignatureKind::Filesystem, 0x8001, b"CD001"),
+    ("udf", SignatureKind::Filesystem, 0x8001, b"BEA01"),
+    ("squashfs", SignatureKind::Filesystem, 0, b"hsqs"),
+    ("jfs", SignatureKind::Filesystem, 0x8000, b"JFS1"),
+    ("reiserfs", SignatureKind::Filesystem, 0x1_0034, b"ReIsEr"),
+    ("reiser4", SignatureKind::Filesystem, 0x1_0000, b"ReIsEr4"),
+    ("nilfs2", SignatureKind::Filesystem, 1024 + 6, b"\x34\x34"),
+    ("hfsplus", SignatureKind::Filesystem, 1024, b"H+\0\x04"),
+    ("hfsplus", SignatureKind::Filesystem, 1024, b"HX\0\x05"),
+    ("apfs", SignatureKind::Filesystem, 32, b"NXSB"),
+    ("gfs2", SignatureKind::Filesystem, 0x1_0000, b"\x01\x16\x19\x70"),
+    ("ocfs2", SignatureKind::Filesystem, 2 * 4096, b"OCFSV2"),
+    ("ufs", SignatureKind::Filesystem, 0x1_0000 + 1372, b"\x19\x01\x54\x19"),
+    ("ufs", SignatureKind::Filesystem, 8192 + 1372, b"\x19\x01\x54\x19"),
+    ("VMFS_volume_member", SignatureKind::Member, 1024 * 1024, b"\x0d\xd0\x01\xc0"),
+    ("crypto_LUKS", SignatureKind::Encrypted, 0, b"LUKS\xba\xbe"),
+    ("crypto_LUKS", SignatureKind::Encrypted, 0x4000, b"SKUL\xba\xbe"),
+    ("BitLocker", SignatureKind::Encrypted, 3, b"-FVE-FS-"),
+    (
         "bcache",
         SignatureKind::Member,
         4096 + 24,
         b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81",
     ),
-    row("ceph_bluestore", SignatureKind::Member, 0, b"bluestore block device"),
-    row("linux_raid_member", SignatureKind::Member, 0, MD_MAGIC),
-    row("linux_raid_member", SignatureKind::Member, 4096, MD_MAGIC),
-    row("LVM2_member", SignatureKind::Member, 24, b"LVM2 001"),
-    row("LVM2_member", SignatureKind::Member, 512 + 24, b"LVM2 001"),
-    row("LVM2_member", SignatureKind::Member, 1024 + 24, b"LVM2 001"),
-    row("LVM2_member", SignatureKind::Member, 1536 + 24, b"LVM2 001"),
-    row("gpt", SignatureKind::PartitionTable, 512, b"EFI PART"),
-    row("gpt", SignatureKind::PartitionTable, 4096, b"EFI PART"),
-    row("mac", SignatureKind::PartitionTable, 512, b"PM\0\0"),
-    row("atari", SignatureKind::PartitionTable, 0x1c6, b"\x01GEM"),
-    row("bsd", SignatureKind::PartitionTable, 512, b"\x57\x45\x56\x82"),
+    ("ceph_bluestore", SignatureKind::Member, 0, b"bluestore block device"),
+    ("linux_raid_member", SignatureKind::Member, 0, MD_MAGIC),
+    ("linux_raid_member", SignatureKind::Member, 4096, MD_MAGIC),
+    ("LVM2_member", SignatureKind::Member, 24, b"LVM2 001"),
+    ("LVM2_member", SignatureKind::Member, 512 + 24, b"LVM2 001"),
+    ("LVM2_member", SignatureKind::Member, 1024 + 24, b"LVM2 001"),
+    ("LVM2_member", SignatureKind::Member, 1536 + 24, b"LVM2 001"),
+    ("gpt", SignatureKind::PartitionTable, 512, b"EFI PART"),
+    ("gpt", SignatureKind::PartitionTable, 4096, b"EFI PART"),
+    ("mac", SignatureKind::PartitionTable, 512, b"PM\0\0"),
+    ("atari", SignatureKind::PartitionTable, 0x1c6, b"\x01GEM"),
+    ("bsd", SignatureKind::PartitionTable, 512, b"\x57\x45\x56\x82"),
 ];
 
 const MD_MAGIC: &[u8] = b"\xfc\x4e\x2b\xa9";
@@ -299,9 +275,9 @@ const ZFS_RING_BYTES: u64 = 128 * 1024;
 /// Everything the table knows, in the order found; a name may appear once per place.
 pub(super) fn probe<S: Source + ?Sized>(source: &S) -> io::Result<Vec<Signature>> {
     let mut found = Vec::new();
-    for magic in TABLE {
-        if has(source, magic.offset, magic.bytes)? {
-            found.push(found_at(magic.name, magic.kind, magic.offset));
+    for &(name, kind, offset, magic) in TABLE {
+        if has(source, offset, magic)? {
+            found.push(found_at(name, kind, offset));
         }
     }
     found.extend(extended(source)?);
@@ -345,7 +321,6 @@ fn has<S: Source + ?Sized>(source: &S, offset: u64, wanted: &[u8]) -> io::Result
 fn extended<S: Source + ?Sized>(source: &S) -> io::Result<Option<Signature>> {
     const SUPERBLOCK: u64 = 1024;
     let Some(block) = bytes::<256, S>(source, SUPERBLOCK)? else { return Ok(None) };
-    let word = |at: usize| u32::from_le_bytes([block[at], block[at + 1], block[at + 2], block[at + 3]]);
     if block[0x38..0x3a] != [0x53, 0xef] {
         return Ok(None);
     }
@@ -355,7 +330,7 @@ fn extended<S: Source + ?Sized>(source: &S) -> io::Result<Option<Signature>> {
     const EXT3_INCOMPATIBLE: u32 = 0x2 | 0x4 | 0x10;
     // Read-only features an ext3 driver knows: sparse_super, large_file, btree_dir.
     const EXT3_READ_ONLY: u32 = 0x1 | 0x2 | 0x4;
-    let (compatible, incompatible, read_only) = (word(0x5c), word(0x60), word(0x64));
+    let [compatible, incompatible, read_only] = [0x5c, 0x60, 0x64].map(|at| word_at(&block, at));
     let name = if incompatible & JOURNAL_DEVICE != 0 {
         "jbd"
     } else if incompatible & !EXT3_INCOMPATIBLE != 0 || read_only & !EXT3_READ_ONLY != 0 {
@@ -370,6 +345,10 @@ fn extended<S: Source + ?Sized>(source: &S) -> io::Result<Option<Signature>> {
     let mut found = found_at(name, SignatureKind::Filesystem, SUPERBLOCK + 0x38);
     found.label = (!label.is_empty()).then(|| label.to_string());
     Ok(Some(found))
+}
+
+fn word_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
 /// The magic number stands at the end of the first page, whatever the page size was.
@@ -438,12 +417,8 @@ fn mbr<S: Source + ?Sized>(source: &S) -> io::Result<Option<Signature>> {
     if sector[510..] != [0x55, 0xaa] {
         return Ok(None);
     }
-    let plausible = |entry: &[u8]| {
-        let sectors = u32::from_le_bytes([entry[12], entry[13], entry[14], entry[15]]);
-        entry[0] & 0x7f == 0 && (entry[4] == 0 || sectors > 0)
-    };
-    let entries = &sector[446..510];
-    let is_table = entries.chunks_exact(16).all(plausible);
+    let mut entries = sector[446..510].chunks_exact(16);
+    let is_table = entries.all(|entry| entry[0] & 0x7f == 0 && (entry[4] == 0 || word_at(entry, 12) > 0));
     Ok(is_table.then(|| found_at("dos", SignatureKind::PartitionTable, 510)))
 }
 

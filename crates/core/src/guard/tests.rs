@@ -1,4 +1,4 @@
-use super::signatures::{Scan, ScannedBy, Signature, SignatureKind, Source, probe, probe_file, scan};
+use super::signatures::{Scan, Signature, SignatureKind, Source, probe, probe_file, scan};
 use super::*;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -48,9 +48,9 @@ fn run_tool(tool: &str, args: &[&str], path: &Path, input: &str) -> bool {
 /// What libblkid and the table find in a file; they must agree.
 fn both(file: &tempfile::NamedTempFile) -> Vec<Signature> {
     let table = probe_file(file.as_file(), None).unwrap();
-    let Scan { signatures: found, by } = scan(file.as_file(), file.path(), None).unwrap();
+    let Scan { signatures: found, why_built_in } = scan(file.as_file(), file.path(), None).unwrap();
     assert_eq!(names(&found), names(&table));
-    if let ScannedBy::BuiltIn(why) = by {
+    if let Some(why) = why_built_in {
         assert!(std::env::var_os("CI").is_none(), "{why}");
     }
     found

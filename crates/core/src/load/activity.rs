@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
+use super::counters::whole_seconds_ns;
 use super::facts::LimitSources;
-use super::timeline::whole_seconds_ns;
 use crate::machine::chain::{Layer, LayerKind};
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::diskstat::{DiskCounters, DiskCounts, DiskReading};
@@ -13,19 +13,18 @@ use crate::machine::limits::{
     governors, own_disk_bytes, stalls, swapped_pages, throttle_files, throttled_ns,
 };
 use crate::machine::memory::available_bytes;
-use crate::machine::mounts::FuseConnection;
-use crate::machine::mounts::read_mounts;
+use crate::machine::mounts::{FuseConnection, read_mounts};
 use crate::machine::roots::Roots;
 use crate::machine::storage::whole_disks;
 use crate::machine::{chain, fileserver, topology};
 use crate::result::{
-    DiskActivity, HostActivity, LayerDetails, Limit, LimitChange, PathActivity, Pressure, ProcessorWaits,
-    ServedMount, ServingProgram, WayChange,
+    DiskActivity, Evidence, HostActivity, LayerDetails, Limit, LimitChange, PathActivity, Pressure,
+    ProcessorWaits, ServedMount, ServingProgram, WayChange,
 };
 use crate::sys::thread::{ThreadId, waiting_ns_of};
 
-/// The counters to read. They are opened before the threads start.
-#[derive(Debug)]
+/// The counters to read. They are opened before the threads start; none for simulated time.
+#[derive(Debug, Default)]
 pub struct Sources {
     /// The lowest devices, then the topmost ones that stand on others, then those beside a program.
     disks: Vec<(String, DiskCounters)>,
@@ -38,7 +37,6 @@ pub struct Sources {
     /// Devices whose way to the storage can change, with what it was when the targets were opened.
     ways: Vec<(String, DeviceNumber, Option<LayerDetails>)>,
     throttle_files: Vec<PathBuf>,
-    /// None for simulated time.
     limits: Option<LimitSources>,
     roots: Roots,
 }
@@ -59,14 +57,11 @@ impl Sources {
             list.dedup();
         }
         top.retain(|device| !lowest.contains(device));
-        let open = |(name, number): &(String, DeviceNumber)| {
-            DiskCounters::open(*number, roots).map(|counters| (name.clone(), counters))
-        };
-        let mut disks: Vec<_> = lowest.iter().filter_map(open).collect();
+        let mut disks = counters_of(lowest, roots);
         let lowest = disks.len();
-        disks.extend(top.iter().filter_map(open));
+        disks.extend(counters_of(top, roots));
         let below = disks.len();
-        disks.extend(disks_beside(&chains, roots).iter().filter_map(open));
+        disks.extend(counters_of(disks_beside(&chains, roots), roots));
         let programs = Programs::open(&chains, roots);
         let remote = chains.iter().flat_map(|chain| chain.iter());
         let remote = remote.filter(|layer| layer.kind == LayerKind::RemoteFilesystem);
@@ -74,12 +69,6 @@ impl Sources {
         let (throttle_files, roots) = (throttle_files(roots), roots.clone());
         let ways = ways(&chains);
         Sources { disks, lowest, below, served, programs, ways, throttle_files, limits, roots }
-    }
-
-    pub fn none() -> Self {
-        let (disks, throttle_files, roots) = (Vec::new(), Vec::new(), Roots::default());
-        let (served, programs, ways) = (ServedMounts::default(), Programs::default(), Vec::new());
-        Sources { disks, lowest: 0, below: 0, served, programs, ways, throttle_files, limits: None, roots }
     }
 
     pub fn lowest_names(&self) -> impl Iterator<Item = &str> {
@@ -102,24 +91,30 @@ impl Sources {
 
     fn host_counts(&self) -> HostCounts {
         let roots = &self.roots;
-        let pressure = || {
-            let [cpu, io, memory] = ["cpu", "io", "memory"].map(|resource| stalls(resource, roots));
-            let (cpu, io, memory) = (cpu?, io?, memory?);
-            Some(Pressure {
-                cpu_some_ns: cpu.some_ns,
-                io_some_ns: io.some_ns,
-                io_full_ns: io.full_ns,
-                memory_some_ns: memory.some_ns,
-                memory_full_ns: memory.full_ns,
-            })
-        };
         HostCounts {
-            pressure: pressure(),
+            pressure: pressure(roots),
             swapped_pages: swapped_pages(roots),
             own_disk_bytes: own_disk_bytes(roots),
             throttled_ns: throttled_ns(&self.throttle_files),
         }
     }
+}
+
+fn counters_of(disks: Vec<(String, DeviceNumber)>, roots: &Roots) -> Vec<(String, DiskCounters)> {
+    let opened = disks.into_iter().map(|(name, number)| Some((name, DiskCounters::open(number, roots)?)));
+    opened.flatten().collect()
+}
+
+fn pressure(roots: &Roots) -> Option<Pressure> {
+    let [cpu, io, memory] = ["cpu", "io", "memory"].map(|resource| stalls(resource, roots));
+    let (cpu, io, memory) = (cpu?, io?, memory?);
+    Some(Pressure {
+        cpu_some_ns: cpu.some_ns,
+        io_some_ns: io.some_ns,
+        io_full_ns: io.full_ns,
+        memory_some_ns: memory.some_ns,
+        memory_full_ns: memory.full_ns,
+    })
 }
 
 /// Devices of the chains whose way to the storage can change, each once.
@@ -189,25 +184,6 @@ pub struct Recorder<'a> {
     memory_available_bytes: Option<u64>,
 }
 
-#[derive(Debug, Clone, Default)]
-pub struct Activity {
-    pub disks: Vec<DiskActivity>,
-    /// Devices right under the targets that stand on others.
-    pub upper: Vec<DiskActivity>,
-    /// All disks of this machine, where a program serves a target.
-    pub beside: Vec<DiskActivity>,
-    pub served: Vec<ServedMount>,
-    pub programs: Vec<ServingProgram>,
-    /// The machine. Steal time comes from elsewhere.
-    pub host: HostActivity,
-    /// For how long the test's threads had no processor.
-    pub processor_waits: Option<ProcessorWaits>,
-    /// When limits were changed; none when nobody looked.
-    pub limit_changes: Option<Vec<LimitChange>>,
-    /// When the way to a device changed; none when nobody looked.
-    pub way_changes: Option<Vec<WayChange>>,
-}
-
 impl<'a> Recorder<'a> {
     /// The first reading, as close to the start of the measured time as can be.
     pub fn start(
@@ -253,13 +229,16 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// The last reading. The last interval ends with it when it was due.
-    pub fn finish(mut self, now_ns: u64, measure_end_ns: u64) -> Activity {
+    /// The last reading, and what all of them tell. The last interval ends with it when it was due. Steal time comes
+    /// from elsewhere.
+    pub fn finish(mut self, now_ns: u64, measure_end_ns: u64) -> Evidence {
         let last = Reading::now(self.sources, &self.threads, now_ns);
         let host = self.host();
         let window_ns = last.at_ns.saturating_sub(self.readings[0].at_ns);
-        let limit_changes = self.sources.limits.as_ref().map(|_| self.limit_changes(&last));
-        let way_changes = self.sources.limits.as_ref().map(|_| self.way_changes(&last));
+        let (mut limit_changes, mut way_changes) = (None, None);
+        if self.sources.limits.is_some() {
+            (limit_changes, way_changes) = (Some(self.limit_changes(&last)), Some(self.way_changes(&last)));
+        }
         if self.due_ns <= measure_end_ns {
             self.readings.push(last.clone());
         }
@@ -282,17 +261,17 @@ impl<'a> Recorder<'a> {
             };
             list.push(DiskActivity { name, window_ns, late_ns, total, interval_ns, intervals, paths });
         }
-        let (served, processor_waits) = (self.served(&last), self.processor_waits());
-        Activity {
+        Evidence {
             disks: lowest,
-            upper,
-            beside,
-            served,
+            upper_disks: upper,
+            beside_disks: beside,
+            served_mounts: self.served(&last),
             programs,
-            host,
-            processor_waits,
+            host: Some(host),
+            processor_waits: self.processor_waits(),
             limit_changes,
             way_changes,
+            ..Evidence::default()
         }
     }
 
@@ -301,13 +280,13 @@ impl<'a> Recorder<'a> {
         let (Some(before), Some(after)) = (&self.readings[0].disks[index], &last.disks[index]) else {
             return Vec::new();
         };
-        let pairs = self.sources.disks[index].1.paths().zip(after.paths.iter().zip(&before.paths));
-        pairs
-            .map(|(name, (after, before)): (&str, (&DiskCounts, &DiskCounts))| PathActivity {
-                name: name.to_string(),
-                total: after.since(before),
-            })
-            .collect()
+        let mut paths = Vec::new();
+        for (name, (after, before)) in
+            self.sources.disks[index].1.paths().zip(after.paths.iter().zip(&before.paths))
+        {
+            paths.push(PathActivity { name: name.to_string(), total: after.since(before) });
+        }
+        paths
     }
 
     /// Length of the intervals of a series; 0 without one.
@@ -318,56 +297,56 @@ impl<'a> Recorder<'a> {
     /// The mounts of file servers that are still there.
     fn served(&self, last: &Reading) -> Vec<ServedMount> {
         let first = &self.readings[0];
-        let of = |(index, mount): (usize, &fileserver::ServedMount)| {
+        let mut found = Vec::new();
+        for (index, mount) in self.sources.served.mounts().iter().enumerate() {
+            let (Some(Some(now)), Some(total)) =
+                (last.served.get(index).map(Option::as_ref), asked_between(first, last, index))
+            else {
+                continue;
+            };
             let pairs = self.readings.windows(2);
-            Some(ServedMount {
+            found.push(ServedMount {
                 mount_points: mount.points.iter().map(|point| point.display().to_string()).collect(),
                 protocol: mount.protocol,
                 version: mount.version.clone(),
                 address: mount.address.clone(),
-                connections: last.served[index].as_ref()?.connections,
+                connections: now.connections,
                 window_ns: last.at_ns.saturating_sub(first.at_ns),
-                total: asked_between(first, last, index)?,
+                total,
                 interval_ns: self.interval_told_ns(),
                 intervals: pairs
                     .map(|pair| asked_between(&pair[0], &pair[1], index).unwrap_or_default())
                     .collect(),
-            })
-        };
-        self.sources.served.mounts().iter().enumerate().filter_map(of).collect()
+            });
+        }
+        found
     }
 
     /// `None` when there is no interval, or one without an account.
     fn processor_waits(&self) -> Option<ProcessorWaits> {
-        let waiting_ns: Vec<u64> = self
-            .readings
-            .windows(2)
-            .map(|pair: &[Reading]| Some(pair[1].waiting_ns?.saturating_sub(pair[0].waiting_ns?)))
-            .collect::<Option<_>>()?;
-        let stolen_ns = self
-            .readings
-            .windows(2)
-            .map(|pair: &[Reading]| Some(pair[1].stolen_ns?.saturating_sub(pair[0].stolen_ns?)))
-            .collect::<Option<_>>()
-            .unwrap_or_default();
+        let pairs = || self.readings.windows(2).map(|pair| (&pair[0], &pair[1]));
+        let waiting: Option<Vec<u64>> =
+            pairs().map(|(then, now)| Some(since(now.waiting_ns?, then.waiting_ns?))).collect();
+        let stolen: Option<Vec<u64>> =
+            pairs().map(|(then, now)| Some(since(now.stolen_ns?, then.stolen_ns?))).collect();
+        let (waiting_ns, stolen_ns) = (waiting?, stolen.unwrap_or_default());
         let interval_ns = self.interval_ns;
         (!waiting_ns.is_empty()).then_some(ProcessorWaits { interval_ns, waiting_ns, stolen_ns })
     }
 
     fn limit_changes(&self, last: &Reading) -> Vec<LimitChange> {
         let later = self.readings.iter().skip(1).chain([last]);
-        let changed = |(before, after): (&Reading, &Reading)| {
-            let missing = |from: &[Limit], list: &[Limit]| -> Vec<Limit> {
-                list.iter().filter(|limit| !from.contains(limit)).cloned().collect()
-            };
+        let mut changes = Vec::new();
+        for (before, after) in self.readings.iter().zip(later) {
             let (gone, new) =
                 (missing(&after.limits, &before.limits), missing(&before.limits, &after.limits));
-            let seen_ns = after.at_ns.saturating_sub(self.measure_start_ns);
-            let within_ns = after.at_ns.saturating_sub(before.at_ns);
-            let is_change = !gone.is_empty() || !new.is_empty();
-            is_change.then_some(LimitChange { seen_ns, within_ns, gone, new })
-        };
-        self.readings.iter().zip(later).filter_map(changed).collect()
+            if !gone.is_empty() || !new.is_empty() {
+                let seen_ns = after.at_ns.saturating_sub(self.measure_start_ns);
+                let within_ns = after.at_ns.saturating_sub(before.at_ns);
+                changes.push(LimitChange { seen_ns, within_ns, gone, new });
+            }
+        }
+        changes
     }
 
     /// From when the targets were opened to the last reading.
@@ -376,16 +355,14 @@ impl<'a> Recorder<'a> {
         let mut changes = Vec::new();
         let mut before = (self.readings[0].at_ns, &opened);
         for (place, reading) in self.readings.iter().chain([last]).enumerate() {
-            let now = |seen_from_ns: u64| match place {
-                0 => 0,
-                _ => reading.at_ns.saturating_sub(seen_from_ns),
-            };
+            // What had changed before the first reading counts from the start.
+            let now_ns = if place == 0 { 0 } else { reading.at_ns };
             let each = self.sources.ways.iter().zip(before.1.iter().zip(&reading.ways));
             for ((device, _, _), (was, is)) in each.filter(|(_, (was, is))| was != is) {
                 changes.push(WayChange {
                     device: device.clone(),
-                    seen_ns: now(self.measure_start_ns),
-                    within_ns: now(before.0),
+                    seen_ns: now_ns.saturating_sub(self.measure_start_ns),
+                    within_ns: now_ns.saturating_sub(before.0),
                     before: was.clone(),
                     after: is.clone(),
                 });
@@ -397,7 +374,6 @@ impl<'a> Recorder<'a> {
 
     fn host(&self) -> HostActivity {
         let (before, after) = (&self.host_before, self.sources.host_counts());
-        let since = |now: u64, then: u64| now.saturating_sub(then);
         let pressure = after.pressure.zip(before.pressure).map(|(now, then)| Pressure {
             cpu_some_ns: since(now.cpu_some_ns, then.cpu_some_ns),
             io_some_ns: since(now.io_some_ns, then.io_some_ns),
@@ -405,11 +381,9 @@ impl<'a> Recorder<'a> {
             memory_some_ns: since(now.memory_some_ns, then.memory_some_ns),
             memory_full_ns: since(now.memory_full_ns, then.memory_full_ns),
         });
-        let pair = |now: Option<(u64, u64)>, then: Option<(u64, u64)>| {
-            now.zip(then).map(|(now, then)| (since(now.0, then.0), since(now.1, then.1))).unzip()
-        };
-        let (swap_in_pages, swap_out_pages) = pair(after.swapped_pages, before.swapped_pages);
-        let (own_disk_read_bytes, own_disk_write_bytes) = pair(after.own_disk_bytes, before.own_disk_bytes);
+        let (swap_in_pages, swap_out_pages) = pair_since(after.swapped_pages, before.swapped_pages);
+        let (own_disk_read_bytes, own_disk_write_bytes) =
+            pair_since(after.own_disk_bytes, before.own_disk_bytes);
         HostActivity {
             steal_percent: None,
             steal_worst_percent: None,
@@ -423,6 +397,19 @@ impl<'a> Recorder<'a> {
             own_disk_write_bytes,
         }
     }
+}
+
+fn since(now: u64, then: u64) -> u64 {
+    now.saturating_sub(then)
+}
+
+fn pair_since(now: Option<(u64, u64)>, then: Option<(u64, u64)>) -> (Option<u64>, Option<u64>) {
+    now.zip(then).map(|(now, then)| (since(now.0, then.0), since(now.1, then.1))).unzip()
+}
+
+/// Those of the list that are not in `from`.
+fn missing(from: &[Limit], list: &[Limit]) -> Vec<Limit> {
+    list.iter().filter(|limit| !from.contains(limit)).cloned().collect()
 }
 
 /// What one disk did between two readings.
@@ -451,17 +438,14 @@ impl Programs {
         }
         // The usual case: nothing is read.
         let mounts = if points.is_empty() { Vec::new() } else { read_mounts(roots).unwrap_or_default() };
-        Programs(
-            points
-                .into_iter()
-                .filter_map(|point: String| {
-                    // Of several at one place the last is seen.
-                    let mount =
-                        mounts.iter().rfind(|mount| mount.mount_point.display().to_string() == point)?;
-                    Some((point, FuseConnection::find(mount.device, roots)?))
-                })
-                .collect(),
-        )
+        let mut programs = Vec::new();
+        for point in points {
+            // Of several at one place the last is seen.
+            let mount = mounts.iter().rfind(|mount| mount.mount_point.display().to_string() == point);
+            let connection = mount.and_then(|mount| FuseConnection::find(mount.device, roots));
+            programs.extend(connection.map(|connection| (point, connection)));
+        }
+        Programs(programs)
     }
 
     /// Requests without an answer, of each.
@@ -474,19 +458,17 @@ impl Programs {
         &self,
         readings: impl Iterator<Item = &'a Vec<Option<u64>>> + Clone,
     ) -> Vec<ServingProgram> {
-        self.0
-            .iter()
-            .enumerate()
-            .map(|(at, (point, _)): (usize, &(String, FuseConnection))| {
-                let seen: Vec<u64> = readings.clone().filter_map(|reading| *reading.get(at)?).collect();
-                let mean = seen.iter().sum::<u64>() as f64 / seen.len().max(1) as f64;
-                ServingProgram {
-                    mount_point: point.clone(),
-                    waiting_mean: (!seen.is_empty()).then_some(mean),
-                    readings: seen.len() as u64,
-                }
-            })
-            .collect()
+        let mut told = Vec::new();
+        for (at, (point, _)) in self.0.iter().enumerate() {
+            let seen: Vec<u64> = readings.clone().filter_map(|reading| *reading.get(at)?).collect();
+            let mean = seen.iter().sum::<u64>() as f64 / seen.len().max(1) as f64;
+            told.push(ServingProgram {
+                mount_point: point.clone(),
+                waiting_mean: (!seen.is_empty()).then_some(mean),
+                readings: seen.len() as u64,
+            });
+        }
+        told
     }
 }
 
@@ -500,13 +482,11 @@ pub fn disks_beside(chains: &[&[Layer]], roots: &Roots) -> Vec<(String, DeviceNu
     if !chains.iter().any(|chain| chain.iter().any(is_served)) {
         return Vec::new();
     }
-    whole_disks(roots)
-        .into_iter()
-        .filter_map(|name: String| {
-            let number = BlockDevice::named(&name, roots)?.number()?;
-            Some((name, number))
-        })
-        .collect()
+    let numbered = whole_disks(roots).into_iter().filter_map(|name| {
+        let number = BlockDevice::named(&name, roots)?.number()?;
+        Some((name, number))
+    });
+    numbered.collect()
 }
 
 #[cfg(test)]
@@ -542,7 +522,7 @@ mod tests {
         recorder.read_if_due(S);
         count(4500);
         let activity = recorder.finish(2 * S, 2 * S);
-        let [mount] = activity.served.as_slice() else { panic!("{:?}", activity.served) };
+        let [mount] = activity.served_mounts.as_slice() else { panic!("{:?}", activity.served_mounts) };
         assert_eq!((mount.mount_points.as_slice(), mount.window_ns), (&["/far".to_string()][..], 2 * S));
         assert_eq!((mount.address.as_deref(), mount.connections), (Some("10.0.0.5"), Some(1)));
         let read = |counts: &ServerCounts| counts.server_read_bytes;
@@ -551,7 +531,7 @@ mod tests {
         // A mount that went away is in no document.
         let recorder = Recorder::start(&sources, &[], 2 * S, || 0);
         put("mountstats", "");
-        assert_eq!(recorder.finish(2 * S, 2 * S).served, []);
+        assert_eq!(recorder.finish(2 * S, 2 * S).served_mounts, []);
     }
 
     #[test]
@@ -564,7 +544,7 @@ mod tests {
                 format!("cpu 0\ncpu0 9 0 9 9 0 0 0 {first} 0 0\ncpu1 9 0 9 9 0 0 0 {second} 0 0\nintr 1\n");
             std::fs::write(dir.path().join("stat"), text).expect("room");
         };
-        let sources = Sources { roots, ..Sources::none() };
+        let sources = Sources { roots, ..Sources::default() };
         let own = [ThreadId::current()];
         stolen(1000, 50);
         let mut recorder = Recorder::start(&sources, &own, 2 * S, || 0);
@@ -633,7 +613,7 @@ mod tests {
         let number = DeviceNumber { major: 8, minor: 0 };
         let counters = DiskCounters::open(number, &roots).expect("a disk");
         let sources =
-            Sources { disks: vec![("sda".to_string(), counters)], lowest: 1, below: 1, ..Sources::none() };
+            Sources { disks: vec![("sda".to_string(), counters)], lowest: 1, below: 1, ..Sources::default() };
         let seen = |measure_start_ns: u64| {
             stat(100);
             let mut recorder = Recorder::start(&sources, &[], 10_000_000_000, || 5_000_000_000);

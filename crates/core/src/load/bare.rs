@@ -5,20 +5,17 @@
 use std::hint::black_box;
 use std::sync::{Arc, Barrier};
 
-use super::counters::Tables;
-use super::counters::Wanted;
-use super::phases::{Lengths, Phases, StartGate};
-use super::start::{StartFailure, unprepared};
-use super::timeline::Buckets;
-use super::worker::{MachineTime, Worker};
+use super::counters::{Buckets, Tables, Wanted};
+use super::phases::{Lengths, MachineTime, Phases, StartGate};
+use super::span::{StartFailure, unprepared};
+use super::worker::Worker;
 use crate::access::{DataRng, Pace, WriteData};
-use crate::engine;
-use crate::engine::Setup;
+use crate::engine::{self, Setup};
 use crate::fault::{Failure, FailureKind};
 use crate::measure::Histogram;
 use crate::measure::clock::{Clock, MachineClock};
 use crate::measure::repeat::lowest_ns;
-use crate::plan::{Duty, Lane, LaneInputs, LaneWrites, PlannedTarget, ThreadWork, assign, lanes, ranges_of};
+use crate::plan::{Lane, LaneInputs, LaneWrites, PlannedTarget, ThreadWork, assign, lanes, ranges_of};
 use crate::profile::{Target, TimeSpan};
 use crate::result::{LoadCost, SelfCost};
 use crate::sys::buffer::IoBuffer;
@@ -35,11 +32,10 @@ pub struct Bare {
 }
 
 /// What the threads did and took, added up.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Turn {
-    /// I/Os completed.
     pub ios: u64,
-    /// Processor time in nanoseconds.
     pub running_ns: u64,
     /// Time by the clock in nanoseconds.
     pub elapsed_ns: u64,
@@ -113,17 +109,14 @@ impl Bare {
         let gate = StartGate::new();
         std::thread::scope(|scope| {
             let (phases, together, gate) = (&phases, &together, &gate);
-            let body = |lane| {
-                move || {
+            let threads = self.lanes.iter().map(|lane| {
+                let started = std::thread::Builder::new().spawn_scoped(scope, move || {
                     if gate.wait() {
                         self.thread_turn(lane, clock, length_ns, phases, together, probe)
                     } else {
                         Err(Failure::new(FailureKind::Thread, "another thread could not be started"))
                     }
-                }
-            };
-            let threads = self.lanes.iter().map(|lane| {
-                let started = std::thread::Builder::new().spawn_scoped(scope, body(lane));
+                });
                 started.map_err(|error| StartFailure::no_thread(lane.work.id, error).into())
             });
             let threads: Result<Vec<_>, Failure> = threads.collect();
@@ -172,7 +165,7 @@ impl Bare {
         Ok(Turn { ios, running_ns, elapsed_ns, counted })
     }
 
-    /// The worker of a thread, as `start` makes those of a run. Only what the worker itself fills has memory.
+    /// The worker of a thread, as `span` makes those of a run. Only what the worker itself fills has memory.
     fn worker(&self, lane: &Lane, length_ns: u64) -> Result<(Worker, Wanted), Failure> {
         let interval_ns = u64::from(self.span.io_bucket_ms.max(1)) * 1_000_000;
         let wanted = Wanted {
@@ -223,7 +216,6 @@ const SLOTS_MAX: u32 = 256;
 const DUTIES_MAX: usize = 16;
 /// Random data are made in blocks of this size at most: one may be 2 GiB.
 const FILL_BYTES_MAX: u64 = 64 << 10;
-/// Latencies recorded per round.
 const RECORDS: u32 = 2048;
 
 /// Measures for about 3 ms per kind of thread; `None` when the system gives no thread or memory.
@@ -248,22 +240,26 @@ pub fn self_cost(
 
 /// One thread of each kind, with the numbers of all threads of that kind.
 fn kinds<'a>(span: &TimeSpan, works: impl Iterator<Item = &'a ThreadWork>) -> Vec<(ThreadWork, Vec<u32>)> {
-    let nameless = |index: usize| Target { path: String::new(), ..span.targets[index].clone() };
-    let alike = |a: &ThreadWork, b: &ThreadWork| {
-        let mut pairs = a.duties.iter().zip(&b.duties);
-        (a.slots, a.is_pool, a.duties.len()) == (b.slots, b.is_pool, b.duties.len())
-            && pairs.all(|(a, b)| a.target == b.target || nameless(a.target) == nameless(b.target))
-    };
     let mut kinds: Vec<(ThreadWork, Vec<u32>)> = Vec::new();
     for work in works {
         let light = lightened(work);
-        match kinds.iter().position(|(known, _)| alike(known, &light)) {
+        match kinds.iter().position(|(known, _)| are_alike(span, known, &light)) {
             Some(place) => kinds[place].1.push(work.id),
             None if kinds.len() < LOADS_MAX => kinds.push((light, vec![work.id])),
             None => {}
         }
     }
     kinds
+}
+
+/// Whether two threads do the same on targets that differ in nothing but their paths.
+fn are_alike(span: &TimeSpan, a: &ThreadWork, b: &ThreadWork) -> bool {
+    let mut pairs = a.duties.iter().zip(&b.duties);
+    (a.slots, a.is_pool, a.duties.len()) == (b.slots, b.is_pool, b.duties.len())
+        && pairs.all(|(a, b)| {
+            let [a, b] = [a, b].map(|duty| &span.targets[duty.target]);
+            a == b || Target { path: b.path.clone(), ..a.clone() } == *b
+        })
 }
 
 /// The same work in a size that a short round can measure.
@@ -290,8 +286,8 @@ fn loop_ns(
 ) -> Option<f64> {
     let span = TimeSpan { random_write_data: false, ..span.clone() };
     let bare = Bare::with(span, vec![work], targets).ok()?;
-    let round = || bare.turn(clock, ROUND_NS, &|| None).ok()?.running_ns_per_io();
-    (0..ROUNDS).filter_map(|_| round()).min_by(f64::total_cmp)
+    let rounds = (0..ROUNDS).filter_map(|_| bare.turn(clock, ROUND_NS, &|| None).ok()?.running_ns_per_io());
+    rounds.min_by(f64::total_cmp)
 }
 
 fn fills(span: &TimeSpan, target: &Target) -> bool {
@@ -300,11 +296,10 @@ fn fills(span: &TimeSpan, target: &Target) -> bool {
 
 /// KiB of random data that an I/O of the thread takes on average.
 fn filled_kib_per_io(span: &TimeSpan, work: &ThreadWork) -> f64 {
-    let share = |duty: &Duty| if work.is_pool { duty.weight } else { duty.requests };
     let (mut kib, mut all) = (0.0, 0.0);
     for duty in &work.duties {
         let target = &span.targets[duty.target];
-        let of_all = f64::from(share(duty));
+        let of_all = f64::from(if work.is_pool { duty.weight } else { duty.requests });
         all += of_all;
         if fills(span, target) {
             kib += of_all * f64::from(target.write_percent) / 100.0 * target.block_bytes as f64 / 1024.0;

@@ -98,7 +98,6 @@ pub fn watch(targets: &[Inspected<'_>], roots: &Roots) -> MachineNow {
     let online: Vec<u32> = ticks.iter().map(|t| t.cpu).collect();
     let shares = cpu_before.zip(cpu_after).map(|(before, after)| usage(&before, &after, &online));
     let shares = shares.filter(|shares| !shares.is_empty());
-    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     let drift_ppm = clock.drift_ppm();
     MachineNow {
         processors: count(online.len()),
@@ -112,9 +111,16 @@ pub fn watch(targets: &[Inspected<'_>], roots: &Roots) -> MachineNow {
         busy_percent: shares
             .as_ref()
             .map(|shares| shares.iter().map(|share| share.usage()).sum::<f64>() / shares.len() as f64),
-        host: HostActivity { steal_percent: shares.as_deref().map(steal_percent), ..activity.host },
+        host: HostActivity {
+            steal_percent: shares.as_deref().map(steal_percent),
+            ..activity.host.unwrap_or_default()
+        },
         disks: activity.disks,
     }
+}
+
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 fn stalled(roots: &Roots) -> Option<Stalled> {

@@ -66,8 +66,8 @@ impl<'a> TestedRange<'a> {
     fn of_run(target: &Target, state: &'a TargetState) -> Self {
         TestedRange {
             path: &state.path,
-            file: state.file(),
-            identity: state.identity(),
+            file: &state.file,
+            identity: state.identity,
             facts: &state.facts,
             chain: &state.chain,
             start: state.planned.range.base_bytes(),
@@ -94,12 +94,11 @@ impl<'a> TestedRange<'a> {
 
     /// Whether another machine or a FUSE program would have to answer questions beyond the page cache.
     fn is_elsewhere(&self) -> bool {
-        let is_served = |kind| matches!(kind, LayerKind::RemoteFilesystem | LayerKind::UserFilesystem);
-        let filesystem = self.facts.filesystem.as_ref();
-        filesystem.is_some_and(|f| f.is_remote) || self.chain.iter().any(|layer| is_served(layer.kind))
+        self.facts.filesystem.as_ref().is_some_and(|f| f.is_remote) || is_served(self.chain)
     }
 
-    fn look(&self, survey_end: Instant, sample: impl FnOnce(&Self) -> Option<ContentSample>) -> Inspection {
+    /// `sample`: how long its content is sampled, if at all.
+    fn look(&self, survey_end: Instant, sample: Option<Duration>) -> Inspection {
         let pieces = pieces(self.start, self.length);
         let before = cached(self.file, &pieces);
         let residency = before.map(|seen| Residency {
@@ -116,7 +115,8 @@ impl<'a> TestedRange<'a> {
         } else {
             Some(layout(self, before, survey_end))
         };
-        Inspection { pieces, extents, residency, content: sample(self), written: None }
+        let content = sample.and_then(|limit| sample_content(self, limit));
+        Inspection { pieces, extents, residency, content, written: None }
     }
 }
 
@@ -127,11 +127,12 @@ const REST_BLOCK_BYTES: u64 = *BLOCK_BYTES.start();
 pub fn look_at_rest(targets: &[(&OpenedTarget, &[chain::Layer])]) -> Vec<Inspection> {
     let survey_end = Instant::now() + SURVEY_LIMIT;
     let share = share(targets.len());
-    let look = |(opened, chain): &(&OpenedTarget, &[chain::Layer])| {
-        let range = TestedRange::at_rest(opened, chain)?;
-        Some(range.look(survey_end, |range| sample_content(range, share)))
-    };
-    targets.iter().map(|target| look(target).unwrap_or_default()).collect()
+    let mut looks = Vec::new();
+    for (opened, chain) in targets {
+        let range = TestedRange::at_rest(opened, chain);
+        looks.push(range.map_or_else(Inspection::default, |range| range.look(survey_end, Some(share))));
+    }
+    looks
 }
 
 /// Time for the sample of one target.
@@ -154,39 +155,27 @@ pub struct Inspection {
 pub fn look_before(span: &TimeSpan, targets: &[TargetState], lanes: &[Lane]) -> Vec<Inspection> {
     let survey_end = Instant::now() + SURVEY_LIMIT;
     let share = share(targets.len());
-    span.targets
-        .iter()
-        .zip(targets)
-        .zip(0..)
-        .map(|((target, state), index): ((&Target, &TargetState), usize)| {
-            let range = TestedRange::of_run(target, state);
-            let look =
-                range.look(
-                    survey_end,
-                    |range: &TestedRange<'_>| {
-                        if target.reads() { sample_content(range, share) } else { None }
-                    },
-                );
-            let own = lanes.iter().flat_map(|lane| &lane.targets).find(|own| own.duty.target == index);
-            let source = state.write_source.as_deref();
-            Inspection {
-                written: own.and_then(|own| sample_writes(own, source, span.rand_seed, share)),
-                ..look
-            }
-        })
-        .collect()
+    let mut looks = Vec::new();
+    for (index, (target, state)) in span.targets.iter().zip(targets).enumerate() {
+        let range = TestedRange::of_run(target, state);
+        let mut look = range.look(survey_end, if target.reads() { Some(share) } else { None });
+        let own = lanes.iter().flat_map(|lane| &lane.targets).find(|own| own.duty.target == index);
+        let source = state.write_source.as_deref();
+        look.written = own.and_then(|own| sample_writes(own, source, span.rand_seed, share));
+        looks.push(look);
+    }
+    looks
 }
 
 /// Layout of a range. Reserved space counts as never written until its dirty pages are on the disk. A few dirty pages
 /// are written back first; with many of them the answer is "unknown".
 fn layout(range: &TestedRange<'_>, before: Option<Cached>, end: Instant) -> ExtentMap {
-    let survey = |sync| survey(range.file, range.start, range.length, sync, end);
     let limit = if range.may_write_back { DIRTY_BYTES_MAX } else { 0 };
     let dirty = before.map_or(Some(0), |seen| seen.dirty_bytes);
     let is_little = dirty.is_some_and(|bytes| bytes > 0 && bytes <= limit);
-    let mut seen = survey(is_little);
+    let mut seen = survey(range.file, range.start, range.length, is_little, end);
     if seen.unwritten_bytes > 0 && dirty.is_none() && range.may_write_back {
-        seen = survey(true);
+        seen = survey(range.file, range.start, range.length, true, end);
     }
     // Where the kernel does not tell which pages are dirty, all cached pages may be.
     let all_cached = before.map(|seen| seen.cached_bytes);
@@ -253,12 +242,13 @@ fn spread(start: u64, length: u64, block: u64, alignment: u64, count: u64) -> Ve
     let step = (start + length - start.min(first)).checked_div(count).unwrap_or(0);
     let mut order: Vec<u64> = (0..count).collect();
     order.sort_by_key(|index| index.reverse_bits());
-    let mut offsets: Vec<u64> = order
-        .into_iter()
-        .map(|index: u64| first + (index * step / alignment * alignment).min((room - 1) * block))
-        .collect();
-    let mut seen = HashSet::new();
-    offsets.retain(|offset| seen.insert(*offset));
+    let (mut offsets, mut seen) = (Vec::new(), HashSet::new());
+    for index in order {
+        let offset = first + (index * step / alignment * alignment).min((room - 1) * block);
+        if seen.insert(offset) {
+            offsets.push(offset);
+        }
+    }
     offsets
 }
 
@@ -294,18 +284,11 @@ struct Reader {
 
 impl Reader {
     fn open(range: &TestedRange<'_>) -> Option<Self> {
-        let open = |direct: bool| {
-            let file = open_file(range.path, ReadFlags { direct }).ok()?;
-            keep_access_time(&file);
-            // Reads through the page cache must not read ahead.
-            let _ = advise(&file, AccessHint::Random);
-            (Identity::of(&file).ok()? == range.identity).then_some(file)
-        };
         let can_direct = range.facts.direct.is_some_and(|d| d.memory_bytes <= page_bytes());
-        let direct = if can_direct { open(true) } else { None };
+        let direct = if can_direct { opened(range, true) } else { None };
         let is_direct = direct.is_some();
-        let cached = if is_direct && !range.may_write_back { Some(open(false)?) } else { None };
-        Some(Reader { file: direct.or_else(|| open(false))?, is_direct, cached })
+        let cached = if is_direct && !range.may_write_back { Some(opened(range, false)?) } else { None };
+        Some(Reader { file: direct.or_else(|| opened(range, false))?, is_direct, cached })
     }
 
     /// Reads a block and leaves the page cache as it was. What was not cached before is dropped again, and a block that
@@ -332,12 +315,23 @@ impl Reader {
             take(&bytes[..len]);
             Some(())
         });
-        let is_cached = || cached(&self.file, &part).is_some_and(|seen| seen.cached_bytes > 0);
-        if before.is_some() && cached_bytes == 0 && is_cached() {
+        if before.is_some()
+            && cached_bytes == 0
+            && cached(&self.file, &part).is_some_and(|seen| seen.cached_bytes > 0)
+        {
             drop_cached(&self.file, part[0].0, part[0].1);
         }
         read
     }
+}
+
+/// The target of a range, opened for its samples.
+fn opened(range: &TestedRange<'_>, direct: bool) -> Option<File> {
+    let file = open_file(range.path, ReadFlags { direct }).ok()?;
+    keep_access_time(&file);
+    // Reads through the page cache must not read ahead.
+    let _ = advise(&file, AccessHint::Random);
+    (Identity::of(&file).ok()? == range.identity).then_some(file)
 }
 
 /// Buffers are aligned to pages.
@@ -432,12 +426,16 @@ pub struct LoopCacheSeen {
 /// Looks at what the loop devices of a chain stand on, of those without direct I/O. What cannot be opened or
 /// is too large to be looked at as a whole is left out.
 pub fn look_at_loops(chain: &[chain::Layer], roots: &Roots) -> Vec<LoopCacheSeen> {
-    let is_served = |kind| matches!(kind, LayerKind::RemoteFilesystem | LayerKind::UserFilesystem);
-    if chain.iter().any(|layer| is_served(layer.kind)) {
-        // Another machine or a program, which may never answer.
+    if is_served(chain) {
         return Vec::new();
     }
     chain.iter().filter_map(|layer| of_layer(layer, roots)).collect()
+}
+
+/// By another machine or a program, which may never answer.
+fn is_served(chain: &[chain::Layer]) -> bool {
+    let kinds = [LayerKind::RemoteFilesystem, LayerKind::UserFilesystem];
+    chain.iter().any(|layer| kinds.contains(&layer.kind))
 }
 
 fn of_layer(layer: &chain::Layer, roots: &Roots) -> Option<LoopCacheSeen> {

@@ -17,6 +17,7 @@ use crate::result::Document;
 use crate::sys::wake::Latch;
 
 /// What goes on during a run.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// A step of progress (`-P`).
@@ -27,7 +28,6 @@ pub enum Event {
     Note(String),
     /// An existing file is used as it is.
     Reused {
-        /// Its path.
         path: String,
         /// Which file it is and why it may be used, in a sentence.
         words: String,
@@ -35,17 +35,9 @@ pub enum Event {
     /// A warning known before the run, also in the document.
     Warning(String),
     /// A file is being written.
-    Fill {
-        /// Path as given.
-        path: String,
-        /// Written so far.
-        done_bytes: u64,
-        /// Size of the file.
-        total_bytes: u64,
-    },
+    Fill { path: String, done_bytes: u64, total_bytes: u64 },
     /// An unfinished file is being removed, which can take long when it is large.
     Removing {
-        /// Path as given.
         path: String,
         /// Size that it was to have.
         bytes: u64,
@@ -64,6 +56,7 @@ pub enum Event {
 pub type OnEvent<'a> = &'a (dyn Fn(Event) + Sync);
 
 /// What a run needs beyond the profile.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The words as typed, program name first, for the document.
@@ -134,24 +127,18 @@ pub struct FinishedRun {
     pub notes: Vec<Note>,
 }
 
-/// What went wrong.
 pub type Failures = Vec<Failure>;
 
-/// One call of [`super::run`].
 pub struct Run<'a> {
-    /// What to do.
     pub profile: &'a Profile,
     /// What the run needs beyond that.
     pub options: &'a Options,
-    /// Receives what goes on.
     pub on_event: OnEvent<'a>,
     /// Ends the run early (Ctrl+C, `-yp`).
     pub stop: &'a Latch,
     /// Named events (`-y`).
     pub handles: &'a Handles,
-    /// Time spans refine it.
     pub clock: MachineClock,
-    /// The machine.
     pub roots: Roots,
     /// The user's marks of files.
     pub marks: Marks,

@@ -7,25 +7,22 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
-use super::activity::{Activity, Recorder};
+use super::activity::Recorder;
 use super::context::Event;
 use super::facts;
 use super::live::Cell;
-use super::phases::Monitor;
-use super::phases::{Phases, StartGate, Turnstile};
+use super::phases::{MachineTime, Monitor, Phases, StartGate, Turnstile, VirtualTime};
 use super::progress::Teller;
 use super::ranks::AgreedStart;
-use super::span::{Span, Start};
-use super::start::Placed;
-use super::start::{Prepared, StartFailure, prepare};
-use super::worker::{MachineTime, Outcome, VirtualTime};
+use super::span::{Placed, Prepared, Span, Start, StartFailure, prepare};
+use super::worker::Outcome;
 use crate::fault::{Failure, FailureKind};
 use crate::machine::host::unix_time_ns;
 use crate::measure::clock::Clock;
 use crate::measure::cpu::CpuCounters;
 use crate::measure::slices::LatencySlices;
 use crate::plan::Lane;
-use crate::result::{CommonStart, EngineTraits, ThreadCost, Ticks};
+use crate::result::{CommonStart, EngineTraits, Evidence, ThreadCost, Window};
 use crate::sys::thread::{ThreadId, raise_priority_of_this_thread, times_of_this_thread};
 use crate::sys::wake::Latch;
 
@@ -68,20 +65,14 @@ struct Ready {
 }
 
 /// Results of a time span.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct SpanOutcome {
     /// Measured time in nanoseconds; 0 when nothing was measured.
     pub measured_ns: u64,
     /// Processor counters at both ends of the measured time.
     pub cpu: Option<(CpuCounters, CpuCounters)>,
-    /// Counters of disks and machine over that time; `None` for simulated time.
-    pub activity: Option<Activity>,
-    /// Whether the program ran all that time; `None` for simulated time.
-    pub ticks: Option<Ticks>,
-    /// Start of the measured time, nanoseconds since 1970 UTC; none for simulated time.
-    pub measure_start_unix_ns: Option<u64>,
-    /// How it started together with other processes.
-    pub common_start: Option<CommonStart>,
+    /// What was seen meanwhile; nothing in simulated time.
+    pub evidence: Evidence,
     pub outcomes: Vec<(u32, Outcome)>,
     /// Latencies over time; none when they were not measured.
     pub latencies: Option<LatencySlices>,
@@ -91,8 +82,8 @@ pub struct SpanOutcome {
     pub engine_traits: Option<EngineTraits>,
     /// How it was reached, without repetitions.
     pub engine_notes: Vec<String>,
-    /// Where the buffers of bound threads lie, by thread number; empty on machines with one memory node.
-    pub placed: Vec<(u32, Placed)>,
+    /// Where the buffers of bound threads lie; empty on machines with one memory node.
+    pub placed: Vec<Placed>,
     /// Drift of the clock during the run, in parts per million.
     pub drift_ppm: f64,
     /// Threads that could not start or broke down, by number.
@@ -136,7 +127,7 @@ fn start_and_direct(span: &Span<'_>) -> std::io::Result<SpanOutcome> {
             tell_progress(scope, &shared, span, every, &over);
         }
         let mut alive = 0;
-        let mut outcome = SpanOutcome::empty();
+        let mut outcome = SpanOutcome::default();
         for lane in &span.lanes {
             let (sender, shared, id) = (sender.clone(), &shared, lane.work.id);
             let thread = std::thread::Builder::new().name(format!("diskspd-{id}"));
@@ -186,27 +177,6 @@ fn tell_progress<'scope>(
         .spawn_scoped(scope, move || teller.tell(over));
 }
 
-impl SpanOutcome {
-    fn empty() -> Self {
-        SpanOutcome {
-            measured_ns: 0,
-            measure_start_unix_ns: None,
-            common_start: None,
-            cpu: None,
-            activity: None,
-            ticks: None,
-            outcomes: Vec::new(),
-            latencies: None,
-            engine: String::new(),
-            engine_traits: None,
-            engine_notes: Vec::new(),
-            placed: Vec::new(),
-            drift_ppm: 0.0,
-            start_failures: Vec::new(),
-        }
-    }
-}
-
 /// What a worker thread does. Its last message is always that it has left, because the controller waits for it.
 fn thread_body(lane: &Lane, span: &Span<'_>, shared: &Shared, sender: &mpsc::Sender<WorkerMessage>) {
     let id = lane.work.id;
@@ -253,11 +223,10 @@ fn thread_life(
     if !shared.gate.wait() {
         return Ok(None);
     }
-    let dot = || (span.on_event)(Event::Dot);
     if span.is_virtual {
         // One after the other, so that the same seed gives the same document.
         let _inside = shared.turnstile.enter(id);
-        let outcome = worker.run(&VirtualTime, &shared.phases, &dot);
+        let outcome = worker.run(&VirtualTime, &shared.phases, &|| (span.on_event)(Event::Dot));
         if !outcome.failures.is_empty() {
             // The result does not count any more, so the other workers need not simulate it.
             shared.phases.interrupt(0);
@@ -265,7 +234,8 @@ fn thread_life(
         }
         return Ok(Some(outcome));
     }
-    let mut outcome = worker.run(&MachineTime(span.clock.clone()), &shared.phases, &dot);
+    let mut outcome =
+        worker.run(&MachineTime(span.clock.clone()), &shared.phases, &|| (span.on_event)(Event::Dot));
     let now = times_of_this_thread();
     outcome.cost = Some(ThreadCost {
         id,
@@ -332,7 +302,7 @@ impl Director<'_> {
             if !engines.contains(&word.engine) {
                 engines.push(word.engine);
             }
-            outcome.placed.extend(word.placed.map(|placed| (word.id, placed)));
+            outcome.placed.extend(word.placed);
             for note in word.notes {
                 if !outcome.engine_notes.contains(&note) {
                     outcome.engine_notes.push(note);
@@ -352,7 +322,6 @@ impl Director<'_> {
         // Without a warm-up, counters are first read before the first I/O, so that they miss none.
         let mut early = (lengths.warmup_ns == 0).then(|| self.start_reading());
         let (start_ns, common_start) = self.start_ns(start);
-        outcome.common_start = common_start;
         phases.begin(start_ns, lengths);
         self.shared.gate.open(true);
         self.span.say(format!("starting warm up ({} s)", lengths.warmup_ns / 1_000_000_000));
@@ -366,22 +335,27 @@ impl Director<'_> {
             if stopped {
                 phases.interrupt(self.span.clock.now_ns());
             }
-            outcome.ticks = Some(monitor.finish());
+            let ticks = Some(monitor.finish());
             let measure_end_ns = phases.measure_end_ns();
-            outcome.activity = Some(recorder.finish(self.span.clock.now_ns(), measure_end_ns));
+            outcome.evidence =
+                Evidence { ticks, ..recorder.finish(self.span.clock.now_ns(), measure_end_ns) };
             let after = CpuCounters::read();
             self.span.handles.measurement_ends();
             outcome.cpu = before.zip(after.ok());
             outcome.measured_ns = phases.measured_ns();
             // Computed at the end, so that a step of the wall clock during the run is not hidden.
             let since_ns = self.span.clock.now_ns().saturating_sub(phases.measure_start_ns());
-            outcome.measure_start_unix_ns = unix_time_ns().map(|now| now.saturating_sub(since_ns));
+            outcome.evidence.window = unix_time_ns().map(|now| {
+                let start_unix_ns = now.saturating_sub(since_ns);
+                Window { start_unix_ns, end_unix_ns: start_unix_ns.saturating_add(outcome.measured_ns) }
+            });
             if !stopped {
                 self.span.say(format!("starting cool down ({} s)", lengths.cooldown_ns / 1_000_000_000));
                 self.wait_until(phases.stop_ns());
             }
         }
         phases.interrupt(self.span.clock.now_ns());
+        outcome.evidence.common_start = common_start;
     }
 
     /// Waits for the start; the instant from which all phases count.

@@ -2,22 +2,23 @@
 
 use super::context::Note;
 use super::controller::SpanOutcome;
+use super::counters::{processors, timeline};
 use super::facts;
 use super::span::Span;
-use super::timeline::{processors, timeline};
 use super::worker::{FailureKind, IoFailure, Late, Outcome};
 use crate::access::EffectiveRange;
 use crate::engine::Op;
 use crate::fault::{self, Failure};
 use crate::machine::topology::Topology;
-use crate::measure::cpu::{ProcessUsage, cost, process_usage};
-use crate::measure::cpu::{STEAL_PERCENT_NOTABLE, steal_percent, steal_worst_percent, usage};
+use crate::measure::cpu::{
+    ProcessUsage, STEAL_PERCENT_NOTABLE, cost, process_usage, steal_percent, steal_worst_percent, usage,
+};
 use crate::measure::{Histogram, MachineClock};
 use crate::plan::Lane;
 use crate::profile::TimeSpan;
 use crate::result::{
-    ClockFacts, CpuUse, DistributionPart, Evidence, HostActivity, Measured, Outstanding, OwnCost, QueueDepth,
-    TargetResult, ThreadResult, Window,
+    ClockFacts, CpuUse, DistributionPart, Evidence, Measured, Outstanding, OwnCost, QueueDepth, TargetResult,
+    ThreadResult,
 };
 
 /// The numbers of a time span, and sentences for standard error.
@@ -54,38 +55,24 @@ pub fn measured(span: &Span<'_>, outcome: SpanOutcome, topology: &Topology) -> (
     let depth = queue_depth(&span.lanes, &threads, in_flight, outcome.measured_ns, !outstanding.is_empty());
     notes.push(Note::detail(queue_depth_words(&depth)));
     notes.extend(response_words(&threads).into_iter().map(Note::worth_telling));
-    let bound_threads = outcome.placed.iter().map(|(id, placed)| placed.of_thread(*id)).collect();
-    let activity = outcome.activity;
-    let host =
-        |host: HostActivity| HostActivity { steal_percent: stolen, steal_worst_percent: stolen_most, ..host };
+    let bound_threads = outcome.placed.into_iter().map(|placed| placed.thread).collect();
+    let mut evidence = outcome.evidence;
+    if let Some(host) = &mut evidence.host {
+        (host.steal_percent, host.steal_worst_percent) = (stolen, stolen_most);
+    }
+    let targets = span.targets.iter();
     let evidence = Evidence {
-        window: outcome.measure_start_unix_ns.map(|start_unix_ns| Window {
-            start_unix_ns,
-            end_unix_ns: start_unix_ns.saturating_add(outcome.measured_ns),
-        }),
-        targets: span
-            .targets
-            .iter()
+        targets: targets
             .map(|state| facts::of_target(&state.typed, &state.path, &state.facts, &state.chain))
             .collect(),
         queue_depth: Some(depth),
         outstanding: Some(outstanding),
         series,
         fine_series: fine_series.flatten(),
-        ticks: outcome.ticks,
-        processor_waits: activity.as_ref().and_then(|a| a.processor_waits.clone()),
         processors,
         bound_threads,
-        limit_changes: activity.as_ref().and_then(|a| a.limit_changes.clone()),
-        way_changes: activity.as_ref().and_then(|a| a.way_changes.clone()),
-        disks: activity.as_ref().map_or_else(Vec::new, |a| a.disks.clone()),
-        upper_disks: activity.as_ref().map_or_else(Vec::new, |a| a.upper.clone()),
-        programs: activity.as_ref().map_or_else(Vec::new, |a| a.programs.clone()),
-        beside_disks: activity.as_ref().map_or_else(Vec::new, |a| a.beside.clone()),
-        served_mounts: activity.as_ref().map_or_else(Vec::new, |a| a.served.clone()),
-        host: activity.map(|a| host(a.host)),
         threads: costs,
-        ..Evidence::default()
+        ..evidence
     };
     let measured = Measured {
         test_time_s,
@@ -142,18 +129,12 @@ fn outstanding(outcomes: &[(u32, Outcome)], span: &Span<'_>) -> Vec<Outstanding>
             }
         }
     }
-    by_path
-        .into_iter()
-        .map(|(path, late): (&str, Late)| Outstanding {
-            path: path.to_string(),
-            ios: late.ios,
-            broken_off: late.broken_off,
-            never: late.never,
-            age_ns_max: late.age_ns_max,
-            measured_ns: late.measured_ns,
-            late_ns_max: late.late_ns_max,
-        })
-        .collect()
+    let told = by_path.into_iter().map(|(path, late)| {
+        let Late { ios, broken_off, never, age_ns_max, measured_ns, late_ns_max } = late;
+        let path = path.to_string();
+        Outstanding { path, ios, broken_off, never, age_ns_max, measured_ns, late_ns_max }
+    });
+    told.collect()
 }
 
 /// Mean number of I/Os in flight against the number asked for: by Little's law where the latency is known,
@@ -166,8 +147,8 @@ fn queue_depth(
     has_outstanding: bool,
 ) -> QueueDepth {
     let asked: u64 = lanes.iter().map(|lane| u64::from(lane.work.slots)).sum();
-    let directions = || threads.iter().flat_map(|t| &t.targets).flat_map(|t| [&t.read, &t.write]);
-    let latencies: Vec<_> = directions().filter_map(|d| d.latency.as_ref()).collect();
+    let directions = threads.iter().flat_map(|t| &t.targets).flat_map(|t| [&t.read, &t.write]);
+    let latencies: Vec<_> = directions.filter_map(|d| d.latency.as_ref()).collect();
     let from_latency = !latencies.is_empty() && !has_outstanding;
     let sum_ns =
         if !from_latency { in_flight_ns as f64 } else { latencies.iter().map(|h| h.sum_ns() as f64).sum() };
@@ -192,17 +173,6 @@ fn response_words(threads: &[ThreadResult]) -> Vec<String> {
     if response.count() == 0 {
         return Vec::new();
     }
-    let figures = |histogram: &Histogram| {
-        let ms = |fraction| histogram.percentile_ns(fraction) as f64 / 1e6;
-        format!(
-            "mean {:.3}, p50 {:.3}, p99 {:.3}, p99.9 {:.3}, max {:.3} ms",
-            histogram.mean_ns() / 1e6,
-            ms(0.5),
-            ms(0.99),
-            ms(0.999),
-            ms(1.0)
-        )
-    };
     vec![
         format!(
             "service time, from the moment at which each I/O was issued (the latency in the result): {}",
@@ -213,6 +183,13 @@ fn response_words(threads: &[ThreadResult]) -> Vec<String> {
             figures(&response)
         ),
     ]
+}
+
+fn figures(histogram: &Histogram) -> String {
+    let [p50, p99, p99_9, max] =
+        [0.5, 0.99, 0.999, 1.0].map(|fraction| histogram.percentile_ns(fraction) as f64 / 1e6);
+    let mean = histogram.mean_ns() / 1e6;
+    format!("mean {mean:.3}, p50 {p50:.3}, p99 {p99:.3}, p99.9 {p99_9:.3}, max {max:.3} ms")
 }
 
 fn thread(id: u32, outcome: Outcome, measured_ns: u64, span: &Span<'_>) -> ThreadResult {
@@ -243,22 +220,24 @@ pub fn failure_of(thread: u32, failure: &IoFailure, span: &TimeSpan) -> Failure 
         Op::Read => "read",
         Op::Write => "write",
     };
-    let failed = |words: String| Failure::new(fault::FailureKind::Io, words).on(path);
     let (code, why) = match &failure.kind {
         FailureKind::Io(error) => match error.io_cause() {
             Some(cause) => (error.number(), format!("{}: {cause}", error.text())),
             None => (error.number(), error.text()),
         },
         FailureKind::EndOfTarget => (0, nothing_transferred(failure.op).to_string()),
-        FailureKind::Engine(words) => return failed(format!("t[{thread}] '{path}'")).because(words),
+        FailureKind::Engine(words) => {
+            let failed = Failure::new(fault::FailureKind::Io, format!("t[{thread}] '{path}'"));
+            return failed.on(path).because(words);
+        }
     };
     let since = failure.since_measure_start_ns as f64 / 1e9;
-    failed(format!(
+    let words = format!(
         "t[{thread}] error during {op} error code: {code}) '{path}': {} bytes at offset {}, {since:.3} s after \
          measurement began",
         failure.bytes, failure.offset
-    ))
-    .because(why)
+    );
+    Failure::new(fault::FailureKind::Io, words).on(path).because(why)
 }
 
 /// Why an I/O moved no byte and the system told no error. Over SMB that is also how Linux 6.12 tells of a

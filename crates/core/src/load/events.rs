@@ -32,6 +32,11 @@ fn refused(switch: &'static str, error: &EventError) -> Refusal {
     Refusal::new(kind, format!("-{switch}: {error}")).about(&[switch])
 }
 
+fn open(dir: &EventDir, switch: &'static str, name: &Option<String>) -> Result<Option<EventHandle>, Refusal> {
+    let Some(name) = name else { return Ok(None) };
+    EventHandle::create_or_open(name, dir).map(Some).map_err(|error| refused(switch, &error))
+}
+
 /// The events of a run, held as long as it lasts.
 #[derive(Debug, Default)]
 pub struct Handles {
@@ -48,15 +53,11 @@ impl Handles {
     /// An event cannot be had. What was made for the others is removed.
     pub fn open(names: &EventNames) -> Result<Self, Refusal> {
         let dir = EventDir::of_this_user();
-        let open = |switch: &'static str, name: &Option<String>| {
-            let Some(name) = name else { return Ok(None) };
-            EventHandle::create_or_open(name, &dir).map(Some).map_err(|error| refused(switch, &error))
-        };
         Ok(Handles {
-            start: open("ys", &names.start)?,
-            finish: open("yf", &names.finish)?,
-            wait: open("yr", &names.wait)?,
-            stop: open("yp", &names.stop)?,
+            start: open(&dir, "ys", &names.start)?,
+            finish: open(&dir, "yf", &names.finish)?,
+            wait: open(&dir, "yr", &names.wait)?,
+            stop: open(&dir, "yp", &names.stop)?,
         })
     }
 

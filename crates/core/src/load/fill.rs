@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use crate::access::Noise;
 use crate::engine::{self, AnyEngine, Completion, Engine, EngineError, EngineFile, Handle, Io, Op, Setup};
 use crate::guard::sample::{PIECE_BYTES, find_odd};
+use crate::machine::storage::DirectAlignment;
 use crate::sys::buffer::{BufferError, IoBuffer};
 use crate::sys::error::{Code, system_text};
 use crate::sys::file::{self, Opening, Stat};
@@ -27,7 +28,6 @@ const SECTOR_BYTES: u64 = 512;
 const PAGE_BYTES: usize = 4096;
 /// Places of an unfinished file that are sampled.
 const LEFT_OVER_PLACES: u64 = 256;
-/// Writes in flight.
 const DEPTH: u32 = 16;
 /// How often a wait checks the stop flag.
 const STOP_LOOK: Duration = Duration::from_millis(50);
@@ -37,6 +37,7 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(10);
 const FLUSH_BYTES: u64 = 256 << 20;
 
 /// What the file shall hold.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
     /// DiskSpd's pattern: byte j is j mod 256.
@@ -45,19 +46,7 @@ pub enum Content {
     Zero,
     /// Random bytes that neither compress nor repeat (`-Zr`, `-Z<size>`): each block is the noise of the seed
     /// that begins at its offset ([`Noise::at`]).
-    Random {
-        /// Chooses the bytes.
-        seed: u64,
-    },
-}
-
-/// What direct I/O on the file requires, in bytes; both are powers of two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DirectAlignment {
-    /// Multiple that offsets and lengths have to be.
-    pub offset_bytes: u64,
-    /// Multiple that addresses have to be.
-    pub memory_bytes: u64,
+    Random { seed: u64 },
 }
 
 /// What to fill a file with.
@@ -72,13 +61,12 @@ pub struct FillSpec {
 }
 
 /// How a file was filled.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FillReport {
-    /// Bytes written: the size.
     pub bytes: u64,
     /// Written by direct I/O (except a tail shorter than the alignment).
     pub direct: bool,
-    /// Engine that wrote.
     pub engine: &'static str,
     /// What had to be done in a slower or weaker way, in words.
     pub notes: Vec<String>,
@@ -87,6 +75,7 @@ pub struct FillReport {
 }
 
 /// Why a file could not be filled. The path is the caller's to add.
+#[allow(missing_docs)]
 #[derive(Debug, thiserror::Error)]
 pub enum FillError {
     /// The stop flag was set.
@@ -94,15 +83,12 @@ pub enum FillError {
     Stopped {
         /// Bytes known to be written.
         done_bytes: u64,
-        /// Bytes wanted.
         size_bytes: u64,
     },
-    /// The system refused.
     #[error("{action}: {}{advice}", system_text(error))]
     System {
         /// What was tried, with offset and length.
         action: String,
-        /// The system's text.
         error: std::io::Error,
         /// Likely cause and what to do, after a colon; empty when nothing is known.
         advice: String,
@@ -126,8 +112,7 @@ pub fn fill(
     progress: &mut dyn FnMut(u64, u64),
     stop: &AtomicBool,
 ) -> Result<FillReport, FillError> {
-    let result = fill_whole(file, spec, progress, stop);
-    match result {
+    match (Fill { file, spec, progress, stop, notes: Vec::new() }).whole() {
         // The signal that set the flag can interrupt the layout or the flush.
         Err(FillError::System { error, .. }) if error.kind() == std::io::ErrorKind::Interrupted => {
             Err(FillError::Stopped { done_bytes: 0, size_bytes: spec.size_bytes })
@@ -138,7 +123,7 @@ pub fn fill(
 
 /// Whether samples of the file hold only this content and zeros, as a fill leaves them that was killed.
 pub fn is_left_over(file: &File, content: Content) -> bool {
-    let is_odd = |offset, bytes: &[u8]| {
+    let odd = find_odd(file, None, LEFT_OVER_PLACES, &|offset, bytes| {
         let mut made = vec![0; bytes.len()];
         match content {
             Content::Zero => {}
@@ -152,131 +137,161 @@ pub fn is_left_over(file: &File, content: Content) -> bool {
         };
         let sectors = bytes[..whole].chunks(SECTOR_BYTES as usize).zip(made.chunks(SECTOR_BYTES as usize));
         !sectors.into_iter().all(|(is, should)| is == &should[..is.len()] || is.iter().all(|&b| b == 0))
-    };
-    find_odd(file, LEFT_OVER_PLACES, &is_odd).is_ok_and(|odd| odd.is_none())
+    });
+    odd.is_ok_and(|odd| odd.is_none())
 }
 
-fn fill_whole(
-    file: &File,
+/// A fill that goes on.
+struct Fill<'a> {
+    file: &'a File,
     spec: FillSpec,
-    progress: &mut dyn FnMut(u64, u64),
-    stop: &AtomicBool,
-) -> Result<FillReport, FillError> {
-    let started = Instant::now();
-    let mut notes = Vec::new();
-    lay_out(file, spec.size_bytes, stop, &mut notes)?;
-    progress(0, spec.size_bytes);
-    let (engine, direct) = match opened_direct(file, spec, &mut notes) {
-        Some((direct, alignment)) => match write_all(file, direct, spec, Some(alignment), progress, stop) {
-            Ok(done) => (done, true),
-            Err(error) if refuses_direct(&error) => {
-                notes.push(format!("written through the page cache: direct I/O was refused ({error})"));
-                (write_buffered(file, spec, progress, stop)?, false)
-            }
-            Err(error) => return Err(error),
-        },
-        None => (write_buffered(file, spec, progress, stop)?, false),
-    };
-    let (name, engine_notes) = engine;
-    notes.extend(engine_notes);
-    retry_interrupted(stop, || file::flush(file))
-        .map_err(|code| failure("flushing the file to the device".into(), code, file, spec.size_bytes))?;
-    // If the pages stay in the cache, the next test is less exact. That is no failure.
-    drop_cached(file, 0, 0);
-    Ok(FillReport { bytes: spec.size_bytes, direct, engine: name, notes, elapsed: started.elapsed() })
+    progress: &'a mut dyn FnMut(u64, u64),
+    stop: &'a AtomicBool,
+    /// What had to be done in a slower or weaker way.
+    notes: Vec<String>,
 }
 
-/// Reserves the space, so that the file is laid out in one piece and a full file system is noticed now.
-fn lay_out(file: &File, size: u64, stop: &AtomicBool, notes: &mut Vec<String>) -> Result<(), FillError> {
-    let action = || format!("reserving {size} bytes");
-    // Beyond this limit the kernel would end the process by a signal.
-    let limit = system::file_size_limit().soft;
-    if limit.is_some_and(|limit| limit < size) {
-        return Err(failure(action(), Code::FILE_TOO_LARGE, file, size));
-    }
-    let failed = |code| failure(action(), code, file, size);
-    if size > 0 {
-        match retry_interrupted(stop, || file::set_aside(file, size)) {
-            Ok(()) => {}
-            Err(Code::NOT_SUPPORTED | Code::NOT_IMPLEMENTED) => {
-                notes.push(
-                    "space was not reserved first: the file system does not support that (fallocate)".into(),
-                );
+impl Fill<'_> {
+    fn whole(mut self) -> Result<FillReport, FillError> {
+        let started = Instant::now();
+        let size_bytes = self.spec.size_bytes;
+        self.lay_out()?;
+        (self.progress)(0, size_bytes);
+        let direct = self.opened_direct();
+        let written = direct.map(|(direct, alignment)| self.write_all(direct, Some(alignment)));
+        let (engine, direct) = match written {
+            Some(Ok(engine)) => (engine, true),
+            Some(Err(error)) if !refuses_direct(&error) => return Err(error),
+            refused => {
+                if let Some(Err(error)) = refused {
+                    self.notes
+                        .push(format!("written through the page cache: direct I/O was refused ({error})"));
+                }
+                let buffered = self.opened_buffered()?;
+                (self.write_all(buffered, None)?, false)
             }
-            Err(code) => return Err(failed(code)),
+        };
+        let (engine, engine_notes) = engine;
+        self.notes.extend(engine_notes);
+        retry_interrupted(self.stop, || file::flush(self.file))
+            .map_err(|code| self.failure("flushing the file to the device".into(), code))?;
+        // If the pages stay in the cache, the next test is less exact. That is no failure.
+        drop_cached(self.file, 0, 0);
+        Ok(FillReport { bytes: size_bytes, direct, engine, notes: self.notes, elapsed: started.elapsed() })
+    }
+
+    /// Reserves the space, so that the file is laid out in one piece and a full file system is noticed now.
+    fn lay_out(&mut self) -> Result<(), FillError> {
+        let (file, size) = (self.file, self.spec.size_bytes);
+        let action = format!("reserving {size} bytes");
+        // Beyond this limit the kernel would end the process by a signal.
+        let limit = system::file_size_limit().soft;
+        if limit.is_some_and(|limit| limit < size) {
+            return Err(self.failure(action, Code::FILE_TOO_LARGE));
+        }
+        if size > 0 {
+            match retry_interrupted(self.stop, || file::set_aside(file, size)) {
+                Ok(()) => {}
+                Err(Code::NOT_SUPPORTED | Code::NOT_IMPLEMENTED) => {
+                    let why = "the file system does not support that (fallocate)";
+                    self.notes.push(format!("space was not reserved first: {why}"));
+                }
+                Err(code) => return Err(self.failure(action, code)),
+            }
+        }
+        retry_interrupted(self.stop, || file::set_length(file, size))
+            .map_err(|code| self.failure(action, code))
+    }
+
+    /// The same file opened for direct I/O, when alignment and file system allow it.
+    fn opened_direct(&mut self) -> Option<(File, DirectAlignment)> {
+        let alignment = self.spec.direct?;
+        let page = system::page_bytes() as u64;
+        let DirectAlignment { offset_bytes: offset, memory_bytes: memory, .. } = alignment;
+        let usable = offset.is_power_of_two() && memory.is_power_of_two() && memory <= page;
+        if !usable || !(SECTOR_BYTES..=BLOCK_BYTES).contains(&offset) {
+            self.notes.push(format!("written through the page cache: unusual alignment {alignment:?}"));
+            return None;
+        }
+        match file::reopen(self.file, Opening { write: true, direct: true, ..Opening::default() }) {
+            Ok(direct) => Some((direct, alignment)),
+            Err(code) => {
+                let error = std::io::Error::from(code);
+                self.notes.push(format!(
+                    "written through the page cache: opening for direct I/O was refused ({error})"
+                ));
+                None
+            }
         }
     }
-    retry_interrupted(stop, || file::set_length(file, size)).map_err(failed)
-}
 
-/// The same file opened for direct I/O, when alignment and file system allow it.
-fn opened_direct(file: &File, spec: FillSpec, notes: &mut Vec<String>) -> Option<(File, DirectAlignment)> {
-    let alignment = spec.direct?;
-    let page = system::page_bytes() as u64;
-    let DirectAlignment { offset_bytes: offset, memory_bytes: memory } = alignment;
-    let usable = offset.is_power_of_two() && memory.is_power_of_two() && memory <= page;
-    if !usable || !(SECTOR_BYTES..=BLOCK_BYTES).contains(&offset) {
-        notes.push(format!("written through the page cache: unusual alignment {alignment:?}"));
-        return None;
+    /// The same file opened without direct I/O, for blocks and tails of any length.
+    fn opened_buffered(&self) -> Result<File, FillError> {
+        let opened = if file::is_direct(self.file) {
+            file::reopen(self.file, Opening { write: true, ..Opening::default() })
+        } else {
+            self.file.try_clone().map_err(|e| Code::of(&e).unwrap_or(Code::IO))
+        };
+        opened.map_err(|code| self.failure("opening the file again".into(), code))
     }
-    match file::reopen(file, Opening { write: true, direct: true, ..Opening::default() }) {
-        Ok(direct) => Some((direct, alignment)),
-        Err(code) => {
-            let error = std::io::Error::from(code);
-            notes.push(format!(
-                "written through the page cache: opening for direct I/O was refused ({error})"
-            ));
-            None
+
+    /// Writes every byte through `opened`, and a tail shorter than the alignment through the page cache. Returns the
+    /// name of the engine and its notes.
+    fn write_all(
+        &mut self,
+        opened: File,
+        alignment: Option<DirectAlignment>,
+    ) -> Result<(&'static str, Vec<String>), FillError> {
+        let unit = alignment.map_or(1, |a| a.offset_bytes);
+        let size_bytes = self.spec.size_bytes;
+        let body = size_bytes - size_bytes % unit;
+        let mut written = Writer::open(opened, self.spec, unit, body)?;
+        written.run(self, alignment.is_none())?;
+        if body < size_bytes {
+            let mut tail = Writer::open(self.opened_buffered()?, self.spec, 1, size_bytes)?;
+            tail.next = body;
+            tail.done_bytes = body;
+            tail.run(self, true)?;
         }
+        Ok((written.engine_name, written.notes))
     }
-}
 
-fn write_buffered(
-    file: &File,
-    spec: FillSpec,
-    progress: &mut dyn FnMut(u64, u64),
-    stop: &AtomicBool,
-) -> Result<(&'static str, Vec<String>), FillError> {
-    write_all(file, opened_buffered(file, spec.size_bytes)?, spec, None, progress, stop)
-}
-
-/// The same file opened without direct I/O, for blocks and tails of any length.
-fn opened_buffered(file: &File, size: u64) -> Result<File, FillError> {
-    let failed = |code| failure("opening the file again".into(), code, file, size);
-    if file::is_direct(file) {
-        return file::reopen(file, Opening { write: true, ..Opening::default() }).map_err(failed);
+    /// An error of the system with its likely cause.
+    fn failure(&self, action: String, code: Code) -> FillError {
+        let (file, size) = (self.file, self.spec.size_bytes);
+        let advice = match code {
+            // The file system set all the room aside before the first write.
+            Code::NO_SPACE if Stat::of_open(file).is_ok_and(|stat| stat.allocated_bytes >= size) => {
+                ": the file system has the room, the storage below it has not (thin provisioning, a snapshot, an image \
+                 file on a full disk); make room there"
+            }
+            Code::NO_SPACE => {
+                // Without the file itself, which has taken all that it got.
+                let taken = Stat::of_open(file).map_or(0, |stat| stat.allocated_bytes);
+                let free = file::room(file).map(|room| room.free_bytes.saturating_add(taken).to_string());
+                let free = free.unwrap_or_else(|_| "an unknown number of".to_string());
+                let words = "ask for a smaller file (-c) or make room";
+                let advice = format!(": the file needs {size} bytes, {free} bytes are free; {words}");
+                return FillError::System { action, error: code.into(), advice };
+            }
+            Code::FILE_TOO_LARGE => {
+                ": larger than the file system's or the process's limit (ulimit -f) for one file; ask for a smaller \
+                 file (-c)"
+            }
+            Code::DISK_QUOTA => ": your disk quota is used up; ask for a smaller file (-c) or a larger quota",
+            Code::IO => ": the device failed; see the kernel log (dmesg)",
+            Code::READ_ONLY => ": the file system is read-only",
+            Code::BAD_FILE => ": the file is not open for writing",
+            _ => "",
+        };
+        FillError::System { action, error: code.into(), advice: advice.to_string() }
     }
-    file.try_clone().map_err(|e| failed(Code::of(&e).unwrap_or(Code::IO)))
 }
 
 /// Whether the first write failed as it does on file systems that accept `O_DIRECT` but do not support it.
 fn refuses_direct(error: &FillError) -> bool {
     matches!(error, FillError::System { error, .. }
         if matches!(Code::of(error), Some(Code::INVALID | Code::NOT_SUPPORTED)))
-}
-
-/// Writes every byte through `opened`, and a tail shorter than the alignment through the page cache.
-fn write_all(
-    file: &File,
-    opened: File,
-    spec: FillSpec,
-    alignment: Option<DirectAlignment>,
-    progress: &mut dyn FnMut(u64, u64),
-    stop: &AtomicBool,
-) -> Result<(&'static str, Vec<String>), FillError> {
-    let unit = alignment.map_or(1, |a| a.offset_bytes);
-    let body = spec.size_bytes - spec.size_bytes % unit;
-    let mut written = Writer::open(opened, spec, unit, body)?;
-    written.run(file, alignment.is_none(), progress, stop)?;
-    let outcome = (written.engine_name, std::mem::take(&mut written.notes));
-    if body < spec.size_bytes {
-        let opened = opened_buffered(file, spec.size_bytes)?;
-        let mut tail = Writer::open(opened, spec, 1, spec.size_bytes)?;
-        tail.next = body;
-        tail.done_bytes = body;
-        tail.run(file, true, progress, stop)?;
-    }
-    Ok(outcome)
 }
 
 /// The part of the file that a slot is writing.
@@ -340,36 +355,22 @@ impl Writer {
     }
 
     /// Writes from `next` to `end`.
-    fn run(
-        &mut self,
-        file: &File,
-        flush: bool,
-        progress: &mut dyn FnMut(u64, u64),
-        stop: &AtomicBool,
-    ) -> Result<(), FillError> {
-        let result = self.write_blocks(file, flush, progress, stop);
+    fn run(&mut self, fill: &mut Fill<'_>, flush: bool) -> Result<(), FillError> {
+        let result = self.write_blocks(fill, flush);
         if result.is_err() {
             self.engine.drain(DRAIN_LIMIT, &mut Vec::new());
         }
         result
     }
 
-    fn write_blocks(
-        &mut self,
-        file: &File,
-        flush: bool,
-        progress: &mut dyn FnMut(u64, u64),
-        stop: &AtomicBool,
-    ) -> Result<(), FillError> {
+    fn write_blocks(&mut self, fill: &mut Fill<'_>, flush: bool) -> Result<(), FillError> {
+        let size_bytes = self.spec.size_bytes;
         let mut idle: Vec<u32> = (0..DEPTH).rev().collect();
         let mut done = Vec::with_capacity(DEPTH as usize);
         let mut flushed = self.done_bytes;
         while self.next < self.end || self.engine.in_flight() > 0 {
-            if stop.load(Ordering::Relaxed) {
-                return Err(FillError::Stopped {
-                    done_bytes: self.done_bytes,
-                    size_bytes: self.spec.size_bytes,
-                });
+            if fill.stop.load(Ordering::Relaxed) {
+                return Err(FillError::Stopped { done_bytes: self.done_bytes, size_bytes });
             }
             while self.next < self.end
                 && let Some(slot) = idle.pop()
@@ -379,18 +380,17 @@ impl Writer {
             done.clear();
             self.engine.reap(1, DEPTH, Some(STOP_LOOK), &mut done)?;
             for completion in &done {
-                if self.finish(file, *completion)? {
+                if self.finish(fill, *completion)? {
                     idle.push(completion.slot);
                 }
             }
             if !done.is_empty() {
-                progress(self.done_bytes, self.spec.size_bytes);
+                (fill.progress)(self.done_bytes, size_bytes);
             }
             if flush && self.done_bytes - flushed >= FLUSH_BYTES {
                 flushed = self.done_bytes;
-                retry_interrupted(stop, || file::flush_data(file)).map_err(|code| {
-                    failure(format!("flushing the first {flushed} bytes"), code, file, self.spec.size_bytes)
-                })?;
+                retry_interrupted(fill.stop, || file::flush_data(fill.file))
+                    .map_err(|code| fill.failure(format!("flushing the first {flushed} bytes"), code))?;
             }
         }
         Ok(())
@@ -425,7 +425,7 @@ impl Writer {
     }
 
     /// Accounts a completion; true when the slot is idle.
-    fn finish(&mut self, file: &File, completion: Completion) -> Result<bool, FillError> {
+    fn finish(&mut self, fill: &Fill<'_>, completion: Completion) -> Result<bool, FillError> {
         let piece = &mut self.pieces[completion.slot as usize];
         let at = piece.offset + u64::from(piece.done);
         let left = piece.len - piece.done;
@@ -435,12 +435,12 @@ impl Writer {
             Err(Code::INTERRUPTED) => 0,
             Err(code) => {
                 let action = format!("writing {left} bytes at offset {at}");
-                return Err(failure(action, code, file, self.spec.size_bytes));
+                return Err(fill.failure(action, code));
             }
         };
         if moved == 0 && completion.result.is_ok() {
             let action = format!("writing {left} bytes at offset {at}, of which the device accepted none");
-            return Err(failure(action, Code::NO_SPACE, file, self.spec.size_bytes));
+            return Err(fill.failure(action, Code::NO_SPACE));
         }
         piece.done += moved;
         self.done_bytes += u64::from(moved);
@@ -460,34 +460,4 @@ fn retry_interrupted(stop: &AtomicBool, mut call: impl FnMut() -> Result<(), Cod
             result => return result,
         }
     }
-}
-
-/// An error of the system with its likely cause.
-fn failure(action: String, code: Code, file: &File, size: u64) -> FillError {
-    let advice = match code {
-        // The file system set all the room aside before the first write.
-        Code::NO_SPACE if Stat::of_open(file).is_ok_and(|stat| stat.allocated_bytes >= size) => {
-            ": the file system has the room, the storage below it has not (thin provisioning, a snapshot, an image \
-             file on a full disk); make room there"
-                .into()
-        }
-        Code::NO_SPACE => {
-            // Without the file itself, which has taken all that it got.
-            let taken = Stat::of_open(file).map_or(0, |stat| stat.allocated_bytes);
-            let free = file::room(file).map(|room| room.free_bytes.saturating_add(taken));
-            let free = free.map_or_else(|_| "an unknown number of".to_string(), |free| free.to_string());
-            format!(": the file needs {size} bytes, {free} bytes are free; ask for a smaller file (-c) or make room")
-        }
-        Code::FILE_TOO_LARGE => {
-            ": larger than the file system's or the process's limit (ulimit -f) for one file; ask for a smaller \
-             file (-c)"
-                .into()
-        }
-        Code::DISK_QUOTA => ": your disk quota is used up; ask for a smaller file (-c) or a larger quota".into(),
-        Code::IO => ": the device failed; see the kernel log (dmesg)".into(),
-        Code::READ_ONLY => ": the file system is read-only".into(),
-        Code::BAD_FILE => ": the file is not open for writing".into(),
-        _ => String::new(),
-    };
-    FillError::System { action, error: code.into(), advice }
 }

@@ -8,11 +8,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 /// Sums since the start signal, over all phases.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counted {
-    /// I/Os completed.
     pub ios: u64,
-    /// Bytes they transferred.
     pub bytes: u64,
     /// I/Os in flight times nanoseconds, which is the sum of all latencies (Little's law).
     pub in_flight_ns: u64,
@@ -68,6 +67,7 @@ impl std::iter::Sum for Counted {
 }
 
 /// A part of a time span.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
@@ -84,11 +84,10 @@ pub enum Phase {
 }
 
 /// Rates over the last while.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rates {
-    /// I/Os per second.
     pub iops: f64,
-    /// Bytes per second.
     pub bytes_per_s: f64,
     /// Mean latency in nanoseconds; none when no I/O completed.
     pub latency_mean_ns: Option<f64>,
@@ -104,17 +103,14 @@ pub struct MachineRates {
 }
 
 /// What a disk did over the last while, by the kernel's counters.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DiskRates {
     /// The kernel's name of it.
     pub name: String,
-    /// Reads per second.
     pub reads_per_s: f64,
-    /// Bytes read per second.
     pub read_bytes_per_s: f64,
-    /// Writes per second.
     pub writes_per_s: f64,
-    /// Bytes written per second.
     pub write_bytes_per_s: f64,
     /// Mean time of a request, in seconds; absent when none completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]

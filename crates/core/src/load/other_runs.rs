@@ -106,10 +106,8 @@ pub fn words(state: &TargetState, run: &guard::OtherRun) -> String {
 impl Run<'_> {
     /// Who has the targets at this moment. The person is warned of a run that writes, and told of one that reads.
     pub fn look_for_other_runs(&mut self, targets: &[TargetState]) -> OtherRuns {
-        let found: OtherRuns = targets
-            .iter()
-            .map(|state: &TargetState| self.custody.other_runs(state.identity(), &self.roots))
-            .collect();
+        let found: OtherRuns =
+            targets.iter().map(|state| self.custody.other_runs(state.identity, &self.roots)).collect();
         for (state, run) in pairs(targets, &found) {
             if run.writes { self.warn(&words(state, run)) } else { self.note(words(state, run)) }
         }

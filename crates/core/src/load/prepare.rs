@@ -1,4 +1,4 @@
-//! Before anything runs: checks that touch nothing, then the files of `-c`.
+//! Before anything runs: checks of machine and targets that touch nothing, then the files of `-c`.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -6,26 +6,35 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::context::{Event, OnEvent, Options};
+use super::counters::Wanted;
 use super::fill::{self, Content, FillSpec};
-use super::fits::{self, Machine};
 use super::targets::check_kind;
+use crate::engine::EngineRow;
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::guard::mark::{MarkState, Marks};
-use crate::guard::{Consent, Guard, NewFile, PermitToMake, Range, Wish, Wished};
+use crate::guard::{Guard, NewFile, PermitToMake, Range, Wish, Wished};
+use crate::machine::memory::{
+    available_bytes, memory_facts, open_files_limit, raise_open_files_limit, space_left, threads_allowed,
+};
 use crate::machine::roots::Roots;
-use crate::machine::storage;
 use crate::machine::storage::{
-    DirectAlignment, OpenFailure, OpenedTarget, ReadFlags, TargetError, TargetFacts, TargetKind, facts_of,
-    resolve,
+    self, DirectAlignment, OpenFailure, OpenedTarget, ReadFlags, TargetError, TargetFacts, TargetKind,
+    facts_of, resolve,
 };
 use crate::machine::topology::Topology;
-use crate::plan::{check_alignment, check_commands, check_commands_of_file, check_one_kind, ranges_of};
+use crate::measure::Intervals;
+use crate::plan::{
+    assign, check_alignment, check_block_size, check_commands, check_commands_of_file, check_depth,
+    check_memory, check_one_kind, check_space, check_threads, huge_pages_needed, processor_order, ranges_of,
+};
 use crate::profile::{Profile, ResultFormat, Size, Target, TimeSpan};
+use crate::sys::buffer::IoBuffer;
 use crate::sys::error::system_text;
-use crate::sys::extents;
-use crate::sys::extents::Extents;
+use crate::sys::extents::{self, Extents};
 use crate::sys::file::Stat;
 use crate::sys::identity::Identity;
+use crate::sys::source::Source;
+use crate::sys::thread::allowed_processors;
 use crate::sys::wake::Latch;
 use crate::text::printable_path;
 
@@ -44,14 +53,6 @@ pub struct Checked {
     pub notes: Vec<String>,
 }
 
-/// What the checks of targets tell, and which devices were looked through.
-#[derive(Debug, Default)]
-struct Findings {
-    warnings: Vec<String>,
-    notes: Vec<String>,
-    looked_through: Vec<(Identity, Range)>,
-}
-
 /// Checks every time span against machine and targets. Touches nothing.
 ///
 /// # Errors
@@ -63,42 +64,42 @@ pub fn check_before(
 ) -> Result<Vec<Checked>, Vec<Refusal>> {
     let roots = Roots::default();
     let marks = Marks::of_this_user();
-    let guard = Guard { consent: options.consent(), marks: &marks, roots: &roots };
     let mut spans = Vec::new();
     let mut refusals = Vec::new();
-    let mut room = Room::default();
-    let mut told = Findings::default();
-    // What a time span makes is there in the later ones.
-    let all = || profile.time_spans.iter().flat_map(|span| &span.targets);
-    let made: HashSet<&str> =
-        all().filter(|t| t.create_bytes.is_some_and(|s| s > 0)).map(|t| t.path.as_str()).collect();
+    let all: Vec<&Target> = profile.time_spans.iter().flat_map(|span| &span.targets).collect();
+    let mut check = TargetCheck {
+        guard: Guard { consent: options.consent(), marks: &marks, roots: &roots },
+        options,
+        engine: options.engine.as_ref().map(|(row, _)| *row),
+        made: all.iter().filter(|target| made_bytes(target) > 0).map(|target| target.path.as_str()).collect(),
+        room: Room::default(),
+        looked_through: Vec::new(),
+    };
     let as_xml = profile.result_format == ResultFormat::Xml;
-    let engine = options.engine.as_ref().map(|(row, _)| *row);
     let own = options.ranks.as_ref().and_then(|companions| companions.processors());
     let machine = Machine { topology, roots: &roots, own };
     // Before any target is opened: there may be more of them than can be open.
     for span in &profile.time_spans {
         let mut checked = Checked::default();
-        match fits::check_span(span, as_xml, engine, &machine) {
+        match check_span(span, as_xml, check.engine, &machine) {
             Ok(cpus) => checked.cpus = cpus,
             Err(refusal) => refusals.push(refusal),
         }
         spans.push(checked);
-        fits::check_descriptors(span)
-            .map_err(|refusal| vec![refusals.first().cloned().unwrap_or(refusal)])?;
+        check_descriptors(span).map_err(|refusal| vec![refusals.first().cloned().unwrap_or(refusal)])?;
     }
     for (span, checked) in profile.time_spans.iter().zip(&mut spans) {
-        let sources = span.targets.iter().filter(|target| !reads_what_is_made(target, &made));
-        for refusal in sources.filter_map(|target| fits::check_source(target).err()) {
-            if !refusals.contains(&refusal) {
+        for target in &span.targets {
+            if let Err(refusal) = check.source(target)
+                && !refusals.contains(&refusal)
+            {
                 refusals.push(refusal);
             }
         }
         let mut kinds = Vec::new();
         for target in &span.targets {
-            let is_made = made.contains(target.path.as_str());
-            match check_target(span, target, is_made, options, &guard, &mut room, &mut told) {
-                Ok(Seen { identity, takes_commands }) => {
+            match check.target(span, target, checked) {
+                Ok((identity, takes_commands)) => {
                     checked.identities.push(identity);
                     kinds.push(takes_commands);
                 }
@@ -107,134 +108,147 @@ pub fn check_before(
             }
         }
         refusals.extend(check_one_kind(&kinds, span.thread_count > 0 && options.engine.is_none()).err());
-        checked.warnings.append(&mut told.warnings);
-        checked.notes.append(&mut told.notes);
     }
-    let targets: Vec<&str> = all().map(|t| t.path.as_str()).collect();
-    refusals.extend(guard.refuse_unused_overrides(&targets));
+    let targets: Vec<&str> = all.iter().map(|target| target.path.as_str()).collect();
+    refusals.extend(check.guard.refuse_unused_overrides(&targets));
     if refusals.is_empty() { Ok(spans) } else { Err(refusals) }
 }
 
-/// Whether the source of its write data is a file that the run makes first.
-fn reads_what_is_made(target: &Target, made: &HashSet<&str>) -> bool {
-    target.write_source_path.as_deref().is_some_and(|source| made.contains(source))
+/// Size of the file that `-c` makes; 0 when it makes none.
+pub fn made_bytes(target: &Target) -> u64 {
+    target.create_bytes.unwrap_or(0)
 }
 
-/// What a target is before a run.
-#[derive(Debug, Clone, Copy, Default)]
-struct Seen {
-    /// None when it is not there yet.
-    identity: Option<Identity>,
-    /// It is a namespace that NVMe commands are sent to.
-    takes_commands: bool,
+/// Checks targets one after the other.
+struct TargetCheck<'a> {
+    guard: Guard<'a>,
+    options: &'a Options,
+    engine: Option<&'static EngineRow>,
+    /// Paths of the files that time spans make: they are there in the later ones.
+    made: HashSet<&'a str>,
+    room: Room,
+    looked_through: Vec<(Identity, Range)>,
 }
 
-/// Checks one target. `is_made`: a time span makes it.
-fn check_target(
-    span: &TimeSpan,
-    target: &Target,
-    is_made: bool,
-    options: &Options,
-    guard: &Guard<'_>,
-    room: &mut Room,
-    told: &mut Findings,
-) -> Result<Seen, Refusal> {
-    let typed = target.path.as_str();
-    let engine = options.engine.as_ref().map(|(row, _)| *row);
-    let path = resolve(typed, guard.roots).map_err(|e| e.refusal(RefusalKind::Machine))?.path;
-    match storage::open_file(&path, ReadFlags::CACHED) {
-        Ok(file) => {
-            guard.check_runs(typed, &file)?;
-            if target.writes() {
-                told.warnings
-                    .extend(guard.marks.ignored(&file).map(|ignored| format!("'{typed}': {ignored}")));
-            }
+impl TargetCheck<'_> {
+    /// Checks that the source of a target's write data (`-Z<size>,<file>`) can be read, without reading all of it,
+    /// unless the run makes it first.
+    fn source(&self, target: &Target) -> Result<(), Refusal> {
+        let path = target.write_source_path.as_deref().unwrap_or_default();
+        if path.is_empty() || !target.writes() || target.write_source_bytes == 0 || self.made.contains(path) {
+            return Ok(());
         }
-        // What comes below would wait for the lease, or say less of the cause.
-        Err(error)
-            if matches!(error.open_failure(), Some(OpenFailure::Leased | OpenFailure::Unreachable)) =>
-        {
-            return Err(certain(error));
-        }
-        Err(_) => {}
+        Source::check_again_and_again(Path::new(path)).map_err(|error| {
+            let words =
+                format!("'{path}', the source of write data (-Z<size>,<file>): {}", system_text(&error));
+            Refusal::new(RefusalKind::Machine, words)
+                .about(&["Z"])
+                .hint("give a file with data, or no file for random data (-Z<size>)")
+        })
     }
-    if let Some(size) = target.create_bytes.filter(|&s| s > 0) {
-        check_commands_of_file(target, engine)?;
-        let content = content_of(target, span.random_write_data, span.rand_seed);
-        let creation = Creation { typed, size_bytes: size, content, writes: target.writes() };
-        let is_left_over = |file: &File| creation.is_left_over(file);
-        let wished = guard.permit_to_make(creation.wish(&path, &is_left_over, options))?;
-        if let Some(alignment) = room.take_for(&creation, &path, &wished, guard.roots)?
+
+    /// Checks one target. Returns which it is (none when it is not there yet), and whether it is a namespace that NVMe
+    /// commands are sent to.
+    fn target(
+        &mut self,
+        span: &TimeSpan,
+        target: &Target,
+        checked: &mut Checked,
+    ) -> Result<(Option<Identity>, bool), Refusal> {
+        let (typed, roots, guard) = (target.path.as_str(), self.guard.roots, self.guard);
+        let is_made = self.made.contains(typed);
+        let path = resolve(typed, roots).map_err(|e| e.refusal(RefusalKind::Machine))?.path;
+        match storage::open_file(&path, ReadFlags::CACHED) {
+            Ok(file) => {
+                guard.check_runs(typed, &file)?;
+                if target.writes() {
+                    let ignored = guard.marks.ignored(&file);
+                    checked.warnings.extend(ignored.map(|ignored| format!("'{typed}': {ignored}")));
+                }
+            }
+            // What comes below would wait for the lease, or say less of the cause.
+            Err(error)
+                if matches!(error.open_failure(), Some(OpenFailure::Leased | OpenFailure::Unreachable)) =>
+            {
+                return Err(certain(error));
+            }
+            Err(_) => {}
+        }
+        if made_bytes(target) > 0 {
+            check_commands_of_file(target, self.engine)?;
+            let creation = Creation::of(target, span);
+            let is_left_over = |file: &File| creation.is_left_over(file);
+            let wished = guard.permit_to_make(creation.wish(&path, &is_left_over, self.options))?;
+            if let Some(alignment) = self.room.take_for(&creation, &path, &wished, roots)?
+                && target.is_direct()
+            {
+                check_alignment(target, alignment)?;
+            }
+            return Ok((None, false));
+        }
+        let opened = match open_to_look(target, &path, roots) {
+            Ok(opened) => opened,
+            Err(error)
+                if target.writes()
+                    && error.open_failure() == Some(OpenFailure::Permission)
+                    && storage::may_write(&path).is_ok() =>
+            {
+                let words = format!(
+                    "'{typed}' cannot be read, so TrueSpd cannot check what it holds before a write test: {error}"
+                );
+                return Err(Refusal::guard(typed, words).hint("make it readable for this user"));
+            }
+            // An earlier time span may make it.
+            Err(_) if is_made => return Ok((None, false)),
+            Err(error) if target.writes() => return Err(certain(error.wanting_to_write())),
+            Err(error) => return Err(certain(error)),
+        };
+        let OpenedTarget { file, facts } = opened;
+        check_commands(target, &facts, self.engine, roots)?;
+        if target.writes() {
+            self.guard_check(typed, Range::tested(target), &file, &facts, checked)?;
+            storage::may_write(&path).map_err(certain)?;
+        } else if facts.kind == TargetKind::Regular
+            && let Ok(found @ (Extents::Hole { .. } | Extents::Unwritten { .. })) = extents::examine(&file)
+        {
+            checked.warnings.push(format!(
+                "'{typed}' {found}: the system answers reads of it with zeros and does not ask the disk, so the \
+                 figures will be far too good; write it once first, or create it with -c<size>"
+            ));
+        }
+        if !is_made {
+            check_kind(target, &facts).map_err(certain)?;
+            ranges_of(span, target, facts.size_bytes).map_err(certain)?;
+        }
+        if let Some(alignment) = facts.direct
             && target.is_direct()
         {
             check_alignment(target, alignment)?;
         }
-        return Ok(Seen::default());
-    }
-    let opened = match open_to_look(target, &path, guard.roots) {
-        Ok(opened) => opened,
-        Err(error)
-            if target.writes()
-                && error.open_failure() == Some(OpenFailure::Permission)
-                && storage::may_write(&path).is_ok() =>
-        {
-            let words = format!(
-                "'{typed}' cannot be read, so TrueSpd cannot check what it holds before a write test: {error}"
-            );
-            return Err(Refusal::guard(typed, words).hint("make it readable for this user"));
+        if facts.kind == TargetKind::Block && !target.is_direct() && !target.memory_mapped {
+            checked.warnings.push(format!(
+                "'{typed}' is a device, and on Linux the page cache is used for devices as well: add -Su or -Sh to \
+                 measure the device itself"
+            ));
         }
-        // An earlier time span may make it.
-        Err(_) if is_made => return Ok(Seen::default()),
-        Err(error) if target.writes() => return Err(certain(error.wanting_to_write())),
-        Err(error) => return Err(certain(error)),
-    };
-    let OpenedTarget { file, facts } = opened;
-    check_commands(target, &facts, engine, guard.roots)?;
-    if target.writes() {
-        told.check_write(guard, typed, Range::tested(target), &file, &facts)?;
-        storage::may_write(&path).map_err(certain)?;
-    } else if facts.kind == TargetKind::Regular
-        && let Ok(found @ (Extents::Hole { .. } | Extents::Unwritten { .. })) = extents::examine(&file)
-    {
-        told.warnings.push(format!(
-            "'{typed}' {found}: the system answers reads of it with zeros and does not ask the disk, so the figures \
-             will be far too good; write it once first, or create it with -c<size>"
-        ));
+        Ok((Identity::of(&file).ok(), facts.namespace.is_some()))
     }
-    if !is_made {
-        check_kind(target, &facts).map_err(certain)?;
-        ranges_of(span, target, facts.size_bytes).map_err(certain)?;
-    }
-    if let Some(alignment) = facts.direct
-        && target.is_direct()
-    {
-        check_alignment(target, alignment)?;
-    }
-    if facts.kind == TargetKind::Block && !target.is_direct() && !target.memory_mapped {
-        told.warnings.push(format!(
-            "'{typed}' is a device, and on Linux the page cache is used for devices as well: add -Su or -Sh to \
-             measure the device itself"
-        ));
-    }
-    Ok(Seen { identity: Identity::of(&file).ok(), takes_commands: facts.namespace.is_some() })
-}
 
-impl Findings {
     /// A device is looked through once for a range, also where several time spans write it.
-    fn check_write(
+    fn guard_check(
         &mut self,
-        guard: &Guard<'_>,
         typed: &str,
         range: Range,
         file: &File,
         facts: &TargetFacts,
+        checked: &mut Checked,
     ) -> Result<(), Refusal> {
         let look = Identity::of(file).ok().map(|identity| (identity, range));
-        let is_known = look.is_some_and(|look| self.looked_through.contains(&look));
-        let word = Consent { quick_check: guard.consent.quick_check || is_known, ..guard.consent };
-        let passed = Guard { consent: word, ..*guard }.check(typed, &facts.path, file, facts, range)?;
+        let mut guard = self.guard;
+        guard.consent.quick_check |= look.is_some_and(|look| self.looked_through.contains(&look));
+        let passed = guard.check(typed, &facts.path, file, facts, range)?;
         self.looked_through.extend(look);
-        self.notes.extend(passed.looked.map(|looked| format!("'{typed}': {looked}")));
+        checked.notes.extend(passed.looked.map(|looked| format!("'{typed}': {looked}")));
         Ok(())
     }
 }
@@ -259,6 +273,112 @@ fn certain(failure: impl Into<Failure>) -> Refusal {
     let mut refusal = Refusal::new(RefusalKind::Open, words).with_hints(hints);
     refusal.subject = subject;
     refusal
+}
+
+/// Descriptors that the process needs besides those of its targets and workers: standard streams, result files, events,
+/// counters, and those that are open for a moment.
+const SPARE_DESCRIPTORS: u64 = 64;
+/// Descriptors of each target besides those of the workers: the target itself, and the lock that other runs see.
+const DESCRIPTORS_OF_TARGET: u64 = 2;
+
+/// If the kernel tells no size of huge pages, it has none, and the allocation says so.
+const HUGE_PAGE_BYTES_USUAL: usize = 2 << 20;
+
+/// What a time span runs on.
+struct Machine<'a> {
+    topology: &'a Topology,
+    roots: &'a Roots,
+    /// Processors for the threads of this process, where others run on this host as well.
+    own: Option<Vec<u32>>,
+}
+
+/// Checks numbers of a time span against the machine; returns the processors to pin threads to.
+fn check_span(
+    span: &TimeSpan,
+    as_xml: bool,
+    engine: Option<&'static EngineRow>,
+    machine: &Machine<'_>,
+) -> Result<Vec<u32>, Refusal> {
+    let Machine { topology, roots, own } = machine;
+    let allowed = allowed_processors().map_err(|e| {
+        Refusal::machine(
+            &["-a"],
+            None,
+            format!("could not ask which processors are allowed: {}", system_text(&e)),
+        )
+    })?;
+    // What the person asks for (-a) is theirs to share.
+    let usual = match own {
+        Some(own) if !span.has_affinity_list() => own,
+        _ => &allowed,
+    };
+    let cpus = processor_order(span, topology, usual)?;
+    for target in &span.targets {
+        check_block_size(target)?;
+    }
+    // Checked before anything is allocated per thread: the command line may ask for billions of threads.
+    let series = match Wanted::of(span).intervals {
+        Some((interval_ns, duration_ns)) => Intervals::bytes_needed(interval_ns, duration_ns),
+        None => 0,
+    };
+    if let Some(available) = available_bytes(roots) {
+        check_memory(span, series, as_xml, available)?;
+    }
+    check_threads(threads(span), threads_allowed(roots))?;
+    check_space(span, series, as_xml, space_left(roots))?;
+    check_depth(span, &assign(span, &cpus), engine)?;
+    check_huge_pages(span, roots)?;
+    Ok(cpus)
+}
+
+fn threads(span: &TimeSpan) -> u64 {
+    if span.thread_count > 0 { u64::from(span.thread_count) } else { opened_by_threads(span) }
+}
+
+/// How often threads open a target.
+fn opened_by_threads(span: &TimeSpan) -> u64 {
+    span.targets.iter().map(|target| u64::from(span.threads_on(target))).sum()
+}
+
+/// Raises the soft limit of open files as far as needed and allowed.
+///
+/// # Errors
+/// How many are needed, and what the limit is.
+fn check_descriptors(span: &TimeSpan) -> Result<(), Refusal> {
+    let (targets, threads) = (span.targets.len() as u64, threads(span));
+    // A thread has a ring besides its targets.
+    let wanted = opened_by_threads(span) + threads + targets * DESCRIPTORS_OF_TARGET + SPARE_DESCRIPTORS;
+    if open_files_limit().soft.is_none_or(|limit| limit >= wanted) {
+        return Ok(());
+    }
+    let limit = raise_open_files_limit().unwrap_or_else(|_| open_files_limit());
+    let Some(limit) = limit.soft.filter(|limit| *limit < wanted) else { return Ok(()) };
+    let words = format!(
+        "the run needs {wanted} open files (targets: {targets}, threads: {threads}), but the limit of this process is \
+         {limit}"
+    );
+    Err(Refusal::machine(&["-t", "-F"], None, words)
+        .hint("test fewer targets at once, use fewer threads (-t, -F), or raise the limit (ulimit -n)"))
+}
+
+/// The size of a large page (`-l`).
+pub fn huge_page_bytes(roots: &Roots) -> usize {
+    let known = memory_facts(roots).ok().and_then(|facts| facts.huge_page_bytes);
+    known.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(HUGE_PAGE_BYTES_USUAL)
+}
+
+/// Takes the large pages of `-l` for a moment: only that tells whether the system gives them.
+fn check_huge_pages(span: &TimeSpan, roots: &Roots) -> Result<(), Refusal> {
+    let page_bytes = huge_page_bytes(roots);
+    let pages = huge_pages_needed(span, &assign(span, &[]), page_bytes as u64);
+    if pages == 0 {
+        return Ok(());
+    }
+    let bytes = usize::try_from(pages).unwrap_or(usize::MAX).saturating_mul(page_bytes);
+    let Err(error) = IoBuffer::with_large_pages(bytes, page_bytes) else { return Ok(()) };
+    let free = memory_facts(roots).map_or(0, |facts| facts.huge_pages_free);
+    let words = format!("{error}; {free} are free now");
+    Err(Refusal::machine(&["l"], None, words))
 }
 
 /// Space that the files of `-c` take together, by file system.
@@ -318,16 +438,13 @@ impl Room {
         let available = left.saturating_add(old_bytes);
         if size_bytes > available {
             let others = if room.free_bytes == *left { "" } else { " after the other files of -c" };
-            return Err(Refusal::machine(
-                &["-c"],
-                Some(typed),
-                format!(
-                    "there is no room for '{typed}': it needs {}, and its file system has {} free{others}",
-                    Size(size_bytes),
-                    Size(available)
-                ),
-            )
-            .hint("ask for a smaller file (-c), make room, or name a file on another file system"));
+            let words = format!(
+                "there is no room for '{typed}': it needs {}, and its file system has {} free{others}",
+                Size(size_bytes),
+                Size(available)
+            );
+            return Err(Refusal::machine(&["-c"], Some(typed), words)
+                .hint("ask for a smaller file (-c), make room, or name a file on another file system"));
         }
         *left = available - size_bytes;
         match counted {
@@ -342,18 +459,31 @@ impl Room {
 #[derive(Debug)]
 pub struct Creation<'a> {
     pub typed: &'a str,
-    /// Size in bytes.
     pub size_bytes: u64,
     pub content: Content,
     pub writes: bool,
 }
 
-impl Creation<'_> {
+impl<'a> Creation<'a> {
+    /// The file of a target.
+    pub fn of(target: &'a Target, span: &TimeSpan) -> Self {
+        // The pattern, zeros with `-Z`, random bytes with `-Zr` and `-Z<size>`.
+        let is_random =
+            target.write_source_bytes > 0 || (span.random_write_data && !target.zero_write_buffers);
+        let content = if is_random {
+            Content::Random { seed: u64::from(span.rand_seed) }
+        } else if target.zero_write_buffers {
+            Content::Zero
+        } else {
+            Content::Pattern0to255
+        };
+        Creation { typed: &target.path, size_bytes: made_bytes(target), content, writes: target.writes() }
+    }
+
     /// Whether samples of a file show that it is left over from a `-c` with this content that was killed. Files of
     /// `PrecreateFiles` hold the pattern, whatever the time spans write.
     fn is_left_over(&self, file: &File) -> bool {
-        let holds = |content| fill::is_left_over(file, content);
-        holds(self.content) || holds(Content::Pattern0to255)
+        fill::is_left_over(file, self.content) || fill::is_left_over(file, Content::Pattern0to255)
     }
 
     fn wish<'w>(
@@ -364,17 +494,6 @@ impl Creation<'_> {
     ) -> Wish<'w> {
         let Creation { typed, size_bytes, writes, .. } = *self;
         Wish { typed, path, size_bytes, writes, recreate: options.recreate, is_left_over }
-    }
-}
-
-/// What `-c` files hold: the pattern, zeros with `-Z`, random bytes with `-Zr` and `-Z<size>`.
-pub fn content_of(target: &Target, random_write_data: bool, seed: u32) -> Content {
-    if target.write_source_bytes > 0 || (random_write_data && !target.zero_write_buffers) {
-        Content::Random { seed: u64::from(seed) }
-    } else if target.zero_write_buffers {
-        Content::Zero
-    } else {
-        Content::Pattern0to255
     }
 }
 
@@ -419,9 +538,9 @@ fn tell_new_folder(path: &Path, made: &NewFile, roots: &Roots, on_event: OnEvent
     let typed = if path.is_relative() { folder.strip_prefix(&here).ok() } else { None };
     let filesystem = facts_of(made.file(), path, roots).ok().and_then(|facts| facts.filesystem);
     let on = filesystem.map_or(String::new(), |filesystem| {
-        let shown = |path: &Option<PathBuf>| path.as_ref().map(|path| printable_path(path));
-        let source = shown(&filesystem.source).map_or(String::new(), |source| format!(" of {source}"));
-        let at = shown(&filesystem.mount_point).map_or(String::new(), |at| format!(", mounted at {at}"));
+        let source = filesystem.source.map(|source| format!(" of {}", printable_path(&source)));
+        let at = filesystem.mount_point.map(|point| format!(", mounted at {}", printable_path(&point)));
+        let (source, at) = (source.unwrap_or_default(), at.unwrap_or_default());
         format!(" on the file system {}{source}{at}", filesystem.name)
     });
     let words = format!(
@@ -440,18 +559,14 @@ fn fill_new(
     stop: &Latch,
 ) -> Result<(), Failure> {
     let (typed, file) = (creation.typed, made.file());
-    let failed = |words: String| Failure::new(FailureKind::Create, words).on(typed);
     // Marked first, so that an unfinished file never counts as finished.
     let marked = marks.mark_for(file, MarkState::Filling, FILL_AHEAD);
-    file.set_len(0)
-        .map_err(|e| failed(format!("'{typed}': could not be emptied")).because(system_text(&e)))?;
+    file.set_len(0).map_err(|e| {
+        let words = format!("'{typed}': could not be emptied");
+        Failure::new(FailureKind::Create, words).on(typed).because(system_text(&e))
+    })?;
     let direct = facts_of(file, path, &Roots::default()).ok().and_then(|f| f.direct);
-    let spec = FillSpec {
-        size_bytes: creation.size_bytes,
-        content: creation.content,
-        direct: direct
-            .map(|d| fill::DirectAlignment { offset_bytes: d.offset_bytes, memory_bytes: d.memory_bytes }),
-    };
+    let spec = FillSpec { size_bytes: creation.size_bytes, content: creation.content, direct };
     let mut last_mark = Instant::now();
     let mut progress = |done_bytes, total_bytes| {
         if marked.is_ok() && last_mark.elapsed() > FILL_AHEAD / 3 {
@@ -476,7 +591,8 @@ fn fill_new(
         Err(error) => {
             on_event(Event::Removing { path: typed.to_string(), bytes: creation.size_bytes });
             made.remove();
-            return Err(failed(format!("'{typed}' could not be created")).because(error));
+            let words = format!("'{typed}' could not be created");
+            return Err(Failure::new(FailureKind::Create, words).on(typed).because(error));
         }
     }
     if let Err(error) = marked.and_then(|_| marks.mark(file, MarkState::Complete)) {

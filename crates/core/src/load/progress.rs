@@ -39,7 +39,6 @@ pub struct Teller<'a> {
     /// Where the time span stands.
     pub place: Place,
     pub every: Duration,
-    /// Receives [`Event::Progress`].
     pub on_event: OnEvent<'a>,
 }
 
@@ -175,17 +174,16 @@ impl<'a> MachineReadings<'a> {
 
 /// The rates of a disk from what it did in `seconds`.
 fn disk_rates(name: &str, did: &DiskCounts, seconds: f64) -> DiskRates {
-    let per_s = |count: u64| count as f64 / seconds;
     let completed = did.reads + did.writes;
     let time_s = (did.read_time_ns + did.write_time_ns) as f64 / NS_PER_S;
     DiskRates {
         name: name.to_string(),
-        reads_per_s: per_s(did.reads),
-        read_bytes_per_s: per_s(did.read_bytes),
-        writes_per_s: per_s(did.writes),
-        write_bytes_per_s: per_s(did.write_bytes),
+        reads_per_s: did.reads as f64 / seconds,
+        read_bytes_per_s: did.read_bytes as f64 / seconds,
+        writes_per_s: did.writes as f64 / seconds,
+        write_bytes_per_s: did.write_bytes as f64 / seconds,
         latency_mean_s: (completed > 0).then(|| time_s / completed as f64),
-        in_flight_mean: per_s(did.queue_time_ns) / NS_PER_S,
+        in_flight_mean: did.queue_time_ns as f64 / seconds / NS_PER_S,
     }
 }
 
@@ -217,7 +215,7 @@ mod tests {
         let cells = [Arc::new(Cell::default()), Arc::new(Cell::default())];
         let clock = MachineClock::start();
         let place = Place { span: 1, spans: 2, later_ns: 7 * S };
-        let sources = Sources::none();
+        let sources = Sources::default();
         let teller = Teller {
             phases: &phases,
             clock: &clock,
@@ -278,7 +276,7 @@ mod tests_of_machine_rates {
 
     #[test]
     fn the_first_reading_is_no_rate_and_the_next_is() {
-        let sources = Sources::none();
+        let sources = Sources::default();
         let mut readings = MachineReadings::new(&sources, Duration::from_secs(1));
         assert_eq!(readings.rates(5), None);
         let rates = readings.rates(5 + WINDOW_NS_MIN).expect("two readings");

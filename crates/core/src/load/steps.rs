@@ -1,4 +1,5 @@
-//! One time span, step by step: files, open targets, lanes, looks, threads, evidence.
+//! One time span, step by step: files, open targets, lanes, looks, threads, evidence; and what `-v` tells of it before
+//! it starts.
 
 use std::time::Duration;
 
@@ -7,28 +8,27 @@ use super::bare::self_cost;
 use super::content::{self, LoopCacheSeen, look_before};
 use super::context::{Event, Failures, Note, Options, Run};
 use super::controller::{SpanOutcome, run_threads};
-use super::counters::Tables;
-use super::counters::Wanted;
+use super::counters::{Tables, Wanted};
 use super::fill::Content;
-use super::fits;
 use super::other_runs::{self, Watch, keeping};
 use super::phases::Lengths;
 use super::prepare::{self, Checked, Creation};
 use super::progress::Place;
 use super::ranks::{CalledOff, Maker};
-use super::span::Span;
+use super::span::{MemoryRules, Span, node_note};
 use super::targets::{self, Standing, TargetState};
-use super::{document, facts, start, verbose};
+use super::{document, facts};
 use crate::fault::{Failure, FailureKind};
 use crate::guard::{Guard, OtherRun};
-use crate::machine::storage::resolve;
+use crate::machine::storage::{TargetKind, resolve};
+use crate::measure::clock::MachineClock;
 use crate::measure::cpu::process_usage;
-use crate::plan::{LaneInputs, PlannedTarget, assign, lanes};
-use crate::profile::TimeSpan;
-use crate::result::{Loss, Measured};
+use crate::plan::{Lane, LaneInputs, LaneTarget, LaneWrites, PlannedTarget, ThreadWork, assign, lanes};
+use crate::profile::{IoPriority, Size, Target, TimeSpan};
+use crate::result::{Loss, Measured, SelfCost};
 use crate::sys::error::system_text;
 use crate::sys::identity::Identity;
-use crate::sys::thread::Interrupter;
+use crate::sys::thread::{Interrupter, ranges};
 
 impl<'p> Run<'p> {
     /// Runs one time span of the profile; `None` when nothing was measured.
@@ -56,12 +56,9 @@ impl<'p> Run<'p> {
             if self.stop.is_set() {
                 break;
             }
-            let Some(size_bytes) = target.create_bytes.filter(|&s| s > 0) else { continue };
-            if self.precreated.contains(&target.path) {
-                continue;
+            if prepare::made_bytes(target) > 0 && !self.precreated.contains(&target.path) {
+                self.create(&Creation::of(target, span))?;
             }
-            let content = prepare::content_of(target, span.random_write_data, span.rand_seed);
-            self.create(&Creation { typed: &target.path, size_bytes, content, writes: target.writes() })?;
         }
         Ok(())
     }
@@ -112,8 +109,8 @@ impl<'p> Run<'p> {
             let (path, size) = (&target.path, state.facts.size_bytes);
             let by_id = resolve(path, &self.roots).ok().and_then(|r| r.by_id);
             let by_id = by_id.map(|p| p.display().to_string());
-            self.say(verbose::target(target, state, by_id.as_deref()));
-            verbose::priority(target, state).into_iter().for_each(|words| self.say(words));
+            self.say(target_words(target, state, by_id.as_deref()));
+            priority_words(target, state).into_iter().for_each(|words| self.say(words));
             if let Some(unseen) = state.unseen() {
                 self.note(format!("'{path}': {unseen}"));
             }
@@ -146,7 +143,7 @@ impl<'p> Run<'p> {
         let spans = &self.profile.time_spans;
         let asked = &spans[index];
         let engine = self.options.engine.as_ref().map(|(row, parameters)| (*row, parameters.as_str()));
-        let huge_page_bytes = fits::huge_page_bytes(&self.roots);
+        let huge_page_bytes = prepare::huge_page_bytes(&self.roots);
         let planned = planned(&targets);
         let inputs = LaneInputs { span: asked, targets: &planned, engine, huge_page_bytes };
         let lanes = lanes(assign(asked, &checked.cpus), &inputs).map_err(|failure| vec![failure])?;
@@ -176,7 +173,7 @@ impl<'p> Run<'p> {
             handles: self.handles,
             clock: self.clock.refined(),
             interrupter,
-            sources: Sources::none(),
+            sources: Sources::default(),
             self_cost: None,
             looks: Vec::new(),
             loop_caches: Vec::new(),
@@ -193,11 +190,11 @@ impl<'p> Run<'p> {
         if !self.profile.verbose {
             return;
         }
-        span.say(verbose::clock(&span.clock));
+        span.say(clock_words(&span.clock));
         for lane in &span.lanes {
-            span.say(verbose::thread(&lane.work));
+            span.say(thread_words(&lane.work));
             for target in &lane.targets {
-                span.say(verbose::share(lane, target, &span.asked.targets[target.duty.target]));
+                span.say(share_words(lane, target, &span.asked.targets[target.duty.target]));
             }
         }
     }
@@ -209,7 +206,7 @@ impl<'p> Run<'p> {
             span.sources = Sources::open(targets.iter().map(|t| &t.chain[..]), roots);
             span.self_cost = self_cost(span.asked, &span.lanes, &planned(targets), &span.clock);
             if let Some(cost) = &span.self_cost {
-                span.say(verbose::self_cost(cost));
+                span.say(cost_words(cost));
             }
             span.looks = look_before(span.asked, targets, &span.lanes);
             for state in targets {
@@ -234,7 +231,7 @@ impl<'p> Run<'p> {
             }
         };
         let watched = if span.is_virtual { &[][..] } else { &targets[..] };
-        let watched: Vec<Identity> = watched.iter().map(TargetState::identity).collect();
+        let watched: Vec<Identity> = watched.iter().map(|state| state.identity).collect();
         let watch = Watch { targets: &watched, roots: &self.roots, tell: &tell };
         let (outcome, kept) = keeping(&mut self.custody, &watch, self.stop, || run_threads(span));
         if !span.is_virtual {
@@ -245,12 +242,16 @@ impl<'p> Run<'p> {
         self.custody.devices_are_written();
         targets.iter().for_each(TargetState::drop_stale_pages);
         for (look, state) in span.looks.iter_mut().zip(targets) {
-            look.look_after(state.file());
+            look.look_after(&state.file);
         }
         for seen in &mut span.loop_caches {
             seen.retain_mut(LoopCacheSeen::look_after);
         }
-        written.end(&self.marks, &self.roots).iter().for_each(|words| self.warn(words));
+        for (state, writing) in &written {
+            if let Some(words) = targets::end_mark(state, writing, &self.marks, &self.roots) {
+                self.warn(&words);
+            }
+        }
         let mut losses = Vec::new();
         for (before, state) in span.standings.iter().zip(targets) {
             losses.push(before.lost_until(&Standing::of(state, &self.roots)));
@@ -296,7 +297,6 @@ impl<'p> Run<'p> {
             return Ok(None);
         }
         let drift_ppm = outcome.drift_ppm;
-        let common_start = outcome.common_start;
         if drift_ppm.abs() > DRIFT_PPM_NOTABLE {
             self.report.document.warnings.push(format!(
                 "the clock drifted by {drift_ppm:.0} parts per million from CLOCK_MONOTONIC during the run: rates and \
@@ -307,7 +307,7 @@ impl<'p> Run<'p> {
         let apart = if outcome.placed.is_empty() {
             None
         } else {
-            start::node_note(&outcome.placed, &start::MemoryRules::read(&self.roots))
+            node_note(&outcome.placed, &MemoryRules::read(&self.roots))
         };
         let (mut measured, notes) = document::measured(&span, outcome, topology);
         // The engine is news where a better one could not be had.
@@ -321,7 +321,6 @@ impl<'p> Run<'p> {
         let evidence = &mut measured.evidence;
         evidence.clock = Some(document::clock_facts(&span.clock, span.is_virtual, drift_ppm));
         evidence.own_cost = Some(own_cost);
-        evidence.common_start = common_start;
         evidence.self_cost = span.self_cost;
         if span.is_virtual {
             // No simulated I/O reaches what lies below a target.
@@ -347,7 +346,7 @@ fn planned(targets: &[TargetState]) -> Vec<&PlannedTarget> {
 
 /// Why a run ends whose device somebody else has taken.
 fn taken(targets: &[TargetState], identity: Identity) -> Failure {
-    let state = targets.iter().find(|state| state.identity() == identity);
+    let state = targets.iter().find(|state| state.identity == identity);
     let path = state.map_or("a device", |state| &state.typed);
     let words = format!(
         "another program took '{path}' when an earlier run on it ended, so this run was stopped; lsblk shows who \
@@ -368,4 +367,163 @@ const LATE: Duration = Duration::from_secs(60);
 fn longest(span: &TimeSpan) -> Duration {
     let phases = [span.warmup_s, span.duration_s, span.cooldown_s];
     phases.iter().map(|&s| Duration::from_secs(u64::from(s))).sum::<Duration>() + LATE
+}
+
+/// What the target turned out to be; `by_id` is the lasting name of `#n`.
+fn target_words(target: &Target, state: &TargetState, by_id: Option<&str>) -> String {
+    let facts = &state.facts;
+    let mut words = format!("target '{}'", target.path);
+    let path = state.path.display().to_string();
+    if path != target.path {
+        words.push_str(&format!(" is {path}"));
+    }
+    if let Some(by_id) = by_id {
+        words.push_str(&format!(" ({by_id})"));
+    }
+    words.push_str(match facts.kind {
+        TargetKind::Regular => ": file",
+        TargetKind::Block => ": block device",
+    });
+    words.push_str(&format!(", {} ({} bytes)", Size(facts.size_bytes), facts.size_bytes));
+    match (&facts.filesystem, &facts.device_name) {
+        (Some(filesystem), Some(device)) => words.push_str(&format!(", {} on {device}", filesystem.name)),
+        (Some(filesystem), None) => words.push_str(&format!(", {}", filesystem.name)),
+        (None, Some(device)) if !path.ends_with(device.as_str()) => words.push_str(&format!(", {device}")),
+        _ => {}
+    }
+    if let Some(direct) = facts.direct
+        && target.is_direct()
+    {
+        words.push_str(&format!(", direct I/O in multiples of {} bytes", direct.offset_bytes));
+    }
+    if let Some(scheduler) = &facts.scheduler {
+        words.push_str(&format!(", scheduler {scheduler}"));
+    }
+    words
+}
+
+/// A note if the priority of `-I` has no effect on the target.
+fn priority_words(target: &Target, state: &TargetState) -> Option<String> {
+    let name = state.facts.scheduler.as_deref().unwrap_or("none");
+    let ignored = target.priority != IoPriority::Normal && !matches!(name, "bfq" | "mq-deadline");
+    ignored.then(|| {
+        format!("'{}': the scheduler '{name}' of its device ignores the I/O priority (-I)", target.path)
+    })
+}
+
+/// The clock that stamps I/Os.
+fn clock_words(clock: &MachineClock) -> String {
+    let facts = clock.describe();
+    let why =
+        facts.why_not_counter.map(|why| format!("; not the processor's counter: {why}")).unwrap_or_default();
+    format!("clock: {}, {:.0} ns a stamp{why}", facts.name, facts.cost_ns)
+}
+
+/// What the program itself costs here.
+fn cost_words(cost: &SelfCost) -> String {
+    let each = cost.loads.iter().map(|load| {
+        let threads = ranges(&load.threads);
+        format!("; {:.0} ns per I/O of thread {threads}", load.generator_ns)
+    });
+    let (stamp, record) = (cost.stamp_ns, cost.record_ns);
+    format!("own cost: {stamp:.0} ns a stamp, {record:.0} ns to record a latency{}", each.collect::<String>())
+}
+
+/// What a thread is about to do, without its targets.
+fn thread_words(work: &ThreadWork) -> String {
+    let place = work.cpu.map_or("not pinned".to_string(), |cpu| format!("on processor {cpu}"));
+    let pool = if work.is_pool { " over all its targets" } else { "" };
+    format!("thread {}: {place}, seed {}, {} outstanding{pool}", work.id, work.seed, work.slots)
+}
+
+/// What a thread does on one of its targets, which is `asked` in the profile.
+fn share_words(lane: &Lane, target: &LaneTarget, asked: &Target) -> String {
+    let first = asked.thread_stride_bytes.saturating_mul(u64::from(target.duty.relative_thread));
+    let start = first.saturating_add(asked.base_bytes);
+    let requests = match (lane.work.is_pool, lane.targets.len()) {
+        (true, _) => format!(", weight {}", target.duty.weight),
+        (false, 1) => String::new(),
+        (false, _) => format!(", {} outstanding", target.duty.requests),
+    };
+    format!(
+        "thread {}: '{}' {}, {}{requests}{}",
+        lane.work.id,
+        asked.path,
+        mix_words(asked),
+        pattern_words(asked, start),
+        content_words(target.writes, asked)
+    )
+}
+
+fn mix_words(target: &Target) -> String {
+    let block = Size(target.block_bytes);
+    match target.write_percent {
+        0 => format!("reads of {block}"),
+        100 => format!("writes of {block}"),
+        percent => format!("I/Os of {block}, {percent} % writes"),
+    }
+}
+
+fn pattern_words(target: &Target, start_bytes: u64) -> String {
+    let stride = Size(target.stride());
+    let distribution = if target.distribution.is_some() { " by a distribution" } else { "" };
+    match target.random_percent {
+        100 => format!("random{distribution} at multiples of {stride}"),
+        0 if target.interlocked => format!("sequential in steps of {stride} shared by all threads"),
+        0 if target.parallel => {
+            format!("sequential from {start_bytes} in steps of {stride}, each request by itself")
+        }
+        0 => format!("sequential from {start_bytes} in steps of {stride}"),
+        percent => {
+            format!("{percent} % random{distribution} at multiples of {stride}, sequential otherwise")
+        }
+    }
+}
+
+fn content_words(writes: LaneWrites, target: &Target) -> String {
+    match writes {
+        LaneWrites::None => String::new(),
+        LaneWrites::Pattern { .. } => ", writes the bytes 0 to 255 in turn".to_string(),
+        LaneWrites::Zero => ", writes zeros".to_string(),
+        LaneWrites::Random => ", writes new random bytes each time".to_string(),
+        LaneWrites::Source(_) => {
+            let from = target.write_source_path.as_deref().filter(|p| !p.is_empty());
+            let from = from.map_or("of random bytes".to_string(), |path| format!("from '{path}'"));
+            format!(", writes windows of {} {from}", Size(target.write_source_bytes))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests_verbose {
+    use super::*;
+    use crate::access::SourceWindow;
+
+    #[test]
+    fn patterns_in_words() {
+        let target = |edit: &dyn Fn(&mut Target)| {
+            let mut target = Target { block_bytes: 4096, ..Target::default() };
+            edit(&mut target);
+            target
+        };
+        let of = |edit: &dyn Fn(&mut Target)| pattern_words(&target(edit), 8192);
+        assert_eq!(of(&|_| ()), "sequential from 8192 in steps of 4KiB");
+        assert_eq!(of(&|t| t.interlocked = true), "sequential in steps of 4KiB shared by all threads");
+        assert_eq!(of(&|t| t.random_percent = 100), "random at multiples of 4KiB");
+        assert_eq!(of(&|t| t.random_percent = 30), "30 % random at multiples of 4KiB, sequential otherwise");
+        assert_eq!(mix_words(&target(&|t| t.write_percent = 30)), "I/Os of 4KiB, 30 % writes");
+    }
+
+    #[test]
+    fn contents_in_words() {
+        let mut target = Target { write_source_bytes: 1 << 20, ..Target::default() };
+        assert_eq!(content_words(LaneWrites::None, &target), "");
+        let pattern = LaneWrites::Pattern { first: 0 };
+        assert_eq!(content_words(pattern, &target), ", writes the bytes 0 to 255 in turn");
+        assert_eq!(content_words(LaneWrites::Random, &target), ", writes new random bytes each time");
+        let source = LaneWrites::Source(SourceWindow::new(1 << 20, 4096, 1).expect("it fits"));
+        assert_eq!(content_words(source, &target), ", writes windows of 1MiB of random bytes");
+        target.write_source_path = Some("seed".into());
+        assert_eq!(content_words(source, &target), ", writes windows of 1MiB from 'seed'");
+    }
 }

@@ -22,8 +22,7 @@ use crate::profile::{CacheMode, Target, TimeSpan};
 use crate::result::Loss;
 use crate::sys::buffer::IoBuffer;
 use crate::sys::error::{Code, system_text};
-use crate::sys::file::taken_bytes;
-use crate::sys::file::{report, room};
+use crate::sys::file::{report, room, taken_bytes};
 use crate::sys::identity::{Identity, names};
 use crate::sys::residency::drop_cached;
 use crate::sys::source::Source;
@@ -44,13 +43,13 @@ pub struct TargetState {
     flags: OpenFlags,
     /// What the kernel is told about the I/O to come (`-f`).
     hints: Vec<AccessHint>,
-    identity: Identity,
+    pub identity: Identity,
     /// The permit to write it; `None` for a test that only reads.
     permit: Option<Permit>,
     /// It is a file that this run writes, and it is ours or nobody's.
     is_marked: bool,
-    /// Stays open, so that no other file can get the same identity.
-    file: File,
+    /// For questions. Stays open, so that no other file can get the same identity.
+    pub file: File,
 }
 
 /// How DiskSpd's words for a target translate to `open(2)`.
@@ -102,11 +101,23 @@ fn open_one(
     rng: &mut DataRng,
 ) -> Result<TargetState, Failure> {
     let path = resolve(&target.path, guard.roots)?.path;
-    let Opened { opened, identity, permit } = if target.writes() {
-        open_permitted(target, &path, guard, checked, custody)?
+    let (opened, identity, permit);
+    if target.writes() {
+        // The guard is asked again, because making files and earlier time spans may have taken long since the check.
+        // From here on nobody else can take a device.
+        let look = storage::open(&path, ReadFlags::CACHED, guard.roots);
+        let look = look.map_err(TargetError::wanting_to_write)?;
+        identity = identity_of(target, &look.file, checked)?;
+        let permitted = guard.permit(&target.path, &look, Range::tested(target), custody)?;
+        let written = permitted.open(open_flags(target), guard.roots);
+        opened = written.map_err(|e| not_opened(&target.path, e, false))?;
+        permit = Some(permitted);
     } else {
-        open_to_read(target, &path, guard, checked, custody)?
-    };
+        opened = storage::open(&path, ReadFlags { direct: target.is_direct() }, guard.roots)?;
+        identity = identity_of(target, &opened.file, checked)?;
+        guard.attend(&target.path, &opened, custody)?;
+        permit = None;
+    }
     let is_file = opened.facts.kind == TargetKind::Regular;
     let is_marked = is_file && permit.is_some() && guard.marks.whose(&opened.file).may_be_written();
     check_kind(target, &opened.facts)?;
@@ -140,97 +151,46 @@ fn open_one(
     })
 }
 
-/// A target that was opened for a test.
-struct Opened {
-    opened: OpenedTarget,
-    identity: Identity,
-    permit: Option<Permit>,
-}
-
-fn open_to_read(
-    target: &Target,
-    path: &Path,
-    guard: &Guard<'_>,
-    checked: Option<Identity>,
-    custody: &mut Custody,
-) -> Result<Opened, Failure> {
-    let flags = ReadFlags { direct: target.is_direct() };
-    let opened = storage::open(path, flags, guard.roots)?;
-    let identity = identity_of(target, &opened.file, checked)?;
-    guard.attend(&target.path, &opened, custody)?;
-    Ok(Opened { opened, identity, permit: None })
-}
-
-/// Asks the guard again, because making files and earlier time spans may have taken long since the check. From here on
-/// nobody else can take a device.
-fn open_permitted(
-    target: &Target,
-    path: &Path,
-    guard: &Guard<'_>,
-    checked: Option<Identity>,
-    custody: &mut Custody,
-) -> Result<Opened, Failure> {
-    let look = storage::open(path, ReadFlags::CACHED, guard.roots);
-    let look = look.map_err(TargetError::wanting_to_write)?;
-    identity_of(target, &look.file, checked)?;
-    let permit = guard.permit(&target.path, &look, Range::tested(target), custody)?;
-    let opened = permit
-        .open(open_flags(target), guard.roots)
-        .map_err(|e| not_opened(&target.path, e, When::Preparing))?;
-    Ok(Opened { opened, identity: permit.identity(), permit: Some(permit) })
-}
-
 fn identity_of(target: &Target, file: &File, checked: Option<Identity>) -> Result<Identity, Failure> {
-    let identity = Identity::of(file)
-        .map_err(|e| not_opened(&target.path, PermitError::Unknown(system_text(&e)), When::Preparing))?;
-    match checked {
-        Some(checked) if checked != identity => {
-            Err(not_opened(&target.path, PermitError::Changed, When::Preparing))
-        }
-        _ => Ok(identity),
+    let identity = Identity::of(file).map_err(|e| PermitError::Unknown(system_text(&e)));
+    match identity {
+        Ok(identity) if checked.is_none_or(|checked| checked == identity) => Ok(identity),
+        Ok(_) => Err(not_opened(&target.path, PermitError::Changed, false)),
+        Err(error) => Err(not_opened(&target.path, error, false)),
     }
 }
 
-/// When a target was opened.
-#[derive(Debug, Clone, Copy)]
-enum When {
-    Preparing,
-    Running,
-}
-
-/// Why a target was not opened.
-fn not_opened(path: &str, error: PermitError, when: When) -> Failure {
-    let lost = |when| {
-        let words = format!("'{path}' was replaced by another file or device {when}");
-        Failure::new(FailureKind::Lost, words).on(path)
-    };
-    match (error, when) {
-        (PermitError::Changed, When::Preparing) => lost("while the test was prepared").hint("try again"),
-        (PermitError::Changed, When::Running) => lost("during the run"),
-        (PermitError::Unknown(text), _) => {
+/// Why a target was not opened, while the run was prepared or later.
+fn not_opened(path: &str, error: PermitError, is_running: bool) -> Failure {
+    match error {
+        PermitError::Changed => {
+            let when = if is_running { "during the run" } else { "while the test was prepared" };
+            let words = format!("'{path}' was replaced by another file or device {when}");
+            let lost = Failure::new(FailureKind::Lost, words).on(path);
+            if is_running { lost } else { lost.hint("try again") }
+        }
+        PermitError::Unknown(text) => {
             Failure::new(FailureKind::Open, format!("'{path}'")).on(path).because(text)
         }
-        (PermitError::Open(error), _) => error.into(),
+        PermitError::Open(error) => error.into(),
     }
 }
 
 /// Whether the target can be tested in the way that was asked for, as far as what it is tells.
 pub(super) fn check_kind(target: &Target, facts: &TargetFacts) -> Result<(), Failure> {
     let path = &target.path;
-    let unfit = |words: String| Failure::new(FailureKind::Open, words).on(path);
     if target.memory_mapped && facts.kind == TargetKind::Block {
-        return Err(unfit(format!(
-            "'{path}' is a device: memory-mapped I/O (-Sm) works on regular files only"
-        )));
+        let words = format!("'{path}' is a device: memory-mapped I/O (-Sm) works on regular files only");
+        return Err(Failure::new(FailureKind::Open, words).on(path));
     }
     let is_remote = facts.filesystem.as_ref().is_some_and(|f| f.is_remote);
     if target.cache == CacheMode::DisableLocalCache && !is_remote {
         let on = facts.filesystem.as_ref().map_or("a local device".to_string(), |f| f.name.clone());
-        return Err(unfit(format!(
+        let words = format!(
             "removing the local cache (-Sr) works on remote file systems only (NFS, SMB, Ceph, 9p), but '{path}' is on \
              {on}"
-        ))
-        .hint("use -Su to bypass the page cache"));
+        );
+        return Err(Failure::new(FailureKind::Open, words).on(path).hint("use -Su to bypass the page cache"));
     }
     Ok(())
 }
@@ -282,7 +242,7 @@ impl TargetState {
             Some(permit) => permit.open_file(self.flags),
             None => self.open_to_read_again(),
         };
-        let file = file.map_err(|e| not_opened(&self.typed, e, When::Running))?;
+        let file = file.map_err(|e| not_opened(&self.typed, e, true))?;
         // Reads must not change the file's time of last access, nor pay for changing it.
         storage::keep_access_time(&file);
         for hint in &self.hints {
@@ -311,44 +271,31 @@ impl TargetState {
         }
     }
 
-    /// The open target, for questions.
-    pub fn file(&self) -> &File {
-        &self.file
-    }
-
     /// Whose writing could not be looked for.
     pub fn unseen(&self) -> Option<Unseen> {
         self.permit.as_ref().and_then(Permit::unseen)
     }
-
-    pub fn identity(&self) -> Identity {
-        self.identity
-    }
-
-    /// It is a file that this run writes and may mark as its own.
-    pub fn is_marked(&self) -> bool {
-        self.is_marked
-    }
 }
 
-/// The files of a time span that are marked as being written, each once.
-pub struct Written<'t>(Vec<(&'t TargetState, Writing)>);
-
-/// Notes in the marks of our files that a run writes them for at most `longest`. The sentences say which
-/// files are taken because they hold nothing.
+/// Notes in the marks of our files that a run writes them for at most `longest`: the files, each once, and sentences
+/// about those that are taken because they hold nothing.
 pub fn begin_marks<'t>(
     targets: &'t [TargetState],
     marks: &Marks,
     longest: Duration,
-) -> (Written<'t>, Vec<String>) {
+) -> (Vec<(&'t TargetState, Writing)>, Vec<String>) {
     let (mut written, mut sentences): (Vec<(&TargetState, Writing)>, _) = (Vec::new(), Vec::new());
-    for state in targets.iter().filter(|state| state.is_marked()) {
-        let is_known = written.iter().any(|(other, _)| other.identity() == state.identity());
-        if is_known {
+    for state in targets.iter().filter(|state| state.is_marked) {
+        if written.iter().any(|(other, _)| other.identity == state.identity) {
             continue;
         }
-        let tested = tested_ranges(targets, state.identity());
-        let Some(writing) = marks.begin_writing(state.file(), longest, &tested) else { continue };
+        // What the targets that are this file may write of it, together.
+        let mut tested = Vec::new();
+        for same in targets.iter().filter(|same| same.identity == state.identity) {
+            let range = &same.planned.range;
+            tested.push(range.base_bytes()..range.base_bytes().saturating_add(range.usable_bytes()));
+        }
+        let Some(writing) = marks.begin_writing(&state.file, longest, &tested) else { continue };
         if writing.whose == Whose::Nobodys && writing.unmarked.is_none() {
             sentences.push(format!(
                 "'{}' holds nothing, so it is taken without --overwrite and marked as a test file of TrueSpd",
@@ -357,30 +304,13 @@ pub fn begin_marks<'t>(
         }
         written.push((state, writing));
     }
-    (Written(written), sentences)
+    (written, sentences)
 }
 
-/// What the targets that are this file may write of it, together.
-fn tested_ranges(targets: &[TargetState], file: Identity) -> Vec<std::ops::Range<u64>> {
-    let of_file = targets.iter().filter(|state| state.identity() == file);
-    of_file
-        .map(|state: &TargetState| {
-            let range = &state.planned.range;
-            range.base_bytes()..range.base_bytes().saturating_add(range.usable_bytes())
-        })
-        .collect()
-}
-
-impl Written<'_> {
-    /// Renews the marks after the last write. The sentences are warnings: which files no longer count as ours, and why.
-    pub fn end(self, marks: &Marks, roots: &Roots) -> Vec<String> {
-        self.0.iter().filter_map(|(state, writing)| end_one(state, writing, marks, roots)).collect()
-    }
-}
-
-fn end_one(state: &TargetState, writing: &Writing, marks: &Marks, roots: &Roots) -> Option<String> {
-    let writers = writers_of_file(state.file(), roots);
-    let ended = marks.end_writing(state.file(), writing, !writers.is_empty());
+/// Renews the mark after the last write. The sentence is a warning: why the file no longer counts as ours.
+pub fn end_mark(state: &TargetState, writing: &Writing, marks: &Marks, roots: &Roots) -> Option<String> {
+    let writers = writers_of_file(&state.file, roots);
+    let ended = marks.end_writing(&state.file, writing, !writers.is_empty());
     // If the mark cannot be renewed, a later write test asks for -c or --overwrite. Nothing is lost.
     let why = match (ended.ok()?, writers.first()) {
         (Ended::Shared, Some(opener)) => format!("when the run ended, {opener}"),
@@ -427,7 +357,7 @@ enum Leads {
 
 impl Standing {
     pub fn of(state: &TargetState, roots: &Roots) -> Standing {
-        let file = state.file();
+        let file = &state.file;
         let about = file.metadata().ok();
         let is_file = state.facts.kind == TargetKind::Regular;
         let is_compressed = state.chain.iter().any(|layer| layer.compression.is_some());
@@ -492,7 +422,7 @@ fn stored_bytes(about: &Metadata) -> u64 {
 
 fn leads(state: &TargetState) -> Leads {
     match Identity::at(&state.path) {
-        Ok(there) if there == state.identity() => Leads::ToIt,
+        Ok(there) if there == state.identity => Leads::ToIt,
         Ok(_) => Leads::Elsewhere,
         Err(error) if matches!(Code::of(&error), Some(Code::NOT_FOUND | Code::NOT_A_DIRECTORY)) => {
             Leads::Nowhere

@@ -130,13 +130,13 @@ pub struct Dispatch {
 }
 
 /// What a thread does on one target, resolved: where its I/Os go, what they move, how fast.
+#[allow(missing_docs)]
 #[derive(Debug, Clone)]
 pub struct LaneTarget {
     /// The share of the thread, and which target of the time span it is.
     pub duty: Duty,
     /// First request slot; 0 in pool mode, where every slot may use every target.
     pub slot_first: u32,
-    /// I/O size.
     pub block_bytes: u32,
     /// Distance between two slots in a buffer.
     pub slot_stride_bytes: u64,
@@ -144,11 +144,8 @@ pub struct LaneTarget {
     pub pattern: Pattern,
     /// The one offset that interlocked threads share.
     pub shared: Arc<SharedOffset>,
-    /// Rate limit or pauses.
     pub pace: Pace,
-    /// Some I/Os read.
     pub reads: bool,
-    /// What writes hold.
     pub writes: LaneWrites,
     /// Number of the buffer that reads go to, among all buffers of the thread.
     pub read_region: u32,

@@ -5,9 +5,7 @@ use crate::profile::{Precreate, Profile};
 /// A file to create once for the whole run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrecreateFile {
-    /// Path as given.
     pub path: String,
-    /// Size in bytes.
     pub size_bytes: u64,
     /// Filled with zeros instead of the pattern.
     pub zero: bool,

@@ -76,15 +76,14 @@ pub fn check_block_size(target: &Target) -> Result<(), Refusal> {
 }
 
 /// What a run takes of memory, in bytes, and of what.
+#[allow(missing_docs)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MemoryNeed {
-    /// Threads.
     pub threads: u128,
     /// Buffers of the outstanding I/Os, and shared sources of write data.
     pub buffers: u128,
     /// Series per interval (`-D`) and what is made of them at the end.
     pub series: u128,
-    /// Stacks, rings, histograms.
     pub workers: u128,
 }
 

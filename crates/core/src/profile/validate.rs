@@ -5,11 +5,201 @@
 //! every time span and every target; the findings carry the indices, so that the command line and XML
 //! profiles can point at what was typed.
 
-use super::finding::{Collector, Finding, Rule};
+use std::fmt;
+
 use super::{
     BLOCK_BYTES_MAX, Batch, CacheMode, Distribution, DistributionKind, Placement, Profile, Target, TimeSpan,
 };
 use crate::text::size;
+
+/// Whether a profile with the finding may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// The run goes on, and the person is told.
+    Warning,
+    /// The profile is refused before anything is opened.
+    Error,
+}
+
+/// A rule of `command-line.md` §9 by its number in the table; rules beyond 36 are TrueSpd's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rule(#[allow(missing_docs)] pub u8);
+
+/// What each forbids, and what it only warns of.
+#[allow(missing_docs)]
+impl Rule {
+    /// DiskSpd 2.2 has the same rule, and says the same words where it warns.
+    pub fn is_of_diskspd(self) -> bool {
+        self.0 <= Rule::MAXIMUM_NOT_ABOVE_BASE.0
+    }
+
+    /// Not a rule of the profile: the options do not fit this machine or target (`plan`).
+    pub const MACHINE: Rule = Rule(0);
+    /// At least one time span.
+    pub const NO_TIME_SPAN: Rule = Rule(1);
+    /// `-n` excludes a list of `-a`.
+    pub const AFFINITY_OFF_WITH_LIST: Rule = Rule(5);
+    /// `-F` excludes `-t` above 1.
+    pub const TOTAL_WITH_PER_TARGET: Rule = Rule(6);
+    pub const LIMIT_WITH_ROUTINES: Rule = Rule(7); // `-g` excludes `-x`
+    /// `-i` and `-j` go together.
+    pub const BURST_AND_PAUSE: Rule = Rule(8);
+    pub const POOL_WITH_LIMIT: Rule = Rule(9); // `-g` excludes `-O`
+    pub const POOL_WITH_PAUSE: Rule = Rule(10); // `-j` excludes `-O`
+    pub const POOL_WITH_PARALLEL: Rule = Rule(11); // `-p` excludes `-O`
+    /// A weight of 0 in pool mode.
+    pub const POOL_WEIGHT: Rule = Rule(12);
+    /// A `ThreadTarget` of a thread that does not exist.
+    pub const POOL_THREAD: Rule = Rule(13);
+    pub const THREAD_TARGETS_WITHOUT_POOL: Rule = Rule(14); // `ThreadTargets` outside pool mode
+    pub const RANDOM_WITH_THREAD_STRIDE: Rule = Rule(15); // `-T` excludes `-r`
+    pub const RANDOM_WITH_INTERLOCKED: Rule = Rule(16); // `-si` excludes `-r`
+    pub const RANDOM_WITH_PARALLEL: Rule = Rule(17); // `-p` excludes `-r`
+    /// `-rd` needs `-r` or `-rs`.
+    pub const DISTRIBUTION_WITHOUT_RANDOM: Rule = Rule(18);
+    /// Warning: `-p` needs more than one request.
+    pub const PARALLEL_WITH_ONE_REQUEST: Rule = Rule(19);
+    pub const INTERLOCKED_WITH_THREAD_STRIDE: Rule = Rule(20); // `-si` excludes `-T`
+    pub const INTERLOCKED_WITH_PARALLEL: Rule = Rule(21); // `-si` excludes `-p`
+    /// Warning: `-si` with one thread.
+    pub const INTERLOCKED_WITH_ONE_THREAD: Rule = Rule(22);
+    pub const OVERLAPPING_THREADS: Rule = Rule(23); // Warning: sequential threads overlap
+    pub const THREAD_STRIDE_WITH_ONE_THREAD: Rule = Rule(24); // `-T` needs several threads
+    /// A range shorter than a block.
+    pub const RANGE_BELOW_BLOCK: Rule = Rule(25);
+    /// Shares of I/O exceed 100.
+    pub const IO_SHARES_EXCEED: Rule = Rule(26);
+    /// Shares of the target exceed 100.
+    pub const TARGET_SHARES_EXCEED: Rule = Rule(27);
+    /// The target is used up before the I/O is.
+    pub const IO_LEFT_OVER: Rule = Rule(28);
+    /// Shares of the target do not reach 100.
+    pub const TARGET_LEFT_OVER: Rule = Rule(29);
+    /// An open range that is not the last.
+    pub const OPEN_RANGE_INSIDE: Rule = Rule(30);
+    /// The source buffer is smaller than a block.
+    pub const SOURCE_BELOW_BLOCK: Rule = Rule(31);
+    pub const MAPPED_WITH_ROUTINES: Rule = Rule(32); // `-x` excludes `-Sm`
+    /// `-Su` and `-Sh` exclude `-Sm`.
+    pub const MAPPED_UNBUFFERED: Rule = Rule(33);
+    pub const FLUSH_WITHOUT_MAPPED: Rule = Rule(34); // `-N` needs `-Sm`
+    /// A template that no target replaces.
+    pub const TEMPLATE_LEFT: Rule = Rule(35);
+    /// `-f` must be above `-B`.
+    pub const MAXIMUM_NOT_ABOVE_BASE: Rule = Rule(36);
+
+    /// Block size 0, or above what DiskSpd can express.
+    pub const BLOCK_SIZE: Rule = Rule(37);
+    pub const POOL_REQUESTS_WITHOUT_TOTAL: Rule = Rule(38); // Warning: `-O` without `-F`
+    /// Warning: `-g` switches `-i` and `-j` off.
+    pub const LIMIT_WITH_PACING: Rule = Rule(39);
+    pub const PAUSE_WITH_ROUTINES: Rule = Rule(40); // `-j` excludes `-x`
+    /// Warning: a burst smaller than the number of threads that share it.
+    pub const BURST_BELOW_THREADS: Rule = Rule(41);
+    /// `-c` smaller than what one I/O per thread needs.
+    pub const FILE_TOO_SMALL: Rule = Rule(42);
+    /// An interval of 0 with `-D`.
+    pub const INTERVAL_ZERO: Rule = Rule(43);
+    pub const NO_THREAD: Rule = Rule(44); // No thread
+    pub const NO_REQUEST: Rule = Rule(45); // No request
+    pub const CREATE_DEVICE: Rule = Rule(46); // `-c` with a device
+    /// A path that cannot be meant: empty, `X:`, `#1junk`.
+    pub const PATH: Rule = Rule(47);
+    /// A template whose number is not one.
+    pub const TEMPLATE_NUMBER: Rule = Rule(48);
+    pub const PERCENTAGE: Rule = Rule(49); // A percentage above 100
+    /// A batch of 0, or out of range.
+    pub const BATCH: Rule = Rule(50);
+    /// A time span without target.
+    pub const NO_TARGET: Rule = Rule(51);
+    /// Placement together with a list of processors, or with `-n`.
+    pub const PLACEMENT_WITHOUT_EFFECT: Rule = Rule(52);
+}
+
+/// A rule that the profile breaks, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The broken rule, by its number in the contract.
+    pub rule: Rule,
+    /// Whether the profile may run all the same.
+    pub severity: Severity,
+    /// Index of the time span, from 0.
+    pub time_span: Option<usize>,
+    /// Index of the target within the time span, from 0.
+    pub target: Option<usize>,
+    /// The switches involved, e.g. `["-r", "-T"]`, for pointing at the typed words. Empty when the
+    /// path itself is at fault.
+    pub switches: Vec<&'static str>,
+    /// What is wrong and what would be legal, in words. A warning that DiskSpd has in its words, to the letter.
+    pub message: String,
+    /// What TrueSpd adds to DiskSpd's words.
+    pub more: Option<&'static str>,
+}
+
+impl Finding {
+    /// The place within `profile` in words, e.g. `time span 2, target 1 'a.dat'`, for profiles in
+    /// which it is not obvious. `None` for findings about the whole profile.
+    pub fn place(&self, profile: &Profile) -> Option<String> {
+        let span = self.time_span?;
+        let mut place = format!("time span {}", span + 1);
+        if let Some(target) = self.target {
+            place.push_str(&format!(", target {}", target + 1));
+            if let Some(target) = profile.time_spans.get(span).and_then(|s| s.targets.get(target)) {
+                place.push_str(&format!(" '{}'", target.path));
+            }
+        }
+        Some(place)
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// Collects findings and knows the place that is being looked at.
+#[derive(Default)]
+pub(super) struct Collector {
+    pub(super) findings: Vec<Finding>,
+    pub(super) time_span: Option<usize>,
+    pub(super) target: Option<usize>,
+}
+
+impl Collector {
+    pub(super) fn add(
+        &mut self,
+        severity: Severity,
+        rule: Rule,
+        switches: &[&'static str],
+        message: impl Into<String>,
+    ) {
+        self.findings.push(Finding {
+            rule,
+            severity,
+            time_span: self.time_span,
+            target: self.target,
+            switches: switches.to_vec(),
+            message: message.into(),
+            more: None,
+        });
+    }
+
+    pub(super) fn error(&mut self, rule: Rule, switches: &[&'static str], message: impl Into<String>) {
+        self.add(Severity::Error, rule, switches, message);
+    }
+
+    pub(super) fn warning(&mut self, rule: Rule, switches: &[&'static str], message: impl Into<String>) {
+        self.add(Severity::Warning, rule, switches, message);
+    }
+
+    /// The last finding with what TrueSpd adds to it.
+    pub(super) fn add_words(&mut self, more: &'static str) {
+        if let Some(last) = self.findings.last_mut() {
+            last.more = Some(more);
+        }
+    }
+}
 
 /// Largest batch of `-u` as a count.
 const RING_BATCH_MAX: u32 = 65535;
@@ -17,7 +207,7 @@ const RING_BATCH_MAX: u32 = 65535;
 /// Checks every rule that needs no machine. `will_run` is false with `-Rp`.
 ///
 /// The findings come in the order of time spans and targets. A profile with a finding of
-/// [`Severity::Error`](super::Severity::Error) must not be run.
+/// [`Severity::Error`] must not be run.
 pub fn validate(profile: &Profile, will_run: bool) -> Vec<Finding> {
     let mut found = Collector::default();
     if profile.time_spans.is_empty() {
@@ -41,12 +231,9 @@ fn check_time_span(found: &mut Collector, span: &TimeSpan) {
     }
     affinity(found, span);
     if span.request_count > 0 && span.thread_count == 0 {
-        found.warning(
-            Rule::POOL_REQUESTS_WITHOUT_TOTAL,
-            &["-O"],
-            "-O (requests per thread over all targets) is ignored without -F (total number of threads), as DiskSpd \
-             does; -o sets the requests per thread and target",
-        );
+        let words = "-O (requests per thread over all targets) is ignored without -F (total number of threads), as DiskSpd \
+             does; -o sets the requests per thread and target";
+        found.warning(Rule::POOL_REQUESTS_WITHOUT_TOTAL, &["-O"], words);
     }
     if span.calculate_iops_std_dev && span.io_bucket_ms == 0 {
         found.error(Rule::INTERVAL_ZERO, &["-D"], "the interval of -D must be at least 1 ms");
@@ -56,11 +243,8 @@ fn check_time_span(found: &mut Collector, span: &TimeSpan) {
 
 fn affinity(found: &mut Collector, span: &TimeSpan) {
     if span.disable_affinity && span.has_affinity_list() {
-        found.error(
-            Rule::AFFINITY_OFF_WITH_LIST,
-            &["-n", "-a"],
-            "-n (no affinity) and a list of processors (-a) exclude each other: give one of them",
-        );
+        let words = "-n (no affinity) and a list of processors (-a) exclude each other: give one of them";
+        found.error(Rule::AFFINITY_OFF_WITH_LIST, &["-n", "-a"], words);
     }
     if span.placement != Placement::default() && (span.disable_affinity || span.has_affinity_list()) {
         let (switch, why) = if span.disable_affinity {
@@ -68,11 +252,8 @@ fn affinity(found: &mut Collector, span: &TimeSpan) {
         } else {
             ("-a", "an explicit list of processors already says where every thread goes")
         };
-        found.error(
-            Rule::PLACEMENT_WITHOUT_EFFECT,
-            &["-a<placement>", switch],
-            format!("a placement (-ac, -as, -ap, ...) would have no effect: {why}"),
-        );
+        let words = format!("a placement (-ac, -as, -ap, ...) would have no effect: {why}");
+        found.error(Rule::PLACEMENT_WITHOUT_EFFECT, &["-a<placement>", switch], words);
     }
 }
 
@@ -83,14 +264,11 @@ fn batches(found: &mut Collector, span: &TimeSpan) {
             Batch::Percent(p) => (p == 0 || p > 100).then(|| format!("{p} %")),
         };
         if let Some(given) = bad {
-            found.error(
-                Rule::BATCH,
-                &["-u"],
-                format!(
-                    "the batch of -u is {given}: it must be 1..{RING_BATCH_MAX} requests, or 1..100 percent \
+            let words = format!(
+                "the batch of -u is {given}: it must be 1..{RING_BATCH_MAX} requests, or 1..100 percent \
                      of the outstanding requests (with p)"
-                ),
             );
+            found.error(Rule::BATCH, &["-u"], words);
         }
     }
     if span.completion_batch == Some(0) {
@@ -106,11 +284,8 @@ fn check_target(found: &mut Collector, span: &TimeSpan, target: &Target, will_ru
     if span.is_pool() {
         pool(found, span, target);
     } else if !target.thread_targets.is_empty() {
-        found.error(
-            Rule::THREAD_TARGETS_WITHOUT_POOL,
-            &[],
-            "ThreadTargets need both ThreadCount and RequestCount of the time span (-F with -O)",
-        );
+        let words = "ThreadTargets need both ThreadCount and RequestCount of the time span (-F with -O)";
+        found.error(Rule::THREAD_TARGETS_WITHOUT_POOL, &[], words);
     }
     pattern(found, span, target);
     if let Some(distribution) = &target.distribution
@@ -130,26 +305,20 @@ fn path(found: &mut Collector, target: &Target, will_run: bool) {
     } else if let (Some(letter), Some(':'), None) = (letters.next(), letters.next(), letters.next())
         && letter.is_ascii_alphabetic()
     {
-        found.error(
-            Rule::PATH,
-            &[],
-            format!(
-                "'{path}' names a Windows volume: on Linux give the device node (such as \
+        let words = format!(
+            "'{path}' names a Windows volume: on Linux give the device node (such as \
                  /dev/disk/by-id/...), or ./{path} for a file of that name"
-            ),
         );
+        found.error(Rule::PATH, &[], words);
     } else if let Some(number) = path.strip_prefix('#')
         && !number.is_empty()
         && (!number.bytes().all(|b| b.is_ascii_digit()) || number.parse::<u32>().is_err())
     {
-        found.error(
-            Rule::PATH,
-            &[],
-            format!(
-                "'{path}' is not a disk number: write # and digits (#0 is the first disk), or ./{path} for a \
+        let words = format!(
+            "'{path}' is not a disk number: write # and digits (#0 is the first disk), or ./{path} for a \
                 file of that name"
-            ),
         );
+        found.error(Rule::PATH, &[], words);
     }
     match (target.template(), target.template_number()) {
         (Some(_), None) => found.error(
@@ -171,48 +340,34 @@ fn path(found: &mut Collector, target: &Target, will_run: bool) {
 
 fn numbers(found: &mut Collector, span: &TimeSpan, target: &Target) {
     if target.block_bytes == 0 || target.block_bytes > BLOCK_BYTES_MAX {
-        found.error(
-            Rule::BLOCK_SIZE,
-            &["-b"],
-            format!("the block size is {} bytes: it must be 1..{BLOCK_BYTES_MAX}", target.block_bytes),
-        );
+        let words =
+            format!("the block size is {} bytes: it must be 1..{BLOCK_BYTES_MAX}", target.block_bytes);
+        found.error(Rule::BLOCK_SIZE, &["-b"], words);
     }
     if target.write_percent > 100 {
-        found.error(
-            Rule::PERCENTAGE,
-            &["-w"],
-            format!("{} % of writes: it must be 0..100", target.write_percent),
-        );
+        let words = format!("{} % of writes: it must be 0..100", target.write_percent);
+        found.error(Rule::PERCENTAGE, &["-w"], words);
     }
     if target.random_percent > 100 {
-        found.error(
-            Rule::PERCENTAGE,
-            &["-rs"],
-            format!("{} % of random I/O: it must be 1..100", target.random_percent),
-        );
+        let words = format!("{} % of random I/O: it must be 1..100", target.random_percent);
+        found.error(Rule::PERCENTAGE, &["-rs"], words);
     }
     if span.thread_count == 0 && target.threads_per_file == 0 {
         found.error(Rule::NO_THREAD, &["-t"], "no thread would work on the target: -t must be at least 1");
     }
     if !span.is_pool() && target.request_count == 0 {
-        found.error(
-            Rule::NO_REQUEST,
-            &["-o"],
-            "no I/O would be outstanding: -o must be at least 1, unless -F and -O are given",
-        );
+        let words = "no I/O would be outstanding: -o must be at least 1, unless -F and -O are given";
+        found.error(Rule::NO_REQUEST, &["-o"], words);
     }
 }
 
 fn threads(found: &mut Collector, span: &TimeSpan, target: &Target) {
     if span.thread_count > 0 && target.threads_per_file > 1 {
-        found.error(
-            Rule::TOTAL_WITH_PER_TARGET,
-            &["-F", "-t"],
-            format!(
-                "-F{} (threads in total) and -t{} (threads per target) exclude each other: give one of them",
-                span.thread_count, target.threads_per_file
-            ),
+        let words = format!(
+            "-F{} (threads in total) and -t{} (threads per target) exclude each other: give one of them",
+            span.thread_count, target.threads_per_file
         );
+        found.error(Rule::TOTAL_WITH_PER_TARGET, &["-F", "-t"], words);
     }
 }
 
@@ -220,89 +375,66 @@ fn pacing(found: &mut Collector, span: &TimeSpan, target: &Target) {
     let (limited, routines) = (target.is_rate_limited(), span.completion_routines);
     let (burst, pause) = (target.burst_ios.unwrap_or(0), target.think_ms.unwrap_or(0));
     if limited && routines {
-        found.error(
-            Rule::LIMIT_WITH_ROUTINES,
-            &["-g", "-x"],
-            "-g (rate limit) and -x (completion routines) exclude each other: a request that is reissued from \
-             its own completion cannot wait",
-        );
+        let words = "-g (rate limit) and -x (completion routines) exclude each other: a request that is reissued from \
+             its own completion cannot wait";
+        found.error(Rule::LIMIT_WITH_ROUTINES, &["-g", "-x"], words);
     }
     if (burst > 0) != (pause > 0) {
         let (given, missing) = if burst > 0 { ("-i", "-j") } else { ("-j", "-i") };
-        found.error(
-            Rule::BURST_AND_PAUSE,
-            &["-i", "-j"],
-            format!("{given} is given without {missing}: I/Os per burst (-i) and the pause between bursts (-j) go \
-                together"),
+        let words = format!(
+            "{given} is given without {missing}: I/Os per burst (-i) and the pause between bursts (-j) go \
+                together"
         );
+        found.error(Rule::BURST_AND_PAUSE, &["-i", "-j"], words);
     }
     if limited && (burst > 0 || pause > 0) {
-        found.warning(
-            Rule::LIMIT_WITH_PACING,
-            &["-g", "-i", "-j"],
-            "-i and -j (bursts) are ignored beside -g (rate limit), as DiskSpd does",
-        );
+        let words = "-i and -j (bursts) are ignored beside -g (rate limit), as DiskSpd does";
+        found.warning(Rule::LIMIT_WITH_PACING, &["-g", "-i", "-j"], words);
     }
     if pause > 0 && routines {
-        found.error(
-            Rule::PAUSE_WITH_ROUTINES,
-            &["-j", "-x"],
-            "-j (pause between bursts) and -x (completion routines) exclude each other: a request that is \
-             reissued from its own completion never pauses",
-        );
+        let words = "-j (pause between bursts) and -x (completion routines) exclude each other: a request that is \
+             reissued from its own completion never pauses";
+        found.error(Rule::PAUSE_WITH_ROUTINES, &["-j", "-x"], words);
     }
     let sharing = span.threads_on(target);
     if burst > 0 && burst < sharing {
-        found.warning(
-            Rule::BURST_BELOW_THREADS,
-            &["-i", "-t", "-F"],
-            format!(
-                "{sharing} threads share a burst of {burst} I/Os (-i), which is less than one I/O for each: each \
+        let words = format!(
+            "{sharing} threads share a burst of {burst} I/Os (-i), which is less than one I/O for each: each \
                  thread \
                  pauses after every I/O, as with DiskSpd"
-            ),
         );
+        found.warning(Rule::BURST_BELOW_THREADS, &["-i", "-t", "-F"], words);
     }
 }
 
 fn pool(found: &mut Collector, span: &TimeSpan, target: &Target) {
     const WHY: &str = "requests of the pool change their target with every I/O";
     if target.is_rate_limited() {
-        found.error(
-            Rule::POOL_WITH_LIMIT,
-            &["-g", "-O"],
-            format!("-g (rate limit) and -O (requests per thread) exclude each other: {WHY}"),
-        );
+        let words = format!("-g (rate limit) and -O (requests per thread) exclude each other: {WHY}");
+        found.error(Rule::POOL_WITH_LIMIT, &["-g", "-O"], words);
     }
     if target.think_ms.unwrap_or(0) > 0 {
-        found.error(
-            Rule::POOL_WITH_PAUSE,
-            &["-j", "-O"],
-            format!("-j (pause between bursts) and -O (requests per thread) exclude each other: {WHY}"),
-        );
+        let words =
+            format!("-j (pause between bursts) and -O (requests per thread) exclude each other: {WHY}");
+        found.error(Rule::POOL_WITH_PAUSE, &["-j", "-O"], words);
     }
     if target.parallel {
-        found.error(
-            Rule::POOL_WITH_PARALLEL,
-            &["-p", "-O"],
-            format!("-p (parallel sequential) and -O (requests per thread) exclude each other: {WHY}"),
-        );
+        let words =
+            format!("-p (parallel sequential) and -O (requests per thread) exclude each other: {WHY}");
+        found.error(Rule::POOL_WITH_PARALLEL, &["-p", "-O"], words);
     }
     if target.weight == 0 {
         found.error(Rule::POOL_WEIGHT, &[], "the target has weight 0 in the pool: Weight must be at least 1");
     }
     for entry in &target.thread_targets {
         if entry.thread >= span.thread_count {
-            found.error(
-                Rule::POOL_THREAD,
-                &[],
-                format!(
-                    "ThreadTargets names thread {}, but the threads are 0..{} (ThreadCount {})",
-                    entry.thread,
-                    span.thread_count - 1,
-                    span.thread_count
-                ),
+            let words = format!(
+                "ThreadTargets names thread {}, but the threads are 0..{} (ThreadCount {})",
+                entry.thread,
+                span.thread_count - 1,
+                span.thread_count
             );
+            found.error(Rule::POOL_THREAD, &[], words);
         }
     }
 }
@@ -322,140 +454,100 @@ fn pattern(found: &mut Collector, span: &TimeSpan, target: &Target) {
             (target.parallel, Rule::RANDOM_WITH_PARALLEL, "-p", "parallel sequential"),
         ] {
             if given {
-                found.error(
-                    rule,
-                    &[switch, "-r"],
-                    format!("{switch} ({what}) and random I/O (-r, -rs) exclude each other"),
-                );
+                let words = format!("{switch} ({what}) and random I/O (-r, -rs) exclude each other");
+                found.error(rule, &[switch, "-r"], words);
             }
         }
         return;
     }
     if target.distribution.is_some() {
-        found.error(
-            Rule::DISTRIBUTION_WITHOUT_RANDOM,
-            &["-rd", "-s"],
-            "-rd (distribution) needs random I/O: add -r, or -rs<pct> for a mix",
-        );
+        let words = "-rd (distribution) needs random I/O: add -r, or -rs<pct> for a mix";
+        found.error(Rule::DISTRIBUTION_WITHOUT_RANDOM, &["-rd", "-s"], words);
     }
     if target.parallel && target.request_count == 1 {
-        found.warning(
-            Rule::PARALLEL_WITH_ONE_REQUEST,
-            &["-p", "-o"],
-            "-p does not have effect unless outstanding I/O count (-o) is > 1",
-        );
+        let words = "-p does not have effect unless outstanding I/O count (-o) is > 1";
+        found.warning(Rule::PARALLEL_WITH_ONE_REQUEST, &["-p", "-o"], words);
     }
     if target.interlocked {
         if strided {
-            found.error(
-                Rule::INTERLOCKED_WITH_THREAD_STRIDE,
-                &["-si", "-T"],
-                "-si (one shared offset) and -T (a start of its own for each thread) exclude each other",
-            );
+            let words =
+                "-si (one shared offset) and -T (a start of its own for each thread) exclude each other";
+            found.error(Rule::INTERLOCKED_WITH_THREAD_STRIDE, &["-si", "-T"], words);
         }
         if target.parallel {
-            found.error(
-                Rule::INTERLOCKED_WITH_PARALLEL,
-                &["-si", "-p"],
-                "-si (one shared offset) and -p (an offset of its own for each request) exclude each other",
-            );
+            let words =
+                "-si (one shared offset) and -p (an offset of its own for each request) exclude each other";
+            found.error(Rule::INTERLOCKED_WITH_PARALLEL, &["-si", "-p"], words);
         }
         if !multi {
             found.warning(Rule::INTERLOCKED_WITH_ONE_THREAD, &["-si"], "single-threaded test, -si ignored");
         }
     } else if multi && !strided {
-        found.warning(
-            Rule::OVERLAPPING_THREADS,
-            &["-t", "-F"],
-            "target access pattern will not be sequential, consider -si",
-        );
+        let words = "target access pattern will not be sequential, consider -si";
+        found.warning(Rule::OVERLAPPING_THREADS, &["-t", "-F"], words);
         found.add_words("all threads start at the same offset; -T<size> gives each a start of its own");
     } else if !multi && strided {
-        found.error(
-            Rule::THREAD_STRIDE_WITH_ONE_THREAD,
-            &["-T", "-t", "-F"],
-            "-T (distance between the starts of threads) needs several threads on the target: add -t or -F above 1",
-        );
+        let words = "-T (distance between the starts of threads) needs several threads on the target: add -t or -F above 1";
+        found.error(Rule::THREAD_STRIDE_WITH_ONE_THREAD, &["-T", "-t", "-F"], words);
     }
 }
 
 fn memory(found: &mut Collector, span: &TimeSpan, target: &Target) {
     if target.write_source_bytes > 0 && target.write_source_bytes < target.block_bytes {
-        found.error(
-            Rule::SOURCE_BELOW_BLOCK,
-            &["-Z", "-b"],
-            format!(
-                "the source of write data (-Z) is {}, smaller than the block size of {} (-b)",
-                size(target.write_source_bytes),
-                size(target.block_bytes)
-            ),
+        let words = format!(
+            "the source of write data (-Z) is {}, smaller than the block size of {} (-b)",
+            size(target.write_source_bytes),
+            size(target.block_bytes)
         );
+        found.error(Rule::SOURCE_BELOW_BLOCK, &["-Z", "-b"], words);
     }
     if target.memory_mapped {
         if span.completion_routines {
-            found.error(
-                Rule::MAPPED_WITH_ROUTINES,
-                &["-x", "-S"],
-                "-x (completion routines) and -Sm (memory mapped) exclude each other: mapped I/O has no completions",
-            );
+            let words = "-x (completion routines) and -Sm (memory mapped) exclude each other: mapped I/O has no completions";
+            found.error(Rule::MAPPED_WITH_ROUTINES, &["-x", "-S"], words);
         }
         if target.cache == CacheMode::DisableOsCache {
-            found.error(
-                Rule::MAPPED_UNBUFFERED,
-                &["-S"],
-                "unbuffered I/O (-Su, -Sh, -h) and memory mapped I/O (-Sm) exclude each other",
-            );
+            let words = "unbuffered I/O (-Su, -Sh, -h) and memory mapped I/O (-Sm) exclude each other";
+            found.error(Rule::MAPPED_UNBUFFERED, &["-S"], words);
         }
     } else if target.flush.is_some() {
-        found.error(
-            Rule::FLUSH_WITHOUT_MAPPED,
-            &["-N"],
-            "-N (flush after mapped writes) needs memory mapped I/O: add -Sm",
-        );
+        let words = "-N (flush after mapped writes) needs memory mapped I/O: add -Sm";
+        found.error(Rule::FLUSH_WITHOUT_MAPPED, &["-N"], words);
     }
 }
 
 fn extent(found: &mut Collector, span: &TimeSpan, target: &Target) {
     if target.max_bytes > 0 && target.max_bytes <= target.base_bytes {
-        found.error(
-            Rule::MAXIMUM_NOT_ABOVE_BASE,
-            &["-f", "-B"],
-            format!(
-                "the maximum offset (-f) is {}, not above the base offset (-B) of {}: both count from the start of \
+        let words = format!(
+            "the maximum offset (-f) is {}, not above the base offset (-B) of {}: both count from the start of \
                  the target",
-                size(target.max_bytes),
-                size(target.base_bytes)
-            ),
+            size(target.max_bytes),
+            size(target.base_bytes)
         );
+        found.error(Rule::MAXIMUM_NOT_ABOVE_BASE, &["-f", "-B"], words);
     }
     let Some(create) = target.create_bytes.filter(|&bytes| bytes > 0) else { return };
     if target.path.starts_with('#') && target.path.len() > 1 {
-        found.error(
-            Rule::CREATE_DEVICE,
-            &["-c"],
-            format!(
-                "-c creates files, but '{}' is a disk: leave -c out, a device is used as it is",
-                target.path
-            ),
+        let words = format!(
+            "-c creates files, but '{}' is a disk: leave -c out, a device is used as it is",
+            target.path
         );
+        found.error(Rule::CREATE_DEVICE, &["-c"], words);
     }
     let threads = u128::from(span.threads_on(target)).max(1);
     let needed = u128::from(target.base_bytes)
         + u128::from(target.thread_stride_bytes) * (threads - 1)
         + u128::from(target.block_bytes);
     if u128::from(create) < needed {
-        found.error(
-            Rule::FILE_TOO_SMALL,
-            &["-c", "-B", "-T", "-b"],
-            format!(
-                "-c creates {create} bytes, but one I/O of each thread needs {needed}: base {} (-B) + thread stride \
+        let words = format!(
+            "-c creates {create} bytes, but one I/O of each thread needs {needed}: base {} (-B) + thread stride \
                  {} (-T) x {} + block {} (-b)",
-                size(target.base_bytes),
-                size(target.thread_stride_bytes),
-                threads - 1,
-                size(target.block_bytes)
-            ),
+            size(target.base_bytes),
+            size(target.thread_stride_bytes),
+            threads - 1,
+            size(target.block_bytes)
         );
+        found.error(Rule::FILE_TOO_SMALL, &["-c", "-B", "-T", "-b"], words);
     }
 }
 
@@ -483,51 +575,42 @@ fn first_cause(distribution: &Distribution, block_bytes: u64) -> Result<(), (Rul
         }
         let share = u64::from(range.io_percent);
         if io + share > 100 {
-            return Err((
-                Rule::IO_SHARES_EXCEED,
-                format!("range {number} of -rd takes {share} % of the I/O, but only {} % are left", 100 - io),
-            ));
+            let words =
+                format!("range {number} of -rd takes {share} % of the I/O, but only {} % are left", 100 - io);
+            return Err((Rule::IO_SHARES_EXCEED, words));
         }
         io += share;
         if distribution.kind == DistributionKind::Percent {
             if range.span > 100 - covered {
-                return Err((
-                    Rule::TARGET_SHARES_EXCEED,
-                    format!(
-                        "range {number} of -rd takes {} % of the target, but only {} % are left",
-                        range.span,
-                        100 - covered
-                    ),
-                ));
+                let words = format!(
+                    "range {number} of -rd takes {} % of the target, but only {} % are left",
+                    range.span,
+                    100 - covered
+                );
+                return Err((Rule::TARGET_SHARES_EXCEED, words));
             }
             covered += range.span;
             if covered == 100 && io < 100 {
-                return Err((
-                    Rule::IO_LEFT_OVER,
-                    format!(
-                        "after range {number} of -rd the target is used up, but {} % of the I/O are left over: \
+                let words = format!(
+                    "after range {number} of -rd the target is used up, but {} % of the I/O are left over: \
                          give the ranges 100 % of the I/O, or leave a part of the target for the rest",
-                        100 - io
-                    ),
-                ));
+                    100 - io
+                );
+                return Err((Rule::IO_LEFT_OVER, words));
             }
         }
     }
     if io < 100 {
-        return Err((
-            Rule::IO_LEFT_OVER,
-            format!("the ranges of -rd take {io} % of the I/O: {} % are left over", 100 - io),
-        ));
+        let words = format!("the ranges of -rd take {io} % of the I/O: {} % are left over", 100 - io);
+        return Err((Rule::IO_LEFT_OVER, words));
     }
     if distribution.kind == DistributionKind::Percent && covered != 100 {
-        return Err((
-            Rule::TARGET_LEFT_OVER,
-            format!(
-                "the ranges of -rd cover {covered} % of the target in total: it must be 100 (to leave a part \
+        let words = format!(
+            "the ranges of -rd cover {covered} % of the target in total: it must be 100 (to leave a part \
                  without I/O, add a hole: 0/{})",
-                100 - covered
-            ),
-        ));
+            100 - covered
+        );
+        return Err((Rule::TARGET_LEFT_OVER, words));
     }
     Ok(())
 }

@@ -67,8 +67,8 @@ fn behind_drive(name: &str) -> Option<&str> {
 /// What follows `%TEMP%` or the like.
 fn behind_variable(name: &str) -> Option<&str> {
     let (variable, rest) = name.strip_prefix('%')?.split_once('%')?;
-    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '(' | ')');
-    (!variable.is_empty() && variable.chars().all(is_name)).then_some(rest)
+    let is_name = variable.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '(' | ')'));
+    (!variable.is_empty() && is_name).then_some(rest)
 }
 
 /// `C:\=/mnt/c`: what begins like a path of Windows is in a folder of this machine.

@@ -7,7 +7,7 @@ const SDA2: DeviceNumber = DeviceNumber { major: 8, minor: 2 };
 const DM0: DeviceNumber = DeviceNumber { major: 252, minor: 0 };
 
 fn words(device: DeviceNumber, roots: &Roots) -> Vec<String> {
-    Uses::read(roots).of(device).iter().map(Use::to_string).collect()
+    Uses::read(roots).of(device).into_iter().map(|by| by.words).collect()
 }
 
 fn is_system(device: DeviceNumber, roots: &Roots) -> bool {
@@ -35,7 +35,7 @@ fn of_a_device_that_sysfs_does_not_show_the_mounts_are_told() {
     let (_dir, roots) = recorded_sysfs();
     put_mounts(&roots, "30 1 99:1 / /x rw - ext4 /dev/x rw\n31 1 99:2 / / rw - ext4 /dev/y rw\n");
     let found = users(DeviceNumber { major: 99, minor: 1 }, &roots);
-    assert_eq!(found.iter().map(Use::to_string).collect::<Vec<_>>(), ["it is mounted at /x (ext4)"]);
+    assert_eq!(found.into_iter().map(|by| by.words).collect::<Vec<_>>(), ["it is mounted at /x (ext4)"]);
 }
 
 #[test]

@@ -85,11 +85,10 @@ impl Whose {
             Err(_) => return Whose::Unread,
         }
         let is_compared_whole = mark.digest.is_some_and(|digest| digest.is_of_all(size));
-        let is_known = || is_compared_whole || fits_throughout(file, size, &is_plain);
         let is_explained =
             !mark.is_entry_changed(now) || mark.entry.is_none() || mark.entry != entry_of(file);
         let do_writes_show = do_writes_show(mark, file, now);
-        if (do_writes_show && is_explained) || is_known() {
+        if (do_writes_show && is_explained) || is_compared_whole || fits_throughout(file, size, &is_plain) {
             Whose::Ours
         } else if do_writes_show {
             Whose::Rewritten
@@ -145,8 +144,7 @@ const BREAKS_MAX: usize = 4;
 /// Samples of the file show nothing but what tests write unless told otherwise: zeros, and 0, 1, ... 255 again and
 /// again. Random data (`-Zr`) look like any other data.
 fn shows_test_data(file: &File) -> io::Result<bool> {
-    let is_odd = |_, bytes: &[u8]| !is_plain(bytes);
-    Ok(find_odd(file, PATTERN_PLACES, &is_odd)?.is_none())
+    Ok(find_odd(file, None, PATTERN_PLACES, &|_, bytes| !is_plain(bytes))?.is_none())
 }
 
 fn is_test_data(file: &File) -> bool {
@@ -159,8 +157,8 @@ fn is_plain(bytes: &[u8]) -> bool {
 }
 
 fn is_pattern(bytes: &[u8]) -> bool {
-    let is_break = |pair: &&[u8]| pair[1] != 0 && pair[1] != pair[0].wrapping_add(1);
-    bytes.windows(2).filter(is_break).count() <= BREAKS_MAX
+    let pairs = bytes.windows(2);
+    pairs.filter(|pair| pair[1] != 0 && pair[1] != pair[0].wrapping_add(1)).count() <= BREAKS_MAX
 }
 
 /// Whether times are set by this kernel, at the write: elsewhere a server sets them, perhaps later. That is
@@ -186,7 +184,11 @@ pub(super) fn keeps_own_times(file: &File) -> bool {
         0x482b,      // HFS+
         0x4244,      // HFS
     ];
-    filesystem(file).is_ok_and(|found| found.is_some_and(|found| OWN.contains(&found.magic)))
+    is_one_of(file, OWN)
+}
+
+fn is_one_of(file: &File, filesystems: &[u64]) -> bool {
+    filesystem(file).is_ok_and(|found| found.is_some_and(|found| filesystems.contains(&found.magic)))
 }
 
 /// Whether a program serves the file system (FUSE).
@@ -200,9 +202,7 @@ fn is_of_a_program(file: &File) -> bool {
 /// Source: the kernel, where each of them has a `page_mkwrite` that sets the time.
 pub(super) fn do_maps_show(file: &File) -> bool {
     const KNOWN: &[u64] = &[EXT, XFS, BTRFS, F2FS];
-    let is_known =
-        || filesystem(file).is_ok_and(|found| found.is_some_and(|found| KNOWN.contains(&found.magic)));
-    keeps_own_times(file) && do_maps_change_times(file).unwrap_or_else(is_known)
+    keeps_own_times(file) && do_maps_change_times(file).unwrap_or_else(|| is_one_of(file, KNOWN))
 }
 
 /// Numbers of file systems, by `linux/magic.h`; ext2, ext3 and ext4 have the same.
@@ -228,27 +228,20 @@ const LAYOUT_LIMIT: Duration = Duration::from_secs(5);
 /// all of it was read and is zero. A file that cannot be read within a second is not proven, unless it is
 /// small.
 pub(super) fn holds_nothing(file: &File, size_bytes: u64) -> bool {
-    let is_odd = |_, bytes: &[u8]| !is_zero(bytes);
     // Read first, because asking for the layout makes the system write back what is in its cache.
-    let shows_nothing = || find_odd(file, PLACES, &is_odd).is_ok_and(|odd| odd.is_none());
     size_bytes > 0
-        && shows_nothing()
-        && (was_never_written(file, size_bytes) || is_zero_throughout(file, size_bytes))
+        && find_odd(file, None, PLACES, &|_, bytes| !is_zero(bytes)).is_ok_and(|odd| odd.is_none())
+        && (was_never_written(file, size_bytes) || fits_throughout(file, size_bytes, &is_zero))
 }
 
 /// Only holes and space that was set aside. Another machine or a program (FUSE) may tell what it likes, so they are not
 /// asked.
 fn was_never_written(file: &File, size_bytes: u64) -> bool {
-    let end = Instant::now() + LAYOUT_LIMIT;
-    let is_so = || {
-        let found = survey(file, 0, size_bytes, true, end);
-        found.unknown.is_none() && found.written_bytes == 0 && found.range_bytes == size_bytes
-    };
-    keeps_own_times(file) && is_so()
-}
-
-fn is_zero_throughout(file: &File, size_bytes: u64) -> bool {
-    fits_throughout(file, size_bytes, &is_zero)
+    if !keeps_own_times(file) {
+        return false;
+    }
+    let found = survey(file, 0, size_bytes, true, Instant::now() + LAYOUT_LIMIT);
+    found.unknown.is_none() && found.written_bytes == 0 && found.range_bytes == size_bytes
 }
 
 fn is_zero(bytes: &[u8]) -> bool {
@@ -352,10 +345,10 @@ mod tests_nothing {
         let file = tempfile::tempfile().unwrap();
         let size = 8 * MIB + 100;
         file.write_all_at(&vec![0; size as usize], 0).unwrap();
-        assert!(is_zero_throughout(&file, size));
+        assert!(fits_throughout(&file, size, &is_zero));
         for at in [0, MIB - 1, 3 * MIB + 500_000, size - 1] {
             file.write_all_at(&[1], at).unwrap();
-            assert!(!is_zero_throughout(&file, size), "{at}");
+            assert!(!fits_throughout(&file, size, &is_zero), "{at}");
             file.write_all_at(&[0], at).unwrap();
         }
     }

@@ -7,7 +7,6 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::ops::{ControlFlow, Range};
-use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -62,25 +61,15 @@ impl fmt::Display for Digest {
     }
 }
 
-/// The text is no digest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoDigest;
-
-impl FromStr for Digest {
-    type Err = NoDigest;
-
-    fn from_str(text: &str) -> Result<Self, NoDigest> {
-        let (sum, places) = text.split_once('/').ok_or(NoDigest)?;
-        let sum = u64::from_str_radix(sum, 16).map_err(|_| NoDigest)?;
-        let places = match places {
-            "all" => Places::All,
-            count => Places::First(count.parse().map_err(|_| NoDigest)?),
-        };
-        Ok(Digest { sum, places })
-    }
-}
-
 impl Digest {
+    /// Of the words of a mark.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (sum, places) = text.split_once('/')?;
+        let sum = u64::from_str_radix(sum, 16).ok()?;
+        let places = if places == "all" { Places::All } else { Places::First(places.parse().ok()?) };
+        Some(Digest { sum, places })
+    }
+
     /// Of what lies in these ranges of bytes now, within a short time.
     ///
     /// # Errors
@@ -97,12 +86,12 @@ impl Digest {
         let total = total(ranges);
         if total > WHOLE_BYTES {
             let begun = Instant::now();
-            let goes_on = |read: usize| {
+            let sum = sum_of_all(file, ranges, &|read| {
                 let (bytes, passed) = (read as u64 * PIECE_BYTES, begun.elapsed());
                 let needed = passed.mul_f64(total as f64 / bytes.max(1) as f64);
                 total <= PATIENT_BYTES || passed < longest / EARLY || needed < longest
-            };
-            if let Some(sum) = sum_of_all(file, ranges, &goes_on)? {
+            })?;
+            if let Some(sum) = sum {
                 return Ok(Digest { sum, places: Places::All });
             }
         }
@@ -229,13 +218,13 @@ fn pieces(range: Range<u64>) -> Vec<(u64, u64)> {
 /// Both ends, and one place somewhere in each of as many equal parts: no change that is longer than two parts
 /// is missed.
 fn spread(ranges: &[Range<u64>], total: u64) -> Vec<(u64, u64)> {
-    let ends = |range: &Range<u64>| (range.start, PIECE_BYTES.min(range.end - range.start));
-    let tail = |range: &Range<u64>| {
-        let length = PIECE_BYTES.min(range.end - range.start);
-        (range.end - length, length)
-    };
-    let used = || ranges.iter().filter(|range| range.end > range.start);
-    let mut found: Vec<_> = used().next().map(ends).into_iter().chain(used().next_back().map(tail)).collect();
+    let mut found = Vec::new();
+    let used: Vec<_> = ranges.iter().filter(|range| range.end > range.start).collect();
+    if let (Some(first), Some(last)) = (used.first(), used.last()) {
+        found.push((first.start, PIECE_BYTES.min(first.end - first.start)));
+        let length = PIECE_BYTES.min(last.end - last.start);
+        found.push((last.end - length, length));
+    }
     let mut state = total;
     let part = total / PLACES;
     for index in 0..PLACES {
@@ -260,15 +249,12 @@ fn place_at(ranges: &[Range<u64>], mut at: u64) -> Option<(u64, u64)> {
 
 /// A number that differs for all other content and places, but for chance.
 pub(super) fn hash(offset: u64, bytes: &[u8]) -> u64 {
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let step = |sum: u64, word: u64| (sum ^ word).wrapping_mul(FACTOR).rotate_left(29);
-    let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
     // Four sums at once, which a processor does in the time of one.
     let mut lanes = [1, 2, 3, 4].map(|lane| mixed(offset ^ lane));
     let mut blocks = bytes.chunks_exact(32);
     for block in &mut blocks {
         for (lane, part) in lanes.iter_mut().zip(block.chunks_exact(8)) {
-            *lane = step(*lane, word(part));
+            *lane = step(*lane, part.try_into().map_or(0, u64::from_le_bytes));
         }
     }
     for &byte in blocks.remainder() {
@@ -278,6 +264,12 @@ pub(super) fn hash(offset: u64, bytes: &[u8]) -> u64 {
     mixed(all)
 }
 
+fn step(sum: u64, word: u64) -> u64 {
+    (sum ^ word).wrapping_mul(FACTOR).rotate_left(29)
+}
+
+const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+
 fn mixed(mut value: u64) -> u64 {
     value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -285,7 +277,7 @@ fn mixed(mut value: u64) -> u64 {
 }
 
 fn next(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    *state = state.wrapping_add(FACTOR);
     mixed(*state)
 }
 
@@ -346,7 +338,7 @@ mod tests {
         let size = 3 * MIB + 77;
         file.write_all_at(&vec![1; size as usize], 0).unwrap();
         let digest = Digest::of(&file, &all_of(size)).unwrap();
-        assert_eq!(digest.to_string().parse(), Ok(digest));
+        assert_eq!(Digest::parse(&digest.to_string()), Some(digest));
         assert!(digest.is_of_all(size) && !digest.is_of_all(4 * MIB + 1) && !digest.is_of_all(GIB));
         for at in [0, 1, 31, 32, MIB - 1, MIB, 2 * MIB + 12_345, size - 1] {
             assert!(digest.is_of(&file, &all_of(size)).unwrap());
@@ -375,7 +367,7 @@ mod tests {
         assert!(!few.is_of(&file, &all_of(100 * MIB)).unwrap());
         assert!(!Digest { places: Places::First(1000), ..few }.is_of(&file, &all_of(100 * MIB)).unwrap());
         for text in ["", "12", "12/", "xyz/3", "12/-1"] {
-            assert_eq!(text.parse::<Digest>(), Err(NoDigest), "{text}");
+            assert_eq!(Digest::parse(text), None, "{text}");
         }
     }
 
@@ -403,7 +395,7 @@ mod tests {
         file.set_len(70 * MIB).unwrap();
         let digest = Digest::of_all_within(Duration::ZERO, &file, &ranges).unwrap();
         assert!(digest.is_of_all(70 * MIB) && digest.to_string().ends_with("/all"), "{digest}");
-        assert_eq!(digest.to_string().parse(), Ok(digest));
+        assert_eq!(Digest::parse(&digest.to_string()), Some(digest));
         for at in [0, MIB - 1, 2 * MIB + 5, 41 * MIB + 12_345, 70 * MIB - 1] {
             assert!(digest.is_of(&file, &ranges).unwrap());
             file.write_all_at(b"x", at).unwrap();

@@ -2,7 +2,6 @@
 //!
 //! An entry lets a test write to a file, so only entries count that nobody but this user can have put there.
 
-use std::fmt;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -22,45 +21,9 @@ const WRITABLE_BY_OTHERS: u32 = 0o022;
 const ENTRY_BYTES_MAX: u64 = 512;
 
 /// Why an entry is not trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Distrust {
-    /// The folder is another user's.
-    #[error("its folder belongs to another user; set XDG_STATE_HOME to a folder of your own")]
-    FolderOfAnother,
-    /// Others may write to the folder.
-    #[error("other users may write to its folder; forbid that (chmod 700)")]
-    FolderWritable,
-    /// The folder is a symbolic link, or no folder.
-    #[error("its folder is a symbolic link, or no folder")]
-    NoFolder,
-    /// The entry is another user's.
-    #[error("it belongs to another user")]
-    OfAnother,
-    /// Others may write to the entry.
-    #[error("other users may write to it")]
-    Writable,
-    /// It is a symbolic link, a pipe or the like.
-    #[error("it is not a regular file")]
-    NotPlain,
-    /// Another name leads to the same file.
-    #[error("it has more than one name (hard links)")]
-    Linked,
-}
-
-/// A mark that does not count.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ignored {
-    pub path: PathBuf,
-    /// Why it does not count.
-    pub why: Distrust,
-}
-
-impl fmt::Display for Ignored {
-    /// In words about the file: its mark in ... is ignored: ...
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "its mark {} is ignored: {}", printable_path(&self.path), self.why)
-    }
-}
+type Distrust = &'static str;
+const NO_FOLDER: Distrust = "its folder is a symbolic link, or no folder";
+const NOT_PLAIN: Distrust = "it is not a regular file";
 
 /// Name of a file's entry. With the birth time in it, a reused inode has another name.
 pub(super) fn entry_name(stamp: &Stamp) -> String {
@@ -89,12 +52,12 @@ impl Registry {
     /// The mark of a file with this stamp; none when it has none or its entry is of another file.
     ///
     /// # Errors
-    /// There is an entry, and it does not count.
-    pub fn read(&self, stamp: &Stamp) -> Result<Option<Provenance>, Ignored> {
-        let path = self.path_of(stamp);
-        let Some(text) = self.trusted_text(&entry_name(stamp)).map_err(|why| Ignored { path, why })? else {
-            return Ok(None);
-        };
+    /// There is an entry, and it does not count. In words about the file: its mark in ... is ignored: ...
+    pub(super) fn read(&self, stamp: &Stamp) -> Result<Option<Provenance>, String> {
+        let text = self
+            .trusted_text(&entry_name(stamp))
+            .map_err(|why| format!("its mark {} is ignored: {why}", printable_path(&self.path_of(stamp))))?;
+        let Some(text) = text else { return Ok(None) };
         let Some(mark) = Provenance::parse(&text) else { return Ok(None) };
         let is_same_change = text.trim_end().ends_with(&entry_tail(stamp));
         let is_same_size = mark.size_bytes == stamp.size_bytes || mark.state == MarkState::Filling;
@@ -105,28 +68,28 @@ impl Registry {
         let folder = match Directory::open(&self.0) {
             Ok(folder) => folder,
             // Whether there is an entry is asked only to say that it is ignored.
-            Err(_) if fs::symlink_metadata(self.0.join(name)).is_ok() => return Err(Distrust::NoFolder),
+            Err(_) if fs::symlink_metadata(self.0.join(name)).is_ok() => return Err(NO_FOLDER),
             Err(_) => return Ok(None),
         };
         let entry = match folder.open_entry(name) {
             Ok(entry) => entry,
             Err(Code::NOT_FOUND) => return Ok(None),
-            Err(_) => return Err(Distrust::NotPlain),
+            Err(_) => return Err(NOT_PLAIN),
         };
         check_folder(&folder)?;
-        let about = entry.metadata().map_err(|_| Distrust::NotPlain)?;
+        let about = entry.metadata().map_err(|_| NOT_PLAIN)?;
         let stat = Stat::of(&about);
         if stat.kind != FileKind::Regular {
-            return Err(Distrust::NotPlain);
+            return Err(NOT_PLAIN);
         }
         if stat.owner != user() {
-            return Err(Distrust::OfAnother);
+            return Err("it belongs to another user");
         }
         if stat.mode & WRITABLE_BY_OTHERS != 0 {
-            return Err(Distrust::Writable);
+            return Err("other users may write to it");
         }
         if names(&about) != 1 {
-            return Err(Distrust::Linked);
+            return Err("it has more than one name (hard links)");
         }
         let mut text = String::new();
         Ok(entry.take(ENTRY_BYTES_MAX).read_to_string(&mut text).is_ok().then_some(text))
@@ -143,7 +106,7 @@ impl Registry {
             // Made by an umask that lets the group write.
             file::make_private(&self.0)?;
         }
-        let folder = Directory::open(&self.0).map_err(|_| io::Error::other(Distrust::NoFolder))?;
+        let folder = Directory::open(&self.0).map_err(|_| io::Error::other(NO_FOLDER))?;
         check_folder(&folder).map_err(io::Error::other)?;
         let path = self.path_of(stamp);
         write_entry(&self.0, &path, &format!("{mark}{}\n", entry_tail(stamp)))?;
@@ -159,11 +122,11 @@ impl Registry {
 
 /// Entries count where nobody else can put, move or remove one.
 fn check_folder(folder: &Directory) -> Result<(), Distrust> {
-    let about = folder.stat().map_err(|_| Distrust::NoFolder)?;
+    let about = folder.stat().map_err(|_| NO_FOLDER)?;
     if about.owner != user() {
-        Err(Distrust::FolderOfAnother)
+        Err("its folder belongs to another user; set XDG_STATE_HOME to a folder of your own")
     } else if about.mode & WRITABLE_BY_OTHERS != 0 {
-        Err(Distrust::FolderWritable)
+        Err("other users may write to its folder; forbid that (chmod 700)")
     } else {
         Ok(())
     }
@@ -199,36 +162,41 @@ mod tests {
         Case { dir, registry, stamp }
     }
 
+    /// Why an entry is ignored.
+    fn distrust(ignored: &str) -> String {
+        ignored.split_once(" is ignored: ").unwrap().1.to_string()
+    }
+
     #[test]
     fn an_entry_counts_while_only_its_user_can_have_made_it() {
         let Case { dir: _dir, registry, stamp } = case();
         let path = registry.path_of(&stamp);
-        let why = || registry.read(&stamp).map_err(|ignored| ignored.why);
+        let why = || registry.read(&stamp).map_err(|ignored| distrust(&ignored));
         let counts = Ok(Some(Provenance::new(0, MarkState::Complete)));
         assert_eq!(why(), counts);
         for (place, mode, distrust) in [
-            (&path, 0o602, Distrust::Writable),
-            (&path, 0o620, Distrust::Writable),
-            (&registry.0, 0o770, Distrust::FolderWritable),
-            (&registry.0, 0o1777, Distrust::FolderWritable),
+            (&path, 0o602, "other users may write to it"),
+            (&path, 0o620, "other users may write to it"),
+            (&registry.0, 0o770, "other users may write to its folder; forbid that (chmod 700)"),
+            (&registry.0, 0o1777, "other users may write to its folder; forbid that (chmod 700)"),
         ] {
             let before = Stat::at(place).unwrap().mode;
             set_mode(place, mode).unwrap();
-            assert_eq!(why(), Err(distrust), "{mode:o}");
+            assert_eq!(why(), Err(distrust.to_string()), "{mode:o}");
             set_mode(place, before).unwrap();
             assert_eq!(why(), counts);
         }
         fs::hard_link(&path, path.with_file_name("other")).unwrap();
-        assert_eq!(why(), Err(Distrust::Linked));
+        assert_eq!(why(), Err("it has more than one name (hard links)".to_string()));
         fs::rename(&path, path.with_file_name("moved")).unwrap();
         assert_eq!(why(), Ok(None));
         symlink("other", &path).unwrap();
-        assert_eq!(why(), Err(Distrust::NotPlain));
-        let ignored = registry.read(&stamp).unwrap_err().to_string();
+        assert_eq!(why(), Err(NOT_PLAIN.to_string()));
+        let ignored = registry.read(&stamp).unwrap_err();
         assert!(ignored.ends_with("is ignored: it is not a regular file"), "{ignored}");
         fs::remove_file(&path).unwrap();
         crate::sys::made::pipe(&path).unwrap();
-        assert_eq!(why(), Err(Distrust::NotPlain), "nobody waits for its writer");
+        assert_eq!(why(), Err(NOT_PLAIN.to_string()), "nobody waits for its writer");
     }
 
     #[test]
@@ -238,7 +206,8 @@ mod tests {
         }
         let Case { dir: _dir, registry, stamp } = case();
         give_to(&registry.0, 65534).unwrap();
-        assert_eq!(registry.read(&stamp).unwrap_err().why, Distrust::FolderOfAnother);
+        let ignored = registry.read(&stamp).unwrap_err();
+        assert!(ignored.ends_with("; set XDG_STATE_HOME to a folder of your own"), "{ignored}");
         let error = registry.write(&stamp, &Provenance::new(0, MarkState::Complete)).unwrap_err();
         assert!(error.to_string().contains("another user"), "{error}");
         // It is left as its owner has it.
@@ -252,7 +221,7 @@ mod tests {
         let Case { dir, registry, stamp } = case();
         fs::rename(&registry.0, dir.path().join("elsewhere")).unwrap();
         symlink(dir.path().join("elsewhere"), &registry.0).unwrap();
-        assert_eq!(registry.read(&stamp).unwrap_err().why, Distrust::NoFolder);
+        assert_eq!(distrust(&registry.read(&stamp).unwrap_err()), NO_FOLDER);
         let error = registry.write(&stamp, &Provenance::new(0, MarkState::Complete)).unwrap_err();
         assert!(error.to_string().contains("symbolic link"), "{error}");
         fs::remove_file(&registry.0).unwrap();

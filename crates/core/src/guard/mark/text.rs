@@ -7,7 +7,6 @@
 use std::fmt;
 use std::fs::File;
 use std::ops::Range;
-use std::str::FromStr;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::digest::Digest;
@@ -112,25 +111,19 @@ impl Provenance {
 
     /// `None` when the text is no mark of a version this program knows.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let value =
-            |key: &str| text.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
-        if value("version")? != VERSION.to_string() {
+        if word_of(text, "version")? != VERSION.to_string() {
             return None;
         }
-        let word = value("state")?;
+        let word = word_of(text, "state")?;
         let state = STATES.iter().find(|(_, known)| *known == word)?.0;
-        let moment = |text: &str| {
-            let (seconds, nanoseconds) = text.split_once('.')?;
-            Some((seconds.parse().ok()?, nanoseconds.parse().ok()?))
-        };
         Some(Provenance {
-            written: optional(value("written"), moment)?,
-            changed_by: optional(value("changed_by"), moment)?,
-            digest: optional(value("digest"), |text| Digest::from_str(text).ok())?,
-            entry: optional(value("entry"), |text| u64::from_str_radix(text, 16).ok())?,
-            parts: optional(value("parts"), |text| text.parse().ok())?.unwrap_or(Parts::ALL),
-            maps_show: value("maps") == Some("shown"),
-            ..Provenance::new(value("size")?.parse().ok()?, state)
+            written: optional(text, "written", moment)?,
+            changed_by: optional(text, "changed_by", moment)?,
+            digest: optional(text, "digest", Digest::parse)?,
+            entry: optional(text, "entry", |text| u64::from_str_radix(text, 16).ok())?,
+            parts: optional(text, "parts", Parts::parse)?.unwrap_or(Parts::ALL),
+            maps_show: word_of(text, "maps") == Some("shown"),
+            ..Provenance::new(word_of(text, "size")?.parse().ok()?, state)
         })
     }
 
@@ -159,8 +152,8 @@ impl Provenance {
     /// Whether every write after the mark would have changed the file's times, but one whose time was set back.
     pub(super) fn shows_writes(&self, now: &Stamp) -> bool {
         let is_old =
-            || self.written.zip(self.changed_by).is_some_and(|(written, by)| is_long_before(written, by));
-        self.maps_show && (are_fine(now.change) || is_old())
+            self.written.zip(self.changed_by).is_some_and(|(written, by)| is_long_before(written, by));
+        self.maps_show && (are_fine(now.change) || is_old)
     }
 
     /// Whether something changed the file's entry after the mark was put.
@@ -185,17 +178,22 @@ impl Provenance {
 
 /// Whether a file system may have kept this time so.
 fn is_rounded(time: Moment, kept: Moment) -> bool {
-    let nanoseconds = |at: Moment| i128::from(at.0) * 1_000_000_000 + i128::from(at.1);
-    let (time, kept) = (nanoseconds(time), nanoseconds(kept));
+    let [time, kept] = [time, kept].map(|at| i128::from(at.0) * 1_000_000_000 + i128::from(at.1));
     TIME_STEPS_NS.iter().any(|step| time - time.rem_euclid(*step) == kept)
 }
 
+fn word_of<'t>(text: &'t str, key: &str) -> Option<&'t str> {
+    text.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+}
+
 /// `Some(None)` for a word that is not there, `None` for one that cannot be read.
-fn optional<T>(word: Option<&str>, read: impl FnOnce(&str) -> Option<T>) -> Option<Option<T>> {
-    match word {
-        None => Some(None),
-        Some(word) => read(word).map(Some),
-    }
+fn optional<T>(text: &str, key: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<Option<T>> {
+    word_of(text, key).map_or(Some(None), |word| read(word).map(Some))
+}
+
+fn moment(text: &str) -> Option<Moment> {
+    let (seconds, nanoseconds) = text.split_once('.')?;
+    Some((seconds.parse().ok()?, nanoseconds.parse().ok()?))
 }
 
 /// So many parts have room in a mark.
@@ -213,8 +211,8 @@ impl Parts {
     pub fn of(ranges: &[Range<u64>]) -> Self {
         let mut found = joined(ranges);
         while found.len() > PARTS_MAX {
-            let gap = |at: &usize| found[*at + 1].start - found[*at].end;
-            let closest = (0..found.len() - 1).min_by_key(gap).unwrap_or(0);
+            let closest =
+                (0..found.len() - 1).min_by_key(|&at| found[at + 1].start - found[at].end).unwrap_or(0);
             found[closest].end = found[closest + 1].end;
             found.remove(closest + 1);
         }
@@ -223,6 +221,15 @@ impl Parts {
             *part = (range.start, range.end);
         }
         Parts(parts)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut ranges = Vec::new();
+        for word in text.split(',').filter(|word| !word.is_empty()) {
+            let (start, end) = word.split_once('-')?;
+            ranges.push(u64::from_str_radix(start, 16).ok()?..u64::from_str_radix(end, 16).ok()?);
+        }
+        if ranges.len() > PARTS_MAX { None } else { Some(Parts::of(&ranges)) }
     }
 
     pub fn ranges(&self) -> Vec<Range<u64>> {
@@ -239,24 +246,6 @@ impl fmt::Display for Parts {
             write!(f, "{comma}{:x}-{:x}", range.start, range.end)?;
         }
         Ok(())
-    }
-}
-
-/// The text is no list of parts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoParts;
-
-impl FromStr for Parts {
-    type Err = NoParts;
-
-    fn from_str(text: &str) -> Result<Self, NoParts> {
-        let mut ranges = Vec::new();
-        for word in text.split(',').filter(|word| !word.is_empty()) {
-            let (start, end) = word.split_once('-').ok_or(NoParts)?;
-            let number = |text| u64::from_str_radix(text, 16).map_err(|_| NoParts);
-            ranges.push(number(start)?..number(end)?);
-        }
-        if ranges.len() > PARTS_MAX { Err(NoParts) } else { Ok(Parts::of(&ranges)) }
     }
 }
 
@@ -433,7 +422,7 @@ mod tests {
         for (digest, late_says) in
             [("0/1", ByTimes::Unknown), ("0/0", ByTimes::Rewritten), ("", ByTimes::Rewritten)]
         {
-            let mark = Provenance { digest: digest.parse().ok(), ..MARK };
+            let mark = Provenance { digest: Digest::parse(digest), ..MARK };
             let says = |modified| mark.by_times(&stamp(modified, (101, 0)), false);
             assert!([(100, 7), (100, 0)].into_iter().all(|modified| says(modified) == ByTimes::Unknown));
             assert!(late.into_iter().all(|modified| says(modified) == late_says), "{digest}");
@@ -460,7 +449,7 @@ mod tests {
 
     #[test]
     fn marks_print_and_parse() {
-        let digests = [None, "00000000000000ff/258".parse().ok()];
+        let digests = [None, Digest::parse("00000000000000ff/258")];
         for (&(state, _), digest) in STATES.iter().flat_map(|state| digests.map(|digest| (state, digest))) {
             for written in [None, Some((0, 0)), Some((-1, 5)), Some((i64::MAX, 999_999_999))] {
                 let mark = Provenance {
@@ -474,7 +463,7 @@ mod tests {
                     maps_show: true,
                 };
                 assert_eq!(Provenance::parse(&mark.to_string()), Some(mark));
-                assert!(mark.to_string().len() <= super::super::marks::MARK_BYTES_MAX);
+                assert!(mark.to_string().len() <= super::super::MARK_BYTES_MAX);
             }
         }
         let far = |n: u64| i64::MAX as u64 - n..i64::MAX as u64 - n + 1;
@@ -485,7 +474,7 @@ mod tests {
             ..Provenance::new(i64::MAX as u64, MarkState::Running)
         };
         assert_eq!(Provenance::parse(&running.to_string()), Some(running));
-        assert!(running.to_string().len() <= super::super::marks::MARK_BYTES_MAX, "{running}");
+        assert!(running.to_string().len() <= super::super::MARK_BYTES_MAX, "{running}");
         let known = "version=1 size=1 state=complete";
         assert_eq!(Provenance::parse(known), Some(Provenance::new(1, MarkState::Complete)), "an older one");
         let more = ["written=x", "changed_by=1", "digest=1", "entry=g", "parts=1"]
@@ -521,10 +510,10 @@ mod tests_parts {
         assert_eq!(text(&[0..1, 10..11, 20..21, 24..25, 40..41]), "0-1,a-b,14-19,28-29");
         assert_eq!(Parts::ALL.ranges(), all_of(u64::MAX));
         for parts in ["", "0-12,20-30", "0-1,a-b,14-19,28-29", "0-ffffffffffffffff"] {
-            assert_eq!(parts.parse::<Parts>().unwrap().to_string(), parts);
+            assert_eq!(Parts::parse(parts).unwrap().to_string(), parts);
         }
         for wrong in ["1", "x-y", "1-2-3", "0-1,2-3,4-5,6-7,8-9"] {
-            assert_eq!(wrong.parse::<Parts>(), Err(NoParts), "{wrong}");
+            assert_eq!(Parts::parse(wrong), None, "{wrong}");
         }
     }
 }

@@ -2,22 +2,19 @@
 //!
 //! [`Worker::run`] goes round it: [`Worker::issue`] prepares a batch, [`Worker::collect`] hands it over and takes what
 //! came back, [`Worker::account`] counts each completion. Nothing here allocates, locks or asks the system except
-//! through the engine, the clock and a throttle sleep. Everything was prepared by `start`.
+//! through the engine, the clock and a throttle sleep. Everything was prepared in `span`.
 //!
 //! Each kind of loop is compiled by itself ([`Mode`]): with and without a pace, over queues or inline, with completion
 //! routines, with a pool. What one kind needs costs the others nothing.
 
 mod slots;
-mod time;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::counters::{Counter, Wanted};
-use super::counters::{Present, Tables};
+use super::counters::{Buckets, Counter, Present, Tables, Wanted};
 use super::live::{Cell, Counted, TOLD_EVERY_NS};
-use super::phases::Phases;
-use super::timeline::Buckets;
+use super::phases::{Phases, Time};
 use crate::access::{DataRng, Meter};
 use crate::engine::{AnyEngine, Completion, Engine, EngineError, Io, IoError, Op};
 use crate::plan::{Lane, LaneTarget, LaneWrites};
@@ -25,7 +22,6 @@ use crate::result::{ThreadCost, WaitStatistics};
 use crate::sys::buffer::IoBuffer;
 pub use slots::Late;
 use slots::{Idle, Outstanding};
-pub use time::{MachineTime, Time, VirtualTime};
 
 /// How long a stopped worker waits for I/Os that cannot be cancelled: in so many steps of this length, which is how
 /// exactly it knows when they came.

@@ -72,7 +72,7 @@ pub struct Late {
     pub never: u64,
     /// How long the oldest had been out when the measured time ended, in nanoseconds.
     pub age_ns_max: u64,
-    /// The same of all together, as far as that was measured time.
+    /// How long all of them together had been out in the measured time, in nanoseconds.
     pub measured_ns: u64,
     /// How long after that the last of them ended, or was given up.
     pub late_ns_max: u64,

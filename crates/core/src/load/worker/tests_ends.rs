@@ -315,7 +315,7 @@ fn inline_targets_are_throttled_one_by_one() {
 /// Reads per interval, of a series of whole intervals of `measured_ns`.
 fn reads_over_time(seen: &Seen, measured_ns: u64) -> Vec<u64> {
     let series =
-        crate::load::timeline::timeline([&seen.buckets].into_iter(), measured_ns).expect("whole intervals");
+        crate::load::counters::timeline([&seen.buckets].into_iter(), measured_ns).expect("whole intervals");
     assert!(series.0.writes.iter().all(|&count| count == 0));
     series.0.reads
 }

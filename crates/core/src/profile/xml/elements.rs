@@ -1,12 +1,13 @@
 //! The elements of `Profile` and `TimeSpan`, with those that DiskSpd 2.3 added for settings TrueSpd has too, and where
 //! every element of the format belongs.
 
+use sha2::{Digest, Sha256};
+
 use super::rows::{
-    Element, Kind, Result, Row, flag, form, no_content, nonzero, number, optional, read_fields, read_list,
-    required, set_flag, word_of, words, write_group,
+    Element, Result, Row, flag, flag_of, form, mask_of, no_content, nonzero, number, number_of, optional,
+    pick, read_fields, read_list, required, set_flag, word_of, words, write_group,
 };
 use super::target;
-use super::value;
 use super::write::Writer;
 use crate::profile::{
     AffinityItem, Batch, EfficiencyOrder, Etw, Placement, Precreate, ProcessorId, Profile, ResultFormat,
@@ -90,6 +91,30 @@ pub fn write(profile: &Profile, indent: usize) -> String {
     out.finish()
 }
 
+/// Hexadecimal digits of a profile's hash: 64 bits.
+const HASH_DIGITS: usize = 16;
+
+/// The hash of what a profile asks for: the same for runs that may be compared.
+///
+/// Seeds, paths and the form of the output do not count, so that the same test on another disk has the same
+/// hash; sizes, times, caching and threads do. It is made from the XML of the profile, whose form DiskSpd
+/// decides and which therefore stays the same from version to version.
+pub fn hash(profile: &Profile) -> String {
+    let mut plain = profile.clone();
+    plain.result_format = ResultFormat::Text;
+    plain.progress_ios = 0;
+    (plain.verbose, plain.verbose_stats) = (false, false);
+    plain.etw = None;
+    for span in &mut plain.time_spans {
+        span.rand_seed = 0;
+        for (place, target) in span.targets.iter_mut().enumerate() {
+            target.path = place.to_string();
+        }
+    }
+    let hash = Sha256::digest(write(&plain, 0).as_bytes());
+    hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>()[..HASH_DIGITS].to_string()
+}
+
 /// Children of `TimeSpan` in the order of writing.
 const TIME_SPAN: &[Row<TimeSpan>] = &[
     flag!("CompletionRoutines", completion_routines),
@@ -111,7 +136,7 @@ const TIME_SPAN: &[Row<TimeSpan>] = &[
         }
     }),
     // Of the time before 2.0.17; groups are always understood.
-    Row { name: "GroupAffinity", required: false, kind: Kind::Flag { get: |_| None, set: |_, _| {} } },
+    form("GroupAffinity", |_, element| element.flag().map(drop), |_, _, _| {}),
     form("AffinityTraversal", read_placement, write_placement),
     form("Affinity", read_affinity, write_affinity),
     form(
@@ -164,8 +189,8 @@ const EFFICIENCY_ORDERS: &[(&str, EfficiencyOrder)] = &[
 
 fn read_placement(span: &mut TimeSpan, element: Element<'_>) -> Result<()> {
     let defaults = Placement::default();
-    let group = element.attribute("Group", |text| value::pick(GROUP_ORDERS, text))?;
-    let efficiency = element.attribute("Efficiency", |text| value::pick(EFFICIENCY_ORDERS, text))?;
+    let group = element.attribute("Group", |text| pick(GROUP_ORDERS, text))?;
+    let efficiency = element.attribute("Efficiency", |text| pick(EFFICIENCY_ORDERS, text))?;
     span.placement = Placement {
         cores_first: element.one_of(TRAVERSALS, &["Group", "Efficiency"])?,
         span_groups: group.unwrap_or(defaults.span_groups),
@@ -197,7 +222,7 @@ fn read_ring(span: &mut TimeSpan, element: Element<'_>) -> Result<()> {
 
 fn read_batch(ring: &mut RingOptions, element: Element<'_>) -> Result<()> {
     const ATTRIBUTES: &[&str] = &["Percent"];
-    ring.batch = match element.attribute("Percent", value::flag)? {
+    ring.batch = match element.attribute("Percent", flag_of)? {
         Some(false) => Batch::Count(element.number(1..=65_535, ATTRIBUTES)? as u32),
         Some(true) | None => Batch::Percent(element.number(1..=100, ATTRIBUTES)? as u32),
     };
@@ -223,14 +248,14 @@ fn read_affinity(span: &mut TimeSpan, element: Element<'_>) -> Result<()> {
         }
         let is_mask = entry.name() == "Group";
         no_content(entry, if is_mask { &["Group", "Mask"] } else { &["Group", "Processor"] })?;
-        let group = entry.attribute("Group", |text| value::number(text, 0..=GROUP_MAX))?.unwrap_or(0) as u32;
+        let group = entry.attribute("Group", |text| number_of(text, 0..=GROUP_MAX))?.unwrap_or(0) as u32;
         if !is_mask {
             let range = 0..=u64::from(PROCESSOR_MAX);
-            let processor = entry.attribute("Processor", |text| value::number(text, range))?;
+            let processor = entry.attribute("Processor", |text| number_of(text, range))?;
             span.affinity.push(ProcessorId { group, processor: processor.unwrap_or(0) as u32 });
             return Ok(());
         }
-        match entry.attribute("Mask", value::mask)? {
+        match entry.attribute("Mask", mask_of)? {
             None | Some(0) => span.affinity_groups.push(WholeGroup { group, position: span.affinity.len() }),
             Some(mask) => {
                 let processors = (0..GROUP_LEN).filter(|bit| mask >> bit & 1 == 1);

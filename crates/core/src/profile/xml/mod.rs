@@ -12,12 +12,11 @@ mod overrides;
 mod read;
 mod rows;
 mod target;
-mod value;
 mod write;
 
-pub use elements::write;
+pub use elements::{hash, write};
 pub use error::XmlError;
-pub use overrides::{Overrides, TemplateError, apply_overrides, substitute_templates};
+pub use overrides::{Overrides, apply_overrides, substitute_templates};
 pub use read::{FILE_BYTES_MAX, read, read_bytes, read_from};
 pub use target::PATH_BYTES_MAX;
 pub use write::Writer;

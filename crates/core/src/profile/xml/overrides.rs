@@ -45,37 +45,6 @@ fn replace<T>(field: &mut T, value: Option<T>) {
     }
 }
 
-/// Templates and targets that do not fit each other.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TemplateError {
-    /// A path such as `*0` or `*x`.
-    #[error(
-        "the path '{path}' begins with * but is not a template: write *1, *2, ..., or ./{path} for a file of that name"
-    )]
-    NotATemplate {
-        /// The path.
-        path: String,
-    },
-    /// No target for a template.
-    #[error("template '{path}' has no target: the command line names {targets}, give at least {number}")]
-    NoTarget {
-        /// The template.
-        path: String,
-        /// Its number.
-        number: usize,
-        /// Targets on the command line.
-        targets: usize,
-    },
-    /// A target that no template uses.
-    #[error("target '{target}' would not be used: no path of the profile is the template *{number}")]
-    Unused {
-        /// The target as typed.
-        target: String,
-        /// Its place among the targets, from 1.
-        number: usize,
-    },
-}
-
 /// Replaces the templates `*1`, `*2`, ... of every time span by the targets of the command line.
 ///
 /// Without targets templates stay as they are: fine with `-Rp`, refused by
@@ -84,21 +53,27 @@ pub enum TemplateError {
 /// # Errors
 /// Every path that is no template but begins with `*`, every template without a target (once each), and
 /// every target that no template uses.
-pub fn substitute_templates(profile: &mut Profile, targets: &[String]) -> Result<(), Vec<TemplateError>> {
+pub fn substitute_templates(profile: &mut Profile, targets: &[String]) -> Result<(), Vec<String>> {
     let mut errors = Vec::new();
     let mut used = vec![false; targets.len()];
     let all = profile.time_spans.iter().flat_map(|span| &span.targets);
     for template in all.filter(|target| target.template().is_some()) {
         let path = &template.path;
         let error = match number_of(template) {
-            None => TemplateError::NotATemplate { path: path.clone() },
+            None => format!(
+                "the path '{path}' begins with * but is not a template: write *1, *2, ..., or ./{path} for a file of \
+                 that name"
+            ),
             Some(_) if targets.is_empty() => continue,
             Some(number) => match used.get_mut(number - 1) {
                 Some(used) => {
                     *used = true;
                     continue;
                 }
-                None => TemplateError::NoTarget { path: path.clone(), number, targets: targets.len() },
+                None => format!(
+                    "template '{path}' has no target: the command line names {}, give at least {number}",
+                    targets.len()
+                ),
             },
         };
         if !errors.contains(&error) {
@@ -106,7 +81,10 @@ pub fn substitute_templates(profile: &mut Profile, targets: &[String]) -> Result
         }
     }
     for (index, target) in targets.iter().enumerate().filter(|&(index, _)| !used[index]) {
-        errors.push(TemplateError::Unused { target: target.clone(), number: index + 1 });
+        let number = index + 1;
+        errors.push(format!(
+            "target '{target}' would not be used: no path of the profile is the template *{number}"
+        ));
     }
     if !errors.is_empty() {
         return Err(errors);
@@ -144,7 +122,7 @@ mod tests {
             Ok(()) => Ok(profile.time_spans.into_iter().flat_map(|s| s.targets).map(|t| t.path).collect()),
             Err(errors) => {
                 assert_eq!(profile, before, "nothing is changed by a refusal");
-                Err(errors.iter().map(ToString::to_string).collect())
+                Err(errors)
             }
         }
     }

@@ -1,4 +1,5 @@
-//! The machinery behind the tables of elements: a row per element, read in any order, written in table order.
+//! The machinery behind the tables of elements: a row per element, read in any order, written in table order; and the
+//! text of an element or attribute as a number, flag or word.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -6,7 +7,6 @@ use std::ops::RangeInclusive;
 use roxmltree::Node;
 
 use super::error::{XmlError, quoted};
-use super::value::{self, Mismatch};
 use super::write::Writer;
 
 pub(super) type Result<T> = std::result::Result<T, XmlError>;
@@ -17,93 +17,67 @@ pub(super) struct Row<T: 'static> {
     pub name: &'static str,
     /// Must stand once; all others may stand once.
     pub required: bool,
-    /// Type, and how it gets into a `T` and out of it.
-    pub kind: Kind<T>,
-}
-
-/// Type of an element. `get` says what is written, `None` for nothing.
-pub(super) enum Kind<T: 'static> {
-    Flag {
-        get: fn(&T) -> Option<bool>,
-        set: fn(&mut T, bool),
-    },
-    Number {
-        /// From, to.
-        range: (u64, u64),
-        get: fn(&T) -> Option<u64>,
-        set: fn(&mut T, u64),
-    },
-    /// Anything with a form of its own.
-    Form {
-        read: fn(&mut T, Element<'_>) -> Result<()>,
-        write: fn(&T, &'static str, &mut Writer),
-    },
+    /// Refuses what stands there, or puts it into a `T`.
+    pub read: fn(&mut T, Element<'_>) -> Result<()>,
+    /// Writes nothing where there is nothing to say.
+    pub write: fn(&T, &'static str, &mut Writer),
 }
 
 /// Flags: `flag!("Verbose", verbose)` is always written, `set_flag!` only when true.
 macro_rules! flag {
     ($name:literal, $($field:ident).+) => {
-        Row {
-            name: $name,
-            required: false,
-            kind: Kind::Flag { get: |t| Some(t.$($field).+), set: |t, value| t.$($field).+ = value },
-        }
+        form($name, |t, e| { t.$($field).+ = e.flag()?; Ok(()) }, |t, name, out| out.leaf(name, t.$($field).+))
     };
 }
 macro_rules! set_flag {
     ($name:literal, $($field:ident).+) => {
-        Row {
-            name: $name,
-            required: false,
-            kind: Kind::Flag {
-                get: |t| t.$($field).+.then_some(true),
-                set: |t, value| t.$($field).+ = value,
-            },
-        }
+        form($name, |t, e| { t.$($field).+ = e.flag()?; Ok(()) }, |t, name, out| {
+            if t.$($field).+ {
+                out.leaf(name, true);
+            }
+        })
     };
 }
 /// Whole numbers, with their legal range when that is not all of their type: `number!` is always written, `nonzero!`
-/// when
-/// it is not 0, `optional!` when it is there.
+/// when it is not 0, `optional!` when it is there.
 macro_rules! number {
     ($name:literal, $($field:ident).+ : $type:ty) => { number!($name, $($field).+ : $type, 0, <$type>::MAX) };
     ($name:literal, $($field:ident).+ : $type:ty, $least:expr, $most:expr) => {
-        Row {
-            name: $name,
-            required: false,
-            kind: Kind::Number {
-                range: ($least, $most as u64),
-                get: |t| Some(u64::from(t.$($field).+)),
-                set: |t, value| t.$($field).+ = value as $type,
-            },
-        }
+        form(
+            $name,
+            |t, e| { t.$($field).+ = e.number($least..=$most as u64, &[])? as $type; Ok(()) },
+            |t, name, out| out.leaf(name, t.$($field).+),
+        )
     };
 }
 macro_rules! nonzero {
     ($name:literal, $field:ident) => {
-        Row {
-            name: $name,
-            required: false,
-            kind: Kind::Number {
-                range: (0, u32::MAX as u64),
-                get: |t| Some(u64::from(t.$field)).filter(|&value| value != 0),
-                set: |t, value| t.$field = value as u32,
+        form(
+            $name,
+            |t, e| {
+                t.$field = e.number(0..=u32::MAX as u64, &[])? as u32;
+                Ok(())
             },
-        }
+            |t, name, out| {
+                if t.$field != 0 {
+                    out.leaf(name, t.$field);
+                }
+            },
+        )
     };
 }
 macro_rules! optional {
     ($name:literal, $($field:ident).+ : $type:ty) => { optional!($name, $($field).+ : $type, 0, <$type>::MAX) };
     ($name:literal, $($field:ident).+ : $type:ty, $least:expr, $most:expr) => {
-        Row {
-            name: $name,
-            required: false,
-            kind: Kind::Number {
-                range: ($least, $most as u64),
-                get: |t| t.$($field).+.map(u64::from),
-                set: |t, value| t.$($field).+ = Some(value as $type),
+        form(
+            $name,
+            |t, e| { t.$($field).+ = Some(e.number($least..=$most as u64, &[])? as $type); Ok(()) },
+            |t, name, out| {
+                if let Some(number) = t.$($field).+ {
+                    out.leaf(name, number);
+                }
             },
-        }
+        )
     };
 }
 /// One of the words of a table; a value without a word is not written.
@@ -111,10 +85,7 @@ macro_rules! words {
     ($name:literal, $($field:ident).+, $words:ident) => {
         form(
             $name,
-            |t, element| {
-                t.$($field).+ = element.one_of($words, &[])?;
-                Ok(())
-            },
+            |t, element| { t.$($field).+ = element.one_of($words, &[])?; Ok(()) },
             |t, name, out| {
                 if let Some(word) = $crate::profile::xml::rows::word_of($words, t.$($field).+) {
                     out.leaf(name, word);
@@ -131,7 +102,7 @@ pub(super) const fn form<T>(
     read: fn(&mut T, Element<'_>) -> Result<()>,
     write: fn(&T, &'static str, &mut Writer),
 ) -> Row<T> {
-    Row { name, required: false, kind: Kind::Form { read, write } }
+    Row { name, required: false, read, write }
 }
 
 pub(super) const fn required<T>(mut row: Row<T>) -> Row<T> {
@@ -223,7 +194,7 @@ impl<'a> Element<'a> {
         self.node.children().filter_map(move |node| {
             if node.is_element() {
                 Some(Element { node, ..self }.in_no_namespace())
-            } else if node.is_text() && !node.text().unwrap_or("").chars().all(value::is_space) {
+            } else if node.is_text() && !node.text().unwrap_or("").chars().all(is_space) {
                 let stray = quoted(node.text().unwrap_or("").trim());
                 Some(Err(self.error(
                     format!("there is text between elements: {stray}"),
@@ -271,21 +242,25 @@ impl<'a> Element<'a> {
             }
             _ => "",
         };
-        let lead = &raw[..raw.len() - raw.trim_start_matches(value::is_space).len()];
-        let tail = &raw[raw.trim_end_matches(value::is_space).len()..];
+        let lead = &raw[..raw.len() - raw.trim_start_matches(is_space).len()];
+        let tail = &raw[raw.trim_end_matches(is_space).len()..];
         let mut name: &str = &text;
         if lead.contains(['\n', '\r']) {
-            name = name.trim_start_matches(value::is_space);
+            name = name.trim_start_matches(is_space);
         }
         if tail.contains(['\n', '\r']) {
-            name = name.trim_end_matches(value::is_space);
+            name = name.trim_end_matches(is_space);
         }
         Ok(name.to_string())
     }
 
+    pub fn flag(self) -> Result<bool> {
+        flag_of(&self.text(&[])?).map_err(|what| self.mismatch(what))
+    }
+
     /// A whole number.
     pub fn number(self, range: RangeInclusive<u64>, attributes: &[&str]) -> Result<u64> {
-        value::number(&self.text(attributes)?, range).map_err(|what| self.mismatch(what))
+        number_of(&self.text(attributes)?, range).map_err(|what| self.mismatch(what))
     }
 
     /// A value in an attribute; `None` without it.
@@ -303,7 +278,7 @@ impl<'a> Element<'a> {
 
     /// One of some words.
     pub fn one_of<V: Copy>(self, words: &[(&'static str, V)], attributes: &[&str]) -> Result<V> {
-        value::pick(words, &self.text(attributes)?).map_err(|what| self.mismatch(what))
+        pick(words, &self.text(attributes)?).map_err(|what| self.mismatch(what))
     }
 }
 
@@ -338,13 +313,7 @@ pub(super) fn read_fields<T>(element: Element<'_>, rows: &[Row<T>], into: &mut T
         if std::mem::replace(&mut seen[index], true) {
             return Err(child.error("the element appears a second time", "at most once".to_string()));
         }
-        match &rows[index].kind {
-            Kind::Flag { set, .. } => {
-                set(into, value::flag(&child.text(&[])?).map_err(|what| child.mismatch(what))?);
-            }
-            Kind::Number { range, set, .. } => set(into, child.number(range.0..=range.1, &[])?),
-            Kind::Form { read, .. } => read(into, child)?,
-        }
+        (rows[index].read)(into, child)?;
     }
     for (row, seen) in rows.iter().zip(seen) {
         if row.required && !seen {
@@ -411,19 +380,7 @@ pub(super) fn read_list<'a>(
 pub(super) fn write_group<T>(name: &'static str, from: &T, rows: &[Row<T>], out: &mut Writer) {
     out.open(name, &[]);
     for row in rows {
-        match &row.kind {
-            Kind::Flag { get, .. } => {
-                if let Some(flag) = get(from) {
-                    out.leaf(row.name, flag);
-                }
-            }
-            Kind::Number { get, .. } => {
-                if let Some(number) = get(from) {
-                    out.leaf(row.name, number);
-                }
-            }
-            Kind::Form { write, .. } => write(from, row.name, out),
-        }
+        (row.write)(from, row.name, out);
     }
     out.close(name);
 }
@@ -434,5 +391,145 @@ pub(super) fn no_content(entry: Element<'_>, attributes: &[&str]) -> Result<()> 
         Ok(())
     } else {
         Err(entry.error("the entry has content", "attributes only".to_string()))
+    }
+}
+
+/// Why a text is not the value wanted: what is wrong, what would be legal.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Mismatch {
+    pub reason: String,
+    pub legal: String,
+}
+
+/// White space that XML knows.
+fn is_space(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n' | '\r')
+}
+
+/// A whole number in decimal digits, white space around and a plus sign before it allowed.
+pub(super) fn number_of(text: &str, range: RangeInclusive<u64>) -> std::result::Result<u64, Mismatch> {
+    let trimmed = text.trim_matches(is_space);
+    let digits = trimmed.strip_prefix('+').unwrap_or(trimmed);
+    let legal = format!("a whole number from {} to {}", range.start(), range.end());
+    if trimmed.is_empty() {
+        return Err(Mismatch { reason: "the number is missing".to_string(), legal });
+    }
+    let what = match digits.parse::<u64>() {
+        _ if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) => no_number(digits),
+        Ok(value) if range.contains(&value) => return Ok(value),
+        Ok(value) if value < *range.start() => "is too small",
+        _ => "is too large",
+    };
+    Err(Mismatch { reason: format!("{} {what}", quoted(trimmed)), legal })
+}
+
+/// What keeps a text from being a number.
+fn no_number(text: &str) -> &'static str {
+    let tail = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let has_digits = tail.len() < text.len();
+    match tail.chars().next() {
+        Some('-') if !has_digits => "is negative",
+        Some('.' | ',') if has_digits => "is not a whole number",
+        Some('k' | 'K' | 'm' | 'M' | 'g' | 'G' | 't' | 'T' | 'b') if has_digits => {
+            "has a suffix: profiles take plain bytes and counts, suffixes are for the command line"
+        }
+        _ => "is not a number",
+    }
+}
+
+/// `true` or `1`, `false` or `0`.
+///
+/// DiskSpd 2.2 lets `1` pass and then treats it as false; here it means what it says.
+pub(super) fn flag_of(text: &str) -> std::result::Result<bool, Mismatch> {
+    match text.trim_matches(is_space) {
+        "true" | "1" => Ok(true),
+        "false" | "0" => Ok(false),
+        "" => Err(Mismatch { reason: "the flag is missing".to_string(), legal: "true or false".to_string() }),
+        other => Err(Mismatch {
+            reason: format!("{} is not a flag", quoted(other)),
+            legal: "true or false (or 1 or 0), in small letters".to_string(),
+        }),
+    }
+}
+
+/// A processor mask: hexadecimal with `0x`, or decimal.
+pub(super) fn mask_of(text: &str) -> std::result::Result<u64, Mismatch> {
+    let trimmed = text.trim_matches(is_space);
+    let value = match trimmed.strip_prefix("0x").or_else(|| trimmed.strip_prefix("0X")) {
+        // from_str_radix would take a sign.
+        Some(digits) if digits.bytes().all(|b| b.is_ascii_hexdigit()) => u64::from_str_radix(digits, 16).ok(),
+        Some(_) => None,
+        None if trimmed.bytes().all(|b| b.is_ascii_digit()) => trimmed.parse().ok(),
+        None => None,
+    };
+    value.ok_or_else(|| Mismatch {
+        reason: format!("{} is not a mask of processors", quoted(trimmed)),
+        legal: "0x and up to 16 hexadecimal digits, one bit per processor".to_string(),
+    })
+}
+
+/// The value of one of some words.
+pub(super) fn pick<V: Copy>(words: &[(&'static str, V)], text: &str) -> std::result::Result<V, Mismatch> {
+    words.iter().find(|(word, _)| *word == text).map(|&(_, value)| value).ok_or_else(|| {
+        let names: Vec<&str> = words.iter().map(|&(word, _)| word).collect();
+        Mismatch {
+            reason: format!("{} is not known here", quoted(text)),
+            legal: format!("{} (letter case matters)", names.join(", ")),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests_value {
+    use super::*;
+
+    const U64: RangeInclusive<u64> = 0..=u64::MAX;
+
+    #[test]
+    fn numbers() {
+        assert_eq!(number_of("0", U64), Ok(0));
+        assert_eq!(number_of(" \t\r\n+0042 ", U64), Ok(42));
+        assert_eq!(number_of("18446744073709551615", U64), Ok(u64::MAX));
+        assert_eq!(number_of("4294967295", 0..=u32::MAX.into()), Ok(u32::MAX.into()));
+        for (text, range, word) in [
+            ("", U64, "missing"),
+            ("  ", U64, "missing"),
+            ("+", U64, "not a number"),
+            ("+-1", U64, "negative"),
+            ("-1", U64, "negative"),
+            ("1.5", U64, "whole"),
+            ("64K", U64, "suffix"),
+            ("0x10", U64, "not a number"),
+            ("1e3", U64, "not a number"),
+            ("1 2", U64, "not a number"),
+            ("\u{663}", U64, "not a number"),
+            ("18446744073709551616", U64, "too large"),
+            ("4294967296", 0..=u32::MAX.into(), "too large"),
+            ("0", 1..=99, "too small"),
+            ("100", 1..=99, "too large"),
+        ] {
+            let mismatch = number_of(text, range).expect_err(text);
+            assert!(mismatch.reason.contains(word), "{text}: {mismatch:?}");
+        }
+    }
+
+    #[test]
+    fn flags() {
+        for (text, value) in [("true", true), ("1", true), (" false ", false), ("0", false)] {
+            assert_eq!(flag_of(text), Ok(value));
+        }
+        for text in ["", "yes", "TRUE", "True", "2", "truefalse"] {
+            assert!(flag_of(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn masks() {
+        assert_eq!(mask_of("0xff"), Ok(255));
+        assert_eq!(mask_of("0Xffffffffffffffff"), Ok(u64::MAX));
+        assert_eq!(mask_of("12"), Ok(12));
+        for text in ["", "0x", "ff", "0x1ffffffffffffffff", "0x+1", "-1"] {
+            assert!(mask_of(text).is_err(), "{text}");
+        }
     }
 }

@@ -2,10 +2,9 @@
 
 use super::error::quoted;
 use super::rows::{
-    Element, Kind, Result, Row, flag, form, nonzero, number, optional, read_fields, read_list, required,
-    set_flag, words, write_group,
+    Element, Result, Row, flag, form, nonzero, number, number_of, optional, pick, read_fields, read_list,
+    required, set_flag, words, write_group,
 };
-use super::value;
 use super::write::Writer;
 use crate::profile::{
     CacheMode, Distribution, DistributionKind, DistributionRange, FlushMode, IoPriority, Target,
@@ -40,11 +39,14 @@ pub(super) const TARGET: &[Row<TargetForm>] = &[
     flag!("TemporaryFile", target.temporary_file),
     flag!("UseLargePages", target.large_pages),
     // Of the time before 2.0.17: both of the next but one.
-    Row {
-        name: "DisableAllCache",
-        required: false,
-        kind: Kind::Flag { get: |_| None, set: |t, value| t.disable_all_cache = value },
-    },
+    form(
+        "DisableAllCache",
+        |t, element| {
+            t.disable_all_cache = element.flag()?;
+            Ok(())
+        },
+        |_, _, _| {},
+    ),
     set_flag!("DisableLocalCache", disable_local_cache),
     set_flag!("DisableOSCache", disable_os_cache),
     set_flag!("WriteThrough", target.write_through),
@@ -61,33 +63,37 @@ pub(super) const TARGET: &[Row<TargetForm>] = &[
     optional!("RandomRatio", random_ratio: u32, 1, 99),
     form("Distribution", read_distribution, write_distribution),
     optional!("StrideSize", stride: u64),
-    Row {
-        name: "InterlockedSequential",
-        required: false,
-        kind: Kind::Flag { get: |t| t.interlocked, set: |t, value| t.interlocked = Some(value) },
-    },
+    form(
+        "InterlockedSequential",
+        |t, element| {
+            t.interlocked = Some(element.flag()?);
+            Ok(())
+        },
+        |t, name, out| {
+            if let Some(interlocked) = t.interlocked {
+                out.leaf(name, interlocked);
+            }
+        },
+    ),
     number!("ThreadStride", target.thread_stride_bytes: u64),
     number!("MaxFileSize", target.max_bytes: u64),
     number!("RequestCount", target.request_count: u32),
     number!("WriteRatio", target.write_percent: u32, 0, 100),
     form("Throughput", read_throughput, write_throughput),
     number!("ThreadsPerFile", target.threads_per_file: u32),
-    Row {
-        name: "IOPriority",
-        required: false,
-        // 2.2 takes any number and then does something undefined.
-        kind: Kind::Number {
-            range: (1, 3),
-            get: |t| Some(t.target.priority as u64 + 1),
-            set: |t, value| {
-                t.target.priority = match value {
-                    1 => IoPriority::VeryLow,
-                    2 => IoPriority::Low,
-                    _ => IoPriority::Normal,
-                }
-            },
+    form(
+        "IOPriority",
+        |t, element| {
+            // 2.2 takes any number and then does something undefined.
+            t.target.priority = match element.number(1..=3, &[])? {
+                1 => IoPriority::VeryLow,
+                2 => IoPriority::Low,
+                _ => IoPriority::Normal,
+            };
+            Ok(())
         },
-    },
+        |t, name, out| out.leaf(name, t.target.priority as u64 + 1),
+    ),
     number!("Weight", target.weight: u32),
     form("ThreadTargets", read_thread_targets, |t, name, out| {
         if !t.target.thread_targets.is_empty() {
@@ -290,7 +296,7 @@ type NewThroughput = fn(u64) -> Throughput;
 const THROUGHPUTS: &[(&str, NewThroughput)] = &[("IOPS", Throughput::Iops), ("BPMS", Throughput::BytesPerMs)];
 
 fn read_throughput(form: &mut TargetForm, element: Element<'_>) -> Result<()> {
-    let unit = element.attribute("unit", |text| value::pick(THROUGHPUTS, text))?;
+    let unit = element.attribute("unit", |text| pick(THROUGHPUTS, text))?;
     let limit = element.number(0..=u64::from(u32::MAX), &["unit"])?;
     form.target.throughput =
         if limit > 0 { Some(unit.unwrap_or(Throughput::BytesPerMs)(limit)) } else { None };
@@ -327,7 +333,7 @@ fn read_distribution(form: &mut TargetForm, element: Element<'_>) -> Result<()> 
     let mut found = None;
     for list in element.children() {
         let list = list?;
-        let Ok(kind) = value::pick(DISTRIBUTIONS, list.name()) else {
+        let Ok(kind) = pick(DISTRIBUTIONS, list.name()) else {
             let reason = format!("{} is not an element of Distribution", quoted(list.name()));
             return Err(list.error(reason, LEGAL.to_string()));
         };
@@ -350,7 +356,7 @@ fn read_ranges(list: Element<'_>, kind: DistributionKind) -> Result<Vec<Distribu
     };
     let mut ranges = Vec::new();
     read_list(list, &["Range"], |range| {
-        let Some(share) = range.attribute("IO", |text| value::number(text, 0..=100))? else {
+        let Some(share) = range.attribute("IO", |text| number_of(text, 0..=100))? else {
             let legal = "IO, the share of the I/O in percent".to_string();
             return Err(range.error("the attribute IO is missing", legal));
         };

@@ -121,7 +121,7 @@ fn of_target(typed: &str, roots: &Roots) -> Result<Scope, Refusal> {
 /// Who else uses a device, as the write guard finds them.
 fn neighbours(number: DeviceNumber, roots: &Roots) -> Neighbours {
     let users = users(number, roots);
-    let system = users.iter().filter(|user| user.is_system).map(ToString::to_string).collect();
+    let system = users.iter().filter(|user| user.is_system).map(|user| user.words.clone()).collect();
     let programs: Result<Vec<String>, String> = programs_with(number, roots)
         .map(|programs| programs.iter().map(ToString::to_string).collect())
         .map_err(|missing| missing.why);

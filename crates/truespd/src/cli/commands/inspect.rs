@@ -79,7 +79,7 @@ fn disks(roots: &Roots) -> Disks {
             path: node.exists().then(|| node.display().to_string()),
             by_id: by_id(&node, roots).map(|path| path.display().to_string()),
             layers: chain.iter().map(facts::of_layer).collect(),
-            in_use: users.iter().map(ToString::to_string).collect(),
+            in_use: users.into_iter().map(|user| user.words).collect(),
         })
     };
     let disks = found.iter().zip(&chains).enumerate().filter_map(of).collect();
