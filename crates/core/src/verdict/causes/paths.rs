@@ -5,46 +5,37 @@
 use crate::result::FindingGrade::{Remark, Suspect};
 use crate::result::Meaning::{OtherLoad, Seen, WrongNumber};
 use crate::result::{
-    DevicePath, DiskCounts, Evidence, Finding, FindingGrade, Layer, LayerDetails, LayerRole, PathAccess,
-    Replica, Theme, WayChange, disks_in_words, is_path_of_another, served_disks,
+    DevicePath, DiskCounts, Evidence, Finding, Layer, LayerDetails, LayerRole, PathAccess, Replica, Theme,
+    WayChange, disks_in_words, is_path_of_another, served_disks,
 };
 use crate::text::{duration_ns, percent};
 use crate::verdict::cause::RuleFn::RealSpan;
-use crate::verdict::cause::{Case, Cause, Missing, RuleResult, Sentence, found, ratio, rule, unless_missing};
+use crate::verdict::cause::{
+    Case, Cause, Missing, RuleResult, Sentence, ratio, remark, rule, suspect, unless_missing,
+};
 use crate::verdict::view::TargetView;
 
 pub(super) const CAUSES: &[Cause] = &[
-    Cause {
-        name: "path-down",
-        theme: Theme::Target,
-        sentences: &[Sentence::Layer(210, path_down)],
-        rule: rule(90, Suspect, OtherLoad, RealSpan(down)),
-        about: "A path to a disk, or the only connection to its server, was down, came or went while it was \
-                measured, or all paths were such that the storage passes I/Os on inside (non-optimized). Looked at \
-                once per second: NVMe, iSCSI, Fibre Channel, nbd, and the paths of a multipath device.",
-        advice: "bring the path back (multipath -ll, nvme list-subsys, iscsiadm -m session -P 1 show them; dmesg \
-                 tells why), and repeat",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "copies-apart",
-        theme: Theme::Target,
-        sentences: &[Sentence::Layer(220, copies_apart_now)],
-        rule: rule(100, Suspect, WrongNumber, RealSpan(copies_apart)),
-        about: "DRBD did not keep all copies the same, or was just making them so: a connection was not up, or a \
-                disk not up to date. Writes are then faster, or slower, than they are with all nodes.",
-        advice: "wait until drbdadm status shows all disks as UpToDate, and repeat",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "path-shares",
-        theme: Theme::Target,
-        rule: rule(110, Remark, Seen, RealSpan(shares)),
-        about: "The device has several paths: which part of the bytes each of them carried.",
-        advice: "to use all paths, set the policy: iopolicy of the NVMe subsystem, path_grouping_policy and \
-                 path_selector of multipath",
-        ..Cause::NONE
-    },
+    Cause::new("path-down", Theme::Target).inspected(Sentence::Layer(210, path_down)).judged(
+        rule(90, Suspect, OtherLoad, RealSpan(down)),
+        "A path to a disk, or the only connection to its server, was down, came or went while it was \
+         measured, or all paths were such that the storage passes I/Os on inside (non-optimized). Looked at \
+         once per second: NVMe, iSCSI, Fibre Channel, nbd, and the paths of a multipath device.",
+        "bring the path back (multipath -ll, nvme list-subsys, iscsiadm -m session -P 1 show them; dmesg \
+         tells why), and repeat",
+    ),
+    Cause::new("copies-apart", Theme::Target).inspected(Sentence::Layer(220, copies_apart_now)).judged(
+        rule(100, Suspect, WrongNumber, RealSpan(copies_apart)),
+        "DRBD did not keep all copies the same, or was just making them so: a connection was not up, or a \
+         disk not up to date. Writes are then faster, or slower, than they are with all nodes.",
+        "wait until drbdadm status shows all disks as UpToDate, and repeat",
+    ),
+    Cause::new("path-shares", Theme::Target).judged(
+        rule(110, Remark, Seen, RealSpan(shares)),
+        "The device has several paths: which part of the bytes each of them carried.",
+        "to use all paths, set the policy: iopolicy of the NVMe subsystem, path_grouping_policy and \
+         path_selector of multipath",
+    ),
 ];
 
 /// By whom the disks of a target are served, and which copies DRBD keeps of it; a sentence each.
@@ -57,8 +48,7 @@ pub(super) fn served(target: &TargetView<'_>) -> Vec<String> {
             let of = if names.len() == 1 { "the disk's counters" } else { "the counters of the disks" };
             format!(
                 "{} {are} served by {by}: {of} show what this machine sent; what the server did (its caches too) is \
-                 not \
-                 seen.",
+                 not seen.",
                 disks_in_words(&names)
             )
         })
@@ -99,7 +89,7 @@ struct Watched<'a> {
 
 /// The devices below the targets that satisfy `is_wanted`, each once.
 fn watched<'a>(case: &Case<'a>, is_wanted: impl Fn(&[Layer], usize) -> bool) -> Vec<Watched<'a>> {
-    let evidence = &case.measured.evidence;
+    let evidence = case.evidence();
     let mut all: Vec<Watched<'a>> = Vec::new();
     for target in case.views() {
         let layers = target.layers();
@@ -141,7 +131,7 @@ fn down(case: &Case<'_>) -> RuleResult {
         let down: Vec<&DevicePath> = paths.iter().filter(is_down).collect();
         let mut tell = |says: String, changes: usize| {
             findings.push(
-                found(FindingGrade::Suspect, says)
+                suspect(says)
                     .target(device.path)
                     .figure("paths", paths.len() as f64)
                     .figure("paths_down", down.len() as f64)
@@ -200,8 +190,7 @@ fn detour_words(name: &str, paths: &[DevicePath]) -> Option<String> {
     let each: Vec<String> =
         paths.iter().map(|path| format!("{} {}", path.place(), path.standing())).collect();
     Some(format!(
-        "No path to {name} was optimized when the measured time began, so the storage passed every I/O on inside: \
-         {}.",
+        "No path to {name} was optimized when the measured time began, so the storage passed every I/O on inside: {}.",
         each.join("; ")
     ))
 }
@@ -261,9 +250,7 @@ fn copies_apart(case: &Case<'_>) -> RuleResult {
                 "The copies of {name} were not in sync when the measured time began: {}.",
                 faults.join(", ")
             );
-            findings.push(
-                found(FindingGrade::Suspect, says).target(device.path).figure("faults", faults.len() as f64),
-            );
+            findings.push(suspect(says).target(device.path).figure("faults", faults.len() as f64));
         }
         let Some(changes) = &device.changes else {
             missing.get_or_insert(Missing(format!("whether the copies of {name} stayed the same")));
@@ -274,9 +261,7 @@ fn copies_apart(case: &Case<'_>) -> RuleResult {
         if !told.is_empty() {
             let says =
                 format!("What DRBD does with {name} changed while it was measured: {}.", told.join("; "));
-            findings.push(
-                found(FindingGrade::Suspect, says).target(device.path).figure("changes", told.len() as f64),
-            );
+            findings.push(suspect(says).target(device.path).figure("changes", told.len() as f64));
         }
     }
     unless_missing(findings, missing)
@@ -298,7 +283,7 @@ fn shares(case: &Case<'_>) -> RuleResult {
     for device in watched(case, |layers, at| layers[at].role() == LayerRole::Multipath) {
         let layer = device.layer;
         let counts: Option<Vec<DiskCounts>> =
-            layer.paths().iter().map(|path| counts_of(&case.measured.evidence, layer, &path.name)).collect();
+            layer.paths().iter().map(|path| counts_of(&case.evidence(), layer, &path.name)).collect();
         let Some(counts) = counts.filter(|counts| !counts.is_empty()) else {
             missing.get_or_insert(Missing(format!("what each path to {} carried", layer.name)));
             continue;
@@ -343,7 +328,7 @@ fn share_finding(layer: &Layer, counts: &[DiskCounts]) -> Option<Finding> {
         ),
     };
     let says = format!("The paths to {} carried of its bytes: {}.{idle}", layer.name, each.join(", "));
-    let finding = pairs().fold(found(FindingGrade::Remark, says), |finding, (path, one)| {
+    let finding = pairs().fold(remark(says), |finding, (path, one)| {
         finding.figure(&format!("percent_by_{}", path.name), ratio(bytes(one), all) * 100.0)
     });
     Some(finding)

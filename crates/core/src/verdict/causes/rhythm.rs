@@ -10,19 +10,16 @@ use crate::result::Meaning::WrongNumber;
 use crate::result::{Finding, FindingGrade, LateTick, Theme, ThreadCost};
 use crate::text::{number, percent};
 use crate::verdict::cause::RuleFn::RealSpan;
-use crate::verdict::cause::{Case, Cause, Missing, RuleResult, found, ratio, rule, unless_missing};
+use crate::verdict::cause::{Case, Cause, Missing, RuleResult, found, ratio, rule, suspect, unless_missing};
 use crate::verdict::view::Direction;
 
-pub(super) const CAUSES: &[Cause] = &[Cause {
-    name: "standstill",
-    theme: Theme::Processor,
-    rule: rule(340, Suspect, WrongNumber, RealSpan(standstill)),
-    about: "The whole program stood still while it measured, or at the end of it: for 0.2 s at a time or 1 % \
-                of the measured time (suspect), or for 0.1 s (remark).",
-    advice: "make sure that nothing stops the program (SIGSTOP, a debugger, a frozen cgroup, a paused or moved \
-                 virtual machine), and repeat",
-    ..Cause::NONE
-}];
+pub(super) const CAUSES: &[Cause] = &[Cause::new("standstill", Theme::Processor).judged(
+    rule(340, Suspect, WrongNumber, RealSpan(standstill)),
+    "The whole program stood still while it measured, or at the end of it: for 0.2 s at a time or 1 % of \
+     the measured time (suspect), or for 0.1 s (remark).",
+    "make sure that nothing stops the program (SIGSTOP, a debugger, a frozen cgroup, a paused or moved \
+     virtual machine), and repeat",
+)];
 
 /// Fewer completions in an interval are missing by chance. Intervals are added up to a second at most.
 pub(super) const INTERVAL_IOS_MIN: f64 = 20.0;
@@ -333,7 +330,7 @@ impl Stop {
 
 /// The times in which the whole program stood still; none where nobody looked.
 fn stops(case: &Case<'_>) -> Vec<Stop> {
-    let ticks = case.measured.evidence.ticks.as_ref();
+    let ticks = case.evidence().ticks.as_ref();
     let of = |tick: &LateTick| {
         let late_ns = tick.late_ns as f64;
         let waited = ratio(tick.waiting_for_cpu_ns.unwrap_or(0) as f64, late_ns) >= WAITED_PART;
@@ -369,7 +366,7 @@ fn standstill(case: &Case<'_>) -> RuleResult {
     if findings.is_empty() {
         findings.extend(late_end(case));
     }
-    let missing = case.measured.evidence.ticks.is_none();
+    let missing = case.evidence().ticks.is_none();
     unless_missing(findings, missing.then(|| Missing::new("whether the program ran all the time")))
 }
 
@@ -399,8 +396,7 @@ fn told(case: &Case<'_>, stops: &[Stop]) -> Option<Finding> {
     };
     let says = format!(
         "The whole program stood still for {} s, {} of the measured {} s ({when}): something stopped it, or the \
-         machine. \
-         Rates and latencies include that time{rates}.",
+         machine. Rates and latencies include that time{rates}.",
         number(total_s),
         percent(part),
         number(case.seconds()),
@@ -414,7 +410,7 @@ fn told(case: &Case<'_>, stops: &[Stop]) -> Option<Finding> {
 
 /// The thread that ends the measured time woke up late, and so did every thread that makes the load.
 pub(super) fn late_end(case: &Case<'_>) -> Option<Finding> {
-    let evidence = &case.measured.evidence;
+    let evidence = case.evidence();
     let window_s = evidence.disks.iter().map(|disk| disk.window_ns).min()? as f64 / 1e9;
     let late_s = window_s - case.seconds();
     let is_late = late_s >= LATE_END_S.max(case.seconds() * LATE_END_PART);
@@ -429,12 +425,11 @@ pub(super) fn late_end(case: &Case<'_>) -> Option<Finding> {
     }
     let says = format!(
         "The whole program was stopped at the end of the measured {} s and noticed the end {} s late: the test did \
-         not \
-         run all the time, so its rates may be too low.",
+         not run all the time, so its rates may be too low.",
         number(case.seconds()),
         number(late_s)
     );
-    Some(found(FindingGrade::Suspect, says).figure("late_s", late_s))
+    Some(suspect(says).figure("late_s", late_s))
 }
 
 #[cfg(test)]

@@ -129,7 +129,7 @@ pub(super) fn why_below(case: &Case<'_>, short: f64) -> Why {
         return Why::because(says, "look for what makes the target stall; -L shows how long I/Os waited")
             .figure("lost_s", lost_s);
     }
-    let waits = case.measured.evidence.threads.iter();
+    let waits = case.evidence().threads.iter();
     let part = |ns: Option<u64>, of_ns: u64| ratio(ns.unwrap_or(0) as f64, of_ns as f64);
     let most = waits.map(|thread| part(thread.waiting_for_cpu_ns, thread.elapsed_ns)).fold(0.0, f64::max);
     if most >= RATE_WAITS {
@@ -141,7 +141,7 @@ pub(super) fn why_below(case: &Case<'_>, short: f64) -> Why {
         let advice = "stop the other programs that use the disks, and repeat";
         return Why::because("Other programs used the disks.".to_string(), advice);
     }
-    let depth = case.measured.evidence.queue_depth;
+    let depth = case.evidence().queue_depth;
     if let Some(depth) = depth.filter(|depth| depth.reached >= DEPTH_FULL * depth.asked as f64) {
         let says = "All I/Os that -o allows were in flight: the target gives no more at this depth.";
         let advice = "raise -o, or lower -g (which counts per thread)";
@@ -170,7 +170,7 @@ fn inside_and_outside(values: &[f64], interval_s: f64, low: &[Stretch]) -> Optio
 
 /// Reads and writes per second in the stretches, each with its bytes.
 fn low_rates(case: &Case<'_>, low: &[Stretch]) -> Option<[(f64, f64); 2]> {
-    let series = case.measured.evidence.series.as_ref()?;
+    let series = case.evidence().series.as_ref()?;
     let interval_s = series.interval_ns as f64 / 1e9;
     let rate = |way: Direction| {
         let counts = counts_of(series, way);
@@ -182,13 +182,13 @@ fn low_rates(case: &Case<'_>, low: &[Stretch]) -> Option<[(f64, f64); 2]> {
 }
 
 fn counts_of(series: &Timeline, way: Direction) -> Vec<f64> {
-    let counts = if way == Direction::Read { &series.reads } else { &series.writes };
+    let counts = way.pick(&series.reads, &series.writes);
     counts.iter().map(|&count| count as f64).collect()
 }
 
 /// A limit that was set when the rate fell.
 fn limit_set(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
-    let changes = case.measured.evidence.limit_changes.as_ref()?;
+    let changes = case.evidence().limit_changes.as_ref()?;
     let is_near = |change: &LimitChange| begins_near(low, change.seen_ns, change.within_ns);
     let rates = low_rates(case, low)?;
     let limit = changes.iter().filter(|change| is_near(change)).flat_map(|change| &change.new);
@@ -213,7 +213,7 @@ fn begins_near(low: &[Stretch], seen_ns: u64, within_ns: u64) -> bool {
 
 /// A path went down or came back, or a copy of DRBD, when the rate fell.
 fn way_changed(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
-    let changes = case.measured.evidence.way_changes.as_ref()?;
+    let changes = case.evidence().way_changes.as_ref()?;
     let near = changes.iter().filter(|change| begins_near(low, change.seen_ns, change.within_ns));
     let told = near.map(|change| (&change.device, paths::change_words(change)));
     let (device, words) = told.into_iter().find(|(_, words)| !words.is_empty())?;
@@ -249,7 +249,7 @@ fn shown(limit: &Limit) -> String {
 
 /// The host gave the processors to other virtual machines.
 fn stolen(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
-    let waits = case.measured.evidence.processor_waits.as_ref().filter(|waits| waits.interval_ns > 0)?;
+    let waits = case.evidence().processor_waits.as_ref().filter(|waits| waits.interval_ns > 0)?;
     let whole = waits.interval_ns as f64 * case.measured.cpu.len().max(1) as f64;
     let parts: Vec<f64> = waits.stolen_ns.iter().map(|&ns| ratio(ns as f64, whole).min(1.0)).collect();
     let (inside, outside) = inside_and_outside(&parts, waits.interval_ns as f64 / 1e9, low)?;
@@ -268,7 +268,7 @@ fn stolen(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
 
 /// The threads of the test had no processor.
 fn no_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
-    let evidence = &case.measured.evidence;
+    let evidence = case.evidence();
     let waits = evidence.processor_waits.as_ref().filter(|waits| waits.interval_ns > 0)?;
     let whole = waits.interval_ns as f64 * evidence.threads.len().max(1) as f64;
     let parts: Vec<f64> = waits.waiting_ns.iter().map(|&ns| ratio(ns as f64, whole).min(1.0)).collect();
@@ -303,9 +303,8 @@ fn other_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
     };
     let because = match answers(case, moved) {
         Answers::NotLow { disks } => format!(
-            "that is probably why, as an I/O takes longer on processor {low}, which does not answer the interrupts \
-             of {disks}; processor \
-             {otherwise} does"
+            "that is probably why, as an I/O takes longer on processor {low}, which does not answer the interrupts of \
+             {disks}; processor {otherwise} does"
         ),
         Answers::NoReason => "that may be why, but the disk's interrupts do not explain it".to_string(),
         Answers::Unknown => {
@@ -320,7 +319,7 @@ fn other_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
 }
 
 fn others(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
-    let evidence = &case.measured.evidence;
+    let evidence = case.evidence();
     let (groups, series) = (case.groups().ok()?, evidence.series.as_ref()?);
     let [group] = groups.as_slice() else { return None };
     let interval_ns = group.disks.first()?.interval_ns;
@@ -338,9 +337,7 @@ fn others(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
         let size = case.done(way).size();
         let own = rhythm::added(&counts_of(series, way), count);
         for at in 0..length {
-            let of = |counts: &DiskCounts| {
-                if way == Direction::Read { counts.read_bytes } else { counts.write_bytes }
-            };
+            let of = |counts: &DiskCounts| way.pick(counts.read_bytes, counts.write_bytes);
             let moved: f64 = group.disks.iter().map(|disk| of(&disk.intervals[at]) as f64).sum();
             let own = own.get(at).copied().unwrap_or(0.0) * size;
             foreign[at] += (moved - own).max(0.0) / interval_s;
@@ -366,7 +363,7 @@ fn others(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
 
 /// Bytes that were read and written before an instant, in seconds of the measured time.
 fn done_until(case: &Case<'_>, after_s: f64) -> [f64; 2] {
-    let Some(series) = &case.measured.evidence.series else { return [0.0; 2] };
+    let Some(series) = &case.evidence().series else { return [0.0; 2] };
     let before =
         if series.interval_ns > 0 { (after_s * 1e9 / series.interval_ns as f64).round() as usize } else { 0 };
     Direction::BOTH.map(|way| {
@@ -410,9 +407,8 @@ fn credits(case: &Case<'_>, after_s: f64) -> Option<Why> {
         return None;
     }
     let says = format!(
-        "The rate that is left varies by {} only, as that of a limit: probably burst credits were used up, or a \
-         limit was \
-         set that is not visible here.",
+        "The rate that is left varies by {} only, as that of a limit: probably burst credits were used up, or a limit \
+         was set that is not visible here.",
         percent(variation)
     );
     let advice = "warm up (-W) until the credits are used up, to measure the rate that lasts";
@@ -488,7 +484,7 @@ fn answers(case: &Case<'_>, Moved { low, otherwise, .. }: Moved) -> Answers {
 
 /// `None` when threads were bound, or most of them did not move with the rate.
 fn moved(case: &Case<'_>, low: &[Stretch]) -> Option<Moved> {
-    let seen = case.measured.evidence.processors.as_ref().filter(|seen| seen.interval_ns > 0)?;
+    let seen = case.evidence().processors.as_ref().filter(|seen| seen.interval_ns > 0)?;
     let interval_s = seen.interval_ns as f64 / 1e9;
     let is_low = |at: usize| {
         let from_s = at as f64 * interval_s;

@@ -171,6 +171,12 @@ pub struct MountedFileSystem {
     pub is_memory: bool,
 }
 
+impl MountedFileSystem {
+    pub(crate) fn has(&self, option: &str) -> bool {
+        self.options.iter().any(|set| set == option)
+    }
+}
+
 /// What is looked at: what lies below a target, or stands on all disks.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Scope {
