@@ -74,22 +74,27 @@ impl CoarseSeries {
             let held = list.iter().skip(first).take(joined);
             held.fold(0u64, |sum, ios| sum.saturating_add(*ios))
         };
-        let of_both = |first| within(reads, first).saturating_add(within(writes, first));
-        let completed: Vec<u64> = (0..count).step_by(joined).map(of_both).collect();
+        let completed: Vec<u64> = (0..count)
+            .step_by(joined)
+            .map(|first| within(reads, first).saturating_add(within(writes, first)))
+            .collect();
         let times = |intervals: usize| interval_ns.checked_mul(intervals as u64).filter(|ns| *ns > 0);
         Some(CoarseSeries { interval_ns: times(joined)?, length_ns: times(count)?, completed })
     }
 
     /// The middle of each interval in seconds since the measured time began, and its I/Os per second.
     pub fn rates(&self) -> Vec<[f64; 2]> {
-        let rate = |(place, ios): (u64, &u64)| {
-            let begin = place.saturating_mul(self.interval_ns);
-            let end = begin.saturating_add(self.interval_ns).min(self.length_ns);
-            // A made-up document may say anything.
-            let length_s = end.checked_sub(begin).filter(|ns| *ns > 0)? as f64 / 1e9;
-            Some([begin as f64 / 1e9 + length_s / 2.0, *ios as f64 / length_s])
-        };
-        (0..).zip(&self.completed).take(INTERVALS_MAX).filter_map(rate).collect()
+        (0..)
+            .zip(&self.completed)
+            .take(INTERVALS_MAX)
+            .filter_map(|(place, ios): (u64, &u64)| {
+                let begin = place.saturating_mul(self.interval_ns);
+                let end = begin.saturating_add(self.interval_ns).min(self.length_ns);
+                // A made-up document may say anything.
+                let length_s = end.checked_sub(begin).filter(|ns| *ns > 0)? as f64 / 1e9;
+                Some([begin as f64 / 1e9 + length_s / 2.0, *ios as f64 / length_s])
+            })
+            .collect()
     }
 }
 

@@ -355,28 +355,31 @@ fn same_test(profile: &Profile) -> Profile {
 }
 
 fn source_of(document: &Document) -> Source {
-    let span = |span: &TimeSpanResult| match span {
-        TimeSpanResult::NotMeasured => None,
-        TimeSpanResult::Measured(m) => Some(SourceSpan {
-            test_time_s: m.test_time_s,
-            window: m.evidence.window,
-            common_start: m.evidence.common_start,
-            threads: Some(m.threads.len() as u64),
-            targets: m.paths().into_iter().map(str::to_string).collect(),
-            engine: m.engine.clone(),
-            engine_traits: m.engine_traits,
-            cpu: m.cpu.clone(),
-            read: SourceTotals::of(m, Operations::Reads),
-            write: SourceTotals::of(m, Operations::Writes),
-            total: Some(SourceTotals::of(m, Operations::All)),
-            series: m.evidence.series.as_ref().and_then(CoarseSeries::of),
-        }),
-    };
     Source {
         command_line: document.command_line.clone(),
         system: document.system.clone(),
         tool_version: document.tool_version.clone(),
-        time_spans: document.time_spans.iter().map(span).collect(),
+        time_spans: document
+            .time_spans
+            .iter()
+            .map(|span| match span {
+                TimeSpanResult::NotMeasured => None,
+                TimeSpanResult::Measured(m) => Some(SourceSpan {
+                    test_time_s: m.test_time_s,
+                    window: m.evidence.window,
+                    common_start: m.evidence.common_start,
+                    threads: Some(m.threads.len() as u64),
+                    targets: m.paths().into_iter().map(str::to_string).collect(),
+                    engine: m.engine.clone(),
+                    engine_traits: m.engine_traits,
+                    cpu: m.cpu.clone(),
+                    read: SourceTotals::of(m, Operations::Reads),
+                    write: SourceTotals::of(m, Operations::Writes),
+                    total: Some(SourceTotals::of(m, Operations::All)),
+                    series: m.evidence.series.as_ref().and_then(CoarseSeries::of),
+                }),
+            })
+            .collect(),
         warnings: document.warnings.clone(),
         failures: document.failures.clone(),
         rank: document.rank.clone(),

@@ -564,9 +564,9 @@ pub fn parts(metric: Metric, measured: &Measured) -> Option<Vec<Part>> {
     let (writes, _) = completions(measured, Operations::Writes);
     let at = |list: &[f64], place: usize| list.get(place).copied().unwrap_or(0.0);
     let sum = |place: usize| at(&reads, place) * of_read + at(&writes, place) * of_write;
-    let part = |place: usize| Part { sum: sum(place), weight: interval_s };
     let count = reads.len().max(writes.len());
-    (interval_s > 0.0 && count > 0).then(|| (0..count).map(part).collect())
+    (interval_s > 0.0 && count > 0)
+        .then(|| (0..count).map(|place| Part { sum: sum(place), weight: interval_s }).collect())
 }
 
 /// Bytes of a read, or of a write; 0 without any.

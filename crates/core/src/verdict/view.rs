@@ -235,8 +235,7 @@ impl<'a> TargetView<'a> {
 
     /// Whether a layer allocates its blocks by the first write to them.
     pub fn is_thin(&self) -> bool {
-        let is_thin = |layer: &Layer| matches!(layer.role(), LayerRole::ThinVolume | LayerRole::ThinPool);
-        self.layers().iter().any(is_thin)
+        self.layers().iter().any(|layer| matches!(layer.role(), LayerRole::ThinVolume | LayerRole::ThinPool))
     }
 }
 
@@ -343,8 +342,10 @@ impl DiskGroup<'_> {
     }
 
     pub fn moved(&self, way: Direction) -> Flow {
-        let of = |disk: &&DiskActivity| flow(&disk.total, way, self.window(disk));
-        self.disks.iter().map(of).fold(Flow::default(), Flow::plus)
+        self.disks
+            .iter()
+            .map(|disk| flow(&disk.total, way, self.window(disk)))
+            .fold(Flow::default(), Flow::plus)
     }
 
     /// The bytes that completed on the targets.
@@ -359,8 +360,7 @@ impl DiskGroup<'_> {
 
     /// Flushes that the disks completed, per second; `None` where the kernel does not count them.
     pub fn flushes(&self) -> Option<f64> {
-        let of = |disk: &&DiskActivity| Some(ratio(disk.total.flushes? as f64, self.window(disk)));
-        self.disks.iter().map(of).sum()
+        self.disks.iter().map(|disk| Some(ratio(disk.total.flushes? as f64, self.window(disk)))).sum()
     }
 
     /// The time between the readings of a disk's counters, in seconds.
@@ -490,9 +490,9 @@ impl<'a> Case<'a> {
     /// Most I/Os that are in flight on some targets at a time.
     pub fn in_flight(&self, targets: &[TargetView<'_>]) -> f64 {
         let entries = targets.iter().flat_map(|target| &target.entries);
-        let requests =
-            |entry: &&Target| u64::from(self.span.threads_on(entry)) * u64::from(entry.request_count);
-        entries.map(requests).sum::<u64>() as f64
+        entries
+            .map(|entry| u64::from(self.span.threads_on(entry)) * u64::from(entry.request_count))
+            .sum::<u64>() as f64
     }
 
     /// A rate is kept below what the targets could do (`-g`, `-i` with `-j`).

@@ -22,12 +22,14 @@ pub(super) struct Rows<'a> {
 impl<'a> Rows<'a> {
     /// Of a time span, from 0.
     pub fn of(sources: &'a [Source], time_span: usize) -> Self {
-        let measured = |source: &'a Source| Some((source, source.time_spans.get(time_span)?.as_ref()?));
         Rows {
             time_span,
             sources: sources.len(),
             base: &sources[0].system,
-            spans: sources.iter().filter_map(measured).collect(),
+            spans: sources
+                .iter()
+                .filter_map(|source| Some((source, source.time_spans.get(time_span)?.as_ref()?)))
+                .collect(),
         }
     }
 
@@ -49,14 +51,19 @@ impl<'a> Rows<'a> {
             let first = of(&alike[0][i]);
             first + alike.iter().map(|cpu| of(&cpu[i]) - first).sum::<f64>() / alike.len() as f64
         };
-        let processor = |i| {
-            if alike.is_empty() {
-                CpuUse { user: 0.0, kernel: 0.0, idle: 100.0 }
-            } else {
-                CpuUse { user: mean(|c| c.user, i), kernel: mean(|c| c.kernel, i), idle: mean(|c| c.idle, i) }
-            }
-        };
-        (0..self.base.topology.processors.len()).map(processor).collect()
+        (0..self.base.topology.processors.len())
+            .map(|i| {
+                if alike.is_empty() {
+                    CpuUse { user: 0.0, kernel: 0.0, idle: 100.0 }
+                } else {
+                    CpuUse {
+                        user: mean(|c| c.user, i),
+                        kernel: mean(|c| c.kernel, i),
+                        idle: mean(|c| c.idle, i),
+                    }
+                }
+            })
+            .collect()
     }
 
     fn alike(&self) -> impl Iterator<Item = &'a [CpuUse]> {

@@ -90,8 +90,9 @@ fn never_written(_: &Case<'_>, target: &TargetView<'_>) -> OneResult {
 /// The sample of what lay in the tested range, or what is missing.
 fn sample<'a>(target: &TargetView<'a>) -> Result<&'a ContentSample, Missing> {
     let sample = target.facts.and_then(|facts| facts.content.as_ref());
-    let missing = || Missing(format!("a sample of the content of '{}'", target.path()));
-    sample.filter(|sample| sample.blocks > 0 && sample.block_bytes > 0).ok_or_else(missing)
+    sample
+        .filter(|sample| sample.blocks > 0 && sample.block_bytes > 0)
+        .ok_or_else(|| Missing(format!("a sample of the content of '{}'", target.path())))
 }
 
 fn part(blocks: u32, sample: &ContentSample) -> f64 {
@@ -268,9 +269,11 @@ fn zeros_now(facts: &TargetFacts) -> Option<String> {
 /// Data that the storage compresses or deduplicates.
 fn reducible_now(facts: &TargetFacts) -> Option<String> {
     let sample = sample_now(facts)?;
-    let reduces =
-        |l: &&Layer| l.compression.is_some() || l.deduplicates == Some(true) || l.role() == LayerRole::Zram;
-    let by = &facts.layers.iter().find(reduces)?.name;
+    let by = &facts
+        .layers
+        .iter()
+        .find(|l| l.compression.is_some() || l.deduplicates == Some(true) || l.role() == LayerRole::Zram)?
+        .name;
     let blocks = f64::from(sample.blocks);
     let zeros = f64::from(sample.zero_blocks) / blocks;
     let repeated = f64::from(sample.repeated_blocks.saturating_sub(sample.zero_blocks)) / blocks;

@@ -220,16 +220,17 @@ fn same_latency(case: &Case<'_>) -> Option<String> {
 fn same_at_less_depth(case: &Case<'_>) -> Option<String> {
     let ours = everything(case);
     let depth = case.evidence().queue_depth?;
-    let is_same = |other: &Case<'_>| {
-        let theirs = everything(other);
-        let alike = |a: f64, b: f64| (a - b).abs() <= SAME_RATE * a.max(b);
-        asks_the_same(case, other)
-            && !other.is_paced()
-            && alike(ours.ios, theirs.ios)
-            && alike(ours.size(), theirs.size())
-    };
     let others = cases(case.document).into_iter().map(|(_, other)| other);
-    let other = others.filter(is_same).filter_map(|other| other.measured.evidence.queue_depth);
+    let other = others
+        .filter(|other| {
+            let theirs = everything(other);
+            let alike = |a: f64, b: f64| (a - b).abs() <= SAME_RATE * a.max(b);
+            asks_the_same(case, other)
+                && !other.is_paced()
+                && alike(ours.ios, theirs.ios)
+                && alike(ours.size(), theirs.size())
+        })
+        .filter_map(|other| other.measured.evidence.queue_depth);
     let less = other.map(|other| other.reached).filter(|&other| other * DEEPER <= depth.reached);
     // With less than one in flight that run was idle at times, and its rate is no rate of the target.
     let less = less.filter(|&other| other >= 1.0).min_by(f64::total_cmp)?;
@@ -260,9 +261,13 @@ fn seconds(case: &Case<'_>) -> Result<Option<Seconds>, Missing> {
         && disk.interval_ns > 0
     {
         let seconds = disk.interval_ns as f64 / 1e9;
-        let rate =
-            |counts| flow(counts, Direction::Read, seconds).ios + flow(counts, Direction::Write, seconds).ios;
-        let rates = disk.intervals.iter().map(rate).collect();
+        let rates = disk
+            .intervals
+            .iter()
+            .map(|counts| {
+                flow(counts, Direction::Read, seconds).ios + flow(counts, Direction::Write, seconds).ios
+            })
+            .collect();
         return Ok(Some(Seconds { rates, of: disk.name.clone() }));
     }
     let (series, interval_s) = case.series();

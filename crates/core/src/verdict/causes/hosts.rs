@@ -113,43 +113,48 @@ fn not_certified(document: &Document) -> RuleResult {
             kinds.entry(why).or_default().push(place);
         }
     }
-    let is_invalid = |(why, places): (&Why<'_>, &Vec<usize>)| match why {
-        Why::Invalid(_) => places.len(),
-        _ => 0,
-    };
-    let are_all_invalid = kinds.iter().map(is_invalid).sum::<usize>() == document.sources.len();
-    let finding = |(why, places): (Why<'_>, Vec<usize>)| {
-        let what = match why {
-            Why::Invalid(_) => "invalid",
-            Why::Suspect(_) => "suspect",
-            Why::NotJudged => "not judged",
-        };
-        let first = document.sources[places[0]].verdict.as_ref();
-        let reason = first.map(|verdict| reason(verdict, places.len() == 1));
-        let hosts: Vec<&String> = places.iter().map(|&place| &names[place]).collect();
-        let says = match (hosts.as_slice(), reason) {
-            ([host], None) => format!("The result of host {host} is {what}, so nothing proves it."),
-            ([host], Some(reason)) => format!("The result of host {host} is {what}: {reason}"),
-            (hosts, reason) => format!(
-                "The results of {} of {} hosts are {what}: {}.{}",
-                hosts.len(),
-                names.len(),
-                listed(hosts),
-                reason.map_or(String::new(), |reason| format!(" Of {}: {reason}", hosts[0]))
-            ),
-        };
-        let grade = if are_all_invalid { FindingGrade::Invalid } else { FindingGrade::Suspect };
-        let mut finding = found(grade, says)
-            .figure("results", places.len() as f64)
-            .figure("sources", document.sources.len() as f64);
-        let cause = first.and_then(|verdict| verdict.findings.first());
-        finding.time_span = cause.map_or(0, |cause| cause.time_span);
-        match cause.filter(|cause| !cause.advice.is_empty()) {
-            Some(cause) => finding.advise(&cause.advice),
-            None => finding,
-        }
-    };
-    Ok(kinds.into_iter().map(finding).collect())
+    let are_all_invalid = kinds
+        .iter()
+        .map(|(why, places)| match why {
+            Why::Invalid(_) => places.len(),
+            _ => 0,
+        })
+        .sum::<usize>()
+        == document.sources.len();
+    Ok(kinds
+        .into_iter()
+        .map(|(why, places)| {
+            let what = match why {
+                Why::Invalid(_) => "invalid",
+                Why::Suspect(_) => "suspect",
+                Why::NotJudged => "not judged",
+            };
+            let first = document.sources[places[0]].verdict.as_ref();
+            let reason = first.map(|verdict| reason(verdict, places.len() == 1));
+            let hosts: Vec<&String> = places.iter().map(|&place| &names[place]).collect();
+            let says = match (hosts.as_slice(), reason) {
+                ([host], None) => format!("The result of host {host} is {what}, so nothing proves it."),
+                ([host], Some(reason)) => format!("The result of host {host} is {what}: {reason}"),
+                (hosts, reason) => format!(
+                    "The results of {} of {} hosts are {what}: {}.{}",
+                    hosts.len(),
+                    names.len(),
+                    listed(hosts),
+                    reason.map_or(String::new(), |reason| format!(" Of {}: {reason}", hosts[0]))
+                ),
+            };
+            let grade = if are_all_invalid { FindingGrade::Invalid } else { FindingGrade::Suspect };
+            let mut finding = found(grade, says)
+                .figure("results", places.len() as f64)
+                .figure("sources", document.sources.len() as f64);
+            let cause = first.and_then(|verdict| verdict.findings.first());
+            finding.time_span = cause.map_or(0, |cause| cause.time_span);
+            match cause.filter(|cause| !cause.advice.is_empty()) {
+                Some(cause) => finding.advise(&cause.advice),
+                None => finding,
+            }
+        })
+        .collect())
 }
 
 /// What the rules said of a result: the worst, and how much there is besides.

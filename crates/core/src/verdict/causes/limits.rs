@@ -7,7 +7,7 @@ use crate::machine::limits::Limit as CgroupLimit;
 use crate::machine::memory::memory_facts;
 use crate::machine::setting::Setting;
 use crate::machine::topology::parse_cpu_list;
-use crate::result::{CpuSet, DiskActivity, Finding, Layer, Limit, LimitKind, MachineNow, Theme};
+use crate::result::{CpuSet, Finding, Layer, Limit, LimitKind, MachineNow, Theme};
 use crate::text::{bytes, number, shell_word, size};
 use crate::verdict::cause::{Case, Cause, ratio, suspect};
 use crate::verdict::doctor::Purpose::Cached;
@@ -55,8 +55,12 @@ fn reached(case: &Case<'_>, limit: &Limit) -> Option<Finding> {
     };
     let device = limit.device.as_deref()?;
     let pick = |flow: Flow| if is_bytes { flow.bytes } else { flow.ios };
-    let counted = |disk: &DiskActivity| pick(flow(&disk.total, way, disk.window_ns as f64 / 1e9));
-    let disk = case.evidence().disks.iter().find(|disk| disk.name == device).map(counted);
+    let disk = case
+        .evidence()
+        .disks
+        .iter()
+        .find(|disk| disk.name == device)
+        .map(|disk| pick(flow(&disk.total, way, disk.window_ns as f64 / 1e9)));
     // A limit on a layer above the disks is met by what was issued to it.
     let above = |view: &TargetView<'_>| view.layers().iter().any(|layer| layer.name == device);
     let issued: f64 = case.views().iter().filter(|view| above(view)).map(|view| pick(view.done(way))).sum();

@@ -320,24 +320,26 @@ pub(super) fn is_counted(case: &Case<'_>, target: &TargetView<'_>) -> bool {
 
 /// What the server was asked for: the proof of a run as far as it can be seen from here.
 pub(super) fn proof(case: &Case<'_>) -> Vec<Finding> {
-    let of = |group: &ServerGroup<'_>| {
-        let connections = match group.mount.connections {
-            Some(many) if many > 1 => format!(" ({many} connections)"),
-            _ => String::new(),
-        };
-        let done = Direction::BOTH.into_iter().filter(|&way| group.done(way).bytes > 0.0);
-        let parts: Vec<String> = done.map(|way| asked_words(group, way)).collect();
-        let says = format!(
-            "Served by {} over {}{connections}: {}; what the server did is not seen.",
-            group.server(),
-            group.file_server().protocol_words(),
-            if parts.is_empty() { "no I/O completed".to_string() } else { parts.join(", and ") }
-        );
-        Direction::BOTH
-            .into_iter()
-            .fold(remark(says).target(group.path()), |finding, way| figures(finding, group, way))
-    };
-    server_groups(case).iter().map(of).collect()
+    server_groups(case)
+        .iter()
+        .map(|group| {
+            let connections = match group.mount.connections {
+                Some(many) if many > 1 => format!(" ({many} connections)"),
+                _ => String::new(),
+            };
+            let done = Direction::BOTH.into_iter().filter(|&way| group.done(way).bytes > 0.0);
+            let parts: Vec<String> = done.map(|way| asked_words(group, way)).collect();
+            let says = format!(
+                "Served by {} over {}{connections}: {}; what the server did is not seen.",
+                group.server(),
+                group.file_server().protocol_words(),
+                if parts.is_empty() { "no I/O completed".to_string() } else { parts.join(", and ") }
+            );
+            Direction::BOTH
+                .into_iter()
+                .fold(remark(says).target(group.path()), |finding, way| figures(finding, group, way))
+        })
+        .collect()
 }
 
 /// `12,300 READ/s, 100 % of the bytes read, 0.81 ms there and back`.

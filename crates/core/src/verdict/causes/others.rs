@@ -6,7 +6,7 @@ use crate::machine::limits::averages;
 use crate::machine::process::of_programs;
 use crate::result::FindingGrade::Suspect;
 use crate::result::Meaning::OtherLoad;
-use crate::result::{DiskActivity, FindingGrade, LayerKind, Theme};
+use crate::result::{FindingGrade, LayerKind, Theme};
 use crate::text::{bytes, part_percent, percent, rate};
 use crate::verdict::cause::RuleFn::RealTarget;
 use crate::verdict::cause::{
@@ -218,8 +218,13 @@ pub(super) fn users(_: &HostView, disk: &Disk) -> CheckResult {
 
 /// Others on the disks of a target.
 pub(super) fn others_now(now: &TargetNow<'_>) -> Option<String> {
-    let is_below = |disk: &&DiskActivity| now.facts.layers.iter().any(|layer| layer.name == disk.name);
-    let used: Vec<_> = now.machine.disks.iter().filter(is_below).filter(|disk| !disk.is_idle()).collect();
+    let used: Vec<_> = now
+        .machine
+        .disks
+        .iter()
+        .filter(|disk| now.facts.layers.iter().any(|layer| layer.name == disk.name))
+        .filter(|disk| !disk.is_idle())
+        .collect();
     let rate: f64 = used.iter().flat_map(|disk| disk.bytes_per_s()).sum();
     (rate >= FOREIGN_BYTES_PER_S).then(|| {
         format!(

@@ -8,9 +8,7 @@ use crate::measure::Histogram;
 use crate::profile::Throughput;
 use crate::result::FindingGrade::{Remark, Suspect};
 use crate::result::Meaning::{HeldBack, WrongNumber};
-use crate::result::{
-    Finding, FindingGrade, HostActivity, Limit, LoadCost, MachineNow, SelfCost, Theme, ThreadCost,
-};
+use crate::result::{Finding, FindingGrade, Limit, LoadCost, MachineNow, SelfCost, Theme, ThreadCost};
 use crate::text::{bytes, duration_ns, number, part_percent, percent};
 use crate::verdict::cause::RuleFn::{RealSpan, RunSpan};
 use crate::verdict::cause::{
@@ -130,6 +128,34 @@ const WAITING_SUSPECT: f64 = 0.10;
 /// Time held back by a quota, as part of the measured time.
 const QUOTA_SUSPECT: f64 = 0.01;
 
+fn running_part(thread: &ThreadCost) -> f64 {
+    ratio(thread.running_ns as f64, thread.elapsed_ns as f64)
+}
+
+/// The part of its life that a thread was ready to run and had no processor.
+pub(super) fn waiting_part(thread: &ThreadCost) -> f64 {
+    ratio(thread.waiting_for_cpu_ns.unwrap_or(0) as f64, thread.elapsed_ns as f64)
+}
+
+/// The largest share of a thread, whose it is, and in words: the only thread with its share, or how many threads had
+/// at least `limit`, and the worst.
+fn worst(
+    threads: &[ThreadCost],
+    does: &str,
+    limit: f64,
+    share: fn(&ThreadCost) -> f64,
+) -> (f64, u32, String) {
+    let shares = threads.iter().map(|thread| (share(thread), thread.id));
+    let (most, id) = shares.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default();
+    let all = threads.len();
+    if all == 1 {
+        return (most, id, format!("The thread {does} {} of the time", percent(most)));
+    }
+    let count = threads.iter().filter(|thread| share(thread) >= limit).count();
+    let (limit, worst) = (percent(limit), percent(most));
+    (most, id, format!("{count} of {all} threads {does} {limit} of the time or more (thread {id}: {worst})"))
+}
+
 /// Threads that were at their processor's limit, or had none.
 fn generator_bound(case: &Case<'_>) -> RuleResult {
     let evidence = case.evidence();
@@ -137,48 +163,22 @@ fn generator_bound(case: &Case<'_>) -> RuleResult {
         return Err(Missing::new("the processor time of each thread"));
     }
     let mut findings = Vec::new();
-    let share = |ns: u64, thread: &ThreadCost| ratio(ns as f64, thread.elapsed_ns as f64);
-    let worst = |share_of: &dyn Fn(&ThreadCost) -> f64| {
-        let of = |thread: &ThreadCost| (share_of(thread), thread.id);
-        evidence.threads.iter().map(of).max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default()
-    };
-    let count = |limit: f64, share_of: &dyn Fn(&ThreadCost) -> f64| {
-        evidence.threads.iter().filter(|thread| share_of(thread) >= limit).count()
-    };
-    let running = |thread: &ThreadCost| share(thread.running_ns, thread);
-    let waiting = |thread: &ThreadCost| share(thread.waiting_for_cpu_ns.unwrap_or(0), thread);
-    let all = evidence.threads.len();
-    // The only thread with its share, or how many threads had at least the limit, and the worst.
-    let told = |does: &str, limit: f64, count: usize, (most, id): (f64, u32)| match all {
-        1 => format!("The thread {does} {} of the time", percent(most)),
-        _ => format!(
-            "{count} of {all} threads {does} {} of the time or more (thread {id}: {})",
-            percent(limit),
-            percent(most)
-        ),
-    };
-    let (most, id) = worst(&running);
+    let (most, id, words) = worst(&evidence.threads, "computed for", RUNNING_SUSPECT, running_part);
     // A thread that keeps a set rate by looking at the clock may well be busy, and one that polls always is.
     let is_polled = case.measured.engine_traits.is_some_and(|engine| engine.polls);
     if most >= RUNNING_SUSPECT && !case.is_paced() && !is_polled {
         let own = evidence.self_cost.as_ref().and_then(|cost| own_work(case, cost, id));
         let own_words = own.as_ref().map(|own| format!(" {}.", own.words())).unwrap_or_default();
-        let says = format!(
-            "{}: the processor limited the rate, not the storage.{own_words}",
-            told("computed for", RUNNING_SUSPECT, count(RUNNING_SUSPECT, &running), (most, id))
-        );
+        let says = format!("{words}: the processor limited the rate, not the storage.{own_words}");
         let finding = suspect(says).figure("running_percent", most * 100.0);
         findings.push(match own {
             Some(own) => finding.figure("generator_ns", own.load.generator_ns),
             None => finding,
         });
     }
-    let (most, id) = worst(&waiting);
+    let (most, _, words) = worst(&evidence.threads, "waited for a processor", WAITING_SUSPECT, waiting_part);
     if most >= WAITING_SUSPECT {
-        let says = format!(
-            "{}; the latencies include this wait.",
-            told("waited for a processor", WAITING_SUSPECT, count(WAITING_SUSPECT, &waiting), (most, id))
-        );
+        let says = format!("{words}; the latencies include this wait.");
         let advice = "stop other programs, use fewer threads than processors, or let the kernel place the threads (-n)";
         let finding = suspect(says).figure("waiting_for_cpu_percent", most * 100.0);
         findings.push(finding.advise(advice));
@@ -418,30 +418,30 @@ fn late(
     let evidence = case.evidence();
     // A thread without a processor issues late as well: what became due meanwhile, and until it has caught up. That
     // explains at most twice the part of time as a part of the I/Os.
-    let waiting =
-        |thread: &ThreadCost| ratio(thread.waiting_for_cpu_ns.unwrap_or(0) as f64, thread.elapsed_ns as f64);
-    let waiting = evidence.threads.iter().map(waiting).fold(0.0, f64::max);
-    let steal = |host: &HostActivity| host.steal_worst_percent.or(host.steal_percent);
-    let steal = evidence.host.as_ref().and_then(steal).unwrap_or(0.0) / 100.0;
+    let waiting = evidence.threads.iter().map(waiting_part).fold(0.0, f64::max);
+    let host = evidence.host.as_ref();
+    let steal = host.and_then(|host| host.steal_worst_percent.or(host.steal_percent)).unwrap_or(0.0) / 100.0;
     let (stopped_s, longest_s) = stopped_s(case);
     let explained = 2.0 * (waiting + steal + ratio(stopped_s, case.seconds()));
-    let is_late = |fraction: f64| {
-        let (at_issue, at_due) = (service.percentile_ns(fraction), response.percentile_ns(fraction));
-        let beyond = (1.0 - fraction) * response.count() as f64;
-        beyond + 1e-6 >= LATE_IOS
-            && 1.0 - fraction > explained
-            && at_due as f64 >= LATE_TIMES * at_issue as f64
-            && at_due - at_issue >= LATE_NS
-    };
-    let (fraction, grade) = [
+    let fractions = [
         (0.99, FindingGrade::Suspect),
         (0.9, FindingGrade::Suspect),
         (0.5, FindingGrade::Suspect),
         (0.999, FindingGrade::Remark),
-    ]
-    .into_iter()
-    .find(|(fraction, _)| is_late(*fraction))?;
-    let (at_issue, at_due) = (service.percentile_ns(fraction), response.percentile_ns(fraction));
+    ];
+    let mut late = None;
+    for (fraction, grade) in fractions {
+        let (at_issue, at_due) = (service.percentile_ns(fraction), response.percentile_ns(fraction));
+        if (1.0 - fraction) * response.count() as f64 + 1e-6 >= LATE_IOS
+            && 1.0 - fraction > explained
+            && at_due as f64 >= LATE_TIMES * at_issue as f64
+            && at_due - at_issue >= LATE_NS
+        {
+            late = Some((fraction, grade, at_issue, at_due));
+            break;
+        }
+    }
+    let (fraction, grade, at_issue, at_due) = late?;
     let name = format!("p{}", (fraction * 1000.0).round() / 10.0);
     // What fell due while the program stood still is late by as much, and what came after it until it had caught up.
     let why = if at_due as f64 / 1e9 <= longest_s + at_issue as f64 / 1e9 + CATCH_UP_S {
@@ -472,30 +472,26 @@ fn bound_away(case: &Case<'_>) -> RuleResult {
     if evidence.threads.is_empty() {
         return Err(Missing::new("the processor time of each thread"));
     }
-    let processors = &case.document.system.topology.processors;
-    let idle_elsewhere = |cpu: u32| {
-        let all = processors.iter().zip(&case.measured.cpu);
-        let idle = all.filter(|(p, _)| p.cpu != cpu).map(|(_, used)| used.idle);
-        idle.max_by(f64::total_cmp).filter(|idle| *idle >= BOUND_IDLE_PERCENT)
-    };
-    let finding = |thread: &ThreadCost| -> Option<Finding> {
-        let cpu = thread.cpu?;
-        let waiting = ratio(thread.waiting_for_cpu_ns? as f64, thread.elapsed_ns as f64);
+    for thread in &evidence.threads {
+        let (Some(cpu), waiting) = (thread.cpu, waiting_part(thread)) else { continue };
         if waiting < BOUND_WAITING {
-            return None;
+            continue;
         }
-        let idle = idle_elsewhere(cpu)?;
+        let processors = case.document.system.topology.processors.iter().zip(&case.measured.cpu);
+        let idle = processors.filter(|(one, _)| one.cpu != cpu).map(|(_, used)| used.idle);
+        let Some(idle) = idle.max_by(f64::total_cmp).filter(|idle| *idle >= BOUND_IDLE_PERCENT) else {
+            continue;
+        };
         let says = format!(
-            "Thread {} was bound to processor {cpu} and waited for it {} of the time, while another processor was \
-             idle.",
+            "Thread {} was bound to processor {cpu} and waited for it {} of the time, while another processor was idle.",
             thread.id,
             percent(waiting)
         );
         let finding = remark(says).figure("waiting_for_cpu_percent", waiting * 100.0);
-        Some(finding.figure("idle_elsewhere_percent", idle))
-    };
-    // One tells enough.
-    Ok(evidence.threads.iter().find_map(finding).into_iter().collect())
+        // One tells enough.
+        return Ok(vec![finding.figure("idle_elsewhere_percent", idle)]);
+    }
+    Ok(Vec::new())
 }
 
 fn waiting(view: &HostView) -> CheckResult {

@@ -214,8 +214,7 @@ fn energy_preference(view: &HostView) -> CheckResult {
     let absent = "The processors have no energy preference that the kernel sets.";
     let preferences = readable("cpufreq/energy_performance_preference", view, absent)?;
     let now = words_of(&preferences);
-    let saves = |setting: &Setting| matches!(setting.chosen(), Some("power" | "balance_power"));
-    if !preferences.iter().any(saves) {
+    if !preferences.iter().any(|setting| matches!(setting.chosen(), Some("power" | "balance_power"))) {
         return Ok(Answer::good("The processors do not prefer to save power.").now(now));
     }
     let answer = Answer::may_spoil("The processors are told to save power, and speed up late.");

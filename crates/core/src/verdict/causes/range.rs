@@ -213,10 +213,12 @@ fn memory_for_cache(machine_bytes: Option<u64>, limits: &[Limit]) -> Option<u64>
 
 /// Smaller than caches that direct I/O does not bypass.
 fn small(facts: &TargetFacts) -> Option<String> {
-    let is_memory = |l: &Layer| matches!(l.kind, LayerKind::MemoryFilesystem | LayerKind::Memory);
     let disk: u64 = facts.lowest().filter_map(|layer| layer.size_bytes).sum();
     let is_part = disk > 0 && facts.size_bytes as f64 >= RANGE_SMALL_PART * disk as f64;
-    if facts.layers.iter().any(is_memory) || is_part || !(1..RANGE_SMALL_BYTES).contains(&facts.size_bytes) {
+    if facts.layers.iter().any(|l| matches!(l.kind, LayerKind::MemoryFilesystem | LayerKind::Memory))
+        || is_part
+        || !(1..RANGE_SMALL_BYTES).contains(&facts.size_bytes)
+    {
         return None;
     }
     let of_disk = match disk {
@@ -235,8 +237,10 @@ fn small(facts: &TargetFacts) -> Option<String> {
 /// Where memory may answer instead of the disk.
 fn cached(now: &TargetNow<'_>) -> Option<String> {
     let facts = now.facts;
-    let is_memory = |l: &Layer| matches!(l.kind, LayerKind::MemoryFilesystem | LayerKind::Memory);
-    if facts.layers.iter().any(is_memory) || facts.direct_alignment_bytes.is_none() || facts.size_bytes == 0 {
+    if facts.layers.iter().any(|l| matches!(l.kind, LayerKind::MemoryFilesystem | LayerKind::Memory))
+        || facts.direct_alignment_bytes.is_none()
+        || facts.size_bytes == 0
+    {
         return None;
     }
     let memory_bytes = memory_for_cache(now.machine.memory_bytes, now.limits)?;

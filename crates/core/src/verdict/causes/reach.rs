@@ -13,7 +13,7 @@
 use crate::profile::Target;
 use crate::result::FindingGrade::Invalid;
 use crate::result::Meaning::WrongNumber;
-use crate::result::{ContentSample, Layer, LayerKind, LayerRole, LoopCache, Residency, Theme};
+use crate::result::{ContentSample, LayerKind, LayerRole, LoopCache, Residency, Theme};
 use crate::text::bytes;
 use crate::verdict::cause::RuleFn::RealTarget;
 use crate::verdict::cause::{Case, Cause, Missing, OneResult, invalid, ratio, rule, suspect};
@@ -84,11 +84,12 @@ const ACCOUNTED: [&str; 13] = [
 
 /// Whether less in the account of the process means less at the disks.
 fn is_accounted(target: &TargetView<'_>, way: Direction) -> bool {
-    let is_known = |layer: &Layer| match layer.kind {
-        LayerKind::Filesystem => ACCOUNTED.contains(&layer.name.as_str()),
-        _ => !matches!(layer.role(), LayerRole::Zfs | LayerRole::ZfsVolume),
-    };
-    if target.rests_on() != RestsOn::Disks || !target.layers().iter().all(is_known) {
+    if target.rests_on() != RestsOn::Disks
+        || !target.layers().iter().all(|layer| match layer.kind {
+            LayerKind::Filesystem => ACCOUNTED.contains(&layer.name.as_str()),
+            _ => !matches!(layer.role(), LayerRole::Zfs | LayerRole::ZfsVolume),
+        })
+    {
         return false;
     }
     // Whatever answered in the place of a disk was in memory. Where the page cache holds nothing, the account is
@@ -177,8 +178,10 @@ pub(super) fn reduction(group: &DiskGroup<'_>, way: Direction) -> Option<Reducti
     let parts: Vec<(f64, Option<Reduction>)> =
         group.targets.iter().map(|target| (target.done(way).bytes, reduction_of(target, way))).collect();
     let first = parts.iter().find_map(|(_, found)| found.clone())?;
-    let left = |(done, found): &(f64, Option<Reduction>)| done * found.as_ref().map_or(1.0, |one| one.least);
-    let least = ratio(parts.iter().map(left).sum(), group.done(way).bytes);
+    let least = ratio(
+        parts.iter().map(|(done, found)| done * found.as_ref().map_or(1.0, |one| one.least)).sum(),
+        group.done(way).bytes,
+    );
     Some(Reduction { least, ..first })
 }
 

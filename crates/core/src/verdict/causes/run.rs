@@ -5,9 +5,7 @@ use super::{disk, network};
 use crate::measure::Histogram;
 use crate::result::FindingGrade::{Invalid, Remark, Suspect};
 use crate::result::Meaning::{Seen, WrongNumber};
-use crate::result::{
-    Document, Finding, FindingGrade, Layer, LayerKind, Outstanding, TargetFacts, Theme, TimeSpanResult,
-};
+use crate::result::{Document, Finding, FindingGrade, LayerKind, TargetFacts, Theme, TimeSpanResult};
 use crate::text::number;
 use crate::verdict::cause::RuleFn::{RealSpan, RunSpan, Span};
 use crate::verdict::cause::{
@@ -126,17 +124,20 @@ fn stalled(case: &Case<'_>) -> RuleResult {
         return Ok(Vec::new());
     }
     let mean_ns = case.measured.mean_time_out_ns();
-    let found = |of: &Outstanding| {
-        let is_worst = of.never > 0 || mean_ns.is_none();
-        let grade = if is_worst { FindingGrade::Invalid } else { FindingGrade::Suspect };
-        found(grade, format!("{}. No count and no latency holds them.", of.words()))
-            .target(Some(&of.path))
-            .figure("outstanding", of.ios as f64)
-            .figure("never", of.never as f64)
-            .figure("oldest_s", of.age_ns_max as f64 / 1e9)
-            .figure("late_s", of.late_ns_max as f64 / 1e9)
-    };
-    Ok(outstanding.iter().filter(|of| of.is_stall(mean_ns)).map(found).collect())
+    Ok(outstanding
+        .iter()
+        .filter(|of| of.is_stall(mean_ns))
+        .map(|of| {
+            let is_worst = of.never > 0 || mean_ns.is_none();
+            let grade = if is_worst { FindingGrade::Invalid } else { FindingGrade::Suspect };
+            found(grade, format!("{}. No count and no latency holds them.", of.words()))
+                .target(Some(&of.path))
+                .figure("outstanding", of.ios as f64)
+                .figure("never", of.never as f64)
+                .figure("oldest_s", of.age_ns_max as f64 / 1e9)
+                .figure("late_s", of.late_ns_max as f64 / 1e9)
+        })
+        .collect())
 }
 
 /// Ctrl+C, or an event, ended the measured time.
@@ -247,10 +248,9 @@ fn percentiles(case: &Case<'_>) -> RuleResult {
 
 /// A file system that shows no disks below it, but keeps data somewhere.
 fn hidden_disks(facts: &TargetFacts) -> Option<String> {
-    let is_hidden = |l: &&Layer| {
+    let hidden = facts.layers.iter().find(|l| {
         l.is_lowest() && matches!(l.kind, LayerKind::File | LayerKind::Filesystem | LayerKind::Loop)
-    };
-    let hidden = facts.layers.iter().find(is_hidden)?;
+    })?;
     Some(format!(
         "The disks below {} are not visible here, as in a container or with a file system that manages its own \
          disks: no disk counter can prove the result.",

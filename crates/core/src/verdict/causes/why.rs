@@ -5,11 +5,10 @@
 //! its distance to the one that answers the disk's interrupts changes when it moves, and with it the rate of
 //! a shallow queue.
 
+use super::pace::waiting_part;
 use super::rhythm::{self, Stretch, stopped_s};
 use super::{limits, others, paths};
-use crate::result::{
-    DiskActivity, DiskCounts, Finding, Layer, Limit, LimitChange, LimitKind, Timeline, disks_in_words,
-};
+use crate::result::{DiskCounts, Finding, Layer, Limit, LimitChange, LimitKind, Timeline, disks_in_words};
 use crate::text::{bytes, number, percent};
 use crate::verdict::cause::{Case, ratio};
 use crate::verdict::view::{Direction, IOS_MIN, TargetView};
@@ -111,9 +110,9 @@ pub(super) fn why_fell(case: &Case<'_>, after_s: f64) -> Why {
 
 /// Why a set rate was missed by this part of it.
 pub(super) fn why_below(case: &Case<'_>, short: f64) -> Why {
-    let explains = |seconds: f64| ratio(seconds, case.seconds()) >= EXPLAINS * short;
+    let enough_s = EXPLAINS * short * case.seconds();
     let (stopped_s, _) = stopped_s(case);
-    if stopped_s > 0.0 && explains(stopped_s) {
+    if stopped_s > 0.0 && stopped_s >= enough_s {
         let says = format!("The program itself stood still for {} s.", number(stopped_s));
         let advice = "make sure that nothing stops the program, and repeat";
         return Why::because(says, advice).figure("standstill_s", stopped_s);
@@ -124,14 +123,12 @@ pub(super) fn why_below(case: &Case<'_>, short: f64) -> Why {
     }
     let (series, interval_s) = rhythm::while_running(case);
     let lost_s = rhythm::pauses_of(case, &series, interval_s).lost_s;
-    if lost_s > 0.0 && explains(lost_s) {
+    if lost_s > 0.0 && lost_s >= enough_s {
         let says = format!("For {} s almost nothing completed: the target stalled.", number(lost_s));
         return Why::because(says, "look for what makes the target stall; -L shows how long I/Os waited")
             .figure("lost_s", lost_s);
     }
-    let waits = case.evidence().threads.iter();
-    let part = |ns: Option<u64>, of_ns: u64| ratio(ns.unwrap_or(0) as f64, of_ns as f64);
-    let most = waits.map(|thread| part(thread.waiting_for_cpu_ns, thread.elapsed_ns)).fold(0.0, f64::max);
+    let most = case.evidence().threads.iter().map(waiting_part).fold(0.0, f64::max);
     if most >= RATE_WAITS {
         let says = format!("A thread waited for a processor {} of the time.", percent(most));
         let advice = "stop other programs, or use fewer threads than processors";
@@ -152,8 +149,7 @@ pub(super) fn why_below(case: &Case<'_>, short: f64) -> Why {
 
 /// For how long stretches cover a time, in seconds.
 fn covered_s(low: &[Stretch], from_s: f64, until_s: f64) -> f64 {
-    let part = |of: &Stretch| ((of.from_s + of.for_s).min(until_s) - of.from_s.max(from_s)).max(0.0);
-    low.iter().map(part).sum()
+    low.iter().map(|of| ((of.from_s + of.for_s).min(until_s) - of.from_s.max(from_s)).max(0.0)).sum()
 }
 
 /// Means of a series in the stretches and outside of them; `None` when it covers nothing of one of them.
@@ -172,13 +168,13 @@ fn inside_and_outside(values: &[f64], interval_s: f64, low: &[Stretch]) -> Optio
 fn low_rates(case: &Case<'_>, low: &[Stretch]) -> Option<[(f64, f64); 2]> {
     let series = case.evidence().series.as_ref()?;
     let interval_s = series.interval_ns as f64 / 1e9;
-    let rate = |way: Direction| {
-        let counts = counts_of(series, way);
-        let (inside, _) = inside_and_outside(&counts, interval_s, low)?;
+    let mut rates = [(0.0, 0.0); 2];
+    for (way, rate) in Direction::BOTH.into_iter().zip(&mut rates) {
+        let (inside, _) = inside_and_outside(&counts_of(series, way), interval_s, low)?;
         let ios = ratio(inside, interval_s);
-        Some((ios, ios * case.done(way).size()))
-    };
-    Some([rate(Direction::Read)?, rate(Direction::Write)?])
+        *rate = (ios, ios * case.done(way).size());
+    }
+    Some(rates)
 }
 
 fn counts_of(series: &Timeline, way: Direction) -> Vec<f64> {
@@ -323,8 +319,9 @@ fn others(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
     let (groups, series) = (case.groups().ok()?, evidence.series.as_ref()?);
     let [group] = groups.as_slice() else { return None };
     let interval_ns = group.disks.first()?.interval_ns;
-    let is_usual = |disk: &&DiskActivity| disk.interval_ns == interval_ns && interval_ns > 0;
-    if !group.disks.iter().all(is_usual) || series.interval_ns == 0 {
+    if !group.disks.iter().all(|disk| disk.interval_ns == interval_ns && interval_ns > 0)
+        || series.interval_ns == 0
+    {
         return None;
     }
     let interval_s = interval_ns as f64 / 1e9;
@@ -472,8 +469,9 @@ fn answers(case: &Case<'_>, Moved { low, otherwise, .. }: Moved) -> Answers {
         .collect();
     let mut names = Vec::new();
     for (name, disk) in &disks {
-        let by = |cpu: u32| disk.hardware_queues.iter().find_map(|queue| queue.is_answered_by(cpu));
-        match (by(low), by(otherwise)) {
+        let [by_low, by_otherwise] = [low, otherwise]
+            .map(|cpu| disk.hardware_queues.iter().find_map(|queue| queue.is_answered_by(cpu)));
+        match (by_low, by_otherwise) {
             (Some(false), Some(true)) => names.push(*name),
             (Some(_), Some(_)) => return Answers::NoReason,
             _ => return Answers::Unknown,
@@ -488,9 +486,7 @@ fn moved(case: &Case<'_>, low: &[Stretch]) -> Option<Moved> {
     let interval_s = seen.interval_ns as f64 / 1e9;
     let is_low = |at: usize| {
         let from_s = at as f64 * interval_s;
-        let inside =
-            low.iter().map(|of| (of.from_s + of.for_s).min(from_s + interval_s) - of.from_s.max(from_s));
-        inside.map(|seconds| seconds.max(0.0)).sum::<f64>() >= INSIDE * interval_s
+        covered_s(low, from_s, from_s + interval_s) >= INSIDE * interval_s
     };
     let moves = seen.threads.iter().filter_map(|thread| between(&thread.processors, is_low));
     let moves: Vec<(u32, u32)> = moves.collect();
@@ -510,13 +506,14 @@ fn between(processors: &[u32], is_low: impl Fn(usize) -> bool) -> Option<(u32, u
     if low_all.min(others_all) < INTERVALS_MIN {
         return None;
     }
-    let share = |of: &BTreeMap<u32, usize>, all: usize, processor: &u32| {
-        ratio(of.get(processor).copied().unwrap_or(0) as f64, all as f64)
-    };
-    let more = |processor: &u32| share(&low, low_all, processor) - share(&others, others_all, processor);
-    let distance: f64 = low.keys().map(|processor| more(processor).max(0.0)).sum();
-    let mostly = |of: &BTreeMap<u32, usize>| of.iter().max_by_key(|(_, count)| **count).map(|(p, _)| *p);
-    let (low, otherwise) = (mostly(&low)?, mostly(&others)?);
+    let mut distance = 0.0;
+    for (processor, count) in &low {
+        let otherwise = others.get(processor).copied().unwrap_or(0);
+        distance +=
+            (ratio(*count as f64, low_all as f64) - ratio(otherwise as f64, others_all as f64)).max(0.0);
+    }
+    let (low, _) = low.into_iter().max_by_key(|(_, count)| *count)?;
+    let (otherwise, _) = others.into_iter().max_by_key(|(_, count)| *count)?;
     (distance >= MOVED && low != otherwise).then_some((low, otherwise))
 }
 
