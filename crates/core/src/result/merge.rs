@@ -13,7 +13,6 @@
 //! The ranks of one run belong together whatever their profiles say: paths, offsets and sizes of targets may be each
 //! rank's own. Their windows are compared by the clock of rank 0. Ranks without a result are [`Document::missing`].
 
-mod difference;
 mod rows;
 mod threads;
 
@@ -26,7 +25,7 @@ use super::{
 };
 use crate::measure::LatencySlices;
 use crate::profile::{Profile, ResultFormat, TimeSpan};
-use rows::{Rows, missing, missing_warning};
+use rows::{Rows, first_difference, missing, missing_warning};
 use threads::{Fold, Threads, bytes_of};
 
 /// With more sources than this, what is known of each target is left out: nothing says whose it is, and it
@@ -200,7 +199,7 @@ impl Merger {
             return Ok(());
         }
         let is_one_run = first.run.is_some() && first.run.as_deref() == run_of(document);
-        let difference = || difference::first((&first.name, &ours), (name, &theirs));
+        let difference = || first_difference((&first.name, &ours), (name, &theirs));
         let (name, first) = (name.to_string(), first.name.clone());
         if !self.force && !is_one_run {
             return Err(MergeError::OtherProfile { difference: difference(), name, first });

@@ -603,7 +603,6 @@ pub fn limit_words(limit: &Limit) -> String {
     format!("{}{device} ({} of cgroup {})", amount(limit.what, limit.value), limit.by, limit.group)
 }
 
-/// `1,920 reads/s`.
 pub fn amount(what: LimitKind, value: u64) -> String {
     match what {
         LimitKind::ReadIops => format!("{} reads/s", grouped(value)),

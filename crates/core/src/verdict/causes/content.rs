@@ -20,15 +20,15 @@ pub(super) const CAUSES: &[Cause] = &[
     ),
     Cause::new("zero-data", Theme::Content).inspected(Sentence::Facts(20, zeros_now)).judged(
         rule(210, Suspect, WrongNumber, RealTarget(zero_data)),
-        "The data that the test read are zeros: from 5 % of a sample the result is suspect. One block needs \
-         a sample of 20.",
-        "fill the target with random data first: -c with -Zr makes such a file; a device needs a write test \
-         over all of it (-w100 -Zr), which destroys its content",
+        "The data that the test read are zeros: from 5 % of a sample the result is suspect. One block \
+         needs a sample of 20.",
+        "fill the target with random data first: -c with -Zr makes such a file; a device needs a write \
+         test over all of it (-w100 -Zr), which destroys its content",
     ),
     Cause::new("reducible-reads", Theme::Content).inspected(Sentence::Facts(30, reducible_now)).judged(
         rule(220, Suspect, WrongNumber, RealTarget(reducible_reads)),
-        "The data that the test read compress well or repeat: suspect where a layer is known to compress or \
-         deduplicate, otherwise a remark.",
+        "The data that the test read compress well or repeat: suspect where a layer is known to compress \
+         or deduplicate, otherwise a remark.",
         "make the file again with random data: -c with -Zr and --recreate",
     ),
     Cause::new("reducible-writes", Theme::Content)
@@ -36,8 +36,8 @@ pub(super) const CAUSES: &[Cause] = &[
         .inspected(Sentence::Layer(110, deduplicated))
         .judged(
             rule(230, Suspect, WrongNumber, RealTarget(reducible_writes)),
-            "The test wrote zeros (suspect), or data that compress well or repeat (suspect where a layer is \
-             known to compress or deduplicate, otherwise a remark).",
+            "The test wrote zeros (suspect), or data that compress well or repeat (suspect where a layer \
+             is known to compress or deduplicate, otherwise a remark).",
             "write random data: -Zr, or -Z<size>, which takes less processor time",
         ),
     Cause::new("thin", Theme::Content).inspected(Sentence::Layer(130, thin)),

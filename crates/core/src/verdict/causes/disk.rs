@@ -57,8 +57,8 @@ pub(super) const CAUSES: &[Cause] = &[
         each_disk(240, "request-size", Every, request_size).unlike_production(),
         "largest request",
         "Less than 512 KiB, although the disk takes more.",
-        "Large blocks become several requests: less throughput on some drives, and latencies of the slowest \
-         part.",
+        "Large blocks become several requests: less throughput on some drives, and latencies of the \
+         slowest part.",
         "the kernel's ABI/stable/sysfs-block (max_sectors_kb)",
     ),
     Cause::new("nomerges", Theme::Machine).checked(
@@ -72,8 +72,8 @@ pub(super) const CAUSES: &[Cause] = &[
     Cause::new("interrupts", Theme::Machine).inspected(Sentence::Layer(190, answered_elsewhere)).checked(
         each_disk(390, "interrupts", Latency, interrupts),
         "which processors answer for the disk",
-        "Interrupts of a disk with one queue arrive at some processors only, or those of several queues far \
-         from where their I/O comes from.",
+        "Interrupts of a disk with one queue arrive at some processors only, or those of several queues \
+         far from where their I/O comes from.",
         "A few microseconds per I/O, and two rates when a thread moves.",
         "the kernel's core-api/irq/irq-affinity.rst",
     ),

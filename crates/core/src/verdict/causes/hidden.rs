@@ -31,8 +31,8 @@ pub(super) const CAUSES: &[Cause] = &[Cause::new("provisioned-limit", Theme::Lim
         rule(260, Suspect, HeldBack, RealSpan(provisioned)),
         "The rate is that of a cgroup limit, or it varies less than any medium's (below 1 %) while I/Os \
          wait in a queue. Below 3 % it is a limit when its shape is that of one: most seconds at one \
-         highest rate, bursts that each second makes up for, latencies that are all alike, or the same rate \
-         with half as many in flight (another time span). Above 20,000 IOPS it is a remark.",
+         highest rate, bursts that each second makes up for, latencies that are all alike, or the same \
+         rate with half as many in flight (another time span). Above 20,000 IOPS it is a remark.",
         "raise or remove the limit to measure the disk; more queue depth only adds latency here",
     )];
 

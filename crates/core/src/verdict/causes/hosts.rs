@@ -36,8 +36,8 @@ pub(super) const CAUSES: &[Cause] = &[
          that is a remark, by 5 % or more the sum is suspect. What is not known of their clocks counts as \
          time apart. Clocks are compared by truespd cluster run; otherwise those of the hosts are taken as \
          they are.",
-        "start the hosts together (truespd cluster run does), keep their clocks the same (chrony, ntpd), or \
-         measure longer (-d), so that the ends matter less",
+        "start the hosts together (truespd cluster run does), keep their clocks the same (chrony, ntpd), \
+         or measure longer (-d), so that the ends matter less",
     ),
     Cause::new("host-clock", Theme::Machine).judged(
         rule(440, Suspect, WrongNumber, Sum(clocks)),
@@ -49,9 +49,9 @@ pub(super) const CAUSES: &[Cause] = &[
     Cause::new("host-apart", Theme::Symptom).judged(
         rule(450, Suspect, Seen, Sum(apart)),
         "A host's rate or mean latency is far from that of the others: by more than five standard \
-         deviations, which are estimated from the median deviation, and by 10 % of the median. At twice the \
-         median or more, or at half of it or less, the sum is suspect, otherwise it is a remark. It takes \
-         three hosts.",
+         deviations, which are estimated from the median deviation, and by 10 % of the median. At twice \
+         the median or more, or at half of it or less, the sum is suspect, otherwise it is a remark. It \
+         takes three hosts.",
         "compare this host with the others (truespd compare, truespd inspect): disks, firmware, links, \
          other load; the sum hides how far apart they are",
     ),

@@ -17,8 +17,8 @@ pub(super) const CAUSES: &[Cause] = &[
         machine(140, "debug-kernel", Every, debugging),
         "a kernel built for debugging (KASAN, lockdep, ...)",
         "Such an option is built in.",
-        "Several times the processor time per I/O: IOPS of a deep queue are those of the kernel, not of the \
-         disk.",
+        "Several times the processor time per I/O: IOPS of a deep queue are those of the kernel, not of \
+         the disk.",
         "/proc/config.gz, /boot/config-RELEASE",
     ),
     Cause::new("io-uring", Theme::Machine).checked(

@@ -24,8 +24,8 @@ pub(super) const CAUSES: &[Cause] = &[
         .checked(
             each_disk(10, "other-io", Every, others::traffic),
             "what other programs do on the disk, over a second",
-            "Other programs read or write 100 KiB/s or more; it spoils when the disk is busy for 5 % of the \
-             second or more.",
+            "Other programs read or write 100 KiB/s or more; it spoils when the disk is busy for 5 % of \
+             the second or more.",
             "The test gets what others leave, and their I/O is in the disk's counters.",
             "the kernel's Documentation/block/stat.rst",
         )

@@ -20,8 +20,8 @@ use crate::verdict::view::{Direction, DiskGroup, TargetView, names, rates};
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("other-test", Theme::Neighbours).judged(
         rule(390, Suspect, OtherLoad, RealTarget(other_test)),
-        "Another run of TrueSpd had the same target when this one began or ended: one that writes makes the \
-         result suspect, one that only reads is a remark.",
+        "Another run of TrueSpd had the same target when this one began or ended: one that writes makes \
+         the result suspect, one that only reads is a remark.",
         "run one test after the other; --exclusive refuses to run beside another test",
     ),
     Cause::new("jobs", Theme::Neighbours).checked(

@@ -64,8 +64,8 @@ pub(super) const CAUSES: &[Cause] = &[
     ),
     Cause::new("below-rate", Theme::Symptom).judged(
         rule(370, Suspect, HeldBack, RealSpan(below_rate)),
-        "The test reached less than 98 % of the rate set with -g. Where fewer than 100 I/Os were asked for, \
-         10 have to be missing.",
+        "The test reached less than 98 % of the rate set with -g. Where fewer than 100 I/Os were asked \
+         for, 10 have to be missing.",
         "raise -o, or lower -g (which counts per thread)",
     ),
     Cause::new("coordinated-omission", Theme::Symptom).judged(
@@ -483,7 +483,8 @@ fn bound_away(case: &Case<'_>) -> RuleResult {
             continue;
         };
         let says = format!(
-            "Thread {} was bound to processor {cpu} and waited for it {} of the time, while another processor was idle.",
+            "Thread {} was bound to processor {cpu} and waited for it {} of the time, while another processor was \
+             idle.",
             thread.id,
             percent(waiting)
         );

@@ -19,8 +19,8 @@ pub(super) const CAUSES: &[Cause] = &[
     Cause::new("path-down", Theme::Target).inspected(Sentence::Layer(210, path_down)).judged(
         rule(90, Suspect, OtherLoad, RealSpan(down)),
         "A path to a disk, or the only connection to its server, was down, came or went while it was \
-         measured, or all paths were such that the storage passes I/Os on inside (non-optimized). Looked at \
-         once per second: NVMe, iSCSI, Fibre Channel, nbd, and the paths of a multipath device.",
+         measured, or all paths were such that the storage passes I/Os on inside (non-optimized). Looked \
+         at once per second: NVMe, iSCSI, Fibre Channel, nbd, and the paths of a multipath device.",
         "bring the path back (multipath -ll, nvme list-subsys, iscsiadm -m session -P 1 show them; dmesg \
          tells why), and repeat",
     ),

@@ -15,95 +15,116 @@ use crate::verdict::doctor::Purpose::{Every, Latency, Peak};
 use crate::verdict::doctor::{Answer, Change, CheckResult, HostView, NoAnswer, Purpose, machine};
 
 pub(super) const CAUSES: &[Cause] = &[
-Cause::new("steal", Theme::Neighbours).inspected(Sentence::Machine(330, stolen)).checked(
+    Cause::new("steal", Theme::Neighbours)
+        .inspected(Sentence::Machine(330, stolen))
+        .checked(
             machine(120, "steal", Every, steal_now),
             "processor time that other virtual machines take",
             "More than 5 % within the second (spoils), or more than 2 % since boot.",
             "The test's threads stand still while others run; latencies have outliers of milliseconds.",
             "proc_stat(5)",
-        ).judged(rule(410, Suspect, OtherLoad, RealSpan(steal)), "Other virtual machines on the host took \
-             processor time: above 5 % (15 % of one processor) the result is suspect, above 2 % (7 %) it is \
-             a remark.", "repeat at a quieter time, or on a machine with dedicated processors",),
-Cause::new("unstable-clock", Theme::Machine).inspected(Sentence::Machine(360, clock_now)).checked(
+        )
+        .judged(
+            rule(410, Suspect, OtherLoad, RealSpan(steal)),
+            "Other virtual machines on the host took processor time: above 5 % (15 % of one processor) the \
+             result is suspect, above 2 % (7 %) it is a remark.",
+            "repeat at a quieter time, or on a machine with dedicated processors",
+        ),
+    Cause::new("unstable-clock", Theme::Machine)
+        .inspected(Sentence::Machine(360, clock_now))
+        .checked(
             machine(320, "clock-source", Latency, clock_source),
             "what the kernel keeps time by",
             "The clock source is not the processor's own counter, but a slower one (hpet, acpi_pm, ...).",
-            "Microseconds per stamp, two stamps per I/O: latencies are too high, IOPS of fast drives too low.",
+            "Microseconds per stamp, two stamps per I/O: latencies are too high, IOPS of fast drives too \
+             low.",
             "/sys/devices/system/clocksource; the kernel's timers/timekeeping.rst",
-        ).judged(rule(430, Suspect, WrongNumber, RealSpan(clock)), "The clock that times the I/Os drifted: \
-             above 1,000 parts per million the result is suspect, above 100 it is a remark.", "check the kernel's clock source and the time synchronisation, and repeat",),
-Cause::new("governor", Theme::Machine).inspected(Sentence::Machine(370, governor_now)).checked(
+        )
+        .judged(
+            rule(430, Suspect, WrongNumber, RealSpan(clock)),
+            "The clock that times the I/Os drifted: above 1,000 parts per million the result is suspect, \
+             above 100 it is a remark.",
+            "check the kernel's clock source and the time synchronisation, and repeat",
+        ),
+    Cause::new("governor", Theme::Machine)
+        .inspected(Sentence::Machine(370, governor_now))
+        .checked(
             machine(350, "governor", Latency, governor_check).one_core_peak().unlike_production(),
             "frequency governor of the processors",
             "powersave or userspace; with --peak all but performance.",
             "A processor that has to speed up first adds tens of microseconds and more to latencies of a \
              low rate.",
             "the kernel's admin-guide/pm/cpufreq.rst; fio t/one-core-peak.sh",
-        ).judged(rule(500, Remark, HeldBack, RealSpan(governor)), "The processors' frequency governor is powersave.", "set the governor to performance while measuring latencies",),
-Cause::new("throttled", Theme::Machine).checked(
-            machine(150, "throttled", Every, hot),
-            "processors slowed down by heat",
-            "It happened within the second (spoils), or since boot.",
-            "A slower processor does fewer I/Os, and each takes longer.",
-            "the kernel's arch/x86/kernel/cpu/mce/therm_throt.c",
+        )
+        .judged(
+            rule(500, Remark, HeldBack, RealSpan(governor)),
+            "The processors' frequency governor is powersave.",
+            "set the governor to performance while measuring latencies",
         ),
-Cause::new("battery", Theme::Machine).checked(
-            machine(160, "battery", Every, battery),
-            "running from a battery",
-            "The battery is discharging.",
-            "Firmware and kernel save power everywhere.",
-            "the kernel's ABI/testing/sysfs-class-power",
-        ),
-Cause::new("timers", Theme::Machine).checked(
-            machine(330, "timers", Every, timers),
-            "exact timers",
-            "The kernel has none, or was told to do without.",
-            "Paced runs (-g, -ib, -ii) miss their times by up to a tick, 1 to 10 ms.",
-            "the kernel's timers/hrtimers.rst, timer_list",
-        ),
-Cause::new("energy-preference", Theme::Machine).checked(
-            machine(340, "energy-preference", Latency, energy_preference).unlike_production(),
-            "what the processors prefer: speed or power",
-            "power or balance_power.",
-            "As the governor, where the processor chooses its frequency itself.",
-            "the kernel's admin-guide/pm/intel_pstate.rst, amd-pstate.rst",
-        ),
-Cause::new("frequency-limit", Theme::Limit).checked(
-            machine(360, "frequency-limit", Every, frequency_limit).unlike_production(),
-            "limits that somebody set on the processors' frequency",
-            "Some processor may not reach its highest frequency.",
-            "Fewer IOPS where processor time matters, and higher latencies everywhere.",
-            "the kernel's admin-guide/pm/cpufreq.rst (scaling_max_freq), intel_pstate.rst (max_perf_pct)",
-        ),
-Cause::new("turbo", Theme::Machine).checked(
-            machine(370, "turbo", Every, turbo),
-            "turbo frequencies",
-            "Never: it tells whether they are on.",
-            "Some percent between a cool and a warm machine, where processor time matters.",
-            "the kernel's admin-guide/pm/cpufreq.rst (boost), intel_pstate.rst (no_turbo)",
-        ),
-Cause::new("idle-states", Theme::Machine).checked(
-            machine(380, "idle-states", Latency, idle_states_of).unlike_production(),
-            "how deep processors sleep while they wait",
-            "States that take more than 10 us to leave are used, and no program holds them off.",
-            "Up to 100 us and more per I/O at low rates: a lower rate then shows higher latencies (fio \
+    Cause::new("throttled", Theme::Machine).checked(
+        machine(150, "throttled", Every, hot),
+        "processors slowed down by heat",
+        "It happened within the second (spoils), or since boot.",
+        "A slower processor does fewer I/Os, and each takes longer.",
+        "the kernel's arch/x86/kernel/cpu/mce/therm_throt.c",
+    ),
+    Cause::new("battery", Theme::Machine).checked(
+        machine(160, "battery", Every, battery),
+        "running from a battery",
+        "The battery is discharging.",
+        "Firmware and kernel save power everywhere.",
+        "the kernel's ABI/testing/sysfs-class-power",
+    ),
+    Cause::new("timers", Theme::Machine).checked(
+        machine(330, "timers", Every, timers),
+        "exact timers",
+        "The kernel has none, or was told to do without.",
+        "Paced runs (-g, -ib, -ii) miss their times by up to a tick, 1 to 10 ms.",
+        "the kernel's timers/hrtimers.rst, timer_list",
+    ),
+    Cause::new("energy-preference", Theme::Machine).checked(
+        machine(340, "energy-preference", Latency, energy_preference).unlike_production(),
+        "what the processors prefer: speed or power",
+        "power or balance_power.",
+        "As the governor, where the processor chooses its frequency itself.",
+        "the kernel's admin-guide/pm/intel_pstate.rst, amd-pstate.rst",
+    ),
+    Cause::new("frequency-limit", Theme::Limit).checked(
+        machine(360, "frequency-limit", Every, frequency_limit).unlike_production(),
+        "limits that somebody set on the processors' frequency",
+        "Some processor may not reach its highest frequency.",
+        "Fewer IOPS where processor time matters, and higher latencies everywhere.",
+        "the kernel's admin-guide/pm/cpufreq.rst (scaling_max_freq), intel_pstate.rst (max_perf_pct)",
+    ),
+    Cause::new("turbo", Theme::Machine).checked(
+        machine(370, "turbo", Every, turbo),
+        "turbo frequencies",
+        "Never: it tells whether they are on.",
+        "Some percent between a cool and a warm machine, where processor time matters.",
+        "the kernel's admin-guide/pm/cpufreq.rst (boost), intel_pstate.rst (no_turbo)",
+    ),
+    Cause::new("idle-states", Theme::Machine).checked(
+        machine(380, "idle-states", Latency, idle_states_of).unlike_production(),
+        "how deep processors sleep while they wait",
+        "States that take more than 10 us to leave are used, and no program holds them off.",
+        "Up to 100 us and more per I/O at low rates: a lower rate then shows higher latencies (fio \
              issue 1394).",
-            "the kernel's admin-guide/pm/cpuidle.rst, power/pm_qos_interface.rst",
-        ),
-Cause::new("idle-governor", Theme::Machine).checked(
-            machine(520, "idle-governor", Peak, idle_governor).one_core_peak().unlike_production(),
-            "who chooses idle states",
-            "Neither menu nor haltpoll.",
-            "A little per I/O at high rates.",
-            "fio t/one-core-peak.sh; the kernel's admin-guide/pm/cpuidle.rst",
-        ),
-Cause::new("mitigations", Theme::Machine).checked(
-            machine(530, "mitigations", Peak, mitigations).one_core_peak().unlike_production(),
-            "work-arounds for faults of the processor",
-            "Some are on.",
-            "Several percent of the processor time per I/O, more on older processors.",
-            "fio t/one-core-peak.sh (RETPOLINE, PAGE_TABLE_ISOLATION); the kernel's admin-guide/hw-vuln",
-        ),
+        "the kernel's admin-guide/pm/cpuidle.rst, power/pm_qos_interface.rst",
+    ),
+    Cause::new("idle-governor", Theme::Machine).checked(
+        machine(520, "idle-governor", Peak, idle_governor).one_core_peak().unlike_production(),
+        "who chooses idle states",
+        "Neither menu nor haltpoll.",
+        "A little per I/O at high rates.",
+        "fio t/one-core-peak.sh; the kernel's admin-guide/pm/cpuidle.rst",
+    ),
+    Cause::new("mitigations", Theme::Machine).checked(
+        machine(530, "mitigations", Peak, mitigations).one_core_peak().unlike_production(),
+        "work-arounds for faults of the processor",
+        "Some are on.",
+        "Several percent of the processor time per I/O, more on older processors.",
+        "fio t/one-core-peak.sh (RETPOLINE, PAGE_TABLE_ISOLATION); the kernel's admin-guide/hw-vuln",
+    ),
 ];
 
 /// Stolen processor time in percent that is worth a word.

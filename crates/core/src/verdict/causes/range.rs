@@ -43,8 +43,8 @@ pub(super) const CAUSES: &[Cause] = &[
         ),
     Cause::new("threads-overlap", Theme::Cache).judged(
         rule(200, Suspect, WrongNumber, RealSpan(threads_overlap)),
-        "Several threads walk through the same data past the page cache, from the same place or less than 1 \
-         GiB apart (-s without -si or -T, or with a small -T), or several requests of a thread do (-p).",
+        "Several threads walk through the same data past the page cache, from the same place or less than \
+         1 GiB apart (-s without -si or -T, or with a small -T), or several requests of a thread do (-p).",
         "let the threads share one walk (-si), or keep them apart (-T<size>)",
     ),
     Cause::new("empty", Theme::Content).inspected(Sentence::Facts(280, empty)),

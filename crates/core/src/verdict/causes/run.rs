@@ -46,8 +46,8 @@ pub(super) const CAUSES: &[Cause] = &[
             each_disk(250, "iostats", Every, disk::iostats).one_core_peak(),
             "counters of the disk",
             "They are off; with --peak, when they are on.",
-            "The verdict needs the counters to tell whether I/O reached the disk; at the highest rates they \
-             cost a few percent.",
+            "The verdict needs the counters to tell whether I/O reached the disk; at the highest rates \
+             they cost a few percent.",
             "fio t/one-core-peak.sh; the kernel's ABI/stable/sysfs-block (iostats)",
         )
         .judged(

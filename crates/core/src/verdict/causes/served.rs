@@ -25,10 +25,10 @@ pub(super) const CAUSES: &[Cause] = &[Cause::new("served-from-cache", Theme::Cac
     )
     .judged(
         rule(120, Invalid, WrongNumber, RealSpan(served_from_cache)),
-        "Even if everything that the disks moved was the test's, it is less than 90 % of the bytes that the \
-         test completed (suspect), or less than half of them (invalid). The same holds for the server of a \
-         network file system. What the disks moved is the least of what their own counters show, of what \
-         this process itself had them move, and of what the page cache of a loop device did not hold \
+        "Even if everything that the disks moved was the test's, it is less than 90 % of the bytes that \
+         the test completed (suspect), or less than half of them (invalid). The same holds for the server \
+         of a network file system. What the disks moved is the least of what their own counters show, of \
+         what this process itself had them move, and of what the page cache of a loop device did not hold \
          before. Reads and writes are compared separately.",
         "bypass the page cache with -Su or -Sh, and look for other caches between the test and the disk",
     )];
