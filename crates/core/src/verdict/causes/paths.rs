@@ -281,7 +281,7 @@ fn shares(case: &Case<'_>) -> RuleResult {
     for device in watched(case, |layers, at| layers[at].role() == LayerRole::Multipath) {
         let layer = device.layer;
         let counts: Option<Vec<DiskCounts>> =
-            layer.paths().iter().map(|path| counts_of(&case.evidence(), layer, &path.name)).collect();
+            layer.paths().iter().map(|path| counts_of(case.evidence(), layer, &path.name)).collect();
         let Some(counts) = counts.filter(|counts| !counts.is_empty()) else {
             missing.get_or_insert(Missing(format!("what each path to {} carried", layer.name)));
             continue;
