@@ -586,7 +586,7 @@ const OUTSIDE_WORDS: &[(&str, &[&str], &str)] = &[
         "documents of before told in sentences what are members today: the one reader of them",
     ),
     (
-        "result/evidence/chain.rs",
+        "result/chain.rs",
         &["write back", "write through"],
         "the kernel's words for a cache, beside the member",
     ),

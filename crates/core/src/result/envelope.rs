@@ -195,15 +195,17 @@ impl Part {
     /// Names each part once: of equal ones the second becomes `name (2)`.
     pub fn apart(parts: impl IntoIterator<Item = Part>) -> Vec<Part> {
         let mut met: BTreeMap<(String, String), usize> = BTreeMap::new();
-        let numbered = |mut part: Part| {
-            let count = met.entry((part.name.clone(), part.profile.clone())).or_default();
-            *count += 1;
-            if *count > 1 {
-                part.name = format!("{} ({count})", part.name);
-            }
-            part
-        };
-        parts.into_iter().map(numbered).collect()
+        parts
+            .into_iter()
+            .map(|mut part| {
+                let count = met.entry((part.name.clone(), part.profile.clone())).or_default();
+                *count += 1;
+                if *count > 1 {
+                    part.name = format!("{} ({count})", part.name);
+                }
+                part
+            })
+            .collect()
     }
 }
 

@@ -247,8 +247,12 @@ fn check(document: &Document) -> Result<(), ReadError> {
                 i + 1
             ));
         }
-        let is_of_none = |source: u32| source as usize >= document.sources.len();
-        if measured.threads.iter().filter_map(|thread| thread.source).any(is_of_none) {
+        if measured
+            .threads
+            .iter()
+            .filter_map(|thread| thread.source)
+            .any(|source| source as usize >= document.sources.len())
+        {
             return malformed(format!(
                 "time span {} has threads of a result that is not in its list 'sources'",
                 i + 1

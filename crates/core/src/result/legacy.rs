@@ -171,12 +171,14 @@ fn disk(layer: &Layer, words: &str) -> Option<LayerDetails> {
         return Some(LayerDetails { driver, ..LayerDetails::of(LayerRole::Adapter) });
     }
     let (paths, policy) = words.split_once(" paths (")?.1.split_once(')')?;
-    let path = |path: &str| match path.split_once(' ') {
-        Some((name, state)) => DevicePath::new(name, Some(state.to_string())),
-        None => DevicePath::new(path, None),
-    };
     Some(LayerDetails {
-        paths: paths.split(", ").map(path).collect(),
+        paths: paths
+            .split(", ")
+            .map(|path| match path.split_once(' ') {
+                Some((name, state)) => DevicePath::new(name, Some(state.to_string())),
+                None => DevicePath::new(path, None),
+            })
+            .collect(),
         path_policy: policy.strip_prefix(", policy ").map(str::to_string),
         ..LayerDetails::of(LayerRole::Multipath)
     })

@@ -13,7 +13,6 @@
 //! The ranks of one run belong together whatever their profiles say: paths, offsets and sizes of targets may be each
 //! rank's own. Their windows are compared by the clock of rank 0. Ranks without a result are [`Document::missing`].
 
-mod difference;
 mod rows;
 mod threads;
 
@@ -26,7 +25,7 @@ use super::{
 };
 use crate::measure::LatencySlices;
 use crate::profile::{Profile, ResultFormat, TimeSpan};
-use rows::{Rows, missing, missing_warning};
+use rows::{Rows, first_difference, missing, missing_warning};
 use threads::{Fold, Threads, bytes_of};
 
 /// With more sources than this, what is known of each target is left out: nothing says whose it is, and it
@@ -200,7 +199,7 @@ impl Merger {
             return Ok(());
         }
         let is_one_run = first.run.is_some() && first.run.as_deref() == run_of(document);
-        let difference = || difference::first((&first.name, &ours), (name, &theirs));
+        let difference = || first_difference((&first.name, &ours), (name, &theirs));
         let (name, first) = (name.to_string(), first.name.clone());
         if !self.force && !is_one_run {
             return Err(MergeError::OtherProfile { difference: difference(), name, first });
@@ -355,28 +354,31 @@ fn same_test(profile: &Profile) -> Profile {
 }
 
 fn source_of(document: &Document) -> Source {
-    let span = |span: &TimeSpanResult| match span {
-        TimeSpanResult::NotMeasured => None,
-        TimeSpanResult::Measured(m) => Some(SourceSpan {
-            test_time_s: m.test_time_s,
-            window: m.evidence.window,
-            common_start: m.evidence.common_start,
-            threads: Some(m.threads.len() as u64),
-            targets: m.paths().into_iter().map(str::to_string).collect(),
-            engine: m.engine.clone(),
-            engine_traits: m.engine_traits,
-            cpu: m.cpu.clone(),
-            read: SourceTotals::of(m, Operations::Reads),
-            write: SourceTotals::of(m, Operations::Writes),
-            total: Some(SourceTotals::of(m, Operations::All)),
-            series: m.evidence.series.as_ref().and_then(CoarseSeries::of),
-        }),
-    };
     Source {
         command_line: document.command_line.clone(),
         system: document.system.clone(),
         tool_version: document.tool_version.clone(),
-        time_spans: document.time_spans.iter().map(span).collect(),
+        time_spans: document
+            .time_spans
+            .iter()
+            .map(|span| match span {
+                TimeSpanResult::NotMeasured => None,
+                TimeSpanResult::Measured(m) => Some(SourceSpan {
+                    test_time_s: m.test_time_s,
+                    window: m.evidence.window,
+                    common_start: m.evidence.common_start,
+                    threads: Some(m.threads.len() as u64),
+                    targets: m.paths().into_iter().map(str::to_string).collect(),
+                    engine: m.engine.clone(),
+                    engine_traits: m.engine_traits,
+                    cpu: m.cpu.clone(),
+                    read: SourceTotals::of(m, Operations::Reads),
+                    write: SourceTotals::of(m, Operations::Writes),
+                    total: Some(SourceTotals::of(m, Operations::All)),
+                    series: m.evidence.series.as_ref().and_then(CoarseSeries::of),
+                }),
+            })
+            .collect(),
         warnings: document.warnings.clone(),
         failures: document.failures.clone(),
         rank: document.rank.clone(),

@@ -61,7 +61,6 @@ enum Read {
 
 /// How it is read from an interval (`-D`, for completions also the run's own series).
 enum PerInterval {
-    /// Completions per second.
     Rate,
     /// From the latencies of the completions in it.
     Latency(fn(&Interval) -> f64),
@@ -73,9 +72,7 @@ enum PerInterval {
 struct Row {
     /// Name in documents; never changes.
     id: &'static str,
-    /// Name on command lines.
     name: &'static str,
-    /// For schemas.
     about: &'static str,
     /// For people, in the middle of a sentence: of latencies, and of response times.
     words: [&'static str; 2],
@@ -83,7 +80,6 @@ struct Row {
     better: Better,
     /// Part of the I/Os that lie above it, for a percentile.
     part_above: Option<f64>,
-    /// `ab` offers it.
     is_compared: bool,
     read: Read,
     interval: PerInterval,
@@ -231,24 +227,16 @@ pub enum NoFigure {
     Zero(&'static str),
 }
 
+#[allow(missing_docs)] // The rows of the table.
 impl Metric {
-    /// I/Os per second.
     pub const IOPS: Metric = Metric::known("iops");
-    /// Bytes per second.
     pub const BYTES: Metric = Metric::known("bytes");
-    /// Mean latency.
     pub const MEAN: Metric = Metric::known("mean_latency");
-    /// Median latency.
     pub const P50: Metric = Metric::known("p50");
-    /// 95th percentile.
     pub const P95: Metric = Metric::known("p95");
-    /// 99th percentile.
     pub const P99: Metric = Metric::known("p99");
-    /// 99.9th percentile.
     pub const P999: Metric = Metric::known("p999");
-    /// Longest latency.
     pub const MAX: Metric = Metric::known("max_latency");
-    /// Processor time per I/O.
     pub const PROCESSOR_TIME: Metric = Metric::known("processor_time");
 
     /// The row that code names; the compiler looks for it.
@@ -564,9 +552,9 @@ pub fn parts(metric: Metric, measured: &Measured) -> Option<Vec<Part>> {
     let (writes, _) = completions(measured, Operations::Writes);
     let at = |list: &[f64], place: usize| list.get(place).copied().unwrap_or(0.0);
     let sum = |place: usize| at(&reads, place) * of_read + at(&writes, place) * of_write;
-    let part = |place: usize| Part { sum: sum(place), weight: interval_s };
     let count = reads.len().max(writes.len());
-    (interval_s > 0.0 && count > 0).then(|| (0..count).map(part).collect())
+    (interval_s > 0.0 && count > 0)
+        .then(|| (0..count).map(|place| Part { sum: sum(place), weight: interval_s }).collect())
 }
 
 /// Bytes of a read, or of a write; 0 without any.

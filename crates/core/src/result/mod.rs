@@ -13,39 +13,42 @@
 //! # Ok::<(), json::ReadError>(())
 //! ```
 
+mod activity;
+mod chain;
 mod document;
 pub mod envelope;
 mod evidence;
-mod figures;
 pub mod hosts;
 pub mod json;
 pub(crate) mod legacy;
 pub mod merge;
 pub mod metrics;
-mod proof;
 mod rank;
 mod summary;
 mod verdict;
 
+pub use activity::{
+    DiskActivity, DiskCounts, FileProtocol, FineSeries, HostActivity, LateTick, Limit, LimitChange,
+    LimitKind, Outstanding, Pressure, ProcessorWaits, Processors, QueueDepth, RequestCounts, ServedMount,
+    ServerCounts, ServingProgram, ThreadCost, ThreadProcessors, Ticks, Timeline,
+};
+pub use chain::{
+    CpuSet, DevicePath, HardwareQueue, Layer, LayerDetails, LayerKind, LayerRole, PathAccess, PathActivity,
+    Replica, ReplicaPeer, WayChange, WriteCache, is_path as is_path_of_another, served as served_disks,
+};
 pub use document::{
-    CpuUse, Direction, DistributionPart, Document, EngineTraits, Measured, Operations, Source, SourceSpan,
-    SourceTotals, System, TargetResult, ThreadResult, TimeSpanResult, WaitStatistics,
+    CoarseSeries, CpuUse, Direction, DistributionPart, Document, EngineTraits, LatencySummary, Measured,
+    Operations, Source, SourceSpan, SourceTotals, System, TargetResult, ThreadResult, TimeSpanResult,
+    WaitStatistics,
 };
 pub use envelope::Part;
 pub use evidence::{
-    BoundThread, ClockFacts, ContentSample, CpuSet, DevicePath, DiskActivity, DiskCounts, Evidence,
-    ExtentMap, FileProtocol, FineSeries, HardwareQueue, HostActivity, LateTick, Layer, LayerDetails,
-    LayerKind, LayerRole, Limit, LimitChange, LimitKind, LoadCost, LoopCache, Loss, MachineNow, NvmeCommands,
-    OpenedKind, OtherRun, Outstanding, OwnCost, PathAccess, PathActivity, Pressure, ProcessorWaits,
-    Processors, QueueDepth, Replica, ReplicaPeer, RequestCounts, Residency, SelfCost, ServedMount,
-    ServerCounts, ServingProgram, Stalled, TargetFacts, ThreadCost, ThreadProcessors, Ticks, Timeline,
-    WayChange, Window, WriteCache, is_path_of_another, served_disks,
+    BoundThread, ClockFacts, ContentSample, Evidence, ExtentMap, LoadCost, LoopCache, Loss, MachineNow,
+    NvmeCommands, OpenedKind, OtherRun, OwnCost, Residency, SelfCost, Stalled, TargetFacts, Window,
 };
-pub use figures::{CoarseSeries, LatencySummary};
-pub use proof::{FileServer, Proof, Served, disks_in_words};
 pub use rank::{ClockOffset, CommonStart, LostHow, LostRank, MissingRank, RANKS_MAX, Rank};
 pub use summary::{DirectionSummary, NodeSummary, Summary};
 pub use verdict::{
-    Figure, Finding, FindingGrade, Grade, Meaning, SourceVerdict, Standing, Theme, Unchecked, Verdict,
-    standing,
+    Figure, FileServer, Finding, FindingGrade, Grade, Meaning, Proof, Served, SourceVerdict, Standing, Theme,
+    Unchecked, Verdict, disks_in_words, standing,
 };

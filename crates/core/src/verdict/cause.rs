@@ -2,11 +2,16 @@
 //! result.
 
 use super::doctor::Check;
+use super::view::TargetView;
 use crate::profile::TimeSpan;
 use crate::result::{
-    Document, Figure, Finding, FindingGrade, Layer, Limit, MachineNow, Meaning, Measured, TargetFacts, Theme,
+    Document, Evidence, Figure, Finding, FindingGrade, Layer, Limit, MachineNow, Meaning, Measured,
+    TargetFacts, Theme,
 };
 use crate::text::{number, printable};
+
+/// Sentences and checks that one row holds, at most.
+const ROW_MAX: usize = 3;
 
 /// One thing that spoils a number.
 #[derive(Debug, Clone, Copy)]
@@ -15,10 +20,8 @@ pub struct Cause {
     pub name: &'static str,
     /// Decides where findings stand among those that mean the same.
     pub theme: Theme,
-    /// What `truespd inspect` says before a run.
-    pub(crate) sentences: &'static [Sentence],
-    /// What `truespd doctor` looks at, and the commands that set it and set it back.
-    pub checks: &'static [Check],
+    sentences: [Option<Sentence>; ROW_MAX],
+    checks: [Option<Check>; ROW_MAX],
     /// What finds it in a result.
     pub rule: Option<Rule>,
     /// For `docs/verdict-rules.md`: what the rule looks for, with its thresholds in words.
@@ -28,16 +31,51 @@ pub struct Cause {
 }
 
 impl Cause {
-    /// For rows that leave something out.
-    pub(super) const NONE: Cause = Cause {
-        name: "",
-        theme: Theme::Symptom,
-        sentences: &[],
-        checks: &[],
-        rule: None,
-        about: "",
-        advice: "",
-    };
+    pub(super) const fn new(name: &'static str, theme: Theme) -> Self {
+        let (sentences, checks) = ([None; ROW_MAX], [None; ROW_MAX]);
+        Cause { name, theme, sentences, checks, rule: None, about: "", advice: "" }
+    }
+
+    /// With what `truespd inspect` says before a run.
+    pub(super) const fn inspected(mut self, sentence: Sentence) -> Self {
+        let mut place = 0;
+        while self.sentences[place].is_some() {
+            place += 1;
+        }
+        self.sentences[place] = Some(sentence);
+        self
+    }
+
+    /// With what `truespd doctor` looks at: see the members of [`Check`].
+    pub(super) const fn checked(
+        mut self,
+        check: Check,
+        about: &'static str,
+        complains: &'static str,
+        difference: &'static str,
+        source: &'static str,
+    ) -> Self {
+        let mut place = 0;
+        while self.checks[place].is_some() {
+            place += 1;
+        }
+        self.checks[place] = Some(Check { about, complains, difference, source, ..check });
+        self
+    }
+
+    /// With the rule that finds it in results, what that looks for, and the advice.
+    pub(super) const fn judged(self, rule: Rule, about: &'static str, advice: &'static str) -> Self {
+        Cause { rule: Some(rule), about, advice, ..self }
+    }
+
+    pub(super) fn sentences(&self) -> impl Iterator<Item = Sentence> {
+        self.sentences.iter().flatten().copied()
+    }
+
+    /// What `truespd doctor` looks at, and the commands that set it and set it back.
+    pub fn checks(&self) -> impl Iterator<Item = &Check> {
+        self.checks.iter().flatten()
+    }
 
     /// Its name where a rule finds it in results.
     pub fn rule_name(&self) -> Option<&'static str> {
@@ -83,8 +121,8 @@ pub struct Rule {
     pub(crate) look: RuleFn,
 }
 
-pub(super) const fn rule(order: u16, worst: FindingGrade, meaning: Meaning, look: RuleFn) -> Option<Rule> {
-    Some(Rule { order, worst, meaning, look })
+pub(super) const fn rule(order: u16, worst: FindingGrade, meaning: Meaning, look: RuleFn) -> Rule {
+    Rule { order, worst, meaning, look }
 }
 
 /// The function of a rule, by what it looks at.
@@ -97,6 +135,8 @@ pub(crate) enum RuleFn {
     RunSpan(fn(&Case<'_>) -> RuleResult),
     /// Every measured time span of one run whose I/O reached the targets: not simulated ones.
     RealSpan(fn(&Case<'_>) -> RuleResult),
+    /// Every target of such time spans, which its findings name.
+    RealTarget(fn(&Case<'_>, &TargetView<'_>) -> OneResult),
     /// A sum of results as a whole; its findings name their time span.
     Sum(fn(&Document) -> RuleResult),
 }
@@ -106,7 +146,7 @@ impl RuleFn {
     pub(super) fn takes(self, document: &Document) -> bool {
         match self {
             RuleFn::Document(_) | RuleFn::Span(_) => true,
-            RuleFn::RunSpan(_) | RuleFn::RealSpan(_) => !document.is_sum(),
+            RuleFn::RunSpan(_) | RuleFn::RealSpan(_) | RuleFn::RealTarget(_) => !document.is_sum(),
             RuleFn::Sum(_) => document.is_sum(),
         }
     }
@@ -120,7 +160,11 @@ pub(crate) struct Case<'a> {
     pub measured: &'a Measured,
 }
 
-impl Case<'_> {
+impl<'a> Case<'a> {
+    pub fn evidence(&self) -> &'a Evidence {
+        &self.measured.evidence
+    }
+
     /// Whether the I/O reached no target (`--engine null`, `--engine sim`).
     pub fn is_simulated(&self) -> bool {
         self.measured.engine_traits.is_some_and(|engine| engine.touches_no_storage)
@@ -129,6 +173,9 @@ impl Case<'_> {
 
 /// What a rule found (nothing: all is well), or which evidence it lacks.
 pub(crate) type RuleResult = Result<Vec<Finding>, Missing>;
+
+/// The same of a rule that finds one thing at most.
+pub(crate) type OneResult = Result<Option<Finding>, Missing>;
 
 /// What a document does not show, as the object of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,6 +192,18 @@ impl Missing {
     }
 }
 
+pub(super) fn remark(says: String) -> Finding {
+    found(FindingGrade::Remark, says)
+}
+
+pub(super) fn suspect(says: String) -> Finding {
+    found(FindingGrade::Suspect, says)
+}
+
+pub(super) fn invalid(says: String) -> Finding {
+    found(FindingGrade::Invalid, says)
+}
+
 /// A finding about the run as a whole, with what is so. [`super::judge`] fills in the rest. Words of a stored
 /// document may be anybody's.
 pub(super) fn found(grade: FindingGrade, says: String) -> Finding {
@@ -157,6 +216,21 @@ pub(super) fn unless_missing(findings: Vec<Finding>, missing: Option<Missing>) -
         Some(missing) if findings.is_empty() => Err(missing),
         _ => Ok(findings),
     }
+}
+
+/// What a rule says of several things: all that it found; when that is nothing, the first evidence that it lacked.
+pub(super) fn of_each<T>(
+    things: impl IntoIterator<Item = T>,
+    mut look: impl FnMut(T) -> RuleResult,
+) -> RuleResult {
+    let (mut findings, mut missing) = (Vec::new(), None);
+    for thing in things {
+        match look(thing) {
+            Ok(found) => findings.extend(found),
+            Err(lacks) => missing = missing.or(Some(lacks)),
+        }
+    }
+    unless_missing(findings, missing)
 }
 
 impl Finding {

@@ -4,7 +4,7 @@
 
 use super::causes::{RANGE_SMALL_BYTES, RANGE_SMALL_PART, UNWRITTEN_SUSPECT, causes};
 use super::view::never_written_share;
-use super::{Sentence, TargetNow};
+use super::{Cause, Sentence, TargetNow};
 use crate::result::{Layer, LayerKind, Limit, MachineNow, OpenedKind, TargetFacts};
 use crate::text::{shell_word, size};
 
@@ -31,8 +31,8 @@ pub fn of_target(
     let now = TargetNow { facts, machine, limits, no_new_file: why_not.as_deref() };
     let mut said: Vec<(u16, String)> = Vec::new();
     let mut say = |order: u16, says: Option<String>| said.extend(says.map(|says| (order, says)));
-    for sentence in causes().flat_map(|cause| cause.sentences) {
-        match *sentence {
+    for sentence in causes().flat_map(Cause::sentences) {
+        match sentence {
             Sentence::Facts(order, look) => say(order, look(facts)),
             Sentence::Target(order, look) => say(order, look(&now)),
             Sentence::Layer(order, look) => facts.layers.iter().for_each(|layer| say(order, look(layer))),
@@ -61,8 +61,8 @@ fn is_on_a_disk_of(limit: &Limit, facts: &TargetFacts) -> bool {
 /// What holds for all targets on a machine, most important first.
 pub fn of_machine(machine: &MachineNow, limits: &[Limit]) -> Vec<String> {
     let mut said: Vec<(u16, String)> = Vec::new();
-    for sentence in causes().flat_map(|cause| cause.sentences) {
-        if let Sentence::Machine(order, look) = *sentence {
+    for sentence in causes().flat_map(Cause::sentences) {
+        if let Sentence::Machine(order, look) = sentence {
             said.extend(look(machine, limits).map(|says| (order, says)));
         }
     }

@@ -25,6 +25,7 @@ mod view;
 
 use crate::result::{Document, Finding, Grade, Proof, Served, TimeSpanResult, Unchecked, Verdict};
 
+use cause::of_each;
 pub(crate) use cause::{Case, Missing, RuleFn, RuleResult, Sentence, TargetNow};
 pub use cause::{Cause, Rule};
 use causes::{ServerGroup, server_groups};
@@ -43,6 +44,15 @@ pub fn judge(document: &Document) -> Verdict {
         match rule.look {
             RuleFn::Document(look) | RuleFn::Sum(look) => {
                 add(&mut verdict, cause, rule, None, look(document))
+            }
+            RuleFn::RealTarget(look) => {
+                for (number, case) in cases.iter().filter(|(_, case)| !case.is_simulated()) {
+                    let result = of_each(case.views(), |target| {
+                        let finding = look(case, &target)?;
+                        Ok(finding.into_iter().map(|finding| finding.target(Some(target.path()))).collect())
+                    });
+                    add(&mut verdict, cause, rule, Some(*number), result);
+                }
             }
             RuleFn::Span(look) | RuleFn::RunSpan(look) | RuleFn::RealSpan(look) => {
                 let only_real = matches!(rule.look, RuleFn::RealSpan(_));

@@ -6,7 +6,7 @@ use crate::profile::Target;
 use crate::result;
 use crate::result::{
     DiskActivity, DiskCounts, Layer, LayerKind, LayerRole, Limit, LimitKind, NvmeCommands, OpenedKind,
-    TargetFacts, disks_in_words,
+    Residency, TargetFacts, disks_in_words,
 };
 use crate::result::{Operations, metrics};
 use crate::text::{grouped, number, rate, size};
@@ -39,18 +39,20 @@ pub enum Direction {
 impl Direction {
     pub const BOTH: [Direction; 2] = [Direction::Read, Direction::Write];
 
-    pub fn plural(self) -> &'static str {
+    /// What belongs to it, of reads and of writes.
+    pub fn pick<T>(self, read: T, write: T) -> T {
         match self {
-            Direction::Read => "reads",
-            Direction::Write => "writes",
+            Direction::Read => read,
+            Direction::Write => write,
         }
     }
 
+    pub fn plural(self) -> &'static str {
+        self.pick("reads", "writes")
+    }
+
     pub fn word(self) -> &'static str {
-        match self {
-            Direction::Read => "read",
-            Direction::Write => "write",
-        }
+        self.pick("read", "write")
     }
 }
 
@@ -73,10 +75,19 @@ impl<'a> TargetView<'a> {
     }
 
     pub fn done(&self, way: Direction) -> Flow {
-        match way {
-            Direction::Read => self.read,
-            Direction::Write => self.write,
-        }
+        way.pick(self.read, self.write)
+    }
+
+    pub fn reads(&self) -> bool {
+        self.entries.iter().any(|target| target.reads())
+    }
+
+    pub fn is_in_memory(&self) -> bool {
+        self.rests_on() == RestsOn::MemoryFilesystem
+    }
+
+    pub fn residency(&self) -> Option<Residency> {
+        self.facts?.residency
     }
 
     /// Every entry asks for direct I/O.
@@ -224,8 +235,7 @@ impl<'a> TargetView<'a> {
 
     /// Whether a layer allocates its blocks by the first write to them.
     pub fn is_thin(&self) -> bool {
-        let is_thin = |layer: &Layer| matches!(layer.role(), LayerRole::ThinVolume | LayerRole::ThinPool);
-        self.layers().iter().any(is_thin)
+        self.layers().iter().any(|layer| matches!(layer.role(), LayerRole::ThinVolume | LayerRole::ThinPool))
     }
 }
 
@@ -332,8 +342,10 @@ impl DiskGroup<'_> {
     }
 
     pub fn moved(&self, way: Direction) -> Flow {
-        let of = |disk: &&DiskActivity| flow(&disk.total, way, self.window(disk));
-        self.disks.iter().map(of).fold(Flow::default(), Flow::plus)
+        self.disks
+            .iter()
+            .map(|disk| flow(&disk.total, way, self.window(disk)))
+            .fold(Flow::default(), Flow::plus)
     }
 
     /// The bytes that completed on the targets.
@@ -348,8 +360,7 @@ impl DiskGroup<'_> {
 
     /// Flushes that the disks completed, per second; `None` where the kernel does not count them.
     pub fn flushes(&self) -> Option<f64> {
-        let of = |disk: &&DiskActivity| Some(ratio(disk.total.flushes? as f64, self.window(disk)));
-        self.disks.iter().map(of).sum()
+        self.disks.iter().map(|disk| Some(ratio(disk.total.flushes? as f64, self.window(disk)))).sum()
     }
 
     /// The time between the readings of a disk's counters, in seconds.
@@ -377,10 +388,7 @@ impl DiskGroup<'_> {
 
 /// Counters of a time as a rate.
 pub fn flow(counts: &DiskCounts, way: Direction, seconds: f64) -> Flow {
-    let (ios, bytes) = match way {
-        Direction::Read => (counts.reads, counts.read_bytes),
-        Direction::Write => (counts.writes, counts.write_bytes),
-    };
+    let (ios, bytes) = way.pick((counts.reads, counts.read_bytes), (counts.writes, counts.write_bytes));
     let per_s = |count: u64| ratio(count as f64, seconds);
     Flow { ios: per_s(ios), bytes: per_s(bytes) }
 }
@@ -411,7 +419,7 @@ impl<'a> Case<'a> {
                 write = write.plus(rate(&result.write));
                 size_bytes = size_bytes.max(result.size_bytes);
             }
-            let all = &self.measured.evidence.targets;
+            let all = &self.evidence().targets;
             let at_place = all.get(index).filter(|facts| facts.path == target.path);
             let facts = at_place.or_else(|| all.iter().find(|facts| facts.path == target.path));
             let size_bytes = size_bytes.max(facts.map_or(0, |facts| facts.size_bytes));
@@ -441,7 +449,7 @@ impl<'a> Case<'a> {
                 }
                 RestsOn::MemoryFilesystem | RestsOn::Remote | RestsOn::Program => continue,
             }
-            let activity = &self.measured.evidence.disks;
+            let activity = &self.evidence().disks;
             let mut disks = Vec::new();
             for layer in view.lowest() {
                 match activity.iter().find(|disk| disk.name == layer.name) {
@@ -482,9 +490,9 @@ impl<'a> Case<'a> {
     /// Most I/Os that are in flight on some targets at a time.
     pub fn in_flight(&self, targets: &[TargetView<'_>]) -> f64 {
         let entries = targets.iter().flat_map(|target| &target.entries);
-        let requests =
-            |entry: &&Target| u64::from(self.span.threads_on(entry)) * u64::from(entry.request_count);
-        entries.map(requests).sum::<u64>() as f64
+        entries
+            .map(|entry| u64::from(self.span.threads_on(entry)) * u64::from(entry.request_count))
+            .sum::<u64>() as f64
     }
 
     /// A rate is kept below what the targets could do (`-g`, `-i` with `-j`).
@@ -505,7 +513,7 @@ impl<'a> Case<'a> {
 
     /// The same in the shortest intervals that the document has.
     pub fn fine_series(&self) -> (Vec<f64>, f64) {
-        match &self.measured.evidence.fine_series {
+        match &self.evidence().fine_series {
             Some(fine) if fine.interval_ns > 0 => {
                 (fine.completed.iter().map(|&count| count as f64).collect(), fine.interval_ns as f64 / 1e9)
             }
@@ -591,17 +599,19 @@ pub fn rates(disks: &[&DiskActivity]) -> Vec<String> {
 
 /// `1,920 reads/s on loop0 (blkio.throttle of cgroup /x)`.
 pub fn limit_words(limit: &Limit) -> String {
-    let value = limit.value;
-    let what = match limit.what {
+    let device = limit.device.as_ref().map(|d| format!(" on {d}")).unwrap_or_default();
+    format!("{}{device} ({} of cgroup {})", amount(limit.what, limit.value), limit.by, limit.group)
+}
+
+pub fn amount(what: LimitKind, value: u64) -> String {
+    match what {
         LimitKind::ReadIops => format!("{} reads/s", grouped(value)),
         LimitKind::WriteIops => format!("{} writes/s", grouped(value)),
         LimitKind::ReadBytesPerSecond => format!("{}/s read", size(value)),
         LimitKind::WriteBytesPerSecond => format!("{}/s written", size(value)),
         LimitKind::CpuMillis => format!("the time of {} processors", value as f64 / 1000.0),
         LimitKind::MemoryBytes => format!("{} of memory, page cache included", size(value)),
-    };
-    let device = limit.device.as_ref().map(|d| format!(" on {d}")).unwrap_or_default();
-    format!("{what}{device} ({} of cgroup {})", limit.by, limit.group)
+    }
 }
 
 #[cfg(test)]

@@ -165,8 +165,8 @@ impl Threads {
             all.targets.iter_mut().zip(paths).for_each(|(target, path)| target.path.clone_from(path));
             return vec![all];
         }
-        let place = |(source, threads): (usize, Vec<ThreadResult>)| (place_of[source], threads);
-        let of_sources: BTreeMap<u32, Vec<ThreadResult>> = self.of_sources.into_iter().map(place).collect();
+        let of_sources: BTreeMap<u32, Vec<ThreadResult>> =
+            self.of_sources.into_iter().map(|(source, threads)| (place_of[source], threads)).collect();
         let named = of_sources.into_iter().flat_map(|(source, threads)| {
             threads.into_iter().map(move |thread| ThreadResult { source: Some(source), ..thread })
         });

@@ -1,60 +1,46 @@
 //! What was read and written: data that need not be stored are fast without measuring storage.
 
-use crate::profile::Target;
 use crate::result::FindingGrade::{Invalid, Suspect};
 use crate::result::Meaning::WrongNumber;
 use crate::result::{
     ContentSample, Finding, FindingGrade, Layer, LayerKind, LayerRole, OpenedKind, TargetFacts, Theme,
 };
 use crate::text::{bytes, grouped, number, part_percent, percent, size};
-use crate::verdict::cause::RuleFn::RealSpan;
-use crate::verdict::cause::{Case, Cause, Missing, RuleResult, Sentence, found, ratio, rule, unless_missing};
+use crate::verdict::cause::RuleFn::RealTarget;
+use crate::verdict::cause::{Case, Cause, Missing, OneResult, Sentence, found, ratio, remark, rule, suspect};
 use crate::verdict::view::{RestsOn, TargetView, never_written_share};
 
 pub(super) const CAUSES: &[Cause] = &[
-    Cause {
-        name: "never-written",
-        theme: Theme::Content,
-        sentences: &[Sentence::Facts(10, unwritten_now)],
-        rule: rule(130, Invalid, WrongNumber, RealSpan(never_written)),
-        about: "The test read ranges that were never written: from 5 % of the range the result is suspect, from \
-                half of it invalid.",
-        advice: "write the file once before reading it: -c makes files with every byte written, and --recreate \
-                 replaces a file",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "zero-data",
-        theme: Theme::Content,
-        sentences: &[Sentence::Facts(20, zeros_now)],
-        rule: rule(210, Suspect, WrongNumber, RealSpan(zero_data)),
-        about: "The data that the test read are zeros: from 5 % of a sample the result is suspect. One block needs \
-                a sample of 20.",
-        advice: "fill the target with random data first: -c with -Zr makes such a file; a device needs a write \
-                 test over all of it (-w100 -Zr), which destroys its content",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "reducible-reads",
-        theme: Theme::Content,
-        sentences: &[Sentence::Facts(30, reducible_now)],
-        rule: rule(220, Suspect, WrongNumber, RealSpan(reducible_reads)),
-        about: "The data that the test read compress well or repeat: suspect where a layer is known to compress or \
-                deduplicate, otherwise a remark.",
-        advice: "make the file again with random data: -c with -Zr and --recreate",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "reducible-writes",
-        theme: Theme::Content,
-        sentences: &[Sentence::Layer(100, compressed), Sentence::Layer(110, deduplicated)],
-        rule: rule(230, Suspect, WrongNumber, RealSpan(reducible_writes)),
-        about: "The test wrote zeros (suspect), or data that compress well or repeat (suspect where a layer is \
-                known to compress or deduplicate, otherwise a remark).",
-        advice: "write random data: -Zr, or -Z<size>, which takes less processor time",
-        ..Cause::NONE
-    },
-    Cause { name: "thin", theme: Theme::Content, sentences: &[Sentence::Layer(130, thin)], ..Cause::NONE },
+    Cause::new("never-written", Theme::Content).inspected(Sentence::Facts(10, unwritten_now)).judged(
+        rule(130, Invalid, WrongNumber, RealTarget(never_written)),
+        "The test read ranges that were never written: from 5 % of the range the result is suspect, from \
+         half of it invalid.",
+        "write the file once before reading it: -c makes files with every byte written, and --recreate \
+         replaces a file",
+    ),
+    Cause::new("zero-data", Theme::Content).inspected(Sentence::Facts(20, zeros_now)).judged(
+        rule(210, Suspect, WrongNumber, RealTarget(zero_data)),
+        "The data that the test read are zeros: from 5 % of a sample the result is suspect. One block \
+         needs a sample of 20.",
+        "fill the target with random data first: -c with -Zr makes such a file; a device needs a write \
+         test over all of it (-w100 -Zr), which destroys its content",
+    ),
+    Cause::new("reducible-reads", Theme::Content).inspected(Sentence::Facts(30, reducible_now)).judged(
+        rule(220, Suspect, WrongNumber, RealTarget(reducible_reads)),
+        "The data that the test read compress well or repeat: suspect where a layer is known to compress \
+         or deduplicate, otherwise a remark.",
+        "make the file again with random data: -c with -Zr and --recreate",
+    ),
+    Cause::new("reducible-writes", Theme::Content)
+        .inspected(Sentence::Layer(100, compressed))
+        .inspected(Sentence::Layer(110, deduplicated))
+        .judged(
+            rule(230, Suspect, WrongNumber, RealTarget(reducible_writes)),
+            "The test wrote zeros (suspect), or data that compress well or repeat (suspect where a layer \
+             is known to compress or deduplicate, otherwise a remark).",
+            "write random data: -Zr, or -Z<size>, which takes less processor time",
+        ),
+    Cause::new("thin", Theme::Content).inspected(Sentence::Layer(130, thin)),
 ];
 
 /// Above this part of the range the reads are not those of a file with data.
@@ -65,64 +51,48 @@ pub(crate) const UNWRITTEN_SUSPECT: f64 = 0.05;
 /// Below this there is no finding.
 const UNWRITTEN_REMARK: f64 = 0.001;
 
-fn reads<'a>(case: &Case<'a>) -> Vec<TargetView<'a>> {
-    let reads = |view: &TargetView<'_>| view.entries.iter().any(|target| target.reads());
-    case.views().into_iter().filter(reads).collect()
-}
-
 /// Reads of ranges that were never written.
-fn never_written(case: &Case<'_>) -> RuleResult {
-    let (mut findings, mut missing) = (Vec::new(), None);
-    for target in reads(case) {
-        let path = target.path();
-        if target.facts.is_some() && !target.is_file() {
-            continue;
-        }
-        let extents = target.facts.and_then(|facts| facts.extents.as_ref());
-        let map = match extents {
-            // What is not on the disk yet counts as never written until it is: such a map is no evidence.
-            Some(map) if map.range_bytes > 0 && map.unknown.is_none() => map,
-            Some(map) => {
-                let why = map.unknown.clone().unwrap_or_else(|| "it was not read".to_string());
-                missing.get_or_insert(Missing(format!("the layout of '{path}': {why}")));
-                continue;
-            }
-            None if matches!(target.rests_on(), RestsOn::Disks | RestsOn::Unknown) => {
-                missing.get_or_insert(Missing(format!("the layout of '{path}' on its file system")));
-                continue;
-            }
-            None => continue,
-        };
-        let share = target.never_written_share();
-        let grade = match share {
-            s if s >= UNWRITTEN_INVALID => FindingGrade::Invalid,
-            s if s >= UNWRITTEN_SUSPECT => FindingGrade::Suspect,
-            s if s >= UNWRITTEN_REMARK => FindingGrade::Remark,
-            _ => continue,
-        };
-        let says = format!(
-            "{} of the tested range was never written ({} allocated but not written, {} in holes): reads there return \
-             zeros without the disk.",
-            percent(share),
-            bytes(map.unwritten_bytes as f64),
-            bytes(map.hole_bytes as f64)
-        );
-        findings.push(
-            found(grade, says)
-                .target(Some(path))
-                .figure("unwritten_bytes", map.unwritten_bytes as f64)
-                .figure("hole_bytes", map.hole_bytes as f64)
-                .figure("range_bytes", map.range_bytes as f64),
-        );
+fn never_written(_: &Case<'_>, target: &TargetView<'_>) -> OneResult {
+    if !target.reads() || (target.facts.is_some() && !target.is_file()) {
+        return Ok(None);
     }
-    unless_missing(findings, missing)
+    let path = target.path();
+    let Some(map) = target.facts.and_then(|facts| facts.extents.as_ref()) else {
+        if matches!(target.rests_on(), RestsOn::Disks | RestsOn::Unknown) {
+            return Err(Missing(format!("the layout of '{path}' on its file system")));
+        }
+        return Ok(None);
+    };
+    // What is not on the disk yet counts as never written until it is: such a map is no evidence.
+    if map.range_bytes == 0 || map.unknown.is_some() {
+        let why = map.unknown.as_deref().unwrap_or("it was not read");
+        return Err(Missing(format!("the layout of '{path}': {why}")));
+    }
+    let share = target.never_written_share();
+    let grade = match share {
+        s if s >= UNWRITTEN_INVALID => FindingGrade::Invalid,
+        s if s >= UNWRITTEN_SUSPECT => FindingGrade::Suspect,
+        s if s >= UNWRITTEN_REMARK => FindingGrade::Remark,
+        _ => return Ok(None),
+    };
+    let says = format!(
+        "{} of the tested range was never written ({} allocated but not written, {} in holes): reads there return \
+         zeros without the disk.",
+        percent(share),
+        bytes(map.unwritten_bytes as f64),
+        bytes(map.hole_bytes as f64)
+    );
+    let finding = found(grade, says).figure("unwritten_bytes", map.unwritten_bytes as f64);
+    let finding = finding.figure("hole_bytes", map.hole_bytes as f64);
+    Ok(Some(finding.figure("range_bytes", map.range_bytes as f64)))
 }
 
 /// The sample of what lay in the tested range, or what is missing.
 fn sample<'a>(target: &TargetView<'a>) -> Result<&'a ContentSample, Missing> {
     let sample = target.facts.and_then(|facts| facts.content.as_ref());
-    let missing = || Missing(format!("a sample of the content of '{}'", target.path()));
-    sample.filter(|sample| sample.blocks > 0 && sample.block_bytes > 0).ok_or_else(missing)
+    sample
+        .filter(|sample| sample.blocks > 0 && sample.block_bytes > 0)
+        .ok_or_else(|| Missing(format!("a sample of the content of '{}'", target.path())))
 }
 
 fn part(blocks: u32, sample: &ContentSample) -> f64 {
@@ -148,41 +118,28 @@ fn zeros_of(finding: Finding, sample: &ContentSample) -> Finding {
 }
 
 /// Reads of zeros that were written or trimmed.
-fn zero_data(case: &Case<'_>) -> RuleResult {
-    let (mut findings, mut missing) = (Vec::new(), None);
-    for target in reads(case) {
-        if target.rests_on() == RestsOn::MemoryFilesystem {
-            continue;
-        }
-        let sample = match sample(&target) {
-            Ok(sample) => sample,
-            Err(what) => {
-                missing.get_or_insert(what);
-                continue;
-            }
-        };
-        let zeros = part(sample.zero_blocks, sample);
-        // What was never written reads as zeros, and has its own rule.
-        if zeros < ZERO_NOTABLE + target.never_written_share() {
-            continue;
-        }
-        if is_chance(sample, &target) {
-            missing.get_or_insert(Missing(format!(
-                "whether '{}' holds zeros: one of {} sampled blocks does, which is too few to tell",
-                target.path(),
-                number(f64::from(sample.blocks))
-            )));
-            continue;
-        }
-        let says = format!(
-            "{} of {} sampled blocks hold only zeros: thin volumes, compressing storage and many solid-state disks \
-             answer reads of zeros without their medium.",
-            number(f64::from(sample.zero_blocks)),
-            number(f64::from(sample.blocks))
-        );
-        findings.push(zeros_of(found(FindingGrade::Suspect, says).target(Some(target.path())), sample));
+fn zero_data(_: &Case<'_>, target: &TargetView<'_>) -> OneResult {
+    if !target.reads() || target.is_in_memory() {
+        return Ok(None);
     }
-    unless_missing(findings, missing)
+    let sample = sample(target)?;
+    // What was never written reads as zeros, and has its own rule.
+    if part(sample.zero_blocks, sample) < ZERO_NOTABLE + target.never_written_share() {
+        return Ok(None);
+    }
+    let blocks = number(f64::from(sample.blocks));
+    if is_chance(sample, target) {
+        return Err(Missing(format!(
+            "whether '{}' holds zeros: one of {blocks} sampled blocks does, which is too few to tell",
+            target.path()
+        )));
+    }
+    let says = format!(
+        "{} of {blocks} sampled blocks hold only zeros: thin volumes, compressing storage and many solid-state disks \
+         answer reads of zeros without their medium.",
+        number(f64::from(sample.zero_blocks))
+    );
+    Ok(Some(zeros_of(suspect(says), sample)))
 }
 
 /// Storage that compresses has less to do when data compress below this part of their size.
@@ -194,8 +151,8 @@ const REDUCED_REMARK: f64 = 0.5;
 /// Repeated blocks from this part of the sample on.
 const REPEATED_NOTABLE: f64 = 0.1;
 
-/// FindingGrade and words for data that can be made smaller; `None` for data that cannot.
-fn reducible(sample: &ContentSample, target: &TargetView<'_>, what: &str) -> Option<(FindingGrade, String)> {
+/// Data that can be made smaller; `None` of data that cannot.
+fn reducible(sample: &ContentSample, target: &TargetView<'_>, what: &str) -> Option<Finding> {
     let zeros = part(sample.zero_blocks, sample);
     let repeated = part(sample.repeated_blocks.saturating_sub(sample.zero_blocks), sample);
     let size = f64::from(sample.blocks) * f64::from(sample.block_bytes);
@@ -210,107 +167,56 @@ fn reducible(sample: &ContentSample, target: &TargetView<'_>, what: &str) -> Opt
         percent(compressed),
         percent(repeated)
     );
-    Some(graded(&words, reduced_by))
+    let finding = graded(&words, reduced_by).figure("compressed_bytes", sample.compressed_bytes as f64);
+    let finding = finding.figure("repeated_blocks", f64::from(sample.repeated_blocks));
+    Some(finding.figure("sampled_blocks", f64::from(sample.blocks)))
 }
 
 /// Such data make a result suspect only where a layer is known to make them smaller.
-fn graded(words: &str, reduced_by: Option<String>) -> (FindingGrade, String) {
+fn graded(words: &str, reduced_by: Option<String>) -> Finding {
     match reduced_by {
-        Some(by) => (FindingGrade::Suspect, format!("{words}: {by}.")),
-        None => (
-            FindingGrade::Remark,
-            format!("{words}. No layer visible here is known to compress or deduplicate."),
-        ),
+        Some(by) => suspect(format!("{words}: {by}.")),
+        None => remark(format!("{words}. No layer visible here is known to compress or deduplicate.")),
     }
-}
-
-fn reducible_finding(sample: &ContentSample, target: &TargetView<'_>, what: &str) -> Option<Finding> {
-    let (grade, says) = reducible(sample, target, what)?;
-    let finding = found(grade, says).target(Some(target.path()));
-    Some(
-        finding
-            .figure("compressed_bytes", sample.compressed_bytes as f64)
-            .figure("repeated_blocks", f64::from(sample.repeated_blocks))
-            .figure("sampled_blocks", f64::from(sample.blocks)),
-    )
 }
 
 /// Reads of data that compress well or repeat.
-fn reducible_reads(case: &Case<'_>) -> RuleResult {
-    let (mut findings, mut missing) = (Vec::new(), None);
-    for target in reads(case) {
-        if target.rests_on() == RestsOn::MemoryFilesystem {
-            continue;
-        }
-        match sample(&target) {
-            Ok(sample) => findings.extend(reducible_finding(sample, &target, "read")),
-            Err(what) => {
-                missing.get_or_insert(what);
-            }
-        }
+fn reducible_reads(_: &Case<'_>, target: &TargetView<'_>) -> OneResult {
+    if !target.reads() || target.is_in_memory() {
+        return Ok(None);
     }
-    unless_missing(findings, missing)
+    Ok(reducible(sample(target)?, target, "read"))
 }
 
 /// What is written unless other content is asked for repeats after so many bytes.
 const PATTERN_BYTES: f64 = 256.0;
 
-/// What the profile says that writes hold.
-enum Writes {
-    Zeros,
-    /// Byte j is j mod 256.
-    Pattern,
-    Random,
-    Unknown,
-}
-
-fn writes_of(case: &Case<'_>, target: &Target) -> Writes {
-    if target.zero_write_buffers {
-        Writes::Zeros
-    } else if target.write_source_path.is_some() {
-        Writes::Unknown
-    } else if target.write_source_bytes > 0 || case.span.random_write_data {
-        Writes::Random
-    } else {
-        Writes::Pattern
-    }
-}
-
 /// Writes of zeros, or of data that compress well or repeat.
-fn reducible_writes(case: &Case<'_>) -> RuleResult {
-    let (mut findings, mut missing) = (Vec::new(), None);
-    for target in case.views() {
-        let Some(writing) = target.entries.iter().find(|entry| entry.writes()) else { continue };
-        if target.rests_on() == RestsOn::MemoryFilesystem {
-            continue;
-        }
-        let written =
-            target.facts.and_then(|facts| facts.written.as_ref()).filter(|sample| sample.blocks > 0);
-        let reduced_by = target.reduced_by();
-        let holds = writes_of(case, writing);
-        let zeros = written.map(|sample| part(sample.zero_blocks, sample)).unwrap_or_default() >= 0.5;
-        if zeros || matches!(holds, Writes::Zeros) {
-            let by = reduced_by.unwrap_or_else(|| "many devices store no zeros".to_string());
-            let says = format!("The test wrote zeros: {by}.");
-            let finding = found(FindingGrade::Suspect, says).target(Some(target.path()));
-            findings.push(written.into_iter().fold(finding, zeros_of));
-            continue;
-        }
-        match (written, holds) {
-            (Some(sample), _) => findings.extend(reducible_finding(sample, &target, "wrote")),
-            (None, Writes::Pattern) => {
-                let (grade, says) = graded("The writes repeat one pattern (bytes 0 to 255)", reduced_by);
-                let finding = found(grade, says).target(Some(target.path()));
-                findings.push(finding.figure("pattern_bytes", PATTERN_BYTES));
-            }
-            (None, Writes::Unknown) => {
-                missing
-                    .get_or_insert(Missing(format!("a sample of what was written to '{}'", target.path())));
-            }
-            (None, Writes::Random | Writes::Zeros) => {}
-        }
+fn reducible_writes(case: &Case<'_>, target: &TargetView<'_>) -> OneResult {
+    let Some(writing) = target.entries.iter().find(|entry| entry.writes()) else { return Ok(None) };
+    if target.is_in_memory() {
+        return Ok(None);
     }
-    unless_missing(findings, missing)
+    let written = target.facts.and_then(|facts| facts.written.as_ref()).filter(|sample| sample.blocks > 0);
+    let reduced_by = target.reduced_by();
+    let has_zeros = written.is_some_and(|sample| part(sample.zero_blocks, sample) >= 0.5);
+    if has_zeros || writing.zero_write_buffers {
+        let by = reduced_by.unwrap_or_else(|| "many devices store no zeros".to_string());
+        let finding = suspect(format!("The test wrote zeros: {by}."));
+        return Ok(Some(written.into_iter().fold(finding, zeros_of)));
+    }
+    if let Some(sample) = written {
+        return Ok(reducible(sample, target, "wrote"));
+    }
+    if writing.write_source_path.is_some() {
+        return Err(Missing(format!("a sample of what was written to '{}'", target.path())));
+    }
+    if writing.write_source_bytes > 0 || case.span.random_write_data {
+        return Ok(None);
+    }
+    // Byte j is j mod 256.
+    let finding = graded("The writes repeat one pattern (bytes 0 to 255)", reduced_by);
+    Ok(Some(finding.figure("pattern_bytes", PATTERN_BYTES)))
 }
 
 fn unwritten_now(facts: &TargetFacts) -> Option<String> {
@@ -363,9 +269,11 @@ fn zeros_now(facts: &TargetFacts) -> Option<String> {
 /// Data that the storage compresses or deduplicates.
 fn reducible_now(facts: &TargetFacts) -> Option<String> {
     let sample = sample_now(facts)?;
-    let reduces =
-        |l: &&Layer| l.compression.is_some() || l.deduplicates == Some(true) || l.role() == LayerRole::Zram;
-    let by = &facts.layers.iter().find(reduces)?.name;
+    let by = &facts
+        .layers
+        .iter()
+        .find(|l| l.compression.is_some() || l.deduplicates == Some(true) || l.role() == LayerRole::Zram)?
+        .name;
     let blocks = f64::from(sample.blocks);
     let zeros = f64::from(sample.zero_blocks) / blocks;
     let repeated = f64::from(sample.repeated_blocks.saturating_sub(sample.zero_blocks)) / blocks;

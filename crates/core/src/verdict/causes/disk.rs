@@ -11,345 +11,244 @@ use crate::sys::thread::ranges;
 use crate::text::{grouped, shell_word, size};
 use crate::verdict::cause::{Cause, Sentence};
 use crate::verdict::doctor::Purpose::{Cached, Every, Latency, Peak};
-use crate::verdict::doctor::{Answer, Change, Disk, HostView, Lasts, Purpose, check, each_disk};
+use crate::verdict::doctor::{
+    Answer, Change, CheckResult, Disk, HostView, Lasts, NoAnswer, Purpose, each_disk,
+};
 
 pub(super) const CAUSES: &[Cause] = &[
-    Cause {
-        name: "array",
-        theme: Theme::Target,
-        sentences: &[Sentence::Layer(140, array_not_whole)],
-        checks: &[check(
-            each_disk(50, "array", Every, array),
-            "an array's own work, and missing disks",
-            "md resyncs, checks or rebuilds, or lacks a disk.",
-            "Maintenance takes a part of the throughput of all its disks.",
-            "the kernel's admin-guide/md.rst",
-        )],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "pcie-link",
-        theme: Theme::Target,
-        checks: &[check(
-            each_disk(60, "pcie-link", Every, link),
-            "speed and lanes of the drive's PCI Express link",
-            "The link is slower than both the drive and the slot allow, or the slot is slower than the drive.",
-            "At half its lanes a link halves the throughput of large blocks; small blocks lose IOPS at high \
-                 rates only.",
-            "the kernel's ABI/testing/sysfs-bus-pci (current_link_speed)",
-        )],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "temperature",
-        theme: Theme::Target,
-        checks: &[check(
-            each_disk(70, "temperature", Every, warmth),
-            "temperature of the drive",
-            "It is at its limit (spoils), or within 10 C of it.",
-            "A drive that is too hot slows down, often to a fraction, until it is cool.",
-            "the kernel's hwmon/sysfs-interface.rst",
-        )],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "scheduler",
-        theme: Theme::Machine,
-        checks: &[check(
-            each_disk(220, "scheduler", Every, scheduler).one_core_peak().unlike_production(),
-            "I/O scheduler of the queue",
-            "bfq or kyber on a disk that does not turn; with --peak also mq-deadline.",
-            "mq-deadline shows beyond about half a million IOPS; bfq limits fast drives to some hundred \
-                 thousand, and adds latency to a mix.",
-            "fio t/one-core-peak.sh; the kernel's block/bfq-iosched.rst, block/deadline-iosched.rst",
-        )],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "one-command",
-        theme: Theme::Target,
-        sentences: &[Sentence::Layer(180, one_command)],
-        checks: &[check(
-            each_disk(230, "queue-depth", Every, depth),
-            "requests and commands that the disk takes at once",
-            "One command at a time, or fewer than 32 requests.",
-            "I/Os beyond this number wait in the kernel and do not reach the disk.",
-            "the kernel's ABI/stable/sysfs-block (nr_requests)",
-        )],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "request-size",
-        theme: Theme::Machine,
-        checks: &[check(
-            each_disk(240, "request-size", Every, request_size).unlike_production(),
-            "largest request",
-            "Less than 512 KiB, although the disk takes more.",
-            "Large blocks become several requests: less throughput on some drives, and latencies of the \
-                 slowest part.",
-            "the kernel's ABI/stable/sysfs-block (max_sectors_kb)",
-        )],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "nomerges",
-        theme: Theme::Machine,
-        checks: &[check(
-            each_disk(260, "nomerges", Every, nomerges).one_core_peak().unlike_production(),
-            "whether neighbouring requests are merged",
-            "They are not (another setting than the kernel's default); with --peak, when the kernel looks for \
-                 them.",
-            "Merging makes small sequential I/O faster; looking for it costs each random I/O a little.",
-            "fio t/one-core-peak.sh; the kernel's ABI/stable/sysfs-block (nomerges)",
-        )],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "interrupts",
-        theme: Theme::Machine,
-        sentences: &[Sentence::Layer(190, answered_elsewhere)],
-        checks: &[check(
-            each_disk(390, "interrupts", Latency, interrupts),
-            "which processors answer for the disk",
-            "Interrupts of a disk with one queue arrive at some processors only, or those of several queues \
-                 far from where their I/O comes from.",
-            "A few microseconds per I/O, and two rates when a thread moves.",
-            "the kernel's core-api/irq/irq-affinity.rst",
-        )],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "nvme-power",
-        theme: Theme::Target,
-        checks: &[check(
-            each_disk(410, "nvme-power", Latency, nvme_power).unlike_production(),
-            "power states that an NVMe drive enters by itself (APST)",
-            "The drive may enter some.",
-            "Milliseconds for the first I/O after a pause of some tens of milliseconds.",
-            "NVMe base specification, Autonomous Power State Transition; nvme_core.default_ps_max_latency_us",
-        )],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "sata-power",
-        theme: Theme::Target,
-        checks: &[check(
-            each_disk(420, "sata-power", Latency, sata_power).unlike_production(),
-            "power saving of a SATA link (ALPM)",
-            "The link may fall asleep.",
-            "Up to milliseconds for the first I/O after a pause.",
-            "the kernel's scsi/link_power_management_policy.rst",
-        )],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "rq-affinity",
-        theme: Theme::Machine,
-        checks: &[check(
-            each_disk(440, "rq-affinity", Latency, rq_affinity),
-            "where completions are handled",
-            "On the processor of the interrupt (0).",
-            "A few microseconds per I/O when it is far from the thread.",
-            "the kernel's ABI/stable/sysfs-block (rq_affinity)",
-        )],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "disk-node",
-        theme: Theme::Machine,
-        checks: &[check(
-            each_disk(450, "disk-node", Latency, node),
-            "memory node that the disk is near",
-            "This process may run on no processor of that node.",
-            "Some hundred nanoseconds to a microsecond per I/O; throughput of several drives at once.",
-            "the kernel's ABI/testing/sysfs-bus-pci (numa_node)",
-        )],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "read-ahead",
-        theme: Theme::Cache,
-        checks: &[check(
-            each_disk(480, "read-ahead", Cached, read_ahead).unlike_production(),
-            "how much is read ahead",
-            "Nothing, or 4 MiB and more.",
-            "Sequential reads gain by it, and reads at random places may lose.",
-            "the kernel's ABI/stable/sysfs-block (read_ahead_kb)",
-        )],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "write-throttling",
-        theme: Theme::Machine,
-        checks: &[check(
-            each_disk(500, "write-throttling", Cached, throttling).one_core_peak().unlike_production(),
-            "slowing down what the page cache writes (wbt)",
-            "With --peak, when it is on.",
-            "Nothing for direct I/O but some accounting per request.",
-            "fio t/one-core-peak.sh; the kernel's ABI/stable/sysfs-block (wbt_lat_usec)",
-        )],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "poll-queues",
-        theme: Theme::Machine,
-        checks: &[check(
-            each_disk(510, "poll-queues", Peak, poll_queues).one_core_peak().unlike_production(),
-            "queues without interrupts",
-            "An NVMe or virtio disk has none, or polling begins late.",
-            "An interrupt costs a microsecond or two: polling gives the highest IOPS of one processor and the \
-                 lowest latency, and keeps the processor busy.",
-            "fio t/one-core-peak.sh; kernel parameters nvme.poll_queues, virtio_blk.poll_queues",
-        )],
-        ..Cause::NONE
-    },
+    Cause::new("array", Theme::Target).inspected(Sentence::Layer(140, array_not_whole)).checked(
+        each_disk(50, "array", Every, array),
+        "an array's own work, and missing disks",
+        "md resyncs, checks or rebuilds, or lacks a disk.",
+        "Maintenance takes a part of the throughput of all its disks.",
+        "the kernel's admin-guide/md.rst",
+    ),
+    Cause::new("pcie-link", Theme::Target).checked(
+        each_disk(60, "pcie-link", Every, link),
+        "speed and lanes of the drive's PCI Express link",
+        "The link is slower than both the drive and the slot allow, or the slot is slower than the drive.",
+        "At half its lanes a link halves the throughput of large blocks; small blocks lose IOPS at high \
+         rates only.",
+        "the kernel's ABI/testing/sysfs-bus-pci (current_link_speed)",
+    ),
+    Cause::new("temperature", Theme::Target).checked(
+        each_disk(70, "temperature", Every, warmth),
+        "temperature of the drive",
+        "It is at its limit (spoils), or within 10 C of it.",
+        "A drive that is too hot slows down, often to a fraction, until it is cool.",
+        "the kernel's hwmon/sysfs-interface.rst",
+    ),
+    Cause::new("scheduler", Theme::Machine).checked(
+        each_disk(220, "scheduler", Every, scheduler).one_core_peak().unlike_production(),
+        "I/O scheduler of the queue",
+        "bfq or kyber on a disk that does not turn; with --peak also mq-deadline.",
+        "mq-deadline shows beyond about half a million IOPS; bfq limits fast drives to some hundred \
+         thousand, and adds latency to a mix.",
+        "fio t/one-core-peak.sh; the kernel's block/bfq-iosched.rst, block/deadline-iosched.rst",
+    ),
+    Cause::new("one-command", Theme::Target).inspected(Sentence::Layer(180, one_command)).checked(
+        each_disk(230, "queue-depth", Every, depth),
+        "requests and commands that the disk takes at once",
+        "One command at a time, or fewer than 32 requests.",
+        "I/Os beyond this number wait in the kernel and do not reach the disk.",
+        "the kernel's ABI/stable/sysfs-block (nr_requests)",
+    ),
+    Cause::new("request-size", Theme::Machine).checked(
+        each_disk(240, "request-size", Every, request_size).unlike_production(),
+        "largest request",
+        "Less than 512 KiB, although the disk takes more.",
+        "Large blocks become several requests: less throughput on some drives, and latencies of the \
+         slowest part.",
+        "the kernel's ABI/stable/sysfs-block (max_sectors_kb)",
+    ),
+    Cause::new("nomerges", Theme::Machine).checked(
+        each_disk(260, "nomerges", Every, nomerges).one_core_peak().unlike_production(),
+        "whether neighbouring requests are merged",
+        "They are not (another setting than the kernel's default); with --peak, when the kernel looks for \
+         them.",
+        "Merging makes small sequential I/O faster; looking for it costs each random I/O a little.",
+        "fio t/one-core-peak.sh; the kernel's ABI/stable/sysfs-block (nomerges)",
+    ),
+    Cause::new("interrupts", Theme::Machine).inspected(Sentence::Layer(190, answered_elsewhere)).checked(
+        each_disk(390, "interrupts", Latency, interrupts),
+        "which processors answer for the disk",
+        "Interrupts of a disk with one queue arrive at some processors only, or those of several queues \
+         far from where their I/O comes from.",
+        "A few microseconds per I/O, and two rates when a thread moves.",
+        "the kernel's core-api/irq/irq-affinity.rst",
+    ),
+    Cause::new("nvme-power", Theme::Target).checked(
+        each_disk(410, "nvme-power", Latency, nvme_power).unlike_production(),
+        "power states that an NVMe drive enters by itself (APST)",
+        "The drive may enter some.",
+        "Milliseconds for the first I/O after a pause of some tens of milliseconds.",
+        "NVMe base specification, Autonomous Power State Transition; nvme_core.default_ps_max_latency_us",
+    ),
+    Cause::new("sata-power", Theme::Target).checked(
+        each_disk(420, "sata-power", Latency, sata_power).unlike_production(),
+        "power saving of a SATA link (ALPM)",
+        "The link may fall asleep.",
+        "Up to milliseconds for the first I/O after a pause.",
+        "the kernel's scsi/link_power_management_policy.rst",
+    ),
+    Cause::new("rq-affinity", Theme::Machine).checked(
+        each_disk(440, "rq-affinity", Latency, rq_affinity),
+        "where completions are handled",
+        "On the processor of the interrupt (0).",
+        "A few microseconds per I/O when it is far from the thread.",
+        "the kernel's ABI/stable/sysfs-block (rq_affinity)",
+    ),
+    Cause::new("disk-node", Theme::Machine).checked(
+        each_disk(450, "disk-node", Latency, node),
+        "memory node that the disk is near",
+        "This process may run on no processor of that node.",
+        "Some hundred nanoseconds to a microsecond per I/O; throughput of several drives at once.",
+        "the kernel's ABI/testing/sysfs-bus-pci (numa_node)",
+    ),
+    Cause::new("read-ahead", Theme::Cache).checked(
+        each_disk(480, "read-ahead", Cached, read_ahead).unlike_production(),
+        "how much is read ahead",
+        "Nothing, or 4 MiB and more.",
+        "Sequential reads gain by it, and reads at random places may lose.",
+        "the kernel's ABI/stable/sysfs-block (read_ahead_kb)",
+    ),
+    Cause::new("write-throttling", Theme::Machine).checked(
+        each_disk(500, "write-throttling", Cached, throttling).one_core_peak().unlike_production(),
+        "slowing down what the page cache writes (wbt)",
+        "With --peak, when it is on.",
+        "Nothing for direct I/O but some accounting per request.",
+        "fio t/one-core-peak.sh; the kernel's ABI/stable/sysfs-block (wbt_lat_usec)",
+    ),
+    Cause::new("poll-queues", Theme::Machine).checked(
+        each_disk(510, "poll-queues", Peak, poll_queues).one_core_peak().unlike_production(),
+        "queues without interrupts",
+        "An NVMe or virtio disk has none, or polling begins late.",
+        "An interrupt costs a microsecond or two: polling gives the highest IOPS of one processor and the \
+         lowest latency, and keeps the processor busy.",
+        "fio t/one-core-peak.sh; kernel parameters nvme.poll_queues, virtio_blk.poll_queues",
+    ),
 ];
 
-/// A setting of the queue with its value; an answer where it has none.
-fn read(disk: &Disk, file: &str, absent: &str) -> Result<(Setting, String), Vec<Answer>> {
+/// A setting of the queue, its file and its value.
+struct QueueSetting<'a> {
+    disk: &'a Disk,
+    file: &'static str,
+    setting: Setting,
+    now: String,
+}
+
+impl QueueSetting<'_> {
+    /// An answer with what is set, what is wanted, and how to set it so.
+    fn other(&self, answer: Answer, wanted: &str) -> Answer {
+        answer.now(self.now.clone()).wanted(wanted).change(self.change(wanted))
+    }
+
+    fn good(&self, says: &str) -> Answer {
+        Answer::good(says).now(self.now.clone())
+    }
+
+    fn change(&self, to: &str) -> Change {
+        change(self.disk, &self.setting, self.file, to)
+    }
+}
+
+fn read<'a>(disk: &'a Disk, file: &'static str, absent: &str) -> Result<QueueSetting<'a>, NoAnswer> {
     if disk.is_stacked() {
-        return Err(vec![Answer::absent("The disks below it have the queues.")]);
+        return Err(NoAnswer::absent("The disks below it have the queues."));
     }
     let setting = disk.queue(file);
-    match setting.chosen().map(str::to_string) {
-        Some(now) => Ok((setting, now)),
-        None => Err(vec![Answer::unread(&setting, absent)]),
-    }
+    let now = setting.chosen().ok_or_else(|| NoAnswer::unread(&setting, absent))?.to_string();
+    Ok(QueueSetting { disk, file, setting, now })
 }
 
 fn change(disk: &Disk, setting: &Setting, file: &str, to: &str) -> Change {
     Change::of(setting, to).keep(disk.udev(file, to))
 }
 
-fn scheduler(_: &HostView, disk: &Disk) -> Vec<Answer> {
-    let (setting, now) = match read(disk, "scheduler", "Its driver uses no scheduler.") {
-        Ok(read) => read,
-        Err(answers) => return answers,
-    };
-    let wanted = if setting.offers("none") { "none" } else { "noop" };
+fn scheduler(_: &HostView, disk: &Disk) -> CheckResult {
+    let read = read(disk, "scheduler", "Its driver uses no scheduler.")?;
+    let (now, wanted) = (&read.now, if read.setting.offers("none") { "none" } else { "noop" });
     if now == wanted {
-        return vec![Answer::good("Requests go to the disk as they come.").now(now)];
+        return Ok(read.good("Requests go to the disk as they come."));
     }
     if disk.turns() {
-        return vec![Answer::good("A disk that turns gains by a scheduler.").now(now)];
+        return Ok(read.good("A disk that turns gains by a scheduler."));
     }
-    let told = |answer: Answer| {
-        answer.now(now.clone()).wanted(wanted).change(change(disk, &setting, "scheduler", wanted))
-    };
-    match now.as_str() {
-        "mq-deadline" | "deadline" => {
-            let says = "All processors share one queue of it, which limits the rate at some hundred thousand IOPS \
-                 and more.";
-            vec![
-                Answer::good("It costs little below some hundred thousand IOPS.").now(now.clone()),
-                told(Answer::may_spoil(says).only_for(Purpose::Peak)),
-            ]
-        }
-        _ => {
-            let says = format!(
-                "The scheduler {now} holds requests back to be fair or to keep a latency, and takes processor time \
-                 for each: \
-                 a single test with a deep queue measures the scheduler, too."
-            );
-            vec![told(Answer::may_spoil(says))]
-        }
+    if matches!(now.as_str(), "mq-deadline" | "deadline") {
+        let says = "All processors share one queue of it, which limits the rate at some hundred thousand IOPS \
+             and more.";
+        let peak = read.other(Answer::may_spoil(says), wanted).only_for(Purpose::Peak);
+        return Ok(read.good("It costs little below some hundred thousand IOPS.").and(peak));
     }
+    let says = format!(
+        "The scheduler {now} holds requests back to be fair or to keep a latency, and takes processor time for each: \
+         a single test with a deep queue measures the scheduler, too."
+    );
+    Ok(read.other(Answer::may_spoil(says), wanted))
 }
 
-fn nomerges(_: &HostView, disk: &Disk) -> Vec<Answer> {
-    let (setting, now) = match read(disk, "nomerges", "Its driver merges nothing.") {
-        Ok(read) => read,
-        Err(answers) => return answers,
+fn nomerges(_: &HostView, disk: &Disk) -> CheckResult {
+    let read = read(disk, "nomerges", "Its driver merges nothing.")?;
+    let says = if read.now == "1" {
+        "A request is merged with the last one only, which is not the kernel's default: small sequential I/O of \
+         several threads is slower than elsewhere."
+    } else {
+        "Neighbouring requests are not merged, which is not the kernel's default: small sequential I/O is slower \
+         than elsewhere."
     };
-    let to = |answer: Answer, wanted: &str| {
-        answer.now(now.clone()).wanted(wanted).change(change(disk, &setting, "nomerges", wanted))
+    let everyday = if read.now == "0" {
+        read.good("Neighbouring requests are merged, as everywhere by default.")
+    } else {
+        read.other(Answer::may_spoil(says), "0")
     };
-    let says = match now.as_str() {
-        "1" => {
-            "A request is merged with the last one only, which is not the kernel's default: small sequential I/O of \
-             several threads is slower \
-             than elsewhere."
-        }
-        _ => {
-            "Neighbouring requests are not merged, which is not the kernel's default: small sequential I/O is slower \
-             than elsewhere."
-        }
+    let peak = if read.now == "2" {
+        read.good("The kernel looks for no request to merge with.")
+    } else {
+        let says = "The kernel looks for requests to merge each one with, which random I/O never finds.";
+        read.other(Answer::may_spoil(says), "2")
     };
-    let everyday = match now.as_str() {
-        "0" => Answer::good("Neighbouring requests are merged, as everywhere by default.").now(now.clone()),
-        _ => to(Answer::may_spoil(says), "0"),
-    };
-    let peak = match now.as_str() {
-        "2" => Answer::good("The kernel looks for no request to merge with.").now(now.clone()),
-        _ => to(
-            Answer::may_spoil(
-                "The kernel looks for requests to merge each one with, which random I/O never finds.",
-            ),
-            "2",
-        ),
-    };
-    vec![everyday, peak.only_for(Purpose::Peak)]
+    Ok(everyday.and(peak.only_for(Purpose::Peak)))
 }
 
-pub(super) fn iostats(_: &HostView, disk: &Disk) -> Vec<Answer> {
-    let (setting, now) = match read(disk, "iostats", "Its driver has no such switch.") {
-        Ok(read) => read,
-        Err(answers) => return answers,
-    };
-    let to = |answer: Answer, wanted: &str| {
-        answer.now(now.clone()).wanted(wanted).change(change(disk, &setting, "iostats", wanted))
-    };
-    if now != "0" {
+pub(super) fn iostats(_: &HostView, disk: &Disk) -> CheckResult {
+    let read = read(disk, "iostats", "Its driver has no such switch.")?;
+    if read.now != "0" {
         let says = "The kernel counts each I/O, which costs a few percent at the highest rates. Without counters \
-             TrueSpd cannot \
-             prove that I/O reached the disk, and the verdict lacks that evidence.";
-        let peak = to(Answer::may_spoil(says), "0").only_for(Purpose::Peak);
-        return vec![Answer::good("The disk is counted: the verdict can compare.").now(now.clone()), peak];
+             TrueSpd cannot prove that I/O reached the disk, and the verdict lacks that evidence.";
+        let peak = read.other(Answer::may_spoil(says), "0").only_for(Purpose::Peak);
+        return Ok(read.good("The disk is counted: the verdict can compare.").and(peak));
     }
     // Memory as a disk has counters of its own, or none at all.
     if disk.layer.kind == LayerKind::Memory {
-        return vec![Answer::absent("Its driver has no use for the switch.")];
+        return Err(NoAnswer::absent("Its driver has no use for the switch."));
     }
     let says =
         "The disk is not counted: TrueSpd cannot prove that I/O reached it, nor see that others use it.";
-    let peak = Answer::good("The kernel counts nothing; the verdict lacks evidence for it.").now(now.clone());
-    vec![to(Answer::may_spoil(says), "1"), peak.only_for(Purpose::Peak)]
+    let peak = read.good("The kernel counts nothing; the verdict lacks evidence for it.");
+    Ok(read.other(Answer::may_spoil(says), "1").and(peak.only_for(Purpose::Peak)))
 }
 
-fn rq_affinity(_: &HostView, disk: &Disk) -> Vec<Answer> {
-    let (setting, now) = match read(disk, "rq_affinity", "Its driver has no such setting.") {
-        Ok(read) => read,
-        Err(answers) => return answers,
-    };
-    if now != "0" {
-        return vec![Answer::good("Completions are handled near the thread that asked.").now(now)];
+fn rq_affinity(_: &HostView, disk: &Disk) -> CheckResult {
+    let read = read(disk, "rq_affinity", "Its driver has no such setting.")?;
+    if read.now != "0" {
+        return Ok(read.good("Completions are handled near the thread that asked."));
     }
     let says = "Completions are handled on the processor where the interrupt arrives, however far from the thread \
          that waits.";
-    let change = change(disk, &setting, "rq_affinity", "1");
-    vec![Answer::may_spoil(says).now(now).wanted("1").change(change)]
+    Ok(read.other(Answer::may_spoil(says), "1"))
 }
 
-fn throttling(_: &HostView, disk: &Disk) -> Vec<Answer> {
-    let (setting, now) = match read(disk, "wbt_lat_usec", "The kernel does not throttle writing back to it.")
-    {
-        Ok(read) => read,
-        Err(answers) => return answers,
-    };
-    if now == "0" {
-        return vec![Answer::good("Off.").now("0 us")];
+fn throttling(_: &HostView, disk: &Disk) -> CheckResult {
+    let read = read(disk, "wbt_lat_usec", "The kernel does not throttle writing back to it.")?;
+    if read.now == "0" {
+        return Ok(Answer::good("Off.").now("0 us"));
     }
-    let told = setting.number::<u64>().map_or_else(|| now.clone(), grouped);
-    let peak = Answer::may_spoil(
-        "Each request is accounted for throttling, although it throttles only what the page \
-         cache writes back.",
-    )
-    .now(format!("{told} us"))
-    .wanted("0 us")
-    .change(change(disk, &setting, "wbt_lat_usec", "0"));
+    let now = format!("{} us", read.setting.number::<u64>().map_or_else(|| read.now.clone(), grouped));
+    let says = "Each request is accounted for throttling, although it throttles only what the page cache writes back.";
+    let peak = Answer::may_spoil(says).now(now.clone()).wanted("0 us").change(read.change("0"));
     let says = "The page cache's writing is slowed down while reads wait longer than this, as everywhere by default; \
          direct I/O is not.";
-    vec![Answer::good(says).now(format!("{told} us")), peak.only_for(Purpose::Peak)]
+    Ok(Answer::good(says).now(now).and(peak.only_for(Purpose::Peak)))
 }
 
 const READ_AHEAD_USUAL_KIB: u64 = 128;
@@ -357,31 +256,27 @@ const READ_AHEAD_USUAL_KIB: u64 = 128;
 /// From here on sequential reads through the page cache are another workload than by default.
 const READ_AHEAD_MAX_KIB: u64 = 4096;
 
-fn read_ahead(_: &HostView, disk: &Disk) -> Vec<Answer> {
+fn read_ahead(_: &HostView, disk: &Disk) -> CheckResult {
     let setting = disk.queue("read_ahead_kb");
-    let Some(kib) = setting.number::<u64>() else {
-        return vec![Answer::unread(&setting, "Nothing is read ahead from it.")];
-    };
+    let kib = setting
+        .number::<u64>()
+        .ok_or_else(|| NoAnswer::unread(&setting, "Nothing is read ahead from it."))?;
     let now = size(kib.saturating_mul(1024));
     let says = match kib {
         0 => "Nothing is read ahead: sequential reads through the page cache wait for each block.",
         kib if kib >= READ_AHEAD_MAX_KIB => {
             "Much more is read ahead than by default: sequential reads through the page cache are faster, and reads \
-             at random places may \
-             fetch more than they ask for. Direct I/O (-Su, -Sh) does not use it."
+             at random places may fetch more than they ask for. Direct I/O (-Su, -Sh) does not use it."
         }
-        _ => return vec![Answer::good("Usual.").now(now)],
+        _ => return Ok(Answer::good("Usual.").now(now)),
     };
     let change = change(disk, &setting, "read_ahead_kb", &READ_AHEAD_USUAL_KIB.to_string());
-    vec![Answer::may_spoil(says).now(now).wanted(size(READ_AHEAD_USUAL_KIB * 1024)).change(change)]
+    Ok(Answer::may_spoil(says).now(now).wanted(size(READ_AHEAD_USUAL_KIB * 1024)).change(change))
 }
 
-fn poll_queues(view: &HostView, disk: &Disk) -> Vec<Answer> {
+fn poll_queues(view: &HostView, disk: &Disk) -> CheckResult {
     // Writes to io_poll are without effect since Linux 5.15: the value tells, and no command sets it.
-    let (_, now) = match read(disk, "io_poll", "Its driver cannot be polled.") {
-        Ok(read) => read,
-        Err(answers) => return answers,
-    };
+    let now = read(disk, "io_poll", "Its driver cannot be polled.")?.now;
     let delay = disk.queue("io_poll_delay");
     if now == "1" {
         if delay.number::<i64>().is_some_and(|delay| delay >= 0) {
@@ -389,9 +284,9 @@ fn poll_queues(view: &HostView, disk: &Disk) -> Vec<Answer> {
                 "A thread that polls sleeps first: it keeps the processor free, and adds to the latency.";
             let told = format!("polling after {} us", delay.word().unwrap_or_default());
             let change = change(disk, &delay, "io_poll_delay", "-1");
-            return vec![Answer::may_spoil(says).now(told).wanted("polling at once").change(change)];
+            return Ok(Answer::may_spoil(says).now(told).wanted("polling at once").change(change));
         }
-        return vec![Answer::good("--engine io_uring_poll can ask the drive for completions.").now("yes")];
+        return Ok(Answer::good("--engine io_uring_poll can ask the drive for completions.").now("yes"));
     }
     let says = "The drive has no queues for polling: --engine io_uring_poll is refused, and each completion costs an \
          interrupt.";
@@ -401,11 +296,11 @@ fn poll_queues(view: &HostView, disk: &Disk) -> Vec<Answer> {
         name if name.starts_with("nvme") && disk.layer.kind == LayerKind::NetworkDisk => {
             let connect = format!("nvme connect with --nr-poll-queues={many}");
             let change = Change::only_kept(connect);
-            return vec![Answer::may_spoil(says).now("no").wanted("yes").change(change)];
+            return Ok(Answer::may_spoil(says).now("no").wanted("yes").change(change));
         }
         name if name.starts_with("nvme") => "nvme",
         name if name.starts_with("vd") => "virtio_blk",
-        _ => return vec![Answer::absent("Its driver has no queues for polling.")],
+        _ => return Err(NoAnswer::absent("Its driver has no queues for polling.")),
     };
     let queues =
         Setting::read(view.roots().sys.join("module").join(parameter).join("parameters/poll_queues"));
@@ -415,7 +310,7 @@ fn poll_queues(view: &HostView, disk: &Disk) -> Vec<Answer> {
     };
     let change =
         Change::only_kept(format!("the kernel parameter {parameter}.poll_queues={many}, and a restart"));
-    vec![Answer::may_spoil(says).now(now).wanted("yes").change(change)]
+    Ok(Answer::may_spoil(says).now(now).wanted("yes").change(change))
 }
 
 /// Fewer requests are less than what a usual run keeps outstanding.
@@ -424,30 +319,26 @@ const REQUESTS_MIN: u32 = 32;
 /// Commands that a disk with native command queuing takes.
 const SATA_COMMANDS: u32 = 32;
 
-fn depth(_: &HostView, disk: &Disk) -> Vec<Answer> {
+fn depth(_: &HostView, disk: &Disk) -> CheckResult {
     if disk.layer.queue_depth == Some(1) {
         let says = format!(
             "{} takes one command at a time: with more than -o1 the other I/Os wait in the kernel, and the latencies \
-             include this \
-             wait.",
+             include this wait.",
             disk.name()
         );
         let own = disk.setting("device/queue_depth");
         let is_sata = disk.layer.transport.as_deref() == Some("sata");
         let answer = Answer::may_spoil(says).now("1 command");
-        return vec![match own.word() {
-            Some("1") if is_sata => answer
-                .wanted(format!("{SATA_COMMANDS} commands"))
-                .change(Change::of(&own, &SATA_COMMANDS.to_string())),
-            _ => answer,
-        }];
+        if !is_sata || own.word() != Some("1") {
+            return Ok(answer);
+        }
+        let change = Change::of(&own, &SATA_COMMANDS.to_string());
+        return Ok(answer.wanted(format!("{SATA_COMMANDS} commands")).change(change));
     }
-    let (setting, now) = match read(disk, "nr_requests", "Its driver takes requests without a queue.") {
-        Ok(read) => read,
-        Err(answers) => return answers,
-    };
-    if setting.number::<u32>().is_none_or(|requests| requests >= REQUESTS_MIN) {
-        return vec![Answer::good("Enough requests for a usual queue depth.").now(now)];
+    let read = read(disk, "nr_requests", "Its driver takes requests without a queue.")?;
+    let (now, requests) = (&read.now, read.setting.number::<u32>().unwrap_or(u32::MAX));
+    if requests >= REQUESTS_MIN {
+        return Ok(read.good("Enough requests for a usual queue depth."));
     }
     // A device may have no more. Without a scheduler the kernel refuses more than the driver has places for.
     let has_scheduler = disk.queue("scheduler").chosen().is_some_and(|word| word != "none");
@@ -455,13 +346,10 @@ fn depth(_: &HostView, disk: &Disk) -> Vec<Answer> {
     let most = disk.layer.queue_depth.into_iter().chain(places).min().unwrap_or(u32::MAX);
     let says =
         format!("With more than {now} I/Os outstanding the others wait in the kernel for a free request.");
-    let answer = Answer::may_spoil(says).now(now);
-    vec![if setting.number::<u32>().is_some_and(|requests| requests < most) {
-        let to = most.min(256).to_string();
-        answer.wanted(to.clone()).change(change(disk, &setting, "nr_requests", &to))
-    } else {
-        answer
-    }]
+    if requests >= most {
+        return Ok(Answer::may_spoil(says).now(now));
+    }
+    Ok(read.other(Answer::may_spoil(says), &most.min(256).to_string()))
 }
 
 /// Larger requests bring hardly more throughput.
@@ -470,19 +358,16 @@ const REQUEST_KIB_ENOUGH: u64 = 512;
 /// The kernel's default of many years.
 const REQUEST_KIB_USUAL: u64 = 1280;
 
-fn request_size(_: &HostView, disk: &Disk) -> Vec<Answer> {
-    let (setting, _) = match read(disk, "max_sectors_kb", "Its driver takes I/Os of any size.") {
-        Ok(read) => read,
-        Err(answers) => return answers,
-    };
+fn request_size(_: &HostView, disk: &Disk) -> CheckResult {
+    let setting = read(disk, "max_sectors_kb", "Its driver takes I/Os of any size.")?.setting;
     let hardware = disk.queue("max_hw_sectors_kb");
     let (Some(kib), Some(most)) = (setting.number::<u64>(), hardware.number::<u64>()) else {
-        return vec![Answer::unknown("The limits of a request are not numbers.")];
+        return Err(NoAnswer::unknown("The limits of a request are not numbers."));
     };
     let in_kib = |kib: u64| format!("{} KiB", grouped(kib));
     let now = in_kib(kib);
     if kib >= REQUEST_KIB_ENOUGH.min(most) {
-        return vec![Answer::good(format!("I/Os up to {now} reach the disk as one request.")).now(now)];
+        return Ok(Answer::good(format!("I/Os up to {now} reach the disk as one request.")).now(now));
     }
     let to = REQUEST_KIB_USUAL.min(most);
     let says = format!(
@@ -490,66 +375,58 @@ fn request_size(_: &HostView, disk: &Disk) -> Vec<Answer> {
         size(most.saturating_mul(1024))
     );
     let change = change(disk, &setting, "max_sectors_kb", &to.to_string());
-    vec![Answer::may_spoil(says).now(now).wanted(in_kib(to)).change(change)]
+    Ok(Answer::may_spoil(says).now(now).wanted(in_kib(to)).change(change))
 }
 
-pub(super) fn write_cache(_: &HostView, disk: &Disk) -> Vec<Answer> {
-    let (_, now) = match read(disk, "write_cache", "It has no write cache that the kernel knows of.") {
-        Ok(read) => read,
-        Err(answers) => return answers,
-    };
+pub(super) fn write_cache(_: &HostView, disk: &Disk) -> CheckResult {
+    let now = read(disk, "write_cache", "It has no write cache that the kernel knows of.")?.now;
     let says = match now.as_str() {
         write_cache::BACK => {
             "Writes are acknowledged before they are durable, unless each is written through (-Sw, -Sh): say with a \
-             result which of both \
-             it is (truespd study write-cache measures the difference)."
+             result which of both it is (truespd study write-cache measures the difference)."
         }
         _ => "The kernel takes a write for durable as soon as the drive acknowledges it.",
     };
-    vec![Answer::good(says).now(now)]
+    Ok(Answer::good(says).now(now))
 }
 
-fn interrupts(view: &HostView, disk: &Disk) -> Vec<Answer> {
+fn interrupts(view: &HostView, disk: &Disk) -> CheckResult {
     let queues = &disk.layer.hardware_queues;
     let known: Vec<_> = queues.iter().filter(|queue| !queue.answered_by.is_empty()).collect();
+    if queues.is_empty() {
+        return Err(NoAnswer::absent("The kernel lists no interrupts for it."));
+    }
+    if known.is_empty() {
+        return Err(NoAnswer::unknown("Which processors answer its interrupts is not told."));
+    }
     let [queue] = queues.as_slice() else {
-        return vec![match (queues.len(), known.len()) {
-            (0, _) => Answer::absent("The kernel lists no interrupts for it."),
-            (_, 0) => Answer::unknown("Which processors answer its interrupts is not told."),
-            (all, _) => {
-                let near = known.iter().filter(|queue| queue.processors.holds(&queue.answered_by)).count();
-                if near == known.len() {
-                    Answer::good("Each queue's interrupts arrive where its I/O comes from.")
-                        .now(format!("{} queues", grouped(all as u64)))
-                } else {
-                    Answer::may_spoil(
-                    "Interrupts of some queues arrive at processors that do not use them: completions travel between \
-                     processors.",
-                )
-                .now(format!("{near} of {} near", known.len()))
-                .wanted("all near")
-                .change(moved_near(&known, view))
-                }
-            }
-        }];
+        let near = known.iter().filter(|queue| queue.processors.holds(&queue.answered_by)).count();
+        if near == known.len() {
+            let answer = Answer::good("Each queue's interrupts arrive where its I/O comes from.");
+            return Ok(answer.now(format!("{} queues", grouped(queues.len() as u64))));
+        }
+        let says = "Interrupts of some queues arrive at processors that do not use them: completions travel between \
+             processors.";
+        let answer = Answer::may_spoil(says).now(format!("{near} of {} near", known.len()));
+        return Ok(answer.wanted("all near").change(moved_near(&known, view)));
     };
     let answering = queue.answered_by.within(&queue.processors);
-    let Some(first) = answering.iter().next() else {
-        return vec![Answer::unknown("Which processors answer its interrupts is not told.")];
-    };
+    let first = answering
+        .iter()
+        .next()
+        .ok_or_else(|| NoAnswer::unknown("Which processors answer its interrupts is not told."))?;
     let now = format!("answered by {}", queue.answered_by.words());
     if queue.answered_by.holds(&queue.processors) {
-        return vec![Answer::good("All processors answer its interrupts.").now(now)];
+        return Ok(Answer::good("All processors answer its interrupts.").now(now));
     }
     let says = format!(
         "The interrupts of {} are answered by {} only: one I/O at a time (-o1) is mostly faster on {} (-a{first}) \
-         than on others, \
-         and a thread that moves has two rates.",
+         than on others, and a thread that moves has two rates.",
         disk.name(),
         answering.words(),
         if answering.iter().count() == 1 { "that processor" } else { "one of them" }
     );
-    vec![Answer::may_spoil(says).now(now).wanted("threads bound by -a, the same in all runs")]
+    Ok(Answer::may_spoil(says).now(now).wanted("threads bound by -a, the same in all runs"))
 }
 
 /// The interrupts of queues that arrive elsewhere, sent to the processors of these queues. Drivers that spread them
@@ -576,20 +453,19 @@ fn is_virtual(disk: &Disk) -> bool {
     disk.is_stacked() || matches!(disk.layer.kind, LayerKind::Loop | LayerKind::Memory)
 }
 
-fn node(view: &HostView, disk: &Disk) -> Vec<Answer> {
+fn node(view: &HostView, disk: &Disk) -> CheckResult {
     if is_virtual(disk) {
-        return vec![Answer::absent("It is no device of its own.")];
+        return Err(NoAnswer::absent("It is no device of its own."));
     }
     let topology = match Topology::read(&view.roots().sys) {
         Ok(topology) => topology,
-        Err(error) => return vec![Answer::unknown(error.to_string())],
+        Err(error) => return Err(NoAnswer::unknown(error.to_string())),
     };
     if topology.nodes < 2 {
-        return vec![Answer::absent("The machine has one node.")];
+        return Err(NoAnswer::absent("The machine has one node."));
     }
-    let Some(node) = node_of(&disk.device) else {
-        return vec![Answer::unknown("The firmware does not tell which node the disk is near.")];
-    };
+    let node = node_of(&disk.device)
+        .ok_or_else(|| NoAnswer::unknown("The firmware does not tell which node the disk is near."))?;
     let near: Vec<u32> = topology.processors.iter().filter(|p| p.node == node).map(|p| p.cpu).collect();
     let allowed: Vec<u32> =
         near.iter().copied().filter(|cpu| view.process.processors.contains(cpu)).collect();
@@ -598,61 +474,58 @@ fn node(view: &HostView, disk: &Disk) -> Vec<Answer> {
         None => {
             let says =
                 "This process may run on no processor near the disk: each I/O crosses to another node.";
-            vec![Answer::may_spoil(says).now(now).wanted("a processor near the disk")]
+            Ok(Answer::may_spoil(says).now(now).wanted("a processor near the disk"))
         }
         Some(first) => {
             let says = format!(
                 "Threads on other nodes reach it more slowly: bind the threads of a latency test near it, e.g. \
                  -a{first}."
             );
-            vec![Answer::good(says).now(now)]
+            Ok(Answer::good(says).now(now))
         }
     }
 }
 
-fn link(_: &HostView, disk: &Disk) -> Vec<Answer> {
-    let links = pci_links(&disk.device);
-    if links.is_empty() {
-        return vec![Answer::absent("It is on no PCI Express link that this machine sees.")];
-    }
+fn link(_: &HostView, disk: &Disk) -> CheckResult {
     // The disks of a host adapter share its link.
-    let of = |link: &PciLink| {
-        let both = link.port_max.map_or(link.device_max, |port| link.device_max.and(port));
-        if link.now.rate() < both.rate() {
-            let says = format!(
-                "The link of {} runs below what both its ends can: look at slot, cable and riser, at the firmware's \
-                 settings, and in the \
-                 kernel's log (dmesg) for errors of the link.",
-                link.address
-            );
-            return Answer::spoils(says).now(link.now.words()).wanted(both.words());
-        }
-        if both.rate() < link.device_max.rate() {
-            let says = format!(
-                "The slot of {} is slower than the drive: it limits the throughput of large blocks.",
-                link.address
-            );
-            return Answer::may_spoil(says).now(link.now.words()).wanted(link.device_max.words());
-        }
-        Answer::good("The link runs as fast as it can.").now(link.now.words())
-    };
-    links.iter().map(of).collect()
+    let answers = pci_links(&disk.device).into_iter().map(link_answer);
+    Answer::of_parts(answers, "It is on no PCI Express link that this machine sees.")
 }
 
-fn nvme_power(view: &HostView, disk: &Disk) -> Vec<Answer> {
-    let limits = nvme_wake_limits(&disk.device, view.roots());
-    if limits.is_empty() {
-        return vec![Answer::absent("It is no NVMe drive.")];
+fn link_answer(link: PciLink) -> Answer {
+    let both = link.port_max.map_or(link.device_max, |port| link.device_max.and(port));
+    if link.now.rate() < both.rate() {
+        let says = format!(
+            "The link of {} runs below what both its ends can: look at slot, cable and riser, at the firmware's \
+                 settings, and in the kernel's log (dmesg) for errors of the link.",
+            link.address
+        );
+        return Answer::spoils(says).now(link.now.words()).wanted(both.words());
     }
-    let of = |limit: &Setting| match limit.word() {
-        None => Answer::unread(limit, "The drive does not change its power state by itself."),
+    if both.rate() < link.device_max.rate() {
+        let says = format!(
+            "The slot of {} is slower than the drive: it limits the throughput of large blocks.",
+            link.address
+        );
+        return Answer::may_spoil(says).now(link.now.words()).wanted(link.device_max.words());
+    }
+    Answer::good("The link runs as fast as it can.").now(link.now.words())
+}
+
+fn nvme_power(view: &HostView, disk: &Disk) -> CheckResult {
+    let answers = nvme_wake_limits(&disk.device, view.roots()).into_iter().map(nvme_power_answer);
+    Answer::of_parts(answers, "It is no NVMe drive.")
+}
+
+fn nvme_power_answer(limit: Setting) -> Answer {
+    match limit.word() {
+        None => NoAnswer::unread(&limit, "The drive does not change its power state by itself.").into(),
         Some("0") => Answer::good("The drive stays awake.").now("0 us"),
         Some(now) => {
             let says = "The drive falls asleep by itself (APST) when little is to be done, and the next I/O wakes it \
-                 up: latencies of a low \
-                 rate have outliers of milliseconds.";
+                 up: latencies of a low rate have outliers of milliseconds.";
             let change =
-                Change::of(limit, "0").keep("the kernel parameter nvme_core.default_ps_max_latency_us=0");
+                Change::of(&limit, "0").keep("the kernel parameter nvme_core.default_ps_max_latency_us=0");
             // "any", "auto".
             let now = now.parse().map_or_else(
                 |_| "sleeps, however long waking up takes".to_string(),
@@ -660,19 +533,18 @@ fn nvme_power(view: &HostView, disk: &Disk) -> Vec<Answer> {
             );
             Answer::may_spoil(says).now(now).wanted("0 us").change(change)
         }
-    };
-    limits.iter().map(of).collect()
+    }
 }
 
-fn sata_power(view: &HostView, disk: &Disk) -> Vec<Answer> {
+fn sata_power(view: &HostView, disk: &Disk) -> CheckResult {
     let policy = match sata_link_policy(&disk.device, view.roots()) {
         Some(policy) if policy.value != Value::Absent => policy,
-        _ => return vec![Answer::absent("It is on no SATA link.")],
+        _ => return Err(NoAnswer::absent("It is on no SATA link.")),
     };
     match policy.word() {
-        None => vec![Answer::unread(&policy, "")],
+        None => Err(NoAnswer::unread(&policy, "")),
         Some(now @ ("max_performance" | "keep_firmware_settings")) => {
-            vec![Answer::good("The link stays awake, or as the firmware set it.").now(now)]
+            Ok(Answer::good("The link stays awake, or as the firmware set it.").now(now))
         }
         Some(now) => {
             let says = "The link falls asleep between I/Os, and the next I/O includes the time to wake up.";
@@ -680,7 +552,7 @@ fn sata_power(view: &HostView, disk: &Disk) -> Vec<Answer> {
                 "a line in /etc/udev/rules.d/60-truespd.rules: ACTION==\"add\", SUBSYSTEM==\"scsi_host\", \
                  ATTR{link_power_management_policy}=\"max_performance\"",
             );
-            vec![Answer::may_spoil(says).now(now).wanted("max_performance").change(change)]
+            Ok(Answer::may_spoil(says).now(now).wanted("max_performance").change(change))
         }
     }
 }
@@ -688,42 +560,40 @@ fn sata_power(view: &HostView, disk: &Disk) -> Vec<Answer> {
 /// Nearer to its limit than this, a drive can reach it in a run.
 const NEAR_MILLIDEGREES: i64 = 10_000;
 
-fn warmth(_: &HostView, disk: &Disk) -> Vec<Answer> {
+fn warmth(_: &HostView, disk: &Disk) -> CheckResult {
     if is_virtual(disk) {
-        return vec![Answer::absent("It is no device of its own.")];
+        return Err(NoAnswer::absent("It is no device of its own."));
     }
     let Some(found) = temperature(&disk.device) else {
-        return vec![match disk.layer.transport.as_deref() {
-            Some("virtio" | "xen") => Answer::absent("The host has the sensor of the drive below it."),
-            _ => Answer::unknown("No driver shows its temperature (hwmon; for SATA the module drivetemp)."),
-        }];
+        return Err(match disk.layer.transport.as_deref() {
+            Some("virtio" | "xen") => NoAnswer::absent("The host has the sensor of the drive below it."),
+            _ => NoAnswer::unknown("No driver shows its temperature (hwmon; for SATA the module drivetemp)."),
+        });
     };
     let degrees = |value: i64| format!("{} C", value / 1000);
     let now = degrees(found.now);
     // The kernel shows 65,261 for drives that have no limit.
     let limit = found.warm.or(found.critical).filter(|limit| (1..150_000).contains(limit));
     match limit {
-        None => vec![Answer::good("The drive tells no limit.").now(now)],
+        None => Ok(Answer::good("The drive tells no limit.").now(now)),
         Some(limit) if found.now >= limit => {
             let says = "The drive is as hot as it may be, and slows down to cool: look at cooling, and wait.";
-            vec![Answer::spoils(says).now(now).wanted(format!("below {}", degrees(limit)))]
+            Ok(Answer::spoils(says).now(now).wanted(format!("below {}", degrees(limit))))
         }
         Some(limit) if found.now.saturating_add(NEAR_MILLIDEGREES) >= limit => {
             let says = "The drive is close to its highest allowed temperature, and a long run may slow down: improve \
                  its cooling.";
-            vec![
-                Answer::may_spoil(says)
-                    .now(now)
-                    .wanted(format!("below {}", degrees(limit - NEAR_MILLIDEGREES))),
-            ]
+            Ok(Answer::may_spoil(says)
+                .now(now)
+                .wanted(format!("below {}", degrees(limit - NEAR_MILLIDEGREES))))
         }
-        Some(limit) => vec![Answer::good(format!("Below its limit of {}.", degrees(limit))).now(now)],
+        Some(limit) => Ok(Answer::good(format!("Below its limit of {}.", degrees(limit))).now(now)),
     }
 }
 
-fn array(_: &HostView, disk: &Disk) -> Vec<Answer> {
+fn array(_: &HostView, disk: &Disk) -> CheckResult {
     let details = disk.layer.details.as_ref().filter(|details| details.role == LayerRole::Array);
-    let Some(array) = details else { return vec![Answer::absent("It is no array.")] };
+    let Some(array) = details else { return Err(NoAnswer::absent("It is no array.")) };
     if let Some(action) = &array.sync_action {
         let says = format!(
             "The array {} is busy with maintenance ({action}): its own I/O slows a test down.",
@@ -735,13 +605,13 @@ fn array(_: &HostView, disk: &Disk) -> Vec<Answer> {
         let back = if action == "check" || action == "repair" { action.as_str() } else { "idle" };
         let change =
             Change::by(format!("echo frozen > {path}"), format!("echo {back} > {path}"), Lasts::UntilRestart);
-        return vec![Answer::spoils(says).now(action.clone()).wanted("idle").change(change)];
+        return Ok(Answer::spoils(says).now(action.clone()).wanted("idle").change(change));
     }
     if array.missing_disks.is_some() {
         let says = format!("The array {} lacks a disk: it is not as fast as a complete array.", disk.name());
-        return vec![Answer::spoils(says).now("not complete").wanted("complete")];
+        return Ok(Answer::spoils(says).now("not complete").wanted("complete"));
     }
-    vec![Answer::good("The array is complete, and has nothing of its own to do.").now("idle")]
+    Ok(Answer::good("The array is complete, and has nothing of its own to do.").now("idle"))
 }
 
 fn array_not_whole(layer: &Layer) -> Option<String> {

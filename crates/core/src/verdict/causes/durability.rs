@@ -3,42 +3,38 @@
 use super::disk;
 use crate::result::FindingGrade::Suspect;
 use crate::result::Meaning::WrongNumber;
-use crate::result::{DiskActivity, FindingGrade, Layer, LayerKind, TargetFacts, Theme};
+use crate::result::{Layer, LayerKind, TargetFacts, Theme};
 use crate::text::number;
-use crate::verdict::cause::RuleFn::RealSpan;
-use crate::verdict::cause::{Case, Cause, Missing, RuleResult, Sentence, found, ratio, rule, unless_missing};
+use crate::verdict::cause::RuleFn::RealTarget;
+use crate::verdict::cause::{Case, Cause, Missing, OneResult, Sentence, ratio, rule, suspect};
 use crate::verdict::doctor::Purpose::Every;
-use crate::verdict::doctor::{check, each_disk};
+use crate::verdict::doctor::each_disk;
 use crate::verdict::view::TargetView;
 
 pub(super) const CAUSES: &[Cause] = &[
-    Cause {
-        name: "volatile-cache",
-        theme: Theme::Cache,
-        sentences: &[Sentence::Layer(170, write_back)],
-        checks: &[check(
+    Cause::new("volatile-cache", Theme::Cache)
+        .inspected(Sentence::Layer(170, write_back))
+        .checked(
             each_disk(270, "write-cache", Every, disk::write_cache),
             "volatile write cache of the disk",
             "Never: it tells which.",
             "Writes into a volatile cache are several times faster than durable ones.",
             "the kernel's block/writeback_cache_control.rst",
-        )],
-        rule: rule(240, Suspect, WrongNumber, RealSpan(volatile_cache)),
-        about: "Writes without write-through went to the page cache or to a disk with a volatile cache: they were \
-                acknowledged before they were durable.",
-        advice: "use -Sh or -Sw, which count a write when it is durable; a drive whose cache survives a power \
-                 failure (as in many servers) may still report a volatile cache (write back)",
-    },
-    Cause {
-        name: "write-through-unseen",
-        theme: Theme::Cache,
-        rule: rule(250, Suspect, WrongNumber, RealSpan(write_through_unseen)),
-        about: "The test asked for write-through, but a disk with a volatile cache and without FUA received too \
-                few flushes. It takes so many writes that 10 flushes are due.",
-        advice: "look for a mount option or a driver that drops flushes (nobarrier, or cache=unsafe of a virtual \
-                 machine)",
-        ..Cause::NONE
-    },
+        )
+        .judged(
+            rule(240, Suspect, WrongNumber, RealTarget(volatile_cache)),
+            "Writes without write-through went to the page cache or to a disk with a volatile cache: they \
+             were acknowledged before they were durable.",
+            "use -Sh or -Sw, which count a write when it is durable; a drive whose cache survives a power \
+             failure (as in many servers) may still report a volatile cache (write back)",
+        ),
+    Cause::new("write-through-unseen", Theme::Cache).judged(
+        rule(250, Suspect, WrongNumber, RealTarget(write_through_unseen)),
+        "The test asked for write-through, but a disk with a volatile cache and without FUA received too \
+         few flushes. It takes so many writes that 10 flushes are due.",
+        "look for a mount option or a driver that drops flushes (nobarrier, or cache=unsafe of a virtual \
+         machine)",
+    ),
 ];
 
 /// How the lowest devices below a target cache writes.
@@ -77,45 +73,30 @@ fn names(layers: &[&Layer]) -> String {
     names.join(", ")
 }
 
-fn written<'a>(case: &Case<'a>) -> Vec<TargetView<'a>> {
-    case.views().into_iter().filter(|view| view.write.ios > 0.0).collect()
-}
-
 fn unknown(target: &TargetView<'_>) -> Missing {
     Missing(format!("whether the disks below '{}' have a volatile cache", target.path()))
 }
 
 /// Writes without write-through, on something volatile.
-fn volatile_cache(case: &Case<'_>) -> RuleResult {
-    let (mut findings, mut missing) = (Vec::new(), None);
-    for target in written(case) {
-        let flushes_itself = target.entries.iter().all(|entry| entry.memory_mapped && entry.flush.is_some());
-        if target.is_write_through() || flushes_itself {
-            continue;
-        }
-        let cache = match below(&target) {
-            Below::Volatile(layers) => Some(format!("volatile cache of {}", names(&layers))),
-            Below::VolatileUnnamed => Some("volatile cache of the disk".to_string()),
-            Below::Safe => None,
-            Below::Unknown => {
-                if target.is_direct() {
-                    missing.get_or_insert(unknown(&target));
-                }
-                None
-            }
-        };
-        let by = match (target.is_direct(), cache) {
-            (true, Some(cache)) => format!("The {cache}"),
-            (true, None) => continue,
-            (false, Some(cache)) => format!("The page cache, and later the {cache},"),
-            (false, None) => "The page cache".to_string(),
-        };
-        let says =
-            format!("{by} acknowledged {} writes/s before they were durable.", number(target.write.ios));
-        let finding = found(FindingGrade::Suspect, says).target(Some(target.path()));
-        findings.push(finding.figure("completed_writes_per_s", target.write.ios));
+fn volatile_cache(_: &Case<'_>, target: &TargetView<'_>) -> OneResult {
+    let flushes_itself = target.entries.iter().all(|entry| entry.memory_mapped && entry.flush.is_some());
+    if target.write.ios <= 0.0 || target.is_write_through() || flushes_itself {
+        return Ok(None);
     }
-    unless_missing(findings, missing)
+    let cache = match below(target) {
+        Below::Volatile(layers) => Some(format!("volatile cache of {}", names(&layers))),
+        Below::VolatileUnnamed => Some("volatile cache of the disk".to_string()),
+        Below::Unknown if target.is_direct() => return Err(unknown(target)),
+        Below::Safe | Below::Unknown => None,
+    };
+    let by = match (target.is_direct(), cache) {
+        (true, Some(cache)) => format!("The {cache}"),
+        (true, None) => return Ok(None),
+        (false, Some(cache)) => format!("The page cache, and later the {cache},"),
+        (false, None) => "The page cache".to_string(),
+    };
+    let says = format!("{by} acknowledged {} writes/s before they were durable.", number(target.write.ios));
+    Ok(Some(suspect(says).figure("completed_writes_per_s", target.write.ios)))
 }
 
 /// Fewer flushes than this part of one per full queue of writes are none of these writes.
@@ -125,67 +106,49 @@ const FLUSHES_PART: f64 = 0.1;
 const FLUSHES_EXPECTED: f64 = 10.0;
 
 /// Write-through was asked for, and the disks were not told to flush.
-fn write_through_unseen(case: &Case<'_>) -> RuleResult {
-    let (mut findings, mut missing) = (Vec::new(), None);
-    for target in written(case).iter().filter(|target| target.is_write_through()) {
-        let layers = match below(target) {
-            Below::Volatile(layers) => layers,
-            Below::Safe => continue,
-            Below::VolatileUnnamed | Below::Unknown => {
-                missing.get_or_insert(unknown(target));
-                continue;
-            }
-        };
-        // A device that takes FUA gets it with the write itself, which no counter shows.
-        let must_flush: Vec<&Layer> =
-            layers.into_iter().filter(|layer| layer.forces_unit_access != Some(true)).collect();
-        let disks = &case.measured.evidence.disks;
-        let counted: Vec<_> =
-            must_flush.iter().filter_map(|layer| disks.iter().find(|disk| disk.name == layer.name)).collect();
-        if counted.len() < must_flush.len() {
-            missing.get_or_insert(Missing(format!(
-                "the counters of {} over the measured time",
-                names(&must_flush)
-            )));
-            continue;
-        }
-        if must_flush.is_empty() {
-            continue;
-        }
-        let add = |sum: u64, disk: &&DiskActivity| Some(sum.saturating_add(disk.total.flushes?));
-        let Some(flushes) = counted.iter().try_fold(0u64, add) else {
-            missing.get_or_insert(Missing::new("the number of flushes, which Linux counts since 5.5"));
-            continue;
-        };
-        // One flush may serve everything that was in flight; the flushes of others on the same disk are few.
-        let in_flight = case.in_flight(std::slice::from_ref(target)).max(1.0);
-        let writes = (target.write.ios * case.seconds()).round();
-        if flushes as f64 >= ratio(writes, in_flight) * FLUSHES_PART {
-            continue;
-        }
-        if writes < FLUSHES_EXPECTED * in_flight {
-            let counted = format!("{} writes", number(writes));
-            missing.get_or_insert(Missing::too_few(&counted, FLUSHES_EXPECTED * in_flight));
-            continue;
-        }
-        let received = match flushes {
-            0 => "no flush".to_string(),
-            few => format!("only {} flushes", number(few as f64)),
-        };
-        let says = format!(
-            "The test asked for write-through and completed {} writes, but {}, with a volatile cache, received \
-             {received}.",
-            number(writes),
-            names(&must_flush)
-        );
-        findings.push(
-            found(FindingGrade::Suspect, says)
-                .target(Some(target.path()))
-                .figure("flushes", flushes as f64)
-                .figure("completed_writes", writes),
-        );
+fn write_through_unseen(case: &Case<'_>, target: &TargetView<'_>) -> OneResult {
+    if target.write.ios <= 0.0 || !target.is_write_through() {
+        return Ok(None);
     }
-    unless_missing(findings, missing)
+    let mut must_flush = match below(target) {
+        Below::Volatile(layers) => layers,
+        Below::Safe => return Ok(None),
+        Below::VolatileUnnamed | Below::Unknown => return Err(unknown(target)),
+    };
+    // A device that takes FUA gets it with the write itself, which no counter shows.
+    must_flush.retain(|layer| layer.forces_unit_access != Some(true));
+    if must_flush.is_empty() {
+        return Ok(None);
+    }
+    let mut flushes = Some(0u64);
+    for layer in &must_flush {
+        let Some(disk) = case.evidence().disks.iter().find(|disk| disk.name == layer.name) else {
+            return Err(Missing(format!("the counters of {} over the measured time", names(&must_flush))));
+        };
+        flushes = flushes.zip(disk.total.flushes).map(|(sum, more)| sum.saturating_add(more));
+    }
+    let Some(flushes) = flushes else {
+        return Err(Missing::new("the number of flushes, which Linux counts since 5.5"));
+    };
+    // One flush may serve everything that was in flight; the flushes of others on the same disk are few.
+    let in_flight = case.in_flight(std::slice::from_ref(target)).max(1.0);
+    let writes = (target.write.ios * case.seconds()).round();
+    if flushes as f64 >= ratio(writes, in_flight) * FLUSHES_PART {
+        return Ok(None);
+    }
+    if writes < FLUSHES_EXPECTED * in_flight {
+        return Err(Missing::too_few(&format!("{} writes", number(writes)), FLUSHES_EXPECTED * in_flight));
+    }
+    let received = match flushes {
+        0 => "no flush".to_string(),
+        few => format!("only {} flushes", number(few as f64)),
+    };
+    let says = format!(
+        "The test asked for write-through and completed {} writes, but {}, with a volatile cache, received {received}.",
+        number(writes),
+        names(&must_flush)
+    );
+    Ok(Some(suspect(says).figure("flushes", flushes as f64).figure("completed_writes", writes)))
 }
 
 fn write_back(layer: &Layer) -> Option<String> {

@@ -4,33 +4,25 @@ use crate::result::Theme;
 use crate::text::{part_percent, shell_word, size};
 use crate::verdict::cause::Cause;
 use crate::verdict::doctor::Purpose::Every;
-use crate::verdict::doctor::{Answer, Change, HostView, Lasts, MountedFileSystem, check, each_filesystem};
+use crate::verdict::doctor::{
+    Answer, Change, CheckResult, HostView, Lasts, MountedFileSystem, NoAnswer, each_filesystem,
+};
 
 pub(super) const CAUSES: &[Cause] = &[
-    Cause {
-        name: "free-space",
-        theme: Theme::Target,
-        checks: &[check(
-            each_filesystem(200, "free-space", Every, room),
-            "how full the file system is",
-            "90 % and more; from 98 % on it spoils.",
-            "New files lie in many pieces; drives without free space move data while they write.",
-            "statvfs(3)",
-        )],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "mount-options",
-        theme: Theme::Target,
-        checks: &[check(
-            each_filesystem(210, "mount-options", Every, options).unlike_production(),
-            "options of the mount",
-            "data=journal, nobarrier and barrier=0 spoil; compress, sync, strictatime and discard may.",
-            "The disk gets more I/O than the test asks for, or less.",
-            "ext4(5), xfs(5), btrfs(5), mount(8)",
-        )],
-        ..Cause::NONE
-    },
+    Cause::new("free-space", Theme::Target).checked(
+        each_filesystem(200, "free-space", Every, room),
+        "how full the file system is",
+        "90 % and more; from 98 % on it spoils.",
+        "New files lie in many pieces; drives without free space move data while they write.",
+        "statvfs(3)",
+    ),
+    Cause::new("mount-options", Theme::Target).checked(
+        each_filesystem(210, "mount-options", Every, options).unlike_production(),
+        "options of the mount",
+        "data=journal, nobarrier and barrier=0 spoil; compress, sync, strictatime and discard may.",
+        "The disk gets more I/O than the test asks for, or less.",
+        "ext4(5), xfs(5), btrfs(5), mount(8)",
+    ),
 ];
 
 /// From here on allocators look long for free blocks, and drives for free cells.
@@ -39,24 +31,23 @@ const FULL: f64 = 0.90;
 /// From here on they hardly find any.
 const NEARLY_ALL: f64 = 0.98;
 
-fn room(_: &HostView, one: &MountedFileSystem) -> Vec<Answer> {
+fn room(_: &HostView, one: &MountedFileSystem) -> CheckResult {
     let room = match &one.room {
         Ok(room) => room,
-        Err(why) => return vec![Answer::unknown(format!("How full it is is not known: {why}."))],
+        Err(why) => return Err(NoAnswer::unknown(format!("How full it is is not known: {why}."))),
     };
     if room.size_bytes == 0 {
-        return vec![Answer::absent("It has no size of its own.")];
+        return Err(NoAnswer::absent("It has no size of its own."));
     }
     // Of what its users may have, as df(1) tells it.
     let part = room.used_bytes as f64 / room.used_bytes.saturating_add(room.free_bytes).max(1) as f64;
     let now = format!("{} full, {} free", part_percent(part), size(room.free_bytes));
-    let says = "Files made now lie in many pieces, and the drive has little room to move data: writes are slower \
-         than on one with free \
-         space.";
+    let says = "Files made now lie in many pieces, and the drive has little room to move data: writes are slower than \
+         on one with free space.";
     match part {
-        part if part >= NEARLY_ALL => vec![Answer::spoils(says).now(now).wanted("less than 90 %")],
-        part if part >= FULL => vec![Answer::may_spoil(says).now(now).wanted("less than 90 %")],
-        _ => vec![Answer::good("There is room.").now(now)],
+        part if part >= NEARLY_ALL => Ok(Answer::spoils(says).now(now).wanted("less than 90 %")),
+        part if part >= FULL => Ok(Answer::may_spoil(says).now(now).wanted("less than 90 %")),
+        _ => Ok(Answer::good("There is room.").now(now)),
     }
 }
 
@@ -73,8 +64,7 @@ struct MountOption {
 }
 
 const COMPRESSES: &str = "Data that compress well become less on the disk, and reads of them go through the page \
-     cache: write random data (-Zr), \
-     or make the test file again after the option is changed.";
+     cache: write random data (-Zr), or make the test file again after the option is changed.";
 
 const STRICT: &str = "strictatime";
 
@@ -134,25 +124,25 @@ const OPTIONS: &[MountOption] = &[
         by_remount: true,
         spoils: false,
         says: "Deleting a file tells the drive at once, which keeps some drives busy: tests that make and delete \
-             files (suites, -c) share the \
-               drive with that. A run on one file that stays does not.",
+             files (suites, -c) share the drive with that. A run on one file that stays does not.",
     },
 ];
 
-fn options(_: &HostView, one: &MountedFileSystem) -> Vec<Answer> {
-    let has = |name: &str| one.options.iter().any(|set| set == name);
+fn options(_: &HostView, one: &MountedFileSystem) -> CheckResult {
     // The kernel lists no word for access times of every read: only what it does instead.
-    let strict = (has("rw") && !has("relatime") && !has("noatime")).then(|| STRICT.to_string());
-    let set: Vec<&String> = one.options.iter().chain(&strict).collect();
-    let as_set = |option: &'static MountOption| set.iter().find(|set| option.is(set));
-    let on = OPTIONS.iter().filter_map(|option| Some((option, as_set(option)?)));
-    let answers: Vec<Answer> = on.map(|(option, set)| answer(option, set, one)).collect();
-    if answers.is_empty() {
-        let told: Vec<&str> = one.options.iter().take(6).map(String::as_str).collect();
-        vec![Answer::good("No option of the mount disturbs.").now(told.join(","))]
-    } else {
-        answers
+    let is_strict = one.has("rw") && !one.has("relatime") && !one.has("noatime");
+    let strict = is_strict.then(|| STRICT.to_string());
+    let mut answers = Vec::new();
+    for option in OPTIONS {
+        if let Some(set) = one.options.iter().chain(&strict).find(|set| option.is(set)) {
+            answers.push(answer(option, set, one));
+        }
     }
+    if answers.is_empty() {
+        let first = one.options.iter().take(6).map(String::as_str).collect::<Vec<_>>().join(",");
+        answers.push(Answer::good("No option of the mount disturbs.").now(first));
+    }
+    Answer::of_parts(answers, "")
 }
 
 impl MountOption {
@@ -168,9 +158,10 @@ impl MountOption {
 fn answer(option: &MountOption, set: &str, one: &MountedFileSystem) -> Answer {
     let answer = if option.spoils { Answer::spoils(option.says) } else { Answer::may_spoil(option.says) };
     let point = shell_word(&one.point.to_string_lossy());
-    let mount = |word: &str| format!("mount -o remount,{} {point}", shell_word(word));
     let change = if option.by_remount {
-        Change::by(mount(option.instead), mount(set), Lasts::UntilMountedAgain)
+        let [to, back] =
+            [option.instead, set].map(|word| format!("mount -o remount,{} {point}", shell_word(word)));
+        Change::by(to, back, Lasts::UntilMountedAgain)
             .keep(format!("{} in the options of {point} in /etc/fstab", option.instead))
     } else {
         Change::only_kept(format!(

@@ -14,27 +14,27 @@ use crate::verdict::cases;
 use crate::verdict::cause::RuleFn::RealSpan;
 use crate::verdict::cause::{Case, Cause, Missing, RuleResult, Sentence, found, ratio, rule};
 use crate::verdict::doctor::Purpose::Every;
-use crate::verdict::doctor::{check, each_disk};
+use crate::verdict::doctor::each_disk;
 use crate::verdict::view::{Direction, Flow, flow, too_few_in_run};
 
-pub(super) const CAUSES: &[Cause] = &[Cause {
-    name: "provisioned-limit",
-    theme: Theme::Limit,
-    sentences: &[Sentence::Layer(200, limits::of_a_cloud), Sentence::Limit(300, limits::limited)],
-    checks: &[check(
+pub(super) const CAUSES: &[Cause] = &[Cause::new("provisioned-limit", Theme::Limit)
+    .inspected(Sentence::Layer(200, limits::of_a_cloud))
+    .inspected(Sentence::Limit(300, limits::limited))
+    .checked(
         each_disk(40, "disk-limit", Every, limits::disk_limit),
         "limits of control groups on the disk (io.max, blkio.throttle)",
         "There is one.",
         "At the limit the result is the limit's rate, and more queue depth only adds latency.",
         "cgroup-v2.rst (io.max), cgroup-v1/blkio-controller.rst",
-    )],
-    rule: rule(260, Suspect, HeldBack, RealSpan(provisioned)),
-    about: "The rate is that of a cgroup limit, or it varies less than any medium's (below 1 %) while I/Os \
-                wait in a queue. Below 3 % it is a limit when its shape is that of one: most seconds at one \
-                highest rate, bursts that each second makes up for, latencies that are all alike, or the same rate \
-                with half as many in flight (another time span). Above 20,000 IOPS it is a remark.",
-    advice: "raise or remove the limit to measure the disk; more queue depth only adds latency here",
-}];
+    )
+    .judged(
+        rule(260, Suspect, HeldBack, RealSpan(provisioned)),
+        "The rate is that of a cgroup limit, or it varies less than any medium's (below 1 %) while I/Os \
+         wait in a queue. Below 3 % it is a limit when its shape is that of one: most seconds at one \
+         highest rate, bursts that each second makes up for, latencies that are all alike, or the same \
+         rate with half as many in flight (another time span). Above 20,000 IOPS it is a remark.",
+        "raise or remove the limit to measure the disk; more queue depth only adds latency here",
+    )];
 
 /// A coefficient of variation of the rate below that of any medium.
 const FLAT: f64 = 0.01;
@@ -97,9 +97,11 @@ fn provisioned(case: &Case<'_>) -> RuleResult {
     if !findings.is_empty() || case.is_paced() {
         return Ok(findings);
     }
-    let Some(depth) = case.measured.evidence.queue_depth.filter(|depth| depth.reached.is_finite()) else {
-        return Err(Missing::new("the mean number of I/Os in flight"));
-    };
+    let depth = case
+        .evidence()
+        .queue_depth
+        .filter(|depth| depth.reached.is_finite())
+        .ok_or_else(|| Missing::new("the mean number of I/Os in flight"))?;
     let Some(seconds) = seconds(case)? else { return Ok(Vec::new()) };
     Ok(hidden(case, &seconds, depth.reached).into_iter().collect())
 }
@@ -217,17 +219,18 @@ fn same_latency(case: &Case<'_>) -> Option<String> {
 /// Another time span of the document reached the same rate with less in flight.
 fn same_at_less_depth(case: &Case<'_>) -> Option<String> {
     let ours = everything(case);
-    let depth = case.measured.evidence.queue_depth?;
-    let is_same = |other: &Case<'_>| {
-        let theirs = everything(other);
-        let alike = |a: f64, b: f64| (a - b).abs() <= SAME_RATE * a.max(b);
-        asks_the_same(case, other)
-            && !other.is_paced()
-            && alike(ours.ios, theirs.ios)
-            && alike(ours.size(), theirs.size())
-    };
+    let depth = case.evidence().queue_depth?;
     let others = cases(case.document).into_iter().map(|(_, other)| other);
-    let other = others.filter(is_same).filter_map(|other| other.measured.evidence.queue_depth);
+    let other = others
+        .filter(|other| {
+            let theirs = everything(other);
+            let alike = |a: f64, b: f64| (a - b).abs() <= SAME_RATE * a.max(b);
+            asks_the_same(case, other)
+                && !other.is_paced()
+                && alike(ours.ios, theirs.ios)
+                && alike(ours.size(), theirs.size())
+        })
+        .filter_map(|other| other.measured.evidence.queue_depth);
     let less = other.map(|other| other.reached).filter(|&other| other * DEEPER <= depth.reached);
     // With less than one in flight that run was idle at times, and its rate is no rate of the target.
     let less = less.filter(|&other| other >= 1.0).min_by(f64::total_cmp)?;
@@ -253,14 +256,18 @@ fn is_serial(case: &Case<'_>) -> bool {
 
 /// Of the only disk, or the run's own; `None` when there are too few.
 fn seconds(case: &Case<'_>) -> Result<Option<Seconds>, Missing> {
-    if let [disk] = case.measured.evidence.disks.as_slice()
+    if let [disk] = case.evidence().disks.as_slice()
         && disk.intervals.len() >= FLAT_INTERVALS
         && disk.interval_ns > 0
     {
         let seconds = disk.interval_ns as f64 / 1e9;
-        let rate =
-            |counts| flow(counts, Direction::Read, seconds).ios + flow(counts, Direction::Write, seconds).ios;
-        let rates = disk.intervals.iter().map(rate).collect();
+        let rates = disk
+            .intervals
+            .iter()
+            .map(|counts| {
+                flow(counts, Direction::Read, seconds).ios + flow(counts, Direction::Write, seconds).ios
+            })
+            .collect();
         return Ok(Some(Seconds { rates, of: disk.name.clone() }));
     }
     let (series, interval_s) = case.series();

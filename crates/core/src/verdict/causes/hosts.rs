@@ -10,66 +10,51 @@ use crate::result::{
 };
 use crate::text::{duration_ns, number, percent};
 use crate::verdict::cause::RuleFn::Sum;
-use crate::verdict::cause::{Cause, Missing, RuleResult, found, ratio, rule};
+use crate::verdict::cause::{Cause, Missing, RuleResult, found, ratio, rule, suspect};
 use crate::verdict::view::IOS_MIN;
 use std::collections::BTreeMap;
 
 pub(super) const CAUSES: &[Cause] = &[
-    Cause {
-        name: "host-not-certified",
-        theme: Theme::Run,
-        rule: rule(30, Invalid, WrongNumber, Sum(not_certified)),
-        about: "A result that was added up is suspect or invalid, or was not judged: the sum is suspect then, and \
-                invalid when all of its results are. One host whose cache answered raises the sum as much as fast \
-                storage would.",
-        advice: "judge the results of these hosts (truespd judge), mend what the findings name, and repeat; or add \
-                 up the others without them",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "host-missing",
-        theme: Theme::Run,
-        rule: rule(40, Suspect, WrongNumber, Sum(missing)),
-        about: "Ranks of a cluster run left no result, or theirs was not given: the sum is that of a part of the \
-                run. The others ran with less company than was asked for from when a rank was lost.",
-        advice: "look at the named hosts (is the host up, does the network hold, what did its own output say), and \
-                 repeat; results that a lost rank left behind can be added (truespd merge)",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "hosts-not-together",
-        theme: Theme::Run,
-        rule: rule(50, Suspect, WrongNumber, Sum(not_together)),
-        about: "The hosts measured together for less of the time than the longest of them: by 2 % of it or more \
-                that is a remark, by 5 % or more the sum is suspect. What is not known of their clocks counts as \
-                time apart. Clocks are compared by truespd cluster run; otherwise those of the hosts are taken as \
-                they are.",
-        advice: "start the hosts together (truespd cluster run does), keep their clocks the same (chrony, ntpd), \
-                 or measure longer (-d), so that the ends matter less",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "host-clock",
-        theme: Theme::Machine,
-        rule: rule(440, Suspect, WrongNumber, Sum(clocks)),
-        about: "The clock of a host moved against that of rank 0 during the measured time, beyond what the \
-                comparison leaves open and by 1 ms or more: above 1,000 parts per million the sum is suspect, \
-                above 100 it is a remark. It was set, or it drifts, so when the host measured is not known well.",
-        advice: "let the clock settle before a run (chronyc tracking, ntpq -p), and set no clock during one",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "host-apart",
-        theme: Theme::Symptom,
-        rule: rule(450, Suspect, Seen, Sum(apart)),
-        about: "A host's rate or mean latency is far from that of the others: by more than five standard deviations, \
-                which are estimated from the median deviation, and by 10 % of the median. At twice the median or \
-                more, \
-                or at half of it or less, the sum is suspect, otherwise it is a remark. It takes three hosts.",
-        advice: "compare this host with the others (truespd compare, truespd inspect): disks, firmware, links, \
-                 other load; the sum hides how far apart they are",
-        ..Cause::NONE
-    },
+    Cause::new("host-not-certified", Theme::Run).judged(
+        rule(30, Invalid, WrongNumber, Sum(not_certified)),
+        "A result that was added up is suspect or invalid, or was not judged: the sum is suspect then, and \
+         invalid when all of its results are. One host whose cache answered raises the sum as much as fast \
+         storage would.",
+        "judge the results of these hosts (truespd judge), mend what the findings name, and repeat; or add \
+         up the others without them",
+    ),
+    Cause::new("host-missing", Theme::Run).judged(
+        rule(40, Suspect, WrongNumber, Sum(missing)),
+        "Ranks of a cluster run left no result, or theirs was not given: the sum is that of a part of the \
+         run. Once a rank was lost, the others ran with fewer than were asked for.",
+        "look at the named hosts (is the host up, does the network hold, what did its own output say), and \
+         repeat; results that a lost rank left behind can be added (truespd merge)",
+    ),
+    Cause::new("hosts-not-together", Theme::Run).judged(
+        rule(50, Suspect, WrongNumber, Sum(not_together)),
+        "The hosts measured together for less of the time than the longest of them: by 2 % of it or more \
+         that is a remark, by 5 % or more the sum is suspect. What is not known of their clocks counts as \
+         time apart. Clocks are compared by truespd cluster run; otherwise those of the hosts are taken as \
+         they are.",
+        "start the hosts together (truespd cluster run does), keep their clocks the same (chrony, ntpd), \
+         or measure longer (-d), so that the ends matter less",
+    ),
+    Cause::new("host-clock", Theme::Machine).judged(
+        rule(440, Suspect, WrongNumber, Sum(clocks)),
+        "The clock of a host moved against that of rank 0 during the measured time, beyond what the \
+         comparison leaves open and by 1 ms or more: above 1,000 parts per million the sum is suspect, \
+         above 100 it is a remark. It was set, or it drifts, so when the host measured is not known well.",
+        "let the clock settle before a run (chronyc tracking, ntpq -p), and set no clock during one",
+    ),
+    Cause::new("host-apart", Theme::Symptom).judged(
+        rule(450, Suspect, Seen, Sum(apart)),
+        "A host's rate or mean latency is far from that of the others: by more than five standard \
+         deviations, which are estimated from the median deviation, and by 10 % of the median. At twice \
+         the median or more, or at half of it or less, the sum is suspect, otherwise it is a remark. It \
+         takes three hosts.",
+        "compare this host with the others (truespd compare, truespd inspect): disks, firmware, links, \
+         other load; the sum hides how far apart they are",
+    ),
 ];
 
 /// Hosts that a sentence names.
@@ -128,43 +113,48 @@ fn not_certified(document: &Document) -> RuleResult {
             kinds.entry(why).or_default().push(place);
         }
     }
-    let is_invalid = |(why, places): (&Why<'_>, &Vec<usize>)| match why {
-        Why::Invalid(_) => places.len(),
-        _ => 0,
-    };
-    let are_all_invalid = kinds.iter().map(is_invalid).sum::<usize>() == document.sources.len();
-    let finding = |(why, places): (Why<'_>, Vec<usize>)| {
-        let what = match why {
-            Why::Invalid(_) => "invalid",
-            Why::Suspect(_) => "suspect",
-            Why::NotJudged => "not judged",
-        };
-        let first = document.sources[places[0]].verdict.as_ref();
-        let reason = first.map(|verdict| reason(verdict, places.len() == 1));
-        let hosts: Vec<&String> = places.iter().map(|&place| &names[place]).collect();
-        let says = match (hosts.as_slice(), reason) {
-            ([host], None) => format!("The result of host {host} is {what}, so nothing proves it."),
-            ([host], Some(reason)) => format!("The result of host {host} is {what}: {reason}"),
-            (hosts, reason) => format!(
-                "The results of {} of {} hosts are {what}: {}.{}",
-                hosts.len(),
-                names.len(),
-                listed(hosts),
-                reason.map_or(String::new(), |reason| format!(" Of {}: {reason}", hosts[0]))
-            ),
-        };
-        let grade = if are_all_invalid { FindingGrade::Invalid } else { FindingGrade::Suspect };
-        let mut finding = found(grade, says)
-            .figure("results", places.len() as f64)
-            .figure("sources", document.sources.len() as f64);
-        let cause = first.and_then(|verdict| verdict.findings.first());
-        finding.time_span = cause.map_or(0, |cause| cause.time_span);
-        match cause.filter(|cause| !cause.advice.is_empty()) {
-            Some(cause) => finding.advise(&cause.advice),
-            None => finding,
-        }
-    };
-    Ok(kinds.into_iter().map(finding).collect())
+    let are_all_invalid = kinds
+        .iter()
+        .map(|(why, places)| match why {
+            Why::Invalid(_) => places.len(),
+            _ => 0,
+        })
+        .sum::<usize>()
+        == document.sources.len();
+    Ok(kinds
+        .into_iter()
+        .map(|(why, places)| {
+            let what = match why {
+                Why::Invalid(_) => "invalid",
+                Why::Suspect(_) => "suspect",
+                Why::NotJudged => "not judged",
+            };
+            let first = document.sources[places[0]].verdict.as_ref();
+            let reason = first.map(|verdict| reason(verdict, places.len() == 1));
+            let hosts: Vec<&String> = places.iter().map(|&place| &names[place]).collect();
+            let says = match (hosts.as_slice(), reason) {
+                ([host], None) => format!("The result of host {host} is {what}, so nothing proves it."),
+                ([host], Some(reason)) => format!("The result of host {host} is {what}: {reason}"),
+                (hosts, reason) => format!(
+                    "The results of {} of {} hosts are {what}: {}.{}",
+                    hosts.len(),
+                    names.len(),
+                    listed(hosts),
+                    reason.map_or(String::new(), |reason| format!(" Of {}: {reason}", hosts[0]))
+                ),
+            };
+            let grade = if are_all_invalid { FindingGrade::Invalid } else { FindingGrade::Suspect };
+            let mut finding = found(grade, says)
+                .figure("results", places.len() as f64)
+                .figure("sources", document.sources.len() as f64);
+            let cause = first.and_then(|verdict| verdict.findings.first());
+            finding.time_span = cause.map_or(0, |cause| cause.time_span);
+            match cause.filter(|cause| !cause.advice.is_empty()) {
+                Some(cause) => finding.advise(&cause.advice),
+                None => finding,
+            }
+        })
+        .collect())
 }
 
 /// What the rules said of a result: the worst, and how much there is besides.
@@ -193,7 +183,7 @@ fn missing(document: &Document) -> RuleResult {
         listed(&words)
     );
     let lost = missing.iter().filter(|rank| rank.lost.is_some()).count();
-    let finding = found(FindingGrade::Suspect, says)
+    let finding = suspect(says)
         .figure("missing", missing.len() as f64)
         .figure("lost", lost as f64)
         .figure("sources", document.sources.len() as f64);
@@ -253,9 +243,8 @@ fn apart_in_time(spans: &[(String, &SourceSpan)], windows: &[(&str, Window)]) ->
         ns => format!(" How their clocks differ is known to {}.", duration_ns(ns)),
     };
     let says = format!(
-        "The hosts measured together for {} s, the longest of them for {} s: {} of its time they may have been \
-         apart. {late} \
-         began {} after {early}.{clocks}",
+        "The hosts measured together for {} s, the longest of them for {} s: {} of its time they may have been apart. \
+         {late} began {} after {early}.{clocks}",
         number(common_ns / 1e9),
         number(longest_ns / 1e9),
         percent(apart.min(1.0)),

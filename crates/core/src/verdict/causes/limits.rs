@@ -7,45 +7,38 @@ use crate::machine::limits::Limit as CgroupLimit;
 use crate::machine::memory::memory_facts;
 use crate::machine::setting::Setting;
 use crate::machine::topology::parse_cpu_list;
-use crate::result::{
-    CpuSet, DiskActivity, Finding, FindingGrade, Layer, Limit, LimitKind, MachineNow, Theme,
-};
-use crate::text::{bytes, grouped, number, shell_word, size};
-use crate::verdict::cause::{Case, Cause, found, ratio};
+use crate::result::{CpuSet, Finding, Layer, Limit, LimitKind, MachineNow, Theme};
+use crate::text::{bytes, number, shell_word, size};
+use crate::verdict::cause::{Case, Cause, ratio, suspect};
 use crate::verdict::doctor::Purpose::Cached;
-use crate::verdict::doctor::{Answer, Change, Disk, HostView, Lasts, check, machine};
-use crate::verdict::view::{Direction, Flow, TargetView, flow, limit_words, too_few_in_run};
+use crate::verdict::doctor::{Answer, Change, CheckResult, Disk, HostView, Lasts, NoAnswer, machine};
+use crate::verdict::view::{Direction, Flow, TargetView, amount, flow, limit_words, too_few_in_run};
 
-pub(super) const CAUSES: &[Cause] = &[Cause {
-    name: "memory-limit",
-    theme: Theme::Limit,
-    checks: &[check(
-        machine(190, "memory-limit", Cached, memory_limit),
-        "limits of control groups on memory",
-        "Less than the machine has.",
-        "The page cache of a test is smaller than the machine's.",
-        "cgroup-v2.rst (memory.max, memory.high)",
-    )],
-    ..Cause::NONE
-}];
+pub(super) const CAUSES: &[Cause] = &[Cause::new("memory-limit", Theme::Limit).checked(
+    machine(190, "memory-limit", Cached, memory_limit),
+    "limits of control groups on memory",
+    "Less than the machine has.",
+    "The page cache of a test is smaller than the machine's.",
+    "cgroup-v2.rst (memory.max, memory.high)",
+)];
 
 /// As near as this to a limit is at it.
 const AT_LIMIT: std::ops::RangeInclusive<f64> = 0.98..=1.05;
 
 /// Limits that are known and in force at the measured rate.
 pub(super) fn in_force(case: &Case<'_>) -> Vec<Finding> {
-    case.measured.evidence.limits.iter().filter_map(|limit| reached(case, limit)).collect()
+    case.evidence().limits.iter().filter_map(|limit| reached(case, limit)).collect()
 }
 
 /// Whether the rate is that of a limit that is known.
 pub(super) fn is_reached(case: &Case<'_>) -> bool {
     let is_enough = too_few_in_run(case).is_none();
-    is_enough && case.measured.evidence.limits.iter().any(|limit| reached(case, limit).is_some())
+    is_enough && case.evidence().limits.iter().any(|limit| reached(case, limit).is_some())
 }
 
 /// Whether a limit on a device was in force at any time.
 pub(super) fn was_set(case: &Case<'_>) -> bool {
-    let evidence = &case.measured.evidence;
+    let evidence = case.evidence();
     let changes = evidence.limit_changes.iter().flatten();
     let changed = changes.flat_map(|change| change.gone.iter().chain(&change.new));
     evidence.limits.iter().chain(changed).any(|limit| limit.device.is_some())
@@ -62,8 +55,12 @@ fn reached(case: &Case<'_>, limit: &Limit) -> Option<Finding> {
     };
     let device = limit.device.as_deref()?;
     let pick = |flow: Flow| if is_bytes { flow.bytes } else { flow.ios };
-    let counted = |disk: &DiskActivity| pick(flow(&disk.total, way, disk.window_ns as f64 / 1e9));
-    let disk = case.measured.evidence.disks.iter().find(|disk| disk.name == device).map(counted);
+    let disk = case
+        .evidence()
+        .disks
+        .iter()
+        .find(|disk| disk.name == device)
+        .map(|disk| pick(flow(&disk.total, way, disk.window_ns as f64 / 1e9)));
     // A limit on a layer above the disks is met by what was issued to it.
     let above = |view: &TargetView<'_>| view.layers().iter().any(|layer| layer.name == device);
     let issued: f64 = case.views().iter().filter(|view| above(view)).map(|view| pick(view.done(way))).sum();
@@ -85,73 +82,67 @@ fn reached(case: &Case<'_>, limit: &Limit) -> Option<Finding> {
         limit.by,
         limit.group
     );
-    Some(found(FindingGrade::Suspect, says).figure("limit_per_s", value).figure("measured_per_s", rate))
+    Some(suspect(says).figure("limit_per_s", value).figure("measured_per_s", rate))
 }
 
-pub(super) fn processor_limit(view: &HostView) -> Vec<Answer> {
-    if let Some(answer) = groups_unknown(view) {
-        return vec![answer];
-    }
+pub(super) fn processor_limit(view: &HostView) -> CheckResult {
+    knows_groups(view)?;
     let of_time: Vec<&CgroupLimit> =
         view.limits.iter().filter(|limit| limit.what == LimitKind::CpuMillis).collect();
     let Some(least) = of_time.iter().min_by_key(|limit| limit.value) else {
-        return vec![Answer::good("No control group limits the processor time of this process.")];
+        return Ok(Answer::good("No control group limits the processor time of this process."));
     };
-    let now = format!(
-        "the time of {} processors ({} of cgroup {})",
-        least.value as f64 / 1000.0,
-        least.by,
-        least.group
-    );
+    let now = format!("{} ({} of cgroup {})", amount(least.what, least.value), least.by, least.group);
     let all = view.process.processors.len() as u64 * 1000;
     if least.value >= all {
-        return vec![Answer::good("Not less than the processors that it may run on.").now(now)];
+        return Ok(Answer::good("Not less than the processors that it may run on.").now(now));
     }
     let says = "The kernel may stop the threads of a test, and the disk then waits for them.";
     // The least counts; the others of its kind would be next.
     let change = lifted(of_time.into_iter().filter(|limit| limit.value < all));
-    vec![Answer::may_spoil(says).now(now).wanted("no limit").change(change)]
+    Ok(Answer::may_spoil(says).now(now).wanted("no limit").change(change))
 }
 
-/// Which control groups this process is in is not known.
-fn groups_unknown(view: &HostView) -> Option<Answer> {
-    let lacks_proc = view.process.lacks.contains(&"/proc");
-    lacks_proc.then(|| Answer::unknown("Which control groups limit this process is not known without /proc."))
+/// Whether a limit that is not seen is none.
+fn knows_groups(view: &HostView) -> Result<(), NoAnswer> {
+    if view.process.lacks.contains(&"/proc") {
+        return Err(NoAnswer::unknown("Which control groups limit this process is not known without /proc."));
+    }
+    Ok(())
 }
 
-pub(super) fn cpuset(view: &HostView) -> Vec<Answer> {
+pub(super) fn cpuset(view: &HostView) -> CheckResult {
     let online = Setting::read(view.roots().sys.join("devices/system/cpu/online"));
-    let Some(all) = online.word().and_then(parse_cpu_list) else {
-        return vec![Answer::unread(&online, "The kernel does not tell which processors are online.")];
-    };
+    let all = online
+        .word()
+        .and_then(parse_cpu_list)
+        .ok_or_else(|| NoAnswer::unread(&online, "The kernel does not tell which processors are online."))?;
     let allowed = &view.process.processors;
     let now = format!("{} of {}", allowed.len(), all.len());
     if all.iter().all(|cpu| allowed.contains(cpu)) {
-        return vec![Answer::good("This process may run on all processors.").now(now)];
+        return Ok(Answer::good("This process may run on all processors.").now(now));
     }
     let says = format!(
         "This process may run on {} only (cpuset, taskset): threads of a test share that, and interrupts may arrive \
          elsewhere.",
         CpuSet::new(allowed.clone()).words()
     );
-    vec![Answer::may_spoil(says).now(now).wanted("all, or those that the test is meant for")]
+    Ok(Answer::may_spoil(says).now(now).wanted("all, or those that the test is meant for"))
 }
 
-fn memory_limit(view: &HostView) -> Vec<Answer> {
-    if let Some(answer) = groups_unknown(view) {
-        return vec![answer];
-    }
+fn memory_limit(view: &HostView) -> CheckResult {
+    knows_groups(view)?;
     let of_memory = view.limits.iter().filter(|limit| limit.what == LimitKind::MemoryBytes);
     let total = memory_facts(view.roots()).ok().and_then(|facts| facts.total_bytes).unwrap_or(u64::MAX);
     let of_memory: Vec<&CgroupLimit> = of_memory.filter(|limit| limit.value < total).collect();
     let Some(least) = of_memory.iter().min_by_key(|limit| limit.value) else {
-        return vec![Answer::good("No control group limits the memory of this process.")];
+        return Ok(Answer::good("No control group limits the memory of this process."));
     };
     let now = format!("{} ({} of cgroup {})", size(least.value), least.by, least.group);
     let says = "The page cache counts towards this limit: tests through the page cache get less of it than the \
          machine has.";
     let change = lifted(of_memory.into_iter());
-    vec![Answer::may_spoil(says).now(now).wanted("no limit").change(change)]
+    Ok(Answer::may_spoil(says).now(now).wanted("no limit").change(change))
 }
 
 fn lifted<'a>(limits: impl Iterator<Item = &'a CgroupLimit>) -> Change {
@@ -172,34 +163,23 @@ fn lifted<'a>(limits: impl Iterator<Item = &'a CgroupLimit>) -> Change {
     }
 }
 
-pub(super) fn disk_limit(view: &HostView, disk: &Disk) -> Vec<Answer> {
+pub(super) fn disk_limit(view: &HostView, disk: &Disk) -> CheckResult {
     let number = disk.device.number();
     let own: Vec<&CgroupLimit> =
         view.limits.iter().filter(|limit| limit.device.is_some() && limit.device == number).collect();
-    if let (true, Some(answer)) = (own.is_empty(), groups_unknown(view)) {
-        return vec![answer];
-    }
     if own.is_empty() {
-        return vec![Answer::good("No control group limits this process on it.")];
+        knows_groups(view)?;
+        return Ok(Answer::good("No control group limits this process on it."));
     }
-    let of = |limit: &&CgroupLimit| {
-        let now = format!("{} ({} of cgroup {})", amount(limit), limit.by, limit.group);
-        let says = "A test at that rate measures the limit, not the disk, and more queue depth only adds latency. \
-             Raise or remove the \
-             limit to measure the disk.";
-        Answer::spoils(says).now(now).wanted("no limit").change(disk_limit_lifted(limit, number))
-    };
-    own.iter().map(of).collect()
-}
-
-fn amount(limit: &CgroupLimit) -> String {
-    match limit.what {
-        LimitKind::ReadIops => format!("{} reads/s", grouped(limit.value)),
-        LimitKind::WriteIops => format!("{} writes/s", grouped(limit.value)),
-        LimitKind::ReadBytesPerSecond => format!("{}/s read", size(limit.value)),
-        LimitKind::WriteBytesPerSecond => format!("{}/s written", size(limit.value)),
-        LimitKind::CpuMillis | LimitKind::MemoryBytes => grouped(limit.value),
+    let says = "A test at that rate measures the limit, not the disk, and more queue depth only adds latency. \
+         Raise or remove the limit to measure the disk.";
+    let mut answers = Vec::new();
+    for limit in own {
+        let now = format!("{} ({} of cgroup {})", amount(limit.what, limit.value), limit.by, limit.group);
+        let change = disk_limit_lifted(limit, number);
+        answers.push(Answer::spoils(says).now(now).wanted("no limit").change(change));
     }
+    Answer::of_parts(answers, "")
 }
 
 /// A line names the device and the limit.
@@ -216,8 +196,8 @@ fn disk_limit_lifted(limit: &CgroupLimit, number: Option<DeviceNumber>) -> Chang
         _ => (format!("{number} 0"), format!("{number} {}", limit.value)),
     };
     let file = shell_word(&limit.file.display().to_string());
-    let line = |words: &str| format!("echo {} > {file}", shell_word(words));
-    Change::by(line(&to), line(&back), Lasts::UntilRestart).keep(
+    let [to, back] = [to, back].map(|words| format!("echo {} > {file}", shell_word(&words)));
+    Change::by(to, back, Lasts::UntilRestart).keep(
         "the options of what made the group: systemd's unit (IOReadIOPSMax= and the like), docker run, the \
              pod's limits",
     )
@@ -227,8 +207,7 @@ fn disk_limit_lifted(limit: &CgroupLimit, number: Option<DeviceNumber>) -> Chang
 pub(super) fn limited(limit: &Limit) -> Option<String> {
     Some(format!(
         "This process is limited to {}: a test at that rate measures the limit, not the disk, and more queue depth \
-         only \
-         adds latency. Raise or remove the limit to measure the disk.",
+         only adds latency. Raise or remove the limit to measure the disk.",
         limit_words(limit)
     ))
 }

@@ -77,7 +77,7 @@ pub fn rules() -> Vec<(&'static Cause, &'static Rule)> {
 /// I/O.
 pub fn checks() -> Vec<(&'static Cause, &'static Check)> {
     let mut checks: Vec<_> =
-        causes().flat_map(|cause| cause.checks.iter().map(move |check| (cause, check))).collect();
+        causes().flat_map(|cause| cause.checks().map(move |check| (cause, check))).collect();
     checks.sort_by_key(|(_, check)| check.order);
     checks
 }

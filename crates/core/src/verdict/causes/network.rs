@@ -11,55 +11,51 @@ use crate::result::{
 };
 use crate::text::{bytes, duration_ns, number, percent};
 use crate::verdict::cause::RuleFn::RealSpan;
-use crate::verdict::cause::{Case, Cause, Missing, RuleResult, Sentence, found, ratio, rule, unless_missing};
+use crate::verdict::cause::{
+    Case, Cause, Missing, RuleResult, Sentence, found, ratio, remark, rule, suspect, unless_missing,
+};
 use crate::verdict::doctor::Purpose::Every;
-use crate::verdict::doctor::{check, each_disk, machine};
+use crate::verdict::doctor::{each_disk, machine};
 use crate::verdict::view::{Direction, Flow, IOS_MIN, IoCount, RestsOn, TargetView, is_cached_loop};
 
 pub(super) const CAUSES: &[Cause] = &[
-    Cause {
-        name: "other-io",
-        theme: Theme::Neighbours,
-        sentences: &[Sentence::Target(290, others::others_now)],
-        checks: &[
-            check(
-                each_disk(10, "other-io", Every, others::traffic),
-                "what other programs do on the disk, over a second",
-                "Other programs read or write 100 KiB/s or more; it spoils when the disk is busy for 5 % of the \
-                 second or more.",
-                "The test gets what others leave, and their I/O is in the disk's counters.",
-                "the kernel's Documentation/block/stat.rst",
-            ),
-            check(
-                each_disk(80, "users", Every, others::users),
-                "who else has the disk",
-                "A program has the device open, or the running system is on it.",
-                "I/O of others comes in between, mostly in bursts.",
-                "/proc/PID/fd, mountinfo, /proc/swaps",
-            ),
-            check(
-                machine(110, "storage-waits", Every, others::io_pressure),
-                "tasks that wait for storage",
-                "Some waited for 10 % and more of the last 10 s.",
-                "Somebody uses a disk, perhaps the one that is to be measured.",
-                "the kernel's accounting/psi.rst",
-            ),
-        ],
-        rule: rule(400, Suspect, OtherLoad, RealSpan(other_io)),
-        about: "The disks, or a mount of a file server, moved more than this run can explain, by 5 % and 100 KiB/s \
-                or more.",
-        advice: "stop the other programs that use the disks (iotop and pidstat -d show them), and repeat",
-    },
-    Cause {
-        name: "sent-again",
-        theme: Theme::Target,
-        rule: rule(490, Suspect, OtherLoad, RealSpan(retransmissions)),
-        about: "The client of a file server had to send requests again: from 1 % of 100 or more, or when the \
-                server did not answer within a timeout, the result is suspect; fewer are a remark.",
-        advice: "look for lost packets and broken connections between this machine and the server (ss -ti, dmesg), \
-                 and repeat",
-        ..Cause::NONE
-    },
+    Cause::new("other-io", Theme::Neighbours)
+        .inspected(Sentence::Target(290, others::others_now))
+        .checked(
+            each_disk(10, "other-io", Every, others::traffic),
+            "what other programs do on the disk, over a second",
+            "Other programs read or write 100 KiB/s or more; it spoils when the disk is busy for 5 % of \
+             the second or more.",
+            "The test gets what others leave, and their I/O is in the disk's counters.",
+            "the kernel's Documentation/block/stat.rst",
+        )
+        .checked(
+            each_disk(80, "users", Every, others::users),
+            "who else has the disk",
+            "A program has the device open, or the running system is on it.",
+            "I/O of others comes in between, mostly in bursts.",
+            "/proc/PID/fd, mountinfo, /proc/swaps",
+        )
+        .checked(
+            machine(110, "storage-waits", Every, others::io_pressure),
+            "tasks that wait for storage",
+            "Some waited for 10 % and more of the last 10 s.",
+            "Somebody uses a disk, perhaps the one that is to be measured.",
+            "the kernel's accounting/psi.rst",
+        )
+        .judged(
+            rule(400, Suspect, OtherLoad, RealSpan(other_io)),
+            "The disks, or a mount of a file server, moved more than this run can explain, by 5 % and 100 \
+             KiB/s or more.",
+            "stop the other programs that use the disks (iotop and pidstat -d show them), and repeat",
+        ),
+    Cause::new("sent-again", Theme::Target).judged(
+        rule(490, Suspect, OtherLoad, RealSpan(retransmissions)),
+        "The client of a file server had to send requests again: from 1 % of 100 or more, or when the \
+         server did not answer within a timeout, the result is suspect; fewer are a remark.",
+        "look for lost packets and broken connections between this machine and the server (ss -ti, dmesg), \
+         and repeat",
+    ),
 ];
 
 /// As for disks (`served-from-cache`): the server may be asked for this part of the bytes less before it is
@@ -83,7 +79,7 @@ fn mount_of<'a>(case: &Case<'a>, target: &TargetView<'_>) -> Option<&'a ServedMo
         return None;
     }
     let point = target.layer(LayerKind::RemoteFilesystem)?.mount_point.as_ref()?;
-    case.measured.evidence.served_mounts.iter().find(|mount| mount.mount_points.contains(point))
+    case.evidence().served_mounts.iter().find(|mount| mount.mount_points.contains(point))
 }
 
 /// Targets by their mounts, where these are counted.
@@ -101,10 +97,7 @@ pub(crate) fn server_groups<'a>(case: &Case<'a>) -> Vec<ServerGroup<'a>> {
 
 /// Requests that carry data in one direction.
 fn requests(counts: &ServerCounts, way: Direction) -> &RequestCounts {
-    match way {
-        Direction::Read => &counts.read,
-        Direction::Write => &counts.write,
-    }
+    way.pick(&counts.read, &counts.write)
 }
 
 impl ServerGroup<'_> {
@@ -121,10 +114,7 @@ impl ServerGroup<'_> {
     /// Requests and bytes that came to the server or from it.
     pub fn requested(&self, way: Direction) -> Flow {
         let total = &self.mount.total;
-        let moved = match way {
-            Direction::Read => total.server_read_bytes,
-            Direction::Write => total.server_write_bytes,
-        };
+        let moved = way.pick(total.server_read_bytes, total.server_write_bytes);
         let ios = requests(total, way).requests as f64;
         Flow { ios: ratio(ios, self.window_s()), bytes: ratio(moved as f64, self.window_s()) }
     }
@@ -146,10 +136,10 @@ impl ServerGroup<'_> {
     /// files are in no count of programs.
     fn others(&self, way: Direction) -> Option<f64> {
         let total = &self.mount.total;
-        let programs = match way {
-            Direction::Read => total.buffered_read_bytes.saturating_add(total.direct_read_bytes),
-            Direction::Write => total.buffered_write_bytes.saturating_add(total.direct_write_bytes),
-        };
+        let programs = way.pick(
+            total.buffered_read_bytes.saturating_add(total.direct_read_bytes),
+            total.buffered_write_bytes.saturating_add(total.direct_write_bytes),
+        );
         let is_mapped = self.targets.iter().any(|target| target.asked.memory_mapped);
         let ours = if is_mapped { 0.0 } else { self.done(way).bytes };
         let others = ratio(programs as f64, self.window_s()) - ours;
@@ -166,7 +156,7 @@ impl ServerGroup<'_> {
         }
         let Some(others) = self.others(way) else { return false };
         // Direct I/O always asks the server, and what this process had read past the page cache was its own.
-        let host = case.measured.evidence.host.as_ref();
+        let host = case.evidence().host.as_ref();
         let own = host.and_then(|host| host.own_disk_read_bytes);
         let is_own = way == Direction::Read
             && own
@@ -198,10 +188,7 @@ impl ServerGroup<'_> {
 
 /// What the protocol calls a request.
 fn verb(way: Direction) -> &'static str {
-    match way {
-        Direction::Read => "READ",
-        Direction::Write => "WRITE",
-    }
+    way.pick("READ", "WRITE")
 }
 
 /// Bytes completed against bytes that the server sent or took: the part of `served-from-cache` for file servers.
@@ -320,7 +307,7 @@ fn others_on_mounts(case: &Case<'_>) -> Vec<Finding> {
             bytes(ours),
             percent(ratio(foreign, ours))
         );
-        let finding = found(FindingGrade::Suspect, says).target(group.path());
+        let finding = suspect(says).target(group.path());
         findings.push(finding.figure("foreign_bytes_per_s", foreign).figure("own_bytes_per_s", ours));
     }
     findings
@@ -333,26 +320,26 @@ pub(super) fn is_counted(case: &Case<'_>, target: &TargetView<'_>) -> bool {
 
 /// What the server was asked for: the proof of a run as far as it can be seen from here.
 pub(super) fn proof(case: &Case<'_>) -> Vec<Finding> {
-    let of = |group: &ServerGroup<'_>| {
-        let connections = match group.mount.connections {
-            Some(many) if many > 1 => format!(" ({many} connections)"),
-            _ => String::new(),
-        };
-        let done = Direction::BOTH.into_iter().filter(|&way| group.done(way).bytes > 0.0);
-        let parts: Vec<String> = done.map(|way| asked_words(group, way)).collect();
-        let says = format!(
-            "Served by {} over {}{connections}: {}; what the server did is not seen.",
-            group.server(),
-            group.file_server().protocol_words(),
-            if parts.is_empty() { "no I/O completed".to_string() } else { parts.join(", and ") }
-        );
-        Direction::BOTH
-            .into_iter()
-            .fold(found(FindingGrade::Remark, says).target(group.path()), |finding, way| {
-                figures(finding, group, way)
-            })
-    };
-    server_groups(case).iter().map(of).collect()
+    server_groups(case)
+        .iter()
+        .map(|group| {
+            let connections = match group.mount.connections {
+                Some(many) if many > 1 => format!(" ({many} connections)"),
+                _ => String::new(),
+            };
+            let done = Direction::BOTH.into_iter().filter(|&way| group.done(way).bytes > 0.0);
+            let parts: Vec<String> = done.map(|way| asked_words(group, way)).collect();
+            let says = format!(
+                "Served by {} over {}{connections}: {}; what the server did is not seen.",
+                group.server(),
+                group.file_server().protocol_words(),
+                if parts.is_empty() { "no I/O completed".to_string() } else { parts.join(", and ") }
+            );
+            Direction::BOTH
+                .into_iter()
+                .fold(remark(says).target(group.path()), |finding, way| figures(finding, group, way))
+        })
+        .collect()
 }
 
 /// `12,300 READ/s, 100 % of the bytes read, 0.81 ms there and back`.
@@ -365,7 +352,7 @@ fn asked_words(group: &ServerGroup<'_>, way: Direction) -> String {
         }
         _ => String::new(),
     };
-    let past = if way == Direction::Read { "read" } else { "written" };
+    let past = way.pick("read", "written");
     let [queue_ns, trip_ns] = mean_ns(requests(total, way));
     let times = match requests(total, way).requests {
         0 => String::new(),

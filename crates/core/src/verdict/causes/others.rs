@@ -6,38 +6,31 @@ use crate::machine::limits::averages;
 use crate::machine::process::of_programs;
 use crate::result::FindingGrade::Suspect;
 use crate::result::Meaning::OtherLoad;
-use crate::result::{DiskActivity, FindingGrade, LayerKind, Theme};
+use crate::result::{FindingGrade, LayerKind, Theme};
 use crate::text::{bytes, part_percent, percent, rate};
-use crate::verdict::cause::RuleFn::RealSpan;
+use crate::verdict::cause::RuleFn::RealTarget;
 use crate::verdict::cause::{
-    Case, Cause, Missing, RuleResult, TargetNow, found, ratio, rule, unless_missing,
+    Case, Cause, Missing, OneResult, RuleResult, TargetNow, found, ratio, remark, rule, suspect,
+    unless_missing,
 };
 use crate::verdict::doctor::Purpose::Every;
-use crate::verdict::doctor::{Answer, Disk, HostView, check, machine};
+use crate::verdict::doctor::{Answer, CheckResult, Disk, HostView, NoAnswer, machine};
 use crate::verdict::view::{Direction, DiskGroup, TargetView, names, rates};
 
 pub(super) const CAUSES: &[Cause] = &[
-    Cause {
-        name: "other-test",
-        theme: Theme::Neighbours,
-        rule: rule(390, Suspect, OtherLoad, RealSpan(other_test)),
-        about: "Another run of TrueSpd had the same target when this one began or ended: one that writes makes the \
-                result suspect, one that only reads is a remark.",
-        advice: "run one test after the other; --exclusive refuses to run beside another test",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "jobs",
-        theme: Theme::Neighbours,
-        checks: &[check(
-            machine(130, "jobs", Every, jobs),
-            "programs that keep disks busy (fstrim, updatedb, rsync, dpkg, another test)",
-            "One is running.",
-            "What such a program does is in the result.",
-            "/proc/PID/comm",
-        )],
-        ..Cause::NONE
-    },
+    Cause::new("other-test", Theme::Neighbours).judged(
+        rule(390, Suspect, OtherLoad, RealTarget(other_test)),
+        "Another run of TrueSpd had the same target when this one began or ended: one that writes makes \
+         the result suspect, one that only reads is a remark.",
+        "run one test after the other; --exclusive refuses to run beside another test",
+    ),
+    Cause::new("jobs", Theme::Neighbours).checked(
+        machine(130, "jobs", Every, jobs),
+        "programs that keep disks busy (fstrim, updatedb, rsync, dpkg, another test)",
+        "One is running.",
+        "What such a program does is in the result.",
+        "/proc/PID/comm",
+    ),
 ];
 
 /// Foreign bytes from this part of our own on.
@@ -50,26 +43,21 @@ pub(super) const FOREIGN_BYTES_PER_S: f64 = 100.0 * 1024.0;
 const OWN_LITTLE: f64 = 0.01;
 
 /// Another run of this program that had the same target.
-fn other_test(case: &Case<'_>) -> RuleResult {
-    let mut findings = Vec::new();
-    for target in case.views() {
-        let runs = target.facts.map_or(&[][..], |facts| &facts.other_runs);
-        let writers = runs.iter().filter(|run| run.writes).count();
-        let Some(first) = runs.iter().find(|run| run.writes).or(runs.first()) else { continue };
-        let (does, grade) =
-            if first.writes { ("writes", FindingGrade::Suspect) } else { ("reads", FindingGrade::Remark) };
-        let who = match (&first.command_line, first.process) {
-            (Some(line), Some(id)) => format!(" ({line}; process {id})"),
-            (None, Some(id)) => format!(" (process {id})"),
-            _ => String::new(),
-        };
-        let more = if runs.len() > 1 { format!(", and {} more", runs.len() - 1) } else { String::new() };
-        let says = format!("Another test {does} {} at the same time{who}{more}.", target.path());
-        let finding = found(grade, says).target(Some(target.path()));
-        findings
-            .push(finding.figure("other_tests", runs.len() as f64).figure("other_writers", writers as f64));
-    }
-    unless_missing(findings, None)
+fn other_test(_: &Case<'_>, target: &TargetView<'_>) -> OneResult {
+    let runs = target.facts.map_or(&[][..], |facts| &facts.other_runs);
+    let writers = runs.iter().filter(|run| run.writes).count();
+    let Some(first) = runs.iter().find(|run| run.writes).or(runs.first()) else { return Ok(None) };
+    let who = match (&first.command_line, first.process) {
+        (Some(line), Some(id)) => format!(" ({line}; process {id})"),
+        (None, Some(id)) => format!(" (process {id})"),
+        _ => String::new(),
+    };
+    let more = if runs.len() > 1 { format!(", and {} more", runs.len() - 1) } else { String::new() };
+    let (does, grade) =
+        if first.writes { ("writes", FindingGrade::Suspect) } else { ("reads", FindingGrade::Remark) };
+    let says = format!("Another test {does} {} at the same time{who}{more}.", target.path());
+    let finding = found(grade, says).figure("other_tests", runs.len() as f64);
+    Ok(Some(finding.figure("other_writers", writers as f64)))
 }
 
 /// Disks that moved more than the run did.
@@ -80,16 +68,11 @@ pub(super) fn other_io(case: &Case<'_>) -> RuleResult {
         let Some(grew) = pages_of_others(case, &target) else { continue };
         let says = format!(
             "Another program uses {} through the page cache: {} of it came there during the run, and the I/O of this \
-             run \
-             bypassed it.",
+             run bypassed it.",
             target.path(),
             bytes(grew)
         );
-        findings.push(
-            found(FindingGrade::Remark, says)
-                .target(Some(target.path()))
-                .figure("foreign_page_cache_bytes", grew),
-        );
+        findings.push(remark(says).target(Some(target.path())).figure("foreign_page_cache_bytes", grew));
     }
     for group in &groups {
         let (mut ours, mut foreign, mut parts) = (0.0, 0.0, Vec::new());
@@ -97,8 +80,7 @@ pub(super) fn other_io(case: &Case<'_>) -> RuleResult {
             let Some(own) = own(case, group, way, groups.len() == 1) else {
                 ours += group.done(way).bytes;
                 missing.get_or_insert(Missing(format!(
-                    "which of the {} on {} came from this run: the layers above turn one {} into several, or delay \
-                     it",
+                    "which of the {} on {} came from this run: the layers above turn one {} into several, or delay it",
                     way.plural(),
                     group.names(),
                     way.word()
@@ -135,7 +117,7 @@ pub(super) fn other_io(case: &Case<'_>) -> RuleResult {
                 percent(ratio(foreign, ours))
             )
         };
-        let finding = found(FindingGrade::Suspect, says).target(group.path());
+        let finding = suspect(says).target(group.path());
         findings.push(finding.figure("foreign_bytes_per_s", foreign).figure("own_bytes_per_s", ours));
     }
     unless_missing(findings, missing)
@@ -163,11 +145,8 @@ pub(super) fn own(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction, is_onl
             if !is_direct && let Some(own) = reach::own(case, group, way) {
                 return Some(own);
             }
-            let host = case.measured.evidence.host.as_ref();
-            let counted = host.and_then(|host| match way {
-                Direction::Read => host.own_disk_read_bytes,
-                Direction::Write => host.own_disk_write_bytes,
-            });
+            let host = case.evidence().host.as_ref();
+            let counted = host.and_then(|host| way.pick(host.own_disk_read_bytes, host.own_disk_write_bytes));
             Some(done.max(ratio(counted.unwrap_or(0) as f64, case.seconds())))
         }
     }
@@ -178,15 +157,14 @@ const BUSY_MUCH: f64 = 0.05;
 
 const NAMED_MAX: usize = 3;
 
-pub(super) fn traffic(view: &HostView, disk: &Disk) -> Vec<Answer> {
+pub(super) fn traffic(view: &HostView, disk: &Disk) -> CheckResult {
     if matches!(disk.layer.kind, LayerKind::Md | LayerKind::DeviceMapper) {
-        return vec![Answer::absent("Its I/O is that of the disks below it.")];
+        return Err(NoAnswer::absent("Its I/O is that of the disks below it."));
     }
     let Some(seen) = view.window.disks.get(disk.name()) else {
         let why = "The kernel does not count its I/O, so that nobody can tell (queue/iostats; a loop device or a \
-             drive without use shows \
-             nothing before its first I/O).";
-        return vec![Answer::unknown(why)];
+             drive without use shows nothing before its first I/O).";
+        return Err(NoAnswer::unknown(why));
     };
     let ways = [("read", seen.read_bytes_per_s), ("written", seen.written_bytes_per_s)];
     let ways: Vec<String> = ways
@@ -196,7 +174,7 @@ pub(super) fn traffic(view: &HostView, disk: &Disk) -> Vec<Answer> {
         .collect();
     let now = if ways.is_empty() { "idle".to_string() } else { ways.join(" and ") };
     if seen.read_bytes_per_s + seen.written_bytes_per_s < FOREIGN_BYTES_PER_S {
-        return vec![Answer::good("Nobody uses it to speak of just now.").now(now)];
+        return Ok(Answer::good("Nobody uses it to speak of just now.").now(now));
     }
     let says = format!(
         "Other programs use {} now: stop the other programs that use the disks (iotop and pidstat -d show them) \
@@ -204,10 +182,10 @@ pub(super) fn traffic(view: &HostView, disk: &Disk) -> Vec<Answer> {
         disk.name()
     );
     let answer = if seen.busy >= BUSY_MUCH { Answer::spoils(says) } else { Answer::may_spoil(says) };
-    vec![answer.now(now).wanted("idle")]
+    Ok(answer.now(now).wanted("idle"))
 }
 
-pub(super) fn users(_: &HostView, disk: &Disk) -> Vec<Answer> {
+pub(super) fn users(_: &HostView, disk: &Disk) -> CheckResult {
     let named = |words: &[String]| {
         let more = words.len().saturating_sub(NAMED_MAX);
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
@@ -218,9 +196,8 @@ pub(super) fn users(_: &HostView, disk: &Disk) -> Vec<Answer> {
         && !programs.is_empty()
     {
         let says = "Programs have the device itself open: their I/O shares it with the test, and a test that writes \
-             would destroy \
-             their data.";
-        return vec![Answer::may_spoil(says).now(named(programs)).wanted("nobody")];
+             would destroy their data.";
+        return Ok(Answer::may_spoil(says).now(named(programs)).wanted("nobody"));
     }
     let why = neighbours.programs.as_ref().err();
     let unseen = why.map(|why| format!("Which programs have it open is not known: {why}."));
@@ -230,21 +207,24 @@ pub(super) fn users(_: &HostView, disk: &Disk) -> Vec<Answer> {
              on a disk without it.";
         let says = unseen.map_or_else(|| says.to_string(), |unseen| format!("{says} {unseen}"));
         let now = named(&neighbours.system);
-        return vec![Answer::may_spoil(says).now(now).wanted("a disk without the system")];
+        return Ok(Answer::may_spoil(says).now(now).wanted("a disk without the system"));
     }
     if let Some(unseen) = unseen {
-        return vec![Answer::unknown(unseen)];
+        return Err(NoAnswer::unknown(unseen));
     }
-    vec![
-        Answer::good("Neither the running system nor a program that has the device open is on it.")
-            .now("nobody"),
-    ]
+    Ok(Answer::good("Neither the running system nor a program that has the device open is on it.")
+        .now("nobody"))
 }
 
 /// Others on the disks of a target.
 pub(super) fn others_now(now: &TargetNow<'_>) -> Option<String> {
-    let is_below = |disk: &&DiskActivity| now.facts.layers.iter().any(|layer| layer.name == disk.name);
-    let used: Vec<_> = now.machine.disks.iter().filter(is_below).filter(|disk| !disk.is_idle()).collect();
+    let used: Vec<_> = now
+        .machine
+        .disks
+        .iter()
+        .filter(|disk| now.facts.layers.iter().any(|layer| layer.name == disk.name))
+        .filter(|disk| !disk.is_idle())
+        .collect();
     let rate: f64 = used.iter().flat_map(|disk| disk.bytes_per_s()).sum();
     (rate >= FOREIGN_BYTES_PER_S).then(|| {
         format!(
@@ -256,16 +236,14 @@ pub(super) fn others_now(now: &TargetNow<'_>) -> Option<String> {
     })
 }
 
-pub(super) fn io_pressure(view: &HostView) -> Vec<Answer> {
-    let Some(stalled) = averages("io", view.roots()) else {
-        return vec![Answer::unknown(memory::NO_PRESSURE)];
-    };
+pub(super) fn io_pressure(view: &HostView) -> CheckResult {
+    let stalled = averages("io", view.roots()).ok_or_else(|| NoAnswer::unknown(memory::NO_PRESSURE))?;
     let now = format!("{} of the last 10 s", part_percent(stalled.some / 100.0));
     if stalled.some < 10.0 {
-        return vec![Answer::good("Tasks hardly wait for storage.").now(now)];
+        return Ok(Answer::good("Tasks hardly wait for storage.").now(now));
     }
     let says = "Tasks of this machine wait for storage, so somebody uses it: iotop and pidstat -d show who.";
-    vec![Answer::may_spoil(says).now(now).wanted("less than 10 %")]
+    Ok(Answer::may_spoil(says).now(now).wanted("less than 10 %"))
 }
 
 /// Programs that use disks heavily, and mostly for a while only.
@@ -311,26 +289,29 @@ const JOBS: &[&str] = &[
     "mandb",
 ];
 
-/// Why programs of others are not known.
-pub(super) const PROGRAMS_HIDDEN: &str =
-    "/proc does not show the programs of others (it is not mounted, or mounted with hidepid).";
+/// Whether a program that is not seen does not run.
+pub(super) fn sees_programs(view: &HostView, in_container: &str) -> Result<(), NoAnswer> {
+    if view.process.is_container {
+        return Err(NoAnswer::unknown(in_container));
+    }
+    if !view.process.sees_programs {
+        let why = "/proc does not show the programs of others (it is not mounted, or mounted with hidepid).";
+        return Err(NoAnswer::unknown(why));
+    }
+    Ok(())
+}
 
-fn jobs(view: &HostView) -> Vec<Answer> {
+fn jobs(view: &HostView) -> CheckResult {
     let found = of_programs(JOBS, view.roots());
     if found.is_empty() {
-        return vec![if view.process.is_container {
-            Answer::unknown(
-                "Programs of the host and of other containers are not visible from this container.",
-            )
-        } else if !view.process.sees_programs {
-            Answer::unknown(PROGRAMS_HIDDEN)
-        } else {
-            Answer::good("No program that is known to keep disks busy is running.")
-        }];
+        let in_container =
+            "Programs of the host and of other containers are not visible from this container.";
+        sees_programs(view, in_container)?;
+        return Ok(Answer::good("No program that is known to keep disks busy is running."));
     }
     let named: Vec<String> =
         found.iter().take(5).map(|(pid, name)| format!("{name} (process {pid})")).collect();
     let more = if found.len() > 5 { format!(" and {} more", found.len() - 5) } else { String::new() };
     let says = "Programs that keep disks busy are running: wait for their end, or stop them.";
-    vec![Answer::may_spoil(says).now(format!("{}{more}", named.join(", "))).wanted("none")]
+    Ok(Answer::may_spoil(says).now(format!("{}{more}", named.join(", "))).wanted("none"))
 }

@@ -8,96 +8,79 @@ use crate::measure::Histogram;
 use crate::profile::Throughput;
 use crate::result::FindingGrade::{Remark, Suspect};
 use crate::result::Meaning::{HeldBack, WrongNumber};
-use crate::result::{
-    Finding, FindingGrade, HostActivity, Limit, LoadCost, MachineNow, SelfCost, Theme, ThreadCost,
-};
+use crate::result::{Finding, FindingGrade, Limit, LoadCost, MachineNow, SelfCost, Theme, ThreadCost};
 use crate::text::{bytes, duration_ns, number, part_percent, percent};
 use crate::verdict::cause::RuleFn::{RealSpan, RunSpan};
-use crate::verdict::cause::{Case, Cause, Missing, RuleResult, Sentence, found, ratio, rule, unless_missing};
+use crate::verdict::cause::{
+    Case, Cause, Missing, RuleResult, Sentence, found, ratio, remark, rule, suspect, unless_missing,
+};
 use crate::verdict::doctor::Purpose::Every;
-use crate::verdict::doctor::{Answer, HostView, check, machine};
+use crate::verdict::doctor::{Answer, CheckResult, HostView, NoAnswer, machine};
 use crate::verdict::view::{Direction, IOS_MIN, TIMES_IN_FLIGHT, TargetView};
 
 pub(super) const CAUSES: &[Cause] = &[
-    Cause {
-        name: "queue-depth",
-        theme: Theme::Symptom,
-        rule: rule(330, Suspect, HeldBack, RealSpan(queue_depth)),
-        about: "Fewer I/Os were in flight on average than asked for: below 75 % the result is suspect, below 90 % \
-                it is a remark. It takes 100 I/Os, and twice as many as were asked for in flight.",
-        advice: "use more threads (-t) with less depth each",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "generator-bound",
-        theme: Theme::Processor,
-        sentences: &[Sentence::Machine(320, limits::quota), Sentence::Machine(340, no_processor)],
-        checks: &[
-            check(
-                machine(90, "processors-busy", Every, waiting),
-                "tasks that wait for a processor",
-                "They waited for 10 % and more of the last 10 s.",
-                "Threads of the test wait as well: fewer IOPS, higher latencies.",
-                "the kernel's accounting/psi.rst",
-            ),
-            check(
-                machine(170, "processor-limit", Every, limits::processor_limit),
-                "limits of control groups on processor time (cpu.max)",
-                "Less than the processors that this process may run on.",
-                "The kernel stops all threads for the rest of each tenth of a second once the time is used up.",
-                "cgroup-v2.rst (cpu.max), scheduler/sched-bwc.rst",
-            ),
-            check(
-                machine(180, "cpuset", Every, limits::cpuset),
-                "processors that this process may run on",
-                "Not all that are online.",
-                "Fewer processors do fewer I/Os, and may be far from the disk.",
-                "sched_getaffinity(2), cgroup-v2.rst (cpuset)",
-            ),
-        ],
-        rule: rule(350, Suspect, HeldBack, RealSpan(generator_bound)),
-        about: "A thread computed for 95 % of its time, waited for a processor for 10 % of it, or was stopped by a \
-                processor quota.",
-        advice: "use more threads (-t) on more processors, larger I/Os, or less work per I/O (-Zr costs processor \
-                 time)",
-    },
-    Cause {
-        name: "generator-cost",
-        theme: Theme::Processor,
-        rule: rule(360, Remark, HeldBack, RealSpan(generator_cost)),
-        about: "TrueSpd's own work took 25 % or more of a thread's time per I/O. It is measured before the run, \
-                without storage.",
-        advice: "use larger I/Os or more threads (-t); truespd bench-self shows what the work consists of",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "below-rate",
-        theme: Theme::Symptom,
-        rule: rule(370, Suspect, HeldBack, RealSpan(below_rate)),
-        about: "The test reached less than 98 % of the rate set with -g. Where fewer than 100 I/Os were asked for, \
-                10 have to be missing.",
-        advice: "raise -o, or lower -g (which counts per thread)",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "coordinated-omission",
-        theme: Theme::Symptom,
-        rule: rule(380, Suspect, WrongNumber, RunSpan(coordinated_omission)),
-        about: "The rate set with -g was reached on average, but I/Os were issued late: from their intended start \
-                to their end they took twice their latency and 1 ms more, at p99 or below (suspect) or at p99.9 \
-                (remark). A percentile needs 10 I/Os above it, so it takes 20 in all.",
-        advice: "use the response times (on standard error and in the JSON document), which a client at this rate \
-                 would see; raise -o, so that no I/O waits for another to end",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "bound-away",
-        theme: Theme::Machine,
-        rule: rule(510, Remark, HeldBack, RealSpan(bound_away)),
-        about: "A thread was bound to a busy processor while other processors were idle.",
-        advice: "use -n to let the kernel place the threads, or -a to choose other processors",
-        ..Cause::NONE
-    },
+    Cause::new("queue-depth", Theme::Symptom).judged(
+        rule(330, Suspect, HeldBack, RealSpan(queue_depth)),
+        "Fewer I/Os were in flight on average than asked for: below 75 % the result is suspect, below 90 % \
+         it is a remark. It takes 100 I/Os, and twice as many as were asked for in flight.",
+        "use more threads (-t) with less depth each",
+    ),
+    Cause::new("generator-bound", Theme::Processor)
+        .inspected(Sentence::Machine(320, limits::quota))
+        .inspected(Sentence::Machine(340, no_processor))
+        .checked(
+            machine(90, "processors-busy", Every, waiting),
+            "tasks that wait for a processor",
+            "They waited for 10 % and more of the last 10 s.",
+            "Threads of the test wait as well: fewer IOPS, higher latencies.",
+            "the kernel's accounting/psi.rst",
+        )
+        .checked(
+            machine(170, "processor-limit", Every, limits::processor_limit),
+            "limits of control groups on processor time (cpu.max)",
+            "Less than the processors that this process may run on.",
+            "The kernel stops all threads for the rest of each tenth of a second once the time is used up.",
+            "cgroup-v2.rst (cpu.max), scheduler/sched-bwc.rst",
+        )
+        .checked(
+            machine(180, "cpuset", Every, limits::cpuset),
+            "processors that this process may run on",
+            "Not all that are online.",
+            "Fewer processors do fewer I/Os, and may be far from the disk.",
+            "sched_getaffinity(2), cgroup-v2.rst (cpuset)",
+        )
+        .judged(
+            rule(350, Suspect, HeldBack, RealSpan(generator_bound)),
+            "A thread computed for 95 % of its time, waited for a processor for 10 % of it, or was stopped \
+             by a processor quota.",
+            "use more threads (-t) on more processors, larger I/Os, or less work per I/O (-Zr costs \
+             processor time)",
+        ),
+    Cause::new("generator-cost", Theme::Processor).judged(
+        rule(360, Remark, HeldBack, RealSpan(generator_cost)),
+        "TrueSpd's own work took 25 % or more of a thread's time per I/O. It is measured before the run, \
+         without storage.",
+        "use larger I/Os or more threads (-t); truespd bench-self shows what the work consists of",
+    ),
+    Cause::new("below-rate", Theme::Symptom).judged(
+        rule(370, Suspect, HeldBack, RealSpan(below_rate)),
+        "The test reached less than 98 % of the rate set with -g. Where fewer than 100 I/Os were asked \
+         for, 10 have to be missing.",
+        "raise -o, or lower -g (which counts per thread)",
+    ),
+    Cause::new("coordinated-omission", Theme::Symptom).judged(
+        rule(380, Suspect, WrongNumber, RunSpan(coordinated_omission)),
+        "The rate set with -g was reached on average, but I/Os were issued late: from their intended start \
+         to their end they took twice their latency and 1 ms more, at p99 or below (suspect) or at p99.9 \
+         (remark). A percentile needs 10 I/Os above it, so it takes 20 in all.",
+        "use the response times (on standard error and in the JSON document), which a client at this rate \
+         would see; raise -o, so that no I/O waits for another to end",
+    ),
+    Cause::new("bound-away", Theme::Machine).judged(
+        rule(510, Remark, HeldBack, RealSpan(bound_away)),
+        "A thread was bound to a busy processor while other processors were idle.",
+        "use -n to let the kernel place the threads, or -a to choose other processors",
+    ),
 ];
 
 /// Below this part of the asked depth the result is that of a shallower queue.
@@ -112,9 +95,8 @@ fn queue_depth(case: &Case<'_>) -> RuleResult {
     if case.is_paced() {
         return Ok(Vec::new());
     }
-    let Some(depth) = case.measured.evidence.queue_depth else {
-        return Err(Missing::new("the mean number of I/Os in flight"));
-    };
+    let depth =
+        case.evidence().queue_depth.ok_or_else(|| Missing::new("the mean number of I/Os in flight"))?;
     let (asked, threads) = (depth.asked as f64, case.span.threads_total() as f64);
     let part = ratio(depth.reached, asked);
     // One at a time is never more than one: what lies between two I/Os is the program's own time.
@@ -146,57 +128,59 @@ const WAITING_SUSPECT: f64 = 0.10;
 /// Time held back by a quota, as part of the measured time.
 const QUOTA_SUSPECT: f64 = 0.01;
 
+fn running_part(thread: &ThreadCost) -> f64 {
+    ratio(thread.running_ns as f64, thread.elapsed_ns as f64)
+}
+
+/// The part of its life that a thread was ready to run and had no processor.
+pub(super) fn waiting_part(thread: &ThreadCost) -> f64 {
+    ratio(thread.waiting_for_cpu_ns.unwrap_or(0) as f64, thread.elapsed_ns as f64)
+}
+
+/// The largest share of a thread, whose it is, and in words: the only thread with its share, or how many threads had
+/// at least `limit`, and the worst.
+fn worst(
+    threads: &[ThreadCost],
+    does: &str,
+    limit: f64,
+    share: fn(&ThreadCost) -> f64,
+) -> (f64, u32, String) {
+    let shares = threads.iter().map(|thread| (share(thread), thread.id));
+    let (most, id) = shares.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default();
+    let all = threads.len();
+    if all == 1 {
+        return (most, id, format!("The thread {does} {} of the time", percent(most)));
+    }
+    let count = threads.iter().filter(|thread| share(thread) >= limit).count();
+    let (limit, worst) = (percent(limit), percent(most));
+    (most, id, format!("{count} of {all} threads {does} {limit} of the time or more (thread {id}: {worst})"))
+}
+
 /// Threads that were at their processor's limit, or had none.
 fn generator_bound(case: &Case<'_>) -> RuleResult {
-    let evidence = &case.measured.evidence;
+    let evidence = case.evidence();
     if evidence.threads.is_empty() {
         return Err(Missing::new("the processor time of each thread"));
     }
     let mut findings = Vec::new();
-    let share = |ns: u64, thread: &ThreadCost| ratio(ns as f64, thread.elapsed_ns as f64);
-    let worst = |share_of: &dyn Fn(&ThreadCost) -> f64| {
-        let of = |thread: &ThreadCost| (share_of(thread), thread.id);
-        evidence.threads.iter().map(of).max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default()
-    };
-    let count = |limit: f64, share_of: &dyn Fn(&ThreadCost) -> f64| {
-        evidence.threads.iter().filter(|thread| share_of(thread) >= limit).count()
-    };
-    let running = |thread: &ThreadCost| share(thread.running_ns, thread);
-    let waiting = |thread: &ThreadCost| share(thread.waiting_for_cpu_ns.unwrap_or(0), thread);
-    let all = evidence.threads.len();
-    // The only thread with its share, or how many threads had at least the limit, and the worst.
-    let told = |does: &str, limit: f64, count: usize, (most, id): (f64, u32)| match all {
-        1 => format!("The thread {does} {} of the time", percent(most)),
-        _ => format!(
-            "{count} of {all} threads {does} {} of the time or more (thread {id}: {})",
-            percent(limit),
-            percent(most)
-        ),
-    };
-    let (most, id) = worst(&running);
+    let (most, id, words) = worst(&evidence.threads, "computed for", RUNNING_SUSPECT, running_part);
     // A thread that keeps a set rate by looking at the clock may well be busy, and one that polls always is.
     let is_polled = case.measured.engine_traits.is_some_and(|engine| engine.polls);
     if most >= RUNNING_SUSPECT && !case.is_paced() && !is_polled {
         let own = evidence.self_cost.as_ref().and_then(|cost| own_work(case, cost, id));
         let own_words = own.as_ref().map(|own| format!(" {}.", own.words())).unwrap_or_default();
-        let says = format!(
-            "{}: the processor limited the rate, not the storage.{own_words}",
-            told("computed for", RUNNING_SUSPECT, count(RUNNING_SUSPECT, &running), (most, id))
-        );
-        let finding = found(FindingGrade::Suspect, says).figure("running_percent", most * 100.0);
+        let says = format!("{words}: the processor limited the rate, not the storage.{own_words}");
+        let finding = suspect(says).figure("running_percent", most * 100.0);
         findings.push(match own {
             Some(own) => finding.figure("generator_ns", own.load.generator_ns),
             None => finding,
         });
     }
-    let (most, id) = worst(&waiting);
+    let (most, _, words) = worst(&evidence.threads, "waited for a processor", WAITING_SUSPECT, waiting_part);
     if most >= WAITING_SUSPECT {
-        let says = format!(
-            "{}; the latencies include this wait.",
-            told("waited for a processor", WAITING_SUSPECT, count(WAITING_SUSPECT, &waiting), (most, id))
-        );
+        let says = format!("{words}; the latencies include this wait.");
         let advice = "stop other programs, use fewer threads than processors, or let the kernel place the threads (-n)";
-        let finding = found(FindingGrade::Suspect, says).figure("waiting_for_cpu_percent", most * 100.0);
+        let finding = suspect(says).figure("waiting_for_cpu_percent", most * 100.0);
         findings.push(finding.advise(advice));
     }
     let throttled_ns = evidence.host.as_ref().and_then(|host| host.cpu_throttled_ns).unwrap_or(0);
@@ -207,7 +191,7 @@ fn generator_bound(case: &Case<'_>) -> RuleResult {
             number(throttled_ns as f64 / 1e9),
             number(case.seconds())
         );
-        let finding = found(FindingGrade::Suspect, says).figure("cpu_throttled_ns", throttled_ns as f64);
+        let finding = suspect(says).figure("cpu_throttled_ns", throttled_ns as f64);
         findings.push(finding.advise("raise the container's processor quota for the measurement"));
     }
     Ok(findings)
@@ -254,9 +238,11 @@ fn generator_cost(case: &Case<'_>) -> RuleResult {
     if case.is_paced() {
         return Ok(Vec::new());
     }
-    let Some(cost) = &case.measured.evidence.self_cost else {
-        return Err(Missing::new("a measurement of TrueSpd's own work"));
-    };
+    let cost = case
+        .evidence()
+        .self_cost
+        .as_ref()
+        .ok_or_else(|| Missing::new("a measurement of TrueSpd's own work"))?;
     let each =
         case.measured.threads.iter().filter_map(|thread| Some((thread.id, own_work(case, cost, thread.id)?)));
     let Some((id, worst)) = each.max_by(|a, b| a.1.part().total_cmp(&b.1.part())) else {
@@ -268,7 +254,7 @@ fn generator_cost(case: &Case<'_>) -> RuleResult {
     let load = worst.load;
     let says = format!("{} (thread {id}: {})", worst.words(), percent(worst.part()));
     let finding = |why: &str| {
-        found(FindingGrade::Remark, format!("{says}{why}."))
+        remark(format!("{says}{why}."))
             .figure("generator_ns", load.generator_ns)
             .figure("ns_per_io", worst.ns_per_io)
     };
@@ -358,7 +344,7 @@ fn below_rate(case: &Case<'_>) -> RuleResult {
             percent(done / asked)
         );
         let why = why_below(case, 1.0 - done / asked);
-        let finding = found(FindingGrade::Suspect, format!("{says} {}", why.words()))
+        let finding = suspect(format!("{says} {}", why.words()))
             .target(Some(target.path()))
             .figure("asked_per_s", asked)
             .figure("reached_per_s", done);
@@ -412,10 +398,7 @@ fn latencies(case: &Case<'_>, path: &str, way: Direction) -> Option<(Histogram, 
     let (mut service, mut response) = (Histogram::new(), Histogram::new());
     let results = case.measured.threads.iter().flat_map(|thread| &thread.targets);
     for result in results.filter(|result| result.path == path) {
-        let direction = match way {
-            Direction::Read => &result.read,
-            Direction::Write => &result.write,
-        };
+        let direction = way.pick(&result.read, &result.write);
         let Some(latency) = direction.latency.as_ref().filter(|latency| latency.count() > 0) else {
             continue;
         };
@@ -432,33 +415,33 @@ fn late(
     service: &Histogram,
     response: &Histogram,
 ) -> Option<Finding> {
-    let evidence = &case.measured.evidence;
+    let evidence = case.evidence();
     // A thread without a processor issues late as well: what became due meanwhile, and until it has caught up. That
     // explains at most twice the part of time as a part of the I/Os.
-    let waiting =
-        |thread: &ThreadCost| ratio(thread.waiting_for_cpu_ns.unwrap_or(0) as f64, thread.elapsed_ns as f64);
-    let waiting = evidence.threads.iter().map(waiting).fold(0.0, f64::max);
-    let steal = |host: &HostActivity| host.steal_worst_percent.or(host.steal_percent);
-    let steal = evidence.host.as_ref().and_then(steal).unwrap_or(0.0) / 100.0;
+    let waiting = evidence.threads.iter().map(waiting_part).fold(0.0, f64::max);
+    let host = evidence.host.as_ref();
+    let steal = host.and_then(|host| host.steal_worst_percent.or(host.steal_percent)).unwrap_or(0.0) / 100.0;
     let (stopped_s, longest_s) = stopped_s(case);
     let explained = 2.0 * (waiting + steal + ratio(stopped_s, case.seconds()));
-    let is_late = |fraction: f64| {
-        let (at_issue, at_due) = (service.percentile_ns(fraction), response.percentile_ns(fraction));
-        let beyond = (1.0 - fraction) * response.count() as f64;
-        beyond + 1e-6 >= LATE_IOS
-            && 1.0 - fraction > explained
-            && at_due as f64 >= LATE_TIMES * at_issue as f64
-            && at_due - at_issue >= LATE_NS
-    };
-    let (fraction, grade) = [
+    let fractions = [
         (0.99, FindingGrade::Suspect),
         (0.9, FindingGrade::Suspect),
         (0.5, FindingGrade::Suspect),
         (0.999, FindingGrade::Remark),
-    ]
-    .into_iter()
-    .find(|(fraction, _)| is_late(*fraction))?;
-    let (at_issue, at_due) = (service.percentile_ns(fraction), response.percentile_ns(fraction));
+    ];
+    let mut late = None;
+    for (fraction, grade) in fractions {
+        let (at_issue, at_due) = (service.percentile_ns(fraction), response.percentile_ns(fraction));
+        if (1.0 - fraction) * response.count() as f64 + 1e-6 >= LATE_IOS
+            && 1.0 - fraction > explained
+            && at_due as f64 >= LATE_TIMES * at_issue as f64
+            && at_due - at_issue >= LATE_NS
+        {
+            late = Some((fraction, grade, at_issue, at_due));
+            break;
+        }
+    }
+    let (fraction, grade, at_issue, at_due) = late?;
     let name = format!("p{}", (fraction * 1000.0).round() / 10.0);
     // What fell due while the program stood still is late by as much, and what came after it until it had caught up.
     let why = if at_due as f64 / 1e9 <= longest_s + at_issue as f64 / 1e9 + CATCH_UP_S {
@@ -485,50 +468,45 @@ const BOUND_IDLE_PERCENT: f64 = 50.0;
 
 /// A thread was bound to a busy processor while others were idle.
 fn bound_away(case: &Case<'_>) -> RuleResult {
-    let evidence = &case.measured.evidence;
+    let evidence = case.evidence();
     if evidence.threads.is_empty() {
         return Err(Missing::new("the processor time of each thread"));
     }
-    let processors = &case.document.system.topology.processors;
-    let idle_elsewhere = |cpu: u32| {
-        let all = processors.iter().zip(&case.measured.cpu);
-        let idle = all.filter(|(p, _)| p.cpu != cpu).map(|(_, used)| used.idle);
-        idle.max_by(f64::total_cmp).filter(|idle| *idle >= BOUND_IDLE_PERCENT)
-    };
-    let finding = |thread: &ThreadCost| -> Option<Finding> {
-        let cpu = thread.cpu?;
-        let waiting = ratio(thread.waiting_for_cpu_ns? as f64, thread.elapsed_ns as f64);
+    for thread in &evidence.threads {
+        let (Some(cpu), waiting) = (thread.cpu, waiting_part(thread)) else { continue };
         if waiting < BOUND_WAITING {
-            return None;
+            continue;
         }
-        let idle = idle_elsewhere(cpu)?;
+        let processors = case.document.system.topology.processors.iter().zip(&case.measured.cpu);
+        let idle = processors.filter(|(one, _)| one.cpu != cpu).map(|(_, used)| used.idle);
+        let Some(idle) = idle.max_by(f64::total_cmp).filter(|idle| *idle >= BOUND_IDLE_PERCENT) else {
+            continue;
+        };
         let says = format!(
             "Thread {} was bound to processor {cpu} and waited for it {} of the time, while another processor was \
              idle.",
             thread.id,
             percent(waiting)
         );
-        let finding = found(FindingGrade::Remark, says).figure("waiting_for_cpu_percent", waiting * 100.0);
-        Some(finding.figure("idle_elsewhere_percent", idle))
-    };
-    // One tells enough.
-    Ok(evidence.threads.iter().find_map(finding).into_iter().collect())
+        let finding = remark(says).figure("waiting_for_cpu_percent", waiting * 100.0);
+        // One tells enough.
+        return Ok(vec![finding.figure("idle_elsewhere_percent", idle)]);
+    }
+    Ok(Vec::new())
 }
 
-fn waiting(view: &HostView) -> Vec<Answer> {
-    let Some(stalled) = averages("cpu", view.roots()) else {
-        return vec![Answer::unknown(memory::NO_PRESSURE)];
-    };
+fn waiting(view: &HostView) -> CheckResult {
+    let stalled = averages("cpu", view.roots()).ok_or_else(|| NoAnswer::unknown(memory::NO_PRESSURE))?;
     let now = format!("{} of the last 10 s", part_percent(stalled.some / 100.0));
     if stalled.some / 100.0 < WAITING_SUSPECT {
-        return vec![Answer::good("Tasks hardly wait for a processor.").now(now)];
+        return Ok(Answer::good("Tasks hardly wait for a processor.").now(now));
     }
     let says = format!(
         "Tasks waited for a processor for {} of the last 10 s, and the threads of a test would wait, too: stop other \
          programs that use the processors before measuring.",
         part_percent(stalled.some / 100.0)
     );
-    vec![Answer::spoils(says).now(now).wanted("less than 10 %")]
+    Ok(Answer::spoils(says).now(now).wanted("less than 10 %"))
 }
 
 fn no_processor(machine: &MachineNow, _: &[Limit]) -> Option<String> {

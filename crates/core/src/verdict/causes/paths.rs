@@ -5,46 +5,37 @@
 use crate::result::FindingGrade::{Remark, Suspect};
 use crate::result::Meaning::{OtherLoad, Seen, WrongNumber};
 use crate::result::{
-    DevicePath, DiskCounts, Evidence, Finding, FindingGrade, Layer, LayerDetails, LayerRole, PathAccess,
-    Replica, Theme, WayChange, disks_in_words, is_path_of_another, served_disks,
+    DevicePath, DiskCounts, Evidence, Finding, Layer, LayerDetails, LayerRole, PathAccess, Replica, Theme,
+    WayChange, disks_in_words, is_path_of_another, served_disks,
 };
 use crate::text::{duration_ns, percent};
 use crate::verdict::cause::RuleFn::RealSpan;
-use crate::verdict::cause::{Case, Cause, Missing, RuleResult, Sentence, found, ratio, rule, unless_missing};
+use crate::verdict::cause::{
+    Case, Cause, Missing, RuleResult, Sentence, ratio, remark, rule, suspect, unless_missing,
+};
 use crate::verdict::view::TargetView;
 
 pub(super) const CAUSES: &[Cause] = &[
-    Cause {
-        name: "path-down",
-        theme: Theme::Target,
-        sentences: &[Sentence::Layer(210, path_down)],
-        rule: rule(90, Suspect, OtherLoad, RealSpan(down)),
-        about: "A path to a disk, or the only connection to its server, was down, came or went while it was \
-                measured, or all paths were such that the storage passes I/Os on inside (non-optimized). Looked at \
-                once per second: NVMe, iSCSI, Fibre Channel, nbd, and the paths of a multipath device.",
-        advice: "bring the path back (multipath -ll, nvme list-subsys, iscsiadm -m session -P 1 show them; dmesg \
-                 tells why), and repeat",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "copies-apart",
-        theme: Theme::Target,
-        sentences: &[Sentence::Layer(220, copies_apart_now)],
-        rule: rule(100, Suspect, WrongNumber, RealSpan(copies_apart)),
-        about: "DRBD did not keep all copies the same, or was just making them so: a connection was not up, or a \
-                disk not up to date. Writes are then faster, or slower, than they are with all nodes.",
-        advice: "wait until drbdadm status shows all disks as UpToDate, and repeat",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "path-shares",
-        theme: Theme::Target,
-        rule: rule(110, Remark, Seen, RealSpan(shares)),
-        about: "The device has several paths: which part of the bytes each of them carried.",
-        advice: "to use all paths, set the policy: iopolicy of the NVMe subsystem, path_grouping_policy and \
-                 path_selector of multipath",
-        ..Cause::NONE
-    },
+    Cause::new("path-down", Theme::Target).inspected(Sentence::Layer(210, path_down)).judged(
+        rule(90, Suspect, OtherLoad, RealSpan(down)),
+        "A path to a disk, or the only connection to its server, was down, came or went while it was \
+         measured, or all paths were such that the storage passes I/Os on inside (non-optimized). Looked \
+         at once per second: NVMe, iSCSI, Fibre Channel, nbd, and the paths of a multipath device.",
+        "bring the path back (multipath -ll, nvme list-subsys, iscsiadm -m session -P 1 show them; dmesg \
+         tells why), and repeat",
+    ),
+    Cause::new("copies-apart", Theme::Target).inspected(Sentence::Layer(220, copies_apart_now)).judged(
+        rule(100, Suspect, WrongNumber, RealSpan(copies_apart)),
+        "DRBD did not keep all copies the same, or was just making them so: a connection was not up, or a \
+         disk not up to date. Writes are then faster, or slower, than they are with all nodes.",
+        "wait until drbdadm status shows all disks as UpToDate, and repeat",
+    ),
+    Cause::new("path-shares", Theme::Target).judged(
+        rule(110, Remark, Seen, RealSpan(shares)),
+        "The device has several paths: which part of the bytes each of them carried.",
+        "to use all paths, set the policy: iopolicy of the NVMe subsystem, path_grouping_policy and \
+         path_selector of multipath",
+    ),
 ];
 
 /// By whom the disks of a target are served, and which copies DRBD keeps of it; a sentence each.
@@ -57,8 +48,7 @@ pub(super) fn served(target: &TargetView<'_>) -> Vec<String> {
             let of = if names.len() == 1 { "the disk's counters" } else { "the counters of the disks" };
             format!(
                 "{} {are} served by {by}: {of} show what this machine sent; what the server did (its caches too) is \
-                 not \
-                 seen.",
+                 not seen.",
                 disks_in_words(&names)
             )
         })
@@ -99,7 +89,7 @@ struct Watched<'a> {
 
 /// The devices below the targets that satisfy `is_wanted`, each once.
 fn watched<'a>(case: &Case<'a>, is_wanted: impl Fn(&[Layer], usize) -> bool) -> Vec<Watched<'a>> {
-    let evidence = &case.measured.evidence;
+    let evidence = case.evidence();
     let mut all: Vec<Watched<'a>> = Vec::new();
     for target in case.views() {
         let layers = target.layers();
@@ -132,46 +122,43 @@ const CHANGES_TOLD: usize = 4;
 /// Paths through which no I/O went, or that were not what they had been.
 fn down(case: &Case<'_>) -> RuleResult {
     let (mut findings, mut missing) = (Vec::new(), None);
-    let has_paths =
-        |layers: &[Layer], at: usize| !layers[at].paths().is_empty() && !is_path_of_another(layers, at);
-    for device in watched(case, has_paths) {
+    let devices =
+        watched(case, |layers, at| !layers[at].paths().is_empty() && !is_path_of_another(layers, at));
+    for device in devices {
         let name = &device.layer.name;
         let paths = device.begin.map_or(&[][..], |details| &details.paths);
-        let is_down = |path: &&DevicePath| path.is_down;
-        let down: Vec<&DevicePath> = paths.iter().filter(is_down).collect();
-        let mut tell = |says: String, changes: usize| {
-            findings.push(
-                found(FindingGrade::Suspect, says)
-                    .target(device.path)
-                    .figure("paths", paths.len() as f64)
-                    .figure("paths_down", down.len() as f64)
-                    .figure("path_changes", changes as f64),
-            );
-        };
+        let down: Vec<&DevicePath> = paths.iter().filter(|path| path.is_down).collect();
+        // What is said, with the number of changes.
+        let mut said: Vec<(String, usize)> = Vec::new();
         if device.begin.is_none() {
-            tell(format!("When the measured time began, there was no path to {name}."), 0);
+            said.push((format!("When the measured time began, there was no path to {name}."), 0));
         } else if !down.is_empty() {
-            tell(down_words(name, paths.len(), &down), 0);
+            said.push((down_words(name, paths.len(), &down), 0));
         } else if let Some(says) = detour_words(name, paths) {
-            tell(says, 0);
+            said.push((says, 0));
         }
         if device.layer.transport.as_deref() == Some("nbd") {
             missing.get_or_insert(Missing(format!(
                 "whether the connection of {name} held: the kernel does not tell it of NBD"
             )));
         }
-        let Some(changes) = &device.changes else {
+        if device.changes.is_none() {
             missing.get_or_insert(Missing(format!("whether the paths to {name} stayed as they were")));
-            continue;
-        };
-        let told: Vec<String> = changes.iter().flat_map(|change| change_words(change)).collect();
+        }
+        let changes = device.changes.iter().flatten();
+        let told: Vec<String> = changes.flat_map(|change| change_words(change)).collect();
         if !told.is_empty() {
             let more = told.len().saturating_sub(CHANGES_TOLD);
             let mut words = told[..told.len() - more].join("; ");
             if more > 0 {
                 words.push_str(&format!("; and {more} more"));
             }
-            tell(format!("The paths to {name} changed while it was measured: {words}."), told.len());
+            said.push((format!("The paths to {name} changed while it was measured: {words}."), told.len()));
+        }
+        for (says, changes) in said {
+            let finding = suspect(says).target(device.path).figure("paths", paths.len() as f64);
+            let finding = finding.figure("paths_down", down.len() as f64);
+            findings.push(finding.figure("path_changes", changes as f64));
         }
     }
     unless_missing(findings, missing)
@@ -200,19 +187,18 @@ fn detour_words(name: &str, paths: &[DevicePath]) -> Option<String> {
     let each: Vec<String> =
         paths.iter().map(|path| format!("{} {}", path.place(), path.standing())).collect();
     Some(format!(
-        "No path to {name} was optimized when the measured time began, so the storage passed every I/O on inside: \
-         {}.",
+        "No path to {name} was optimized when the measured time began, so the storage passed every I/O on inside: {}.",
         each.join("; ")
     ))
 }
 
 /// What became of each path.
 fn path_changes(change: &WayChange) -> Vec<String> {
-    let paths = |details: &Option<LayerDetails>| details.as_ref().map_or(Vec::new(), |one| one.paths.clone());
-    let (before, after) = (paths(&change.before), paths(&change.after));
+    let [before, after] = [&change.before, &change.after]
+        .map(|details| details.as_ref().map_or(&[][..], |details| &details.paths));
     let at = duration_ns(change.seen_ns as f64);
     let mut told = Vec::new();
-    for was in &before {
+    for was in before {
         match after.iter().find(|now| now.name == was.name) {
             None => told.push(format!("{} was gone after {at}", was.place())),
             Some(now)
@@ -228,16 +214,18 @@ fn path_changes(change: &WayChange) -> Vec<String> {
             Some(_) => {}
         }
     }
-    let is_new = |now: &&DevicePath| !before.iter().any(|was| was.name == now.name);
-    told.extend(after.iter().filter(is_new).map(|now| format!("{} came after {at}", now.place())));
+    for now in after {
+        if !before.iter().any(|was| was.name == now.name) {
+            told.push(format!("{} came after {at}", now.place()));
+        }
+    }
     told
 }
 
 /// What became of the paths to a device, or of the copies that DRBD keeps of it; empty when nothing that matters.
 pub(super) fn change_words(change: &WayChange) -> Vec<String> {
-    let replica = |details: &Option<LayerDetails>| details.as_ref().and_then(|one| one.replica.clone());
-    let (before, after) = (replica(&change.before), replica(&change.after));
-    let copies = before.as_ref().and_then(|was| copies_words(Some(was), after.as_ref()));
+    let [before, after] = [&change.before, &change.after].map(|details| details.as_ref()?.replica.as_ref());
+    let copies = before.and_then(|was| copies_words(Some(was), after));
     let at = duration_ns(change.seen_ns as f64);
     path_changes(change).into_iter().chain(copies.map(|words| format!("after {at} {words}"))).collect()
 }
@@ -247,8 +235,7 @@ fn copies_apart(case: &Case<'_>) -> RuleResult {
     let (mut findings, mut missing) = (Vec::new(), None);
     for device in watched(case, |layers, at| layers[at].role() == LayerRole::Replica) {
         let name = &device.layer.name;
-        let replica = |details: Option<&LayerDetails>| details.and_then(|details| details.replica.clone());
-        let Some(begin) = replica(device.begin) else {
+        let Some(begin) = device.begin.and_then(|details| details.replica.as_ref()) else {
             missing.get_or_insert(Missing(format!(
                 "whether the copies of {name} were the same (/proc/drbd tells it of DRBD 8; of DRBD 9 \
                  /sys/kernel/debug/drbd, which only root may read)"
@@ -261,9 +248,7 @@ fn copies_apart(case: &Case<'_>) -> RuleResult {
                 "The copies of {name} were not in sync when the measured time began: {}.",
                 faults.join(", ")
             );
-            findings.push(
-                found(FindingGrade::Suspect, says).target(device.path).figure("faults", faults.len() as f64),
-            );
+            findings.push(suspect(says).target(device.path).figure("faults", faults.len() as f64));
         }
         let Some(changes) = &device.changes else {
             missing.get_or_insert(Missing(format!("whether the copies of {name} stayed the same")));
@@ -274,9 +259,7 @@ fn copies_apart(case: &Case<'_>) -> RuleResult {
         if !told.is_empty() {
             let says =
                 format!("What DRBD does with {name} changed while it was measured: {}.", told.join("; "));
-            findings.push(
-                found(FindingGrade::Suspect, says).target(device.path).figure("changes", told.len() as f64),
-            );
+            findings.push(suspect(says).target(device.path).figure("changes", told.len() as f64));
         }
     }
     unless_missing(findings, missing)
@@ -298,7 +281,7 @@ fn shares(case: &Case<'_>) -> RuleResult {
     for device in watched(case, |layers, at| layers[at].role() == LayerRole::Multipath) {
         let layer = device.layer;
         let counts: Option<Vec<DiskCounts>> =
-            layer.paths().iter().map(|path| counts_of(&case.measured.evidence, layer, &path.name)).collect();
+            layer.paths().iter().map(|path| counts_of(case.evidence(), layer, &path.name)).collect();
         let Some(counts) = counts.filter(|counts| !counts.is_empty()) else {
             missing.get_or_insert(Missing(format!("what each path to {} carried", layer.name)));
             continue;
@@ -310,29 +293,29 @@ fn shares(case: &Case<'_>) -> RuleResult {
 
 /// What a path carried: with device-mapper it is a disk, with NVMe the disk above has counts of each.
 fn counts_of(evidence: &Evidence, layer: &Layer, path: &str) -> Option<DiskCounts> {
-    let disk = |name: &str| evidence.disks.iter().chain(&evidence.upper_disks).find(|disk| disk.name == name);
-    match disk(path) {
-        Some(path) => Some(path.total),
-        None => disk(&layer.name)?.paths.iter().find(|one| one.name == path).map(|one| one.total),
+    let mut disks = evidence.disks.iter().chain(&evidence.upper_disks);
+    if let Some(disk) = disks.clone().find(|disk| disk.name == path) {
+        return Some(disk.total);
     }
+    let above = disks.find(|disk| disk.name == layer.name)?;
+    above.paths.iter().find(|one| one.name == path).map(|one| one.total)
 }
 
 fn share_finding(layer: &Layer, counts: &[DiskCounts]) -> Option<Finding> {
-    let bytes = |one: &DiskCounts| one.read_bytes.saturating_add(one.write_bytes) as f64;
-    let all: f64 = counts.iter().map(bytes).sum();
+    let bytes: Vec<f64> =
+        counts.iter().map(|one| one.read_bytes.saturating_add(one.write_bytes) as f64).collect();
+    let all: f64 = bytes.iter().sum();
     if all <= 0.0 || counts.len() < 2 {
         return None;
     }
-    let pairs = || layer.paths().iter().zip(counts);
-    let each: Vec<String> =
-        pairs().map(|(path, one)| format!("{} {}", path.place(), percent(ratio(bytes(one), all)))).collect();
-    let could = |path: &DevicePath| {
-        !path.is_down && matches!(path.access, None | Some(PathAccess::Optimized | PathAccess::Other))
-    };
-    let idle: Vec<&str> = pairs()
-        .filter(|(path, one)| could(path) && bytes(one) == 0.0)
-        .map(|(p, _)| p.name.as_str())
-        .collect();
+    let (mut each, mut idle) = (Vec::new(), Vec::new());
+    for (path, &bytes) in layer.paths().iter().zip(&bytes) {
+        each.push(format!("{} {}", path.place(), percent(ratio(bytes, all))));
+        let is_first_choice = matches!(path.access, None | Some(PathAccess::Optimized | PathAccess::Other));
+        if !path.is_down && is_first_choice && bytes == 0.0 {
+            idle.push(path.name.as_str());
+        }
+    }
     let idle = match idle.len() {
         0 => String::new(),
         some => format!(
@@ -343,9 +326,10 @@ fn share_finding(layer: &Layer, counts: &[DiskCounts]) -> Option<Finding> {
         ),
     };
     let says = format!("The paths to {} carried of its bytes: {}.{idle}", layer.name, each.join(", "));
-    let finding = pairs().fold(found(FindingGrade::Remark, says), |finding, (path, one)| {
-        finding.figure(&format!("percent_by_{}", path.name), ratio(bytes(one), all) * 100.0)
-    });
+    let mut finding = remark(says);
+    for (path, bytes) in layer.paths().iter().zip(bytes) {
+        finding = finding.figure(&format!("percent_by_{}", path.name), ratio(bytes, all) * 100.0);
+    }
     Some(finding)
 }
 
@@ -366,8 +350,12 @@ pub(super) fn reads_from_peers(target: &TargetView<'_>) -> bool {
 }
 
 fn path_down(layer: &Layer) -> Option<String> {
-    let words = |path: &DevicePath| format!("{} is {}", path.place(), path.standing());
-    let down: Vec<String> = layer.paths().iter().filter(|path| path.is_down).map(words).collect();
+    let down: Vec<String> = layer
+        .paths()
+        .iter()
+        .filter(|path| path.is_down)
+        .map(|path| format!("{} is {}", path.place(), path.standing()))
+        .collect();
     (!down.is_empty()).then(|| format!("Not all paths of {} are up: {}.", layer.name, down.join(", ")))
 }
 

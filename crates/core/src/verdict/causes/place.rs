@@ -6,80 +6,55 @@ use super::others::FOREIGN_BYTES_PER_S;
 use super::{network, paths};
 use crate::result::FindingGrade::{Remark, Suspect};
 use crate::result::Meaning::{Seen, WrongNumber};
-use crate::result::{DiskActivity, Finding, FindingGrade, Layer, LayerKind, LayerRole, Loss, Theme};
+use crate::result::{DiskActivity, Finding, Layer, LayerKind, LayerRole, Loss, Theme};
 use crate::text::{bytes, number, percent};
-use crate::verdict::cause::RuleFn::RealSpan;
-use crate::verdict::cause::{Case, Cause, Missing, RuleResult, Sentence, found, ratio, rule, unless_missing};
+use crate::verdict::cause::RuleFn::{RealSpan, RealTarget};
+use crate::verdict::cause::{
+    Case, Cause, Missing, OneResult, RuleResult, Sentence, of_each, ratio, remark, rule, suspect,
+    unless_missing,
+};
 use crate::verdict::doctor::Purpose::Every;
-use crate::verdict::doctor::{Answer, HostView, MountedFileSystem, check, each_filesystem};
+use crate::verdict::doctor::{Answer, CheckResult, HostView, MountedFileSystem, each_filesystem};
 use crate::verdict::view::{Direction, RestsOn, TargetView, flow};
 
 pub(super) const CAUSES: &[Cause] = &[
-    Cause {
-        name: "target-lost",
-        theme: Theme::Target,
-        rule: rule(80, Suspect, WrongNumber, RealSpan(lost)),
-        about: "Somebody removed, replaced, renamed or cut the target while it was tested, or its file system was \
-                unmounted or became read-only.",
-        advice: "keep other programs away from the target, and repeat",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "memory-target",
-        theme: Theme::Cache,
-        sentences: &[Sentence::Layer(40, in_memory)],
-        checks: &[check(
+    Cause::new("target-lost", Theme::Target).judged(
+        rule(80, Suspect, WrongNumber, RealSpan(lost)),
+        "Somebody removed, replaced, renamed or cut the target while it was tested, or its file system was \
+         unmounted or became read-only.",
+        "keep other programs away from the target, and repeat",
+    ),
+    Cause::new("memory-target", Theme::Cache)
+        .inspected(Sentence::Layer(40, in_memory))
+        .checked(
             each_filesystem(20, "memory-target", Every, in_memory_filesystem),
             "file systems in memory (tmpfs)",
             "The target lies on one.",
             "The result is that of memory.",
             "the kernel's filesystems/tmpfs.rst",
-        )],
-        rule: rule(160, Suspect, WrongNumber, RealSpan(memory_target)),
-        about: "The target is in memory: a file on tmpfs makes the result suspect, a device in memory (zram) is a \
-                remark.",
-        advice: "choose a target on a disk, unless you want to measure memory",
-    },
-    Cause {
-        name: "remote",
-        theme: Theme::Cache,
-        sentences: &[
-            Sentence::Layer(50, on_another_machine),
-            Sentence::Layer(60, in_copies),
-            Sentence::Layer(70, by_a_program),
-        ],
-        rule: rule(480, Remark, Seen, RealSpan(remote)),
-        about: "The data are on another machine, DRBD keeps copies there, or a program (FUSE) serves them. What \
-                this machine asked the server for (counters of NFS and SMB, and of disks by NVMe over fabrics, \
-                iSCSI, Ceph and nbd) proves the run as far as the server. The remark says who that is, and of DRBD \
-                which node is Primary.",
-        advice: "compare with a run on the machine that holds the data",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "overlay",
-        theme: Theme::Cache,
-        sentences: &[Sentence::Layer(80, in_an_overlay)],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "own-cache",
-        theme: Theme::Cache,
-        sentences: &[Sentence::Layer(90, in_zfs)],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "encrypted",
-        theme: Theme::Target,
-        sentences: &[Sentence::Layer(120, encrypted)],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "misaligned",
-        theme: Theme::Target,
-        sentences: &[Sentence::Layer(150, misaligned)],
-        ..Cause::NONE
-    },
+        )
+        .judged(
+            rule(160, Suspect, WrongNumber, RealTarget(memory_target)),
+            "The target is in memory: a file on tmpfs makes the result suspect, a device in memory (zram) \
+             is a remark.",
+            "choose a target on a disk, unless you want to measure memory",
+        ),
+    Cause::new("remote", Theme::Cache)
+        .inspected(Sentence::Layer(50, on_another_machine))
+        .inspected(Sentence::Layer(60, in_copies))
+        .inspected(Sentence::Layer(70, by_a_program))
+        .judged(
+            rule(480, Remark, Seen, RealSpan(remote)),
+            "The data are on another machine, DRBD keeps copies there, or a program (FUSE) serves them. \
+             What this machine asked the server for (counters of NFS and SMB, and of disks by NVMe over \
+             fabrics, iSCSI, Ceph and nbd) proves the run as far as the server. The remark says who that \
+             is, and of DRBD which node is Primary.",
+            "compare with a run on the machine that holds the data",
+        ),
+    Cause::new("overlay", Theme::Cache).inspected(Sentence::Layer(80, in_an_overlay)),
+    Cause::new("own-cache", Theme::Cache).inspected(Sentence::Layer(90, in_zfs)),
+    Cause::new("encrypted", Theme::Target).inspected(Sentence::Layer(120, encrypted)),
+    Cause::new("misaligned", Theme::Target).inspected(Sentence::Layer(150, misaligned)),
 ];
 
 /// Boundaries that partitions should keep.
@@ -96,42 +71,34 @@ fn misaligned(layer: &Layer) -> Option<String> {
 }
 
 /// Memory instead of a disk.
-fn memory_target(case: &Case<'_>) -> RuleResult {
-    let mut findings = Vec::new();
-    for target in case.views() {
-        let says = if let Some(layer) = target.layer(LayerKind::MemoryFilesystem) {
-            (FindingGrade::Suspect, format!("{} keeps files in memory: no disk is involved.", layer.name))
-        } else if let Some(layer) = target.lowest().find(|layer| layer.kind == LayerKind::Memory) {
-            (FindingGrade::Remark, format!("{} is a device in memory: no disk is involved.", layer.name))
-        } else {
-            continue;
-        };
-        findings.push(found(says.0, says.1).target(Some(target.path())));
+fn memory_target(_: &Case<'_>, target: &TargetView<'_>) -> OneResult {
+    if let Some(layer) = target.layer(LayerKind::MemoryFilesystem) {
+        return Ok(Some(suspect(format!("{} keeps files in memory: no disk is involved.", layer.name))));
     }
-    unless_missing(findings, unknown_layers(case))
+    if let Some(layer) = target.lowest().find(|layer| layer.kind == LayerKind::Memory) {
+        return Ok(Some(remark(format!("{} is a device in memory: no disk is involved.", layer.name))));
+    }
+    if target.rests_on() == RestsOn::Unknown { Err(Missing::layers(target)) } else { Ok(None) }
 }
 
 /// A target that somebody removed, replaced, cut or took away under the test.
 fn lost(case: &Case<'_>) -> RuleResult {
-    let (mut findings, mut missing) = (Vec::new(), None);
-    for target in case.views() {
+    of_each(case.views(), |target| {
         let Some(losses) = target.facts.and_then(|facts| facts.losses.as_ref()) else {
-            missing.get_or_insert(Missing(format!("whether '{}' was there to the end", target.path())));
-            continue;
+            return Err(Missing(format!("whether '{}' was there to the end", target.path())));
         };
+        let mut findings = Vec::new();
         for loss in losses {
-            let mut says = loss.sentence(target.path());
-            says.push('.');
-            let mut finding = found(FindingGrade::Suspect, says).target(Some(target.path()));
+            let says = format!("{}.", loss.sentence(target.path()));
+            let mut finding = suspect(says).target(Some(target.path()));
             if let Loss::Cut { from_bytes, to_bytes } | Loss::Emptied { from_bytes, to_bytes } = *loss {
-                finding = finding
-                    .figure("size_before_bytes", from_bytes as f64)
-                    .figure("size_after_bytes", to_bytes as f64);
+                finding = finding.figure("size_before_bytes", from_bytes as f64);
+                finding = finding.figure("size_after_bytes", to_bytes as f64);
             }
             findings.push(finding);
         }
-    }
-    unless_missing(findings, missing)
+        Ok(findings)
+    })
 }
 
 /// What is missing where a document does not show the layers.
@@ -161,7 +128,7 @@ fn remote(case: &Case<'_>) -> RuleResult {
         } else {
             continue;
         };
-        findings.push(found(FindingGrade::Remark, says).target(Some(target.path())));
+        findings.push(remark(says).target(Some(target.path())));
     }
     unless_missing(findings, unknown_layers(case))
 }
@@ -173,7 +140,7 @@ const IDLE: f64 = 0.05;
 fn program_remark(case: &Case<'_>, target: &TargetView<'_>, layer: &Layer) -> Finding {
     let mut says = format!("A program serves {}: its caches are not visible here.", layer.name);
     let mut figures = Vec::new();
-    let programs = &case.measured.evidence.programs;
+    let programs = &case.evidence().programs;
     let program = programs.iter().find(|one| Some(&one.mount_point) == layer.mount_point.as_ref());
     if let Some(waiting) = program.and_then(|program| program.waiting_mean) {
         says.push_str(&format!(" {} requests waited in it on average.", number(waiting)));
@@ -182,7 +149,7 @@ fn program_remark(case: &Case<'_>, target: &TargetView<'_>, layer: &Layer) -> Fi
     if let Some(words) = disks_meanwhile(case, &mut figures) {
         says.push_str(&words);
     }
-    let finding = found(FindingGrade::Remark, says)
+    let finding = remark(says)
         .target(Some(target.path()))
         .advise("measure the storage below that program, too, to see how much time the program takes");
     figures.into_iter().fold(finding, |finding, (name, value)| finding.figure(&name, value))
@@ -190,7 +157,7 @@ fn program_remark(case: &Case<'_>, target: &TargetView<'_>, layer: &Layer) -> Fi
 
 /// What the disks of this machine did meanwhile.
 fn disks_meanwhile(case: &Case<'_>, figures: &mut Vec<(String, f64)>) -> Option<String> {
-    let disks = &case.measured.evidence.beside_disks;
+    let disks = &case.evidence().beside_disks;
     if disks.is_empty() {
         return None;
     }
@@ -215,16 +182,14 @@ fn disks_meanwhile(case: &Case<'_>, figures: &mut Vec<(String, f64)>) -> Option<
     match idle.as_slice() {
         [] => {}
         [Direction::Read] => words.push_str(
-            " No disk of this machine was read during the run, so the data came from a cache or from another \
-             machine.",
+            " No disk of this machine was read during the run, so the data came from a cache or from another machine.",
         ),
         [Direction::Write] => words.push_str(
             " No disk of this machine was written meanwhile, so the data went to a cache or to another machine.",
         ),
         _ => words.push_str(
             " The disks of this machine were idle meanwhile, so the data came from a cache or another machine, and \
-             went \
-             there.",
+             went there.",
         ),
     }
     (!words.is_empty()).then_some(words)
@@ -310,11 +275,11 @@ fn encrypted(layer: &Layer) -> Option<String> {
     })
 }
 
-fn in_memory_filesystem(_: &HostView, one: &MountedFileSystem) -> Vec<Answer> {
+fn in_memory_filesystem(_: &HostView, one: &MountedFileSystem) -> CheckResult {
     if !one.is_memory {
-        return vec![Answer::good("Its files lie on a disk.")];
+        return Ok(Answer::good("Its files lie on a disk."));
     }
     let says = "Files here lie in memory: a test measures memory and processor, not a disk. Test a file on a file \
          system that lies on a disk.";
-    vec![Answer::spoils(says).now(one.kind.clone()).wanted("a file system on a disk")]
+    Ok(Answer::spoils(says).now(one.kind.clone()).wanted("a file system on a disk"))
 }

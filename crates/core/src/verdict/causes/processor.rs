@@ -10,168 +10,121 @@ use crate::result::Meaning::{HeldBack, OtherLoad, WrongNumber};
 use crate::result::{FindingGrade, Limit, MachineNow, Theme};
 use crate::text::{grouped, number, part_percent, percent};
 use crate::verdict::cause::RuleFn::RealSpan;
-use crate::verdict::cause::{Case, Cause, Missing, RuleResult, Sentence, found, rule};
+use crate::verdict::cause::{Case, Cause, Missing, RuleResult, Sentence, found, remark, rule};
 use crate::verdict::doctor::Purpose::{Every, Latency, Peak};
-use crate::verdict::doctor::{Answer, Change, HostView, Purpose, check, machine};
+use crate::verdict::doctor::{Answer, Change, CheckResult, HostView, NoAnswer, Purpose, machine};
 
 pub(super) const CAUSES: &[Cause] = &[
-    Cause {
-        name: "steal",
-        theme: Theme::Neighbours,
-        sentences: &[Sentence::Machine(330, stolen)],
-        checks: &[check(
+    Cause::new("steal", Theme::Neighbours)
+        .inspected(Sentence::Machine(330, stolen))
+        .checked(
             machine(120, "steal", Every, steal_now),
             "processor time that other virtual machines take",
             "More than 5 % within the second (spoils), or more than 2 % since boot.",
             "The test's threads stand still while others run; latencies have outliers of milliseconds.",
             "proc_stat(5)",
-        )],
-        rule: rule(410, Suspect, OtherLoad, RealSpan(steal)),
-        about: "Other virtual machines on the host took processor time: above 5 % (15 % of one processor) the \
-                result is suspect, above 2 % (7 %) it is a remark.",
-        advice: "repeat at a quieter time, or on a machine with dedicated processors",
-    },
-    Cause {
-        name: "unstable-clock",
-        theme: Theme::Machine,
-        sentences: &[Sentence::Machine(360, clock_now)],
-        checks: &[check(
+        )
+        .judged(
+            rule(410, Suspect, OtherLoad, RealSpan(steal)),
+            "Other virtual machines on the host took processor time: above 5 % (15 % of one processor) the \
+             result is suspect, above 2 % (7 %) it is a remark.",
+            "repeat at a quieter time, or on a machine with dedicated processors",
+        ),
+    Cause::new("unstable-clock", Theme::Machine)
+        .inspected(Sentence::Machine(360, clock_now))
+        .checked(
             machine(320, "clock-source", Latency, clock_source),
             "what the kernel keeps time by",
             "The clock source is not the processor's own counter, but a slower one (hpet, acpi_pm, ...).",
-            "Microseconds per stamp, two stamps per I/O: latencies are too high, IOPS of fast drives too low.",
+            "Microseconds per stamp, two stamps per I/O: latencies are too high, IOPS of fast drives too \
+             low.",
             "/sys/devices/system/clocksource; the kernel's timers/timekeeping.rst",
-        )],
-        rule: rule(430, Suspect, WrongNumber, RealSpan(clock)),
-        about: "The clock that times the I/Os drifted: above 1,000 parts per million the result is suspect, above \
-                100 it is a remark.",
-        advice: "check the kernel's clock source and the time synchronisation, and repeat",
-    },
-    Cause {
-        name: "governor",
-        theme: Theme::Machine,
-        sentences: &[Sentence::Machine(370, governor_now)],
-        checks: &[check(
+        )
+        .judged(
+            rule(430, Suspect, WrongNumber, RealSpan(clock)),
+            "The clock that times the I/Os drifted: above 1,000 parts per million the result is suspect, \
+             above 100 it is a remark.",
+            "check the kernel's clock source and the time synchronisation, and repeat",
+        ),
+    Cause::new("governor", Theme::Machine)
+        .inspected(Sentence::Machine(370, governor_now))
+        .checked(
             machine(350, "governor", Latency, governor_check).one_core_peak().unlike_production(),
             "frequency governor of the processors",
             "powersave or userspace; with --peak all but performance.",
-            "A processor that has to speed up first adds tens of microseconds and more to latencies of a low \
-                 rate.",
+            "A processor that has to speed up first adds tens of microseconds and more to latencies of a \
+             low rate.",
             "the kernel's admin-guide/pm/cpufreq.rst; fio t/one-core-peak.sh",
-        )],
-        rule: rule(500, Remark, HeldBack, RealSpan(governor)),
-        about: "The processors' frequency governor is powersave.",
-        advice: "set the governor to performance while measuring latencies",
-    },
-    Cause {
-        name: "throttled",
-        theme: Theme::Machine,
-        checks: &[check(
-            machine(150, "throttled", Every, hot),
-            "processors slowed down by heat",
-            "It happened within the second (spoils), or since boot.",
-            "A slower processor does fewer I/Os, and each takes longer.",
-            "the kernel's arch/x86/kernel/cpu/mce/therm_throt.c",
-        )],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "battery",
-        theme: Theme::Machine,
-        checks: &[check(
-            machine(160, "battery", Every, battery),
-            "running from a battery",
-            "The battery is discharging.",
-            "Firmware and kernel save power everywhere.",
-            "the kernel's ABI/testing/sysfs-class-power",
-        )],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "timers",
-        theme: Theme::Machine,
-        checks: &[check(
-            machine(330, "timers", Every, timers),
-            "exact timers",
-            "The kernel has none, or was told to do without.",
-            "Paced runs (-g, -ib, -ii) miss their times by up to a tick, 1 to 10 ms.",
-            "the kernel's timers/hrtimers.rst, timer_list",
-        )],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "energy-preference",
-        theme: Theme::Machine,
-        checks: &[check(
-            machine(340, "energy-preference", Latency, energy_preference).unlike_production(),
-            "what the processors prefer: speed or power",
-            "power or balance_power.",
-            "As the governor, where the processor chooses its frequency itself.",
-            "the kernel's admin-guide/pm/intel_pstate.rst, amd-pstate.rst",
-        )],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "frequency-limit",
-        theme: Theme::Limit,
-        checks: &[check(
-            machine(360, "frequency-limit", Every, frequency_limit).unlike_production(),
-            "limits that somebody set on the processors' frequency",
-            "Some processor may not reach its highest frequency.",
-            "Fewer IOPS where processor time matters, and higher latencies everywhere.",
-            "the kernel's admin-guide/pm/cpufreq.rst (scaling_max_freq), intel_pstate.rst (max_perf_pct)",
-        )],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "turbo",
-        theme: Theme::Machine,
-        checks: &[check(
-            machine(370, "turbo", Every, turbo),
-            "turbo frequencies",
-            "Never: it tells whether they are on.",
-            "Some percent between a cool and a warm machine, where processor time matters.",
-            "the kernel's admin-guide/pm/cpufreq.rst (boost), intel_pstate.rst (no_turbo)",
-        )],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "idle-states",
-        theme: Theme::Machine,
-        checks: &[check(
-            machine(380, "idle-states", Latency, idle_states_of).unlike_production(),
-            "how deep processors sleep while they wait",
-            "States that take more than 10 us to leave are used, and no program holds them off.",
-            "Up to 100 us and more per I/O at low rates: a lower rate then shows higher latencies (fio issue \
-                 1394).",
-            "the kernel's admin-guide/pm/cpuidle.rst, power/pm_qos_interface.rst",
-        )],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "idle-governor",
-        theme: Theme::Machine,
-        checks: &[check(
-            machine(520, "idle-governor", Peak, idle_governor).one_core_peak().unlike_production(),
-            "who chooses idle states",
-            "Neither menu nor haltpoll.",
-            "A little per I/O at high rates.",
-            "fio t/one-core-peak.sh; the kernel's admin-guide/pm/cpuidle.rst",
-        )],
-        ..Cause::NONE
-    },
-    Cause {
-        name: "mitigations",
-        theme: Theme::Machine,
-        checks: &[check(
-            machine(530, "mitigations", Peak, mitigations).one_core_peak().unlike_production(),
-            "work-arounds for faults of the processor",
-            "Some are on.",
-            "Several percent of the processor time per I/O, more on older processors.",
-            "fio t/one-core-peak.sh (RETPOLINE, PAGE_TABLE_ISOLATION); the kernel's admin-guide/hw-vuln",
-        )],
-        ..Cause::NONE
-    },
+        )
+        .judged(
+            rule(500, Remark, HeldBack, RealSpan(governor)),
+            "The processors' frequency governor is powersave.",
+            "set the governor to performance while measuring latencies",
+        ),
+    Cause::new("throttled", Theme::Machine).checked(
+        machine(150, "throttled", Every, hot),
+        "processors slowed down by heat",
+        "It happened within the second (spoils), or since boot.",
+        "A slower processor does fewer I/Os, and each takes longer.",
+        "the kernel's arch/x86/kernel/cpu/mce/therm_throt.c",
+    ),
+    Cause::new("battery", Theme::Machine).checked(
+        machine(160, "battery", Every, battery),
+        "running from a battery",
+        "The battery is discharging.",
+        "Firmware and kernel save power everywhere.",
+        "the kernel's ABI/testing/sysfs-class-power",
+    ),
+    Cause::new("timers", Theme::Machine).checked(
+        machine(330, "timers", Every, timers),
+        "exact timers",
+        "The kernel has none, or was told to do without.",
+        "Paced runs (-g, -ib, -ii) miss their times by up to a tick, 1 to 10 ms.",
+        "the kernel's timers/hrtimers.rst, timer_list",
+    ),
+    Cause::new("energy-preference", Theme::Machine).checked(
+        machine(340, "energy-preference", Latency, energy_preference).unlike_production(),
+        "what the processors prefer: speed or power",
+        "power or balance_power.",
+        "As the governor, where the processor chooses its frequency itself.",
+        "the kernel's admin-guide/pm/intel_pstate.rst, amd-pstate.rst",
+    ),
+    Cause::new("frequency-limit", Theme::Limit).checked(
+        machine(360, "frequency-limit", Every, frequency_limit).unlike_production(),
+        "limits that somebody set on the processors' frequency",
+        "Some processor may not reach its highest frequency.",
+        "Fewer IOPS where processor time matters, and higher latencies everywhere.",
+        "the kernel's admin-guide/pm/cpufreq.rst (scaling_max_freq), intel_pstate.rst (max_perf_pct)",
+    ),
+    Cause::new("turbo", Theme::Machine).checked(
+        machine(370, "turbo", Every, turbo),
+        "turbo frequencies",
+        "Never: it tells whether they are on.",
+        "Some percent between a cool and a warm machine, where processor time matters.",
+        "the kernel's admin-guide/pm/cpufreq.rst (boost), intel_pstate.rst (no_turbo)",
+    ),
+    Cause::new("idle-states", Theme::Machine).checked(
+        machine(380, "idle-states", Latency, idle_states_of).unlike_production(),
+        "how deep processors sleep while they wait",
+        "States that take more than 10 us to leave are used, and no program holds them off.",
+        "Up to 100 us and more per I/O at low rates: a lower rate then shows higher latencies (fio \
+             issue 1394).",
+        "the kernel's admin-guide/pm/cpuidle.rst, power/pm_qos_interface.rst",
+    ),
+    Cause::new("idle-governor", Theme::Machine).checked(
+        machine(520, "idle-governor", Peak, idle_governor).one_core_peak().unlike_production(),
+        "who chooses idle states",
+        "Neither menu nor haltpoll.",
+        "A little per I/O at high rates.",
+        "fio t/one-core-peak.sh; the kernel's admin-guide/pm/cpuidle.rst",
+    ),
+    Cause::new("mitigations", Theme::Machine).checked(
+        machine(530, "mitigations", Peak, mitigations).one_core_peak().unlike_production(),
+        "work-arounds for faults of the processor",
+        "Some are on.",
+        "Several percent of the processor time per I/O, more on older processors.",
+        "fio t/one-core-peak.sh (RETPOLINE, PAGE_TABLE_ISOLATION); the kernel's admin-guide/hw-vuln",
+    ),
 ];
 
 /// Stolen processor time in percent that is worth a word.
@@ -187,10 +140,10 @@ const STEAL_WORST_SUSPECT: f64 = 15.0;
 
 /// Processor time taken by other machines on the host.
 fn steal(case: &Case<'_>) -> RuleResult {
-    let host = case.measured.evidence.host.as_ref();
-    let Some(steal) = host.and_then(|host| host.steal_percent) else {
-        return Err(Missing::new("the processor time that other virtual machines took"));
-    };
+    let host = case.evidence().host.as_ref();
+    let steal = host
+        .and_then(|host| host.steal_percent)
+        .ok_or_else(|| Missing::new("the processor time that other virtual machines took"))?;
     let worst = host.and_then(|host| host.steal_worst_percent).unwrap_or(steal);
     let grade = if steal > STEAL_SUSPECT || worst > STEAL_WORST_SUSPECT {
         FindingGrade::Suspect
@@ -218,10 +171,12 @@ const DRIFT_REMARK: f64 = 100.0;
 const DRIFT_SUSPECT: f64 = 1000.0;
 
 fn clock(case: &Case<'_>) -> RuleResult {
-    let Some(clock) = case.measured.evidence.clock.as_ref().filter(|clock| clock.drift_ppm.is_finite())
-    else {
-        return Err(Missing::new("the drift of the clock"));
-    };
+    let clock = case
+        .evidence()
+        .clock
+        .as_ref()
+        .filter(|clock| clock.drift_ppm.is_finite())
+        .ok_or_else(|| Missing::new("the drift of the clock"))?;
     let drift = clock.drift_ppm.abs();
     let grade = match drift {
         d if d > DRIFT_SUSPECT => FindingGrade::Suspect,
@@ -242,14 +197,12 @@ const POWERSAVE: &str = "The frequency governor is powersave: some latencies inc
 
 /// Processors that may not run at their speed.
 fn governor(case: &Case<'_>) -> RuleResult {
-    let Some(host) = &case.measured.evidence.host else {
-        return Err(Missing::new("the frequency governors"));
-    };
+    let host = case.evidence().host.as_ref().ok_or_else(|| Missing::new("the frequency governors"))?;
     // Most virtual machines have none.
     if !host.governors.iter().any(|name| name == "powersave") {
         return Ok(Vec::new());
     }
-    Ok(vec![found(FindingGrade::Remark, POWERSAVE.to_string())])
+    Ok(vec![remark(POWERSAVE.to_string())])
 }
 
 /// Leaving an idle state that takes longer shows in the latency of a fast drive.
@@ -263,35 +216,37 @@ fn words_of(settings: &[Setting]) -> String {
     words.join(", ")
 }
 
-fn unreadable(settings: &[Setting]) -> Option<Answer> {
-    settings.iter().find(|s| matches!(s.value, Value::Unreadable(_))).map(|s| Answer::unread(s, ""))
+/// The same setting of each processor; `absent` where there is none.
+fn readable(file: &str, view: &HostView, absent: &str) -> Result<Vec<Setting>, NoAnswer> {
+    let settings = of_each_processor(file, view.roots());
+    if settings.is_empty() {
+        return Err(NoAnswer::absent(absent));
+    }
+    match settings.iter().find(|setting| matches!(setting.value, Value::Unreadable(_))) {
+        Some(unreadable) => Err(NoAnswer::unread(unreadable, "")),
+        None => Ok(settings),
+    }
 }
 
 const NO_FREQUENCIES: &str =
     "The kernel does not set the frequency: the firmware, or the host of a virtual machine, does.";
 
-fn energy_preference(view: &HostView) -> Vec<Answer> {
-    let preferences = of_each_processor("cpufreq/energy_performance_preference", view.roots());
-    if preferences.is_empty() {
-        return vec![Answer::absent("The processors have no energy preference that the kernel sets.")];
-    }
-    if let Some(answer) = unreadable(&preferences) {
-        return vec![answer];
-    }
+fn energy_preference(view: &HostView) -> CheckResult {
+    let absent = "The processors have no energy preference that the kernel sets.";
+    let preferences = readable("cpufreq/energy_performance_preference", view, absent)?;
     let now = words_of(&preferences);
-    let saves = |setting: &Setting| matches!(setting.chosen(), Some("power" | "balance_power"));
-    if !preferences.iter().any(saves) {
-        return vec![Answer::good("The processors do not prefer to save power.").now(now)];
+    if !preferences.iter().any(|setting| matches!(setting.chosen(), Some("power" | "balance_power"))) {
+        return Ok(Answer::good("The processors do not prefer to save power.").now(now));
     }
     let answer = Answer::may_spoil("The processors are told to save power, and speed up late.");
-    vec![answer.now(now).wanted("performance").change(Change::of_processors(&preferences, "performance"))]
+    Ok(answer.now(now).wanted("performance").change(Change::of_processors(&preferences, "performance")))
 }
 
 /// Capped to less than this share of the highest frequency, processors are slower than they can; a little
 /// less is rounding.
 const CAPPED: f64 = 0.97;
 
-fn frequency_limit(view: &HostView) -> Vec<Answer> {
+fn frequency_limit(view: &HostView) -> CheckResult {
     let [limits, highest] = ["cpufreq/scaling_max_freq", "cpufreq/cpuinfo_max_freq"]
         .map(|file| of_each_processor(file, view.roots()));
     let percent = of_all_processors("intel_pstate/max_perf_pct", view.roots());
@@ -299,17 +254,15 @@ fn frequency_limit(view: &HostView) -> Vec<Answer> {
         let says =
             "The processors are kept below their highest frequency: each I/O takes longer than it needs to.";
         let change = Change::of(&percent, "100");
-        return vec![Answer::may_spoil(says).now(format!("{now} %")).wanted("100 %").change(change)];
+        return Ok(Answer::may_spoil(says).now(format!("{now} %")).wanted("100 %").change(change));
     }
     if limits.is_empty() || limits.len() != highest.len() {
-        return vec![Answer::absent(NO_FREQUENCIES)];
+        return Err(NoAnswer::absent(NO_FREQUENCIES));
     }
-    if let Some(answer) = unreadable(&limits) {
-        return vec![answer];
-    }
+    readable("cpufreq/scaling_max_freq", view, "")?;
     // Without turbo the limit is the nominal frequency, which some drivers do not call the highest.
     if turbo_is_on(view) == Some(false) {
-        return vec![Answer::good("Turbo is off, and that sets the limit.")];
+        return Ok(Answer::good("Turbo is off, and that sets the limit."));
     }
     let is_capped = |limit: &Setting, highest: &Setting| {
         let (limit, highest) = (limit.number::<u32>(), highest.number::<u32>());
@@ -318,7 +271,7 @@ fn frequency_limit(view: &HostView) -> Vec<Answer> {
     let capped: Vec<(&Setting, &Setting)> =
         limits.iter().zip(&highest).filter(|(limit, highest)| is_capped(limit, highest)).collect();
     let Some((limit, most)) = capped.first() else {
-        return vec![Answer::good("The processors may run as fast as they can.")];
+        return Ok(Answer::good("The processors may run as fast as they can."));
     };
     // Cores of one processor may differ.
     let mut values: Vec<&str> = capped.iter().filter_map(|(_, highest)| highest.word()).collect();
@@ -338,7 +291,7 @@ fn frequency_limit(view: &HostView) -> Vec<Answer> {
         capped.len(),
         limits.len()
     );
-    vec![Answer::may_spoil(says).now(megahertz(limit)).wanted(megahertz(most)).change(change)]
+    Ok(Answer::may_spoil(says).now(megahertz(limit)).wanted(megahertz(most)).change(change))
 }
 
 /// Whether there are turbo frequencies; `None` where the kernel does not tell.
@@ -348,26 +301,23 @@ fn turbo_is_on(view: &HostView) -> Option<bool> {
     intel.word().map(|no_turbo| no_turbo == "0").or_else(|| boost.word().map(|boost| boost == "1"))
 }
 
-fn turbo(view: &HostView) -> Vec<Answer> {
-    let Some(is_on) = turbo_is_on(view) else {
-        return vec![Answer::absent("The kernel does not tell of a turbo.")];
-    };
+fn turbo(view: &HostView) -> CheckResult {
+    let is_on = turbo_is_on(view).ok_or_else(|| NoAnswer::absent("The kernel does not tell of a turbo."))?;
     let says = if is_on {
         "How far it reaches depends on temperature and on the other processors: small differences between runs can \
-         come \
-         from it."
+         come from it."
     } else {
         "The processors keep to their nominal speed, which repeats well and is not the highest."
     };
-    vec![Answer::good(says).now(if is_on { "on" } else { "off" })]
+    Ok(Answer::good(says).now(if is_on { "on" } else { "off" }))
 }
 
-fn idle_states_of(view: &HostView) -> Vec<Answer> {
+fn idle_states_of(view: &HostView) -> CheckResult {
     let states = idle_states(view.roots());
     if states.is_empty() {
-        return vec![Answer::absent(
+        return Err(NoAnswer::absent(
             "The kernel chooses no idle states: the processor, or the host of a virtual machine, may.",
-        )];
+        ));
     }
     let deep = |state: &&IdleState| state.exit_latency_us > EXIT_LATENCY_MAX_US && state.is_used();
     let mut deep: Vec<&IdleState> = states.iter().filter(deep).collect();
@@ -384,11 +334,11 @@ fn idle_states_of(view: &HostView) -> Vec<Answer> {
             let says = format!(
                 "A program that holds /dev/cpu_dma_latency open keeps the processors within {limit_us} us."
             );
-            return vec![Answer::good(says).now(now)];
+            return Ok(Answer::good(says).now(now));
         }
     }
     if deep.is_empty() {
-        return vec![Answer::good("The processors wake up quickly.").now(now)];
+        return Ok(Answer::good("The processors wake up quickly.").now(now));
     }
     let unseen = match held {
         Err(_) => " Whether a program holds them awake (/dev/cpu_dma_latency) is visible to root only.",
@@ -396,8 +346,7 @@ fn idle_states_of(view: &HostView) -> Vec<Answer> {
     };
     let says = format!(
         "A processor that waits for an I/O falls asleep, and each completion includes the time to wake up. With \
-         little load \
-         latencies are higher than with much.{unseen}"
+         little load latencies are higher than with much.{unseen}"
     );
     let mut change = Change::default();
     for state in &deep {
@@ -406,10 +355,10 @@ fn idle_states_of(view: &HostView) -> Vec<Answer> {
     }
     let change = change.keep("tuned-adm profile latency-performance, or the kernel parameter cpuidle.off=1");
     let wanted = format!("none that takes more than {EXIT_LATENCY_MAX_US} us");
-    vec![Answer::may_spoil(says).now(now).wanted(wanted).change(change)]
+    Ok(Answer::may_spoil(says).now(now).wanted(wanted).change(change))
 }
 
-fn idle_governor(view: &HostView) -> Vec<Answer> {
+fn idle_governor(view: &HostView) -> CheckResult {
     let folder = view.roots().sys.join("devices/system/cpu/cpuidle");
     let governor = Setting::read(folder.join("current_governor"));
     // Kernels before 5.8 show it read-only by another name.
@@ -417,51 +366,51 @@ fn idle_governor(view: &HostView) -> Vec<Answer> {
         Value::Absent => Setting::read(folder.join("current_governor_ro")),
         _ => governor,
     };
-    let Some(now) = governor.word().map(str::to_string) else {
-        return vec![Answer::unread(&governor, "The kernel chooses no idle states.")];
-    };
+    let now = governor
+        .word()
+        .map(str::to_string)
+        .ok_or_else(|| NoAnswer::unread(&governor, "The kernel chooses no idle states."))?;
     let offered = Setting::read(folder.join("available_governors"));
     let can_be_set =
         governor.path.ends_with("current_governor") && (offered.word().is_none() || offered.offers("menu"));
     if matches!(now.as_str(), "menu" | "haltpoll") {
-        return vec![Answer::good("It expects short waits.").now(now)];
+        return Ok(Answer::good("It expects short waits.").now(now));
     }
     let answer =
         Answer::may_spoil("Others than menu choose deeper idle states for the short waits of fast I/O.");
     let keep = "the kernel parameter cpuidle.governor=menu, of a kernel with that governor";
     let change = if can_be_set { Change::of(&governor, "menu").keep(keep) } else { Change::only_kept(keep) };
-    vec![answer.now(now).wanted("menu").change(change)]
+    Ok(answer.now(now).wanted("menu").change(change))
 }
 
-fn hot(view: &HostView) -> Vec<Answer> {
-    let Some(ever) = times_throttled(view.roots()) else {
-        return vec![Answer::absent("The processors do not count how often they are slowed down.")];
-    };
+fn hot(view: &HostView) -> CheckResult {
+    let ever = times_throttled(view.roots())
+        .ok_or_else(|| NoAnswer::absent("The processors do not count how often they are slowed down."))?;
     let told = format!("{} times since boot", grouped(ever));
     match view.window.throttled.unwrap_or(0) {
-        0 if ever == 0 => vec![Answer::good("No processor was slowed down because of heat.").now(told)],
+        0 if ever == 0 => Ok(Answer::good("No processor was slowed down because of heat.").now(told)),
         0 => {
             let says = "Processors were slowed down because they were hot, and may be again under load: look at \
                  cooling.";
-            vec![Answer::may_spoil(says).now(told).wanted("0 times")]
+            Ok(Answer::may_spoil(says).now(told).wanted("0 times"))
         }
         now => {
             let says = format!(
                 "Processors were slowed down {now} times within a second because they are hot: look at cooling."
             );
-            vec![Answer::spoils(says).now(told).wanted("0 times")]
+            Ok(Answer::spoils(says).now(told).wanted("0 times"))
         }
     }
 }
 
-fn battery(view: &HostView) -> Vec<Answer> {
+fn battery(view: &HostView) -> CheckResult {
     match is_on_battery(view.roots()) {
-        None => vec![Answer::absent("The machine has no battery.")],
-        Some(false) => vec![Answer::good("The machine does not run from its battery.").now("mains")],
+        None => Err(NoAnswer::absent("The machine has no battery.")),
+        Some(false) => Ok(Answer::good("The machine does not run from its battery.").now("mains")),
         Some(true) => {
             let says = "The machine runs from its battery: firmware and kernel save power at processors, links and \
                  drives. Plug it in.";
-            vec![Answer::may_spoil(says).now("battery").wanted("mains")]
+            Ok(Answer::may_spoil(says).now("battery").wanted("mains"))
         }
     }
 }
@@ -477,14 +426,15 @@ const QUICK_CLOCKS: &[&str] = &[
     "riscv_clocksource",
 ];
 
-fn clock_source(view: &HostView) -> Vec<Answer> {
+fn clock_source(view: &HostView) -> CheckResult {
     let folder = view.roots().sys.join("devices/system/clocksource/clocksource0");
     let source = Setting::read(folder.join("current_clocksource"));
-    let Some(now) = source.word().map(str::to_string) else {
-        return vec![Answer::unread(&source, "The kernel does not tell what it keeps time by.")];
-    };
+    let now = source
+        .word()
+        .map(str::to_string)
+        .ok_or_else(|| NoAnswer::unread(&source, "The kernel does not tell what it keeps time by."))?;
     if QUICK_CLOCKS.contains(&now.as_str()) {
-        return vec![Answer::good("Reading the clock is quick.").now(now)];
+        return Ok(Answer::good("Reading the clock is quick.").now(now));
     }
     let offered = Setting::read(folder.join("available_clocksource"));
     let better = QUICK_CLOCKS.iter().find(|clock| offered.offers(clock));
@@ -499,17 +449,17 @@ fn clock_source(view: &HostView) -> Vec<Answer> {
             "look in the kernel's log (dmesg) for why it does not trust the tsc; firmware and hypervisor decide",
         ),
     };
-    vec![answer.change(change)]
+    Ok(answer.change(change))
 }
 
-fn timers(view: &HostView) -> Vec<Answer> {
+fn timers(view: &HostView) -> CheckResult {
     let line = Setting::read(view.roots().proc.join("cmdline"));
     let parameters = line.word().unwrap_or_default();
     if parameters.split_whitespace().any(|word| word == "highres=off") {
         let says = "Exact timers are turned off (highres=off): waits for a rate (-g) and pauses (-ib, -ii) last \
              until the next tick of the kernel.";
         let change = Change::only_kept("take highres=off off the kernel's command line");
-        return vec![Answer::may_spoil(says).now("ticks of the kernel").wanted("exact").change(change)];
+        return Ok(Answer::may_spoil(says).now("ticks of the kernel").wanted("exact").change(change));
     }
     let list = Setting::read(view.roots().proc.join("timer_list"));
     let resolution =
@@ -517,17 +467,17 @@ fn timers(view: &HostView) -> Vec<Answer> {
     let Some(resolution) = resolution else {
         // The list is root's; the clock tells everybody, rounded to the tick where timers are.
         if let Some(ns) = view.process.timer_ns {
-            return vec![timers_of(&format!("{ns} nsecs"))];
+            return Ok(timers_of(&format!("{ns} nsecs")));
         }
         return match (&list.value, line.word()) {
             (Value::Is(_), Some(_)) => {
-                vec![Answer::good("The kernel was not told to do without exact timers.")]
+                Ok(Answer::good("The kernel was not told to do without exact timers."))
             }
-            (Value::Unreadable(_), _) => vec![Answer::unread(&list, "")],
-            _ => vec![Answer::unknown("The list of timers (/proc/timer_list) is not there.")],
+            (Value::Unreadable(_), _) => Err(NoAnswer::unread(&list, "")),
+            _ => Err(NoAnswer::unknown("The list of timers (/proc/timer_list) is not there.")),
         };
     };
-    vec![timers_of(resolution.trim())]
+    Ok(timers_of(resolution.trim()))
 }
 
 fn timers_of(resolution: &str) -> Answer {
@@ -542,7 +492,7 @@ fn timers_of(resolution: &str) -> Answer {
     Answer::may_spoil(says).now(now).wanted("exact to 1 ns").change(change)
 }
 
-fn mitigations(view: &HostView) -> Vec<Answer> {
+fn mitigations(view: &HostView) -> CheckResult {
     let folder = view.roots().sys.join("devices/system/cpu/vulnerabilities");
     let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
     let mut on: Vec<String> = entries
@@ -558,45 +508,37 @@ fn mitigations(view: &HostView) -> Vec<Answer> {
         on.push("spec_store_bypass of this process (a container's system-call filter can ask for it)".into());
     }
     if !folder.is_dir() {
-        return vec![Answer::absent("The kernel does not tell of faults of the processor.")];
+        return Err(NoAnswer::absent("The kernel does not tell of faults of the processor."));
     }
     if on.is_empty() {
-        return vec![Answer::good("No fault of the processor is worked around.").now("none")];
+        return Ok(Answer::good("No fault of the processor is worked around.").now("none"));
     }
     let says = "Each system call and interrupt does extra work against faults of the processor. Leave it: these \
          protect the machine.";
     let change = Change::only_kept(
         "the kernel parameter mitigations=off, on a machine for measuring that runs nothing else",
     );
-    vec![Answer::may_spoil(says).now(on.join(", ")).wanted("none").change(change)]
+    Ok(Answer::may_spoil(says).now(on.join(", ")).wanted("none").change(change))
 }
 
-fn governor_check(view: &HostView) -> Vec<Answer> {
-    let governors = of_each_processor("cpufreq/scaling_governor", view.roots());
-    if governors.is_empty() {
-        return vec![Answer::absent(NO_FREQUENCIES)];
-    }
-    if let Some(answer) = unreadable(&governors) {
-        return vec![answer];
-    }
+fn governor_check(view: &HostView) -> CheckResult {
+    let governors = readable("cpufreq/scaling_governor", view, NO_FREQUENCIES)?;
     let now = words_of(&governors);
     let has_performance = of_each_processor("cpufreq/scaling_available_governors", view.roots())
         .iter()
         .all(|offered| offered.offers("performance"));
-    let change = || {
-        let change = Change::of_processors(&governors, "performance");
-        if has_performance {
-            change.keep("the kernel parameter cpufreq.default_governor=performance (Linux 5.9)")
-        } else {
-            Change::default()
-        }
+    let change = if has_performance {
+        Change::of_processors(&governors, "performance")
+            .keep("the kernel parameter cpufreq.default_governor=performance (Linux 5.9)")
+    } else {
+        Change::default()
     };
-    let is_any = |name: &str| governors.iter().any(|governor| governor.chosen() == Some(name));
-    let answer = if is_any("powersave") {
+    let chosen: Vec<Option<&str>> = governors.iter().map(Setting::chosen).collect();
+    let answer = if chosen.contains(&Some("powersave")) {
         Answer::may_spoil(POWERSAVE)
-    } else if governors.iter().all(|governor| governor.chosen() == Some("performance")) {
-        return vec![Answer::good("The processors run as fast as they can.").now(now)];
-    } else if is_any("userspace") {
+    } else if chosen.iter().all(|&name| name == Some("performance")) {
+        return Ok(Answer::good("The processors run as fast as they can.").now(now));
+    } else if chosen.contains(&Some("userspace")) {
         let says = "A program sets the frequency of the processors (userspace): they may be slower than they can for \
              the whole run.";
         Answer::may_spoil(says)
@@ -604,29 +546,26 @@ fn governor_check(view: &HostView) -> Vec<Answer> {
         Answer::may_spoil("The processors follow the load, and speed up some time after it began.")
             .only_for(Purpose::Peak)
     };
-    let answer = answer.now(now.clone()).wanted("performance").change(change());
+    let answer = answer.now(now.clone()).wanted("performance").change(change);
     match answer.matters_for {
-        Some(_) => vec![Answer::good("The processors follow the load.").now(now), answer],
-        None => vec![answer],
+        Some(_) => Ok(Answer::good("The processors follow the load.").now(now).and(answer)),
+        None => Ok(answer),
     }
 }
 
-fn steal_now(view: &HostView) -> Vec<Answer> {
+fn steal_now(view: &HostView) -> CheckResult {
     let (now, ever) = (view.window.stolen_percent, view.window.stolen_percent_since_boot);
     let (Some(now), Some(ever)) = (now, ever) else {
-        return vec![Answer::unknown("The processor times (/proc/stat) cannot be read.")];
+        return Err(NoAnswer::unknown("The processor times (/proc/stat) cannot be read."));
     };
     let told = format!("{} just now, {} since boot", part_percent(now / 100.0), part_percent(ever / 100.0));
     if now <= STEAL_SUSPECT && ever <= STEAL_REMARK {
-        return vec![
-            Answer::good("Other virtual machines on this host take little processor time.").now(told),
-        ];
+        return Ok(Answer::good("Other virtual machines on this host take little processor time.").now(told));
     }
     let says = "Other virtual machines on this host take processor time (steal). Measure at a quieter time, or on a \
-         machine with \
-         dedicated processors.";
+         machine with dedicated processors.";
     let answer = if now > STEAL_SUSPECT { Answer::spoils(says) } else { Answer::may_spoil(says) };
-    vec![answer.now(told).wanted("at most 2 %")]
+    Ok(answer.now(told).wanted("at most 2 %"))
 }
 
 /// A stamp is taken twice per I/O; from here on it shows in latencies and in the rate of a thread.
@@ -639,8 +578,7 @@ fn stolen(machine: &MachineNow, _: &[Limit]) -> Option<String> {
     (now > STEAL_SUSPECT || ever > STEAL_REMARK).then(|| {
         format!(
             "Other virtual machines on this host take processor time (steal): {} just now, {} since boot. Measure at \
-             a \
-             quieter time, or on a machine with dedicated processors.",
+             a quieter time, or on a machine with dedicated processors.",
             part_percent(now / 100.0),
             part_percent(ever / 100.0)
         )
@@ -670,8 +608,7 @@ fn clock_now(machine: &MachineNow, _: &[Limit]) -> Option<String> {
 
 fn governor_now(machine: &MachineNow, _: &[Limit]) -> Option<String> {
     machine.host.governors.iter().any(|name| name == "powersave").then(|| {
-        "The frequency governor is powersave: some latencies include the time that a processor takes to speed up. \
-         Set \
+        "The frequency governor is powersave: some latencies include the time that a processor takes to speed up. Set \
          the governor to performance while measuring latencies."
             .to_string()
     })

@@ -15,55 +15,40 @@ use crate::result::{
 use crate::text::{bytes, number, part_percent, percent, size};
 use crate::verdict::cause::RuleFn::RealSpan;
 use crate::verdict::cause::{
-    Case, Cause, Missing, RuleResult, Sentence, TargetNow, found, ratio, rule, unless_missing,
+    Case, Cause, Missing, RuleResult, Sentence, TargetNow, found, ratio, rule, suspect, unless_missing,
 };
 use crate::verdict::view::{Direction, DiskGroup, IoCount, RestsOn, TargetView};
 
 pub(super) const CAUSES: &[Cause] = &[
-    Cause {
-        name: "coalesced",
-        theme: Theme::Cache,
-        rule: rule(170, Suspect, WrongNumber, RealSpan(coalesced)),
-        about: "The disks received fewer and larger I/Os than the test issued: from 1.5 times the size the result \
-                is suspect, unless the test's I/Os were 64 KiB or larger.",
-        advice: "these IOPS are not the disk's: use random I/O (-r), or use only the throughput of this result",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "read-amplified",
-        theme: Theme::Cache,
-        rule: rule(180, Suspect, WrongNumber, RealSpan(read_amplified)),
-        about: "This process had the disks read more than the test asked for: from twice the bytes the result is \
-                suspect, from 1.5 times it is a remark.",
-        advice: "use -Su or -Sh: direct I/O reads what is asked for and nothing ahead",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "working-set",
-        theme: Theme::Cache,
-        sentences: &[Sentence::Facts(260, small), Sentence::Target(270, cached)],
-        rule: rule(190, Suspect, WrongNumber, RealSpan(working_set)),
-        about: "The tested range fits into memory while the page cache is in use, or it is smaller than 1 GiB and \
-                than 1 % of the disk.",
-        advice: "test a range much larger than all caches, e.g. -c20G",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "threads-overlap",
-        theme: Theme::Cache,
-        rule: rule(200, Suspect, WrongNumber, RealSpan(threads_overlap)),
-        about: "Several threads walk through the same data past the page cache, from the same place or less than 1 \
-                GiB apart (-s without -si or -T, or with a small -T), or several requests of a thread do (-p).",
-        advice: "let the threads share one walk (-si), or keep them apart (-T<size>)",
-        ..Cause::NONE
-    },
-    Cause { name: "empty", theme: Theme::Content, sentences: &[Sentence::Facts(280, empty)], ..Cause::NONE },
-    Cause {
-        name: "no-room",
-        theme: Theme::Target,
-        sentences: &[Sentence::Target(310, no_room)],
-        ..Cause::NONE
-    },
+    Cause::new("coalesced", Theme::Cache).judged(
+        rule(170, Suspect, WrongNumber, RealSpan(coalesced)),
+        "The disks received fewer and larger I/Os than the test issued: from 1.5 times the size the result \
+         is suspect, unless the test's I/Os were 64 KiB or larger.",
+        "these IOPS are not the disk's: use random I/O (-r), or use only the throughput of this result",
+    ),
+    Cause::new("read-amplified", Theme::Cache).judged(
+        rule(180, Suspect, WrongNumber, RealSpan(read_amplified)),
+        "This process had the disks read more than the test asked for: from twice the bytes the result is \
+         suspect, from 1.5 times it is a remark.",
+        "use -Su or -Sh: direct I/O reads what is asked for and nothing ahead",
+    ),
+    Cause::new("working-set", Theme::Cache)
+        .inspected(Sentence::Facts(260, small))
+        .inspected(Sentence::Target(270, cached))
+        .judged(
+            rule(190, Suspect, WrongNumber, RealSpan(working_set)),
+            "The tested range fits into memory while the page cache is in use, or it is smaller than 1 GiB \
+             and than 1 % of the disk.",
+            "test a range much larger than all caches, e.g. -c20G",
+        ),
+    Cause::new("threads-overlap", Theme::Cache).judged(
+        rule(200, Suspect, WrongNumber, RealSpan(threads_overlap)),
+        "Several threads walk through the same data past the page cache, from the same place or less than \
+         1 GiB apart (-s without -si or -T, or with a small -T), or several requests of a thread do (-p).",
+        "let the threads share one walk (-si), or keep them apart (-T<size>)",
+    ),
+    Cause::new("empty", Theme::Content).inspected(Sentence::Facts(280, empty)),
+    Cause::new("no-room", Theme::Target).inspected(Sentence::Target(310, no_room)),
 ];
 
 /// From here on the disk's operations are not the ones that were issued.
@@ -132,12 +117,10 @@ fn unmerged(group: &DiskGroup<'_>) -> &'static str {
     }
     if any(|entry| !entry.is_direct()) {
         return "these IOPS are not the disk's: bypass the page cache, which joins neighbouring blocks (-Su or -Sh), \
-             or use only the \
-                throughput of this result";
+             or use only the throughput of this result";
     }
     "these IOPS are not the disk's: test a larger range, or with fewer I/Os in flight (-o, -t), so that random I/Os \
-     are seldom \
-     neighbours, or use only the throughput of this result"
+     are seldom neighbours, or use only the throughput of this result"
 }
 
 /// A tested range below this fits into the cache of a controller, a drive or a host.
@@ -153,16 +136,15 @@ fn working_set(case: &Case<'_>) -> RuleResult {
     let on_disk = |target: &&TargetView<'_>| !matches!(target.rests_on(), RestsOn::MemoryFilesystem);
     let cached: u64 = views.iter().filter(on_disk).map(TargetView::cacheable_bytes).sum();
     if cached > 0 {
-        match memory_for_cache(case.document.system.memory_bytes, &case.measured.evidence.limits) {
+        match memory_for_cache(case.document.system.memory_bytes, &case.evidence().limits) {
             Some(memory) if cached < memory => {
                 let says = format!(
                     "The test used the page cache for {} of its range, which fits into {} of memory.",
                     bytes(cached as f64),
                     bytes(memory as f64)
                 );
-                let finding = found(FindingGrade::Suspect, says)
-                    .figure("range_bytes", cached as f64)
-                    .figure("memory_bytes", memory as f64);
+                let finding =
+                    suspect(says).figure("range_bytes", cached as f64).figure("memory_bytes", memory as f64);
                 findings.push(
                     finding
                         .advise("bypass the page cache with -Su or -Sh, or test a range larger than memory"),
@@ -220,12 +202,7 @@ fn small_range(lowest: &[&Layer], targets: &[&TargetView<'_>]) -> Option<Finding
         bytes(range as f64)
     );
     let path = if let [only] = targets { Some(only.path()) } else { None };
-    Some(
-        found(FindingGrade::Suspect, says)
-            .target(path)
-            .figure("range_bytes", range as f64)
-            .figure("disk_bytes", disk as f64),
-    )
+    Some(suspect(says).target(path).figure("range_bytes", range as f64).figure("disk_bytes", disk as f64))
 }
 
 /// Memory that the page cache may take: that of the machine, or of the container.
@@ -236,10 +213,12 @@ fn memory_for_cache(machine_bytes: Option<u64>, limits: &[Limit]) -> Option<u64>
 
 /// Smaller than caches that direct I/O does not bypass.
 fn small(facts: &TargetFacts) -> Option<String> {
-    let is_memory = |l: &Layer| matches!(l.kind, LayerKind::MemoryFilesystem | LayerKind::Memory);
     let disk: u64 = facts.lowest().filter_map(|layer| layer.size_bytes).sum();
     let is_part = disk > 0 && facts.size_bytes as f64 >= RANGE_SMALL_PART * disk as f64;
-    if facts.layers.iter().any(is_memory) || is_part || !(1..RANGE_SMALL_BYTES).contains(&facts.size_bytes) {
+    if facts.layers.iter().any(|l| matches!(l.kind, LayerKind::MemoryFilesystem | LayerKind::Memory))
+        || is_part
+        || !(1..RANGE_SMALL_BYTES).contains(&facts.size_bytes)
+    {
         return None;
     }
     let of_disk = match disk {
@@ -258,8 +237,10 @@ fn small(facts: &TargetFacts) -> Option<String> {
 /// Where memory may answer instead of the disk.
 fn cached(now: &TargetNow<'_>) -> Option<String> {
     let facts = now.facts;
-    let is_memory = |l: &Layer| matches!(l.kind, LayerKind::MemoryFilesystem | LayerKind::Memory);
-    if facts.layers.iter().any(is_memory) || facts.direct_alignment_bytes.is_none() || facts.size_bytes == 0 {
+    if facts.layers.iter().any(|l| matches!(l.kind, LayerKind::MemoryFilesystem | LayerKind::Memory))
+        || facts.direct_alignment_bytes.is_none()
+        || facts.size_bytes == 0
+    {
         return None;
     }
     let memory_bytes = memory_for_cache(now.machine.memory_bytes, now.limits)?;
@@ -317,8 +298,7 @@ fn overlap(case: &Case<'_>, target: &Target) -> Option<Finding> {
         (_, 0) => (
             format!("{threads} threads"),
             "at the same place (-s without -si or -T)".to_string(),
-            "let the threads share one walk (-si), or keep them apart (-T<size>, with the size of the file divided \
-             by \
+            "let the threads share one walk (-si), or keep them apart (-T<size>, with the size of the file divided by \
              the threads)",
         ),
         (_, gap) => (
@@ -329,11 +309,10 @@ fn overlap(case: &Case<'_>, target: &Target) -> Option<Finding> {
     };
     let says = format!(
         "{who} walk through the target and begin {begin}, so each block is {way} up to {walks} times within a short \
-         time: \
-         from the second time on a buffer of the disk can answer."
+         time: from the second time on a buffer of the disk can answer."
     );
     Some(
-        found(FindingGrade::Suspect, says)
+        suspect(says)
             .target(Some(&target.path))
             .figure("walks", walks as f64)
             .figure("distance_bytes", gap as f64)
@@ -367,7 +346,7 @@ fn read_amplified(case: &Case<'_>) -> RuleResult {
     if done.bytes <= 0.0 || group.targets.len() != case.views().len() {
         return Ok(Vec::new());
     }
-    let host = case.measured.evidence.host.as_ref();
+    let host = case.evidence().host.as_ref();
     let Some(own) = host.and_then(|host| host.own_disk_read_bytes) else {
         let missing = Missing::new("how much this process itself had the disks read");
         // Direct I/O reads nothing ahead.

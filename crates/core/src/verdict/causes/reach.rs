@@ -13,21 +13,18 @@
 use crate::profile::Target;
 use crate::result::FindingGrade::Invalid;
 use crate::result::Meaning::WrongNumber;
-use crate::result::{ContentSample, FindingGrade, Layer, LayerKind, LayerRole, LoopCache, Residency, Theme};
+use crate::result::{ContentSample, LayerKind, LayerRole, LoopCache, Residency, Theme};
 use crate::text::bytes;
-use crate::verdict::cause::RuleFn::RealSpan;
-use crate::verdict::cause::{Case, Cause, Missing, RuleResult, found, ratio, rule, unless_missing};
+use crate::verdict::cause::RuleFn::RealTarget;
+use crate::verdict::cause::{Case, Cause, Missing, OneResult, invalid, ratio, rule, suspect};
 use crate::verdict::view::{Direction, DiskGroup, Flow, RestsOn, TargetView};
 
-pub(super) const CAUSES: &[Cause] = &[Cause {
-    name: "direct-not-honoured",
-    theme: Theme::Cache,
-    rule: rule(140, Invalid, WrongNumber, RealSpan(direct_not_honoured)),
-    about: "The test asked for direct I/O, but the file system keeps its files in memory (invalid), or the \
-                file's part of the page cache grew (suspect).",
-    advice: "test on a file system that supports direct I/O (ext4, xfs), or on the device itself",
-    ..Cause::NONE
-}];
+pub(super) const CAUSES: &[Cause] = &[Cause::new("direct-not-honoured", Theme::Cache).judged(
+    rule(140, Invalid, WrongNumber, RealTarget(direct_not_honoured)),
+    "The test asked for direct I/O, but the file system keeps its files in memory (invalid), or the file's \
+     part of the page cache grew (suspect).",
+    "test on a file system that supports direct I/O (ext4, xfs), or on the device itself",
+)];
 
 /// The most that the disks can have moved for the test.
 #[derive(Debug, Clone, Copy)]
@@ -73,11 +70,8 @@ pub(super) fn unread(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction) -> 
 /// What this process handed to the block layer in all, in bytes per second, where it counts all I/O on the
 /// targets of the group. It may hold I/O on other targets as well.
 pub(super) fn own(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction) -> Option<f64> {
-    let host = case.measured.evidence.host.as_ref()?;
-    let counted = match way {
-        Direction::Read => host.own_disk_read_bytes,
-        Direction::Write => host.own_disk_write_bytes,
-    }?;
+    let host = case.evidence().host.as_ref()?;
+    let counted = way.pick(host.own_disk_read_bytes, host.own_disk_write_bytes)?;
     let is_told = group.targets.iter().all(|target| is_accounted(target, way));
     is_told.then(|| ratio(counted as f64, case.seconds()))
 }
@@ -90,16 +84,17 @@ const ACCOUNTED: [&str; 13] = [
 
 /// Whether less in the account of the process means less at the disks.
 fn is_accounted(target: &TargetView<'_>, way: Direction) -> bool {
-    let is_known = |layer: &Layer| match layer.kind {
-        LayerKind::Filesystem => ACCOUNTED.contains(&layer.name.as_str()),
-        _ => !matches!(layer.role(), LayerRole::Zfs | LayerRole::ZfsVolume),
-    };
-    if target.rests_on() != RestsOn::Disks || !target.layers().iter().all(is_known) {
+    if target.rests_on() != RestsOn::Disks
+        || !target.layers().iter().all(|layer| match layer.kind {
+            LayerKind::Filesystem => ACCOUNTED.contains(&layer.name.as_str()),
+            _ => !matches!(layer.role(), LayerRole::Zfs | LayerRole::ZfsVolume),
+        })
+    {
         return false;
     }
     // Whatever answered in the place of a disk was in memory. Where the page cache holds nothing, the account is
     // wrong.
-    let residency = target.facts.and_then(|facts| facts.residency);
+    let residency = target.residency();
     let held = residency.map(|seen| seen.cached_before_bytes.max(seen.cached_after_bytes));
     let journals =
         target.layers().iter().any(|layer| layer.details.as_ref().is_some_and(|d| d.journals_data));
@@ -183,8 +178,10 @@ pub(super) fn reduction(group: &DiskGroup<'_>, way: Direction) -> Option<Reducti
     let parts: Vec<(f64, Option<Reduction>)> =
         group.targets.iter().map(|target| (target.done(way).bytes, reduction_of(target, way))).collect();
     let first = parts.iter().find_map(|(_, found)| found.clone())?;
-    let left = |(done, found): &(f64, Option<Reduction>)| done * found.as_ref().map_or(1.0, |one| one.least);
-    let least = ratio(parts.iter().map(left).sum(), group.done(way).bytes);
+    let least = ratio(
+        parts.iter().map(|(done, found)| done * found.as_ref().map_or(1.0, |one| one.least)).sum(),
+        group.done(way).bytes,
+    );
     Some(Reduction { least, ..first })
 }
 
@@ -195,10 +192,7 @@ fn reduction_of(target: &TargetView<'_>, way: Direction) -> Option<Reduction> {
         return None;
     }
     let facts = target.facts?;
-    let sample = match way {
-        Direction::Read => facts.content.as_ref(),
-        Direction::Write => facts.written.as_ref(),
-    };
+    let sample = way.pick(facts.content.as_ref(), facts.written.as_ref());
     let sample = sample.filter(|sample| sample.blocks > 0 && sample.block_bytes > 0);
     let size = |sample: &ContentSample| f64::from(sample.blocks) * f64::from(sample.block_bytes);
     let sampled = sample.map(|sample| ratio(sample.compressed_bytes as f64, size(sample)).min(1.0));
@@ -226,38 +220,31 @@ fn reduction_of(target: &TargetView<'_>, way: Direction) -> Option<Reduction> {
 }
 
 /// Direct I/O was asked for and something cached all the same.
-fn direct_not_honoured(case: &Case<'_>) -> RuleResult {
-    let (mut findings, mut missing) = (Vec::new(), None);
-    for target in case.views().iter().filter(|target| target.is_direct()) {
-        if let Some(layer) = target.layer(LayerKind::MemoryFilesystem) {
-            let says =
-                format!("The test asked for direct I/O, but {} keeps its files in memory.", layer.name);
-            findings.push(found(FindingGrade::Invalid, says).target(Some(target.path())));
-            continue;
-        }
-        match residency_growth(target) {
-            // Whoever put them there, it was not this test.
-            Some((_, true)) if pages_of_others(case, target).is_some() => {}
-            Some((grew, true)) => {
-                let says = format!(
-                    "The test asked for direct I/O, but {} of the file entered the page cache during the run.",
-                    bytes(grew as f64)
-                );
-                let finding = found(FindingGrade::Suspect, says).target(Some(target.path()));
-                findings.push(finding.figure("page_cache_growth_bytes", grew as f64));
-            }
-            Some(_) => {}
-            None if target.is_file() || target.facts.is_none() => {
-                missing.get_or_insert(Missing(format!(
-                    "how much of '{}' was in the page cache before and after the run",
-                    target.path()
-                )));
-            }
-            // A device opened for direct I/O has no pages of its own here.
-            None => {}
-        }
+fn direct_not_honoured(case: &Case<'_>, target: &TargetView<'_>) -> OneResult {
+    if !target.is_direct() {
+        return Ok(None);
     }
-    unless_missing(findings, missing)
+    if let Some(layer) = target.layer(LayerKind::MemoryFilesystem) {
+        let says = format!("The test asked for direct I/O, but {} keeps its files in memory.", layer.name);
+        return Ok(Some(invalid(says)));
+    }
+    let Some((grew, is_notable)) = residency_growth(target) else {
+        // A device opened for direct I/O has no pages of its own here.
+        if target.facts.is_some() && !target.is_file() {
+            return Ok(None);
+        }
+        let path = target.path();
+        return Err(Missing(format!("how much of '{path}' was in the page cache before and after the run")));
+    };
+    // Whoever put them there, it was not this test.
+    if !is_notable || pages_of_others(case, target).is_some() {
+        return Ok(None);
+    }
+    let says = format!(
+        "The test asked for direct I/O, but {} of the file entered the page cache during the run.",
+        bytes(grew as f64)
+    );
+    Ok(Some(suspect(says).figure("page_cache_growth_bytes", grew as f64)))
 }
 
 /// Reads that bypassed the page cache leave as many bytes in the account of the process as completed; this
@@ -287,7 +274,7 @@ pub(super) fn pages_of_others(case: &Case<'_>, target: &TargetView<'_>) -> Optio
 fn reads_bypassed(case: &Case<'_>, grew: f64) -> bool {
     let views = case.views();
     let is_all_direct = views.iter().all(|view| view.is_direct() && view.rests_on() == RestsOn::Disks);
-    let own = case.measured.evidence.host.as_ref().and_then(|host| host.own_disk_read_bytes);
+    let own = case.evidence().host.as_ref().and_then(|host| host.own_disk_read_bytes);
     let done = case.done(Direction::Read).bytes * case.seconds();
     own.is_some_and(|own| {
         let own = own as f64;
@@ -311,7 +298,7 @@ fn touched_once(case: &Case<'_>, target: &TargetView<'_>) -> f64 {
     } else {
         0.0
     };
-    let before = target.facts.and_then(|facts| facts.residency).map_or(0, |seen| seen.cached_before_bytes);
+    let before = target.residency().map_or(0, |seen| seen.cached_before_bytes);
     (touched - before as f64).max(0.0)
 }
 
@@ -388,7 +375,7 @@ impl Substitute {
 
     /// The page cache that the test did not bypass.
     pub fn not_bypassed(way: Direction, asked: Asked) -> Self {
-        let did = if way == Direction::Read { "answered" } else { "took them" };
+        let did = way.pick("answered", "took them");
         let words = format!("{} {did}, because neither -Su nor -Sh bypassed it", asked.page_cache());
         let advice = match (way, asked) {
             (Direction::Read, Asked::Disks) => {
@@ -396,8 +383,7 @@ impl Substitute {
             }
             (Direction::Read, Asked::Server) => {
                 "add -Su or -Sh (-Sr for the client's cache alone) to measure the server; this result is what \
-                 programs get \
-                 that read the same files again"
+                 programs get that read the same files again"
             }
             (Direction::Write, Asked::Disks) => {
                 "add -Sh to measure durable writes, or -Su to measure writes to the disk's cache; or run until the \

@@ -7,22 +7,19 @@ use super::limits;
 use crate::profile::TimeSpan;
 use crate::result::FindingGrade::Suspect;
 use crate::result::Meaning::WrongNumber;
-use crate::result::{Finding, FindingGrade, LateTick, Theme, ThreadCost};
+use crate::result::{Finding, FindingGrade, Theme};
 use crate::text::{number, percent};
 use crate::verdict::cause::RuleFn::RealSpan;
-use crate::verdict::cause::{Case, Cause, Missing, RuleResult, found, ratio, rule, unless_missing};
+use crate::verdict::cause::{Case, Cause, Missing, RuleResult, found, ratio, rule, suspect, unless_missing};
 use crate::verdict::view::Direction;
 
-pub(super) const CAUSES: &[Cause] = &[Cause {
-    name: "standstill",
-    theme: Theme::Processor,
-    rule: rule(340, Suspect, WrongNumber, RealSpan(standstill)),
-    about: "The whole program stood still while it measured, or at the end of it: for 0.2 s at a time or 1 % \
-                of the measured time (suspect), or for 0.1 s (remark).",
-    advice: "make sure that nothing stops the program (SIGSTOP, a debugger, a frozen cgroup, a paused or moved \
-                 virtual machine), and repeat",
-    ..Cause::NONE
-}];
+pub(super) const CAUSES: &[Cause] = &[Cause::new("standstill", Theme::Processor).judged(
+    rule(340, Suspect, WrongNumber, RealSpan(standstill)),
+    "The whole program stood still while it measured, or at the end of it: for 0.2 s at a time or 1 % of \
+     the measured time (suspect), or for 0.1 s (remark).",
+    "make sure that nothing stops the program (SIGSTOP, a debugger, a frozen cgroup, a paused or moved \
+     virtual machine), and repeat",
+)];
 
 /// Fewer completions in an interval are missing by chance. Intervals are added up to a second at most.
 pub(super) const INTERVAL_IOS_MIN: f64 = 20.0;
@@ -191,19 +188,22 @@ fn pauses(series: &[f64], interval_s: f64, least: usize) -> Pauses {
     let usual = usual(&series);
     let is_empty = |at: usize| usual[at] >= INTERVAL_IOS_MIN && series[at] < EMPTY * usual[at];
     // A fall that stays is no pause: what comes next is as usual again.
-    let is_pause = |&(from, count): &(usize, usize)| {
-        let next = &series[from + count..(from + count + NEXT).min(series.len())];
-        if next.is_empty() {
-            count as f64 <= TAIL * series.len() as f64
-        } else {
-            mean(next) >= GOES_ON * usual[from]
-        }
-    };
-    let is_long = |&(_, length): &(usize, usize)| length * count >= least;
-    let runs = runs(series.len(), is_empty).into_iter().filter(is_long);
-    let runs: Vec<(usize, usize)> = runs.filter(is_pause).collect();
-    let lost = |at: usize| interval_s * (1.0 - ratio(series[at], usual[at]));
-    let lost_s = runs.iter().flat_map(|&(from, count)| from..from + count).map(lost).sum();
+    let runs = runs(series.len(), is_empty).into_iter().filter(|&(_, length)| length * count >= least);
+    let runs: Vec<(usize, usize)> = runs
+        .filter(|&(from, count)| {
+            let next = &series[from + count..(from + count + NEXT).min(series.len())];
+            if next.is_empty() {
+                count as f64 <= TAIL * series.len() as f64
+            } else {
+                mean(next) >= GOES_ON * usual[from]
+            }
+        })
+        .collect();
+    let lost_s = runs
+        .iter()
+        .flat_map(|&(from, count)| from..from + count)
+        .map(|at| interval_s * (1.0 - ratio(series[at], usual[at])))
+        .sum();
     let stretches: Vec<Stretch> = runs.into_iter().map(|run| stretch(run, interval_s)).collect();
     Pauses { lost_s, period_s: period(&begins(&stretches), interval_s), stretches }
 }
@@ -333,14 +333,19 @@ impl Stop {
 
 /// The times in which the whole program stood still; none where nobody looked.
 fn stops(case: &Case<'_>) -> Vec<Stop> {
-    let ticks = case.measured.evidence.ticks.as_ref();
-    let of = |tick: &LateTick| {
-        let late_ns = tick.late_ns as f64;
-        let waited = ratio(tick.waiting_for_cpu_ns.unwrap_or(0) as f64, late_ns) >= WAITED_PART;
-        let stop = Stop { from_s: tick.due_ns as f64 / 1e9, for_s: late_ns / 1e9 };
-        (!waited && stop.for_s >= STOP_S && !went_on(case, stop)).then_some(stop)
-    };
-    ticks.map_or_else(Vec::new, |ticks| ticks.late.iter().filter_map(of).collect())
+    let ticks = case.evidence().ticks.as_ref();
+    ticks.map_or_else(Vec::new, |ticks| {
+        ticks
+            .late
+            .iter()
+            .filter_map(|tick| {
+                let late_ns = tick.late_ns as f64;
+                let waited = ratio(tick.waiting_for_cpu_ns.unwrap_or(0) as f64, late_ns) >= WAITED_PART;
+                let stop = Stop { from_s: tick.due_ns as f64 / 1e9, for_s: late_ns / 1e9 };
+                (!waited && stop.for_s >= STOP_S && !went_on(case, stop)).then_some(stop)
+            })
+            .collect()
+    })
 }
 
 /// For how long the program stood still, and for how long at a time at most, in seconds.
@@ -369,7 +374,7 @@ fn standstill(case: &Case<'_>) -> RuleResult {
     if findings.is_empty() {
         findings.extend(late_end(case));
     }
-    let missing = case.measured.evidence.ticks.is_none();
+    let missing = case.evidence().ticks.is_none();
     unless_missing(findings, missing.then(|| Missing::new("whether the program ran all the time")))
 }
 
@@ -399,8 +404,7 @@ fn told(case: &Case<'_>, stops: &[Stop]) -> Option<Finding> {
     };
     let says = format!(
         "The whole program stood still for {} s, {} of the measured {} s ({when}): something stopped it, or the \
-         machine. \
-         Rates and latencies include that time{rates}.",
+         machine. Rates and latencies include that time{rates}.",
         number(total_s),
         percent(part),
         number(case.seconds()),
@@ -414,7 +418,7 @@ fn told(case: &Case<'_>, stops: &[Stop]) -> Option<Finding> {
 
 /// The thread that ends the measured time woke up late, and so did every thread that makes the load.
 pub(super) fn late_end(case: &Case<'_>) -> Option<Finding> {
-    let evidence = &case.measured.evidence;
+    let evidence = case.evidence();
     let window_s = evidence.disks.iter().map(|disk| disk.window_ns).min()? as f64 / 1e9;
     let late_s = window_s - case.seconds();
     let is_late = late_s >= LATE_END_S.max(case.seconds() * LATE_END_PART);
@@ -423,18 +427,16 @@ pub(super) fn late_end(case: &Case<'_>) -> Option<Finding> {
     // A cool-down keeps the threads running as well, although only the reader is late.
     let TimeSpan { cooldown_s, .. } = *case.span;
     let beyond_s = if cooldown_s == 0 { late_s / 2.0 } else { f64::from(cooldown_s) + LATE_END_S };
-    let was_there = |thread: &ThreadCost| thread.elapsed_ns as f64 / 1e9 >= end_s + beyond_s;
-    if !is_late || !evidence.threads.iter().all(was_there) {
+    if !is_late || !evidence.threads.iter().all(|thread| thread.elapsed_ns as f64 / 1e9 >= end_s + beyond_s) {
         return None;
     }
     let says = format!(
         "The whole program was stopped at the end of the measured {} s and noticed the end {} s late: the test did \
-         not \
-         run all the time, so its rates may be too low.",
+         not run all the time, so its rates may be too low.",
         number(case.seconds()),
         number(late_s)
     );
-    Some(found(FindingGrade::Suspect, says).figure("late_s", late_s))
+    Some(suspect(says).figure("late_s", late_s))
 }
 
 #[cfg(test)]

@@ -5,88 +5,70 @@ use super::{disk, network};
 use crate::measure::Histogram;
 use crate::result::FindingGrade::{Invalid, Remark, Suspect};
 use crate::result::Meaning::{Seen, WrongNumber};
-use crate::result::{
-    Document, Finding, FindingGrade, Layer, LayerKind, Outstanding, TargetFacts, Theme, TimeSpanResult,
-};
+use crate::result::{Document, Finding, FindingGrade, LayerKind, TargetFacts, Theme, TimeSpanResult};
 use crate::text::number;
 use crate::verdict::cause::RuleFn::{RealSpan, RunSpan, Span};
-use crate::verdict::cause::{Case, Cause, Missing, RuleFn, RuleResult, Sentence, found, rule};
+use crate::verdict::cause::{
+    Case, Cause, Missing, RuleFn, RuleResult, Sentence, found, invalid, remark, rule, suspect,
+};
 use crate::verdict::doctor::Purpose::Every;
-use crate::verdict::doctor::{check, each_disk};
+use crate::verdict::doctor::each_disk;
 use crate::verdict::view::{Direction, DiskGroup, IoCount, RestsOn};
 
 pub(super) const CAUSES: &[Cause] = &[
-    Cause {
-        name: "run-failed",
-        theme: Theme::Run,
-        rule: rule(10, Invalid, WrongNumber, RuleFn::Document(failed)),
-        about: "The run failed, or ended before anything was measured.",
-        advice: "fix the cause and run again; the numbers of an incomplete run cannot be used",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "simulated",
-        theme: Theme::Run,
-        rule: rule(20, Invalid, WrongNumber, Span(simulated)),
-        about: "The engine sends nothing to the target (null, sim).",
-        advice: "leave --engine out to measure; these engines are for testing the tool",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "nothing-completed",
-        theme: Theme::Symptom,
-        rule: rule(60, Invalid, WrongNumber, Span(nothing_completed)),
-        about: "No I/O completed in the measured time.",
-        advice: "measure longer (-d), and check whether the target answers at all",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "stalled",
-        theme: Theme::Target,
-        rule: rule(70, Invalid, WrongNumber, RunSpan(stalled)),
-        about: "I/Os were out for a second or more when the measured time ended, and for ten times the mean \
-                latency, so that no count and no latency holds them (suspect). When no I/O completed, or some of \
-                these never ended, the result is invalid.",
-        advice: "look in the kernel's log (dmesg) for errors and resets of the device or of the connection to it, \
-                 and measure longer (-d, -L), so that the latencies hold the stalls",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "unproven",
-        theme: Theme::Cache,
-        sentences: &[Sentence::Facts(230, hidden_disks), Sentence::Facts(240, uncounted_commands)],
-        checks: &[check(
+    Cause::new("run-failed", Theme::Run).judged(
+        rule(10, Invalid, WrongNumber, RuleFn::Document(failed)),
+        "The run failed, or ended before anything was measured.",
+        "fix the cause and run again; the numbers of an incomplete run cannot be used",
+    ),
+    Cause::new("simulated", Theme::Run).judged(
+        rule(20, Invalid, WrongNumber, Span(simulated)),
+        "The engine sends nothing to the target (null, sim).",
+        "leave --engine out to measure; these engines are for testing the tool",
+    ),
+    Cause::new("nothing-completed", Theme::Symptom).judged(
+        rule(60, Invalid, WrongNumber, Span(nothing_completed)),
+        "No I/O completed in the measured time.",
+        "measure longer (-d), and check whether the target answers at all",
+    ),
+    Cause::new("stalled", Theme::Target).judged(
+        rule(70, Invalid, WrongNumber, RunSpan(stalled)),
+        "I/Os were out for a second or more when the measured time ended, and for ten times the mean \
+         latency, so that no count and no latency holds them (suspect). When no I/O completed, or some of \
+         these never ended, the result is invalid.",
+        "look in the kernel's log (dmesg) for errors and resets of the device or of the connection to it, \
+         and measure longer (-d, -L), so that the latencies hold the stalls",
+    ),
+    Cause::new("unproven", Theme::Cache)
+        .inspected(Sentence::Facts(230, hidden_disks))
+        .inspected(Sentence::Facts(240, uncounted_commands))
+        .checked(
             each_disk(250, "iostats", Every, disk::iostats).one_core_peak(),
             "counters of the disk",
             "They are off; with --peak, when they are on.",
-            "The verdict needs the counters to tell whether I/O reached the disk; at the highest rates they \
-                 cost a few percent.",
+            "The verdict needs the counters to tell whether I/O reached the disk; at the highest rates \
+             they cost a few percent.",
             "fio t/one-core-peak.sh; the kernel's ABI/stable/sysfs-block (iostats)",
-        )],
-        rule: rule(150, Suspect, WrongNumber, RealSpan(unproven)),
-        about: "The result does not show which disks are below the target or what they moved, nor what a server \
-                was asked for; NVMe commands (/dev/ngXnY) are counted since Linux 6.13, and only where \
-                queue/iostats_passthrough is 1. Or its I/Os are too few to compare them with that: fewer than 100, \
-                and fewer than 10 that complete 64 MiB together.",
-        advice: "choose a target whose disks this machine sees and counts (queue/iostats set to 1; in a container \
-                 a volume instead of its root), or measure on the machine that has the disks",
-    },
-    Cause {
-        name: "percentiles",
-        theme: Theme::Symptom,
-        rule: rule(460, Remark, Seen, Span(percentiles)),
-        about: "The test completed too few I/Os for its highest percentiles.",
-        advice: "ignore these percentiles, or measure longer",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "stopped-early",
-        theme: Theme::Symptom,
-        rule: rule(470, Remark, Seen, Span(stopped_early)),
-        about: "The run was stopped before its measured time was over.",
-        advice: "let the run end by itself",
-        ..Cause::NONE
-    },
+        )
+        .judged(
+            rule(150, Suspect, WrongNumber, RealSpan(unproven)),
+            "The result does not show which disks are below the target or what they moved, nor what a \
+             server was asked for; NVMe commands (/dev/ngXnY) are counted since Linux 6.13, and only where \
+             queue/iostats_passthrough is 1. Or its I/Os are too few to compare them with that: fewer than \
+             100, and fewer than 10 that complete 64 MiB together.",
+            "choose a target whose disks this machine sees and counts (queue/iostats set to 1; in a \
+             container a volume instead of its root), or measure on the machine that has the disks",
+        ),
+    Cause::new("percentiles", Theme::Symptom).judged(
+        rule(460, Remark, Seen, Span(percentiles)),
+        "The test completed too few I/Os for its highest percentiles.",
+        "ignore these percentiles, or measure longer",
+    ),
+    Cause::new("stopped-early", Theme::Symptom).judged(
+        rule(470, Remark, Seen, Span(stopped_early)),
+        "The run was stopped before its measured time was over.",
+        "let the run end by itself",
+    ),
 ];
 
 /// The run failed, or stopped before anything was measured.
@@ -105,7 +87,7 @@ fn failed(document: &Document) -> RuleResult {
     };
     let number = first.unwrap_or(spans.saturating_sub(1)) as u32 + 1;
     let measured = (0..spans).filter(|&place| is_measured(place)).count();
-    let finding = found(FindingGrade::Invalid, says)
+    let finding = invalid(says)
         .figure("failures", failures.len() as f64)
         .figure("time_spans", spans as f64)
         .figure("time_spans_measured", measured as f64);
@@ -115,7 +97,7 @@ fn failed(document: &Document) -> RuleResult {
 /// An engine whose I/O reaches nothing.
 fn simulated(case: &Case<'_>) -> RuleResult {
     let says = format!("The engine {} only simulates I/O: nothing reached the target.", case.measured.engine);
-    Ok(if case.is_simulated() { vec![found(FindingGrade::Invalid, says)] } else { Vec::new() })
+    Ok(if case.is_simulated() { vec![invalid(says)] } else { Vec::new() })
 }
 
 fn nothing_completed(case: &Case<'_>) -> RuleResult {
@@ -125,13 +107,13 @@ fn nothing_completed(case: &Case<'_>) -> RuleResult {
         return Ok(Vec::new());
     }
     let says = format!("No I/O completed in the measured {:.2} s.", case.seconds());
-    let finding = found(FindingGrade::Invalid, says);
+    let finding = invalid(says);
     Ok(vec![finding.figure("ios", 0.0).figure("test_time_s", case.seconds())])
 }
 
 /// I/Os that the end of the measured time found out, and that no queue explains.
 fn stalled(case: &Case<'_>) -> RuleResult {
-    let Some(outstanding) = &case.measured.evidence.outstanding else {
+    let Some(outstanding) = &case.evidence().outstanding else {
         if case.is_simulated() {
             return Ok(Vec::new());
         }
@@ -142,17 +124,20 @@ fn stalled(case: &Case<'_>) -> RuleResult {
         return Ok(Vec::new());
     }
     let mean_ns = case.measured.mean_time_out_ns();
-    let found = |of: &Outstanding| {
-        let is_worst = of.never > 0 || mean_ns.is_none();
-        let grade = if is_worst { FindingGrade::Invalid } else { FindingGrade::Suspect };
-        found(grade, format!("{}. No count and no latency holds them.", of.words()))
-            .target(Some(&of.path))
-            .figure("outstanding", of.ios as f64)
-            .figure("never", of.never as f64)
-            .figure("oldest_s", of.age_ns_max as f64 / 1e9)
-            .figure("late_s", of.late_ns_max as f64 / 1e9)
-    };
-    Ok(outstanding.iter().filter(|of| of.is_stall(mean_ns)).map(found).collect())
+    Ok(outstanding
+        .iter()
+        .filter(|of| of.is_stall(mean_ns))
+        .map(|of| {
+            let is_worst = of.never > 0 || mean_ns.is_none();
+            let grade = if is_worst { FindingGrade::Invalid } else { FindingGrade::Suspect };
+            found(grade, format!("{}. No count and no latency holds them.", of.words()))
+                .target(Some(&of.path))
+                .figure("outstanding", of.ios as f64)
+                .figure("never", of.never as f64)
+                .figure("oldest_s", of.age_ns_max as f64 / 1e9)
+                .figure("late_s", of.late_ns_max as f64 / 1e9)
+        })
+        .collect())
 }
 
 /// Ctrl+C, or an event, ended the measured time.
@@ -163,7 +148,7 @@ fn stopped_early(case: &Case<'_>) -> RuleResult {
     }
     let says =
         format!("The run was stopped after {} s of the {} s asked for.", number(seconds), number(asked));
-    Ok(vec![found(FindingGrade::Remark, says).figure("test_time_s", seconds).figure("asked_s", asked)])
+    Ok(vec![remark(says).figure("test_time_s", seconds).figure("asked_s", asked)])
 }
 
 /// The evidence is missing without which no other rule proves anything.
@@ -175,12 +160,11 @@ fn unproven(case: &Case<'_>) -> RuleResult {
             None => return Ok(too_few(case, &groups).into_iter().collect()),
         },
     };
-    let finding = found(FindingGrade::Suspect, format!("The result cannot be proven: {why}."));
+    let finding = suspect(format!("The result cannot be proven: {why}."));
     Ok(vec![if case.views().iter().any(|view| view.uncounted().is_some()) {
         finding.advise(
         "set queue/iostats_passthrough of the disk to 1 before the run, which counts them (Linux 6.13), or compare \
-         with a \
-         run on the block device",
+         with a run on the block device",
     )
     } else {
         finding
@@ -209,7 +193,7 @@ fn too_few(case: &Case<'_>, groups: &[DiskGroup<'_>]) -> Option<Finding> {
         most.words(),
         number(most.least)
     );
-    let finding = found(FindingGrade::Suspect, says).figure("ios", all).figure("unproven_ios", unproven);
+    let finding = suspect(says).figure("ios", all).figure("unproven_ios", unproven);
     let finding = finding.figure("ios_least", most.least);
     Some(
         finding
@@ -243,8 +227,7 @@ fn percentiles(case: &Case<'_>) -> RuleResult {
     let mut words = Vec::new();
     let mut least = None;
     for way in Direction::BOTH {
-        let directions =
-            targets().map(|target| if way == Direction::Read { &target.read } else { &target.write });
+        let directions = targets().map(|target| way.pick(&target.read, &target.write));
         let count: u64 =
             directions.filter_map(|direction| direction.latency.as_deref()).map(Histogram::count).sum();
         let Some(nines) = first_single(count) else { continue };
@@ -260,15 +243,14 @@ fn percentiles(case: &Case<'_>) -> RuleResult {
         least = Some(least.map_or(count, |known: u64| known.min(count)));
     }
     let Some(least) = least else { return Ok(Vec::new()) };
-    Ok(vec![found(FindingGrade::Remark, words.join(" ")).figure("ios", least as f64)])
+    Ok(vec![remark(words.join(" ")).figure("ios", least as f64)])
 }
 
 /// A file system that shows no disks below it, but keeps data somewhere.
 fn hidden_disks(facts: &TargetFacts) -> Option<String> {
-    let is_hidden = |l: &&Layer| {
+    let hidden = facts.layers.iter().find(|l| {
         l.is_lowest() && matches!(l.kind, LayerKind::File | LayerKind::Filesystem | LayerKind::Loop)
-    };
-    let hidden = facts.layers.iter().find(is_hidden)?;
+    })?;
     Some(format!(
         "The disks below {} are not visible here, as in a container or with a file system that manages its own \
          disks: no disk counter can prove the result.",
@@ -281,8 +263,7 @@ fn uncounted_commands(facts: &TargetFacts) -> Option<String> {
     let disk = facts.device_name.as_deref().unwrap_or("the disk");
     Some(format!(
         "The kernel does not count the NVMe commands that {} takes, so that the counters of {disk} cannot prove the \
-         result: it \
-         counts them since Linux 6.13, where /sys/block/{disk}/queue/iostats_passthrough is 1.",
+         result: it counts them since Linux 6.13, where /sys/block/{disk}/queue/iostats_passthrough is 1.",
         commands.device
     ))
 }

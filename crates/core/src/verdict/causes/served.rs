@@ -9,29 +9,29 @@ use crate::text::{bytes, number, percent, shell_word};
 use crate::verdict::cause::RuleFn::RealSpan;
 use crate::verdict::cause::{Case, Cause, RuleResult, Sentence, found, ratio, rule, unless_missing};
 use crate::verdict::doctor::Purpose::Every;
-use crate::verdict::doctor::{Answer, Change, Disk, HostView, Lasts, check, each_disk};
+use crate::verdict::doctor::{Answer, Change, CheckResult, Disk, HostView, Lasts, NoAnswer, each_disk};
 use crate::verdict::view::{Direction, DiskGroup, Flow, IoCount, TargetView, is_cached_loop};
 
-pub(super) const CAUSES: &[Cause] = &[Cause {
-    name: "served-from-cache",
-    theme: Theme::Cache,
-    sentences: &[Sentence::Layer(160, behind_the_page_cache), Sentence::Facts(250, no_direct_io)],
-    checks: &[check(
+pub(super) const CAUSES: &[Cause] = &[Cause::new("served-from-cache", Theme::Cache)
+    .inspected(Sentence::Layer(160, behind_the_page_cache))
+    .inspected(Sentence::Facts(250, no_direct_io))
+    .checked(
         each_disk(30, "loop-cache", Every, loop_cache),
         "how a loop device accesses its file",
         "Through the page cache.",
         "Reads can be as fast as memory, and writes that are not written through are done before the disk \
-                 has them.",
+         has them.",
         "losetup(8), the kernel's ABI/testing/sysfs-block-loop",
-    )],
-    rule: rule(120, Invalid, WrongNumber, RealSpan(served_from_cache)),
-    about: "Even if everything that the disks moved was the test's, it is less than 90 % of the bytes that the \
-            test completed (suspect), or less than half of them (invalid). The same holds for the server of a \
-            network file system. What the disks moved is the least of what their own counters show, of what this \
-            process itself had them move, and of what the page cache of a loop device did not hold before. Reads \
-            and writes are compared separately.",
-    advice: "bypass the page cache with -Su or -Sh, and look for other caches between the test and the disk",
-}];
+    )
+    .judged(
+        rule(120, Invalid, WrongNumber, RealSpan(served_from_cache)),
+        "Even if everything that the disks moved was the test's, it is less than 90 % of the bytes that \
+         the test completed (suspect), or less than half of them (invalid). The same holds for the server \
+         of a network file system. What the disks moved is the least of what their own counters show, of \
+         what this process itself had them move, and of what the page cache of a loop device did not hold \
+         before. Reads and writes are compared separately.",
+        "bypass the page cache with -Su or -Sh, and look for other caches between the test and the disk",
+    )];
 
 /// The disks may move this part of the bytes less before it is worth a word: readings of the counters and of
 /// the measured time are not taken in one instant, and a few reads always hit something.
@@ -116,10 +116,7 @@ fn reached(group: &DiskGroup<'_>, way: Direction, most: Most<'_>) -> String {
     match most.by {
         By::Disks => format!("{} received {}", group.names(), seen(moved, done)),
         By::Own => {
-            let does = match way {
-                Direction::Read => "read from",
-                Direction::Write => "wrote to",
-            };
+            let does = way.pick("read from", "wrote to");
             let (own, of_all) = match most.bytes {
                 own if own > 0.0 => (format!("only {}/s", bytes(own)), format!("{share} of the bytes; ")),
                 _ => ("nothing".to_string(), String::new()),
@@ -134,8 +131,7 @@ fn reached(group: &DiskGroup<'_>, way: Direction, most: Most<'_>) -> String {
         }
         By::Loop(cache) => format!(
             "{} of '{}', on which {} stands, was in the page cache before, and its disk can have given no more than \
-             {}/s \
-             ({share} of the bytes)",
+             {}/s ({share} of the bytes)",
             percent(ratio(cache.residency.cached_before_bytes as f64, cache.residency.range_bytes as f64)),
             cache.path,
             cache.device,
@@ -217,7 +213,7 @@ const COMPRESSIBLE: f64 = 0.4;
 /// Whether a cache is known to have answered most of the bytes, or a loop device reads through one.
 fn is_evident(group: &DiskGroup<'_>, way: Direction) -> bool {
     let answered = |target: &TargetView<'_>| {
-        let Some(seen) = target.facts.and_then(|facts| facts.residency) else { return false };
+        let Some(seen) = target.residency() else { return false };
         let grew = seen.cached_after_bytes.saturating_sub(seen.cached_before_bytes) as f64;
         // What came in once was read, and only what was met again was answered.
         let held = seen.cached_before_bytes * 2 >= seen.range_bytes.max(1);
@@ -255,7 +251,7 @@ fn cause_below(group: &DiskGroup<'_>, way: Direction, is_reduced: bool, own_less
     let goes_by = way == Direction::Write || !(is_reduced || own_less);
     let is_held = |target: &TargetView<'_>| {
         let grew = residency_growth(target).is_some_and(|(_, notable)| notable);
-        let residency = target.facts.and_then(|facts| facts.residency);
+        let residency = target.residency();
         let was_held = residency.is_some_and(|seen| seen.cached_before_bytes * 2 >= seen.range_bytes.max(1));
         grew || (!goes_by && was_held)
     };
@@ -278,8 +274,7 @@ fn cause_below(group: &DiskGroup<'_>, way: Direction, is_reduced: bool, own_less
         return Substitute::page_cache(
             "the page cache answered, although the test asked for direct I/O",
             "file systems read what they keep compressed through the page cache: make the file again without \
-             compression \
-             (btrfs: mount without compress, or chattr +m on the new file)",
+             compression (btrfs: mount without compress, or chattr +m on the new file)",
         );
     }
     if way == Direction::Read && group.targets.iter().any(|target| target.is_thin() || has_zeros(target)) {
@@ -310,29 +305,27 @@ fn behind_the_page_cache(layer: &Layer) -> Option<String> {
 
 fn no_direct_io(facts: &TargetFacts) -> Option<String> {
     facts.direct_alignment_bytes.is_none().then(|| {
-        "Direct I/O is not possible here: every I/O goes through the page cache, which answers reads of data that \
-         fit \
+        "Direct I/O is not possible here: every I/O goes through the page cache, which answers reads of data that fit \
          into memory."
             .to_string()
     })
 }
 
-fn loop_cache(_: &HostView, disk: &Disk) -> Vec<Answer> {
+fn loop_cache(_: &HostView, disk: &Disk) -> CheckResult {
     if disk.layer.kind != LayerKind::Loop {
-        return vec![Answer::absent("It is no loop device.")];
+        return Err(NoAnswer::absent("It is no loop device."));
     }
     match disk.layer.direct_io {
-        None => vec![Answer::unknown("The kernel does not tell how its file is accessed.")],
-        Some(true) => vec![Answer::good("Its file is accessed around the page cache.").now("direct I/O")],
+        None => Err(NoAnswer::unknown("The kernel does not tell how its file is accessed.")),
+        Some(true) => Ok(Answer::good("Its file is accessed around the page cache.").now("direct I/O")),
         Some(false) => {
             let says = "It uses the page cache for its file: memory may answer, also with -Su and -Sh. The command \
-                 fails where the file \
-                 system of the file has no direct I/O.";
+                 fails where the file system of the file has no direct I/O.";
             let node = shell_word(&format!("/dev/{}", disk.device.node_name()));
             let set = |word: &str| format!("losetup --direct-io={word} {node}");
             let change = Change::by(set("on"), set("off"), Lasts::UntilRestart)
                 .keep("the same option when it is set up");
-            vec![Answer::spoils(says).now("page cache").wanted("direct I/O").change(change)]
+            Ok(Answer::spoils(says).now("page cache").wanted("direct I/O").change(change))
         }
     }
 }

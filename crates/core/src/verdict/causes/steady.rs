@@ -15,71 +15,53 @@ use crate::result::Meaning::Seen;
 use crate::result::{FindingGrade, Theme};
 use crate::text::{change, number, percent};
 use crate::verdict::cause::RuleFn::RealSpan;
-use crate::verdict::cause::{Case, Cause, Missing, RuleResult, found, ratio, rule};
+use crate::verdict::cause::{Case, Cause, Missing, RuleResult, found, ratio, rule, suspect};
 use crate::verdict::view::too_few_in_run;
 
 pub(super) const CAUSES: &[Cause] = &[
-    Cause {
-        name: "pauses",
-        theme: Theme::Symptom,
-        rule: rule(270, Suspect, Seen, RealSpan(pauses)),
-        about: "Almost nothing completed (less than a tenth of what is usual) for 0.1 s or more although the \
-                program ran: for 4 % of the measured time in all, or three times and 1 % of it (suspect), or once \
-                for 0.2 s (remark). It takes 20 I/Os per second.",
-        advice: "look for what the target does at these times: its housekeeping, flushes, errors in the kernel's \
-                 log (dmesg)",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "uneven",
-        theme: Theme::Symptom,
-        rule: rule(280, Suspect, Seen, RealSpan(uneven)),
-        about: "The mean is no rate that there ever was: two levels in turn that differ by 25 % of the higher one, \
-                regular breaks that cost 3 %, or a scatter of 25 % from second to second (half seconds in runs \
-                below 10 s). It takes 20 I/Os per second.",
-        advice: "look at the series over time (-D, or the JSON document) for what happens at these times, and \
-                 report both rates",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "step-down",
-        theme: Theme::Symptom,
-        rule: rule(290, Suspect, Seen, RealSpan(step_down)),
-        about: "The rate fell by 25 % or more during the run and stayed low. The cause is named when something \
-                changed with it: a limit, a path to the storage, other programs on the disks, or the processor \
-                time of the threads.",
-        advice: "warm up (-W) until the rate has fallen, to measure the rate that lasts",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "warm-up-short",
-        theme: Theme::Symptom,
-        rule: rule(300, Suspect, Seen, RealSpan(warm_up)),
-        about: "In the first part of the measured time the rate differed from the rest by 15 % or more, so that \
-                the mean is off by 2 % (remark) or by 5 % (suspect). A cause is named when there is one to be \
-                seen.",
-        advice: "warm up longer (-W)",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "not-steady",
-        theme: Theme::Symptom,
-        rule: rule(310, Suspect, Seen, RealSpan(not_steady)),
-        about: "The rate was not steady: the fifths of the measured time differ by more than 20 % of the mean, or \
-                their trend is more than 10 % (SNIA's limits), and the scatter from second to second does not \
-                explain it. Suspect in runs of five minutes and more, as SNIA's rounds are a minute long; in \
-                shorter ones a remark, and suspect above 40 % or 30 %.",
-        advice: "measure longer, look for other load on the machine, or repeat the run and report the spread",
-        ..Cause::NONE
-    },
-    Cause {
-        name: "too-short",
-        theme: Theme::Symptom,
-        rule: rule(320, Suspect, Seen, RealSpan(too_short)),
-        about: "A measured time below 2.5 s is suspect, one below 30 s is a remark.",
-        advice: "measure for a minute or more (-d60)",
-        ..Cause::NONE
-    },
+    Cause::new("pauses", Theme::Symptom).judged(
+        rule(270, Suspect, Seen, RealSpan(pauses)),
+        "Almost nothing completed (less than a tenth of what is usual) for 0.1 s or more although the \
+         program ran: for 4 % of the measured time in all, or three times and 1 % of it (suspect), or once \
+         for 0.2 s (remark). It takes 20 I/Os per second.",
+        "look for what the target does at these times: its housekeeping, flushes, errors in the kernel's \
+         log (dmesg)",
+    ),
+    Cause::new("uneven", Theme::Symptom).judged(
+        rule(280, Suspect, Seen, RealSpan(uneven)),
+        "The rate did not stay near its mean: two levels in turn that differ by 25 % of the higher one, \
+         regular breaks that cost 3 %, or a scatter of 25 % from second to second (half seconds in runs \
+         below 10 s). It takes 20 I/Os per second.",
+        "look at the series over time (-D, or the JSON document) for what happens at these times, and \
+         report both rates",
+    ),
+    Cause::new("step-down", Theme::Symptom).judged(
+        rule(290, Suspect, Seen, RealSpan(step_down)),
+        "The rate fell by 25 % or more during the run and stayed low. The cause is named when something \
+         changed with it: a limit, a path to the storage, other programs on the disks, or the processor \
+         time of the threads.",
+        "warm up (-W) until the rate has fallen, to measure the rate that lasts",
+    ),
+    Cause::new("warm-up-short", Theme::Symptom).judged(
+        rule(300, Suspect, Seen, RealSpan(warm_up)),
+        "In the first part of the measured time the rate differed from the rest by 15 % or more, so that \
+         the mean is off by 2 % (remark) or by 5 % (suspect). A cause is named when there is one to be \
+         seen.",
+        "warm up longer (-W)",
+    ),
+    Cause::new("not-steady", Theme::Symptom).judged(
+        rule(310, Suspect, Seen, RealSpan(not_steady)),
+        "The rate was not steady: the fifths of the measured time differ by more than 20 % of the mean, or \
+         their trend is more than 10 % (SNIA's limits), and the scatter from second to second does not \
+         explain it. Suspect in runs of five minutes and more, as SNIA's rounds are a minute long; in \
+         shorter ones a remark, and suspect above 40 % or 30 %.",
+        "measure longer, look for other load on the machine, or repeat the run and report the spread",
+    ),
+    Cause::new("too-short", Theme::Symptom).judged(
+        rule(320, Suspect, Seen, RealSpan(too_short)),
+        "A measured time below 2.5 s is suspect, one below 30 s is a remark.",
+        "measure for a minute or more (-d60)",
+    ),
 ];
 
 const ROUNDS: usize = 5;
@@ -278,7 +260,7 @@ fn shape_of(case: &Case<'_>) -> Result<Option<Shape>, Missing> {
         return Ok(None);
     }
     let (series, interval_s) = rhythm::between_pauses(case);
-    if series.is_empty() && case.measured.evidence.series.is_none() {
+    if series.is_empty() && case.evidence().series.is_none() {
         return Err(Missing::new(NO_SERIES));
     }
     match too_few_in_run(case) {
@@ -333,7 +315,7 @@ fn step_down(case: &Case<'_>) -> RuleResult {
                 change(-ratio(from - to, from)),
                 why.words()
             );
-            let finding = found(FindingGrade::Suspect, says);
+            let finding = suspect(says);
             let finding = finding.figure("after_s", after_s).figure("iops_before", from);
             Ok(vec![why.add_to(finding.figure("iops_after", to))])
         }
@@ -433,7 +415,7 @@ fn series_of(case: &Case<'_>) -> Result<Option<(Vec<f64>, f64)>, Missing> {
         return Ok(None);
     }
     let (series, interval_s) = rhythm::while_running(case);
-    if series.is_empty() && case.measured.evidence.series.is_none() {
+    if series.is_empty() && case.evidence().series.is_none() {
         return Err(Missing::new(NO_SERIES));
     }
     let per_s = ratio(mean(&series), interval_s);
@@ -560,7 +542,7 @@ fn uneven(case: &Case<'_>) -> RuleResult {
             vec![("scatter_percent", part * 100.0)],
         ),
     };
-    let finding = found(FindingGrade::Suspect, format!("{words} {}", why.words()));
+    let finding = suspect(format!("{words} {}", why.words()));
     let finding = figures.into_iter().fold(finding, |finding, (name, value)| finding.figure(name, value));
     let finding = period_s.into_iter().fold(finding, |finding, s| finding.figure("period_s", s));
     Ok(vec![why.add_to(finding)])

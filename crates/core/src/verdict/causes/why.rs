@@ -5,11 +5,10 @@
 //! its distance to the one that answers the disk's interrupts changes when it moves, and with it the rate of
 //! a shallow queue.
 
+use super::pace::waiting_part;
 use super::rhythm::{self, Stretch, stopped_s};
 use super::{limits, others, paths};
-use crate::result::{
-    DiskActivity, DiskCounts, Finding, Layer, Limit, LimitChange, LimitKind, Timeline, disks_in_words,
-};
+use crate::result::{DiskCounts, Finding, Layer, Limit, LimitChange, LimitKind, Timeline, disks_in_words};
 use crate::text::{bytes, number, percent};
 use crate::verdict::cause::{Case, ratio};
 use crate::verdict::view::{Direction, IOS_MIN, TargetView};
@@ -111,9 +110,9 @@ pub(super) fn why_fell(case: &Case<'_>, after_s: f64) -> Why {
 
 /// Why a set rate was missed by this part of it.
 pub(super) fn why_below(case: &Case<'_>, short: f64) -> Why {
-    let explains = |seconds: f64| ratio(seconds, case.seconds()) >= EXPLAINS * short;
+    let enough_s = EXPLAINS * short * case.seconds();
     let (stopped_s, _) = stopped_s(case);
-    if stopped_s > 0.0 && explains(stopped_s) {
+    if stopped_s > 0.0 && stopped_s >= enough_s {
         let says = format!("The program itself stood still for {} s.", number(stopped_s));
         let advice = "make sure that nothing stops the program, and repeat";
         return Why::because(says, advice).figure("standstill_s", stopped_s);
@@ -124,14 +123,12 @@ pub(super) fn why_below(case: &Case<'_>, short: f64) -> Why {
     }
     let (series, interval_s) = rhythm::while_running(case);
     let lost_s = rhythm::pauses_of(case, &series, interval_s).lost_s;
-    if lost_s > 0.0 && explains(lost_s) {
+    if lost_s > 0.0 && lost_s >= enough_s {
         let says = format!("For {} s almost nothing completed: the target stalled.", number(lost_s));
         return Why::because(says, "look for what makes the target stall; -L shows how long I/Os waited")
             .figure("lost_s", lost_s);
     }
-    let waits = case.measured.evidence.threads.iter();
-    let part = |ns: Option<u64>, of_ns: u64| ratio(ns.unwrap_or(0) as f64, of_ns as f64);
-    let most = waits.map(|thread| part(thread.waiting_for_cpu_ns, thread.elapsed_ns)).fold(0.0, f64::max);
+    let most = case.evidence().threads.iter().map(waiting_part).fold(0.0, f64::max);
     if most >= RATE_WAITS {
         let says = format!("A thread waited for a processor {} of the time.", percent(most));
         let advice = "stop other programs, or use fewer threads than processors";
@@ -141,7 +138,7 @@ pub(super) fn why_below(case: &Case<'_>, short: f64) -> Why {
         let advice = "stop the other programs that use the disks, and repeat";
         return Why::because("Other programs used the disks.".to_string(), advice);
     }
-    let depth = case.measured.evidence.queue_depth;
+    let depth = case.evidence().queue_depth;
     if let Some(depth) = depth.filter(|depth| depth.reached >= DEPTH_FULL * depth.asked as f64) {
         let says = "All I/Os that -o allows were in flight: the target gives no more at this depth.";
         let advice = "raise -o, or lower -g (which counts per thread)";
@@ -152,8 +149,7 @@ pub(super) fn why_below(case: &Case<'_>, short: f64) -> Why {
 
 /// For how long stretches cover a time, in seconds.
 fn covered_s(low: &[Stretch], from_s: f64, until_s: f64) -> f64 {
-    let part = |of: &Stretch| ((of.from_s + of.for_s).min(until_s) - of.from_s.max(from_s)).max(0.0);
-    low.iter().map(part).sum()
+    low.iter().map(|of| ((of.from_s + of.for_s).min(until_s) - of.from_s.max(from_s)).max(0.0)).sum()
 }
 
 /// Means of a series in the stretches and outside of them; `None` when it covers nothing of one of them.
@@ -170,25 +166,25 @@ fn inside_and_outside(values: &[f64], interval_s: f64, low: &[Stretch]) -> Optio
 
 /// Reads and writes per second in the stretches, each with its bytes.
 fn low_rates(case: &Case<'_>, low: &[Stretch]) -> Option<[(f64, f64); 2]> {
-    let series = case.measured.evidence.series.as_ref()?;
+    let series = case.evidence().series.as_ref()?;
     let interval_s = series.interval_ns as f64 / 1e9;
-    let rate = |way: Direction| {
-        let counts = counts_of(series, way);
-        let (inside, _) = inside_and_outside(&counts, interval_s, low)?;
+    let mut rates = [(0.0, 0.0); 2];
+    for (way, rate) in Direction::BOTH.into_iter().zip(&mut rates) {
+        let (inside, _) = inside_and_outside(&counts_of(series, way), interval_s, low)?;
         let ios = ratio(inside, interval_s);
-        Some((ios, ios * case.done(way).size()))
-    };
-    Some([rate(Direction::Read)?, rate(Direction::Write)?])
+        *rate = (ios, ios * case.done(way).size());
+    }
+    Some(rates)
 }
 
 fn counts_of(series: &Timeline, way: Direction) -> Vec<f64> {
-    let counts = if way == Direction::Read { &series.reads } else { &series.writes };
+    let counts = way.pick(&series.reads, &series.writes);
     counts.iter().map(|&count| count as f64).collect()
 }
 
 /// A limit that was set when the rate fell.
 fn limit_set(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
-    let changes = case.measured.evidence.limit_changes.as_ref()?;
+    let changes = case.evidence().limit_changes.as_ref()?;
     let is_near = |change: &LimitChange| begins_near(low, change.seen_ns, change.within_ns);
     let rates = low_rates(case, low)?;
     let limit = changes.iter().filter(|change| is_near(change)).flat_map(|change| &change.new);
@@ -213,7 +209,7 @@ fn begins_near(low: &[Stretch], seen_ns: u64, within_ns: u64) -> bool {
 
 /// A path went down or came back, or a copy of DRBD, when the rate fell.
 fn way_changed(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
-    let changes = case.measured.evidence.way_changes.as_ref()?;
+    let changes = case.evidence().way_changes.as_ref()?;
     let near = changes.iter().filter(|change| begins_near(low, change.seen_ns, change.within_ns));
     let told = near.map(|change| (&change.device, paths::change_words(change)));
     let (device, words) = told.into_iter().find(|(_, words)| !words.is_empty())?;
@@ -249,7 +245,7 @@ fn shown(limit: &Limit) -> String {
 
 /// The host gave the processors to other virtual machines.
 fn stolen(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
-    let waits = case.measured.evidence.processor_waits.as_ref().filter(|waits| waits.interval_ns > 0)?;
+    let waits = case.evidence().processor_waits.as_ref().filter(|waits| waits.interval_ns > 0)?;
     let whole = waits.interval_ns as f64 * case.measured.cpu.len().max(1) as f64;
     let parts: Vec<f64> = waits.stolen_ns.iter().map(|&ns| ratio(ns as f64, whole).min(1.0)).collect();
     let (inside, outside) = inside_and_outside(&parts, waits.interval_ns as f64 / 1e9, low)?;
@@ -268,7 +264,7 @@ fn stolen(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
 
 /// The threads of the test had no processor.
 fn no_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
-    let evidence = &case.measured.evidence;
+    let evidence = case.evidence();
     let waits = evidence.processor_waits.as_ref().filter(|waits| waits.interval_ns > 0)?;
     let whole = waits.interval_ns as f64 * evidence.threads.len().max(1) as f64;
     let parts: Vec<f64> = waits.waiting_ns.iter().map(|&ns| ratio(ns as f64, whole).min(1.0)).collect();
@@ -303,9 +299,8 @@ fn other_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
     };
     let because = match answers(case, moved) {
         Answers::NotLow { disks } => format!(
-            "that is probably why, as an I/O takes longer on processor {low}, which does not answer the interrupts \
-             of {disks}; processor \
-             {otherwise} does"
+            "that is probably why, as an I/O takes longer on processor {low}, which does not answer the interrupts of \
+             {disks}; processor {otherwise} does"
         ),
         Answers::NoReason => "that may be why, but the disk's interrupts do not explain it".to_string(),
         Answers::Unknown => {
@@ -320,12 +315,13 @@ fn other_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
 }
 
 fn others(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
-    let evidence = &case.measured.evidence;
+    let evidence = case.evidence();
     let (groups, series) = (case.groups().ok()?, evidence.series.as_ref()?);
     let [group] = groups.as_slice() else { return None };
     let interval_ns = group.disks.first()?.interval_ns;
-    let is_usual = |disk: &&DiskActivity| disk.interval_ns == interval_ns && interval_ns > 0;
-    if !group.disks.iter().all(is_usual) || series.interval_ns == 0 {
+    if !group.disks.iter().all(|disk| disk.interval_ns == interval_ns && interval_ns > 0)
+        || series.interval_ns == 0
+    {
         return None;
     }
     let interval_s = interval_ns as f64 / 1e9;
@@ -338,9 +334,7 @@ fn others(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
         let size = case.done(way).size();
         let own = rhythm::added(&counts_of(series, way), count);
         for at in 0..length {
-            let of = |counts: &DiskCounts| {
-                if way == Direction::Read { counts.read_bytes } else { counts.write_bytes }
-            };
+            let of = |counts: &DiskCounts| way.pick(counts.read_bytes, counts.write_bytes);
             let moved: f64 = group.disks.iter().map(|disk| of(&disk.intervals[at]) as f64).sum();
             let own = own.get(at).copied().unwrap_or(0.0) * size;
             foreign[at] += (moved - own).max(0.0) / interval_s;
@@ -366,7 +360,7 @@ fn others(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
 
 /// Bytes that were read and written before an instant, in seconds of the measured time.
 fn done_until(case: &Case<'_>, after_s: f64) -> [f64; 2] {
-    let Some(series) = &case.measured.evidence.series else { return [0.0; 2] };
+    let Some(series) = &case.evidence().series else { return [0.0; 2] };
     let before =
         if series.interval_ns > 0 { (after_s * 1e9 / series.interval_ns as f64).round() as usize } else { 0 };
     Direction::BOTH.map(|way| {
@@ -410,9 +404,8 @@ fn credits(case: &Case<'_>, after_s: f64) -> Option<Why> {
         return None;
     }
     let says = format!(
-        "The rate that is left varies by {} only, as that of a limit: probably burst credits were used up, or a \
-         limit was \
-         set that is not visible here.",
+        "The rate that is left varies by {} only, as that of a limit: probably burst credits were used up, or a limit \
+         was set that is not visible here.",
         percent(variation)
     );
     let advice = "warm up (-W) until the credits are used up, to measure the rate that lasts";
@@ -476,8 +469,9 @@ fn answers(case: &Case<'_>, Moved { low, otherwise, .. }: Moved) -> Answers {
         .collect();
     let mut names = Vec::new();
     for (name, disk) in &disks {
-        let by = |cpu: u32| disk.hardware_queues.iter().find_map(|queue| queue.is_answered_by(cpu));
-        match (by(low), by(otherwise)) {
+        let [by_low, by_otherwise] = [low, otherwise]
+            .map(|cpu| disk.hardware_queues.iter().find_map(|queue| queue.is_answered_by(cpu)));
+        match (by_low, by_otherwise) {
             (Some(false), Some(true)) => names.push(*name),
             (Some(_), Some(_)) => return Answers::NoReason,
             _ => return Answers::Unknown,
@@ -488,13 +482,11 @@ fn answers(case: &Case<'_>, Moved { low, otherwise, .. }: Moved) -> Answers {
 
 /// `None` when threads were bound, or most of them did not move with the rate.
 fn moved(case: &Case<'_>, low: &[Stretch]) -> Option<Moved> {
-    let seen = case.measured.evidence.processors.as_ref().filter(|seen| seen.interval_ns > 0)?;
+    let seen = case.evidence().processors.as_ref().filter(|seen| seen.interval_ns > 0)?;
     let interval_s = seen.interval_ns as f64 / 1e9;
     let is_low = |at: usize| {
         let from_s = at as f64 * interval_s;
-        let inside =
-            low.iter().map(|of| (of.from_s + of.for_s).min(from_s + interval_s) - of.from_s.max(from_s));
-        inside.map(|seconds| seconds.max(0.0)).sum::<f64>() >= INSIDE * interval_s
+        covered_s(low, from_s, from_s + interval_s) >= INSIDE * interval_s
     };
     let moves = seen.threads.iter().filter_map(|thread| between(&thread.processors, is_low));
     let moves: Vec<(u32, u32)> = moves.collect();
@@ -514,13 +506,14 @@ fn between(processors: &[u32], is_low: impl Fn(usize) -> bool) -> Option<(u32, u
     if low_all.min(others_all) < INTERVALS_MIN {
         return None;
     }
-    let share = |of: &BTreeMap<u32, usize>, all: usize, processor: &u32| {
-        ratio(of.get(processor).copied().unwrap_or(0) as f64, all as f64)
-    };
-    let more = |processor: &u32| share(&low, low_all, processor) - share(&others, others_all, processor);
-    let distance: f64 = low.keys().map(|processor| more(processor).max(0.0)).sum();
-    let mostly = |of: &BTreeMap<u32, usize>| of.iter().max_by_key(|(_, count)| **count).map(|(p, _)| *p);
-    let (low, otherwise) = (mostly(&low)?, mostly(&others)?);
+    let mut distance = 0.0;
+    for (processor, count) in &low {
+        let otherwise = others.get(processor).copied().unwrap_or(0);
+        distance +=
+            (ratio(*count as f64, low_all as f64) - ratio(otherwise as f64, others_all as f64)).max(0.0);
+    }
+    let (low, _) = low.into_iter().max_by_key(|(_, count)| *count)?;
+    let (otherwise, _) = others.into_iter().max_by_key(|(_, count)| *count)?;
     (distance >= MOVED && low != otherwise).then_some((low, otherwise))
 }
 

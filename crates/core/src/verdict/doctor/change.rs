@@ -90,8 +90,9 @@ fn written_to_all(settings: &[Setting], value: &str) -> String {
     let numbers: Vec<u32> =
         settings.iter().filter_map(|one| OfProcessor::of(&one.path)).map(|of| of.cpu).collect();
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let has_it = |cpu: &u32| folder.join(format!("cpu{cpu}")).join(file).exists();
-    let mut all = entries.filter_map(|entry| number_of(entry.file_name().to_str()?)).filter(has_it);
+    let mut all = entries
+        .filter_map(|entry| number_of(entry.file_name().to_str()?))
+        .filter(|cpu| folder.join(format!("cpu{cpu}")).join(file).exists());
     let [folder, file] = [folder, file].map(|path| shell_word(&path.display().to_string()));
     let value = shell_word(value);
     // Files of processors that are offline refuse what is written.
@@ -134,12 +135,14 @@ fn in_sequences(numbers: &[u32]) -> String {
             _ => runs.push((number, number)),
         }
     }
-    let word = |(first, last): (u32, u32)| match last - first {
-        0 => first.to_string(),
-        1 => format!("{first} {last}"),
-        _ => format!("$(seq {first} {last})"),
-    };
-    runs.into_iter().map(word).collect::<Vec<_>>().join(" ")
+    runs.into_iter()
+        .map(|(first, last)| match last - first {
+            0 => first.to_string(),
+            1 => format!("{first} {last}"),
+            _ => format!("$(seq {first} {last})"),
+        })
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[cfg(test)]

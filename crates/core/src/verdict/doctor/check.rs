@@ -37,22 +37,11 @@ pub struct Check {
 #[derive(Debug, Clone, Copy)]
 pub enum CheckFn {
     /// The machine: asked once.
-    Machine(fn(&HostView) -> Vec<Answer>),
+    Machine(fn(&HostView) -> CheckResult),
     /// Each disk that has requests of its own to drive.
-    Disk(fn(&HostView, &Disk) -> Vec<Answer>),
+    Disk(fn(&HostView, &Disk) -> CheckResult),
     /// Each file system that is looked at.
-    FileSystem(fn(&HostView, &MountedFileSystem) -> Vec<Answer>),
-}
-
-/// A row of the catalogue for something that is looked at before a run.
-pub(crate) const fn check(
-    row: Check,
-    about: &'static str,
-    complains: &'static str,
-    difference: &'static str,
-    source: &'static str,
-) -> Check {
-    Check { about, complains, difference, source, ..row }
+    FileSystem(fn(&HostView, &MountedFileSystem) -> CheckResult),
 }
 
 const fn row(order: u16, id: &'static str, matters_for: Purpose, look: CheckFn) -> Check {
@@ -74,7 +63,7 @@ pub(crate) const fn machine(
     order: u16,
     id: &'static str,
     matters_for: Purpose,
-    look: fn(&HostView) -> Vec<Answer>,
+    look: fn(&HostView) -> CheckResult,
 ) -> Check {
     row(order, id, matters_for, CheckFn::Machine(look))
 }
@@ -83,7 +72,7 @@ pub(crate) const fn each_disk(
     order: u16,
     id: &'static str,
     matters_for: Purpose,
-    look: fn(&HostView, &Disk) -> Vec<Answer>,
+    look: fn(&HostView, &Disk) -> CheckResult,
 ) -> Check {
     row(order, id, matters_for, CheckFn::Disk(look))
 }
@@ -92,7 +81,7 @@ pub(crate) const fn each_filesystem(
     order: u16,
     id: &'static str,
     matters_for: Purpose,
-    look: fn(&HostView, &MountedFileSystem) -> Vec<Answer>,
+    look: fn(&HostView, &MountedFileSystem) -> CheckResult,
 ) -> Check {
     row(order, id, matters_for, CheckFn::FileSystem(look))
 }
@@ -160,10 +149,50 @@ impl Check {
     }
 }
 
+impl From<NoAnswer> for Answer {
+    fn from(none: NoAnswer) -> Self {
+        Answer::new(none.state, none.why)
+    }
+}
+
 /// Adds the answers about a subject.
-fn add(all: &mut Vec<Answer>, kind: SubjectKind, name: &str, answers: Vec<Answer>) {
+fn add(all: &mut Vec<Answer>, kind: SubjectKind, name: &str, result: CheckResult) {
     let subject = Subject { kind, name: name.to_string() };
-    all.extend(answers.into_iter().map(|answer| Answer { subject: subject.clone(), ..answer }));
+    let mut answer = result.unwrap_or_else(Answer::from);
+    let more = std::mem::take(&mut answer.more);
+    for answer in [answer].into_iter().chain(more) {
+        all.push(Answer { subject: subject.clone(), ..answer });
+    }
+}
+
+/// What a check says of one subject, or why it has nothing to say.
+pub(crate) type CheckResult = Result<Answer, NoAnswer>;
+
+/// Why there is nothing to say.
+#[derive(Debug, Clone)]
+pub struct NoAnswer {
+    state: State,
+    why: String,
+}
+
+impl NoAnswer {
+    /// This process cannot tell.
+    pub(crate) fn unknown(why: impl Into<String>) -> Self {
+        NoAnswer { state: State::Unknown, why: why.into() }
+    }
+
+    /// The machine or disk has no such thing.
+    pub(crate) fn absent(why: impl Into<String>) -> Self {
+        NoAnswer { state: State::DoesNotApply, why: why.into() }
+    }
+
+    /// For a setting that has no value: why it cannot be read, or `absent` where there is none.
+    pub(crate) fn unread(setting: &Setting, absent: &str) -> Self {
+        match &setting.value {
+            Value::Unreadable(why) => Self::unknown(format!("{}: {why}.", setting.path.display())),
+            Value::Is(_) | Value::Absent => Self::absent(absent),
+        }
+    }
 }
 
 /// What a check says of one subject.
@@ -183,6 +212,8 @@ pub struct Answer {
     pub wanted: Option<String>,
     /// The commands that set it so, and back.
     pub change: Change,
+    /// About other parts of the subject, or for other measurements; taken out by [`Check::ask`].
+    more: Vec<Answer>,
 }
 
 impl Answer {
@@ -202,21 +233,17 @@ impl Answer {
         Self::new(State::Spoils, says)
     }
 
-    pub(crate) fn unknown(why: impl Into<String>) -> Self {
-        Self::new(State::Unknown, why)
+    /// The answers about each part of a subject; of no part, `absent`.
+    pub(crate) fn of_parts(parts: impl IntoIterator<Item = Answer>, absent: &str) -> CheckResult {
+        let first_and_more = parts.into_iter().reduce(Answer::and);
+        first_and_more.ok_or_else(|| NoAnswer::absent(absent))
     }
 
-    /// The machine or disk has no such thing.
-    pub(crate) fn absent(why: impl Into<String>) -> Self {
-        Self::new(State::DoesNotApply, why)
-    }
-
-    /// For a setting that has no value: why it cannot be read, or `absent` where there is none.
-    pub(crate) fn unread(setting: &Setting, absent: &str) -> Self {
-        match &setting.value {
-            Value::Unreadable(why) => Self::unknown(format!("{}: {why}.", setting.path.display())),
-            Value::Is(_) | Value::Absent => Self::absent(absent),
-        }
+    /// And this one.
+    #[must_use]
+    pub(crate) fn and(mut self, other: Answer) -> Self {
+        self.more.push(other);
+        self
     }
 
     #[must_use]

@@ -171,6 +171,12 @@ pub struct MountedFileSystem {
     pub is_memory: bool,
 }
 
+impl MountedFileSystem {
+    pub(crate) fn has(&self, option: &str) -> bool {
+        self.options.iter().any(|set| set == option)
+    }
+}
+
 /// What is looked at: what lies below a target, or stands on all disks.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Scope {
@@ -351,8 +357,8 @@ struct Reading {
 impl Window {
     /// Watches the machine and these disks, by their kernel names, for so long.
     pub fn watch(disks: &[(String, DeviceNumber)], length: Duration, roots: &Roots) -> Self {
-        let open = |(_, number): &(String, DeviceNumber)| DiskCounters::open(*number, roots);
-        let counters: Vec<Option<DiskCounters>> = disks.iter().map(open).collect();
+        let counters: Vec<Option<DiskCounters>> =
+            disks.iter().map(|(_, number)| DiskCounters::open(*number, roots)).collect();
         let before = Reading::take(&counters, roots);
         let start = Instant::now();
         std::thread::sleep(length);
@@ -361,25 +367,25 @@ impl Window {
     }
 
     fn between(before: &Reading, after: &Reading, disks: &[(String, DeviceNumber)], seconds: f64) -> Self {
-        let more = |after: Option<u64>, before: Option<u64>| Some(after?.saturating_sub(before?));
-        type Readings<'a> = (&'a Option<DiskReading>, &'a Option<DiskReading>);
-        let traffic = |((name, _), (before, after)): (&(String, DeviceNumber), Readings<'_>)| {
-            let done = after.as_ref()?.since(before.as_ref()?);
-            let per_s = |amount: u64| amount as f64 / seconds;
-            let traffic = Traffic {
-                read_bytes_per_s: per_s(done.read_bytes),
-                written_bytes_per_s: per_s(done.write_bytes),
-                busy: per_s(done.busy_ns) / 1e9,
-            };
-            Some((name.clone(), traffic))
-        };
+        let mut traffic = BTreeMap::new();
+        for ((name, _), (before, after)) in disks.iter().zip(before.disks.iter().zip(&after.disks)) {
+            let (Some(before), Some(after)) = (before, after) else { continue };
+            let done = after.since(before);
+            let [read_bytes_per_s, written_bytes_per_s, busy_ns_per_s] =
+                [done.read_bytes, done.write_bytes, done.busy_ns].map(|amount| amount as f64 / seconds);
+            let busy = busy_ns_per_s / 1e9;
+            traffic.insert(name.clone(), Traffic { read_bytes_per_s, written_bytes_per_s, busy });
+        }
+        let [swapped_pages, throttled] =
+            [(before.swapped, after.swapped), (before.throttled, after.throttled)]
+                .map(|(before, after)| Some(after?.saturating_sub(before?)));
         Window {
             stolen_percent: stolen_percent(&before.ticks, &after.ticks),
             stolen_percent_since_boot: (!after.ticks.is_empty())
                 .then(|| topology::steal_percent_since_boot(&after.ticks)),
-            swapped_pages: more(after.swapped, before.swapped),
-            throttled: more(after.throttled, before.throttled),
-            disks: disks.iter().zip(before.disks.iter().zip(&after.disks)).filter_map(traffic).collect(),
+            swapped_pages,
+            throttled,
+            disks: traffic,
         }
     }
 }
@@ -397,19 +403,21 @@ impl Reading {
 
 /// Share of the processor time between two readings that the hypervisor gave to others.
 fn stolen_percent(before: &[CpuTicks], after: &[CpuTicks]) -> Option<f64> {
-    let of = |before: &CpuTicks, after: &CpuTicks| CpuTicks {
-        cpu: after.cpu,
-        user: after.user.saturating_sub(before.user),
-        nice: after.nice.saturating_sub(before.nice),
-        system: after.system.saturating_sub(before.system),
-        idle: after.idle.saturating_sub(before.idle),
-        iowait: after.iowait.saturating_sub(before.iowait),
-        irq: after.irq.saturating_sub(before.irq),
-        softirq: after.softirq.saturating_sub(before.softirq),
-        steal: after.steal.saturating_sub(before.steal),
-    };
-    let find = |after: &CpuTicks| before.iter().find(|before| before.cpu == after.cpu).map(|b| of(b, after));
-    let between: Vec<CpuTicks> = after.iter().filter_map(find).collect();
+    let mut between = Vec::new();
+    for after in after {
+        let Some(before) = before.iter().find(|before| before.cpu == after.cpu) else { continue };
+        between.push(CpuTicks {
+            cpu: after.cpu,
+            user: after.user.saturating_sub(before.user),
+            nice: after.nice.saturating_sub(before.nice),
+            system: after.system.saturating_sub(before.system),
+            idle: after.idle.saturating_sub(before.idle),
+            iowait: after.iowait.saturating_sub(before.iowait),
+            irq: after.irq.saturating_sub(before.irq),
+            softirq: after.softirq.saturating_sub(before.softirq),
+            steal: after.steal.saturating_sub(before.steal),
+        });
+    }
     (!between.is_empty()).then(|| topology::steal_percent_since_boot(&between))
 }
 

@@ -11,8 +11,8 @@ mod tests;
 
 pub use super::causes::checks;
 pub use change::Change;
-pub use check::{Answer, Check, CheckFn};
-pub(super) use check::{check, each_disk, each_filesystem, machine};
+pub use check::{Answer, Check, CheckFn, NoAnswer};
+pub(super) use check::{CheckResult, each_disk, each_filesystem, machine};
 pub use host::{Disk, HostView, MountedFileSystem, Neighbours, Process, Scope, Traffic, Trees, Window};
 pub use report::{Counts, Finding, Lasts, Purpose, Report, State, Subject, SubjectKind};
 

@@ -45,7 +45,7 @@ fn said(cause: &Cause, document: &Document) -> bool {
     let facts = &TargetFacts { direct_alignment_bytes: Some(512), ..evidence.targets[0].clone() };
     let limits = evidence.limits.as_slice();
     let now = TargetNow { facts, machine: &machine, limits, no_new_file: None };
-    cause.sentences.iter().any(|sentence| match *sentence {
+    cause.sentences().any(|sentence| match sentence {
         Sentence::Facts(_, look) => look(facts).is_some(),
         Sentence::Target(_, look) => look(&now).is_some(),
         Sentence::Layer(_, look) => facts.layers.iter().any(|layer| look(layer).is_some()),
@@ -117,7 +117,7 @@ const MADE_ELSEWHERE: &[&str] = &["reducible-writes", "volatile-cache", "path-do
 #[test]
 fn what_is_said_before_is_found_after() {
     let mut wrong = Vec::new();
-    for cause in causes().filter(|cause| cause.rule.is_some() && !cause.sentences.is_empty()) {
+    for cause in causes().filter(|cause| cause.rule.is_some() && cause.sentences().next().is_some()) {
         if said(cause, &Doc::clean().build()) {
             wrong.push(format!("{} says something of a clean machine", cause.name));
         }

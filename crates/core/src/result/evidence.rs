@@ -1,10 +1,10 @@
 //! Evidence of a time span: its clock and window, its targets and what they held, its threads, and what the tool cost.
 
+use super::CommonStart;
 use super::{
     DiskActivity, FineSeries, HostActivity, Layer, Limit, LimitChange, Outstanding, ProcessorWaits,
     Processors, QueueDepth, ServedMount, ServingProgram, ThreadCost, Ticks, Timeline, WayChange, WriteCache,
 };
-use crate::result::rank::CommonStart;
 use crate::text::{bytes, printable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
