@@ -598,7 +598,7 @@ const OUTSIDE_WORDS: &[(&str, &[&str], &str)] = &[
     ("selfcost/callgrind.rs", &["totals: "], "valgrind's file"),
     ("cli/commands/answer.rs", &["error: "], "clap's text of an error"),
     ("cli/completions/shells.rs", &["if [ "], "clap_complete's script"),
-    ("cli/commands/study/documents.rs", &["truespd "], "the command line in a document, as it was typed"),
+    ("cli/commands/study.rs", &["truespd "], "the command line in a document, as it was typed"),
 ];
 
 /// The code of a file without its tests and comments.

@@ -1,9 +1,8 @@
 //! Words that name results kept in the history, where a file could be named as well.
 
-use std::path::Path;
-
-use crate::cli::commands::keeping::known_store;
+use crate::cli::commands::config::known_store;
 use crate::history::{Entry, Problem, Store};
+use std::path::Path;
 use truespd_core::fault::{Refusal, RefusalKind};
 
 /// A kept result, or one of a file.

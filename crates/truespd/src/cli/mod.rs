@@ -1,6 +1,5 @@
 //! The subcommands of `truespd`.
 
-mod ask;
 mod commands;
 mod completions;
 mod kept;

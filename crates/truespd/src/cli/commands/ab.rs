@@ -1,19 +1,18 @@
 //! `truespd ab`: do two variants of a run differ?
 
-use std::time::Instant;
-
-use clap::Args;
-
-use crate::cli::commands::comparing::Comparing;
-use crate::cli::commands::comparing::Variant;
 use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite};
-use crate::cli::commands::values::file_bytes;
+use crate::cli::commands::values::{file_bytes, number, one_of};
 use crate::series::Series;
-use crate::series::place::{FILE_BYTES_MIN, Place, names_no_target, target_named};
-use crate::suite::ab::{self, Outcome, Surroundings};
-use crate::suite::{Draft, Ended, Kind, Runner};
+use crate::series::place::{FILE_BYTES_MIN, Place, absolute, names_no_target, target_named};
+use crate::suite::ab::{Metric, Outcome, Plan, Surroundings};
+use crate::suite::{Draft, Ended, Kind, Runner, ab};
+use clap::Args;
+use diskspd::grammar::parse;
+use diskspd::grammar::parse::{Invocation, Lines, refuse_findings};
+use diskspd::request::{Grammar, Line, Request};
 use diskspd::run::required::{Required, UnknownWord, required};
-use truespd_core::fault::{Fault, Refusal};
+use std::time::{Duration, Instant};
+use truespd_core::fault::{Fault, Refusal, Refusals};
 use truespd_core::text::split_line;
 
 /// Compare two variants of a run in turns, until a difference is shown or ruled out
@@ -200,6 +199,198 @@ pub(crate) fn fill(series: &mut Series, file: &str, size_bytes: u64) -> Result<(
     filled
 }
 
+const PROGRAM: &str = "diskspd";
+
+/// How to compare: for all that is built on it.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Comparing {
+    /// Figure to compare: iops, bytes, latency (mean), p99, p99.9, cpu (processor time per I/O)
+    ///
+    /// With a rate (-g) in --a or --b, latency, p99 and p99.9 are response times: they count from the time
+    /// for which the rate scheduled the I/O.
+    #[arg(long, default_value = "iops", value_parser = metric)]
+    pub metric: Metric,
+
+    /// Differences up to this percentage do not matter
+    #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = margin)]
+    pub margin: f64,
+
+    /// Highest accepted probability of calling two equal variants different
+    #[arg(long, value_name = "P", default_value_t = 0.01, value_parser = significance)]
+    pub significance: f64,
+
+    /// Maximum number of blocks of four runs; the first check comes after 4 blocks, or after the last one of 2 or 3
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    pub blocks: u32,
+
+    /// Maximum minutes for the blocks of one comparison (a study has several)
+    #[arg(long, value_name = "MINUTES", default_value_t = 30.0, value_parser = minutes)]
+    pub max_minutes: f64,
+
+    /// Measured seconds of each run, where --a or --b of ab has no -d
+    #[arg(long, value_name = "S", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    pub seconds: u32,
+
+    /// Warm-up seconds of each run, where --a or --b of ab has no -W
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub warm_up: u32,
+}
+
+fn metric(text: &str) -> Result<Metric, Refusal> {
+    one_of(text, Metric::compared().map(|metric| (metric, metric.name())))
+}
+
+fn margin(text: &str) -> Result<f64, Refusal> {
+    number(text, "more than 0 and up to 100 percent", |v| v > 0.0 && v <= 100.0)
+}
+
+fn significance(text: &str) -> Result<f64, Refusal> {
+    number(text, "0.0001 to 0.05", |v| (0.0001..=0.05).contains(&v))
+}
+
+fn minutes(text: &str) -> Result<f64, Refusal> {
+    number(text, "more than 0 and up to 10000", |v| v > 0.0 && v <= 10_000.0)
+}
+
+impl Comparing {
+    /// The plan for two lines, with as many blocks as its time has room for.
+    pub fn plan(&self, title: &str, variants: [Variant; 2]) -> Result<Plan, Fault> {
+        let run_s = variants.iter().map(|v| v.seconds).sum::<f64>() / 2.0;
+        let plan = Plan {
+            title: title.to_string(),
+            lines: variants.map(|v| v.line),
+            metric: self.metric,
+            margin_percent: self.margin,
+            significance: self.significance,
+            blocks_max: self.blocks as usize,
+            time_max: Duration::from_secs_f64(self.max_minutes * 60.0),
+            run_s,
+        };
+        Ok(plan.fitted()?)
+    }
+
+    /// The command line of a variant: the words typed after `option`, on `target` when there is one. The length of a
+    /// run and what the metric needs are added where the words do not have them.
+    ///
+    /// # Errors
+    /// Why it cannot be run; each reason follows the option.
+    pub fn variant(
+        &self,
+        option: &str,
+        typed: Vec<String>,
+        target: Option<&str>,
+    ) -> Result<Variant, Refusals> {
+        let mut words = Vec::new();
+        if !typed.iter().any(|word| word.starts_with("-X")) {
+            if !has_number(&typed, 'd') {
+                words.push(format!("-d{}", self.seconds));
+            }
+            if !has_number(&typed, 'W') {
+                words.push(format!("-W{}", self.warm_up));
+            }
+            if self.metric.needs_latency() && !typed.iter().any(|word| word == "-L") {
+                words.push("-L".to_string());
+            }
+        }
+        words.extend(typed);
+        words.extend(target.map(str::to_string));
+        variant(words, target.is_some()).map_err(|refusals| refusals.behind(option))
+    }
+}
+
+/// A variant of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Variant {
+    pub line: Line,
+    /// Warm-up, measured time and cool-down in seconds.
+    pub seconds: f64,
+    /// Paths of its targets, also of those in a profile.
+    pub targets: Vec<String>,
+    /// Those of them that it writes.
+    pub written: Vec<String>,
+    pub profile_file: Option<String>,
+}
+
+/// Whether one of the words is the option with a number.
+pub fn has_number(words: &[String], letter: char) -> bool {
+    words.iter().any(|word| {
+        let mut chars = word.chars();
+        // With a slash it would be a path.
+        chars.next() == Some('-')
+            && chars.next() == Some(letter)
+            && chars.next().is_some_and(|c| c.is_ascii_digit())
+    })
+}
+
+/// Reads the words of a variant, the last of which is the file of `--file` when there is one.
+fn variant(mut words: Vec<String>, has_file: bool) -> Result<Variant, Refusals> {
+    let Invocation::Run(mut request) = parse(&words, PROGRAM, &|| 0)? else {
+        return refused("these options run nothing");
+    };
+    if let Some(why) = unwanted(&request) {
+        return refused(why);
+    }
+    request.load_profile().map_err(|error| {
+        error.refusals(|profile, findings| refuse_findings(&words, PROGRAM, profile, findings))
+    })?;
+    let [span] = &request.profile.time_spans[..] else {
+        return refused("the profile has several time spans; compare one at a time");
+    };
+    if has_file && span.targets.len() != 1 {
+        return refused("a target is given already; leave it out, or leave out --file");
+    }
+    if has_file && span.targets.iter().any(|target| target.create_bytes.is_some()) {
+        return refused(
+            "-c (FileSize in a profile) would create the file of --file again, so one variant would test the file \
+             that the other one made; leave it out, and give --size",
+        );
+    }
+    let written = span.targets.iter().filter(|target| target.writes());
+    // Targets come last.
+    let last = request.profile_file.as_ref().map_or(span.targets.len(), |file| file.targets.len());
+    let options = words.len().saturating_sub(last);
+    for word in &mut words[options..] {
+        *word = absolute(std::mem::take(word));
+    }
+    Ok(Variant {
+        seconds: f64::from(span.duration_s) + f64::from(span.warmup_s) + f64::from(span.cooldown_s),
+        targets: span.targets.iter().map(|target| target.path.clone()).collect(),
+        written: written.map(|target| target.path.clone()).collect(),
+        profile_file: request.profile_file.as_ref().map(|file| file.path.clone()),
+        // Again, now that its targets have absolute paths.
+        line: Lines { program: PROGRAM.into() }.line(words)?,
+    })
+}
+
+fn refused(why: &str) -> Result<Variant, Refusals> {
+    Err(Refusal::command_line(why).into())
+}
+
+/// Why a request cannot be a run of a series.
+pub fn unwanted(request: &Request) -> Option<&'static str> {
+    let options = &request.options;
+    let rows = [
+        (request.profile_only, "-Rp runs nothing"),
+        (
+            !options.outputs.is_empty(),
+            "result files (--json, --xml, --text, --csv) are not possible here; --keep FOLDER keeps the document of \
+             every run",
+        ),
+        (options.require.is_some(), "--require is for single runs"),
+        (
+            options.history.is_given(),
+            "give options of the history (--label, --tag, ...) to the command itself, whose document is kept",
+        ),
+        (
+            !options.overwrite.is_empty(),
+            "give --overwrite as an option of the command itself, where it counts for all runs",
+        ),
+        (!options.unchecked.is_empty(), "--unchecked is for single runs"),
+        (!options.maps.is_empty(), "--map is for single runs; name the target as it is called here"),
+    ];
+    rows.iter().find(|(is_there, _)| *is_there).map(|(_, why)| *why)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,5 +438,72 @@ mod tests {
             variants.each_ref().map(shown),
             ["--overwrite /dev/../dev/null -w100 /dev/null", "-w100 /dev/full"]
         );
+    }
+}
+
+#[cfg(test)]
+mod tests_comparing {
+    use super::*;
+
+    fn comparing(metric: Metric) -> Comparing {
+        let (margin, significance) = (2.0, 0.01);
+        Comparing { metric, margin, significance, blocks: 100, max_minutes: 30.0, seconds: 3, warm_up: 1 }
+    }
+
+    fn words(line: &str) -> Vec<String> {
+        truespd_core::text::split_line(line).unwrap()
+    }
+
+    #[test]
+    fn runs_are_short_unless_the_words_say_otherwise() {
+        let variant = |line: &str, needs_latency, target| {
+            comparing(if needs_latency { Metric::P99 } else { Metric::IOPS }).variant(
+                "--a",
+                words(line),
+                target,
+            )
+        };
+        let plain = variant("-b4K -r", false, Some("/m/f")).unwrap();
+        assert_eq!((plain.line.words().join(" ").as_str(), plain.seconds), ("-d3 -W1 -b4K -r /m/f", 4.0));
+        let own = variant("-d7 -W2 -C1 /f", true, None).unwrap();
+        assert_eq!((own.line.words().join(" ").as_str(), own.seconds), ("-L -d7 -W2 -C1 /f", 10.0));
+        assert_eq!(variant("-L /f", true, None).unwrap().line.words().join(" "), "-d3 -W1 -L /f");
+        // The file below /d1 sets no time.
+        assert_eq!(variant("-r /d1", false, None).unwrap().line.words().join(" "), "-d3 -W1 -r /d1");
+    }
+
+    #[test]
+    fn targets_are_named_as_from_anywhere() {
+        let variant = |line: &str| comparing(Metric::IOPS).variant("--a", words(line), None).unwrap();
+        let line = variant("-w30 --engine psync f #1 g");
+        let here = std::env::current_dir().unwrap();
+        let shown = |name: &str| here.join(name).to_string_lossy().into_owned();
+        assert_eq!(
+            line.line.words(),
+            ["-d3", "-W1", "-w30", "--engine", "psync", &shown("f"), "#1", &shown("g")].map(str::to_string)
+        );
+        assert_eq!((line.targets.len(), line.written.len(), line.profile_file), (3, 3, None));
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_refused_in_words() {
+        let refused = |line: &str, target| {
+            comparing(Metric::IOPS).variant("--b", words(line), target).unwrap_err().to_string()
+        };
+        for (line, target, says) in [
+            ("-b4K other", Some("f"), "leave out --file"),
+            ("-b4K -c1G", Some("f"), "-c (FileSize in a profile) would create the file of --file again"),
+            ("-b4K", None, "--b"),
+            ("-Rp f", None, "runs nothing"),
+            ("--json x f", None, "--keep"),
+            ("--overwrite f f", None, "option of the command itself"),
+            ("--unchecked f f", None, "--unchecked is for single runs"),
+            ("--require certified f", None, "single runs"),
+            ("-bX f", None, "-bX"),
+            ("-?", None, "run nothing"),
+        ] {
+            let words = refused(line, target);
+            assert!(words.contains(says) && words.starts_with("ERROR: --b:"), "{line}: {words}");
+        }
     }
 }

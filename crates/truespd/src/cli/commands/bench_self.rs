@@ -1,23 +1,22 @@
 //! `truespd bench-self`: what the tool itself costs on this machine.
 
-use std::ffi::OsString;
-use std::io;
-
-use clap::Args;
-
 use crate::cli::commands::values::json_output;
-use crate::cli::show::bench;
-use crate::selfcost::{self, Case, Effort, WORDS};
+use crate::selfcost;
+use crate::selfcost::{Case, CostReport, CountedBy, Effort, Load, PerUnit, Spread, WORDS};
+use clap::Args;
 use diskspd::console::{say_line, tell};
 use diskspd::grammar::parse;
 use diskspd::grammar::parse::Invocation;
-use diskspd::program::{ExitCode, print};
+use diskspd::program::print;
 use diskspd::run::outputs::TextOutput;
 use diskspd::show::verdict::fitting_stdout;
-use truespd_core::fault::{Failure, FailureKind, Refusal};
+use std::ffi::OsString;
+use std::io;
+use truespd_core::fault::{ExitCode, Failure, FailureKind, Refusal};
 use truespd_core::profile::TimeSpan;
 use truespd_core::result::envelope;
 use truespd_core::sys::error::system_text;
+use truespd_core::text::{grouped, hanging, printable};
 
 /// Measure what the tool itself costs on this machine: processor time and instructions per I/O
 ///
@@ -56,11 +55,8 @@ pub(crate) fn run(arguments: &BenchArguments) -> ExitCode {
         Ok(None) => return ExitCode::Done,
         Err(failure) => return tell(failure),
     };
-    let text = if on_stdout {
-        envelope::write(&report)
-    } else {
-        fitting_stdout(envelope::shown(&report, bench::text))
-    };
+    let text =
+        if on_stdout { envelope::write(&report) } else { fitting_stdout(envelope::shown(&report, text)) };
     let code = print(&text, ExitCode::Done);
     match output.map(|output| output.write(&envelope::write(&report))) {
         Some(Err(error)) => tell(Failure::from(error)),
@@ -102,6 +98,76 @@ fn time_span(words: &str) -> Result<TimeSpan, Failure> {
     }
 }
 
+const COLUMNS: usize = 80;
+/// Width of the names of the first rows.
+const NAME_COLUMNS: usize = 14;
+
+pub(crate) fn text(report: &CostReport) -> String {
+    let mut out = head(report);
+    out.push_str(&format!("\n{:26}|{:^22}|{:^22}|\n", "null engine, per I/O", "without -L", "with -L"));
+    out.push_str(&format!("{:26}|{1}|{1}| spread\n", "", "   cpu   wall   instr "));
+    for pair in report.loads.chunks(2) {
+        let words = pair.first().map_or("", |load| load.words.as_str());
+        let columns: String = pair.iter().map(|load| format!("|{}", figures(load))).collect();
+        let spread = pair.iter().map(|load| load.running_ns.relative()).fold(0.0, f64::max);
+        out.push_str(&format!("{words:26}{columns}| {:>6}\n", percent(spread)));
+    }
+    out.push_str(&format!("\n{:42}|{:>8}{:>10} | spread\n", "part, per call", "cpu", "instr"));
+    for part in &report.parts {
+        let Spread { median, .. } = part.ns;
+        debug_assert!(part.unit == PerUnit::Call || part.name.contains("KiB"), "{}", part.name);
+        let instructions = count(part.instructions, 10);
+        let spread = percent(part.ns.relative());
+        out.push_str(&format!("{:42}|{:>8}{instructions:>10} | {spread:>6}\n", part.name, figure(median, 8)));
+    }
+    out.push_str(
+        "\ncpu: processor time in ns; wall: time in ns; both medians; instr: instructions.\n\
+         spread: (largest - smallest) / median of the processor time over the rounds.\n",
+    );
+    out
+}
+
+fn head(report: &CostReport) -> String {
+    let machine = &report.machine;
+    let processor = machine.processor.as_ref().map(|name| format!(", {name}")).unwrap_or_default();
+    let why = machine.why_not_counter.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
+    let counting = match (report.counting.by, &report.counting.why_not) {
+        (CountedBy::Hardware, _) => "by the processor's counter, user mode".to_string(),
+        (CountedBy::Callgrind, _) => "by callgrind".to_string(),
+        (CountedBy::Nobody, Some(why)) => format!("not available: {why}"),
+        (CountedBy::Nobody, None) => "not available".to_string(),
+    };
+    let row = |name: &str, words: &str| hanging(&format!("{name:NAME_COLUMNS$}"), &printable(words), COLUMNS);
+    let place = format!("Linux {}, {} processors{processor}", machine.kernel_release, machine.processors);
+    let rounds = format!("{} of {} ms for each load, in turns", report.rounds, report.round_ns / 1_000_000);
+    let title = format!("what truespd {} itself costs on {}\n", report.tool_version, machine.computer_name);
+    let clock = format!("{}{why}", machine.clock);
+    let rows = [("machine:", place), ("clock:", clock), ("rounds:", rounds), ("instructions:", counting)];
+    rows.iter().fold(title, |text, (name, words)| text + &row(name, words))
+}
+
+fn figures(load: &Load) -> String {
+    let (cpu, wall) = (figure(load.running_ns.median, 6), figure(load.elapsed_ns.median, 6));
+    format!("{cpu:>6} {wall:>6} {:>7} ", count(load.instructions, 7))
+}
+
+/// `18.2`, `123`, `7,910`; `118k` where the column has no room, as on a very busy machine.
+fn figure(value: f64, columns: usize) -> String {
+    let whole = match value {
+        v if v < 99.95 => format!("{v:.1}"),
+        v => grouped(format!("{v:.0}")),
+    };
+    if whole.len() <= columns { whole } else { format!("{}k", grouped(format!("{:.0}", value / 1000.0))) }
+}
+
+fn count(instructions: Option<f64>, columns: usize) -> String {
+    instructions.map_or("-".to_string(), |count| figure(count, columns))
+}
+
+fn percent(part: f64) -> String {
+    format!("{:.0} %", part * 100.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,6 +186,83 @@ mod tests {
             ["-s", "-si", "-r", "-rs50", "-rdpct90/10", "-rdabs90/100M", "-w100", "-Zr", "-Z1M", "-o1", "-t2"]
         {
             assert!(WORDS.iter().any(|words| words.split(' ').any(|w| w == word)), "{word}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests_bench {
+    use super::*;
+    use crate::selfcost::{Counting, LoopPart, Machine};
+
+    fn report() -> CostReport {
+        let spread = |median| Spread { median, min: median * 0.95, max: median * 1.05 };
+        let load = |words: &str, ns, instructions| Load {
+            words: words.to_string(),
+            threads: 1,
+            depth: 32,
+            block_bytes: 4096,
+            running_ns: spread(ns),
+            elapsed_ns: spread(ns * 1.01),
+            instructions,
+        };
+        let part = |name: &str, unit, ns| LoopPart {
+            name: name.into(),
+            unit,
+            ns: spread(ns),
+            instructions: Some(12.0),
+        };
+        CostReport {
+            tool_version: "1.2.3".into(),
+            machine: Machine {
+                computer_name: "host".into(),
+                kernel_release: "6.1.0".into(),
+                processor: Some("A Processor".into()),
+                processors: 2,
+                clock: "TSC".into(),
+                why_not_counter: None,
+                unix_s: Some(1_700_000_000),
+            },
+            rounds: 11,
+            round_ns: 10_000_000,
+            counting: Counting { by: CountedBy::Callgrind, why_not: None },
+            loads: vec![
+                load("-b4K -r -o32", 18.249, Some(71.02)),
+                load("-b4K -r -o32 -L", 25.06, Some(104.0)),
+                load("-b64K -r -w100 -Zr -o32", 7910.4, Some(123_456.0)),
+                load("-b64K -r -w100 -Zr -o32 -L", 99.96, None),
+            ],
+            parts: vec![part("stamp: TSC", PerUnit::Call, 11.9), part("data, per KiB", PerUnit::Kib, 120.0)],
+        }
+    }
+
+    #[test]
+    fn a_table_of_eighty_columns() {
+        insta::assert_snapshot!(text(&report()));
+        let longest = text(&report()).lines().map(|line| line.chars().count()).max();
+        assert!(longest <= Some(80), "{longest:?}");
+        let mut slow = report();
+        for load in &mut slow.loads {
+            load.running_ns.median = 99_999.4;
+            load.elapsed_ns.median = 118_400.0;
+            load.instructions = Some(1_234_567.0);
+        }
+        let slow = text(&slow);
+        assert!(slow.contains("|99,999   118k  1,235k |"), "{slow}");
+        assert!(slow.lines().all(|line| line.chars().count() <= 80), "{slow}");
+        let mut nobody = report();
+        nobody.counting = Counting { by: CountedBy::Nobody, why_not: Some("no valgrind".into()) };
+        assert!(text(&nobody).contains("instructions: not available: no valgrind\n"));
+        nobody.counting.why_not = Some("a long story of what is missing ".repeat(5));
+        assert!(text(&nobody).lines().all(|line| line.chars().count() <= 80), "{}", text(&nobody));
+    }
+
+    #[test]
+    fn figures_read_well() {
+        for (value, shown) in
+            [(0.04, "0.0"), (9.96, "10.0"), (99.95, "100"), (999.4, "999"), (1_234_567.0, "1,234,567")]
+        {
+            assert_eq!(figure(value, 9), shown, "{value}");
         }
     }
 }

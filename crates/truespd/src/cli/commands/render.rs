@@ -1,30 +1,38 @@
 //! `truespd render`: a stored result in any format. `truespd show`: one in some twenty lines. Both, and other commands,
 //! read documents of every kind here.
 
+use crate::cli::commands::bench_self;
+use crate::cli::commands::suite::Stored;
+use crate::cli::commands::suites::Row;
+use crate::cli::commands::values::json_output;
+use crate::cli::kept::kept_one;
+use crate::cli::show::history::{JudgedRow, judged_table};
+use crate::cli::show::rules::rules;
+use crate::cli::show::summary;
+use crate::compare::Comparison;
+use crate::selfcost::CostReport;
+use crate::{compare, report};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use diskspd::console::{say, say_line, tell};
+use diskspd::program::print;
+use diskspd::render;
+use diskspd::render::Format;
+use diskspd::run::outputs::Outputs;
+use diskspd::run::required::grade;
+use diskspd::show::verdict::{Extent, Style, fitting_stdout, line, text};
+use serde::Serialize;
 use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
-
-use clap::Args;
-use clap::builder::PossibleValuesParser;
-
-use crate::cli::commands::suite::Stored;
-use crate::cli::commands::suites::Row;
-use crate::cli::kept::kept_one;
-use crate::cli::show::{bench, summary};
-use crate::compare::{self, Comparison};
-use crate::report;
-use crate::selfcost::CostReport;
-use diskspd::console::tell;
-use diskspd::program::{ExitCode, print};
-use diskspd::render::{self, Format};
-use diskspd::show::verdict::{Style, fitting_stdout};
-use truespd_core::fault::{Refusal, RefusalKind};
-use truespd_core::result::Document;
-use truespd_core::result::envelope::{self, DocumentKind};
-use truespd_core::result::json::{self, ReadError};
+use truespd_core::fault::{ExitCode, Failure, Outcome, Refusal, RefusalKind};
+use truespd_core::result::envelope::DocumentKind;
+use truespd_core::result::json::{ReadError, indented};
+use truespd_core::result::merge::{MergeError, Merger};
+use truespd_core::result::{Document, Grade, Verdict, envelope, json};
 use truespd_core::sys::error::system_text;
-use truespd_core::text::printable_json;
+use truespd_core::text::{printable, printable_json, wrap};
+use truespd_core::verdict::judge;
 
 /// Print a stored result in any format, as the run or the suite itself would have printed it
 #[derive(Debug, Args)]
@@ -108,7 +116,7 @@ struct PlainKind {
 const PLAIN: [PlainKind; 2] = [
     PlainKind {
         format: CostReport::FORMAT,
-        read: |text| plain::<CostReport>(text, bench::text, "truespd render shows it"),
+        read: |text| plain::<CostReport>(text, bench_self::text, "truespd render shows it"),
     },
     PlainKind {
         format: Comparison::FORMAT,
@@ -262,4 +270,175 @@ pub(crate) fn rendered(format: &FormatArgument, path: &Path, stored: &[u8]) -> R
             Err(Refusal::command_line(message).hint("-Rtext or -Rjson"))
         }
     }
+}
+
+/// Judge stored results by the rules of this version: certified, suspect or invalid, and why
+///
+/// One document is told with all its findings, several as a table.
+#[derive(Debug, Args)]
+pub(crate) struct JudgeArguments {
+    /// Results written with --json, of runs or suites; - for standard input
+    #[arg(required_unless_present = "rules")]
+    documents: Vec<PathBuf>,
+    /// Exit code 5 when a result has a worse grade than this: certified, or suspect
+    #[arg(long, value_name = "GRADE", value_parser = grade)]
+    require: Option<Grade>,
+    /// Print the grades and findings as JSON: a list with one entry for each document
+    #[arg(long, conflicts_with = "rules")]
+    json: bool,
+    /// Print all rules: what they check, and what to do when they find something
+    #[arg(long, conflicts_with = "documents")]
+    rules: bool,
+}
+
+/// `truespd judge`.
+pub(crate) fn judge_documents(arguments: &JudgeArguments) -> ExitCode {
+    if arguments.rules {
+        return print(&rules(), ExitCode::Done);
+    }
+    let (mut all, mut refused) = (Vec::new(), None);
+    for path in &arguments.documents {
+        match read_any(path).and_then(|read| judged(path, &read)) {
+            Ok(judged) => all.push(judged),
+            Err(refusal) => refused = Some(tell(refusal)),
+        }
+    }
+    // What was not judged is nothing to rely on.
+    let grade = |one: &Judged| one.told.grade.unwrap_or(Grade::Invalid);
+    let worst = all.iter().map(grade).max().unwrap_or(Grade::Certified);
+    let outcome = match arguments.require {
+        Some(required) if worst > required => Outcome::Unmet,
+        _ => Outcome::Done,
+    };
+    let code = refused.unwrap_or(ExitCode::of(outcome));
+    match all.as_slice() {
+        all if arguments.json => print(&judgements_json(all), code),
+        [] => code,
+        [one] if arguments.documents.len() == 1 => print(&one.text, code),
+        all => print(&judged_table(all.iter().map(|one| &one.row), Style::of_stdout()), code),
+    }
+}
+
+fn judgements_json(all: &[Judged]) -> String {
+    let told: Vec<&Told> = all.iter().map(|one| &one.told).collect();
+    indented(&told)
+}
+
+/// A document with its verdict.
+struct Judged {
+    told: Told,
+    row: JudgedRow,
+    text: String,
+}
+
+/// For programs.
+#[derive(Debug, Serialize)]
+struct Told {
+    /// The file as given.
+    document: String,
+    kind: &'static str,
+    /// The worst grade of its runs; none when no run was judged.
+    grade: Option<Grade>,
+    /// By the rules of this version; none for suites, whose runs were judged when they were made.
+    verdict: Option<Verdict>,
+}
+
+fn judged(path: &Path, read: &Read) -> Result<Judged, Refusal> {
+    let (shown, style) = (path.display().to_string(), Style::of_stdout());
+    match read {
+        Read::Result(document) => {
+            let verdict = judge(document);
+            let text = text(&verdict, &shown, Extent::All, style);
+            let row = JudgedRow::of_run(&shown, document, &verdict);
+            let told =
+                Told { document: shown, kind: "result", grade: Some(verdict.grade), verdict: Some(verdict) };
+            Ok(Judged { told, row, text })
+        }
+        // The runs themselves are not in it.
+        Read::OfSuite(stored) => {
+            let head = format!(
+                "{}: {}; its runs were judged when it was made (--keep keeps them, to be judged again)",
+                printable(&shown),
+                stored.kind()
+            );
+            let head = wrap(&head, style.columns).join("\n");
+            let text = format!("{head}\n{}", stored.verdict_text(style));
+            let row = JudgedRow::of_suite(&shown, stored.kind(), stored.grade());
+            let told = Told { document: shown, kind: stored.kind(), grade: stored.grade(), verdict: None };
+            Ok(Judged { told, row, text })
+        }
+        Read::Plain(plain) => {
+            let message = format!("'{shown}' is a {}: it has no runs to judge", plain.kind);
+            Err(Refusal::new(RefusalKind::Input, message).hint(plain.instead).on(shown))
+        }
+    }
+}
+
+/// Add up results of runs that ran at the same time, on one host or several
+///
+/// Histograms and interval series are summed; nothing that can be added is averaged. Each run keeps its
+/// row in the sum, which is a result like any other: it can be printed, judged and merged again. The results of
+/// the ranks of a cluster run belong together although their targets differ; ranks without a result are named.
+#[derive(Debug, Args)]
+pub(crate) struct MergeArguments {
+    /// Results written with --json
+    #[arg(required = true)]
+    documents: Vec<PathBuf>,
+    #[command(flatten)]
+    format: FormatArgument,
+    /// Write the sum to this file as JSON (- is standard output); then nothing else is printed, unless -R is given
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+    /// Also add results of different tests or different times, and one result more than once
+    #[arg(long)]
+    force: bool,
+    /// Show all of the verdict of the sum: every finding with its advice, rules that lacked evidence
+    #[arg(long)]
+    verdict: bool,
+}
+
+pub(crate) fn merge(arguments: &MergeArguments) -> ExitCode {
+    let (output, on_stdout) = json_output(arguments.json.as_deref());
+    let inputs = arguments.documents.iter().map(|path| (path.clone(), "one of the results to add".into()));
+    let outputs = match Outputs::open_without_run(&Vec::from_iter(output), inputs) {
+        Ok(outputs) => outputs,
+        Err(error) => return tell(Refusal::from(error)),
+    };
+    let mut document = match sum(arguments) {
+        Ok(document) => document,
+        Err(refusal) => return tell(refusal),
+    };
+    let verdict = judge(&document);
+    let told = if arguments.verdict {
+        text(&verdict, "verdict", Extent::All, Style::of_stderr())
+    } else {
+        format!("{}\n", line(&verdict, Style::of_stderr()))
+    };
+    document.verdict = Some(verdict);
+    for warning in &document.warnings {
+        say_line(format_args!("WARNING: {warning}"));
+    }
+    say(&told);
+    let failures: Vec<Failure> = outputs.write(&document).into_iter().map(Failure::from).collect();
+    if !failures.is_empty() {
+        return tell(failures);
+    }
+    if on_stdout {
+        return print(&json::write(&document), ExitCode::Done);
+    }
+    if arguments.json.is_some() && !arguments.format.is_given() {
+        return ExitCode::Done;
+    }
+    print(&(arguments.format.of(&document).render)(&document), ExitCode::Done)
+}
+
+/// One document after the other, so that only one is in memory beside the sum.
+fn sum(arguments: &MergeArguments) -> Result<Document, Refusal> {
+    let unfit = |error: MergeError| Refusal::new(RefusalKind::Input, error.to_string());
+    let mut merger = Merger::new(arguments.force);
+    for path in &arguments.documents {
+        let document = read(path)?;
+        merger.add(&format!("'{}'", path.display()), document).map_err(unfit)?;
+    }
+    merger.finish().map_err(unfit)
 }

@@ -1,7 +1,6 @@
 //! What is the same in all suites: their options, and the one way from words to an exit code.
 
-use crate::cli::commands::config::usual_folder;
-use crate::cli::commands::keeping::{HistoryArguments, Keeping};
+use crate::cli::commands::config::{HistoryArguments, Keeping, usual_folder};
 use crate::cli::show::series::{Throughput, View, tell_left};
 use crate::report::suites::Page;
 use crate::series::place::Place;

@@ -1,34 +1,30 @@
 //! `truespd`: the command with subcommands; each lives in a file of its own.
 
-use std::ffi::OsString;
-
-use clap::builder::{PossibleValue, PossibleValuesParser};
-use clap::{CommandFactory, Parser, Subcommand};
-
 use crate::cli::commands;
-use crate::cli::commands::adopt::AdoptArguments;
+use crate::cli::commands::adopt::{AdoptArguments, CleanArguments};
 use crate::cli::commands::answer::print_or_refuse;
 use crate::cli::commands::bench_self::BenchArguments;
-use crate::cli::commands::clean::CleanArguments;
 use crate::cli::commands::cluster::ClusterArguments;
 use crate::cli::commands::compare::CompareArguments;
-use crate::cli::commands::config::{self, ConfigArguments, ConfigReport};
+use crate::cli::commands::config::{ConfigArguments, ConfigReport, Keeping};
 use crate::cli::commands::doctor::DoctorArguments;
 use crate::cli::commands::history::HistoryCommand;
 use crate::cli::commands::import::ImportArguments;
 use crate::cli::commands::inspect::InspectArguments;
-use crate::cli::commands::judge::JudgeArguments;
-use crate::cli::commands::keeping::Keeping;
 use crate::cli::commands::manual::{CompletionsArguments, ManualArguments};
-use crate::cli::commands::merge::MergeArguments;
-use crate::cli::commands::render::{RenderArguments, ShowArguments};
+use crate::cli::commands::render::{JudgeArguments, MergeArguments, RenderArguments, ShowArguments};
 use crate::cli::commands::report::ReportArguments;
-use crate::cli::commands::suites::{self, Chosen, Row};
+use crate::cli::commands::suites::{Chosen, Row};
 use crate::cli::commands::watch::WatchArguments;
+use crate::cli::commands::{config, suites};
 use crate::compare::Comparison;
 use crate::selfcost;
 use crate::series::CARETAKER;
-use diskspd::program::{ExitCode, Front, Program, VerdictTo, begin, print, run_words};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{CommandFactory, Parser, Subcommand};
+use diskspd::program::{Front, Program, VerdictTo, begin, print, run_words};
+use std::ffi::OsString;
+use truespd_core::fault::ExitCode;
 use truespd_core::result::{envelope, json};
 use truespd_core::verdict::doctor;
 
@@ -180,7 +176,7 @@ fn command_of(program: &Program, args: &[OsString], command: Command) -> ExitCod
             suite.run(None).unwrap_or_else(|answer| print_or_refuse(&answer, program, args, described()))
         }
         Command::Adopt(arguments) => commands::adopt::run(&arguments),
-        Command::Clean(arguments) => commands::clean::run(&arguments),
+        Command::Clean(arguments) => commands::adopt::clean(&arguments),
         Command::Inspect(arguments) => commands::inspect::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
         Command::Show(arguments) => commands::render::show(&arguments),
@@ -188,11 +184,11 @@ fn command_of(program: &Program, args: &[OsString], command: Command) -> ExitCod
         Command::Render(arguments) => commands::render::run(&arguments),
         Command::History(arguments) => commands::history::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
-        Command::Merge(arguments) => commands::merge::run(&arguments),
+        Command::Merge(arguments) => commands::render::merge(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::Import(arguments) => commands::import::run(&arguments),
         Command::Config(arguments) => commands::config::run(&arguments),
-        Command::Judge(arguments) => commands::judge::run(&arguments),
+        Command::Judge(arguments) => commands::render::judge_documents(&arguments),
         Command::BenchSelf(arguments) => commands::bench_self::run(&arguments),
         Command::Caretaker { journal } => commands::suite::caretaker(&journal),
         Command::Manual(arguments) => commands::manual::run(&arguments, &described()),
@@ -217,7 +213,6 @@ fn run(program: &Program, words: &[OsString]) -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::commands::slips;
     use crate::cli::manual::{EXAMPLES, pages};
     use truespd_core::text::split_line;
 
@@ -234,7 +229,7 @@ mod tests {
     fn other_names_are_no_commands_and_lead_to_one() {
         let program = described();
         let mut seen: Vec<&str> = Vec::new();
-        for (names, hint) in slips::COMMANDS {
+        for (names, hint) in commands::answer::COMMANDS {
             for name in names.split(' ') {
                 assert!(!seen.contains(&name) && program.find_subcommand(name).is_none(), "{name}");
                 seen.push(name);
@@ -245,8 +240,8 @@ mod tests {
                 assert!(next == "--version" || program.find_subcommand(next).is_some(), "{hint}");
             }
         }
-        assert!(slips::command("oltp").is_some_and(|hint| hint.contains("truespd workload oltp")));
-        assert!(slips::command("nonsense").is_none());
+        assert!(commands::answer::command("oltp").is_some_and(|hint| hint.contains("truespd workload oltp")));
+        assert!(commands::answer::command("nonsense").is_none());
     }
 
     /// Calls `check` with the name of the page of every subcommand that people are told of.

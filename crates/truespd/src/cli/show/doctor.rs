@@ -1,12 +1,9 @@
 //! What the doctor found: as text for people, as scripts, and the page of all checks.
 
-mod page;
-
+pub(crate) use crate::cli::show::rules::page;
 use diskspd::show::verdict::Style;
 use truespd_core::text::{hanging, printable, shell_word, wrap};
 use truespd_core::verdict::doctor::{Finding, Lasts, Report, State, Subject, SubjectKind};
-
-pub(crate) use page::page;
 
 const INDENT: usize = 6;
 /// Where words behind `set:` begin.

@@ -1,7 +1,6 @@
 //! An inspection: as JSON, and as text at most 80 columns wide where words allow.
 
 mod machine;
-mod processors;
 
 use serde::Serialize;
 
@@ -170,7 +169,7 @@ fn push(text: &mut String, indent: usize, words: &str) {
 }
 
 /// Words behind `lead`, further lines below the first word.
-pub(super) fn push_item(text: &mut String, lead: &str, words: &str) {
+pub(crate) fn push_item(text: &mut String, lead: &str, words: &str) {
     text.push_str(&hanging(lead, &printable(words), COLUMNS));
 }
 
@@ -262,7 +261,7 @@ fn push_tree(text: &mut String, layers: &[Layer]) {
 }
 
 /// Each layer with those that its `below` names under it; `lead` comes before the first line, `rest` before the others.
-pub(super) fn push_layers(text: &mut String, layers: &[Layer], lead: &str, rest: &str) {
+pub(crate) fn push_layers(text: &mut String, layers: &[Layer], lead: &str, rest: &str) {
     let mut tree = Tree { layers, text, seen: vec![false; layers.len()] };
     if !layers.is_empty() {
         tree.push(0, lead, rest);
@@ -372,7 +371,7 @@ fn facts(layer: &Layer) -> Vec<String> {
     lines.extend(sector_words(layer));
     lines.extend(cache_words(layer));
     lines.extend(queue_words(layer));
-    lines.extend(processors::words(&layer.hardware_queues));
+    lines.extend(machine::queue_words(&layer.hardware_queues));
     lines.extend(request_words(layer));
     lines
 }

@@ -1,19 +1,15 @@
 //! One rank of a cluster run, from joining to leaving: its line, its folder, and on rank 0 the sum of all.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
-
-use super::launch::{Joined, Signals, end_as};
-use super::options::Own;
-use crate::cli::commands::keeping::Keeping;
+use crate::cli::commands::cluster::launch::{Joined, Signals, end_as};
+use crate::cli::commands::cluster::options::Own;
+use crate::cli::commands::config::Keeping;
 use crate::cluster::per_rank::shard;
 use crate::cluster::{Cluster, Finished, ThisRank};
 use diskspd::console::{Console, ProgressAs, say_line, say_message, tell};
 use diskspd::grammar::parse::{Invocation, parse, refuse_option, refuse_plan};
 use diskspd::keeping::Keep;
 use diskspd::program::{
-    ExitCode, Program, Shape, Show, VerdictTo, is_empty, keep_result, live_view, load_profile, print_report,
+    Program, Shape, Show, VerdictTo, is_empty, keep_result, live_view, load_profile, print_report,
     stop_notice, stopped_unmeasured, tell_how_understood,
 };
 use diskspd::request::{Output, Request};
@@ -23,11 +19,15 @@ use diskspd::show::live::can_draw;
 use diskspd::standard_error::Message;
 use diskspd::telemetry::{Seldom, Telemetry, Wishes};
 use diskspd::viewer;
-use truespd_core::fault::{Failure, FailureKind, Outcome, Refusal, Refusals};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use truespd_core::fault::{ExitCode, Failure, FailureKind, Outcome, Refusal, Refusals};
 use truespd_core::load::{Event, FinishedRun, Note};
 use truespd_core::machine::host::uptime_ms;
 use truespd_core::machine::roots::Roots;
-use truespd_core::machine::storage::{self, ReadFlags};
+use truespd_core::machine::storage;
+use truespd_core::machine::storage::ReadFlags;
 use truespd_core::profile::{Target, TimeSpan, hash};
 use truespd_core::result::merge::Merger;
 use truespd_core::result::{Document, LostHow, LostRank, json};

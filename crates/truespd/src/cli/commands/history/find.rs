@@ -1,23 +1,21 @@
 //! `truespd history list|show|stats`: kept documents found, listed, shown and counted.
 
-use std::path::{Path, PathBuf};
-
-use clap::Args;
-use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
-use jiff::{Span, Timestamp};
-use serde::Serialize;
-
-use crate::cli::commands::keeping::tag;
+use crate::cli::commands::config::tag;
 use crate::cli::commands::render::{FormatArgument, Read, document, rendered};
 use crate::cli::commands::suites;
 use crate::cli::commands::values::{metric, one_of};
 use crate::cli::show::history::{head, standing, statistics, table};
 use crate::history::{Entry, Environment, Filter, Group, Journal, Rank, Store};
+use clap::Args;
 use diskspd::console::say_line;
-use diskspd::program::{ExitCode, print};
+use diskspd::program::print;
 use diskspd::show::verdict::{Extent, Style, text};
-use truespd_core::fault::{Failure, FailureKind, Fault, Refusal, RefusalKind};
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use jiff::{Span, Timestamp};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use truespd_core::fault::{ExitCode, Failure, FailureKind, Fault, Refusal, RefusalKind};
 use truespd_core::result::Grade;
 use truespd_core::result::json::indented;
 use truespd_core::result::metrics::Metric;

@@ -1,30 +1,31 @@
 //! `truespd history`: kept results named, removed and moved to another file; `find` lists, shows and counts them.
 
-mod find;
-
-use std::io::{self, BufRead, BufReader, Read as _};
-use std::path::{Path, PathBuf};
-
-use clap::{ArgGroup, Args, Subcommand};
-
-use crate::cli::commands::keeping::{self, Keeping, store_path};
+use crate::cli::commands::config;
+use crate::cli::commands::config::{Keeping, store_path};
+use crate::cli::commands::history::find::{CommandResult, FilterArguments, HistoryFile, Moment, ago};
 use crate::cli::commands::render::{Read, faithful, unreadable};
 use crate::cli::show::history::table;
 use crate::history::{Added, Entry, ExportedLine, FORMAT, Facts, Store};
+use clap::{ArgGroup, Args, Subcommand};
 use diskspd::console::{say_line, tell};
 use diskspd::keeping::{HANDED_OVER, NotKept};
-use diskspd::program::{ExitCode, print};
+use diskspd::program::print;
 use diskspd::request::{HistoryOptions, Output};
 use diskspd::run::outputs::LaterOutputs;
 use diskspd::show::verdict::{Style, plural};
-use find::{CommandResult, FilterArguments, HistoryFile, Moment, ago};
-use truespd_core::fault::{Failure, FailureKind, Outcome, Refusal, RefusalKind};
+use std::io;
+use std::io::{BufRead, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use truespd_core::fault::{ExitCode, Failure, FailureKind, Outcome, Refusal, RefusalKind};
 use truespd_core::machine::host::unix_time_s;
 use truespd_core::result::envelope::format_of;
-use truespd_core::result::json::{self, ReadError};
+use truespd_core::result::json;
+use truespd_core::result::json::ReadError;
 use truespd_core::sys::error::system_text;
 use truespd_core::sys::source::{BYTES_MAX, Source, read_line};
 use truespd_core::text::printable;
+
+mod find;
 
 /// Find kept results again: every run and suite of truespd is kept in one file
 ///
@@ -89,7 +90,7 @@ pub(crate) struct LabelArguments {
     #[arg(value_name = "DOCUMENT")]
     document: String,
     /// The name
-    #[arg(value_name = "NAME", group = "what", value_parser = keeping::label)]
+    #[arg(value_name = "NAME", group = "what", value_parser = config::label)]
     name: Option<String>,
     /// Take the label away
     #[arg(long, group = "what")]
@@ -115,7 +116,7 @@ pub(crate) struct NoteArguments {
     #[arg(value_name = "DOCUMENT")]
     document: String,
     /// The sentence
-    #[arg(value_name = "TEXT", group = "what", value_parser = keeping::label)]
+    #[arg(value_name = "TEXT", group = "what", value_parser = config::label)]
     text: Option<String>,
     /// Take the note away
     #[arg(long, group = "what")]
@@ -139,8 +140,8 @@ enum TagChange {
 
 fn tag_change(text: &str) -> Result<TagChange, Refusal> {
     match text.strip_prefix('-') {
-        Some(tag) => keeping::tag(tag).map(TagChange::Remove),
-        None => keeping::tag(text.strip_prefix('+').unwrap_or(text)).map(TagChange::Add),
+        Some(tag) => config::tag(tag).map(TagChange::Remove),
+        None => config::tag(text.strip_prefix('+').unwrap_or(text)).map(TagChange::Add),
     }
 }
 
@@ -278,11 +279,11 @@ pub(crate) struct ImportArguments {
 /// What `diskspd` says of a result that it hands over.
 #[derive(Debug, Args)]
 struct GivenArguments {
-    #[arg(long, hide = true, requires = "is_handed_over", value_parser = keeping::label)]
+    #[arg(long, hide = true, requires = "is_handed_over", value_parser = config::label)]
     label: Option<String>,
-    #[arg(long, hide = true, requires = "is_handed_over", value_parser = keeping::tag)]
+    #[arg(long, hide = true, requires = "is_handed_over", value_parser = config::tag)]
     tag: Vec<String>,
-    #[arg(long, hide = true, requires = "is_handed_over", value_parser = keeping::label)]
+    #[arg(long, hide = true, requires = "is_handed_over", value_parser = config::label)]
     revision: Option<String>,
 }
 

@@ -1,6 +1,6 @@
 //! What a study is asked for, and how it refuses.
 
-use crate::cli::commands::comparing::Comparing;
+use crate::cli::commands::ab::Comparing;
 use crate::cli::commands::suite::SeriesArguments;
 use crate::cli::commands::values::file_bytes;
 use crate::series::place::{absolute, names_no_target, target_named};

@@ -1,6 +1,6 @@
 //! A workload with its targets, before it runs: what its lines mean, and what is wrong with them.
 
-use crate::cli::commands::comparing::{has_number, unwanted};
+use crate::cli::commands::ab::{has_number, unwanted};
 use crate::cli::commands::values::bytes;
 use crate::series::place::Place;
 use crate::suite::workload::preset::{BUILT_IN, Form, Load, Preset, fitted};
