@@ -14,11 +14,11 @@ use super::signatures::{partitions, reopen_for_reading, scan};
 use crate::machine::beneath::{Allocated, allocated};
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::roots::Roots;
-use crate::sys::blkid::Partition;
+use crate::sys::device::Partition;
 use crate::sys::device::capacity_bytes;
 use crate::sys::error::system_text;
+use crate::sys::file::{Reading, read};
 use crate::sys::identity::block_device;
-use crate::sys::open::{Reading, read};
 use crate::text::{coarse_size, printable, printable_path};
 
 /// More partitions than this are counted, not described.

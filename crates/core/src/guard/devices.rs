@@ -22,12 +22,12 @@ use super::openers;
 use super::openers::Opener;
 use crate::machine::beneath::{Below, Ground, backing_file, standing_on};
 use crate::machine::device::{BlockDevice, DeviceNumber};
+use crate::machine::host::sight;
 use crate::machine::mounts::{Mount, mountinfo, parse_mountinfo, read_mounts, read_swaps, swaps};
-use crate::machine::process::sight;
 use crate::machine::roots::Roots;
 use crate::sys::error::{Code, system_text};
+use crate::sys::file::{Reading, own_path, read};
 use crate::sys::identity::{block_device, block_device_at};
-use crate::sys::open::{Reading, own_path, read};
 use crate::sys::source;
 use crate::text::{printable, printable_path};
 

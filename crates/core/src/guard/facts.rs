@@ -9,7 +9,7 @@ use std::fs::File;
 use std::path::Path;
 
 use crate::machine::device::BlockDevice;
-use crate::machine::process::Sight;
+use crate::machine::host::Sight;
 use crate::machine::storage::TargetFacts;
 use crate::text::printable;
 

@@ -13,7 +13,7 @@ use super::files::{FileLock, FileUse, locks_of_file, uses_of_file};
 use super::mark::{Ignored, Whose};
 use super::openers::Opener;
 use crate::fault::Refusal;
-use crate::machine::process::Sight;
+use crate::machine::host::Sight;
 use crate::machine::roots::Roots;
 use crate::machine::storage::{Filesystem, ReadFlags, open_file};
 use crate::sys::error::system_text;

@@ -17,8 +17,8 @@ use super::locks::{RunLock, RunLocks, is_locked, say};
 use super::openers;
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::roots::Roots;
+use crate::sys::file::{Reading, own_path, read};
 use crate::sys::identity::block_device;
-use crate::sys::open::{Reading, own_path, read};
 
 /// A busy device is tried this often, with this pause between: another run may be checking it.
 const TRIES: u32 = 10;

@@ -17,9 +17,9 @@ use std::{fmt, io};
 use super::signatures::Range;
 use crate::machine::storage::{AccessHint, advise};
 use crate::sys::buffer::IoBuffer;
+use crate::sys::extents::{cached, drop_cached};
 use crate::sys::file::read_exact_at;
-use crate::sys::open::{Reading, read_again};
-use crate::sys::residency::{cached, drop_cached};
+use crate::sys::file::{Reading, read_again};
 use crate::text::coarse_size;
 
 /// Every piece starts at a multiple of this and is at most as long.

@@ -14,12 +14,12 @@ use std::{fmt, io};
 
 use super::facts::GuardError;
 use crate::profile::Target;
-use crate::sys::blkid;
-use crate::sys::blkid::{Found, Partition};
+use crate::sys::device;
+use crate::sys::device::{Found, Partition};
 use crate::sys::error::system_text;
 use crate::sys::file::read_exact_at;
+use crate::sys::file::{Reading, read, read_again};
 use crate::sys::identity::Identity;
-use crate::sys::open::{Reading, read, read_again};
 use crate::text::{printable, printable_path};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -128,7 +128,7 @@ pub fn signatures(file: &File, path: &Path) -> Result<Scan, GuardError> {
 /// Searches all of a readable file, or a part as if it were a device of its own.
 pub(super) fn scan(reader: &File, path: &Path, range: Option<Range>) -> Result<Scan, GuardError> {
     let part = range.map(|range| (range.start_bytes, range.length_bytes));
-    let why = match blkid::library() {
+    let why = match device::blkid() {
         Ok(library) => match library.probe(reader, part) {
             Ok(found) => {
                 let signatures = found.into_iter().map(signature).collect();
@@ -145,7 +145,7 @@ pub(super) fn scan(reader: &File, path: &Path, range: Option<Range>) -> Result<S
 
 /// The partitions that a table on the device or in the file describes; none without libblkid.
 pub(super) fn partitions(reader: &File) -> Vec<Partition> {
-    blkid::library().map(|library| library.partitions(reader)).unwrap_or_default()
+    device::blkid().map(|library| library.partitions(reader)).unwrap_or_default()
 }
 
 fn signature(found: Found) -> Signature {

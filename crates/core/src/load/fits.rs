@@ -5,7 +5,7 @@ use std::path::Path;
 use super::counters::Wanted;
 use crate::engine::EngineRow;
 use crate::fault::{Refusal, RefusalKind};
-use crate::machine::memory::{
+use crate::machine::limits::{
     available_bytes, memory_facts, open_files_limit, raise_open_files_limit, space_left, threads_allowed,
 };
 use crate::machine::roots::Roots;

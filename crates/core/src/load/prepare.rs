@@ -22,11 +22,11 @@ use crate::machine::topology::Topology;
 use crate::plan::{check_alignment, check_commands, check_commands_of_file, check_one_kind, ranges_of};
 use crate::profile::{Profile, ResultFormat, Size, Target, TimeSpan};
 use crate::sys::error::system_text;
+use crate::sys::events::Latch;
 use crate::sys::extents;
 use crate::sys::extents::Extents;
 use crate::sys::file::Stat;
 use crate::sys::identity::Identity;
-use crate::sys::wake::Latch;
 use crate::text::printable_path;
 
 /// The mark of a file that TrueSpd fills allows writes this far ahead. A later write counts as somebody else's.

@@ -16,8 +16,8 @@ use crate::measure::cpu::ProcessUsage;
 use crate::plan::Lane;
 use crate::profile::TimeSpan;
 use crate::result::SelfCost;
+use crate::sys::events::Latch;
 use crate::sys::thread::Interrupter;
-use crate::sys::wake::Latch;
 
 /// A time span whose targets are open and whose threads' work is laid out. Its threads share it.
 pub struct Span<'a> {

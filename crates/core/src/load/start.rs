@@ -15,7 +15,7 @@ use crate::access::data;
 use crate::engine;
 use crate::engine::{EngineFile, Opened, Setup};
 use crate::fault::{Failure, FailureKind};
-use crate::machine::memory::{allowed_nodes, nodes_with_memory};
+use crate::machine::limits::{allowed_nodes, nodes_with_memory};
 use crate::machine::roots::Roots;
 use crate::machine::topology::CpuSet;
 use crate::plan::{Lane, LaneTarget, LaneWrites};

@@ -22,16 +22,16 @@ use std::{fs, io};
 use super::device::{BlockDevice, DeviceNumber, DevicesUnknown};
 use super::mounts::{Mount, mount_of};
 use super::roots::Roots;
-use super::setting::{read_number, read_word};
+use super::roots::{read_number, read_word};
 use super::storage::{ReadFlags, filesystem_of, open_file};
 use crate::sys::device::{is_write_protected, stands_on};
 use crate::sys::error::{Code, system_text};
+use crate::sys::extents::cached;
 use crate::sys::extents::data_parts;
+use crate::sys::file::{Reading, own_path, read};
 use crate::sys::file::{bytes_of_name, name_of_bytes, report};
+use crate::sys::identity::Stamp;
 use crate::sys::identity::{Identity, block_device};
-use crate::sys::open::{Reading, own_path, read};
-use crate::sys::residency::cached;
-use crate::sys::times::Stamp;
 use crate::text::printable_path;
 
 /// Layers on layers are looked through as deep as the kernel stacks them, and one more.

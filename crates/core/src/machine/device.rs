@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::roots::Roots;
-use super::setting::{read_number, read_word};
+use super::roots::{read_number, read_word};
 use crate::sys::device;
 use crate::sys::error::{Code, system_text};
 use crate::sys::identity::Identity;

@@ -15,7 +15,7 @@ use std::{fs, io};
 
 use super::device::{BlockDevice, DeviceNumber, DevicesUnknown};
 use super::roots::Roots;
-use super::setting::{read_number, read_word};
+use super::roots::{read_number, read_word};
 use crate::sys::device::{Format, format, namespace_id};
 use crate::sys::error::{Code, system_text};
 use crate::sys::file::{FileKind, Stat};

@@ -17,10 +17,13 @@
 //! not with each other to the nanosecond: their stamps must not be mixed. For sleeping until an instant
 //! of the clock, [`MachineClock::to_monotonic_ns`] compares both clocks at the moment of the call;
 //! look at the clock again after waking up, and how far they drifted apart does not matter.
+//!
+//! What a call costs: the same call many times.
 
 use std::time::Duration;
 
 use crate::sys::tsc;
+use crate::sys::tsc::monotonic_ns;
 
 /// Distance of the first two readings.
 const CALIBRATION: Duration = Duration::from_millis(4);
@@ -245,6 +248,20 @@ fn shift(instant_ns: u64, from_now_ns: u64, to_now_ns: u64) -> u64 {
     moved.clamp(0, u64::MAX.into()) as u64
 }
 
+/// Nanoseconds per call in the fastest of `rounds` rounds of `calls` calls: what disturbs only adds. The call gets its
+/// number in the round.
+pub fn lowest_ns(rounds: u32, calls: u32, mut call: impl FnMut(u32)) -> f64 {
+    let mut round_ns = || {
+        let before = monotonic_ns();
+        for number in 0..calls {
+            call(number);
+        }
+        monotonic_ns() - before
+    };
+    let fastest_ns = (0..rounds).map(|_| round_ns()).min().unwrap_or(0);
+    fastest_ns as f64 / f64::from(calls.max(1))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -370,5 +387,29 @@ mod tests {
         assert!(facts.cost_ns > 0.0 && facts.cost_ns < 100_000.0, "{} ns", facts.cost_ns);
         let plain = MachineClock::monotonic("a test".to_string());
         assert_eq!((plain.describe().name, plain.drift_ppm()), ("CLOCK_MONOTONIC", 0.0));
+    }
+}
+
+#[cfg(test)]
+mod tests_repeat {
+    use super::*;
+
+    #[test]
+    fn more_work_costs_more_and_every_call_is_made() {
+        let mut calls = 0;
+        let work = |number: u32| {
+            let mut x = u64::from(number) | 1;
+            for _ in 0..1000 {
+                x = std::hint::black_box(x.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(7));
+            }
+            calls += 1;
+        };
+        let long_ns = lowest_ns(3, 500, work);
+        assert_eq!(calls, 1500);
+        let short_ns = lowest_ns(3, 500, |number| {
+            std::hint::black_box(number);
+        });
+        assert!(long_ns > 10.0 * short_ns && short_ns < 1000.0, "{long_ns} and {short_ns}");
+        assert_eq!(lowest_ns(3, 0, |_| ()).total_cmp(&1e9), std::cmp::Ordering::Less);
     }
 }

@@ -1,15 +1,11 @@
 //! Numbers without meaning: clock, histogram, intervals, latencies over time, processor counters, and how
 //! uncertain a mean is.
 
-pub mod blocks;
 pub mod clock;
-pub mod coarse;
 pub mod cpu;
-mod decimal;
 pub mod estimate;
 pub mod histogram;
 pub mod intervals;
-pub mod repeat;
 pub mod slices;
 
 pub use clock::{Clock, MachineClock};

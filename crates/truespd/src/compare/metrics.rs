@@ -7,7 +7,7 @@
 
 use super::question::{Named, Question};
 use super::report::{Effect, MetricRow, Outcome};
-use truespd_core::measure::blocks::{Course, INTERVALS_MIN};
+use truespd_core::measure::estimate::{Course, INTERVALS_MIN};
 use truespd_core::measure::estimate::{Estimate, student_quantile};
 use truespd_core::result::metrics;
 use truespd_core::result::metrics::{Better, Metric, NoFigure};

@@ -10,8 +10,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionB
 
 use super::error::{HistoryError, Problem};
 use truespd_core::sys::file::{self, FileKind, Stat, filesystem};
-use truespd_core::sys::folders;
 use truespd_core::sys::lock::{Lock, lock};
+use truespd_core::sys::system;
 use truespd_core::sys::system::user;
 
 /// `application_id` of our files: "TSpd" (sqlite.org/fileformat2.html, "Application ID").
@@ -46,7 +46,7 @@ impl Store {
     /// # Errors
     /// [`Problem::NoPlace`].
     pub fn default_path() -> Result<PathBuf, HistoryError> {
-        folders::data().map(|folder| folder.join(DEFAULT_NAME)).ok_or_else(HistoryError::no_place)
+        system::data_folder().map(|folder| folder.join(DEFAULT_NAME)).ok_or_else(HistoryError::no_place)
     }
 
     /// Opens the file for reading and writing, and makes it and its folder when they are missing. Another

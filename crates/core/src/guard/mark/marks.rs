@@ -18,8 +18,8 @@ use super::text::{Parts, joined, outside_of};
 use crate::guard::locks::{Gate, Sharing};
 use crate::sys::error::system_text;
 use crate::sys::file;
-use crate::sys::folders;
-use crate::sys::times::{Moment, Stamp};
+use crate::sys::identity::{Moment, Stamp};
+use crate::sys::system;
 use crate::text::printable_path;
 
 const ATTRIBUTE: &str = "user.truespd.made";
@@ -120,7 +120,7 @@ struct Known {
 impl Marks {
     /// With the registry of this user: `$XDG_STATE_HOME/truespd/files` or `~/.local/state/truespd/files`.
     pub fn of_this_user() -> Self {
-        Self::with(folders::state().map(|dir| dir.join("files")), true)
+        Self::with(system::state_folder().map(|dir| dir.join("files")), true)
     }
 
     /// With the registry in `dir`.

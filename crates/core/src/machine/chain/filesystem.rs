@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::machine::chain::{BlockDevice, Builder, Layer, LayerDetails, LayerKind, LayerRole, MountedAs};
 use crate::machine::device::DeviceNumber;
 use crate::machine::mounts::Mount;
-use crate::machine::setting::names_in;
+use crate::machine::roots::names_in;
 use crate::machine::storage::{Filesystem, is_memory, is_remote};
 
 /// Said as the server where a virtual machine's host holds the data.

@@ -32,7 +32,7 @@ use super::paths::{DevicePath, NOT_CONNECTED, PathAccess, SET_UP};
 use crate::machine::device::BlockDevice;
 use crate::machine::namespace::controller_of_path;
 use crate::machine::roots::Roots;
-use crate::machine::setting::{names_in, read_number, read_word};
+use crate::machine::roots::{names_in, read_number, read_word};
 
 /// Parts of a path in sysfs and what they mean, most telling first.
 const PARTS: &[(&str, &str)] = &[

@@ -7,9 +7,9 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use truespd_core::machine::device::BlockDevice;
+use truespd_core::machine::drive::{NotSet, Reach, Switch, put};
 use truespd_core::machine::roots::Roots;
-use truespd_core::machine::setting::{read_number, read_word};
-use truespd_core::machine::write_cache::{NotSet, Reach, Switch, put};
+use truespd_core::machine::roots::{read_number, read_word};
 use truespd_core::sys::error::system_text;
 
 /// Whether something is undone, or only looked at.
