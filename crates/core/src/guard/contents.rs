@@ -17,7 +17,7 @@ use crate::machine::roots::Roots;
 use crate::sys::device::Partition;
 use crate::sys::device::capacity_bytes;
 use crate::sys::error::system_text;
-use crate::sys::file::{Reading, read};
+use crate::sys::file::{ReadOptions, read};
 use crate::sys::identity::block_device;
 use crate::text::{coarse_size, printable, printable_path};
 
@@ -254,7 +254,9 @@ fn held(part: &Partition, own: Option<&BlockDevice>, holds: Option<Vec<Signature
 /// type of partition `number` when partitions of that type hold data without a signature.
 fn around(disk: &BlockDevice, number: Option<u32>, roots: &Roots) -> Vec<Holding> {
     let node = roots.dev.join(disk.node_name());
-    let Ok(file) = read(&node, Reading { at_once: true, ..Reading::default() }) else { return Vec::new() };
+    let Ok(file) = read(&node, ReadOptions { at_once: true, ..ReadOptions::default() }) else {
+        return Vec::new();
+    };
     let number_there = block_device(&file).ok().flatten().map(DeviceNumber::from_raw);
     if number_there.is_none() || number_there != disk.number() {
         return Vec::new();

@@ -26,7 +26,7 @@ use crate::machine::host::sight;
 use crate::machine::mounts::{Mount, mountinfo, parse_mountinfo, read_mounts, read_swaps, swaps};
 use crate::machine::roots::Roots;
 use crate::sys::error::{Code, system_text};
-use crate::sys::file::{Reading, own_path, read};
+use crate::sys::file::{ReadOptions, own_path, read};
 use crate::sys::identity::{block_device, block_device_at};
 use crate::sys::source;
 use crate::text::{printable, printable_path};
@@ -281,7 +281,7 @@ impl Search<'_> {
 fn is_busy(paths: &[&Path], device: DeviceNumber) -> Result<bool, GuardError> {
     let name = || printable_path(paths.last().copied().unwrap_or(Path::new("")));
     let failed = |e: io::Error| GuardError::Open { path: name(), text: system_text(&e) };
-    let exclusive = Reading { exclusive: true, ..Reading::default() };
+    let exclusive = ReadOptions { exclusive: true, ..ReadOptions::default() };
     let mut answer = Err(io::ErrorKind::NotFound.into());
     for path in paths {
         answer = read(path, exclusive);

@@ -18,7 +18,7 @@ use crate::sys::device;
 use crate::sys::device::{Found, Partition};
 use crate::sys::error::system_text;
 use crate::sys::file::read_exact_at;
-use crate::sys::file::{Reading, read, read_again};
+use crate::sys::file::{ReadOptions, read, read_again};
 use crate::sys::identity::Identity;
 use crate::text::{printable, printable_path};
 
@@ -172,7 +172,7 @@ pub(super) fn reopen_for_reading(file: &File, path: &Path) -> Result<File, Guard
     let name = || printable_path(path);
     let failed = |e: io::Error| GuardError::Read { path: name(), text: system_text(&e) };
     // Without procfs the path must do.
-    let how = Reading::default();
+    let how = ReadOptions::default();
     let reader = read_again(file, how).or_else(|_| read(path, how)).map_err(failed)?;
     // The same inode, or another node of the same device.
     let same = Identity::of(file).map_err(failed)? == Identity::of(&reader).map_err(failed)?;

@@ -28,7 +28,7 @@ use crate::sys::device::{is_write_protected, stands_on};
 use crate::sys::error::{Code, system_text};
 use crate::sys::extents::cached;
 use crate::sys::extents::data_parts;
-use crate::sys::file::{Reading, own_path, read};
+use crate::sys::file::{ReadOptions, own_path, read};
 use crate::sys::file::{bytes_of_name, name_of_bytes, report};
 use crate::sys::identity::Stamp;
 use crate::sys::identity::{Identity, block_device};
@@ -193,7 +193,7 @@ fn open_plain(path: &Path) -> io::Result<File> {
     if !std::fs::symlink_metadata(path)?.is_file() {
         return Err(io::Error::other("it is no file there"));
     }
-    read(path, Reading { at_once: true, ..Reading::default() })
+    read(path, ReadOptions { at_once: true, ..ReadOptions::default() })
 }
 
 /// Whether the folder is that layer: a folder above the file is the same there and as overlayfs shows it.

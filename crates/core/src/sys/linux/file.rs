@@ -589,7 +589,7 @@ pub(crate) fn no_attributes() -> io::Error {
 
 /// How to open for reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Reading {
+pub struct ReadOptions {
     /// Bypass the page cache (`O_DIRECT`).
     pub direct: bool,
     /// Fail when somebody else has claimed the block device, and claim it while it is open (`O_EXCL`).
@@ -598,7 +598,7 @@ pub struct Reading {
     pub at_once: bool,
 }
 
-impl Reading {
+impl ReadOptions {
     fn bits(self) -> OFlags {
         let mut bits = OFlags::RDONLY | OFlags::CLOEXEC;
         bits.set(OFlags::DIRECT, self.direct);
@@ -612,7 +612,7 @@ impl Reading {
 ///
 /// # Errors
 /// What `open(2)` says.
-pub fn read(path: &Path, how: Reading) -> io::Result<File> {
+pub fn read(path: &Path, how: ReadOptions) -> io::Result<File> {
     Ok(rustix::fs::open(path, how.bits(), Mode::empty())?.into())
 }
 
@@ -621,7 +621,7 @@ pub fn read(path: &Path, how: Reading) -> io::Result<File> {
 ///
 /// # Errors
 /// What `open(2)` says; without procfs nothing is there.
-pub fn read_again(file: &File, how: Reading) -> io::Result<File> {
+pub fn read_again(file: &File, how: ReadOptions) -> io::Result<File> {
     let own = own_path(file);
     let opened = rustix::fs::open(&own, how.bits() | OFlags::NOATIME, Mode::empty())
         .or_else(|_| rustix::fs::open(&own, how.bits(), Mode::empty()));
@@ -672,9 +672,10 @@ mod tests_open {
         let file = tempfile::NamedTempFile::new().unwrap();
         let write = Opening { write: true, ..Opening::default() };
         reopen(file.as_file(), write).unwrap().write_all_at(b"x", 0).unwrap();
-        let reader = read(file.path(), Reading::default()).unwrap();
+        let reader = read(file.path(), ReadOptions::default()).unwrap();
         assert_eq!(reopen(&reader, write).unwrap_err(), Code::BAD_FILE);
-        let again = read_again(file.as_file(), Reading { at_once: true, ..Reading::default() }).unwrap();
+        let again =
+            read_again(file.as_file(), ReadOptions { at_once: true, ..ReadOptions::default() }).unwrap();
         let mut byte = [0];
         again.read_exact_at(&mut byte, 0).unwrap();
         assert_eq!(byte, *b"x");
