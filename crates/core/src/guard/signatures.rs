@@ -134,9 +134,9 @@ pub(super) fn scan(reader: &File, path: &Path, range: Option<Range>) -> Result<S
                 let signatures = found.into_iter().map(signature).collect();
                 return Ok(Scan { signatures, by: ScannedBy::Libblkid });
             }
-            Err(why) => why.to_string(),
+            Err(why) => why,
         },
-        Err(why) => why.to_string(),
+        Err(why) => why.clone(),
     };
     let unreadable = |e: io::Error| GuardError::Read { path: printable_path(path), text: system_text(&e) };
     let signatures = probe_file(reader, range).map_err(unreadable)?;

@@ -21,7 +21,7 @@ use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::machine::chain::{Layer, LayerKind};
 use crate::machine::device::BlockDevice;
 use crate::machine::roots::Roots;
-use crate::machine::roots::{Setting, read_number, read_word};
+use crate::machine::roots::{Setting, is_number, number_in, read_number, read_word};
 use crate::sys::error::system_text;
 use crate::sys::file::Stat;
 use crate::text::printable_path;
@@ -147,8 +147,8 @@ pub(crate) fn nvme_wake_limits(device: &BlockDevice, roots: &Roots) -> Vec<Setti
 
 /// Power saving of a SATA link; `None` for disks on no host adapter.
 pub(crate) fn sata_link_policy(device: &BlockDevice, roots: &Roots) -> Option<Setting> {
-    let is_host = |part: &&str| part.strip_prefix("host").is_some_and(|n| n.parse::<u32>().is_ok());
-    let host = device.dir().components().filter_map(|part| part.as_os_str().to_str()).find(is_host)?;
+    let mut parts = device.dir().components().filter_map(|part| part.as_os_str().to_str());
+    let host = parts.find(|part| part.strip_prefix("host").is_some_and(is_number))?;
     Some(Setting::read(roots.sys.join("class/scsi_host").join(host).join("link_power_management_policy")))
 }
 
@@ -167,18 +167,17 @@ pub(crate) fn temperature(device: &BlockDevice) -> Option<Temperature> {
     let mut places = nvme_controllers(device);
     places.push(device.dir().join("device"));
     places.iter().flat_map(|dir| sensors(dir)).find_map(|sensor| {
-        let value = |name: &str| read_number::<i64>(&sensor.join(name));
         Some(Temperature {
-            now: value("temp1_input")?,
-            warm: value("temp1_max"),
-            critical: value("temp1_crit"),
+            now: number_in(&sensor, "temp1_input")?,
+            warm: number_in(&sensor, "temp1_max"),
+            critical: number_in(&sensor, "temp1_crit"),
         })
     })
 }
 
 fn sensors(dir: &Path) -> Vec<PathBuf> {
-    let inside = |dir: &Path| fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut found: Vec<PathBuf> = inside(dir).chain(inside(&dir.join("hwmon"))).collect();
+    let mut found = children(dir);
+    found.extend(children(&dir.join("hwmon")));
     found.retain(|dir| dir.join("temp1_input").exists());
     found.sort();
     found

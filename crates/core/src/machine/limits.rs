@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::machine::device::DeviceNumber;
 use crate::machine::mounts::{Mount, read_mounts};
 use crate::machine::roots::Roots;
-use crate::machine::roots::{read_number, read_word};
+use crate::machine::roots::{number_in, read_number, read_word};
 use crate::machine::topology::{CpuSet, parse_cpu_list};
 pub(crate) use crate::sys::system::{
     ResourceLimit, locked_memory_limit, open_files_limit, raise_open_files_limit,
@@ -123,10 +123,11 @@ impl<'a> Membership<'a> {
     }
 
     fn is_seen_in(&self, mount: &Mount) -> bool {
-        let has = |name: &str| mount.options.split(',').any(|o| o == name);
         match self.controllers.first() {
             None => mount.fs_type == "cgroup2",
-            Some(first) => mount.fs_type == "cgroup" && has(first),
+            Some(first) => {
+                mount.fs_type == "cgroup" && mount.options.split(',').any(|option| option == *first)
+            }
         }
     }
 
@@ -206,8 +207,7 @@ impl Cgroup<'_> {
             ("blkio.throttle.read_bps_device", LimitKind::ReadBytesPerSecond),
             ("blkio.throttle.write_bps_device", LimitKind::WriteBytesPerSecond),
         ];
-        let has = |name| controllers.contains(&name);
-        if has("blkio") && is_own {
+        if controllers.contains(&"blkio") && is_own {
             for (file, what) in FILES {
                 for (device, rest) in self.of_devices(file) {
                     let value = rest.trim().parse().ok();
@@ -216,12 +216,12 @@ impl Cgroup<'_> {
                 }
             }
         }
-        if has("cpu") {
-            let number = |file: &str| read_number::<u64>(&self.dir.join(file));
-            let (quota, period) = (number("cpu.cfs_quota_us"), number("cpu.cfs_period_us"));
+        if controllers.contains(&"cpu") {
+            let quota = number_in(self.dir, "cpu.cfs_quota_us");
+            let period = number_in(self.dir, "cpu.cfs_period_us");
             found.extend(self.processors("cpu.cfs_quota_us", quota, period));
         }
-        if has("memory") {
+        if controllers.contains(&"memory") {
             let value = read_number::<u64>(&self.dir.join("memory.limit_in_bytes"));
             let value = value.filter(|&bytes| bytes < MEMORY_UNLIMITED_BYTES);
             found.extend(value.map(|v| self.limit("memory.limit_in_bytes", None, LimitKind::MemoryBytes, v)));
@@ -306,9 +306,8 @@ fn number_after(text: &str, key: &str) -> Option<u64> {
 /// Frequency governors of the processors, each once; none where the machine shows none.
 pub fn governors(roots: &Roots) -> Vec<String> {
     let processors = fs::read_dir(roots.sys.join("devices/system/cpu")).into_iter().flatten().flatten();
-    let of_processor = |dir: PathBuf| read_word(&dir.join("cpufreq/scaling_governor"));
-    let found: BTreeSet<String> =
-        processors.filter_map(|entry| of_processor(entry.path())).filter(|name| !name.is_empty()).collect();
+    let names = processors.filter_map(|entry| read_word(&entry.path().join("cpufreq/scaling_governor")));
+    let found: BTreeSet<String> = names.filter(|name| !name.is_empty()).collect();
     found.into_iter().collect()
 }
 
@@ -478,15 +477,16 @@ const GROUP_V1: GroupFiles =
 /// The least that the process's memory control groups and those above them leave.
 fn available_in_groups(roots: &Roots) -> Option<u64> {
     let folders = group_folders("memory", roots);
-    let left = |group: &GroupFolder| left_in_group(&group.dir, if group.is_v2 { GROUP_V2 } else { GROUP_V1 });
-    folders.iter().filter_map(left).min()
+    let left = folders.iter().filter_map(left_in_group);
+    left.min()
 }
 
-fn left_in_group(dir: &Path, (limit, usage, cached): GroupFiles) -> Option<u64> {
-    let number = |file: &str| read_number::<u64>(&dir.join(file));
+fn left_in_group(group: &GroupFolder) -> Option<u64> {
+    let (limit, usage, cached) = if group.is_v2 { GROUP_V2 } else { GROUP_V1 };
+    let dir = group.dir.as_path();
     // Without a limit this is the word "max", or a number beyond any machine.
-    let limit = number(limit)?;
-    let used = number(usage).unwrap_or(0);
+    let limit: u64 = number_in(dir, limit)?;
+    let used: u64 = number_in(dir, usage).unwrap_or(0);
     let statistics = std::fs::read_to_string(dir.join("memory.stat")).unwrap_or_default();
     let mut cached_bytes: u64 = 0;
     for (key, value) in statistics.lines().filter_map(|line| line.split_once(' ')) {

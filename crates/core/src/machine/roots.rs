@@ -113,9 +113,8 @@ impl Setting {
 
     /// Whether a word is among those that can be chosen.
     pub fn offers(&self, word: &str) -> bool {
-        let is_bracket = |c: char| c == '[' || c == ']';
         self.word()
-            .is_some_and(|text| text.split_whitespace().any(|each| each.trim_matches(is_bracket) == word))
+            .is_some_and(|text| text.split_whitespace().any(|each| each.trim_matches(['[', ']']) == word))
     }
 
     /// The text as a number.
@@ -138,6 +137,16 @@ pub fn read_word(path: &Path) -> Option<String> {
 /// A file that holds one number.
 pub fn read_number<T: std::str::FromStr>(path: &Path) -> Option<T> {
     read_word(path)?.parse().ok()
+}
+
+/// [`read_number`] of a file in a directory.
+pub(crate) fn number_in<T: std::str::FromStr>(dir: &Path, file: &str) -> Option<T> {
+    read_number(&dir.join(file))
+}
+
+/// Whether a text is a decimal number without a sign.
+pub(crate) fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Names in a directory, sorted; none when it is not there.

@@ -80,20 +80,13 @@ pub fn student_beyond(t: f64, freedom: f64) -> f64 {
 
 /// The t that |T| exceeds with probability `level`.
 pub fn student_quantile(level: f64, freedom: f64) -> f64 {
-    let beyond = |t: f64| 2.0 * student_beyond(t, freedom);
-    let mut high = 4.0;
-    while beyond(high) > level && high < 1e12 {
+    let (mut low, mut high) = (0.0, 4.0);
+    while 2.0 * student_beyond(high, freedom) > level && high < 1e12 {
         high *= 2.0;
     }
-    falling_root(&beyond, level, high)
-}
-
-/// Where a falling function of [0, high] has the value `wanted`.
-fn falling_root(function: &dyn Fn(f64) -> f64, wanted: f64, mut high: f64) -> f64 {
-    let mut low = 0.0;
     for _ in 0..60 {
         let middle = (low + high) / 2.0;
-        if function(middle) > wanted { low = middle } else { high = middle }
+        if 2.0 * student_beyond(middle, freedom) > level { low = middle } else { high = middle }
     }
     (low + high) / 2.0
 }
@@ -159,20 +152,19 @@ impl Course {
 
 /// All sums by all weights; above 0.
 fn ratio(parts: &[Part]) -> Option<f64> {
-    let total = |of: fn(&Part) -> f64| parts.iter().map(of).sum::<f64>();
-    let ratio = total(|part| part.sum) / total(|part| part.weight);
+    let weight: f64 = parts.iter().map(|part| part.weight).sum();
+    let ratio = parts.iter().map(|part| part.sum).sum::<f64>() / weight;
     (ratio > 0.0 && ratio.is_finite()).then_some(ratio)
 }
 
 /// Variance of the mean over all series made of blocks of this length; the shares have the mean 0.
 fn variance(shares: &[f64], block: usize) -> f64 {
     let count = shares.len();
-    let at = |place: usize| shares[place % count];
     let mut sum: f64 = shares[..block].iter().sum();
     let mut squares = 0.0;
     for begin in 0..count {
         squares += sum * sum;
-        sum += at(begin + block) - at(begin);
+        sum += shares[(begin + block) % count] - shares[begin];
     }
     squares / count as f64 / (block * count) as f64
 }

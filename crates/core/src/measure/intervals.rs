@@ -242,9 +242,10 @@ impl TryFrom<Stored> for Intervals {
         if stored.valid > intervals {
             return Err(Unreadable::Valid { valid: stored.valid, intervals });
         }
-        let most = |i: usize| u128::from(stored.count[i]) * u128::from(stored.max_ns[i]);
-        if let Some(i) = (0..intervals).find(|&i| stored.sum_ns[i] > most(i)) {
-            return Err(Unreadable::Sum(i));
+        for i in 0..intervals {
+            if stored.sum_ns[i] > u128::from(stored.count[i]) * u128::from(stored.max_ns[i]) {
+                return Err(Unreadable::Sum(i));
+            }
         }
         Ok(Intervals {
             interval_ns: stored.interval_ns,

@@ -47,8 +47,7 @@ impl Slice {
     }
 
     fn beginning_at(first: usize, counts: &[u64]) -> Self {
-        let used = |count: &u64| *count > 0;
-        match (counts.iter().position(used), counts.iter().rposition(used)) {
+        match (counts.iter().position(|&count| count > 0), counts.iter().rposition(|&count| count > 0)) {
             (Some(begin), Some(end)) => Slice { first: first + begin, counts: counts[begin..=end].to_vec() },
             _ => Slice::default(),
         }

@@ -28,7 +28,7 @@ use crate::machine::chain::transport::{connection, path_by};
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::interrupts::queues_of;
 use crate::machine::mounts::{Mount, read_mounts};
-use crate::machine::roots::{Roots, names_in, read_number, read_word};
+use crate::machine::roots::{Roots, names_in, number_in, read_number, read_word};
 use crate::machine::storage::{TargetFacts, TargetKind};
 use crate::sys::file::{self, CompressionFlags, FileKind, Stat};
 
@@ -100,23 +100,24 @@ pub fn counted(layers: &[Layer]) -> Counted {
     fn is_counted(layer: &Layer) -> bool {
         layer.number.is_some() && (layer.kind != LayerKind::Partition || layer.below.is_empty())
     }
-    let device = |at: usize| Some((layers[at].name.clone(), layers[at].number?));
     let mut top = Vec::new();
     match layers.first() {
         Some(first) if is_counted(first) => top.push(0),
         Some(_) => devices_below(layers, 0, &mut top),
         None => {}
     }
-    let stands_alone = |&at: &usize| {
+    let mut found = Counted::default();
+    for (at, layer) in layers.iter().enumerate() {
+        let Some(number) = layer.number else { continue };
+        if top.contains(&at) {
+            found.top.push((layer.name.clone(), number));
+        }
         let mut below = Vec::new();
         devices_below(layers, at, &mut below);
-        below.is_empty()
-    };
-    let lowest = (0..layers.len()).filter(|&at| is_counted(&layers[at])).filter(stands_alone);
-    let mut found = Counted {
-        top: top.into_iter().filter_map(device).collect(),
-        lowest: lowest.filter_map(device).collect(),
-    };
+        if is_counted(layer) && below.is_empty() {
+            found.lowest.push((layer.name.clone(), number));
+        }
+    }
     for list in [&mut found.top, &mut found.lowest] {
         list.sort();
         list.dedup();
@@ -188,9 +189,6 @@ impl<'a> Builder<'a> {
         *self.roots == Roots::default()
     }
 }
-
-/// Sizes in sysfs are in sectors of this many bytes, whatever the device's own are.
-const SYSFS_SECTOR_BYTES: u64 = 512;
 
 /// The device-mapper device of this name in `/dev/mapper`.
 pub(super) fn mapped(name: &str, roots: &Roots) -> Option<BlockDevice> {
@@ -269,7 +267,6 @@ fn backing(device: &BlockDevice) -> Option<Backing> {
 pub(super) fn layer_of(device: &BlockDevice, roots: &Roots) -> Layer {
     let dir = device.dir();
     let (kind, details) = recognise(device, roots);
-    let sectors = |file: &str| read_number::<u64>(&dir.join(file))?.checked_mul(SYSFS_SECTOR_BYTES);
     let is_disk = matches!(kind, LayerKind::Disk | LayerKind::NetworkDisk);
     let connected = if is_disk { connection(device, roots) } else { Layer::default() };
     let details = details.or_else(|| connected.details.clone());
@@ -277,8 +274,8 @@ pub(super) fn layer_of(device: &BlockDevice, roots: &Roots) -> Layer {
         kind: if connected.kind == LayerKind::NetworkDisk { LayerKind::NetworkDisk } else { kind },
         name: device.name.clone(),
         number: device.number(),
-        size_bytes: sectors("size"),
-        starts_at_bytes: sectors("start"),
+        size_bytes: device.size_bytes(),
+        starts_at_bytes: device.start_bytes(),
         sectors: device.sector_sizes(),
         ..connected
     };
@@ -298,17 +295,20 @@ pub(super) fn layer_of(device: &BlockDevice, roots: &Roots) -> Layer {
 }
 
 fn queue_of(device: &BlockDevice) -> Queue {
-    let flag = |file: &str| read_number::<u8>(&device.queue(file)).map(|value| value != 0);
     Queue {
-        rotational: flag("rotational"),
+        rotational: flag(device, "rotational"),
         scheduler: device.scheduler(),
         write_cache: device.write_cache(),
-        forces_unit_access: flag("fua"),
+        forces_unit_access: flag(device, "fua"),
         requests: read_number(&device.queue("nr_requests")),
         request_bytes_max: read_number::<u64>(&device.queue("max_sectors_kb")).map(|kib| kib * 1024),
         segments_max: read_number(&device.queue("max_segments")),
         discard_bytes_max: read_number(&device.queue("discard_max_bytes")),
     }
+}
+
+fn flag(device: &BlockDevice, file: &str) -> Option<bool> {
+    read_number::<u8>(&device.queue(file)).map(|value| value != 0)
 }
 
 /// What a device is and does beyond its kind, and nothing else of it.
@@ -321,32 +321,30 @@ pub(super) fn details_of(device: &BlockDevice, roots: &Roots) -> Option<LayerDet
 /// What a device is, by what sysfs shows in its directory and by its driver's names.
 fn recognise(device: &BlockDevice, roots: &Roots) -> (LayerKind, Option<LayerDetails>) {
     let dir = device.dir();
-    let plain = |kind| (kind, None);
-    let with = |kind, details| (kind, Some(details));
     if device.is_partition() {
-        return plain(LayerKind::Partition);
+        return (LayerKind::Partition, None);
     }
     if dir.join("dm").is_dir() {
-        return with(LayerKind::DeviceMapper, mapped_details(device, roots));
+        return (LayerKind::DeviceMapper, Some(mapped_details(device, roots)));
     }
     if dir.join("md").is_dir() {
-        return with(LayerKind::Md, array_details(dir));
+        return (LayerKind::Md, Some(array_details(dir)));
     }
     let driver: &str = device.name.trim_end_matches(|c: char| c.is_ascii_digit());
     match driver {
         "loop" => (LayerKind::Loop, loop_details(device)),
-        "zram" => with(LayerKind::Memory, zram_details(dir)),
-        "ram" => plain(LayerKind::Memory),
-        "nullb" => with(LayerKind::Memory, LayerDetails::of(LayerRole::NullBlock)),
-        "nbd" | "rbd" => plain(LayerKind::NetworkDisk),
+        "zram" => (LayerKind::Memory, Some(zram_details(dir))),
+        "ram" => (LayerKind::Memory, None),
+        "nullb" => (LayerKind::Memory, Some(LayerDetails::of(LayerRole::NullBlock))),
+        "nbd" | "rbd" => (LayerKind::NetworkDisk, None),
         "drbd" => {
             let replica = paths::replica(device, roots);
             let details = LayerDetails { replica, ..LayerDetails::of(LayerRole::Replica) };
-            with(LayerKind::NetworkDisk, details)
+            (LayerKind::NetworkDisk, Some(details))
         }
-        "bcache" => with(LayerKind::Unknown, bcache_details(dir)),
-        "zd" => with(LayerKind::Unknown, LayerDetails::of(LayerRole::ZfsVolume)),
-        _ => plain(LayerKind::Disk),
+        "bcache" => (LayerKind::Unknown, Some(bcache_details(dir))),
+        "zd" => (LayerKind::Unknown, Some(LayerDetails::of(LayerRole::ZfsVolume))),
+        _ => (LayerKind::Disk, None),
     }
 }
 
@@ -383,8 +381,8 @@ fn loop_details(device: &BlockDevice) -> Option<LayerDetails> {
 /// LayerKind and name of a device-mapper device. Its table is not in sysfs; the prefix of its uuid tells who made it.
 fn mapped_details(device: &BlockDevice, roots: &Roots) -> LayerDetails {
     let dir = device.dir();
-    let word = |file: &str| read_word(&dir.join("dm").join(file)).unwrap_or_default();
-    let (name, uuid) = (word("name"), word("uuid"));
+    let name = read_word(&dir.join("dm/name")).unwrap_or_default();
+    let uuid = read_word(&dir.join("dm/uuid")).unwrap_or_default();
     let details = match uuid.split('-').next().unwrap_or("") {
         "LVM" => volume_details(&device.slaves(), &name, &uuid),
         "CRYPT" => crypt_details(&name, &uuid),
@@ -400,7 +398,7 @@ fn mapped_details(device: &BlockDevice, roots: &Roots) -> LayerDetails {
         },
         _ => LayerDetails::named(LayerRole::OtherMapped, name),
     };
-    LayerDetails { is_suspended: word("suspended") == "1", ..details }
+    LayerDetails { is_suspended: number_in(dir, "dm/suspended") == Some(1u8), ..details }
 }
 
 /// `CRYPT-LUKS2-<uuid>-<name>`, also `PLAIN`, `BITLK`, `VERITY`, `INTEGRITY`.

@@ -108,8 +108,7 @@ fn encode(histogram: &Histogram) -> Vec<u8> {
         payload.push(0);
     }
     let mut head = Vec::with_capacity(HEAD_BYTES);
-    let words = |numbers: [u32; 4]| numbers.map(u32::to_be_bytes).concat();
-    head.extend(words([COOKIE, payload.len() as u32, 0, DIGITS]));
+    head.extend([COOKIE, payload.len() as u32, 0, DIGITS].map(u32::to_be_bytes).concat());
     head.extend([1, histogram.max_ns().max(2)].map(u64::to_be_bytes).concat());
     head.extend(1f64.to_be_bytes());
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
@@ -131,10 +130,9 @@ fn decode(text: &str) -> Result<Vec<u8>, Unreadable> {
     if length as usize != compressed.len() {
         return Err(Unreadable::Length { says: length.into(), there: compressed.len() });
     }
-    let broken = |_| Unreadable::Encoding("its compressed form is damaged");
     let mut decoder = ZlibDecoder::new(compressed);
     let mut head = [0; HEAD_BYTES];
-    decoder.read_exact(&mut head).map_err(broken)?;
+    decoder.read_exact(&mut head).map_err(damaged)?;
     let (cookie, rest) = word(&head)?;
     let (length, rest) = word(rest)?;
     let (offset, rest) = word(rest)?;
@@ -150,7 +148,7 @@ fn decode(text: &str) -> Result<Vec<u8>, Unreadable> {
         return Err(Unreadable::TooLong(length));
     }
     let mut payload = Vec::new();
-    decoder.take(u64::from(length) + 1).read_to_end(&mut payload).map_err(broken)?;
+    decoder.take(u64::from(length) + 1).read_to_end(&mut payload).map_err(damaged)?;
     if payload.len() != length as usize {
         return Err(Unreadable::Length { says: length.into(), there: payload.len() });
     }
@@ -165,6 +163,10 @@ fn decode(text: &str) -> Result<Vec<u8>, Unreadable> {
 fn word(bytes: &[u8]) -> Result<(u32, &[u8]), Unreadable> {
     let (word, rest) = bytes.split_first_chunk().ok_or(Unreadable::Encoding("it is cut off"))?;
     Ok((u32::from_be_bytes(*word), rest))
+}
+
+fn damaged(_: std::io::Error) -> Unreadable {
+    Unreadable::Encoding("its compressed form is damaged")
 }
 
 /// The same counts in the one form that they have here.

@@ -268,44 +268,19 @@ pub(crate) struct Blkid {
     _library: Library,
 }
 
-/// Why the library could not look.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum BlkidError {
-    /// This program is static: it holds a C library of its own, and one that loads the system's beside it may crash.
-    #[error("libblkid is not used: a static program loads no libraries")]
-    Static,
-    /// It is not there, or not the one that is meant.
-    #[error("{0} cannot be used: {1}")]
-    Library(String, String),
-    #[error("libblkid ran out of memory")]
-    Memory,
-    /// A place is beyond what it can count.
-    #[error("the device is too large")]
-    TooLarge,
-    /// It does not take the device.
-    #[error("libblkid does not accept the device")]
-    Device,
-    /// It could not read, with the system's text.
-    #[error("libblkid could not read it: {0}")]
-    Read(String),
-}
-
 /// The library, loaded once; the error says why it cannot be used.
-pub fn blkid() -> Result<&'static Blkid, &'static BlkidError> {
-    static LIBRARY: OnceLock<Result<Blkid, BlkidError>> = OnceLock::new();
-    let load = || {
-        if cfg!(target_feature = "crt-static") {
-            Err(BlkidError::Static)
-        } else {
-            Blkid::load("libblkid.so.1")
-        }
-    };
-    LIBRARY.get_or_init(load).as_ref()
+pub fn blkid() -> Result<&'static Blkid, &'static String> {
+    static LIBRARY: OnceLock<Result<Blkid, String>> = OnceLock::new();
+    LIBRARY.get_or_init(|| Blkid::load("libblkid.so.1")).as_ref()
 }
 
 impl Blkid {
-    fn load(name: &str) -> Result<Self, BlkidError> {
-        let words = |e: libloading::Error| BlkidError::Library(name.to_string(), e.to_string());
+    fn load(name: &str) -> Result<Self, String> {
+        // It holds a C library of its own, and one that loads the system's beside it may crash.
+        if cfg!(target_feature = "crt-static") {
+            return Err("libblkid is not used: a static program loads no libraries".to_string());
+        }
+        let words = |e: libloading::Error| format!("{name} cannot be used: {e}");
         // SAFETY: libblkid is an ordinary system library; its initialisers only set up its own state.
         let library = unsafe { Library::new(name) }.map_err(words)?;
         macro_rules! function {
@@ -387,7 +362,7 @@ impl Blkid {
     ///
     /// # Errors
     /// Says why the library could not look.
-    pub fn probe(&self, file: &File, part: Option<(u64, u64)>) -> Result<Vec<Found>, BlkidError> {
+    pub fn probe(&self, file: &File, part: Option<(u64, u64)>) -> Result<Vec<Found>, String> {
         if file.metadata().is_ok_and(|m| m.is_file() && m.len() == 0) {
             return Ok(Vec::new());
         }
@@ -400,7 +375,7 @@ impl Blkid {
                 0 | 1 => return Ok(found),
                 _ => {
                     let error = std::io::Error::last_os_error();
-                    return Err(BlkidError::Read(system_text(&error)));
+                    return Err(format!("libblkid could not read it: {}", system_text(&error)));
                 }
             }
         }
@@ -416,14 +391,15 @@ struct Probe<'a> {
 }
 
 impl<'a> Probe<'a> {
-    fn new(blkid: &'a Blkid, file: &'a File, part: Option<(u64, u64)>) -> Result<Self, BlkidError> {
+    fn new(blkid: &'a Blkid, file: &'a File, part: Option<(u64, u64)>) -> Result<Self, String> {
         // Offset and size 0 mean the whole device.
         let (start, length) = part.unwrap_or((0, 0));
-        let signed = |bytes: u64| i64::try_from(bytes).map_err(|_| BlkidError::TooLarge);
-        let (start, length) = (signed(start)?, signed(length)?);
+        let (Ok(start), Ok(length)) = (i64::try_from(start), i64::try_from(length)) else {
+            return Err("the device is too large".to_string());
+        };
         // SAFETY: no arguments; the result is checked for null.
         let raw = unsafe { (blkid.new_probe)() };
-        let raw = NonNull::new(raw).ok_or(BlkidError::Memory)?;
+        let raw = NonNull::new(raw).ok_or("libblkid ran out of memory")?;
         let probe = Probe { blkid, raw, _file: file };
         let p = raw.as_ptr();
         // SAFETY: `p` is a valid probe; the descriptor stays open as long as the probe (`_file`).
@@ -434,7 +410,7 @@ impl<'a> Probe<'a> {
                 || (blkid.enable_partitions)(p, 1) != 0
                 || (blkid.set_partitions_flags)(p, PARTITIONS_FLAGS) != 0
         };
-        if refused { Err(BlkidError::Device) } else { Ok(probe) }
+        if refused { Err("libblkid does not accept the device".to_string()) } else { Ok(probe) }
     }
 
     /// The values of the signature found last.
