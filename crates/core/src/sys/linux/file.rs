@@ -19,7 +19,6 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FallocateFlags, IFlags, Mode, OFlags, StatxFlags, XattrFlags};
 
 use crate::sys::linux::error::Code;
-use crate::sys::linux::identity::Identity;
 
 /// What a path or an open file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -638,33 +637,12 @@ pub(crate) fn is_for_writing(flags: i32) -> bool {
     flags & libc::O_ACCMODE != libc::O_RDONLY
 }
 
-/// Whether a descriptor of this process can write to this file. Needs no procfs.
-pub(crate) fn is_written_here(file: Identity) -> bool {
-    /// A process that raised its limit beyond this uses the lowest numbers all the same.
-    const DESCRIPTORS_MAX: u64 = 1 << 16;
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-    let numbers = 0..limit.unwrap_or(DESCRIPTORS_MAX).min(DESCRIPTORS_MAX) as i32;
-    numbers.into_iter().any(|number| {
-        // SAFETY: a number, open or not; nothing is changed.
-        let flags = unsafe { libc::fcntl(number, libc::F_GETFL) };
-        flags != -1 && is_for_writing(flags) && identity_of_number(number) == Some(file)
-    })
-}
-
-fn identity_of_number(number: i32) -> Option<Identity> {
-    // SAFETY: a plain C structure of numbers, for which zero is a value.
-    let mut about: libc::stat = unsafe { std::mem::zeroed() };
-    // SAFETY: a number, open or not, and a structure that outlives the call.
-    let told = unsafe { libc::fstat(number, &raw mut about) } == 0;
-    let is_node = about.st_mode & libc::S_IFMT == libc::S_IFBLK;
-    told.then(|| Identity::from(if is_node { (about.st_rdev, 0) } else { (about.st_dev, about.st_ino) }))
-}
-
 #[cfg(test)]
 mod tests_open {
     use super::*;
     use crate::sys::error::Code;
     use crate::sys::file::{Opening, reopen};
+    use crate::sys::identity::{Identity, is_written_here};
     use std::os::unix::fs::FileExt;
 
     #[test]
