@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use truespd_core::result::{Grade, Summary, TimeSpanResult};
-//! use truespd_core::sys::wake::Latch;
+//! use truespd_core::sys::events::Latch;
 //! use truespd_core::{engine, load, profile, verdict};
 //!
 //! let folder = std::env::temp_dir().join(format!("truespd-example-{}", std::process::id()));

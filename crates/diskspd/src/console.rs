@@ -11,7 +11,7 @@ use crate::standard_error::{Message, StandardError};
 use crate::viewer;
 use truespd_core::fault::{ExitCode, Failure, Fault};
 use truespd_core::load::Event;
-use truespd_core::sys::terminal;
+use truespd_core::sys::program;
 use truespd_core::text::{folded, printable, printable_text, size};
 
 /// How often the line of a file changes, which is told of more often.
@@ -34,7 +34,7 @@ pub fn say(text: &str) {
 
 /// Width for text on standard error; `None` where that is no terminal and every message is a line.
 pub fn columns() -> Option<usize> {
-    terminal::columns(std::io::stderr()).map(readable)
+    program::terminal_columns(std::io::stderr()).map(readable)
 }
 
 /// Puts words in the place of the line that the terminal of standard error is in.
@@ -160,7 +160,7 @@ impl ChangingLine {
     /// Shows the words instead of those before: as much of them as fits.
     fn draw(&mut self, words: &Words) {
         // The last column stays free: some terminals begin a new line once it is filled.
-        let columns = terminal::columns(std::io::stderr()).unwrap_or(COLUMNS).saturating_sub(1);
+        let columns = program::terminal_columns(std::io::stderr()).unwrap_or(COLUMNS).saturating_sub(1);
         draw_over(&words.fitting(columns));
         self.is_shown = true;
         self.drawn = Some(Instant::now());
@@ -296,7 +296,8 @@ impl Console {
             // A fast disk makes a file before the second line is due.
             ProgressAs::ChangingLine if !is_new && !state.line.is_older_than(FILL_EVERY) => {}
             ProgressAs::ChangingLine => {
-                let words = filling.words(done_bytes, total_bytes, terminal::columns(std::io::stderr()));
+                let words =
+                    filling.words(done_bytes, total_bytes, program::terminal_columns(std::io::stderr()));
                 state.line.draw(&words);
             }
             ProgressAs::Lines if state.pace.is_due() => {

@@ -30,11 +30,11 @@ use truespd_core::profile::xml;
 use truespd_core::profile::{Finding, Profile, ResultFormat};
 use truespd_core::result::{Document, Verdict};
 use truespd_core::sys::error::system_text;
+use truespd_core::sys::events::Latch;
+use truespd_core::sys::program;
 use truespd_core::sys::program::is_output_closed;
 use truespd_core::sys::program::with_room;
 use truespd_core::sys::signals::survive_file_size_limit;
-use truespd_core::sys::terminal;
-use truespd_core::sys::wake::Latch;
 
 /// What the program was started as.
 #[derive(Debug, Clone)]
@@ -118,7 +118,7 @@ fn help(program: &Program) -> String {
 
 /// Width for text on standard output; `None` where that is no terminal.
 fn columns() -> Option<usize> {
-    terminal::columns(std::io::stdout()).map(readable)
+    program::terminal_columns(std::io::stdout()).map(readable)
 }
 
 /// Prints a document. A full disk is a failure; a reader that has seen enough (`| head`) is told nothing, as other

@@ -5,7 +5,7 @@
 //! comes out. So each kind of words has its conditions here, in one place. Errors have none: they are always told.
 
 use crate::config;
-use truespd_core::sys::terminal;
+use truespd_core::sys::program;
 
 /// A kind of message beside a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl StandardError {
     /// For the streams, the environment and the configuration of this process. `is_quiet`: `--quiet` was
     /// given. `is_text`: standard output gets the result as text.
     pub fn of_process(is_quiet: bool, is_text: bool) -> Self {
-        let is_merged = terminal::are_merged(std::io::stdout(), std::io::stderr());
+        let is_merged = program::are_merged(std::io::stdout(), std::io::stderr());
         let is_quiet = is_quiet || config::in_force().is_quiet();
         StandardError(if is_merged {
             Extent::Merged { is_text }

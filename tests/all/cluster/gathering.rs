@@ -11,8 +11,8 @@ use truespd::cluster::{Cluster, Joining};
 use truespd_core::fault::ExitCode;
 use truespd_core::load::live::{Counted, Phase, Progress, Rates};
 use truespd_core::load::ranks::Ranks;
+use truespd_core::sys::events::Latch;
 use truespd_core::sys::thread::running_ns_of_this_thread;
-use truespd_core::sys::wake::Latch;
 
 const EVERY: Duration = Duration::from_secs(1);
 

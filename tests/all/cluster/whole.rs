@@ -13,7 +13,7 @@ use truespd_core::measure::Histogram;
 use truespd_core::profile::{Profile, Target, TimeSpan};
 use truespd_core::result::merge::Merger;
 use truespd_core::result::{Document, TimeSpanResult, json};
-use truespd_core::sys::wake::Latch;
+use truespd_core::sys::events::Latch;
 use truespd_core::verdict::judge;
 
 const RANKS: u32 = 3;

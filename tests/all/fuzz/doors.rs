@@ -15,7 +15,7 @@ use truespd::suite::SuiteDocument;
 use truespd::suite::workload::preset::{Form, Preset};
 use truespd::suite::{ab, assess, mark, study, workload};
 use truespd_core::engine;
-use truespd_core::machine::{chain, diskstat, fileserver, limits, memory, mounts, topology};
+use truespd_core::machine::{chain, diskstat, fileserver, limits, mounts, topology};
 use truespd_core::profile::{Severity, validate, xml};
 use truespd_core::result::envelope::{self, DocumentKind};
 use truespd_core::result::merge::Merger;
@@ -341,7 +341,7 @@ impl Door for KernelTexts {
         let _ = (diskstat::parse(&text), limits::parse_stalls(&text), limits::parse_averages(&text));
         drop((fileserver::parse_nfs(input), fileserver::parse_smb(&text)));
         drop(chain::parse_drbd(&text, 0, None).map(|replica| (replica.faults(), replica.nodes_words())));
-        drop((memory::parse_meminfo(&text), topology::parse_cpu_list(&text)));
+        drop((limits::parse_meminfo(&text), topology::parse_cpu_list(&text)));
         let _ = topology::parse_processor_times(&text).map_err(|error| assert_says_something(&error));
         let sim = engine::find("sim").expect("the simulated engine");
         let _ = engine::check_parameters(sim, &text).map_err(|error| assert_says_something(&error));

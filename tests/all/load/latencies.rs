@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::support::runner::{Outcome, Place, no_stop, run, run_watched};
 use truespd_core::engine;
 use truespd_core::load::Event;
-use truespd_core::measure::coarse::bucket_of;
 use truespd_core::measure::slices::Slice;
+use truespd_core::measure::slices::bucket_of;
 use truespd_core::measure::{Histogram, LatencySlices};
 use truespd_core::result::Direction;
 

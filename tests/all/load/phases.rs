@@ -11,7 +11,7 @@ use truespd_core::load::live::Phase;
 use truespd_core::load::{self, Event, Options};
 use truespd_core::profile::{Profile, TimeSpan};
 use truespd_core::result::{Measured, TimeSpanResult};
-use truespd_core::sys::wake::Latch;
+use truespd_core::sys::events::Latch;
 
 const MIB: u64 = 1 << 20;
 /// A stop takes effect within a few milliseconds. The machine may be busy with other tests; but what would go

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::support::devices::{Loop, Mount, Zram, can_make_devices, has_tool, run, skip, text};
 use crate::support::program::copy_to_run;
 use serde_json::Value;
-use truespd_core::sys::residency::{Cached, cached, drop_cached};
+use truespd_core::sys::extents::{Cached, cached, drop_cached};
 use unicode_width::UnicodeWidthStr;
 
 const MIB: u64 = 1 << 20;

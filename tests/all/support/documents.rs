@@ -1,8 +1,8 @@
 //! Documents for tests: every combination of options, with numbers that a run could have produced.
 
 use truespd_core::machine::topology::{Processor, Topology};
-use truespd_core::measure::coarse::{BUCKETS, bucket_of};
 use truespd_core::measure::slices::Slice;
+use truespd_core::measure::slices::{BUCKETS, bucket_of};
 use truespd_core::measure::{Histogram, Intervals, LatencySlices};
 use truespd_core::profile::{Distribution, DistributionKind, DistributionRange, Profile, Target, TimeSpan};
 use truespd_core::result::{

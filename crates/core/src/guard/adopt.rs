@@ -13,8 +13,8 @@ use crate::machine::storage::{ReadFlags, TargetKind, facts_of, open, resolve};
 use crate::sys::destination::Entry;
 use crate::sys::error::{Code, system_text};
 use crate::sys::file::{Directory, FileKind};
+use crate::sys::identity::Stamp;
 use crate::sys::identity::names;
-use crate::sys::times::Stamp;
 use crate::text::{printable_path, shell_word};
 
 /// A file that may be adopted, or whose mark may be removed.

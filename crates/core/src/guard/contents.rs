@@ -13,11 +13,11 @@ use super::signatures::{partitions, reopen_for_reading, scan};
 use crate::machine::beneath::{Allocated, allocated};
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::roots::Roots;
-use crate::sys::blkid::Partition;
+use crate::sys::device::Partition;
 use crate::sys::device::capacity_bytes;
 use crate::sys::error::system_text;
+use crate::sys::file::{ReadOptions, read};
 use crate::sys::identity::block_device;
-use crate::sys::open::{Reading, read};
 use crate::text::{coarse_size, printable, printable_path};
 
 /// More partitions than this are counted, not described.
@@ -172,7 +172,9 @@ fn held(part: &Partition, own: Option<&BlockDevice>, holds: Option<&[Signature]>
 /// type of partition `number` when partitions of that type hold data without a signature.
 fn around(disk: &BlockDevice, number: Option<u32>, roots: &Roots) -> Vec<String> {
     let node = roots.dev.join(disk.node_name());
-    let Ok(file) = read(&node, Reading { at_once: true, ..Reading::default() }) else { return Vec::new() };
+    let Ok(file) = read(&node, ReadOptions { at_once: true, ..ReadOptions::default() }) else {
+        return Vec::new();
+    };
     let number_there = block_device(&file).ok().flatten().map(DeviceNumber::from_raw);
     if number_there.is_none() || number_there != disk.number() {
         return Vec::new();

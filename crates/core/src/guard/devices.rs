@@ -21,12 +21,12 @@ use super::hold::is_held;
 use super::openers::{self, IT, Opener};
 use crate::machine::beneath::{Below, Ground, backing_file, standing_on};
 use crate::machine::device::{BlockDevice, DeviceNumber};
+use crate::machine::host::sight;
 use crate::machine::mounts::{Mount, mountinfo, parse_mountinfo, read_mounts, read_swaps, swaps};
-use crate::machine::process::sight;
 use crate::machine::roots::Roots;
 use crate::sys::error::{Code, system_text};
+use crate::sys::file::{ReadOptions, own_path, read};
 use crate::sys::identity::{block_device, block_device_at};
-use crate::sys::open::{Reading, own_path, read};
 use crate::sys::source;
 use crate::text::{printable, printable_path};
 
@@ -292,7 +292,7 @@ impl Search<'_> {
 /// Asks the kernel by opening exclusively, by the first of the paths that leads somewhere.
 fn is_busy(paths: &[&Path], device: DeviceNumber) -> Result<bool, GuardError> {
     let named = paths.last().copied().unwrap_or(Path::new(""));
-    let exclusive = Reading { exclusive: true, ..Reading::default() };
+    let exclusive = ReadOptions { exclusive: true, ..ReadOptions::default() };
     let mut answer = Err(io::ErrorKind::NotFound.into());
     for path in paths {
         answer = read(path, exclusive);

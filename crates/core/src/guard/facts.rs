@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use crate::machine::process::Sight;
+use crate::machine::host::Sight;
 use crate::machine::storage::TargetFacts;
 use crate::sys::error::system_text;
 use crate::text::printable_path;

@@ -9,15 +9,15 @@ use super::locks::is_written_by_a_run;
 use super::openers::{Opener, mappers_now, writers_now};
 use crate::machine::beneath::Beneath;
 use crate::machine::beneath::{Below, by_nodes, standing_on};
+use crate::machine::host::{Sight, sight};
 use crate::machine::mounts::{read_swaps, swaps};
-use crate::machine::process::{Sight, sight};
 use crate::machine::roots::Roots;
 use crate::machine::storage::Filesystem;
 use crate::sys::error::{Code, system_text};
 use crate::sys::identity::Identity;
+use crate::sys::identity::is_written_here;
+use crate::sys::identity::write_locks;
 use crate::sys::lock::{Others, others};
-use crate::sys::open::is_written_here;
-use crate::sys::times::write_locks;
 use crate::text::{printable, printable_path};
 
 /// A use of a regular file as if it were a device.

@@ -17,15 +17,15 @@ use super::locks::{RunLock, RunLocks, is_locked, say};
 use super::openers;
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::roots::Roots;
+use crate::sys::file::{ReadOptions, own_path, read};
 use crate::sys::identity::block_device;
-use crate::sys::open::{Reading, own_path, read};
 
 /// A busy device is tried this often, with this pause between: another run may be checking it.
 const TRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(20);
 
-const SHARED: Reading = Reading { direct: false, exclusive: false, at_once: true };
-const ALONE: Reading = Reading { exclusive: true, ..SHARED };
+const SHARED: ReadOptions = ReadOptions { direct: false, exclusive: false, at_once: true };
+const ALONE: ReadOptions = ReadOptions { exclusive: true, ..SHARED };
 
 /// A target kept for a run, until it is dropped.
 #[derive(Debug)]
@@ -206,7 +206,7 @@ fn holder(file: &File, device: u64, known: Option<u32>, roots: &Roots) -> Option
 }
 
 /// Opens an open device once more: itself, or without procfs what its path leads to, if that is the same.
-fn open_again(file: &File, path: &Path, how: Reading) -> io::Result<File> {
+fn open_again(file: &File, path: &Path, how: ReadOptions) -> io::Result<File> {
     match read(&own_path(file), how) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let again = read(path, how)?;

@@ -15,11 +15,11 @@ use super::locks::RunLocks;
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::namespace;
 use crate::machine::roots::Roots;
-use crate::machine::setting::read_word;
+use crate::machine::roots::read_word;
 use crate::sys::error::system_text;
 use crate::sys::file::{FileKind, Stat};
+use crate::sys::file::{is_for_writing, own_path};
 use crate::sys::identity::Identity;
-use crate::sys::open::{is_for_writing, own_path};
 use crate::sys::system::user;
 use crate::text::{printable, printable_path, shell_line};
 

@@ -18,9 +18,9 @@ use crate::machine::roots::Roots;
 use crate::machine::storage::{TargetKind, resolve, type_of_open};
 use crate::sys::destination::{Destination, Entry, LostWay, follow_target, is_name_of_others};
 use crate::sys::error::{Code, system_text};
+use crate::sys::file::own_path;
 use crate::sys::file::{FileKind, Stat};
 use crate::sys::identity::names;
-use crate::sys::open::own_path;
 use crate::text::printable_path;
 
 /// Why a path is refused that leads elsewhere by now.

@@ -381,7 +381,7 @@ mod tests {
     use super::*;
     use crate::guard::Consent;
     use crate::guard::mark::{MarkState, Marks};
-    use crate::machine::process::Sight;
+    use crate::machine::host::Sight;
     use crate::machine::storage::{Access, ReadFlags, open};
     use crate::sys::made::FileExt;
 

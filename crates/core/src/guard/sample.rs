@@ -17,9 +17,9 @@ use std::{fmt, io};
 use super::signatures::Range;
 use crate::machine::storage::{AccessHint, advise};
 use crate::sys::buffer::IoBuffer;
+use crate::sys::extents::{cached, drop_cached};
 use crate::sys::file::read_exact_at;
-use crate::sys::open::{Reading, read_again};
-use crate::sys::residency::{cached, drop_cached};
+use crate::sys::file::{ReadOptions, read_again};
 use crate::text::coarse_size;
 
 /// Every piece starts at a multiple of this and is at most as long.
@@ -29,7 +29,7 @@ const SPREAD_BYTES: u64 = 16 << 10;
 const READERS: usize = 8;
 
 /// Waits neither for a pipe nor for a medium.
-const AT_ONCE: Reading = Reading { direct: false, exclusive: false, at_once: true };
+const AT_ONCE: ReadOptions = ReadOptions { direct: false, exclusive: false, at_once: true };
 
 /// The sample that ended the search.
 #[derive(Debug)]
@@ -164,7 +164,7 @@ pub(super) fn read_by(
 ) -> io::Result<usize> {
     let buffered = again(file)?;
     // What cannot be read past the cache is read through it.
-    let direct = read_again(file, Reading { direct: true, ..AT_ONCE }).ok();
+    let direct = read_again(file, ReadOptions { direct: true, ..AT_ONCE }).ok();
     let _ = advise(&buffered, AccessHint::Random);
     let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
     let work = |buffer: &IoBuffer| {

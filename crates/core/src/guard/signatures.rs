@@ -14,10 +14,10 @@ use std::{fmt, io};
 
 use super::facts::GuardError;
 use crate::profile::Target;
-use crate::sys::blkid::{self, Found, Partition};
+use crate::sys::device::{self, Found, Partition};
 use crate::sys::file::read_exact_at;
+use crate::sys::file::{ReadOptions, read, read_again};
 use crate::sys::identity::Identity;
-use crate::sys::open::{Reading, read, read_again};
 use crate::text::printable;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -111,7 +111,7 @@ pub fn signatures(file: &File, path: &Path) -> Result<Scan, GuardError> {
 /// Searches all of a readable file, or a part as if it were a device of its own.
 pub(super) fn scan(reader: &File, path: &Path, range: Option<Range>) -> Result<Scan, GuardError> {
     let part = range.map(|range| (range.start_bytes, range.length_bytes));
-    let why = match blkid::library() {
+    let why = match device::blkid() {
         Ok(library) => match library.probe(reader, part) {
             Ok(found) => {
                 let signatures = found
@@ -133,7 +133,7 @@ pub(super) fn scan(reader: &File, path: &Path, range: Option<Range>) -> Result<S
 
 /// The partitions that a table on the device or in the file describes; none without libblkid.
 pub(super) fn partitions(reader: &File) -> Vec<Partition> {
-    blkid::library().map(|library| library.partitions(reader)).unwrap_or_default()
+    device::blkid().map(|library| library.partitions(reader)).unwrap_or_default()
 }
 
 fn kind(name: &str, usage: Option<&str>) -> SignatureKind {
@@ -153,7 +153,7 @@ fn kind(name: &str, usage: Option<&str>) -> SignatureKind {
 /// of the last access.
 pub(super) fn reopen_for_reading(file: &File, path: &Path) -> Result<File, GuardError> {
     // Without procfs the path must do.
-    let how = Reading::default();
+    let how = ReadOptions::default();
     let reader = read_again(file, how).or_else(|_| read(path, how));
     // The same inode, or another node of the same device.
     let is_same = reader.and_then(|reader| Ok((Identity::of(file)? == Identity::of(&reader)?, reader)));

@@ -9,10 +9,10 @@ use crate::machine::chain::{Layer, LayerKind};
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::diskstat::{DiskCounters, DiskCounts, DiskReading};
 use crate::machine::fileserver::{ServedMounts, ServerCounts};
+use crate::machine::limits::available_bytes;
 use crate::machine::limits::{
     governors, own_disk_bytes, stalls, swapped_pages, throttle_files, throttled_ns,
 };
-use crate::machine::memory::available_bytes;
 use crate::machine::mounts::{FuseConnection, read_mounts};
 use crate::machine::roots::Roots;
 use crate::machine::storage::whole_disks;

@@ -8,14 +8,14 @@ use super::content::{Inspection, look_at_rest};
 use super::{document, facts};
 use crate::machine::host::clock_source;
 use crate::machine::limits::averages;
-use crate::machine::memory::memory_facts;
+use crate::machine::limits::memory_facts;
 use crate::machine::roots::Roots;
 use crate::machine::storage::{OpenedTarget, Room, TargetKind, keep_access_time, room};
 use crate::machine::{chain, topology};
 use crate::measure::clock::{Clock, MachineClock};
 use crate::measure::cpu::{CpuCounters, steal_percent, usage};
 use crate::result::{HostActivity, MachineNow, Stalled, TargetFacts};
-use crate::sys::residency::{cached, drop_cached};
+use crate::sys::extents::{cached, drop_cached};
 use crate::sys::thread::allowed_processors;
 
 /// A target and the layers below it.

@@ -25,9 +25,9 @@ use crate::profile::{Target, TimeSpan};
 use crate::result::{ContentSample, ExtentMap, LoopCache, Residency, TargetFacts};
 use crate::sys::buffer::IoBuffer;
 use crate::sys::extents::survey;
+use crate::sys::extents::{Cached, cached, drop_cached, gaps, pieces};
 use crate::sys::file::read_at;
 use crate::sys::identity::Identity;
-use crate::sys::residency::{Cached, cached, drop_cached, gaps, pieces};
 
 /// For the extents of all targets together.
 const SURVEY_LIMIT: Duration = Duration::from_secs(1);

@@ -14,7 +14,7 @@ use crate::machine::roots::Roots;
 use crate::measure::clock::MachineClock;
 use crate::profile::{EventNames, Profile};
 use crate::result::Document;
-use crate::sys::wake::Latch;
+use crate::sys::events::Latch;
 
 /// What goes on during a run.
 #[allow(missing_docs)]

@@ -23,8 +23,8 @@ use crate::measure::cpu::CpuCounters;
 use crate::measure::slices::LatencySlices;
 use crate::plan::Lane;
 use crate::result::{CommonStart, EngineTraits, Evidence, ThreadCost, Window};
+use crate::sys::events::Latch;
 use crate::sys::thread::{ThreadId, raise_priority_of_this_thread, times_of_this_thread};
-use crate::sys::wake::Latch;
 
 /// How often a worker that has not left yet is interrupted again.
 const INTERRUPT_EVERY: Duration = Duration::from_millis(2);

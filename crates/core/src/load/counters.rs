@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::live::Counted;
 use super::phases::Lengths;
-use crate::measure::coarse::BUCKETS;
+use crate::measure::slices::BUCKETS;
 use crate::measure::slices::{LatencySlices, Slice, slice_ns, slices_of};
 use crate::measure::{Histogram, Intervals};
 use crate::profile::TimeSpan;
@@ -434,7 +434,7 @@ fn most_frequent(of: &[u32]) -> u32 {
 mod tests {
     use super::*;
     use crate::load::counters::Wanted;
-    use crate::measure::coarse::bucket_of;
+    use crate::measure::slices::bucket_of;
 
     const S: u64 = 1_000_000_000;
 

@@ -5,8 +5,8 @@ use std::thread::Scope;
 use crate::fault::{Failure, FailureKind, Fault, Refusal, RefusalKind};
 use crate::profile::EventNames;
 use crate::sys::error::system_text;
+use crate::sys::events::Latch;
 use crate::sys::events::{EventDir, EventError, EventHandle, WaitEnd};
-use crate::sys::wake::Latch;
 
 /// Sets an event that must exist (`-ye`).
 ///

@@ -16,8 +16,8 @@ use crate::guard::sample::{PIECE_BYTES, find_odd};
 use crate::machine::storage::DirectAlignment;
 use crate::sys::buffer::{BufferError, IoBuffer};
 use crate::sys::error::{Code, system_text};
+use crate::sys::extents::drop_cached;
 use crate::sys::file::{self, Opening, Stat};
-use crate::sys::residency::drop_cached;
 use crate::sys::system;
 
 /// Bytes per write. Samples begin where writes do.

@@ -28,15 +28,15 @@ mod worker;
 use crate::fault::{Failure, FailureKind, Refusal};
 use crate::guard::Custody;
 use crate::guard::mark::Marks;
-use crate::machine::memory::memory_facts;
+use crate::machine::limits::memory_facts;
 use crate::machine::roots::Roots;
 use crate::machine::topology::{Topology, TopologyError};
 use crate::measure::clock::MachineClock;
 use crate::profile::Profile;
 use crate::result::{Document, System, TimeSpanResult};
 use crate::sys::error::system_text;
+use crate::sys::events::Latch;
 use crate::sys::thread::Interrupter;
-use crate::sys::wake::Latch;
 
 pub use context::{Event, FinishedRun, Note, OnEvent, Options};
 

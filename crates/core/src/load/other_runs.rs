@@ -7,8 +7,8 @@ use super::context::Run;
 use super::targets::TargetState;
 use crate::guard::{Custody, OtherRun, RunLocks};
 use crate::machine::roots::Roots;
+use crate::sys::events::Latch;
 use crate::sys::identity::Identity;
-use crate::sys::wake::Latch;
 use crate::{guard, result};
 
 /// How often the run tries to take over a device that another run holds.

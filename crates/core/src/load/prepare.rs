@@ -13,7 +13,7 @@ use crate::engine::EngineRow;
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::guard::mark::{MarkState, Marks};
 use crate::guard::{Guard, NewFile, PermitToMake, Range, Wish, Wished};
-use crate::machine::memory::{
+use crate::machine::limits::{
     available_bytes, memory_facts, open_files_limit, raise_open_files_limit, space_left, threads_allowed,
 };
 use crate::machine::roots::Roots;
@@ -30,12 +30,12 @@ use crate::plan::{
 use crate::profile::{Profile, ResultFormat, Size, Target, TimeSpan};
 use crate::sys::buffer::IoBuffer;
 use crate::sys::error::system_text;
+use crate::sys::events::Latch;
 use crate::sys::extents::{self, Extents};
 use crate::sys::file::Stat;
 use crate::sys::identity::Identity;
 use crate::sys::source::Source;
 use crate::sys::thread::allowed_processors;
-use crate::sys::wake::Latch;
 use crate::text::printable_path;
 
 /// The mark of a file that TrueSpd fills allows writes this far ahead. A later write counts as somebody else's.

@@ -12,7 +12,7 @@ use super::phases::Phases;
 use crate::machine::diskstat::{DiskCounts, DiskReading};
 use crate::measure::clock::{Clock, MachineClock};
 use crate::measure::cpu::{CpuCounters, busy_percent};
-use crate::sys::wake::Latch;
+use crate::sys::events::Latch;
 
 /// Busy workers have told their counts this long after they were due.
 const LAG_NS: u64 = 20_000_000;

@@ -18,9 +18,9 @@ use crate::machine::storage;
 use crate::machine::storage::{ReadFlags, resolve};
 use crate::profile::Profile;
 use crate::result::CommonStart;
+use crate::sys::extents::drop_cached;
 use crate::sys::file::read_exact_at;
 use crate::sys::identity::{Identity, block_device_at};
-use crate::sys::residency::drop_cached;
 
 /// The other processes.
 pub trait Ranks: Debug + Send + Sync {

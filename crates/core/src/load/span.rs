@@ -22,7 +22,7 @@ use crate::access::data;
 use crate::engine::{self, EngineFile, Opened, Setup};
 use crate::fault::{Failure, FailureKind};
 use crate::guard::OtherRun;
-use crate::machine::memory::{allowed_nodes, nodes_with_memory};
+use crate::machine::limits::{allowed_nodes, nodes_with_memory};
 use crate::machine::roots::Roots;
 use crate::machine::topology::{CpuSet, Topology};
 use crate::measure::clock::MachineClock;
@@ -32,8 +32,8 @@ use crate::profile::TimeSpan;
 use crate::result::{BoundThread, SelfCost};
 use crate::sys::buffer::{self, BufferError, IoBuffer};
 use crate::sys::error::system_text;
+use crate::sys::events::Latch;
 use crate::sys::thread::{Interrupter, keep_exact_time_on_this_thread, pin_to_processor};
-use crate::sys::wake::Latch;
 use crate::text::grouped;
 
 /// A time span whose targets are open and whose threads' work is laid out. Its threads share it.

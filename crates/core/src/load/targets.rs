@@ -22,9 +22,9 @@ use crate::profile::{CacheMode, Target, TimeSpan};
 use crate::result::Loss;
 use crate::sys::buffer::IoBuffer;
 use crate::sys::error::{Code, system_text};
+use crate::sys::extents::drop_cached;
 use crate::sys::file::{report, room, taken_bytes};
 use crate::sys::identity::{Identity, names};
-use crate::sys::residency::drop_cached;
 use crate::sys::source::Source;
 
 #[derive(Debug)]

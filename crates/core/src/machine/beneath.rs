@@ -22,16 +22,16 @@ use std::{fs, io};
 use super::device::{BlockDevice, DeviceNumber, DevicesUnknown};
 use super::mounts::{Mount, mount_of};
 use super::roots::Roots;
-use super::setting::{read_number, read_word};
+use super::roots::{is_number, number_in, read_number, read_word};
 use super::storage::{ReadFlags, filesystem_of, open_file};
 use crate::sys::device::{is_write_protected, stands_on};
 use crate::sys::error::{Code, system_text};
+use crate::sys::extents::cached;
 use crate::sys::extents::data_parts;
+use crate::sys::file::{ReadOptions, own_path, read};
 use crate::sys::file::{bytes_of_name, name_of_bytes, report};
+use crate::sys::identity::Stamp;
 use crate::sys::identity::{Identity, block_device};
-use crate::sys::open::{Reading, own_path, read};
-use crate::sys::residency::cached;
-use crate::sys::times::Stamp;
 use crate::text::printable_path;
 
 /// Layers on layers are looked through as deep as the kernel stacks them, and one more.
@@ -193,7 +193,7 @@ fn open_plain(path: &Path) -> io::Result<File> {
     if !std::fs::symlink_metadata(path)?.is_file() {
         return Err(io::Error::other("it is no file there"));
     }
-    read(path, Reading { at_once: true, ..Reading::default() })
+    read(path, ReadOptions { at_once: true, ..ReadOptions::default() })
 }
 
 /// Whether the folder is that layer: a folder above the file is the same there and as overlayfs shows it.
@@ -313,7 +313,6 @@ fn listed(roots: &Roots) -> Option<Vec<String>> {
 fn named_as_loops(roots: &Roots) -> Vec<String> {
     let entries = fs::read_dir(&roots.dev).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
     names.filter(|name| name.strip_prefix("loop").is_some_and(is_number)).collect()
 }
 
@@ -387,11 +386,11 @@ pub(crate) fn backing_file(device: &BlockDevice) -> Result<Option<PathBuf>, Devi
 
 /// Whether the capacity of a loop device is that of a part of such a file.
 fn could_stand_on(device: &BlockDevice, size_bytes: u64) -> bool {
-    let number = |name: &str| read_number::<u64>(&device.dir().join("loop").join(name)).unwrap_or(0);
-    let rest = size_bytes.saturating_sub(number("offset"));
-    let part = match number("sizelimit") {
-        0 => rest,
-        limit => rest.min(limit),
+    let dir = device.dir().join("loop");
+    let rest = size_bytes.saturating_sub(number_in(&dir, "offset").unwrap_or(0));
+    let part = match number_in(&dir, "sizelimit") {
+        None | Some(0) => rest,
+        Some(limit) => rest.min(limit),
     };
     device.size_bytes().is_none_or(|capacity| capacity == part / 512 * 512)
 }

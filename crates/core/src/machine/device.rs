@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::roots::Roots;
-use super::setting::{read_number, read_word};
+use super::roots::{read_number, read_word};
 use crate::sys::device;
 use crate::sys::error::{Code, system_text};
 use crate::sys::identity::Identity;
@@ -238,12 +238,14 @@ impl BlockDevice {
         read_number::<u64>(&self.dir.join("size"))?.checked_mul(512)
     }
 
+    /// The first byte of a partition on its disk.
+    pub(crate) fn start_bytes(&self) -> Option<u64> {
+        read_number::<u64>(&self.dir.join("start"))?.checked_mul(512)
+    }
+
     /// Where a partition lies on its disk: first byte and length.
     pub(crate) fn extent_bytes(&self) -> Option<(u64, u64)> {
-        // Units of 512 bytes, whatever the sectors of the disk are.
-        let start: u64 = read_number(&self.dir.join("start"))?;
-        let size: u64 = read_number(&self.dir.join("size"))?;
-        Some((start.checked_mul(512)?, size.checked_mul(512)?))
+        Some((self.start_bytes()?, self.size_bytes()?))
     }
 
     /// The number of a partition on its disk.

@@ -168,7 +168,7 @@ impl DiskCounters {
         let dir = roots.sys.join("dev/block").join(number.to_string());
         let name = std::fs::canonicalize(&dir).ok()?.file_name()?.to_string_lossy().into_owned();
         let is_off =
-            crate::machine::setting::read_word(&dir.join("queue/iostats")).is_some_and(|kept| kept == "0");
+            crate::machine::roots::read_word(&dir.join("queue/iostats")).is_some_and(|kept| kept == "0");
         let driver = name.trim_end_matches(|c: char| c.is_ascii_digit());
         if NEVER_COUNT.contains(&driver) || (is_off && !ALWAYS_COUNT.contains(&driver)) {
             return None;

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::device::BlockDevice;
 use super::namespace::is_path_of;
 use super::roots::Roots;
-use super::setting::{names_in, read_number, read_word};
+use super::roots::{names_in, read_number, read_word};
 use super::topology::CpuSet;
 use super::topology::parse_cpu_list;
 

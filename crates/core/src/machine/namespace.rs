@@ -15,7 +15,7 @@ use std::{fs, io};
 
 use super::device::{BlockDevice, DeviceNumber, DevicesUnknown};
 use super::roots::Roots;
-use super::setting::{read_number, read_word};
+use super::roots::{is_number, read_number, read_word};
 use crate::sys::device::{Format, format, namespace_id};
 use crate::sys::error::{Code, system_text};
 use crate::sys::file::{FileKind, Stat};
@@ -237,7 +237,6 @@ pub(crate) fn nodes_of(device: &BlockDevice, roots: &Roots) -> Vec<Node> {
 /// The controller by which `path` leads to the namespace `disk`, e.g. `nvme2` for `nvme1c2n1` of `nvme1n1`.
 /// `None` when it is no path of it.
 pub(crate) fn controller_of_path(path: &str, disk: &str) -> Option<String> {
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let (subsystem, namespace) = disk.strip_prefix("nvme")?.split_once('n')?;
     let rest = path.strip_prefix("nvme")?.strip_prefix(subsystem)?.strip_prefix('c')?;
     let (controller, of) = rest.split_once('n')?;

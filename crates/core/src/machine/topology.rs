@@ -347,8 +347,7 @@ pub fn parse_cpu_list(text: &str) -> Option<Vec<u32>> {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
         // Documents hold such lists, too: one that repeats itself must not take all memory.
-        let is_more_than_all = || cpus.len() + (last - first) as usize > CPU_MAX as usize;
-        if first > last || last > CPU_MAX || is_more_than_all() {
+        if first > last || last > CPU_MAX || cpus.len() + (last - first) as usize > CPU_MAX as usize {
             return None;
         }
         cpus.extend(first..=last);
@@ -453,8 +452,8 @@ pub struct CpuTicks {
 /// Share of all processor time since boot that the hypervisor gave to others, in percent.
 pub(crate) fn steal_percent_since_boot(all: &[CpuTicks]) -> f64 {
     let stolen: u64 = all.iter().map(|t| t.steal).sum();
-    let used = |t: &CpuTicks| t.user + t.nice + t.system + t.idle + t.iowait + t.irq + t.softirq;
-    let total = stolen + all.iter().map(used).sum::<u64>();
+    let used = all.iter().map(|t| t.user + t.nice + t.system + t.idle + t.iowait + t.irq + t.softirq);
+    let total = stolen + used.sum::<u64>();
     if total == 0 { 0.0 } else { stolen as f64 * 100.0 / total as f64 }
 }
 

@@ -10,13 +10,12 @@
 //! one rather than as one large zeroed mapping because that costs no more when recording, and neither the
 //! allocator nor transparent huge pages can turn unused parts into memory.
 
-mod packed;
 mod stored;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::coarse;
+use super::slices;
 
 /// Buckets per block are `2^BLOCK_BITS`.
 const BLOCK_BITS: u32 = 10;
@@ -32,7 +31,7 @@ const TABLE_LEN: usize = BLOCKS.next_power_of_two();
 const FRACTION_ONE: u64 = 1_000_000_000_000;
 
 /// Parts of a block that are counted apart, each a coarse bucket.
-const PARTS: usize = 1 << coarse::BITS;
+const PARTS: usize = 1 << slices::BITS;
 
 /// The counts of the buckets, and behind them those of what is recent ([`Histogram::record_recent`]): there
 /// they cost neither a table nor finding its place.
@@ -131,17 +130,17 @@ impl Histogram {
         let (block, slot) = place(latency_ns);
         let block = self.blocks[block & (TABLE_LEN - 1)].get_or_insert_with(new_block);
         block[slot] += 1;
-        block[BLOCK_LEN + (slot >> (BLOCK_BITS - coarse::BITS))] += 1;
+        block[BLOCK_LEN + (slot >> (BLOCK_BITS - slices::BITS))] += 1;
         self.add(latency_ns);
     }
 
-    /// Hands out what was recorded as recent since the last time, by coarse bucket ([`coarse`]), in ascending order.
+    /// Hands out what was recorded as recent since the last time, by coarse bucket ([`slices`]), in ascending order.
     pub fn take_recent(&mut self, mut into: impl FnMut(usize, u64)) {
         let blocks =
             self.blocks.iter_mut().enumerate().filter_map(|(i, block)| Some((i, block.as_deref_mut()?)));
         for (i, block) in blocks {
             for (part, count) in block[BLOCK_LEN..].iter_mut().enumerate().filter(|(_, count)| **count > 0) {
-                into((i << coarse::BITS) | part, std::mem::take(count));
+                into((i << slices::BITS) | part, std::mem::take(count));
             }
         }
     }
@@ -171,7 +170,7 @@ impl Histogram {
             return;
         }
         if !other.packed.is_empty() && self.blocks.iter().all(Option::is_none) {
-            self.packed = packed::sum(&self.packed, &other.packed);
+            self.packed = stored::sum(&self.packed, &other.packed);
         } else {
             let mine = std::mem::take(&mut self.packed);
             self.add_packed(&mine);
@@ -196,7 +195,7 @@ impl Histogram {
     }
 
     fn add_packed(&mut self, packed: &[u8]) {
-        for (bucket, count) in packed::Counts::of(packed) {
+        for (bucket, count) in stored::Counts::of(packed) {
             let block = self.blocks[bucket / BLOCK_LEN].get_or_insert_with(new_block);
             let sum = &mut block[bucket % BLOCK_LEN];
             *sum = sum.saturating_add(count);
@@ -249,7 +248,7 @@ impl Histogram {
             let used = block[..BLOCK_LEN].iter().enumerate().filter(|&(_, &count)| count != 0);
             used.map(move |(slot, &count)| (i * BLOCK_LEN + slot, count))
         });
-        packed::Counts::of(&self.packed).chain(of_blocks)
+        stored::Counts::of(&self.packed).chain(of_blocks)
     }
 
     /// Number of buckets in use.

@@ -6,8 +6,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::measure::decimal;
-
 /// Population standard deviation from exact sums; 0 without samples, never negative or NaN.
 pub fn std_dev(count: u64, sum: u128, sum_squares: u128) -> f64 {
     if count == 0 {
@@ -189,11 +187,11 @@ struct Stored {
     /// Largest latency in nanoseconds.
     max_ns: Vec<u64>,
     /// Sum of latencies in nanoseconds, as decimal text.
-    #[serde(with = "decimal::list")]
+    #[serde(serialize_with = "decimal::serialize_list", deserialize_with = "decimal::deserialize_list")]
     #[schemars(with = "Vec<String>")]
     sum_ns: Vec<u128>,
     /// Sum of squared latencies in square nanoseconds, as decimal text.
-    #[serde(with = "decimal::list")]
+    #[serde(serialize_with = "decimal::serialize_list", deserialize_with = "decimal::deserialize_list")]
     #[schemars(with = "Vec<String>")]
     sum_squares_ns2: Vec<u128>,
 }
@@ -244,9 +242,10 @@ impl TryFrom<Stored> for Intervals {
         if stored.valid > intervals {
             return Err(Unreadable::Valid { valid: stored.valid, intervals });
         }
-        let most = |i: usize| u128::from(stored.count[i]) * u128::from(stored.max_ns[i]);
-        if let Some(i) = (0..intervals).find(|&i| stored.sum_ns[i] > most(i)) {
-            return Err(Unreadable::Sum(i));
+        for i in 0..intervals {
+            if stored.sum_ns[i] > u128::from(stored.count[i]) * u128::from(stored.max_ns[i]) {
+                return Err(Unreadable::Sum(i));
+            }
         }
         Ok(Intervals {
             interval_ns: stored.interval_ns,
@@ -262,6 +261,34 @@ impl TryFrom<Stored> for Intervals {
                 .collect(),
             valid: stored.valid,
         })
+    }
+}
+
+/// 128-bit whole numbers in documents as decimal text, because common readers of JSON hold numbers in 53 bits.
+pub(super) mod decimal {
+    use std::borrow::Cow;
+
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    pub fn serialize<S: Serializer>(number: &u128, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(number)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u128, D::Error> {
+        parse(&Cow::<str>::deserialize(deserializer)?)
+    }
+
+    pub fn serialize_list<S: Serializer>(numbers: &[u128], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(numbers.iter().map(ToString::to_string))
+    }
+
+    pub fn deserialize_list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u128>, D::Error> {
+        let texts = Vec::<Cow<str>>::deserialize(deserializer)?;
+        texts.iter().map(|text| parse(text)).collect()
+    }
+
+    fn parse<E: de::Error>(text: &str) -> Result<u128, E> {
+        text.parse().map_err(|_| E::custom(format!("'{text}' is not a whole number of at most 128 bits")))
     }
 }
 

@@ -21,15 +21,11 @@
 //! assert!(low < 98.0 && high > 102.0);
 //! ```
 
-pub mod blocks;
 pub mod clock;
-pub mod coarse;
 pub mod cpu;
-mod decimal;
 pub mod estimate;
 pub mod histogram;
 pub mod intervals;
-pub mod repeat;
 pub mod slices;
 
 pub use clock::{Clock, MachineClock};

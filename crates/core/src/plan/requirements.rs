@@ -5,7 +5,7 @@ use super::lanes::ThreadWork;
 use crate::engine;
 use crate::engine::EngineRow;
 use crate::fault::Refusal;
-use crate::machine::memory::{SpaceLeft, ThreadsAllowed};
+use crate::machine::limits::{SpaceLeft, ThreadsAllowed};
 use crate::machine::storage::DirectAlignment;
 use crate::profile::{DistributionKind, Size, Target, TimeSpan};
 use crate::sys::system::TRANSFER_BYTES_MAX;

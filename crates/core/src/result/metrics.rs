@@ -6,7 +6,7 @@
 use super::{
     Direction, DirectionSummary, Document, LatencySummary, Measured, Operations, Summary, TimeSpanResult,
 };
-use crate::measure::blocks::Part;
+use crate::measure::estimate::Part;
 use crate::measure::intervals::Interval;
 use crate::profile::Target;
 use crate::text::precise;

@@ -7,12 +7,12 @@ mod linux;
 pub mod vector;
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{blkid, device, events, times, tsc};
-#[cfg(target_os = "linux")]
 pub use linux::{
-    buffer, destination, error, extents, file, folders, identity, lock, open, program, residency, signals,
-    source, system, terminal, thread, wake,
+    buffer, destination, error, events, extents, file, identity, lock, program, signals, source, system,
+    thread,
 };
+#[cfg(target_os = "linux")]
+pub(crate) use linux::{device, tsc};
 
 /// Things that tests make and the program does not.
 #[cfg(all(test, target_os = "linux"))]

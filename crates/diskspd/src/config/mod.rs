@@ -22,7 +22,7 @@ pub use force::{Force, From, HISTORY, STORE, Setting};
 pub use keys::{ALWAYS, KEYS, Key, NEVER, Row, Value};
 use std::path::PathBuf;
 use truespd_core::fault::Refusals;
-use truespd_core::sys::folders;
+use truespd_core::sys::system;
 
 const NAME: &str = "config.toml";
 
@@ -36,7 +36,7 @@ static READ: OnceLock<Result<Config, Refusals>> = OnceLock::new();
 /// # Errors
 /// A file cannot be read, or says what is not known.
 pub fn read() -> Result<&'static Config, Refusals> {
-    let places = || Config::read_from(&folders::machine_config().join(NAME), person_file().as_deref());
+    let places = || Config::read_from(&system::machine_config_folder().join(NAME), person_file().as_deref());
     READ.get_or_init(places).as_ref().map_err(Clone::clone)
 }
 
@@ -50,5 +50,5 @@ pub fn in_force() -> Force<'static> {
 }
 
 fn person_file() -> Option<PathBuf> {
-    folders::config().map(|folder| folder.join(NAME))
+    system::config_folder().map(|folder| folder.join(NAME))
 }

@@ -18,7 +18,7 @@ use truespd_core::engine::{self, EngineError};
 use truespd_core::fault::Refusal;
 use truespd_core::load::ranks::Ranks;
 use truespd_core::load::{self, FinishedRun, OnEvent};
-use truespd_core::sys::wake::Latch;
+use truespd_core::sys::events::Latch;
 use truespd_core::verdict::judge;
 
 /// A request whose engine is available on this machine.

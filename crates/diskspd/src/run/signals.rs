@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use truespd_core::fault::{Refusal, RefusalKind};
 use truespd_core::sys::error::{Code, system_text};
+use truespd_core::sys::events::Latch;
 use truespd_core::sys::signals::{EndWish, EndWishes};
-use truespd_core::sys::wake::Latch;
 
 /// Signals that come this soon after the first one mean the same.
 const SAME_WISH: Duration = Duration::from_millis(500);

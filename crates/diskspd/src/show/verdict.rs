@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use crate::config;
 use truespd_core::result::{Finding, Grade, Verdict};
-use truespd_core::sys::terminal;
+use truespd_core::sys::program;
 use truespd_core::text::{COLOURS, columns_of, folded, hanging, printable};
 
 /// Width where there is no terminal.
@@ -24,12 +24,12 @@ pub struct Style {
 impl Style {
     pub fn of_stderr() -> Self {
         let stream = std::io::stderr();
-        Self::of(terminal::columns(&stream), stream.is_terminal())
+        Self::of(program::terminal_columns(&stream), stream.is_terminal())
     }
 
     pub fn of_stdout() -> Self {
         let stream = std::io::stdout();
-        Self::of(terminal::columns(&stream), stream.is_terminal())
+        Self::of(program::terminal_columns(&stream), stream.is_terminal())
     }
 
     fn of(columns: Option<usize>, is_terminal: bool) -> Self {
@@ -58,7 +58,7 @@ pub fn readable(columns: usize) -> usize {
 /// Text for standard output with tables and sentences: on a terminal, lines that are too wide for it are
 /// broken at blanks.
 pub fn fitting_stdout(text: String) -> String {
-    match terminal::columns(std::io::stdout()) {
+    match program::terminal_columns(std::io::stdout()) {
         Some(columns) => folded(&text, columns.max(*COLUMNS_LEGAL.start())),
         None => text,
     }

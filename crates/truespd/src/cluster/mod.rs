@@ -35,8 +35,8 @@ use truespd_core::load::ranks::{AgreedStart, CalledOff, Maker, Place, Ranks};
 use truespd_core::machine::host::{boot_id, host_name, unix_time_s};
 use truespd_core::machine::roots::Roots;
 use truespd_core::result::{ClockOffset, Document, LostRank, Rank, TimeSpanResult, json};
+use truespd_core::sys::events::Latch;
 use truespd_core::sys::thread::allowed_processors;
-use truespd_core::sys::wake::Latch;
 
 /// What a rank needs to join.
 pub struct Joining {

@@ -9,8 +9,8 @@ use super::{Cluster, Finished, JoinError, Joining};
 use truespd_core::fault::{ExitCode, Refusal, RefusalKind};
 use truespd_core::load::ranks::{CalledOff, Maker, Place, Ranks};
 use truespd_core::result::{Document, LostHow, json};
+use truespd_core::sys::events::Latch;
 use truespd_core::sys::identity::Identity;
-use truespd_core::sys::wake::Latch;
 
 /// Silence after which a rank is lost here: more than the pause between two signs of life.
 const PATIENCE: Duration = Duration::from_millis(1_600);

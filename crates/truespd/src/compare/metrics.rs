@@ -7,7 +7,7 @@
 
 use super::question::{Effect, MetricRow, Outcome};
 use super::question::{Named, Question};
-use truespd_core::measure::blocks::{Course, INTERVALS_MIN};
+use truespd_core::measure::estimate::{Course, INTERVALS_MIN};
 use truespd_core::measure::estimate::{Estimate, student_quantile};
 use truespd_core::result::metrics;
 use truespd_core::result::metrics::{Better, Metric};

@@ -10,8 +10,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionB
 
 use super::{HistoryError, Problem};
 use truespd_core::sys::file::{self, FileKind, Stat, filesystem};
-use truespd_core::sys::folders;
 use truespd_core::sys::lock::{Lock, lock};
+use truespd_core::sys::system;
 use truespd_core::sys::system::user;
 use truespd_core::text::{printable, printable_path};
 
@@ -47,7 +47,7 @@ impl Store {
     /// # Errors
     /// [`Problem::NoPlace`].
     pub fn default_path() -> Result<PathBuf, HistoryError> {
-        folders::data().map(|folder| folder.join(DEFAULT_NAME)).ok_or_else(|| HistoryError {
+        system::data_folder().map(|folder| folder.join(DEFAULT_NAME)).ok_or_else(|| HistoryError {
             path: None,
             problem: Problem::NoPlace,
             message: "neither XDG_DATA_HOME nor HOME is set, so there is no place for the history".into(),

@@ -1,6 +1,6 @@
 //! Axes: where a value lies, and which values get a tick; long series made as short as a chart has room for.
 
-use truespd_core::measure::coarse;
+use truespd_core::measure::slices;
 
 /// Ticks closer to each other than this part of an axis would touch.
 const TICKS_APART: f64 = 0.07;
@@ -95,7 +95,7 @@ impl Axis {
             Spread::Linear | Spread::Free => (value - self.low) / (self.high - self.low),
             Spread::Logarithmic => (value.max(self.low) / self.low).log10() / (self.high / self.low).log10(),
             Spread::Buckets => {
-                let [value, low, high] = [value, self.low, self.high].map(coarse::position);
+                let [value, low, high] = [value, self.low, self.high].map(slices::position);
                 (value - low) / (high - low)
             }
         };

@@ -13,7 +13,7 @@ use flate2::{Compression, Crc};
 
 use super::axis::Axis;
 use super::html::{data, escaped};
-use truespd_core::measure::coarse;
+use truespd_core::measure::slices;
 use truespd_core::measure::slices::Slice;
 use truespd_core::text::{grouped, percent};
 
@@ -61,21 +61,21 @@ impl Cells {
 
     /// The buckets that have a row, in ascending order.
     fn rows(&self) -> Range<usize> {
-        let (mut first, mut end) = (coarse::BUCKETS, 0);
+        let (mut first, mut end) = (slices::BUCKETS, 0);
         for (bucket, _) in self.columns.iter().flat_map(Slice::buckets) {
             (first, end) = (first.min(bucket), end.max(bucket + 1));
         }
         let first = if end == 0 { 0 } else { first };
         let missing = ROWS_MIN.saturating_sub(end - first);
         let first = first.saturating_sub(missing / 2);
-        let end = end.max(first + ROWS_MIN).min(coarse::BUCKETS);
+        let end = end.max(first + ROWS_MIN).min(slices::BUCKETS);
         first.min(end.saturating_sub(ROWS_MIN))..end
     }
 
     /// The y axis: each bucket takes the same room.
     pub fn axis(&self) -> Axis {
         let rows = self.rows();
-        Axis::buckets(coarse::low_ns(rows.start) as f64, coarse::low_ns(rows.end) as f64)
+        Axis::buckets(slices::low_ns(rows.start) as f64, slices::low_ns(rows.end) as f64)
     }
 
     /// The shade of a cell, 0 without I/Os. Evenly, a single I/O would not be seen; by logarithms alone, all
@@ -150,7 +150,7 @@ impl Cells {
         }
         let counts = serde_json::json!(counts).to_string();
         let limits: Vec<String> =
-            (rows.start..=rows.end).map(|bucket| show_y(coarse::low_ns(bucket) as f64)).collect();
+            (rows.start..=rows.end).map(|bucket| show_y(slices::low_ns(bucket) as f64)).collect();
         let (mut moments, mut places) = (Vec::new(), Vec::new());
         for column in 0..=self.columns.len() {
             let end = (column as f64 * self.column_s).min(self.end_s);
@@ -183,7 +183,7 @@ impl Cells {
             slice.buckets().max_by_key(|(_, count)| *count).unwrap_or_default(),
         ];
         let [above, low, high] =
-            [slowest.0 + 1, fullest, fullest + 1].map(|bucket| show_y(coarse::low_ns(bucket) as f64));
+            [slowest.0 + 1, fullest, fullest + 1].map(|bucket| show_y(slices::low_ns(bucket) as f64));
         let share = percent(count as f64 / slice.count() as f64);
         vec![grouped(slice.count()), above, format!("{low} to {high}: {share}")]
     }
@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     fn slice(counts: &[(usize, u64)]) -> Slice {
-        let mut all = [0; coarse::BUCKETS];
+        let mut all = [0; slices::BUCKETS];
         counts.iter().for_each(|&(bucket, count)| all[bucket] = count);
         Slice::of(&all)
     }
@@ -265,7 +265,7 @@ mod tests {
         assert_eq!(cells(vec![slice(&[(40, 1), (41, 2)])]).rows(), 35..47);
         assert_eq!(cells(vec![slice(&[(40, 1)]), slice(&[(80, 2)])]).rows(), 40..81);
         assert_eq!(cells(vec![slice(&[(0, 1)])]).rows(), 0..12);
-        let last = coarse::BUCKETS - 1;
+        let last = slices::BUCKETS - 1;
         assert_eq!(cells(vec![slice(&[(last, 1)])]).rows(), last - 11..last + 1);
         assert_eq!(cells(vec![slice(&[])]).most(), 0);
     }

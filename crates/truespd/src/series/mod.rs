@@ -36,7 +36,7 @@ use truespd_core::machine::roots::Roots;
 use truespd_core::profile::Profile;
 use truespd_core::result::{Document, Layer};
 use truespd_core::sys::error::system_text;
-use truespd_core::sys::wake::Latch;
+use truespd_core::sys::events::Latch;
 
 /// Hidden subcommand of the process that cleans up after a killed suite.
 pub const CARETAKER: &str = "caretaker";

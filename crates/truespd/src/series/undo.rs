@@ -91,7 +91,7 @@ pub struct Journal {
 
 /// `truespd/undo` in the user's state directory; none where neither XDG_STATE_HOME nor HOME is set.
 pub fn journals_of_this_user() -> Option<PathBuf> {
-    truespd_core::sys::folders::state().map(|dir| dir.join("undo"))
+    truespd_core::sys::system::state_folder().map(|dir| dir.join("undo"))
 }
 
 impl Journal {

@@ -17,10 +17,10 @@ use super::text::{ByTimes, Provenance, outside_of};
 use crate::guard::locks::is_written_by_a_run;
 use crate::guard::sample::{PIECE_BYTES, find_odd, read_places};
 use crate::sys::extents::survey;
+use crate::sys::file::own_path;
 use crate::sys::file::{Stat, filesystem};
 use crate::sys::identity::names;
-use crate::sys::open::own_path;
-use crate::sys::times::{Stamp, do_maps_change_times};
+use crate::sys::identity::{Stamp, do_maps_change_times};
 
 /// Whose data a file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

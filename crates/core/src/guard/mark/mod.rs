@@ -25,8 +25,8 @@ use std::time::{Duration, Instant};
 
 use crate::guard::locks::{Gate, Sharing};
 use crate::sys::error::system_text;
-use crate::sys::times::{Moment, Stamp};
-use crate::sys::{file, folders};
+use crate::sys::identity::{Moment, Stamp};
+use crate::sys::{file, system};
 use crate::text::printable_path;
 
 mod content;
@@ -118,7 +118,7 @@ struct Known {
 impl Marks {
     /// With the registry of this user: `$XDG_STATE_HOME/truespd/files` or `~/.local/state/truespd/files`.
     pub fn of_this_user() -> Self {
-        Self::with(folders::state().map(|dir| dir.join("files")), true)
+        Self::with(system::state_folder().map(|dir| dir.join("files")), true)
     }
 
     /// With the registry in `dir`.

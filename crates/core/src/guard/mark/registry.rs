@@ -10,9 +10,9 @@ use super::text::{MarkState, Provenance};
 use crate::machine::device::DeviceNumber;
 use crate::sys::error::Code;
 use crate::sys::file::{self, Directory, FileKind, Stat};
+use crate::sys::identity::Stamp;
 use crate::sys::identity::names;
 use crate::sys::system::user;
-use crate::sys::times::Stamp;
 use crate::text::printable_path;
 
 /// Bits of a mode that let others write.

@@ -11,8 +11,8 @@ use super::*;
 use crate::guard::hold::Hold;
 use crate::guard::locks::{is_written_by_a_run, take_seat};
 use crate::sys::file;
+use crate::sys::identity::Stamp;
 use crate::sys::made::{FileExt, set_mode};
-use crate::sys::times::Stamp;
 use crate::sys::within_a_second;
 use std::io::Write;
 

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::digest::Digest;
-use crate::sys::times::{Moment, Stamp, file_clock};
+use crate::sys::identity::{Moment, Stamp, file_clock};
 
 const VERSION: u32 = 1;
 

@@ -5,7 +5,7 @@ use super::*;
 use crate::access::{Pace, SourceWindow};
 use crate::load::counters::Tables;
 use crate::measure::LatencySlices;
-use crate::measure::coarse::bucket_of;
+use crate::measure::slices::bucket_of;
 use crate::plan::Dispatch;
 use crate::profile::{Target, Throughput};
 use crate::sys::buffer::IoBuffer;

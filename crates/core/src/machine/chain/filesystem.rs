@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::machine::chain::{BlockDevice, Builder, Layer, LayerDetails, LayerKind, LayerRole, MountedAs};
 use crate::machine::device::DeviceNumber;
 use crate::machine::mounts::Mount;
-use crate::machine::setting::names_in;
+use crate::machine::roots::names_in;
 use crate::machine::storage::{Filesystem, is_memory, is_remote};
 
 /// Said as the server where a virtual machine's host holds the data.
@@ -75,8 +75,7 @@ impl Mounted {
     /// The machine that holds the data, from what is mounted or the options.
     fn server(&self) -> Option<String> {
         let source = self.source_text();
-        let address = || self.option("addr").map(str::to_string);
-        let before_path = || source.rsplit_once(":/").map(|(host, _)| host.to_string());
+        let before_path = source.rsplit_once(":/").map(|(host, _)| host.to_string());
         let host = match self.fs_type.as_str() {
             "cifs" | "smb" | "smb2" | "smb3" | "smbfs" => {
                 let rest = source.trim_start_matches(['/', '\\']);
@@ -87,11 +86,11 @@ impl Mounted {
                 Some("virtio") => Some(HYPERVISOR.to_string()),
                 _ => Some(source.clone()).filter(|s| !s.is_empty()),
             },
-            "ceph" => self.option("mon_addr").map(|a| a.replace('/', ",")).or_else(before_path),
+            "ceph" => self.option("mon_addr").map(|a| a.replace('/', ",")).or(before_path),
             "fuse.sshfs" => source.split_once(':').map(|(host, _)| host.to_string()),
-            _ => before_path(),
+            _ => before_path,
         };
-        let host = host.filter(|h| !h.is_empty()).or_else(address)?;
+        let host = host.filter(|h| !h.is_empty()).or_else(|| self.option("addr").map(str::to_string))?;
         // Without the user's name, and without the brackets of a numeric address.
         let host =
             host.rsplit_once('@').filter(|(_, h)| *h != "tcp" && *h != "o2ib").map_or(&*host, |(_, h)| h);
@@ -103,8 +102,8 @@ impl Mounted {
             "btrfs" if self.has_option("nodatacow") => None,
             "btrfs" => {
                 let given = self.option("compress-force").or_else(|| self.option("compress"));
-                let bare = || self.has_option("compress") || self.has_option("compress-force");
-                given.map(str::to_string).or_else(|| bare().then(|| "zlib".to_string()))
+                let is_bare = self.has_option("compress") || self.has_option("compress-force");
+                given.or(if is_bare { Some("zlib") } else { None }).map(str::to_string)
             }
             "bcachefs" => self.option("compression").map(str::to_string),
             "ubifs" => self.option("compr").map(str::to_string),

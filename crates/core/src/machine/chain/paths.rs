@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::device::BlockDevice;
 use crate::machine::roots::Roots;
-use crate::machine::setting::names_in;
+use crate::machine::roots::names_in;
 
 /// How the storage serves what is asked for by a path: asymmetric access of NVMe (ANA) or SCSI (ALUA).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]

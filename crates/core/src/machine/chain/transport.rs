@@ -32,7 +32,7 @@ use super::paths::{DevicePath, NOT_CONNECTED, PathAccess, SET_UP};
 use crate::machine::device::BlockDevice;
 use crate::machine::namespace::controller_of_path;
 use crate::machine::roots::Roots;
-use crate::machine::setting::{names_in, read_number, read_word};
+use crate::machine::roots::{is_number, names_in, read_number, read_word};
 
 /// Parts of a path in sysfs and what they mean, most telling first.
 const PARTS: &[(&str, &str)] = &[
@@ -103,8 +103,7 @@ fn transport_of_path(dir: &Path) -> Option<String> {
     for (prefix, name) in PARTS {
         for rest in parts(dir).filter_map(|part| part.strip_prefix(prefix)) {
             // `ata7` and `usb2`, but not `atari`; names that end in a sign continue with anything.
-            let is_letter = |c: char| c.is_ascii_alphabetic();
-            if !prefix.ends_with(is_letter) || !rest.starts_with(is_letter) {
+            if !prefix.ends_with(char::is_alphabetic) || !rest.starts_with(char::is_alphabetic) {
                 return Some((*name).to_string());
             }
         }
@@ -149,8 +148,7 @@ fn parts(dir: &Path) -> impl Iterator<Item = &str> {
 
 /// The first part of the path that is `prefix` and a number.
 fn part_starting(dir: &Path, prefix: &str) -> Option<String> {
-    let is_numbered = |part: &&str| part.strip_prefix(prefix).is_some_and(|n| n.parse::<u32>().is_ok());
-    parts(dir).find(is_numbered).map(str::to_string)
+    parts(dir).find(|part| part.strip_prefix(prefix).is_some_and(is_number)).map(str::to_string)
 }
 
 /// Vendor and model; libata and NVMe put a constant in the place of the vendor.

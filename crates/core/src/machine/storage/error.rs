@@ -9,7 +9,7 @@ use super::{Access, OpenFlags};
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::machine::mounts::{Mount, read_mounts};
 use crate::machine::namespace::NamespaceError;
-use crate::machine::roots::Roots;
+use crate::machine::roots::{Roots, is_number};
 use crate::sys::error::{Code, system_text};
 use crate::sys::system::user;
 use crate::text::foreign::Foreign;
@@ -313,7 +313,6 @@ fn is_of_a_process(path: &Path) -> bool {
             _ => None,
         })
         .collect();
-    let is_number = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
     match names[..] {
         ["proc", process, "root" | "cwd" | "fd" | "exe" | "map_files" | "task", ..] => is_number(process),
         _ => false,

@@ -23,7 +23,7 @@ use super::device::{BlockDevice, DeviceNumber, SectorSizes};
 use super::mounts::{Mount, read_mounts};
 use super::namespace::Namespace;
 use super::roots::Roots;
-use super::setting::read_number;
+use super::roots::read_number;
 use crate::sys::buffer::IoBuffer;
 use crate::sys::error::Code;
 use crate::sys::file::{DirectUnits, FileKind, Stat};

@@ -211,7 +211,7 @@ proptest! {
         histogram.record_recent(ns);
         let mut taken = Vec::new();
         histogram.take_recent(|bucket, count| taken.push((bucket, count)));
-        prop_assert_eq!(taken, [(coarse::bucket_of(ns), 1)]);
+        prop_assert_eq!(taken, [(slices::bucket_of(ns), 1)]);
         prop_assert_eq!(&histogram, &of([before, ns]));
         histogram.take_recent(|_, _| panic!("nothing is left"));
     }

@@ -9,10 +9,8 @@ fn of(slice_ns: u64, ios: &[(u64, u64, bool)]) -> LatencySlices {
     let mut counts: Vec<[Vec<u64>; 2]> = Vec::new();
     for &(at_ns, latency_ns, writes) in ios {
         let slice = (at_ns / slice_ns) as usize;
-        counts.resize_with(counts.len().max(slice + 1), || {
-            [vec![0; coarse::BUCKETS], vec![0; coarse::BUCKETS]]
-        });
-        counts[slice][usize::from(writes)][coarse::bucket_of(latency_ns)] += 1;
+        counts.resize_with(counts.len().max(slice + 1), || [vec![0; BUCKETS], vec![0; BUCKETS]]);
+        counts[slice][usize::from(writes)][bucket_of(latency_ns)] += 1;
     }
     LatencySlices::new(
         slice_ns,
@@ -42,7 +40,7 @@ fn slices_are_round_and_240_at_most() {
 
 #[test]
 fn a_percentile_lies_in_its_bucket() {
-    let mut counts = [0; coarse::BUCKETS];
+    let mut counts = [0; BUCKETS];
     (counts[8], counts[20]) = (98, 2);
     let slice = Slice::of(&counts);
     assert_eq!(slice.percentile_ns(0.0), Some(2048.0));

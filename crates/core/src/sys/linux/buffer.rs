@@ -61,14 +61,14 @@ impl IoBuffer {
     /// # Errors
     /// [`BufferError::Memory`] when the system has not that much.
     pub fn new(len: usize) -> Result<Self, BufferError> {
-        let memory = |e: rustix::io::Errno| BufferError::Memory { bytes: len, error: e.into() };
         if len < WIDE_FROM_BYTES {
             let page = rustix::param::page_size();
-            return Self::map(len, len.max(1).next_multiple_of(page), MapFlags::PRIVATE).map_err(memory);
+            return Self::map(len, len.max(1).next_multiple_of(page), MapFlags::PRIVATE)
+                .map_err(|e| no_memory(len, e));
         }
         let mapped = len.checked_next_multiple_of(HUGE_BYTES).unwrap_or(usize::MAX);
         let wide = mapped.saturating_add(HUGE_BYTES);
-        Ok(Self::map(len, wide, MapFlags::PRIVATE).map_err(memory)?.cut_to_alignment(mapped))
+        Ok(Self::map(len, wide, MapFlags::PRIVATE).map_err(|e| no_memory(len, e))?.cut_to_alignment(mapped))
     }
 
     /// Like [`IoBuffer::new`], in pages of the smallest size whatever the system prefers: the block layer then cannot
@@ -78,8 +78,7 @@ impl IoBuffer {
     /// [`BufferError::Memory`].
     pub(crate) fn in_small_pages(len: usize) -> Result<Self, BufferError> {
         let mapped = len.max(1).next_multiple_of(rustix::param::page_size());
-        let memory = |e: rustix::io::Errno| BufferError::Memory { bytes: len, error: e.into() };
-        let buffer = Self::map(len, mapped, MapFlags::PRIVATE).map_err(memory)?;
+        let buffer = Self::map(len, mapped, MapFlags::PRIVATE).map_err(|e| no_memory(len, e))?;
         // SAFETY: advice on a mapping that is this value's own. A kernel without large pages refuses it, and
         // needs none.
         let _ = unsafe {
@@ -159,6 +158,10 @@ impl IoBuffer {
         let slice = unsafe { std::slice::from_raw_parts_mut(self.ptr.as_ptr().add(offset), len) };
         f(slice)
     }
+}
+
+fn no_memory(bytes: usize, error: rustix::io::Errno) -> BufferError {
+    BufferError::Memory { bytes, error: error.into() }
 }
 
 impl Drop for IoBuffer {

@@ -4,13 +4,24 @@
 //!
 //! Sources: the kernel's `include/uapi/linux/nvme_ioctl.h`, and the NVM Command Set specification for
 //! Identify Namespace.
+//!
+//! libblkid, loaded when first needed: the machine's own knowledge of signatures.
+//!
+//! Loaded at run time so that the program starts where the library is missing. Only functions of
+//! the library's first releases (util-linux 2.15 to 2.23) are used; their C signatures are in `blkid.h`.
 
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::ptr::{self, NonNull};
+use std::sync::OnceLock;
 
-use super::file;
-use super::identity::Identity;
+use libloading::Library;
+
+use crate::sys::linux::error::system_text;
+use crate::sys::linux::file;
+use crate::sys::linux::identity::Identity;
 
 /// Major number in what `stat(2)` reports.
 pub fn major(number: u64) -> u32 {
@@ -193,6 +204,276 @@ pub(crate) fn opened_for(file: &File) -> io::Result<OpenedFor> {
     })
 }
 
+/// `blkid_probe`: a pointer to a structure only the library knows.
+type RawProbe = *mut c_void;
+
+/// `blkid_partlist` and `blkid_partition`: they belong to the probe and live as long.
+type PartList = *mut c_void;
+type RawPartition = *mut c_void;
+
+/// `BLKID_SUBLKS_LABEL | _TYPE | _USAGE | _MAGIC`, and `_BADCSUM`: a damaged superblock is data too.
+const SUPERBLOCKS_FLAGS: c_int = 1 << 1 | 1 << 5 | 1 << 7 | 1 << 9 | 1 << 10;
+/// `BLKID_PARTS_MAGIC`, and `_FORCE_GPT`: a GPT whose protective MBR is gone is data too.
+const PARTITIONS_FLAGS: c_int = 1 << 3 | 1 << 1;
+/// More signatures than this on one device mean that the library does not advance.
+const SIGNATURES_MAX: usize = 64;
+
+/// A signature that the library found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The library's name: `ext4`, `gpt`, `LVM2_member`, ...
+    pub name: String,
+    /// What such things are for, in the library's words: `filesystem`, `raid`, `crypto`, `other`; `None` for a table
+    /// of partitions.
+    pub usage: Option<String>,
+    /// Label, when there is one.
+    pub label: Option<String>,
+    /// Where its magic number stands, in bytes.
+    pub offset_bytes: Option<u64>,
+}
+
+/// A partition as the table in a file describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Partition {
+    pub number: u32,
+    /// Where it begins, in bytes.
+    pub start_bytes: u64,
+    pub length_bytes: u64,
+    pub label: Option<String>,
+    /// Type as the table has it: a GUID, or `0x83`.
+    pub type_code: Option<String>,
+}
+
+/// The functions of the library.
+#[derive(Debug)]
+pub(crate) struct Blkid {
+    new_probe: unsafe extern "C" fn() -> RawProbe,
+    free_probe: unsafe extern "C" fn(RawProbe),
+    set_device: unsafe extern "C" fn(RawProbe, c_int, i64, i64) -> c_int,
+    enable_superblocks: unsafe extern "C" fn(RawProbe, c_int) -> c_int,
+    set_superblocks_flags: unsafe extern "C" fn(RawProbe, c_int) -> c_int,
+    enable_partitions: unsafe extern "C" fn(RawProbe, c_int) -> c_int,
+    set_partitions_flags: unsafe extern "C" fn(RawProbe, c_int) -> c_int,
+    do_probe: unsafe extern "C" fn(RawProbe) -> c_int,
+    lookup_value: unsafe extern "C" fn(RawProbe, *const c_char, *mut *const c_char, *mut usize) -> c_int,
+    get_partitions: unsafe extern "C" fn(RawProbe) -> PartList,
+    partition_count: unsafe extern "C" fn(PartList) -> c_int,
+    partition_at: unsafe extern "C" fn(PartList, c_int) -> RawPartition,
+    partition_name: unsafe extern "C" fn(RawPartition) -> *const c_char,
+    partition_type: unsafe extern "C" fn(RawPartition) -> *const c_char,
+    partition_type_number: unsafe extern "C" fn(RawPartition) -> c_int,
+    partition_number: unsafe extern "C" fn(RawPartition) -> c_int,
+    partition_start: unsafe extern "C" fn(RawPartition) -> i64,
+    partition_size: unsafe extern "C" fn(RawPartition) -> i64,
+    _library: Library,
+}
+
+/// The library, loaded once; the error says why it cannot be used.
+pub fn blkid() -> Result<&'static Blkid, &'static String> {
+    static LIBRARY: OnceLock<Result<Blkid, String>> = OnceLock::new();
+    LIBRARY.get_or_init(|| Blkid::load("libblkid.so.1")).as_ref()
+}
+
+impl Blkid {
+    fn load(name: &str) -> Result<Self, String> {
+        // It holds a C library of its own, and one that loads the system's beside it may crash.
+        if cfg!(target_feature = "crt-static") {
+            return Err("libblkid is not used: a static program loads no libraries".to_string());
+        }
+        let words = |e: libloading::Error| format!("{name} cannot be used: {e}");
+        // SAFETY: libblkid is an ordinary system library; its initialisers only set up its own state.
+        let library = unsafe { Library::new(name) }.map_err(words)?;
+        macro_rules! function {
+            ($symbol:literal) => {
+                // SAFETY: the field's type is the C prototype in blkid.h, unchanged since the function
+                // appeared; the library is kept loaded in the same struct.
+                *unsafe { library.get($symbol) }.map_err(words)?
+            };
+        }
+        Ok(Blkid {
+            new_probe: function!(c"blkid_new_probe"),
+            free_probe: function!(c"blkid_free_probe"),
+            set_device: function!(c"blkid_probe_set_device"),
+            enable_superblocks: function!(c"blkid_probe_enable_superblocks"),
+            set_superblocks_flags: function!(c"blkid_probe_set_superblocks_flags"),
+            enable_partitions: function!(c"blkid_probe_enable_partitions"),
+            set_partitions_flags: function!(c"blkid_probe_set_partitions_flags"),
+            do_probe: function!(c"blkid_do_probe"),
+            lookup_value: function!(c"blkid_probe_lookup_value"),
+            get_partitions: function!(c"blkid_probe_get_partitions"),
+            partition_count: function!(c"blkid_partlist_numof_partitions"),
+            partition_at: function!(c"blkid_partlist_get_partition"),
+            partition_name: function!(c"blkid_partition_get_name"),
+            partition_type: function!(c"blkid_partition_get_type_string"),
+            partition_type_number: function!(c"blkid_partition_get_type"),
+            partition_number: function!(c"blkid_partition_get_partno"),
+            partition_start: function!(c"blkid_partition_get_start"),
+            partition_size: function!(c"blkid_partition_get_size"),
+            _library: library,
+        })
+    }
+
+    /// The partitions that the table in the file describes, the logical ones among them; none when there is no
+    /// table or the library cannot read it.
+    pub fn partitions(&self, file: &File) -> Vec<Partition> {
+        if file.metadata().is_ok_and(|m| m.is_file() && m.len() == 0) {
+            return Vec::new();
+        }
+        let Ok(probe) = Probe::new(self, file, None) else { return Vec::new() };
+        // SAFETY: a valid probe, used by this thread only; the list is looked at before the probe is freed.
+        let list = unsafe { (self.get_partitions)(probe.raw.as_ptr()) };
+        if list.is_null() {
+            return Vec::new();
+        }
+        // SAFETY: a list of this probe, not null.
+        let count = unsafe { (self.partition_count)(list) };
+        // SAFETY: as above; the library answers a number out of range with null.
+        (0..count).filter_map(|n| self.partition(unsafe { (self.partition_at)(list, n) })).collect()
+    }
+
+    fn partition(&self, raw: RawPartition) -> Option<Partition> {
+        if raw.is_null() {
+            return None;
+        }
+        // SAFETY: a partition of a list whose probe is alive in the caller.
+        let (number, start, size, type_number) = unsafe {
+            (
+                (self.partition_number)(raw),
+                (self.partition_start)(raw),
+                (self.partition_size)(raw),
+                (self.partition_type_number)(raw),
+            )
+        };
+        // SAFETY: as above; both return null or a terminated text that lives as long as the probe.
+        let (label, type_code) =
+            unsafe { (owned((self.partition_name)(raw)), owned((self.partition_type)(raw))) };
+        let bytes = |sectors: i64| u64::try_from(sectors).ok()?.checked_mul(512);
+        Some(Partition {
+            number: u32::try_from(number).ok()?,
+            start_bytes: bytes(start)?,
+            length_bytes: bytes(size)?,
+            label,
+            type_code: type_code.or_else(|| (type_number > 0).then(|| format!("{type_number:#x}"))),
+        })
+    }
+
+    /// Finds every signature, not only the most likely one. `part` is the start and the length in bytes of a part that
+    /// is looked at as if it were all there is.
+    ///
+    /// # Errors
+    /// Says why the library could not look.
+    pub fn probe(&self, file: &File, part: Option<(u64, u64)>) -> Result<Vec<Found>, String> {
+        if file.metadata().is_ok_and(|m| m.is_file() && m.len() == 0) {
+            return Ok(Vec::new());
+        }
+        let probe = Probe::new(self, file, part)?;
+        let mut found = Vec::new();
+        loop {
+            // SAFETY: a valid probe, used by this thread only.
+            match unsafe { (self.do_probe)(probe.raw.as_ptr()) } {
+                0 if found.len() < SIGNATURES_MAX => found.extend(probe.signature()),
+                0 | 1 => return Ok(found),
+                _ => {
+                    let error = std::io::Error::last_os_error();
+                    return Err(format!("libblkid could not read it: {}", system_text(&error)));
+                }
+            }
+        }
+    }
+}
+
+/// A probe set to one file, freed on drop.
+struct Probe<'a> {
+    blkid: &'a Blkid,
+    raw: NonNull<c_void>,
+    /// The library reads through the descriptor until the probe is freed.
+    _file: &'a File,
+}
+
+impl<'a> Probe<'a> {
+    fn new(blkid: &'a Blkid, file: &'a File, part: Option<(u64, u64)>) -> Result<Self, String> {
+        // Offset and size 0 mean the whole device.
+        let (start, length) = part.unwrap_or((0, 0));
+        let (Ok(start), Ok(length)) = (i64::try_from(start), i64::try_from(length)) else {
+            return Err("the device is too large".to_string());
+        };
+        // SAFETY: no arguments; the result is checked for null.
+        let raw = unsafe { (blkid.new_probe)() };
+        let raw = NonNull::new(raw).ok_or("libblkid ran out of memory")?;
+        let probe = Probe { blkid, raw, _file: file };
+        let p = raw.as_ptr();
+        // SAFETY: `p` is a valid probe; the descriptor stays open as long as the probe (`_file`).
+        let refused = unsafe {
+            (blkid.set_device)(p, file.as_raw_fd(), start, length) != 0
+                || (blkid.enable_superblocks)(p, 1) != 0
+                || (blkid.set_superblocks_flags)(p, SUPERBLOCKS_FLAGS) != 0
+                || (blkid.enable_partitions)(p, 1) != 0
+                || (blkid.set_partitions_flags)(p, PARTITIONS_FLAGS) != 0
+        };
+        if refused { Err("libblkid does not accept the device".to_string()) } else { Ok(probe) }
+    }
+
+    /// The values of the signature found last.
+    fn signature(&self) -> Option<Found> {
+        if let Some(name) = self.value(c"PTTYPE") {
+            return Some(Found {
+                name,
+                usage: None,
+                label: None,
+                offset_bytes: self.offset(c"PTMAGIC_OFFSET"),
+            });
+        }
+        Some(Found {
+            name: self.value(c"TYPE")?,
+            usage: Some(self.value(c"USAGE").unwrap_or_default()),
+            label: self.value(c"LABEL").filter(|l| !l.is_empty()),
+            offset_bytes: self.offset(c"SBMAGIC_OFFSET"),
+        })
+    }
+
+    fn offset(&self, name: &CStr) -> Option<u64> {
+        self.value(name)?.trim().parse().ok()
+    }
+
+    fn value(&self, name: &CStr) -> Option<String> {
+        let mut data: *const c_char = ptr::null();
+        let mut len = 0usize;
+        // SAFETY: valid probe, terminated name, both results written before 0 is returned.
+        let missing = unsafe {
+            (self.blkid.lookup_value)(self.raw.as_ptr(), name.as_ptr(), &raw mut data, &raw mut len)
+        };
+        if missing != 0 || data.is_null() {
+            return None;
+        }
+        // SAFETY: the library says that `len` bytes are at `data`; they are copied before the probe
+        // is used again.
+        let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), len) };
+        // The length counts the closing zero.
+        let text = bytes.split(|&b| b == 0).next().unwrap_or_default();
+        Some(String::from_utf8_lossy(text).into_owned())
+    }
+}
+
+impl Drop for Probe<'_> {
+    fn drop(&mut self) {
+        // SAFETY: made by `new_probe`, freed once.
+        unsafe { (self.blkid.free_probe)(self.raw.as_ptr()) };
+    }
+}
+
+/// A copy of the library's text; `None` for null and empty texts.
+///
+/// # Safety
+/// `text` is null or terminated, and not changed meanwhile.
+unsafe fn owned(text: *const c_char) -> Option<String> {
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: promised by the caller.
+    let text = unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
+    Some(text).filter(|t| !t.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -264,5 +545,16 @@ mod tests_nvme {
         assert_eq!(of(true, false, 0), (true, false, false));
         assert_eq!(of(false, true, 0), (false, true, false));
         assert_eq!(of(true, true, libc::O_DSYNC), (true, true, true));
+    }
+}
+
+#[cfg(test)]
+mod tests_blkid {
+    use super::*;
+
+    #[test]
+    fn a_missing_library_is_told_in_words() {
+        let why = Blkid::load("libno-such-library.so.9").unwrap_err().to_string();
+        assert!(why.starts_with("libno-such-library.so.9 cannot be used: "), "{why}");
     }
 }

@@ -3,6 +3,10 @@
 //! Room on file systems.
 //!
 //! Extended attributes of files (`xattr(7)`).
+//!
+//! Ways to open files and devices beyond those of the standard library.
+//!
+//! They open for reading only.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, OpenOptions, Permissions};
@@ -10,11 +14,11 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FallocateFlags, IFlags, Mode, OFlags, StatxFlags, XattrFlags};
 
-use super::error::Code;
+use crate::sys::linux::error::Code;
 
 /// What a path or an open file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -580,4 +584,83 @@ pub(crate) fn remove_attribute(file: &File, name: &str) -> io::Result<()> {
 /// What file systems without attributes say.
 pub(crate) fn no_attributes() -> io::Error {
     rustix::io::Errno::OPNOTSUPP.into()
+}
+
+/// How to open for reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReadOptions {
+    /// Bypass the page cache (`O_DIRECT`).
+    pub direct: bool,
+    /// Fail when somebody else has claimed the block device, and claim it while it is open (`O_EXCL`).
+    pub exclusive: bool,
+    /// Wait neither for the other end of a pipe nor for a medium (`O_NONBLOCK`).
+    pub at_once: bool,
+}
+
+impl ReadOptions {
+    fn bits(self) -> OFlags {
+        let mut bits = OFlags::RDONLY | OFlags::CLOEXEC;
+        bits.set(OFlags::DIRECT, self.direct);
+        bits.set(OFlags::EXCL, self.exclusive);
+        bits.set(OFlags::NONBLOCK, self.at_once);
+        bits
+    }
+}
+
+/// Opens for reading.
+///
+/// # Errors
+/// What `open(2)` says.
+pub fn read(path: &Path, how: ReadOptions) -> io::Result<File> {
+    Ok(rustix::fs::open(path, how.bits(), Mode::empty())?.into())
+}
+
+/// Opens an open file or device once more, for reading, as a descriptor of its own. Where the user may ask for that
+/// (the owner and root may), reads leave the time of the last access alone.
+///
+/// # Errors
+/// What `open(2)` says; without procfs nothing is there.
+pub fn read_again(file: &File, how: ReadOptions) -> io::Result<File> {
+    let own = own_path(file);
+    let opened = rustix::fs::open(&own, how.bits() | OFlags::NOATIME, Mode::empty())
+        .or_else(|_| rustix::fs::open(&own, how.bits(), Mode::empty()));
+    Ok(opened?.into())
+}
+
+/// A path that leads to an open file or device, as long as it is open.
+pub(crate) fn own_path(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+/// Whether a descriptor with these flags (`fdinfo` in procfs) can be written through.
+pub(crate) fn is_for_writing(flags: i32) -> bool {
+    flags & libc::O_ACCMODE != libc::O_RDONLY
+}
+
+#[cfg(test)]
+mod tests_open {
+    use super::*;
+    use crate::sys::error::Code;
+    use crate::sys::file::{Opening, reopen};
+    use crate::sys::identity::{Identity, is_written_here};
+    use std::os::unix::fs::FileExt;
+
+    #[test]
+    fn only_what_is_open_for_writing_is_opened_for_it_again() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let write = Opening { write: true, ..Opening::default() };
+        reopen(file.as_file(), write).unwrap().write_all_at(b"x", 0).unwrap();
+        let reader = read(file.path(), ReadOptions::default()).unwrap();
+        assert_eq!(reopen(&reader, write).unwrap_err(), Code::BAD_FILE);
+        let again =
+            read_again(file.as_file(), ReadOptions { at_once: true, ..ReadOptions::default() }).unwrap();
+        let mut byte = [0];
+        again.read_exact_at(&mut byte, 0).unwrap();
+        assert_eq!(byte, *b"x");
+        assert!(again.write_all_at(b"y", 0).is_err());
+        let own = Identity::of(file.as_file()).unwrap();
+        assert!(is_written_here(own));
+        drop(file);
+        assert!(!is_written_here(own), "only readers are left");
+    }
 }

@@ -46,42 +46,11 @@ pub fn read_line(lines: &mut dyn BufRead, line: &mut Vec<u8>, bytes_max: u64) ->
     Ok(count)
 }
 
-/// Nobody opened a named pipe for writing.
-#[derive(Debug, Clone, Copy, thiserror::Error)]
-#[error("nobody writes into this pipe; start its writer first, or give the path of a file")]
-struct NoWriter;
-
-/// Somebody keeps a lease on the file.
-#[derive(Debug, Clone, Copy, thiserror::Error)]
-#[error(
-    "another program holds a lease on this file, as Samba does for its clients, and does not give it up; try \
-     again later"
-)]
-struct Leased;
-
-/// A file that gives nothing and does not end.
-#[derive(Debug, Clone, Copy, thiserror::Error)]
-#[error("it gives no data and does not end; give the path of an ordinary file")]
-struct Silent;
-
-/// What has no bytes that could be read more than once.
-#[derive(Debug, Clone, Copy, thiserror::Error)]
-enum NotAgain {
-    #[error(
-        "it is a pipe, which can be read only once, and each time span reads the source; write it to a file first"
-    )]
-    Pipe,
-    #[error("it is a directory")]
-    Directory,
-    #[error("it is a socket")]
-    Socket,
-    #[error(
-        "it is a character device; of these only /dev/zero, /dev/random and /dev/urandom are sources of write data"
-    )]
-    Character,
-    #[error("it is empty, or the kernel makes it up when it is read (a file of procfs)")]
-    Empty,
-}
+const NO_WRITER: &str = "nobody writes into this pipe; start its writer first, or give the path of a file";
+const LEASED: &str = "another program holds a lease on this file, as Samba does for its clients, and does not give it up; try again \
+     later";
+const SILENT: &str = "it gives no data and does not end; give the path of an ordinary file";
+const EMPTY: &str = "it is empty, or the kernel makes it up when it is read (a file of procfs)";
 
 /// Major number of the devices that are memory and nothing else, and the minor numbers of zero, random and urandom
 /// (`Documentation/admin-guide/devices.txt` of Linux).
@@ -109,7 +78,7 @@ impl Source {
             opened.map_err(|error| Code::of(&error).unwrap_or(Code::IO))
         };
         let file = patiently(open).map_err(|code| match code {
-            Code::AGAIN => io::Error::new(ErrorKind::WouldBlock, Leased),
+            Code::AGAIN => io::Error::new(ErrorKind::WouldBlock, LEASED),
             code => io::Error::from_raw_os_error(code.number()),
         })?;
         let kind = Stat::of_open(&file)?.kind;
@@ -122,20 +91,21 @@ impl Source {
     /// # Errors
     /// What it is instead, or what the system says.
     pub(crate) fn check_again_and_again(path: &Path) -> io::Result<()> {
-        let refused = |why| Err(io::Error::new(ErrorKind::InvalidInput, why));
         let about = std::fs::metadata(path)?;
-        match FileKind::of(&about) {
-            FileKind::Pipe => return refused(NotAgain::Pipe),
-            FileKind::Directory => return refused(NotAgain::Directory),
-            FileKind::Socket => return refused(NotAgain::Socket),
-            FileKind::Character if !is_endless_memory(about.rdev()) => return refused(NotAgain::Character),
-            FileKind::Regular if about.len() == 0 => return refused(NotAgain::Empty),
-            _ => {}
-        }
-        match Source::open(path)?.read(&mut [0])? {
-            0 => refused(NotAgain::Empty),
-            _ => Ok(()),
-        }
+        let why = match FileKind::of(&about) {
+            FileKind::Pipe => {
+                "it is a pipe, which can be read only once, and each time span reads the source; write it to a file first"
+            }
+            FileKind::Directory => "it is a directory",
+            FileKind::Socket => "it is a socket",
+            FileKind::Character if !is_endless_memory(about.rdev()) => {
+                "it is a character device; of these only /dev/zero, /dev/random and /dev/urandom are sources of write data"
+            }
+            FileKind::Regular if about.len() == 0 => EMPTY,
+            _ if Source::open(path)?.read(&mut [0])? == 0 => EMPTY,
+            _ => return Ok(()),
+        };
+        Err(io::Error::new(ErrorKind::InvalidInput, why))
     }
 
     /// Its size, if it is a file.
@@ -149,7 +119,7 @@ impl Source {
         let patience = Timespec { tv_sec: WRITER_PATIENCE.as_secs() as i64, tv_nsec: 0 };
         // An interrupted wait is looked at again by the caller.
         match poll(&mut wait, self.is_ordinary.then_some(&patience)) {
-            Ok(0) => Err(io::Error::new(ErrorKind::TimedOut, Silent)),
+            Ok(0) => Err(io::Error::new(ErrorKind::TimedOut, SILENT)),
             _ => Ok(()),
         }
     }
@@ -168,7 +138,7 @@ impl Read for Source {
                 // Of a pipe that nobody has open for writing.
                 Ok(0) if !bytes.is_empty() => match self.unwritten_since {
                     Some(since) if since.elapsed() < WRITER_PATIENCE => std::thread::sleep(WRITER_LOOK),
-                    Some(_) => return Err(io::Error::new(ErrorKind::TimedOut, NoWriter)),
+                    Some(_) => return Err(io::Error::new(ErrorKind::TimedOut, NO_WRITER)),
                     None => return Ok(0),
                 },
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {

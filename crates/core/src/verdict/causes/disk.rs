@@ -1,11 +1,9 @@
 //! How the block layer drives a disk: the settings of its queue.
 
-use crate::machine::attached::{
-    PciLink, node_of, nvme_wake_limits, pci_links, sata_link_policy, temperature,
-};
-use crate::machine::setting::{Setting, Value};
+use crate::machine::drive;
+use crate::machine::drive::{PciLink, node_of, nvme_wake_limits, pci_links, sata_link_policy, temperature};
+use crate::machine::roots::{Setting, Value};
 use crate::machine::topology::Topology;
-use crate::machine::write_cache;
 use crate::result::{HardwareQueue, Layer, LayerKind, LayerRole, Theme};
 use crate::sys::thread::ranges;
 use crate::text::{grouped, shell_word, size};
@@ -381,7 +379,7 @@ fn request_size(_: &HostView, disk: &Disk) -> CheckResult {
 pub(super) fn write_cache(_: &HostView, disk: &Disk) -> CheckResult {
     let now = read(disk, "write_cache", "It has no write cache that the kernel knows of.")?.now;
     let says = match now.as_str() {
-        write_cache::BACK => {
+        drive::WRITE_BACK => {
             "Writes are acknowledged before they are durable, unless each is written through (-Sw, -Sh): say with a \
              result which of both it is (truespd study write-cache measures the difference)."
         }

@@ -1,11 +1,11 @@
 //! The kernel: what it lets a run use, how it was built, what else it has to do.
 
 use super::others::sees_programs;
-use crate::machine::attached::pci_links;
+use crate::machine::drive::pci_links;
+use crate::machine::host::of_programs;
 use crate::machine::host::{is_on, kernel_options};
-use crate::machine::memory::ResourceLimit;
-use crate::machine::process::of_programs;
-use crate::machine::setting::Setting;
+use crate::machine::limits::ResourceLimit;
+use crate::machine::roots::Setting;
 use crate::result::Theme;
 use crate::text::{grouped, size};
 use crate::verdict::cause::Cause;

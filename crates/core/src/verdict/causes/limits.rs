@@ -4,8 +4,8 @@
 
 use crate::machine::device::DeviceNumber;
 use crate::machine::limits::Limit as CgroupLimit;
-use crate::machine::memory::memory_facts;
-use crate::machine::setting::Setting;
+use crate::machine::limits::memory_facts;
+use crate::machine::roots::Setting;
 use crate::machine::topology::parse_cpu_list;
 use crate::result::{CpuSet, Finding, Layer, Limit, LimitKind, MachineNow, Theme};
 use crate::text::{bytes, number, shell_word, size};

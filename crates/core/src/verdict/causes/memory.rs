@@ -1,8 +1,8 @@
 //! What else the machine did.
 
 use crate::machine::limits::averages;
-use crate::machine::memory::{memory_facts, nodes_with_memory};
-use crate::machine::setting::Setting;
+use crate::machine::limits::{memory_facts, nodes_with_memory};
+use crate::machine::roots::Setting;
 use crate::result::FindingGrade::Suspect;
 use crate::result::Meaning::OtherLoad;
 use crate::result::{Limit, MachineNow, Theme};

@@ -2,8 +2,8 @@
 
 use super::memory;
 use super::reach::{self, pages_of_others};
+use crate::machine::host::of_programs;
 use crate::machine::limits::averages;
-use crate::machine::process::of_programs;
 use crate::result::FindingGrade::Suspect;
 use crate::result::Meaning::OtherLoad;
 use crate::result::{FindingGrade, LayerKind, Theme};

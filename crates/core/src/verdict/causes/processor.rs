@@ -1,10 +1,10 @@
 //! What else the machine did.
 
-use crate::machine::power::{
+use crate::machine::host::{
     IdleState, idle_states, is_on_battery, latency_request_us, of_all_processors, of_each_processor,
     times_throttled,
 };
-use crate::machine::setting::{Setting, Value};
+use crate::machine::roots::{Setting, Value};
 use crate::result::FindingGrade::{Remark, Suspect};
 use crate::result::Meaning::{HeldBack, OtherLoad, WrongNumber};
 use crate::result::{FindingGrade, Limit, MachineNow, Theme};

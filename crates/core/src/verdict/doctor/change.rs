@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::report::Lasts;
-use crate::machine::setting::Setting;
+use crate::machine::roots::Setting;
 use crate::text::shell_word;
 
 /// A change with its way back. Without commands it is only told how to keep it so.
@@ -148,7 +148,7 @@ fn in_sequences(numbers: &[u32]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::setting::Value;
+    use crate::machine::roots::Value;
 
     fn setting(path: &str, text: &str) -> Setting {
         Setting { path: path.into(), value: Value::Is(text.into()) }

@@ -13,7 +13,7 @@ use diskspd::show::verdict::Style;
 use truespd_core::fault::{Outcome, Refusal};
 use truespd_core::guard::{programs_with, users};
 use truespd_core::machine::device::DeviceNumber;
-use truespd_core::machine::process::{Sight, sight};
+use truespd_core::machine::host::{Sight, sight};
 use truespd_core::machine::roots::Roots;
 use truespd_core::machine::storage::{self, ReadFlags, TargetError, resolve};
 use truespd_core::result::envelope;

@@ -14,7 +14,7 @@ use diskspd::console::tell;
 use diskspd::program::{ExitCode, print};
 use diskspd::show::verdict::readable;
 use truespd_core::fault::Refusal;
-use truespd_core::sys::terminal;
+use truespd_core::sys::program;
 use truespd_core::text::{columns_of, hanging, nearest};
 
 /// Print a manual page, or write all of them to a folder
@@ -54,7 +54,7 @@ fn show(page: &ManualPage) -> ExitCode {
     if VIEWERS.iter().any(|(program, options)| is_shown_by(program, options, &page.troff)) {
         return ExitCode::Done;
     }
-    let columns = terminal::columns(std::io::stdout()).map_or(80, readable);
+    let columns = program::terminal_columns(std::io::stdout()).map_or(80, readable);
     print(&manual::plain(&page.troff, columns), ExitCode::Done)
 }
 

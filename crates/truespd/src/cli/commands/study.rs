@@ -17,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use truespd_core::fault::{Fault, Refusal, RefusalKind};
-use truespd_core::machine::write_cache::{BACK, Reach, THROUGH};
+use truespd_core::machine::drive::{Reach, WRITE_BACK, WRITE_THROUGH};
 use truespd_core::result::json::ReadError;
 use truespd_core::result::{Document, json};
 use truespd_core::sys::error::system_text;
@@ -136,7 +136,7 @@ fn write_cache(
     let kernel_only = switches.iter().filter(|s| s.reach == Reach::Kernel).map(|s| s.disk.clone());
     report.says = study::about_write_cache(&kernel_only.collect::<Vec<_>>());
     let mut arrange = |side: Side| {
-        let to = if study::is_cache_on(side) { BACK } else { THROUGH };
+        let to = if study::is_cache_on(side) { WRITE_BACK } else { WRITE_THROUGH };
         switches.iter().try_for_each(|switch| switch.set(to)).map_err(|no| failed(no.to_string()))
     };
     asked.ask(series, common, &mut arrange, &mut report.parts)

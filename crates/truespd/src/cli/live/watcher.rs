@@ -21,11 +21,11 @@ use diskspd::show::live::can_draw;
 use diskspd::show::verdict::Style;
 use diskspd::telemetry::lines::{Happened, Heard};
 use diskspd::viewer::{LEFT, give_back, leave_at_panic, leave_screen, spawn};
-use truespd_core::machine::process::{ProcessState, state_of};
+use truespd_core::machine::host::{ProcessState, state_of};
 use truespd_core::machine::roots::Roots;
+use truespd_core::sys::program::{self, Modes};
 use truespd_core::sys::signals::{ScreenSignal, ScreenSignals, suspend_this_process};
 use truespd_core::sys::source::read_line;
-use truespd_core::sys::terminal::{self, Modes};
 
 /// How often it looks at what no event tells.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -234,7 +234,7 @@ impl Watched {
     fn keep_screen(&mut self) -> Result<(), WatchError> {
         let is_stopped =
             self.owner.is_some_and(|owner| state_of(owner, &Roots::default()) == ProcessState::Stopped);
-        let is_ours = !is_stopped && terminal::is_ours(io::stderr());
+        let is_ours = !is_stopped && program::is_ours(io::stderr());
         match &self.screen {
             Some(_) if !is_ours => self.leave(),
             None if is_ours && self.left.is_none_or(|left| left.elapsed() >= AWAY_LEAST) => {

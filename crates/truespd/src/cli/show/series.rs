@@ -19,7 +19,7 @@ use truespd_core::profile::Target;
 use truespd_core::result::metrics::{Metric, Since};
 use truespd_core::result::{DirectionSummary, Document, Summary};
 use truespd_core::sys::error::system_text;
-use truespd_core::sys::terminal;
+use truespd_core::sys::program;
 use truespd_core::text::shell_line;
 use truespd_core::text::{clock, duration_ns, number, printable, size};
 
@@ -266,7 +266,7 @@ fn with_line(fault: &Fault, line: Option<&[String]>) -> String {
 }
 
 fn columns() -> usize {
-    terminal::columns(std::io::stderr()).unwrap_or(80)
+    program::terminal_columns(std::io::stderr()).unwrap_or(80)
 }
 
 impl Bars {

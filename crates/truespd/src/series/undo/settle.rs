@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use truespd_core::guard::mark::Marks;
 use truespd_core::machine::device::BlockDevice;
+use truespd_core::machine::drive::{NotSet, Reach, Switch, put};
 use truespd_core::machine::roots::Roots;
-use truespd_core::machine::setting::{read_number, read_word};
-use truespd_core::machine::write_cache::{NotSet, Reach, Switch, put};
+use truespd_core::machine::roots::{read_number, read_word};
 use truespd_core::sys::error::{Code, system_text};
 use truespd_core::sys::file::{Directory, Stat, may_write, remove_directory};
 use truespd_core::sys::identity::Identity;

@@ -1,7 +1,7 @@
 use super::*;
 use crate::made;
 use std::time::{Duration, Instant};
-use truespd_core::machine::write_cache::{BACK, THROUGH};
+use truespd_core::machine::drive::{WRITE_BACK, WRITE_THROUGH};
 
 const CACHE_TYPE: &str = "sys/block/sda/device/scsi_disk/0:0:0:0/cache_type";
 const QUEUE: &str = "sys/block/sda/queue/write_cache";
@@ -36,8 +36,8 @@ impl Lab {
             ("size", "2048"),
             ("diskseq", sequence.to_string().as_str()),
             ("device/wwid", id),
-            ("device/scsi_disk/0:0:0:0/cache_type", BACK),
-            ("queue/write_cache", BACK),
+            ("device/scsi_disk/0:0:0:0/cache_type", WRITE_BACK),
+            ("queue/write_cache", WRITE_BACK),
         ] {
             self.put(&format!("sys/block/{name}/{file}"), &format!("{text}\n"));
         }
@@ -77,8 +77,8 @@ impl Lab {
     fn switched(&self, path: &str, journal: &mut Journal) -> Undo {
         let undo = Undo::Setting {
             path: self.at(path),
-            before: BACK.into(),
-            during: THROUGH.into(),
+            before: WRITE_BACK.into(),
+            during: WRITE_THROUGH.into(),
             disk: Disk::named("sda", &self.roots()).unwrap(),
         };
         journal.add(undo.clone()).unwrap();
@@ -106,7 +106,7 @@ fn everything_is_undone_and_the_journal_goes() {
     assert_eq!(undone.len(), 3, "the folder is told of once");
     assert!(!made.exists());
     assert_eq!(fs::read_to_string(lab.at(CACHE_TYPE)).unwrap(), "write back\n", "with a line end");
-    assert_eq!(lab.says(QUEUE), BACK);
+    assert_eq!(lab.says(QUEUE), WRITE_BACK);
     assert_eq!(lab.journals(), 0);
 }
 
@@ -149,17 +149,17 @@ fn nothing_is_touched_that_this_program_never_makes() {
         "{words}"
     );
     let disk = Disk::named("sda", &lab.roots()).unwrap();
-    lab.put("etc/cache_type", THROUGH);
-    lab.put("sys/block/sda/queue/scheduler", THROUGH);
+    lab.put("etc/cache_type", WRITE_THROUGH);
+    lab.put("sys/block/sda/queue/scheduler", WRITE_THROUGH);
     for name in ["etc/cache_type", "sys/block/../../etc/cache_type", "sys/block/sda/queue/scheduler"] {
-        let (before, during) = (BACK.to_string(), THROUGH.to_string());
+        let (before, during) = (WRITE_BACK.to_string(), WRITE_THROUGH.to_string());
         let undo = Undo::Setting { path: lab.at(name), before, during, disk: disk.clone() };
         let undone = outcome(&undo, true, &lab.roots(), Action::Undo).unwrap();
         assert!(
             undone.fate != Fate::Undone && undone.words.contains("TrueSpd does not change this setting"),
             "{undone:?}"
         );
-        assert_eq!(lab.says(name), THROUGH, "{name}");
+        assert_eq!(lab.says(name), WRITE_THROUGH, "{name}");
     }
 }
 
@@ -262,7 +262,7 @@ fn a_setting_belongs_to_one_series_at_a_time() {
     // Killed with its caretaker: set back before anybody reads what it was.
     drop(first);
     assert_eq!(second.claim(&lab.at(QUEUE)).unwrap().len(), 1);
-    assert_eq!(lab.says(QUEUE), BACK);
+    assert_eq!(lab.says(QUEUE), WRITE_BACK);
 }
 
 /// As a process has it that another thread is just starting.
@@ -275,7 +275,7 @@ fn a_copy_of_its_descriptor_does_not_keep_a_journal_or_a_setting() {
     let copies = [&first.file, &first.claims[0]].map(|locked| locked.0.try_clone().unwrap());
     drop(first);
     assert_eq!(second.claim(&lab.at(QUEUE)).unwrap().len(), 1);
-    assert_eq!(lab.says(QUEUE), BACK);
+    assert_eq!(lab.says(QUEUE), WRITE_BACK);
     drop(copies);
 }
 
@@ -287,12 +287,12 @@ fn the_kernels_settings_end_with_the_boot_and_the_disk() {
     lab.plug("sda", "naa.5000c500a1b2c3d4", 1);
     lab.put(QUEUE, "write through\n");
     assert_eq!(lab.sweep(), vec![]);
-    assert_eq!((lab.says(QUEUE).as_str(), lab.journals()), (THROUGH, 0), "set by somebody since");
+    assert_eq!((lab.says(QUEUE).as_str(), lab.journals()), (WRITE_THROUGH, 0), "set by somebody since");
     // Another disk was plugged in and has the name.
     lab.switched(QUEUE, &mut lab.begin());
     lab.put("sys/block/sda/diskseq", "2\n");
     assert_eq!(lab.sweep(), vec![]);
-    assert_eq!((lab.says(QUEUE).as_str(), lab.journals()), (THROUGH, 0));
+    assert_eq!((lab.says(QUEUE).as_str(), lab.journals()), (WRITE_THROUGH, 0));
 }
 
 #[test]
@@ -311,7 +311,7 @@ fn a_disks_own_setting_is_set_back_on_that_disk_only() {
         undone.len() == 1 && undone[0].fate == Fate::Undone && undone[0].words.contains("sdb"),
         "{undone:?}"
     );
-    assert_eq!((lab.says(CACHE_TYPE).as_str(), lab.says(&of_b).as_str()), (THROUGH, BACK));
+    assert_eq!((lab.says(CACHE_TYPE).as_str(), lab.says(&of_b).as_str()), (WRITE_THROUGH, WRITE_BACK));
     // It is gone, or there is nothing to know it by.
     for id in ["naa.5000c500ffffffff", "naa.0000000000000000"] {
         let lab = Lab::new();
@@ -324,7 +324,7 @@ fn a_disks_own_setting_is_set_back_on_that_disk_only() {
         lab.put(CACHE_TYPE, "write through\n");
         let undone = lab.sweep();
         assert!(undone[0].words.contains("its write cache was 'write back'"), "{undone:?}");
-        assert_eq!((lab.says(CACHE_TYPE).as_str(), lab.journals()), (THROUGH, 0), "{id}");
+        assert_eq!((lab.says(CACHE_TYPE).as_str(), lab.journals()), (WRITE_THROUGH, 0), "{id}");
     }
 }
 
@@ -333,7 +333,8 @@ fn a_setting_that_does_not_take_is_told() {
     let lab = Lab::new();
     let mut journal = lab.begin();
     lab.switched(QUEUE, &mut journal);
-    let Err(Undone { words, fate: Fate::Stuck }) = settle::set_back(&lab.at(QUEUE), BACK, |_, _| Ok(()))
+    let Err(Undone { words, fate: Fate::Stuck }) =
+        settle::set_back(&lab.at(QUEUE), WRITE_BACK, |_, _| Ok(()))
     else {
         panic!("it still says write through");
     };
@@ -441,10 +442,10 @@ fn what_is_left_is_shown_before_it_is_settled() {
     assert_eq!(fate("truespd-theirs"), Some(Fate::Forgotten));
     assert_eq!(fate("truespd-gone"), None);
     assert_eq!(found.others(), 1, "one series runs");
-    assert!(ours.exists() && lab.says(QUEUE) == THROUGH, "nothing was changed");
+    assert!(ours.exists() && lab.says(QUEUE) == WRITE_THROUGH, "nothing was changed");
     let undone = found.settle(false);
     assert_eq!(undone.iter().filter(|one| one.fate == Fate::Stuck).count(), 1, "{undone:?}");
-    assert!(!ours.exists() && theirs.exists() && lab.says(QUEUE) == BACK);
+    assert!(!ours.exists() && theirs.exists() && lab.says(QUEUE) == WRITE_BACK);
     assert_eq!(find().list().len(), 1, "the stuck one");
     find().settle(true);
     assert_eq!((find().list().len(), lab.journals()), (0, 1), "forgotten; the running one stays");

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::machine::memory::ResourceLimit;
+use crate::machine::limits::ResourceLimit;
 use crate::machine::roots::Roots;
 use crate::machine::storage::Room;
 use crate::sys::made::symlink;

@@ -20,11 +20,11 @@ use diskspd::console::tell;
 use diskspd::grammar::parse::{Invocation, parse};
 use diskspd::run::signals::stop_on_signals;
 use truespd_core::fault::{ExitCode, Failure, FailureKind, Outcome, Refusal, RefusalKind, Refusals};
-use truespd_core::machine::process::Launched;
+use truespd_core::machine::host::Launched;
 use truespd_core::machine::topology::Topology;
+use truespd_core::sys::events::Latch;
 use truespd_core::sys::signals::{EndWishes, die_with, pass_on};
 use truespd_core::sys::thread::allowed_processors;
-use truespd_core::sys::wake::Latch;
 
 /// Number of the parent, in the environment of the rank.
 const PARENT: &str = "TRUESPD_RANK_OF";
@@ -245,7 +245,7 @@ impl std::fmt::Debug for Signals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use truespd_core::machine::process::Launcher;
+    use truespd_core::machine::host::Launcher;
 
     #[test]
     fn a_parent_waits_for_the_whole_run_and_a_while() {

@@ -17,7 +17,7 @@ use diskspd::program::{ExitCode, Program, print, tell_warnings};
 use diskspd::standard_error::StandardError;
 use options::Own;
 use truespd_core::fault::{FailureKind, Outcome, Refusal, RefusalKind};
-use truespd_core::machine::process::launched;
+use truespd_core::machine::host::launched;
 
 /// One run on many hosts at the same time, by MPI: mpirun -np 3 --host a,b,c truespd cluster run LINE
 #[derive(Debug, Args)]

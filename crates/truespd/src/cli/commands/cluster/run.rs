@@ -31,7 +31,7 @@ use truespd_core::machine::storage::ReadFlags;
 use truespd_core::profile::{Target, TimeSpan, hash};
 use truespd_core::result::merge::Merger;
 use truespd_core::result::{Document, LostHow, LostRank, json};
-use truespd_core::sys::wake::Latch;
+use truespd_core::sys::events::Latch;
 use truespd_core::verdict::judge;
 
 /// How often each rank tells rank 0 how it goes.

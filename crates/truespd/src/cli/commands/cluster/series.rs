@@ -22,7 +22,7 @@ use truespd_core::load::live::{Counted, Progress};
 use truespd_core::load::ranks::Ranks;
 use truespd_core::profile::{Profile, Throughput, hash};
 use truespd_core::result::{Document, json};
-use truespd_core::sys::wake::Latch;
+use truespd_core::sys::events::Latch;
 use truespd_core::verdict::judge;
 
 /// The suites that have a meaning on several hosts.

@@ -15,14 +15,14 @@ use std::path::{Path, PathBuf};
 use truespd_core::fault::Refusal;
 use truespd_core::guard::claim;
 use truespd_core::machine::device::{BlockDevice, DeviceNumber};
+use truespd_core::machine::drive::{Reach, Switch, WRITE_BACK, WRITE_THROUGH, disks};
 use truespd_core::machine::roots::Roots;
 use truespd_core::machine::storage::{OpenedTarget, ReadFlags, TargetKind, resolve};
-use truespd_core::machine::write_cache::{BACK, Reach, Switch, THROUGH, disks};
 use truespd_core::machine::{chain, storage};
 use truespd_core::sys::error::system_text;
+use truespd_core::sys::extents::drop_cached;
 use truespd_core::sys::file::{Stat, read_exact_at};
 use truespd_core::sys::identity::Identity;
-use truespd_core::sys::residency::drop_cached;
 use truespd_core::text::{printable, printable_path, size};
 
 /// A target with what else is known of it.
@@ -284,7 +284,7 @@ pub fn switches(series: &mut Series, found: &[Found], risk_power_loss: bool) -> 
 }
 
 fn other(word: &str) -> &'static str {
-    if word == BACK { THROUGH } else { BACK }
+    if word == WRITE_BACK { WRITE_THROUGH } else { WRITE_BACK }
 }
 
 /// A switch that only this series may use, with its present setting.
@@ -342,7 +342,9 @@ fn may_switch(switch: &Switch, user: Option<&str>, risk_power_loss: bool) -> Res
         Reach::Kernel => {
             "only the kernel's setting (queue/write_cache) can be switched; with it off, the kernel sends no flushes"
         }
-        Reach::Disk if switch.now == THROUGH => "its write cache is off, and the study would turn it on",
+        Reach::Disk if switch.now == WRITE_THROUGH => {
+            "its write cache is off, and the study would turn it on"
+        }
         Reach::Disk => return Ok(()),
     };
     let message = format!("{}: {risk}, and a power loss can destroy other data on it: {user}", switch.disk);
@@ -426,12 +428,12 @@ mod tests {
         };
         let mounted = Some("its partition sda2 is mounted at /srv (ext4)");
         for (reach, now, user, says) in [
-            (Reach::Kernel, BACK, mounted, "sends no flushes"),
-            (Reach::Kernel, THROUGH, mounted, "sends no flushes"),
-            (Reach::Disk, THROUGH, mounted, "would turn it on"),
-            (Reach::Disk, BACK, mounted, ""),
-            (Reach::Disk, THROUGH, None, ""),
-            (Reach::Kernel, BACK, None, ""),
+            (Reach::Kernel, WRITE_BACK, mounted, "sends no flushes"),
+            (Reach::Kernel, WRITE_THROUGH, mounted, "sends no flushes"),
+            (Reach::Disk, WRITE_THROUGH, mounted, "would turn it on"),
+            (Reach::Disk, WRITE_BACK, mounted, ""),
+            (Reach::Disk, WRITE_THROUGH, None, ""),
+            (Reach::Kernel, WRITE_BACK, None, ""),
         ] {
             let may = may_switch(&switch(reach, now), user, false);
             match says {

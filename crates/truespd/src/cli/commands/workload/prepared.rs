@@ -17,7 +17,7 @@ use truespd_core::plan::check_alignment;
 use truespd_core::profile::{Severity, Target, TimeSpan, validate, xml};
 use truespd_core::sys::error::system_text;
 use truespd_core::sys::file::open_without_waiting;
-use truespd_core::sys::folders;
+use truespd_core::sys::system;
 use truespd_core::text::{printable, printable_path, size};
 
 /// A workload that fits its targets.
@@ -206,7 +206,7 @@ const PRESET_BYTES_MAX: u64 = 1 << 20;
 
 /// The folder of a person's presets: the one given, or `truespd/workloads` in $XDG_CONFIG_HOME or ~/.config.
 fn folder(given: Option<&str>) -> Option<PathBuf> {
-    given.map(PathBuf::from).or_else(|| Some(folders::config()?.join("workloads")))
+    given.map(PathBuf::from).or_else(|| Some(system::config_folder()?.join("workloads")))
 }
 
 /// Names and files of a person's presets, by name. A folder that was not asked for may be missing.
