@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from . import slurm
@@ -77,7 +78,8 @@ class Cluster:
         """After each check: no process, no file, every cable plugged in."""
         for name in ("truespd", "mpirun.openmpi", "orted", "mpirun.mpich", "hydra_pmi_proxy", "sleep"):
             for pid in processes(name):
-                os.kill(pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):  # it ended by itself meanwhile
+                    os.kill(pid, signal.SIGKILL)
         for host in self.lab.hosts:
             host.cable(True)
         for folder in (SHARED, *(host.disk for host in self.lab.hosts)):

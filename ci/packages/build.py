@@ -125,8 +125,8 @@ def bill_of_materials() -> None:
     run("cargo", "cyclonedx", "--quiet", "--format", "json", "--spec-version", "1.5", "--no-build-deps", "--target", "x86_64-unknown-linux-gnu",
         "--manifest-path", CRATE / "Cargo.toml", "--override-filename", name, cwd=ROOT, env={**toolchain.environment(here()), "SOURCE_DATE_EPOCH": str(epoch())})  # fmt: skip
     made = CRATE / f"{name}.json"
-    # It names the crate by the folder that it was built in.
-    (DIST / made.name).write_text(made.read_text().replace(f"path+file://{ROOT}#", "path+file:///truespd#"))
+    # It names our crates by the folders that they were built in.
+    (DIST / made.name).write_text(made.read_text().replace(f"path+file://{ROOT}/", "path+file:///truespd/"))
     # It writes one for each crate of the workspace.
     for file in ROOT.glob(f"crates/*/{made.name}"):
         file.unlink()
