@@ -2,11 +2,40 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::machine::chain::{BlockDevice, Builder, Layer, LayerDetails, LayerKind, LayerRole, MountedAs};
+use crate::machine::chain::{
+    BlockDevice, Builder, Layer, LayerDetails, LayerKind, LayerRole, MountedAs, apply_flags, flags_of,
+};
 use crate::machine::device::DeviceNumber;
 use crate::machine::mounts::Mount;
+use crate::machine::roots::Roots;
 use crate::machine::roots::names_in;
 use crate::machine::storage::{Filesystem, is_memory, is_remote};
+use crate::machine::storage::{TargetFacts, TargetKind};
+use std::fs::File;
+
+/// The layers of an open target: itself first, then everything below it, each once.
+pub fn of(file: &File, facts: &TargetFacts, roots: &Roots) -> Vec<Layer> {
+    let mut layers = of_facts(facts, roots);
+    if let Some(flags) = flags_of(file, facts) {
+        apply_flags(&mut layers, flags);
+    }
+    layers
+}
+
+/// [`of`] without what only the open file tells (its compression flags).
+pub fn of_facts(facts: &TargetFacts, roots: &Roots) -> Vec<Layer> {
+    let mut builder = Builder::new(roots);
+    match facts.kind {
+        TargetKind::Block => {
+            builder.number(facts.device, &facts.path);
+        }
+        TargetKind::Regular => {
+            let mounted = facts.filesystem.as_ref().map(Mounted::from);
+            builder.file(&facts.path, Some(facts.size_bytes), facts.device, mounted);
+        }
+    }
+    builder.layers
+}
 
 /// Said as the server where a virtual machine's host holds the data.
 const HYPERVISOR: &str = "the host of this virtual machine";

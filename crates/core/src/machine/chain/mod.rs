@@ -20,6 +20,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+pub use filesystem::{of, of_facts};
 pub(crate) use layer::{DELETED, MountedAs};
 pub use layer::{Layer, LayerDetails, LayerKind, LayerRole, Queue};
 pub use paths::{DevicePath, PathAccess, Replica, ReplicaPeer, parse_drbd};
@@ -29,32 +30,8 @@ use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::interrupts::queues_of;
 use crate::machine::mounts::{Mount, read_mounts};
 use crate::machine::roots::{Roots, names_in, number_in, read_number, read_word};
-use crate::machine::storage::{TargetFacts, TargetKind};
+use crate::machine::storage::TargetFacts;
 use crate::sys::file::{self, CompressionFlags, FileKind, Stat};
-
-/// The layers of an open target: itself first, then everything below it, each once.
-pub fn of(file: &File, facts: &TargetFacts, roots: &Roots) -> Vec<Layer> {
-    let mut layers = of_facts(facts, roots);
-    if let Some(flags) = flags_of(file, facts) {
-        apply_flags(&mut layers, flags);
-    }
-    layers
-}
-
-/// [`of`] without what only the open file tells (its compression flags).
-pub fn of_facts(facts: &TargetFacts, roots: &Roots) -> Vec<Layer> {
-    let mut builder = Builder::new(roots);
-    match facts.kind {
-        TargetKind::Block => {
-            builder.number(facts.device, &facts.path);
-        }
-        TargetKind::Regular => {
-            let mounted = facts.filesystem.as_ref().map(filesystem::Mounted::from);
-            builder.file(&facts.path, Some(facts.size_bytes), facts.device, mounted);
-        }
-    }
-    builder.layers
-}
 
 /// Devices whose way to the storage can change while they are used: those with paths, and those that DRBD
 /// keeps the same on several machines.

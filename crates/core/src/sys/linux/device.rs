@@ -268,19 +268,25 @@ pub(crate) struct Blkid {
     _library: Library,
 }
 
-/// The library, loaded once; the error says why it cannot be used.
-pub fn blkid() -> Result<&'static Blkid, &'static String> {
-    static LIBRARY: OnceLock<Result<Blkid, String>> = OnceLock::new();
+/// Why libblkid cannot be used, or could not look.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct BlkidError(String);
+
+/// The library, loaded once.
+pub fn blkid() -> Result<&'static Blkid, &'static BlkidError> {
+    static LIBRARY: OnceLock<Result<Blkid, BlkidError>> = OnceLock::new();
     LIBRARY.get_or_init(|| Blkid::load("libblkid.so.1")).as_ref()
 }
 
 impl Blkid {
-    fn load(name: &str) -> Result<Self, String> {
+    fn load(name: &str) -> Result<Self, BlkidError> {
         // It holds a C library of its own, and one that loads the system's beside it may crash.
         if cfg!(target_feature = "crt-static") {
-            return Err("libblkid is not used: a static program loads no libraries".to_string());
+            let why = "libblkid is not used: a static program loads no libraries";
+            return Err(BlkidError(why.to_string()));
         }
-        let words = |e: libloading::Error| format!("{name} cannot be used: {e}");
+        let words = |e: libloading::Error| BlkidError(format!("{name} cannot be used: {e}"));
         // SAFETY: libblkid is an ordinary system library; its initialisers only set up its own state.
         let library = unsafe { Library::new(name) }.map_err(words)?;
         macro_rules! function {
@@ -361,8 +367,8 @@ impl Blkid {
     /// is looked at as if it were all there is.
     ///
     /// # Errors
-    /// Says why the library could not look.
-    pub fn probe(&self, file: &File, part: Option<(u64, u64)>) -> Result<Vec<Found>, String> {
+    /// [`BlkidError`] when the library could not look.
+    pub fn probe(&self, file: &File, part: Option<(u64, u64)>) -> Result<Vec<Found>, BlkidError> {
         if file.metadata().is_ok_and(|m| m.is_file() && m.len() == 0) {
             return Ok(Vec::new());
         }
@@ -375,7 +381,7 @@ impl Blkid {
                 0 | 1 => return Ok(found),
                 _ => {
                     let error = std::io::Error::last_os_error();
-                    return Err(format!("libblkid could not read it: {}", system_text(&error)));
+                    return Err(BlkidError(format!("libblkid could not read it: {}", system_text(&error))));
                 }
             }
         }
@@ -391,15 +397,15 @@ struct Probe<'a> {
 }
 
 impl<'a> Probe<'a> {
-    fn new(blkid: &'a Blkid, file: &'a File, part: Option<(u64, u64)>) -> Result<Self, String> {
+    fn new(blkid: &'a Blkid, file: &'a File, part: Option<(u64, u64)>) -> Result<Self, BlkidError> {
         // Offset and size 0 mean the whole device.
         let (start, length) = part.unwrap_or((0, 0));
         let (Ok(start), Ok(length)) = (i64::try_from(start), i64::try_from(length)) else {
-            return Err("the device is too large".to_string());
+            return Err(BlkidError("the device is too large".to_string()));
         };
         // SAFETY: no arguments; the result is checked for null.
         let raw = unsafe { (blkid.new_probe)() };
-        let raw = NonNull::new(raw).ok_or("libblkid ran out of memory")?;
+        let raw = NonNull::new(raw).ok_or_else(|| BlkidError("libblkid ran out of memory".to_string()))?;
         let probe = Probe { blkid, raw, _file: file };
         let p = raw.as_ptr();
         // SAFETY: `p` is a valid probe; the descriptor stays open as long as the probe (`_file`).
@@ -410,7 +416,7 @@ impl<'a> Probe<'a> {
                 || (blkid.enable_partitions)(p, 1) != 0
                 || (blkid.set_partitions_flags)(p, PARTITIONS_FLAGS) != 0
         };
-        if refused { Err("libblkid does not accept the device".to_string()) } else { Ok(probe) }
+        if refused { Err(BlkidError("libblkid does not accept the device".to_string())) } else { Ok(probe) }
     }
 
     /// The values of the signature found last.

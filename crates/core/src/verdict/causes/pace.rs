@@ -1,7 +1,7 @@
 //! Who set the pace: the storage, or the generator?
 
 use super::rhythm::stopped_s;
-use super::why::why_below;
+use super::why::{waiting_part, why_below};
 use super::{limits, memory};
 use crate::machine::limits::averages;
 use crate::measure::Histogram;
@@ -130,11 +130,6 @@ const QUOTA_SUSPECT: f64 = 0.01;
 
 fn running_part(thread: &ThreadCost) -> f64 {
     ratio(thread.running_ns as f64, thread.elapsed_ns as f64)
-}
-
-/// The part of its life that a thread was ready to run and had no processor.
-pub(super) fn waiting_part(thread: &ThreadCost) -> f64 {
-    ratio(thread.waiting_for_cpu_ns.unwrap_or(0) as f64, thread.elapsed_ns as f64)
 }
 
 /// The largest share of a thread, whose it is, and in words: the only thread with its share, or how many threads had

@@ -5,10 +5,11 @@
 //! its distance to the one that answers the disk's interrupts changes when it moves, and with it the rate of
 //! a shallow queue.
 
-use super::pace::waiting_part;
 use super::rhythm::{self, Stretch, stopped_s};
 use super::{limits, others, paths};
-use crate::result::{DiskCounts, Finding, Layer, Limit, LimitChange, LimitKind, Timeline, disks_in_words};
+use crate::result::{
+    DiskCounts, Finding, Layer, Limit, LimitChange, LimitKind, ThreadCost, Timeline, disks_in_words,
+};
 use crate::text::{bytes, number, percent};
 use crate::verdict::cause::{Case, ratio};
 use crate::verdict::view::{Direction, IOS_MIN, TargetView};
@@ -106,6 +107,11 @@ pub(super) fn why_fell(case: &Case<'_>, after_s: f64) -> Why {
     }
     let guess = position(case, after_s).or_else(|| credits(case, after_s));
     guess.or_else(|| cache_full(case, after_s)).unwrap_or_default()
+}
+
+/// The part of its life that a thread was ready to run and had no processor.
+pub(super) fn waiting_part(thread: &ThreadCost) -> f64 {
+    ratio(thread.waiting_for_cpu_ns.unwrap_or(0) as f64, thread.elapsed_ns as f64)
 }
 
 /// Why a set rate was missed by this part of it.
