@@ -255,8 +255,7 @@ fn by_its_paths(layers: &[Layer], layer: &Layer) -> Option<String> {
 
 /// Whether a layer is one of the paths of a device of device-mapper.
 pub fn is_path(layers: &[Layer], at: usize) -> bool {
-    let is_above = |layer: &Layer| layer.below.iter().any(|&below| below as usize == at);
-    layers.iter().any(|layer| layer.role() == LayerRole::Multipath && is_above(layer))
+    layers.iter().any(|layer| layer.role() == LayerRole::Multipath && layer.below.contains(&(at as u32)))
 }
 
 #[cfg(test)]

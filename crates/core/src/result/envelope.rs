@@ -129,17 +129,23 @@ pub fn shown<T: DocumentKind, R>(document: &T, show: impl FnOnce(&T) -> R) -> R 
 /// # Errors
 /// [`ReadError`].
 pub fn read<T: DocumentKind>(text: &[u8]) -> Result<T, ReadError> {
-    let malformed = |error| ReadError::Malformed { name: T::NAME, error };
-    let missing = |member| malformed(serde_json::Error::missing_field(member));
-    let mut stored: Value = serde_json::from_slice(text).map_err(malformed)?;
-    let format = stored["format"].as_str().ok_or_else(|| missing("format"))?;
-    let version = stored["format_version"].as_u64().ok_or_else(|| missing("format_version"))?;
+    let mut stored: Value = serde_json::from_slice(text).map_err(malformed::<T>)?;
+    let format = stored["format"].as_str().ok_or_else(|| missing::<T>("format"))?;
+    let version = stored["format_version"].as_u64().ok_or_else(|| missing::<T>("format_version"))?;
     if format != T::FORMAT || version != u64::from(T::VERSION) {
         let format = format.to_string();
         return Err(ReadError::Other { format, version, reads: T::FORMAT, reads_version: T::VERSION });
     }
-    let member = stored.get_mut(T::MEMBER).map(Value::take).ok_or_else(|| missing(T::MEMBER))?;
-    serde_json::from_value(member).map_err(malformed)
+    let member = stored.get_mut(T::MEMBER).map(Value::take).ok_or_else(|| missing::<T>(T::MEMBER))?;
+    serde_json::from_value(member).map_err(malformed::<T>)
+}
+
+fn malformed<T: DocumentKind>(error: serde_json::Error) -> ReadError {
+    ReadError::Malformed { name: T::NAME, error }
+}
+
+fn missing<T: DocumentKind>(member: &'static str) -> ReadError {
+    malformed::<T>(serde_json::Error::missing_field(member))
 }
 
 /// What the member `format` of a JSON document says; `None` when it is none, or has no such member.

@@ -78,9 +78,10 @@ pub fn rows(document: &Document, time_span: usize) -> Vec<HostRow> {
 }
 
 fn row(place: usize, source: &Source, name: String, span: &SourceSpan, first_ns: Option<u64>) -> HostRow {
-    let total = |of: fn(&SourceTotals) -> u64| of(&span.read).saturating_add(of(&span.write));
-    let (ios, bytes) = (total(|sum| sum.ios), total(|sum| sum.bytes));
-    let rate = |count: u64| if span.test_time_s > 0.0 { count as f64 / span.test_time_s } else { 0.0 };
+    let SourceSpan { read, write, .. } = span;
+    let (ios, bytes) = (read.ios.saturating_add(write.ios), read.bytes.saturating_add(write.bytes));
+    let [iops, bytes_per_s] =
+        [ios, bytes].map(|count| if span.test_time_s > 0.0 { count as f64 / span.test_time_s } else { 0.0 });
     let began = span.common_window().map(|window| window.start_unix_ns);
     let behind = began.zip(first_ns).map(|(began, first)| began - first);
     HostRow {
@@ -89,8 +90,8 @@ fn row(place: usize, source: &Source, name: String, span: &SourceSpan, first_ns:
         rank: source.rank.as_ref().map(|rank| rank.rank),
         ios,
         bytes,
-        iops: rate(ios),
-        bytes_per_s: rate(bytes),
+        iops,
+        bytes_per_s,
         latency: times(span, |sum| sum.latency.as_ref()),
         response: times(span, |sum| sum.response.as_ref()),
         late_ns: span.common_start.map(|start| start.late_ns).or(behind),
@@ -99,19 +100,17 @@ fn row(place: usize, source: &Source, name: String, span: &SourceSpan, first_ns:
 }
 
 fn times(span: &SourceSpan, of: fn(&SourceTotals) -> Option<&LatencySummary>) -> Option<Times> {
-    let whole = |all: &LatencySummary| Times { mean_ns: all.mean_ns, all: Some(all.clone()) };
-    if let Some(total) = &span.total {
-        return of(total).map(whole);
-    }
     // Of sums from before there was a total.
-    match (of(&span.read), of(&span.write)) {
-        (Some(read), Some(write)) => {
+    let only = match (&span.total, of(&span.read), of(&span.write)) {
+        (Some(total), ..) => of(total),
+        (None, Some(read), Some(write)) => {
             let (reads, writes) = (span.read.ios as f64, span.write.ios as f64);
             let mean_ns = (read.mean_ns * reads + write.mean_ns * writes) / (reads + writes).max(1.0);
-            Some(Times { mean_ns, all: None })
+            return Some(Times { mean_ns, all: None });
         }
-        (only, None) | (None, only) => only.map(whole),
-    }
+        (None, read, write) => read.or(write),
+    };
+    only.map(|all| Times { mean_ns: all.mean_ns, all: Some(all.clone()) })
 }
 
 /// What each source is called: its host, and with several on one host the number of each.
@@ -229,8 +228,7 @@ fn outliers_in(rows: &[HostRow], figure: HostFigure) -> Vec<Outlier> {
     let deviations = values.iter().map(|(_, value)| (value - median).abs());
     let mad = Spread::of(deviations).map_or(0.0, |spread| spread.median);
     let usual = (OFF_DEVIATIONS * MAD_TO_DEVIATION * mad).max(OFF_PART * median.abs());
-    let is_off = |value: f64| (value - median).abs() > usual;
-    let off = values.into_iter().filter(|(_, value)| is_off(*value));
+    let off = values.into_iter().filter(|(_, value)| (value - median).abs() > usual);
     off.map(|(row, value)| Outlier { row, figure, value, median }).collect()
 }
 

@@ -199,10 +199,10 @@ impl Merger {
             return Ok(());
         }
         let is_one_run = first.run.is_some() && first.run.as_deref() == run_of(document);
-        let difference = || first_difference((&first.name, &ours), (name, &theirs));
-        let (name, first) = (name.to_string(), first.name.clone());
         if !self.force && !is_one_run {
-            return Err(MergeError::OtherProfile { difference: difference(), name, first });
+            let difference = first_difference((&first.name, &ours), (name, &theirs));
+            let (name, first) = (name.to_string(), first.name.clone());
+            return Err(MergeError::OtherProfile { difference, name, first });
         }
         for (i, (a, b)) in ours.time_spans.iter().zip(&theirs.time_spans).enumerate() {
             let what = if a.measure_latency != b.measure_latency {
@@ -213,6 +213,7 @@ impl Merger {
             } else {
                 continue;
             };
+            let (name, first) = (name.to_string(), first.name.clone());
             return Err(MergeError::NoSum { name, first, time_span: i + 1, what });
         }
         Ok(())
@@ -335,8 +336,8 @@ fn place(source: &Source) -> String {
 
 /// Whether two neighbours in the table are one result: the same in everything, or the same rank of a run.
 fn is_same(a: &(String, Source), b: &(String, Source)) -> bool {
-    let rank = |source: &Source| source.rank.as_ref().map(|rank| (rank.run.clone(), rank.rank));
-    a.0 == b.0 || rank(&a.1).is_some() && rank(&a.1) == rank(&b.1)
+    let [a_rank, b_rank] = [a, b].map(|(_, source)| source.rank.as_ref().map(|rank| (&rank.run, rank.rank)));
+    a.0 == b.0 || a_rank.is_some() && a_rank == b_rank
 }
 
 /// The profile without members that do not change the test: how it is reported, and its random numbers.

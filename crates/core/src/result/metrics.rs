@@ -550,19 +550,18 @@ pub fn parts(metric: Metric, measured: &Measured) -> Option<Vec<Part>> {
     };
     let (reads, interval_s) = completions(measured, Operations::Reads);
     let (writes, _) = completions(measured, Operations::Writes);
-    let at = |list: &[f64], place: usize| list.get(place).copied().unwrap_or(0.0);
-    let sum = |place: usize| at(&reads, place) * of_read + at(&writes, place) * of_write;
-    let count = reads.len().max(writes.len());
-    (interval_s > 0.0 && count > 0)
-        .then(|| (0..count).map(|place| Part { sum: sum(place), weight: interval_s }).collect())
+    let mut parts = vec![Part { sum: 0.0, weight: interval_s }; reads.len().max(writes.len())];
+    for (counts, of_each) in [(reads, of_read), (writes, of_write)] {
+        parts.iter_mut().zip(counts).for_each(|(part, count)| part.sum += count * of_each);
+    }
+    (interval_s > 0.0 && !parts.is_empty()).then_some(parts)
 }
 
 /// Bytes of a read, or of a write; 0 without any.
 fn mean_bytes(measured: &Measured, of: fn(&super::TargetResult) -> &Direction) -> f64 {
-    let directions = || measured.threads.iter().flat_map(|thread| &thread.targets).map(of);
-    let [bytes, ios] = [|one: &Direction| one.bytes, |one: &Direction| one.ios]
-        .map(|read: fn(&Direction) -> u64| directions().map(read).sum::<u64>() as f64);
-    if ios > 0.0 { bytes / ios } else { 0.0 }
+    let directions = measured.threads.iter().flat_map(|thread| &thread.targets).map(of);
+    let (bytes, ios) = directions.fold((0, 0), |(bytes, ios), one| (bytes + one.bytes, ios + one.ios));
+    if ios > 0 { bytes as f64 / ios as f64 } else { 0.0 }
 }
 
 fn latencies(measured: &Measured) -> Option<Vec<Part>> {
@@ -570,9 +569,9 @@ fn latencies(measured: &Measured) -> Option<Vec<Part>> {
     let mut sum = all.next()?.clone();
     let interval_ns = sum.interval_ns();
     all.filter(|one| one.interval_ns() == interval_ns).for_each(|one| sum.merge(one));
-    let part =
-        |of: &crate::measure::intervals::Interval| Part { sum: of.sum_ns as f64, weight: of.count as f64 };
-    let parts: Vec<Part> = sum.series()[..sum.valid()].iter().map(part).collect();
+    let intervals = sum.series()[..sum.valid()].iter();
+    let parts: Vec<Part> =
+        intervals.map(|all| Part { sum: all.sum_ns as f64, weight: all.count as f64 }).collect();
     // Without -L the intervals hold counts only.
     parts.iter().any(|part| part.sum > 0.0).then_some(parts)
 }
