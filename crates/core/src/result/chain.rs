@@ -90,6 +90,11 @@ impl Layer {
         self.details.as_ref().map_or(LayerRole::Other, |details| details.role)
     }
 
+    /// Whether it is a loop device that uses the page cache for its file ([`LayerKind::is_cached_loop`]).
+    pub fn is_cached_loop(&self) -> bool {
+        self.kind.is_cached_loop(self.direct_io)
+    }
+
     /// Its cache for writes; `None` when the kernel does not tell.
     pub fn cache(&self) -> Option<WriteCache<'_>> {
         self.write_cache.as_deref().map(WriteCache::of)
