@@ -218,7 +218,7 @@ pub struct CpuUse {
 }
 
 impl CpuUse {
-    /// User plus kernel.
+    /// User plus kernel, in percent of the time.
     pub fn usage(&self) -> f64 {
         self.user + self.kernel
     }
@@ -288,7 +288,7 @@ pub struct TargetResult {
 /// The I/Os that a figure is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operations {
-    /// Reads and writes together.
+    /// Reads and writes, each interval added up.
     All,
     #[allow(missing_docs)]
     Reads,

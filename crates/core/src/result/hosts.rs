@@ -26,21 +26,21 @@ const MAD_TO_DEVIATION: f64 = 1.4826;
 /// What one source did in one time span.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostRow {
-    /// Its place in [`Document::sources`].
+    /// Its place in [`Document::sources`], from 0.
     pub source: usize,
     /// Its host; with several sources on one host, `host#0`, `host#1`.
     pub name: String,
     /// Its rank in a cluster run.
     pub rank: Option<u32>,
-    /// I/Os completed.
+    /// I/Os completed, reads and writes together.
     pub ios: u64,
-    /// Bytes transferred.
+    /// Bytes, read and written together.
     pub bytes: u64,
     /// I/Os per second of its own measured time.
     pub iops: f64,
     /// Bytes per second of its own measured time.
     pub bytes_per_s: f64,
-    /// Latencies, when measured.
+    /// Latencies, where the run measured them (`-L`).
     pub latency: Option<Times>,
     /// Latencies from the intended start, of the I/Os on targets with a rate (`-g`).
     pub response: Option<Times>,
@@ -51,10 +51,10 @@ pub struct HostRow {
     pub grade: Option<Grade>,
 }
 
-/// Latencies of one source.
+/// Latencies of one source in a time span.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Times {
-    /// Mean in nanoseconds.
+    /// Mean of reads and writes together, in nanoseconds.
     pub mean_ns: f64,
     /// All figures; none when the document has them of reads and writes apart only.
     pub all: Option<LatencySummary>,
@@ -168,14 +168,14 @@ fn median(sorted: &[f64]) -> f64 {
 /// A figure by which hosts are held against each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostFigure {
-    /// I/Os per second.
+    /// I/Os per second, reads and writes together.
     Iops,
     /// Mean latency, from the intended start where there is one.
     Latency,
 }
 
 impl HostFigure {
-    /// All of them.
+    /// All figures, as they are looked at.
     pub const ALL: [HostFigure; 2] = [HostFigure::Iops, HostFigure::Latency];
 
     /// Of a row; none when it was not measured.
@@ -192,9 +192,9 @@ impl HostFigure {
 pub struct Outlier {
     /// The row's place among those that were given.
     pub row: usize,
-    /// In what.
+    /// The figure that is far from the others.
     pub figure: HostFigure,
-    /// Its value.
+    /// Its value, in the unit of the figure.
     pub value: f64,
     /// That of the row in the middle.
     pub median: f64,

@@ -84,7 +84,7 @@ pub enum ReadError {
     /// DiskSpd's XML or text, which do not hold everything.
     #[error("is {0}; results are read from JSON, which --json FILE of the run writes")]
     OtherForm(&'static str),
-    /// JSON of something else.
+    /// JSON of another kind, with its format.
     #[error("is not the result of a run: {}; results are written with --json FILE", of_format(.0))]
     Foreign(Option<String>),
     /// A version that came later.

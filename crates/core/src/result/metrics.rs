@@ -210,19 +210,19 @@ pub enum NoFigure {
     /// Which of several is meant?
     #[error("the profile has several time spans; compare one at a time")]
     SeveralSpans,
-    /// Stopped or failed.
+    /// The run stopped or failed before.
     #[error("the run ended before anything was measured")]
     NotMeasured,
-    /// Nothing to divide by.
+    /// There is nothing to divide by.
     #[error("no I/O was completed in the measured time; measure longer (-d)")]
     NoIo,
     /// The run had no `-L`.
     #[error("the run measured no latencies; add -L")]
     NoLatencies,
-    /// An older document.
+    /// A document from before it was measured.
     #[error("the result does not contain the processor time of the run")]
     NoProcessorTime,
-    /// Of this metric.
+    /// The value of this metric is 0.
     #[error("the {0} of the run is 0, so there is no ratio")]
     Zero(&'static str),
 }
@@ -256,12 +256,12 @@ impl Metric {
         TABLE.iter().map(Metric)
     }
 
-    /// Those that `ab` offers.
+    /// Those that `ab` and `study` offer.
     pub fn compared() -> impl Iterator<Item = Metric> {
         Self::all().filter(|metric| metric.0.is_compared)
     }
 
-    /// Its name in documents.
+    /// Its name in documents and options.
     pub fn id(self) -> &'static str {
         self.0.id
     }
@@ -285,12 +285,12 @@ impl Metric {
         }
     }
 
-    /// What it counts in.
+    /// The unit of its values.
     pub fn unit(self) -> Unit {
         self.0.unit
     }
 
-    /// Which way is better.
+    /// Which way is better, for comparisons.
     pub fn better(self) -> Better {
         self.0.better
     }

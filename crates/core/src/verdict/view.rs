@@ -195,11 +195,11 @@ impl<'a> TargetView<'a> {
             .facts
             .and_then(|facts| facts.extents.as_ref())
             .is_some_and(|map| map.unknown.is_some() || map.unwritten_bytes > 0 || map.hole_bytes > 0);
+        // The file of a loop device may have holes of its own, which nobody looked for.
         allocates
+            || self.layer(LayerKind::Loop).is_some()
             || self.layers().iter().any(|layer| {
-                // The file of a loop device may have holes of its own, which nobody looked for.
-                layer.kind == LayerKind::Loop
-                    || layer.details.as_ref().is_some_and(|details| details.journals_data)
+                layer.details.as_ref().is_some_and(|details| details.journals_data)
                     || is_redundant(layer)
                     || MULTIPLY_WRITES.contains(&layer.role())
             })

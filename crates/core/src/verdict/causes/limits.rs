@@ -68,9 +68,12 @@ fn reached(case: &Case<'_>, limit: &Limit) -> Option<Finding> {
     let value = limit.value as f64;
     let rates = disk.into_iter().chain([issued]);
     let rate = rates.into_iter().find(|rate| AT_LIMIT.contains(&ratio(*rate, value)))?;
-    let [shown_rate, shown_value] = [rate, value].map(|rate| match is_bytes {
-        true => format!("{}/s of {}", bytes(rate), way.plural()),
-        false => format!("{} {}/s", number(rate), way.plural()),
+    let [shown_rate, shown_value] = [rate, value].map(|rate| {
+        if is_bytes {
+            format!("{}/s of {}", bytes(rate), way.plural())
+        } else {
+            format!("{} {}/s", number(rate), way.plural())
+        }
     });
     let says = format!(
         "The measured {shown_rate} reach the limit of {shown_value} that {} of cgroup {} sets on {device}: this is \

@@ -335,9 +335,8 @@ fn below_rate(case: &Case<'_>) -> RuleResult {
             missing = Some(Missing::too_few(&number((asked_ios - missing_ios).round()), IOS_MIN));
             continue;
         }
-        let [set, reached] = [asked, done].map(|rate| match is_bytes {
-            true => format!("{}/s", bytes(rate)),
-            false => format!("{} IOPS", number(rate)),
+        let [set, reached] = [asked, done].map(|rate| {
+            if is_bytes { format!("{}/s", bytes(rate)) } else { format!("{} IOPS", number(rate)) }
         });
         let part = percent(done / asked);
         let says = format!("-g set a rate of {set}, but the test reached {reached} ({part}).");

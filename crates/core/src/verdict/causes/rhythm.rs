@@ -190,9 +190,10 @@ fn pauses(series: &[f64], interval_s: f64, least: usize) -> Pauses {
     runs.retain(|&(from, length)| {
         // A fall that stays is no pause: what comes next is as usual again.
         let next = &series[from + length..(from + length + NEXT).min(series.len())];
-        let is_over = match next.is_empty() {
-            true => length as f64 <= TAIL * series.len() as f64,
-            false => mean(next) >= GOES_ON * usual[from],
+        let is_over = if next.is_empty() {
+            length as f64 <= TAIL * series.len() as f64
+        } else {
+            mean(next) >= GOES_ON * usual[from]
         };
         length * count >= least && is_over
     });
