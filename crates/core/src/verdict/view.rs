@@ -199,9 +199,7 @@ impl<'a> TargetView<'a> {
         allocates
             || self.layer(LayerKind::Loop).is_some()
             || self.layers().iter().any(|layer| {
-                layer.details.as_ref().is_some_and(|details| details.journals_data)
-                    || is_redundant(layer)
-                    || MULTIPLY_WRITES.contains(&layer.role())
+                journals_data(layer) || is_redundant(layer) || MULTIPLY_WRITES.contains(&layer.role())
             })
     }
 
@@ -258,6 +256,10 @@ const MULTIPLY_READS: [LayerRole; 6] = [
     LayerRole::Verity,
     LayerRole::Vdo,
 ];
+
+fn journals_data(layer: &Layer) -> bool {
+    layer.details.as_ref().is_some_and(|details| details.journals_data)
+}
 
 /// Mirrors and parity; not stripes, and not several paths to one disk. An unknown layer on several devices may be
 /// redundant.

@@ -216,10 +216,11 @@ fn is_evident(group: &DiskGroup<'_>, way: Direction) -> bool {
         if target.layers().iter().any(Layer::is_cached_loop) {
             return true;
         }
-        let Some(seen) = target.residency().filter(|_| way == Direction::Read) else { return false };
+        let Some(seen) = target.residency() else { return false };
         let grew = seen.cached_after_bytes.saturating_sub(seen.cached_before_bytes) as f64;
         // What came in once was read, and only what was met again was answered.
-        seen.was_mostly_cached() || (grew > 0.0 && group.done_bytes(way) > 2.0 * grew)
+        way == Direction::Read
+            && (seen.was_mostly_cached() || (grew > 0.0 && group.done_bytes(way) > 2.0 * grew))
     })
 }
 
