@@ -439,7 +439,7 @@ fn is_served(chain: &[chain::Layer]) -> bool {
 }
 
 fn of_layer(layer: &chain::Layer, roots: &Roots) -> Option<LoopCacheSeen> {
-    if layer.kind != LayerKind::Loop || layer.direct_io == Some(true) {
+    if !layer.kind.is_cached_loop(layer.direct_io) {
         return None;
     }
     let path = layer.details.as_ref()?.backing_file.as_deref()?;

@@ -90,6 +90,11 @@ impl Layer {
         self.details.as_ref().map_or(LayerRole::Other, |details| details.role)
     }
 
+    /// Whether it is a loop device that uses the page cache for its file ([`LayerKind::is_cached_loop`]).
+    pub fn is_cached_loop(&self) -> bool {
+        self.kind.is_cached_loop(self.direct_io)
+    }
+
     /// Its cache for writes; `None` when the kernel does not tell.
     pub fn cache(&self) -> Option<WriteCache<'_>> {
         self.write_cache.as_deref().map(WriteCache::of)
@@ -255,8 +260,7 @@ fn by_its_paths(layers: &[Layer], layer: &Layer) -> Option<String> {
 
 /// Whether a layer is one of the paths of a device of device-mapper.
 pub fn is_path(layers: &[Layer], at: usize) -> bool {
-    let is_above = |layer: &Layer| layer.below.iter().any(|&below| below as usize == at);
-    layers.iter().any(|layer| layer.role() == LayerRole::Multipath && is_above(layer))
+    layers.iter().any(|layer| layer.role() == LayerRole::Multipath && layer.below.contains(&(at as u32)))
 }
 
 #[cfg(test)]

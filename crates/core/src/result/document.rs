@@ -218,7 +218,7 @@ pub struct CpuUse {
 }
 
 impl CpuUse {
-    /// User plus kernel.
+    /// User plus kernel, in percent of the time.
     pub fn usage(&self) -> f64 {
         self.user + self.kernel
     }
@@ -288,7 +288,7 @@ pub struct TargetResult {
 /// The I/Os that a figure is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operations {
-    /// Reads and writes together.
+    /// Reads and writes, each interval added up.
     All,
     #[allow(missing_docs)]
     Reads,
@@ -437,9 +437,12 @@ pub struct SourceSpan {
 impl SourceSpan {
     /// When it measured, by the clock of rank 0 where the clocks were compared, else by that of its own host.
     pub fn common_window(&self) -> Option<Window> {
-        let (window, start) = (self.window?, self.common_start);
-        let by = |unix_ns| start.map_or(unix_ns, |start| start.by_rank_0(unix_ns));
-        Some(Window { start_unix_ns: by(window.start_unix_ns), end_unix_ns: by(window.end_unix_ns) })
+        let (window, Some(start)) = (self.window?, self.common_start) else { return self.window };
+        let Window { start_unix_ns, end_unix_ns } = window;
+        Some(Window {
+            start_unix_ns: start.by_rank_0(start_unix_ns),
+            end_unix_ns: start.by_rank_0(end_unix_ns),
+        })
     }
 }
 
@@ -495,20 +498,19 @@ pub struct LatencySummary {
 impl LatencySummary {
     /// Of a histogram; `None` without latencies.
     pub fn of(histogram: &Histogram) -> Option<Self> {
-        let p = |fraction| histogram.percentile_ns(fraction);
         (histogram.count() > 0).then(|| LatencySummary {
             mean_ns: histogram.mean_ns(),
             std_dev_ns: histogram.std_dev_ns(),
             min_ns: histogram.min_ns(),
-            p25_ns: p(0.25),
-            p50_ns: p(0.5),
-            p75_ns: p(0.75),
-            p90_ns: p(0.9),
-            p95_ns: p(0.95),
-            p99_ns: p(0.99),
-            p99_9_ns: p(0.999),
-            p99_99_ns: p(0.9999),
-            p99_999_ns: p(0.99999),
+            p25_ns: histogram.percentile_ns(0.25),
+            p50_ns: histogram.percentile_ns(0.5),
+            p75_ns: histogram.percentile_ns(0.75),
+            p90_ns: histogram.percentile_ns(0.9),
+            p95_ns: histogram.percentile_ns(0.95),
+            p99_ns: histogram.percentile_ns(0.99),
+            p99_9_ns: histogram.percentile_ns(0.999),
+            p99_99_ns: histogram.percentile_ns(0.9999),
+            p99_999_ns: histogram.percentile_ns(0.99999),
             max_ns: histogram.max_ns(),
         })
     }
@@ -536,16 +538,13 @@ impl CoarseSeries {
         let Timeline { interval_ns, reads, writes } = series;
         let count = reads.len().max(writes.len());
         let joined = count.div_ceil(INTERVALS_MAX).max(1);
-        let within = |list: &[u64], first: usize| {
-            let held = list.iter().skip(first).take(joined);
-            held.fold(0u64, |sum, ios| sum.saturating_add(*ios))
-        };
-        let completed: Vec<u64> = (0..count)
-            .step_by(joined)
-            .map(|first| within(reads, first).saturating_add(within(writes, first)))
-            .collect();
-        let times = |intervals: usize| interval_ns.checked_mul(intervals as u64).filter(|ns| *ns > 0);
-        Some(CoarseSeries { interval_ns: times(joined)?, length_ns: times(count)?, completed })
+        let mut completed = vec![0u64; count.div_ceil(joined)];
+        for (place, ios) in reads.iter().enumerate().chain(writes.iter().enumerate()) {
+            completed[place / joined] = completed[place / joined].saturating_add(*ios);
+        }
+        let [interval_ns, length_ns] = [joined, count].map(|many| interval_ns.checked_mul(many as u64));
+        let (interval_ns, length_ns) = (interval_ns?, length_ns.filter(|ns| *ns > 0)?);
+        Some(CoarseSeries { interval_ns, length_ns, completed })
     }
 
     /// The middle of each interval in seconds since the measured time began, and its I/Os per second.

@@ -16,7 +16,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// A kind of documents.
+/// A kind of documents, with the envelope that its JSON has.
 pub trait DocumentKind: Serialize + DeserializeOwned + JsonSchema + 'static {
     /// What the member `format` says.
     const FORMAT: &'static str;
@@ -38,30 +38,8 @@ pub trait DocumentKind: Serialize + DeserializeOwned + JsonSchema + 'static {
 
 /// Why a document could not be read; completes a sentence that begins with the file's name.
 #[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// Not such a document, or not a whole one.
-    #[error("is no {name}, or not a whole one: {error}")]
-    Malformed {
-        /// What it should be.
-        name: &'static str,
-        /// Why it is not.
-        error: serde_json::Error,
-    },
-    /// Something else, or of a later version.
-    #[error(
-        "has format \"{format}\", version {version}; this program reads \"{reads}\", version {reads_version}"
-    )]
-    Other {
-        /// Its format.
-        format: String,
-        /// Its version.
-        version: u64,
-        /// The format that it should have.
-        reads: &'static str,
-        /// The version that it should have.
-        reads_version: u32,
-    },
-}
+#[error("{0}")]
+pub struct ReadError(String);
 
 /// A document in its envelope.
 struct Envelope<'a, T>(&'a T);
@@ -129,17 +107,26 @@ pub fn shown<T: DocumentKind, R>(document: &T, show: impl FnOnce(&T) -> R) -> R 
 /// # Errors
 /// [`ReadError`].
 pub fn read<T: DocumentKind>(text: &[u8]) -> Result<T, ReadError> {
-    let malformed = |error| ReadError::Malformed { name: T::NAME, error };
-    let missing = |member| malformed(serde_json::Error::missing_field(member));
-    let mut stored: Value = serde_json::from_slice(text).map_err(malformed)?;
-    let format = stored["format"].as_str().ok_or_else(|| missing("format"))?;
-    let version = stored["format_version"].as_u64().ok_or_else(|| missing("format_version"))?;
+    let mut stored: Value = serde_json::from_slice(text).map_err(malformed::<T>)?;
+    let format = stored["format"].as_str().ok_or_else(|| missing::<T>("format"))?;
+    let version = stored["format_version"].as_u64().ok_or_else(|| missing::<T>("format_version"))?;
     if format != T::FORMAT || version != u64::from(T::VERSION) {
-        let format = format.to_string();
-        return Err(ReadError::Other { format, version, reads: T::FORMAT, reads_version: T::VERSION });
+        return Err(ReadError(format!(
+            "has format \"{format}\", version {version}; this program reads \"{}\", version {}",
+            T::FORMAT,
+            T::VERSION
+        )));
     }
-    let member = stored.get_mut(T::MEMBER).map(Value::take).ok_or_else(|| missing(T::MEMBER))?;
-    serde_json::from_value(member).map_err(malformed)
+    let member = stored.get_mut(T::MEMBER).map(Value::take).ok_or_else(|| missing::<T>(T::MEMBER))?;
+    serde_json::from_value(member).map_err(malformed::<T>)
+}
+
+fn malformed<T: DocumentKind>(error: serde_json::Error) -> ReadError {
+    ReadError(format!("is no {}, or not a whole one: {error}", T::NAME))
+}
+
+fn missing<T: DocumentKind>(member: &'static str) -> ReadError {
+    malformed::<T>(serde_json::Error::missing_field(member))
 }
 
 /// What the member `format` of a JSON document says; `None` when it is none, or has no such member.

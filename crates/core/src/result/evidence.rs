@@ -275,6 +275,13 @@ pub struct Residency {
     pub cached_after_bytes: u64,
 }
 
+impl Residency {
+    /// Whether half of it or more was cached before the run.
+    pub(crate) fn was_mostly_cached(self) -> bool {
+        self.cached_before_bytes * 2 >= self.range_bytes.max(1)
+    }
+}
+
 /// The page cache of what a loop device below a target stands on, all of it. A loop device without direct I/O reads and
 /// writes through it, in the name of no process.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]

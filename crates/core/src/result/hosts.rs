@@ -26,21 +26,21 @@ const MAD_TO_DEVIATION: f64 = 1.4826;
 /// What one source did in one time span.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostRow {
-    /// Its place in [`Document::sources`].
+    /// Its place in [`Document::sources`], from 0.
     pub source: usize,
     /// Its host; with several sources on one host, `host#0`, `host#1`.
     pub name: String,
     /// Its rank in a cluster run.
     pub rank: Option<u32>,
-    /// I/Os completed.
+    /// I/Os completed, reads and writes together.
     pub ios: u64,
-    /// Bytes transferred.
+    /// Bytes, read and written together.
     pub bytes: u64,
     /// I/Os per second of its own measured time.
     pub iops: f64,
     /// Bytes per second of its own measured time.
     pub bytes_per_s: f64,
-    /// Latencies, when measured.
+    /// Latencies, where the run measured them (`-L`).
     pub latency: Option<Times>,
     /// Latencies from the intended start, of the I/Os on targets with a rate (`-g`).
     pub response: Option<Times>,
@@ -51,10 +51,10 @@ pub struct HostRow {
     pub grade: Option<Grade>,
 }
 
-/// Latencies of one source.
+/// Latencies of one source in a time span.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Times {
-    /// Mean in nanoseconds.
+    /// Mean of reads and writes together, in nanoseconds.
     pub mean_ns: f64,
     /// All figures; none when the document has them of reads and writes apart only.
     pub all: Option<LatencySummary>,
@@ -78,9 +78,10 @@ pub fn rows(document: &Document, time_span: usize) -> Vec<HostRow> {
 }
 
 fn row(place: usize, source: &Source, name: String, span: &SourceSpan, first_ns: Option<u64>) -> HostRow {
-    let total = |of: fn(&SourceTotals) -> u64| of(&span.read).saturating_add(of(&span.write));
-    let (ios, bytes) = (total(|sum| sum.ios), total(|sum| sum.bytes));
-    let rate = |count: u64| if span.test_time_s > 0.0 { count as f64 / span.test_time_s } else { 0.0 };
+    let SourceSpan { read, write, .. } = span;
+    let (ios, bytes) = (read.ios.saturating_add(write.ios), read.bytes.saturating_add(write.bytes));
+    let [iops, bytes_per_s] =
+        [ios, bytes].map(|count| if span.test_time_s > 0.0 { count as f64 / span.test_time_s } else { 0.0 });
     let began = span.common_window().map(|window| window.start_unix_ns);
     let behind = began.zip(first_ns).map(|(began, first)| began - first);
     HostRow {
@@ -89,8 +90,8 @@ fn row(place: usize, source: &Source, name: String, span: &SourceSpan, first_ns:
         rank: source.rank.as_ref().map(|rank| rank.rank),
         ios,
         bytes,
-        iops: rate(ios),
-        bytes_per_s: rate(bytes),
+        iops,
+        bytes_per_s,
         latency: times(span, |sum| sum.latency.as_ref()),
         response: times(span, |sum| sum.response.as_ref()),
         late_ns: span.common_start.map(|start| start.late_ns).or(behind),
@@ -99,19 +100,17 @@ fn row(place: usize, source: &Source, name: String, span: &SourceSpan, first_ns:
 }
 
 fn times(span: &SourceSpan, of: fn(&SourceTotals) -> Option<&LatencySummary>) -> Option<Times> {
-    let whole = |all: &LatencySummary| Times { mean_ns: all.mean_ns, all: Some(all.clone()) };
-    if let Some(total) = &span.total {
-        return of(total).map(whole);
-    }
     // Of sums from before there was a total.
-    match (of(&span.read), of(&span.write)) {
-        (Some(read), Some(write)) => {
+    let only = match (&span.total, of(&span.read), of(&span.write)) {
+        (Some(total), ..) => of(total),
+        (None, Some(read), Some(write)) => {
             let (reads, writes) = (span.read.ios as f64, span.write.ios as f64);
             let mean_ns = (read.mean_ns * reads + write.mean_ns * writes) / (reads + writes).max(1.0);
-            Some(Times { mean_ns, all: None })
+            return Some(Times { mean_ns, all: None });
         }
-        (only, None) | (None, only) => only.map(whole),
-    }
+        (None, read, write) => read.or(write),
+    };
+    only.map(|all| Times { mean_ns: all.mean_ns, all: Some(all.clone()) })
 }
 
 /// What each source is called: its host, and with several on one host the number of each.
@@ -169,14 +168,14 @@ fn median(sorted: &[f64]) -> f64 {
 /// A figure by which hosts are held against each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostFigure {
-    /// I/Os per second.
+    /// I/Os per second, reads and writes together.
     Iops,
     /// Mean latency, from the intended start where there is one.
     Latency,
 }
 
 impl HostFigure {
-    /// All of them.
+    /// All figures, as they are looked at.
     pub const ALL: [HostFigure; 2] = [HostFigure::Iops, HostFigure::Latency];
 
     /// Of a row; none when it was not measured.
@@ -193,9 +192,9 @@ impl HostFigure {
 pub struct Outlier {
     /// The row's place among those that were given.
     pub row: usize,
-    /// In what.
+    /// The figure that is far from the others.
     pub figure: HostFigure,
-    /// Its value.
+    /// Its value, in the unit of the figure.
     pub value: f64,
     /// That of the row in the middle.
     pub median: f64,
@@ -229,8 +228,7 @@ fn outliers_in(rows: &[HostRow], figure: HostFigure) -> Vec<Outlier> {
     let deviations = values.iter().map(|(_, value)| (value - median).abs());
     let mad = Spread::of(deviations).map_or(0.0, |spread| spread.median);
     let usual = (OFF_DEVIATIONS * MAD_TO_DEVIATION * mad).max(OFF_PART * median.abs());
-    let is_off = |value: f64| (value - median).abs() > usual;
-    let off = values.into_iter().filter(|(_, value)| is_off(*value));
+    let off = values.into_iter().filter(|(_, value)| (value - median).abs() > usual);
     off.map(|(row, value)| Outlier { row, figure, value, median }).collect()
 }
 

@@ -84,7 +84,7 @@ pub enum ReadError {
     /// DiskSpd's XML or text, which do not hold everything.
     #[error("is {0}; results are read from JSON, which --json FILE of the run writes")]
     OtherForm(&'static str),
-    /// JSON of something else.
+    /// JSON of another kind, with its format.
     #[error("is not the result of a run: {}; results are written with --json FILE", of_format(.0))]
     Foreign(Option<String>),
     /// A version that came later.
@@ -129,7 +129,7 @@ pub fn read(text: &[u8]) -> Result<Document, ReadError> {
         Ok(stored) if stored.format == FORMAT && stored.format_version == FORMAT_VERSION => stored,
         other => return Err(why_not(text, other.err())),
     };
-    check(&stored.result)?;
+    check(&stored.result).map_err(<serde_json::Error as serde::de::Error>::custom::<String>)?;
     legacy::complete(&mut stored.result);
     Ok(stored.result)
 }
@@ -184,10 +184,10 @@ fn why_not(text: &[u8], error: Option<serde_json::Error>) -> ReadError {
 
 /// The form of something that is no JSON, if it is one of ours.
 fn other_form(text: &[u8]) -> Option<&'static str> {
-    let begins = |words: &str| text.trim_ascii_start().starts_with(words.as_bytes());
+    let text = text.trim_ascii_start();
     [("<", "XML"), ("Command Line:", "a text result"), ("time_span,", "a table (CSV)")]
         .into_iter()
-        .find_map(|(words, form)| begins(words).then_some(form))
+        .find_map(|(words, form)| text.starts_with(words.as_bytes()).then_some(form))
 }
 
 /// What the threads of some results counted: bytes, I/Os, and those that have a latency, a response time or
@@ -198,19 +198,17 @@ pub(super) struct Counted([u128; 6]);
 impl Counted {
     /// Adds those of a time span.
     pub fn add(&mut self, measured: &Measured) {
-        let of = |histogram: &Option<Box<Histogram>>| histogram.as_deref().map_or(0, Histogram::count);
-        let targets = measured.targets();
-        let of_slices = measured.latency_over_time.as_ref().map_or(0, LatencySlices::count);
-        let mut add = |counts: [u64; 6]| {
-            self.0.iter_mut().zip(counts).for_each(|(sum, count)| *sum += u128::from(count));
-        };
-        for direction in targets.flat_map(|target| [&target.read, &target.write]) {
+        for direction in measured.targets().flat_map(|target| [&target.read, &target.write]) {
             let intervals = direction.intervals.iter().flat_map(|series| series.series());
             let of_series = intervals.fold(0, |sum: u64, interval| sum.saturating_add(interval.count));
             let Direction { bytes, ios, latency, response, .. } = direction;
-            add([*bytes, *ios, of(latency), of(response), of_series, 0]);
+            let [latency, response] =
+                [latency, response].map(|histogram| histogram.as_deref().map_or(0, Histogram::count));
+            for (sum, count) in self.0.iter_mut().zip([*bytes, *ios, latency, response, of_series]) {
+                *sum += u128::from(count);
+            }
         }
-        add([0, 0, 0, 0, 0, of_slices]);
+        self.0[5] += u128::from(measured.latency_over_time.as_ref().map_or(0, LatencySlices::count));
     }
 
     /// No measurement comes to so much.
@@ -220,21 +218,20 @@ impl Counted {
 }
 
 /// What the renderers rely on beyond the types.
-fn check(document: &Document) -> Result<(), ReadError> {
-    let malformed = |words: String| Err(<serde_json::Error as serde::de::Error>::custom(words).into());
+fn check(document: &Document) -> Result<(), String> {
     let (spans, results) = (document.profile.time_spans.len(), document.time_spans.len());
     if spans != results {
-        return malformed(format!("the profile has {spans} time spans, but there are {results} results"));
+        return Err(format!("the profile has {spans} time spans, but there are {results} results"));
     }
     let groups = document.system.topology.groups;
     if groups > GROUPS_MAX {
-        return malformed(format!(
+        return Err(format!(
             "{groups} processor groups are more than a machine has, which is {GROUPS_MAX} at most"
         ));
     }
     let ranks = document.rank.iter().chain(document.sources.iter().filter_map(|source| source.rank.as_ref()));
     if let Some(rank) = ranks.into_iter().find(|rank| rank.ranks > RANKS_MAX || rank.rank >= rank.ranks) {
-        return malformed(format!("it is of rank {} of a run of {} ranks", rank.rank, rank.ranks));
+        return Err(format!("it is of rank {} of a run of {} ranks", rank.rank, rank.ranks));
     }
     let processors = document.system.topology.processors.len();
     let mut counted = Counted::default();
@@ -242,7 +239,7 @@ fn check(document: &Document) -> Result<(), ReadError> {
         let TimeSpanResult::Measured(measured) = span else { continue };
         if measured.cpu.len() != processors {
             let uses = measured.cpu.len();
-            return malformed(format!(
+            return Err(format!(
                 "time span {}: it holds the use of {uses} processors, but the machine has {processors}",
                 i + 1
             ));
@@ -253,21 +250,20 @@ fn check(document: &Document) -> Result<(), ReadError> {
             .filter_map(|thread| thread.source)
             .any(|source| source as usize >= document.sources.len())
         {
-            return malformed(format!(
+            return Err(format!(
                 "time span {} has threads of a result that is not in its list 'sources'",
                 i + 1
             ));
         }
-        let targets = || measured.targets();
-        let directions = || targets().flat_map(|target| [&target.read, &target.write]);
         counted.add(measured);
         if counted.is_too_much() {
-            return malformed(format!("time span {}: its counts of bytes or I/Os are too large", i + 1));
+            return Err(format!("time span {}: its counts of bytes or I/Os are too large", i + 1));
         }
         let interval_ns = u64::from(document.profile.time_spans[i].io_bucket_ms) * 1_000_000;
-        let series = || directions().filter_map(|d| d.intervals.as_ref());
-        if series().any(|series| series.interval_ns() != interval_ns) {
-            return malformed(format!("time span {}: the interval of a series is not that of -D", i + 1));
+        let directions = measured.targets().flat_map(|target| [&target.read, &target.write]);
+        let mut series = directions.filter_map(|direction| direction.intervals.as_ref());
+        if series.any(|series| series.interval_ns() != interval_ns) {
+            return Err(format!("time span {}: the interval of a series is not that of -D", i + 1));
         }
     }
     Ok(())

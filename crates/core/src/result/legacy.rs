@@ -74,16 +74,15 @@ fn array(words: &str) -> LayerDetails {
         level,
         ..LayerDetails::of(LayerRole::Array)
     };
-    let number = |text: &str| text.parse::<u64>().ok();
     for part in parts {
         if let Some(count) = part.strip_suffix(" disks") {
-            array.disks = number(count);
+            array.disks = count.parse().ok();
         } else if let Some(kib) = part.strip_suffix(" KiB chunks") {
-            array.chunk_bytes = number(kib).and_then(|kib| kib.checked_mul(1024));
+            array.chunk_bytes = kib.parse().ok().and_then(|kib: u64| kib.checked_mul(1024));
         } else if let Some(policy) = part.strip_prefix("with ") {
             array.consistency = Some(policy.to_string());
         } else if let Some(count) = part.strip_prefix("degraded by ") {
-            array.missing_disks = number(count);
+            array.missing_disks = count.parse().ok();
         } else if let Some(action) = part.strip_suffix(" running") {
             array.sync_action = Some(action.to_string());
         }

@@ -42,63 +42,24 @@ const WARNINGS_MAX: usize = 32;
 /// Why results cannot be added.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum MergeError {
-    /// Not one document.
+    /// No document was added.
     #[error("there is nothing to merge")]
     Nothing,
-    /// Another test.
-    #[error("{name} is the result of another test than {first}: {difference}; --force adds them anyway")]
-    OtherProfile {
-        /// The document in question.
-        name: String,
-        /// The first document.
-        first: String,
-        /// The first difference.
-        difference: String,
-    },
+    /// Results of another test than the first one's.
+    #[error("{0}")]
+    OtherProfile(String),
     /// Statistics that have no sum.
-    #[error(
-        "{name} cannot be added to {first}, not even with --force: in time span {time_span} the {what} differ, and \
-         such statistics have no sum"
-    )]
-    NoSum {
-        /// The document in question.
-        name: String,
-        /// The first document.
-        first: String,
-        /// From 1.
-        time_span: usize,
-        /// What differs.
-        what: &'static str,
-    },
-    /// No common window.
-    #[error(
-        "time span {time_span}: the runs did not measure at the same time ({host_early} ended before {host_late} \
-         began), so their rates have no sum; check the clocks of the hosts, or use --force to add the results anyway"
-    )]
-    NotTogether {
-        /// From 1.
-        time_span: usize,
-        /// Host of the run that ended first.
-        host_early: String,
-        /// Host of the run that began last.
-        host_late: String,
-    },
-    /// More than any machines do.
-    #[error(
-        "with {name}, the counts of bytes or I/Os are too large for a sum; leave out the results that are not true"
-    )]
-    TooLarge {
-        /// The document in question.
-        name: String,
-    },
-    /// The same result twice.
-    #[error("the result of {host} ({words}) is given more than once; --force counts it each time")]
-    Twice {
-        /// Its host.
-        host: String,
-        /// Its command line.
-        words: String,
-    },
+    #[error("{0}")]
+    NoSum(String),
+    /// No time in which all runs measured.
+    #[error("{0}")]
+    NotTogether(String),
+    /// Counts of more than any machines do.
+    #[error("{0}")]
+    TooLarge(String),
+    /// The same result more than once.
+    #[error("{0}")]
+    Twice(String),
 }
 
 /// Adds documents one by one.
@@ -126,7 +87,6 @@ struct First {
 #[derive(Debug, Default)]
 struct SpanSum {
     threads: Threads,
-    /// Threads of all sources.
     threads_all: u64,
     /// What the results of all sources may take in memory.
     bytes_all: u64,
@@ -160,7 +120,10 @@ impl Merger {
         self.check(name, &document)?;
         document.measured().for_each(|measured| self.counted.add(measured));
         if self.counted.is_too_much() {
-            return Err(MergeError::TooLarge { name: name.to_string() });
+            return Err(MergeError::TooLarge(format!(
+                "with {name}, the counts of bytes or I/Os are too large for a sum; leave out the results that are not \
+                 true"
+            )));
         }
         if self.spans.len() < document.time_spans.len() {
             self.spans.resize_with(document.time_spans.len(), SpanSum::default);
@@ -199,10 +162,12 @@ impl Merger {
             return Ok(());
         }
         let is_one_run = first.run.is_some() && first.run.as_deref() == run_of(document);
-        let difference = || first_difference((&first.name, &ours), (name, &theirs));
-        let (name, first) = (name.to_string(), first.name.clone());
         if !self.force && !is_one_run {
-            return Err(MergeError::OtherProfile { difference: difference(), name, first });
+            let difference = first_difference((&first.name, &ours), (name, &theirs));
+            return Err(MergeError::OtherProfile(format!(
+                "{name} is the result of another test than {}: {difference}; --force adds them anyway",
+                first.name
+            )));
         }
         for (i, (a, b)) in ours.time_spans.iter().zip(&theirs.time_spans).enumerate() {
             let what = if a.measure_latency != b.measure_latency {
@@ -213,7 +178,12 @@ impl Merger {
             } else {
                 continue;
             };
-            return Err(MergeError::NoSum { name, first, time_span: i + 1, what });
+            return Err(MergeError::NoSum(format!(
+                "{name} cannot be added to {}, not even with --force: in time span {} the {what} differ, and such \
+                 statistics have no sum",
+                first.name,
+                i + 1
+            )));
         }
         Ok(())
     }
@@ -247,10 +217,10 @@ impl Merger {
             && let Some(twice) = keyed.windows(2).find(|two| is_same(&two[0].1, &two[1].1))
         {
             let source = &twice[0].1.1;
-            return Err(MergeError::Twice {
-                host: source.system.computer_name.clone(),
-                words: source.command_line.join(" "),
-            });
+            let (host, words) = (&source.system.computer_name, source.command_line.join(" "));
+            return Err(MergeError::Twice(format!(
+                "the result of {host} ({words}) is given more than once; --force counts it each time"
+            )));
         }
         let mut place_of = vec![0; keyed.len()];
         keyed.iter().zip(0..).for_each(|((added, _), place)| place_of[*added] = place);
@@ -266,7 +236,12 @@ impl Merger {
             if !self.force
                 && let Some((host_early, host_late)) = rows.apart()
             {
-                return Err(MergeError::NotTogether { time_span: i + 1, host_early, host_late });
+                return Err(MergeError::NotTogether(format!(
+                    "time span {}: the runs did not measure at the same time ({host_early} ended before {host_late} \
+                     began), so their rates have no sum; check the clocks of the hosts, or use --force to add the \
+                     results anyway",
+                    i + 1
+                )));
             }
             warnings.extend(rows.warnings());
             time_spans.push(sum.finish(&rows, &place_of, sources.len() <= FACTS_OF_MAX));
@@ -335,8 +310,8 @@ fn place(source: &Source) -> String {
 
 /// Whether two neighbours in the table are one result: the same in everything, or the same rank of a run.
 fn is_same(a: &(String, Source), b: &(String, Source)) -> bool {
-    let rank = |source: &Source| source.rank.as_ref().map(|rank| (rank.run.clone(), rank.rank));
-    a.0 == b.0 || rank(&a.1).is_some() && rank(&a.1) == rank(&b.1)
+    let [a_rank, b_rank] = [a, b].map(|(_, source)| source.rank.as_ref().map(|rank| (&rank.run, rank.rank)));
+    a.0 == b.0 || a_rank.is_some() && a_rank == b_rank
 }
 
 /// The profile without members that do not change the test: how it is reported, and its random numbers.

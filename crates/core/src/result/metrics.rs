@@ -210,19 +210,19 @@ pub enum NoFigure {
     /// Which of several is meant?
     #[error("the profile has several time spans; compare one at a time")]
     SeveralSpans,
-    /// Stopped or failed.
+    /// The run stopped or failed before.
     #[error("the run ended before anything was measured")]
     NotMeasured,
-    /// Nothing to divide by.
+    /// There is nothing to divide by.
     #[error("no I/O was completed in the measured time; measure longer (-d)")]
     NoIo,
     /// The run had no `-L`.
     #[error("the run measured no latencies; add -L")]
     NoLatencies,
-    /// An older document.
+    /// A document from before it was measured.
     #[error("the result does not contain the processor time of the run")]
     NoProcessorTime,
-    /// Of this metric.
+    /// The value of this metric is 0.
     #[error("the {0} of the run is 0, so there is no ratio")]
     Zero(&'static str),
 }
@@ -256,12 +256,12 @@ impl Metric {
         TABLE.iter().map(Metric)
     }
 
-    /// Those that `ab` offers.
+    /// Those that `ab` and `study` offer.
     pub fn compared() -> impl Iterator<Item = Metric> {
         Self::all().filter(|metric| metric.0.is_compared)
     }
 
-    /// Its name in documents.
+    /// Its name in documents and options.
     pub fn id(self) -> &'static str {
         self.0.id
     }
@@ -285,12 +285,12 @@ impl Metric {
         }
     }
 
-    /// What it counts in.
+    /// The unit of its values.
     pub fn unit(self) -> Unit {
         self.0.unit
     }
 
-    /// Which way is better.
+    /// Which way is better, for comparisons.
     pub fn better(self) -> Better {
         self.0.better
     }
@@ -550,19 +550,18 @@ pub fn parts(metric: Metric, measured: &Measured) -> Option<Vec<Part>> {
     };
     let (reads, interval_s) = completions(measured, Operations::Reads);
     let (writes, _) = completions(measured, Operations::Writes);
-    let at = |list: &[f64], place: usize| list.get(place).copied().unwrap_or(0.0);
-    let sum = |place: usize| at(&reads, place) * of_read + at(&writes, place) * of_write;
-    let count = reads.len().max(writes.len());
-    (interval_s > 0.0 && count > 0)
-        .then(|| (0..count).map(|place| Part { sum: sum(place), weight: interval_s }).collect())
+    let mut parts = vec![Part { sum: 0.0, weight: interval_s }; reads.len().max(writes.len())];
+    for (counts, of_each) in [(reads, of_read), (writes, of_write)] {
+        parts.iter_mut().zip(counts).for_each(|(part, count)| part.sum += count * of_each);
+    }
+    (interval_s > 0.0 && !parts.is_empty()).then_some(parts)
 }
 
 /// Bytes of a read, or of a write; 0 without any.
 fn mean_bytes(measured: &Measured, of: fn(&super::TargetResult) -> &Direction) -> f64 {
-    let directions = || measured.threads.iter().flat_map(|thread| &thread.targets).map(of);
-    let [bytes, ios] = [|one: &Direction| one.bytes, |one: &Direction| one.ios]
-        .map(|read: fn(&Direction) -> u64| directions().map(read).sum::<u64>() as f64);
-    if ios > 0.0 { bytes / ios } else { 0.0 }
+    let directions = measured.threads.iter().flat_map(|thread| &thread.targets).map(of);
+    let (bytes, ios) = directions.fold((0, 0), |(bytes, ios), one| (bytes + one.bytes, ios + one.ios));
+    if ios > 0 { bytes as f64 / ios as f64 } else { 0.0 }
 }
 
 fn latencies(measured: &Measured) -> Option<Vec<Part>> {
@@ -570,9 +569,9 @@ fn latencies(measured: &Measured) -> Option<Vec<Part>> {
     let mut sum = all.next()?.clone();
     let interval_ns = sum.interval_ns();
     all.filter(|one| one.interval_ns() == interval_ns).for_each(|one| sum.merge(one));
-    let part =
-        |of: &crate::measure::intervals::Interval| Part { sum: of.sum_ns as f64, weight: of.count as f64 };
-    let parts: Vec<Part> = sum.series()[..sum.valid()].iter().map(part).collect();
+    let intervals = sum.series()[..sum.valid()].iter();
+    let parts: Vec<Part> =
+        intervals.map(|all| Part { sum: all.sum_ns as f64, weight: all.count as f64 }).collect();
     // Without -L the intervals hold counts only.
     parts.iter().any(|part| part.sum > 0.0).then_some(parts)
 }

@@ -208,11 +208,11 @@ fn is_none(count: &u32) -> bool {
 
 impl From<&Verdict> for SourceVerdict {
     fn from(verdict: &Verdict) -> Self {
-        let findings = || verdict.findings.iter().filter(|finding| !finding.grade.is_remark());
+        let mut findings = verdict.findings.iter().filter(|finding| !finding.grade.is_remark());
         SourceVerdict {
             grade: verdict.grade,
-            findings: findings().take(SOURCE_FINDINGS_MAX).cloned().collect(),
-            more: findings().skip(SOURCE_FINDINGS_MAX).count() as u32,
+            findings: findings.by_ref().take(SOURCE_FINDINGS_MAX).cloned().collect(),
+            more: findings.count() as u32,
         }
     }
 }
@@ -399,9 +399,9 @@ pub fn disks_in_words(names: &[impl AsRef<str>]) -> String {
 impl Served {
     /// `150,790 reads/s of 4 KiB, 100.0 % of the 150,806/s completed`: where the sizes differ, of their bytes.
     fn words(self, plural: &str) -> String {
-        let size = |bytes: f64, ios: f64| if ios > 0.0 { bytes / ios } else { 0.0 };
-        let asked = size(self.completed_bytes_per_s, self.completed_per_s);
-        let moved = size(self.moved_bytes_per_s, self.moved_per_s);
+        let [asked, moved] =
+            [(self.completed_bytes_per_s, self.completed_per_s), (self.moved_bytes_per_s, self.moved_per_s)]
+                .map(|(bytes, ios)| if ios > 0.0 { bytes / ios } else { 0.0 });
         // A tenth of a percent tells whether all was served. Where others moved ten times as much it tells nothing.
         let share =
             if self.share < 10.0 { format!("{:.1} %", self.share * 100.0) } else { percent(self.share) };

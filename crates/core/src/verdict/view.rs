@@ -126,13 +126,11 @@ impl<'a> TargetView<'a> {
     }
 
     fn covered(&self, counts: impl Fn(&Target) -> bool) -> u64 {
-        let end = |max: u64| if max == 0 { self.size_bytes } else { max.min(self.size_bytes) };
-        let chosen = self.entries.iter().filter(|target| counts(target));
-        let mut ranges: Vec<(u64, u64)> = chosen.map(|t| (t.base_bytes, end(t.max_bytes))).collect();
-        ranges.sort_unstable();
-        let mut total = 0;
-        let mut until = 0;
-        for (begin, end) in ranges {
+        let mut chosen: Vec<&Target> = self.entries.iter().copied().filter(|target| counts(target)).collect();
+        chosen.sort_unstable_by_key(|target| target.base_bytes);
+        let (mut total, mut until) = (0, 0);
+        for &Target { base_bytes: begin, max_bytes, .. } in chosen {
+            let end = if max_bytes == 0 { self.size_bytes } else { max_bytes.min(self.size_bytes) };
             total += end.saturating_sub(begin.max(until));
             until = until.max(end);
         }
@@ -159,22 +157,17 @@ impl<'a> TargetView<'a> {
         if self.layers().is_empty() {
             return RestsOn::Unknown;
         }
-        let has = |kind| self.lowest().any(|layer| layer.kind == kind);
-        if has(LayerKind::MemoryFilesystem) {
-            RestsOn::MemoryFilesystem
-        } else if has(LayerKind::RemoteFilesystem) {
-            RestsOn::Remote
-        } else if has(LayerKind::UserFilesystem) {
-            RestsOn::Program
-        } else if [LayerKind::File, LayerKind::Filesystem, LayerKind::Loop, LayerKind::Unknown]
-            .into_iter()
-            .any(has)
-        {
+        let each = self.lowest().map(|layer| match layer.kind {
+            LayerKind::MemoryFilesystem => RestsOn::MemoryFilesystem,
+            LayerKind::RemoteFilesystem => RestsOn::Remote,
+            LayerKind::UserFilesystem => RestsOn::Program,
             // A loop device without a layer below has a deleted file.
-            RestsOn::Unknown
-        } else {
-            RestsOn::Disks
-        }
+            LayerKind::File | LayerKind::Filesystem | LayerKind::Loop | LayerKind::Unknown => {
+                RestsOn::Unknown
+            }
+            _ => RestsOn::Disks,
+        });
+        each.min().unwrap_or(RestsOn::Disks)
     }
 
     /// What makes data smaller on their way to the medium, in words.
@@ -202,12 +195,9 @@ impl<'a> TargetView<'a> {
             .facts
             .and_then(|facts| facts.extents.as_ref())
             .is_some_and(|map| map.unknown.is_some() || map.unwritten_bytes > 0 || map.hole_bytes > 0);
-        let journals_data =
-            |layer: &Layer| layer.details.as_ref().is_some_and(|details| details.journals_data);
         // The file of a loop device may have holes of its own, which nobody looked for.
-        let has_loop = self.layers().iter().any(|layer| layer.kind == LayerKind::Loop);
         allocates
-            || has_loop
+            || self.layer(LayerKind::Loop).is_some()
             || self.layers().iter().any(|layer| {
                 journals_data(layer) || is_redundant(layer) || MULTIPLY_WRITES.contains(&layer.role())
             })
@@ -215,33 +205,26 @@ impl<'a> TargetView<'a> {
 
     /// Whether writes make a layer below read: parity, copies of what is replaced, parts of blocks and pages.
     pub fn reads_to_write(&self) -> bool {
-        let is_parity = |layer: &Layer| {
+        self.layers().iter().any(|layer| {
             let level = layer.details.as_ref().and_then(|details| details.level.as_deref());
-            is_redundant(layer) && !level.is_some_and(|level| COPY_LEVELS.contains(&level))
-        };
-        self.layers()
-            .iter()
-            .any(|layer| is_parity(layer) || is_cached_loop(layer) || MULTIPLY_WRITES.contains(&layer.role()))
+            let is_parity = is_redundant(layer) && !level.is_some_and(|level| COPY_LEVELS.contains(&level));
+            is_parity || layer.is_cached_loop() || MULTIPLY_WRITES.contains(&layer.role())
+        })
     }
 
     /// Whether one read becomes several below: on an array that lacks a disk, or in a cache that fills.
     pub fn multiplies_reads(&self) -> bool {
-        let is_at_work = |layer: &Layer| {
+        self.layers().iter().any(|layer| {
             let details = layer.details.as_ref();
             details.is_some_and(|array| array.missing_disks.is_some() || array.sync_action.is_some())
-        };
-        self.layers().iter().any(|layer| is_at_work(layer) || MULTIPLY_READS.contains(&layer.role()))
+                || MULTIPLY_READS.contains(&layer.role())
+        })
     }
 
     /// Whether a layer allocates its blocks by the first write to them.
     pub fn is_thin(&self) -> bool {
         self.layers().iter().any(|layer| matches!(layer.role(), LayerRole::ThinVolume | LayerRole::ThinPool))
     }
-}
-
-/// Whether a layer is a loop device that uses the page cache for its file. Kernels that do not tell know no other way.
-pub fn is_cached_loop(layer: &Layer) -> bool {
-    layer.direct_io.map_or(layer.kind == LayerKind::Loop, |is_direct| !is_direct)
 }
 
 /// Layers whose writes become several: copies on write, caches, checksums, late allocation, a log of what the copies of
@@ -274,6 +257,10 @@ const MULTIPLY_READS: [LayerRole; 6] = [
     LayerRole::Vdo,
 ];
 
+fn journals_data(layer: &Layer) -> bool {
+    layer.details.as_ref().is_some_and(|details| details.journals_data)
+}
+
 /// Mirrors and parity; not stripes, and not several paths to one disk. An unknown layer on several devices may be
 /// redundant.
 fn is_redundant(layer: &Layer) -> bool {
@@ -297,16 +284,16 @@ pub fn never_written_share(facts: &TargetFacts) -> f64 {
         .map_or(0.0, |map| ratio((map.unwritten_bytes + map.hole_bytes) as f64, map.range_bytes as f64))
 }
 
-/// Where the data of a target end up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Where the data of a target end up; of several places the first of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RestsOn {
-    /// On devices of this machine.
-    Disks,
     MemoryFilesystem,
     Remote,
     Program,
     /// The document does not tell.
     Unknown,
+    /// On devices of this machine.
+    Disks,
 }
 
 impl Missing {
@@ -336,6 +323,10 @@ pub struct DiskGroup<'a> {
 }
 
 impl DiskGroup<'_> {
+    fn shares_a_disk(&self, with: &DiskGroup<'_>) -> bool {
+        self.disks.iter().any(|disk| with.disks.iter().any(|mine| mine.name == disk.name))
+    }
+
     /// What completed on the targets.
     pub fn done(&self, way: Direction) -> Flow {
         self.targets.iter().fold(Flow::default(), |sum, target| sum.plus(target.done(way)))
@@ -389,8 +380,7 @@ impl DiskGroup<'_> {
 /// Counters of a time as a rate.
 pub fn flow(counts: &DiskCounts, way: Direction, seconds: f64) -> Flow {
     let (ios, bytes) = way.pick((counts.reads, counts.read_bytes), (counts.writes, counts.write_bytes));
-    let per_s = |count: u64| ratio(count as f64, seconds);
-    Flow { ios: per_s(ios), bytes: per_s(bytes) }
+    Flow { ios: ratio(ios as f64, seconds), bytes: ratio(bytes as f64, seconds) }
 }
 
 impl<'a> Case<'a> {
@@ -463,10 +453,7 @@ impl<'a> Case<'a> {
                 }
             }
             let mut group = DiskGroup { targets: vec![view], disks, seconds: self.seconds() };
-            let shares = |other: &DiskGroup<'_>, with: &DiskGroup<'_>| {
-                other.disks.iter().any(|disk| with.disks.iter().any(|mine| mine.name == disk.name))
-            };
-            while let Some(place) = groups.iter().position(|other| shares(other, &group)) {
+            while let Some(place) = groups.iter().position(|other| other.shares_a_disk(&group)) {
                 let mut other = groups.remove(place);
                 other.targets.append(&mut group.targets);
                 for disk in group.disks {
@@ -589,12 +576,14 @@ pub fn names(disks: &[&DiskActivity]) -> String {
 
 /// `read at 12 MiB/s` and the like, of all these disks together, without what does not happen.
 pub fn rates(disks: &[&DiskActivity]) -> Vec<String> {
-    let sum = |way: usize| disks.iter().map(|disk| disk.bytes_per_s()[way]).sum::<f64>();
-    let ways = [("read", sum(0)), ("written", sum(1))];
-    ways.iter()
-        .filter(|(_, bytes_per_s)| *bytes_per_s > 0.0)
-        .map(|(way, bytes_per_s)| format!("{way} at {}", rate(*bytes_per_s)))
-        .collect()
+    let mut ways = Vec::new();
+    for (place, way) in ["read", "written"].into_iter().enumerate() {
+        let bytes_per_s: f64 = disks.iter().map(|disk| disk.bytes_per_s()[place]).sum();
+        if bytes_per_s > 0.0 {
+            ways.push(format!("{way} at {}", rate(bytes_per_s)));
+        }
+    }
+    ways
 }
 
 /// `1,920 reads/s on loop0 (blkio.throttle of cgroup /x)`.

@@ -49,6 +49,13 @@ pub enum LayerKind {
     Disk,
 }
 
+impl LayerKind {
+    /// Whether a loop device uses the page cache for its file. A kernel that does not tell (`None`) knows no other way.
+    pub(crate) fn is_cached_loop(self, direct_io: Option<bool>) -> bool {
+        direct_io.map_or(self == LayerKind::Loop, |is_direct| !is_direct)
+    }
+}
+
 /// How the block layer drives a device.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Queue {

@@ -51,31 +51,27 @@ impl<'a> Rows<'a> {
     /// Mean use of each processor over the sources on machines like the first one's.
     pub fn cpu(&self) -> Vec<CpuUse> {
         let alike: Vec<&[CpuUse]> = self.alike().collect();
-        let mean = |of: fn(&CpuUse) -> f64, i: usize| {
-            let first = of(&alike[0][i]);
-            first + alike.iter().map(|cpu| of(&cpu[i]) - first).sum::<f64>() / alike.len() as f64
+        let Some(&first) = alike.first() else {
+            return vec![CpuUse { user: 0.0, kernel: 0.0, idle: 100.0 }; self.base.topology.processors.len()];
         };
-        (0..self.base.topology.processors.len())
-            .map(|i| {
-                if alike.is_empty() {
-                    CpuUse { user: 0.0, kernel: 0.0, idle: 100.0 }
-                } else {
-                    CpuUse {
-                        user: mean(|c| c.user, i),
-                        kernel: mean(|c| c.kernel, i),
-                        idle: mean(|c| c.idle, i),
-                    }
-                }
-            })
-            .collect()
+        let mut uses = first.to_vec();
+        for (i, mean) in uses.iter_mut().enumerate() {
+            // As deviations from the first, so that equal uses give exactly that use.
+            let sum =
+                |of: fn(&CpuUse) -> f64| -> f64 { alike.iter().map(|cpu| of(&cpu[i]) - of(&first[i])).sum() };
+            mean.user += sum(|c| c.user) / alike.len() as f64;
+            mean.kernel += sum(|c| c.kernel) / alike.len() as f64;
+            mean.idle += sum(|c| c.idle) / alike.len() as f64;
+        }
+        uses
     }
 
     fn alike(&self) -> impl Iterator<Item = &'a [CpuUse]> {
         let processors = self.base.topology.processors.len();
-        let is_alike = move |source: &Source, span: &SourceSpan| {
+        let alike = self.spans.iter().filter(move |(source, span)| {
             source.system.topology == self.base.topology && span.cpu.len() == processors
-        };
-        self.spans.iter().filter(move |(source, span)| is_alike(source, span)).map(|(_, s)| s.cpu.as_slice())
+        });
+        alike.map(|(_, span)| span.cpu.as_slice())
     }
 
     /// By one clock, where it is known.
@@ -101,15 +97,13 @@ impl<'a> Rows<'a> {
 
     /// The hosts of the run that ended first and of that which began last, when no time is common to all.
     pub fn apart(&self) -> Option<(String, String)> {
-        if self.windows().next().is_none() || self.common().is_some() {
+        if self.common().is_some() {
             return None;
         }
-        let rows = || self.spans.iter().filter_map(|(source, span)| Some((source, span.common_window()?)));
-        let host = |row: Option<(&&Source, Window)>| {
-            row.map_or_else(String::new, |(source, _)| source.system.computer_name.clone())
-        };
-        let early = host(rows().min_by_key(|(_, window)| window.end_unix_ns));
-        Some((early, host(rows().max_by_key(|(_, window)| window.start_unix_ns))))
+        let rows = self.spans.iter().filter_map(|(source, span)| Some((source, span.common_window()?)));
+        let (early, _) = rows.clone().min_by_key(|(_, window)| window.end_unix_ns)?;
+        let (late, _) = rows.max_by_key(|(_, window)| window.start_unix_ns)?;
+        Some((early.system.computer_name.clone(), late.system.computer_name.clone()))
     }
 
     /// What a person should know of their times and machines.
@@ -181,12 +175,14 @@ pub(super) fn missing(sources: &[Source]) -> Vec<MissingRank> {
             run.lost.entry(lost.rank).or_insert(lost);
         }
     }
-    let of_run = |(name, run): (&str, Run<'_>)| -> Vec<MissingRank> {
-        let missing = (0..run.ranks).filter(|rank| !run.given.contains(rank));
-        let lost = |rank| run.lost.get(&rank).map(|&lost| lost.clone());
-        missing.map(|rank| MissingRank { run: name.to_string(), rank, lost: lost(rank) }).collect()
-    };
-    runs.into_iter().flat_map(of_run).collect()
+    let mut missing = Vec::new();
+    for (name, run) in runs {
+        for rank in (0..run.ranks).filter(|rank| !run.given.contains(rank)) {
+            let lost = run.lost.get(&rank).map(|&lost| lost.clone());
+            missing.push(MissingRank { run: name.to_string(), rank, lost });
+        }
+    }
+    missing
 }
 
 /// What a person should know of them.

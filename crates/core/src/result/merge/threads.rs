@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::result::{SourceSpan, SourceTotals, TargetResult, ThreadResult};
+use crate::result::{SourceSpan, TargetResult, ThreadResult};
 
 /// Threads that stand for themselves, at most.
 const THREADS_MAX: u64 = 256;
@@ -65,13 +65,12 @@ pub(super) fn bytes_of(source: &SourceSpan, interval_ms: Option<u32>) -> u64 {
     // Sums from before there were paths do not tell.
     let targets = source.targets.len().max(1) as u64;
     let intervals = interval_ms.map_or(0.0, |ms| source.test_time_s * 1000.0 / f64::from(ms.max(1))) as u64;
-    let of_way = |way: &SourceTotals| match (way.ios, &way.latency) {
-        (0, _) => 0,
-        (_, None) => intervals.saturating_mul(INTERVAL_BYTES),
-        (_, Some(_)) => intervals.saturating_mul(INTERVAL_BYTES).saturating_add(HISTOGRAM_BYTES),
-    };
-    let ways = of_way(&source.read).saturating_add(of_way(&source.write));
-    targets.saturating_mul(TARGET_BYTES.saturating_add(ways))
+    let mut each = TARGET_BYTES;
+    for way in [&source.read, &source.write].into_iter().filter(|way| way.ios > 0) {
+        let histogram = if way.latency.is_some() { HISTOGRAM_BYTES } else { 0 };
+        each = each.saturating_add(intervals.saturating_mul(INTERVAL_BYTES)).saturating_add(histogram);
+    }
+    targets.saturating_mul(each)
 }
 
 /// The threads of one time span.

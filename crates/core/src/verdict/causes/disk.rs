@@ -362,8 +362,7 @@ fn request_size(_: &HostView, disk: &Disk) -> CheckResult {
     let (Some(kib), Some(most)) = (setting.number::<u64>(), hardware.number::<u64>()) else {
         return Err(NoAnswer::unknown("The limits of a request are not numbers."));
     };
-    let in_kib = |kib: u64| format!("{} KiB", grouped(kib));
-    let now = in_kib(kib);
+    let now = format!("{} KiB", grouped(kib));
     if kib >= REQUEST_KIB_ENOUGH.min(most) {
         return Ok(Answer::good(format!("I/Os up to {now} reach the disk as one request.")).now(now));
     }
@@ -373,7 +372,7 @@ fn request_size(_: &HostView, disk: &Disk) -> CheckResult {
         size(most.saturating_mul(1024))
     );
     let change = change(disk, &setting, "max_sectors_kb", &to.to_string());
-    Ok(Answer::may_spoil(says).now(now).wanted(in_kib(to)).change(change))
+    Ok(Answer::may_spoil(says).now(now).wanted(format!("{} KiB", grouped(to))).change(change))
 }
 
 pub(super) fn write_cache(_: &HostView, disk: &Disk) -> CheckResult {

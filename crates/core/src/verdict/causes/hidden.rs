@@ -224,11 +224,10 @@ fn same_at_less_depth(case: &Case<'_>) -> Option<String> {
     let other = others
         .filter(|other| {
             let theirs = everything(other);
-            let alike = |a: f64, b: f64| (a - b).abs() <= SAME_RATE * a.max(b);
+            let figures = [(ours.ios, theirs.ios), (ours.size(), theirs.size())];
             asks_the_same(case, other)
                 && !other.is_paced()
-                && alike(ours.ios, theirs.ios)
-                && alike(ours.size(), theirs.size())
+                && figures.iter().all(|&(a, b)| (a - b).abs() <= SAME_RATE * a.max(b))
         })
         .filter_map(|other| other.measured.evidence.queue_depth);
     let less = other.map(|other| other.reached).filter(|&other| other * DEEPER <= depth.reached);
@@ -239,11 +238,11 @@ fn same_at_less_depth(case: &Case<'_>) -> Option<String> {
 
 /// The same I/O on the same targets, but for its depth.
 fn asks_the_same(case: &Case<'_>, other: &Case<'_>) -> bool {
-    let of = |case: &Case<'_>| -> Vec<(String, u64, u32, u32)> {
+    let [ours, theirs] = [case, other].map(|case| {
         let entries = case.span.targets.iter();
-        entries.map(|t| (t.path.clone(), t.block_bytes, t.random_percent, t.write_percent)).collect()
-    };
-    of(case) == of(other)
+        entries.map(|t| (&t.path, t.block_bytes, t.random_percent, t.write_percent))
+    });
+    ours.eq(theirs)
 }
 
 fn is_serial(case: &Case<'_>) -> bool {

@@ -3,7 +3,7 @@
 
 use crate::result::FindingGrade::{Invalid, Suspect};
 use crate::result::Meaning::{Seen, WrongNumber};
-use crate::result::hosts::{HostFigure, Outlier, names, outliers, rows};
+use crate::result::hosts::{HostFigure, HostRow, Outlier, names, outliers, rows};
 use crate::result::{
     CommonStart, Document, Finding, FindingGrade, Grade, MissingRank, SourceSpan, SourceVerdict, Theme,
     Window,
@@ -223,12 +223,12 @@ fn not_together(document: &Document) -> RuleResult {
 }
 
 fn apart_in_time(spans: &[(String, &SourceSpan)], windows: &[(&str, Window)]) -> Option<Finding> {
-    let all = || windows.iter().map(|(_, window)| *window);
-    let longest_ns = all().map(|window| window.length_ns()).max()? as f64;
-    let common = all().map(Some).reduce(|a, b| a?.common(b?)).flatten();
+    let all = windows.iter().map(|(_, window)| *window);
+    let longest_ns = all.clone().map(|window| window.length_ns()).max()? as f64;
+    let common = all.map(Some).reduce(|a, b| a?.common(b?)).flatten();
     let common_ns = common.map_or(0, |window| window.length_ns()) as f64;
-    let starts = || spans.iter().filter_map(|(_, span)| span.common_start);
-    let doubt_ns = starts().map(|start| doubt_ns(&start)).max().unwrap_or(0) as f64;
+    let starts = spans.iter().filter_map(|(_, span)| span.common_start);
+    let doubt_ns = starts.clone().map(|start| doubt_ns(&start)).max().unwrap_or(0) as f64;
     let apart = ratio(longest_ns - common_ns + doubt_ns, longest_ns);
     let grade = match apart {
         apart if apart >= APART_SUSPECT => FindingGrade::Suspect,
@@ -250,7 +250,7 @@ fn apart_in_time(spans: &[(String, &SourceSpan)], windows: &[(&str, Window)]) ->
         percent(apart.min(1.0)),
         duration_ns(spread_ns),
     );
-    let late_ns = starts().map(|start| start.late_ns).max();
+    let late_ns = starts.map(|start| start.late_ns).max();
     let finding = found(grade, says)
         .figure("common_s", common_ns / 1e9)
         .figure("longest_s", longest_ns / 1e9)
@@ -346,28 +346,23 @@ fn apart(document: &Document) -> RuleResult {
         found.retain(|outlier| seen.insert(outlier.row));
         let (suspects, remarks): (Vec<Outlier>, Vec<Outlier>) =
             found.into_iter().partition(|outlier| outlier.factor() >= FACTOR_SUSPECT);
-        let name = |outlier: &Outlier| rows[outlier.row].name.clone();
         let told = [(FindingGrade::Suspect, suspects), (FindingGrade::Remark, remarks)].into_iter();
-        Ok(told.filter_map(|(grade, outliers)| standing_off(grade, &outliers, name, rows.len())).collect())
+        Ok(told.filter_map(|(grade, outliers)| standing_off(grade, &outliers, &rows)).collect())
     })
 }
 
-fn standing_off(
-    grade: FindingGrade,
-    outliers: &[Outlier],
-    name: impl Fn(&Outlier) -> String,
-    hosts: usize,
-) -> Option<Finding> {
+fn standing_off(grade: FindingGrade, outliers: &[Outlier], rows: &[HostRow]) -> Option<Finding> {
     let furthest = outliers.first()?;
-    let words = |outlier: &Outlier| {
+    let words = outliers.iter().map(|outlier| {
         let percent = ratio(outlier.value, outlier.median) * 100.0;
         let (value, what) = match outlier.figure {
             HostFigure::Iops => (format!("{} IOPS", number(outlier.value)), "the median"),
             HostFigure::Latency => (duration_ns(outlier.value), "the median of the mean latencies"),
         };
-        format!("{} ({value}, {} % of {what})", name(outlier), number(percent))
-    };
-    let words: Vec<String> = outliers.iter().map(words).collect();
+        format!("{} ({value}, {} % of {what})", rows[outlier.row].name, number(percent))
+    });
+    let words: Vec<String> = words.collect();
+    let hosts = rows.len();
     let says = format!(
         "{} of {hosts} hosts {} far from the others: {}.",
         outliers.len(),

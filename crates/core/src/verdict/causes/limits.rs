@@ -12,7 +12,7 @@ use crate::text::{bytes, number, shell_word, size};
 use crate::verdict::cause::{Case, Cause, ratio, suspect};
 use crate::verdict::doctor::Purpose::Cached;
 use crate::verdict::doctor::{Answer, Change, CheckResult, Disk, HostView, Lasts, NoAnswer, machine};
-use crate::verdict::view::{Direction, Flow, TargetView, amount, flow, limit_words, too_few_in_run};
+use crate::verdict::view::{Direction, Flow, amount, flow, limit_words, too_few_in_run};
 
 pub(super) const CAUSES: &[Cause] = &[Cause::new("memory-limit", Theme::Limit).checked(
     machine(190, "memory-limit", Cached, memory_limit),
@@ -62,25 +62,23 @@ fn reached(case: &Case<'_>, limit: &Limit) -> Option<Finding> {
         .find(|disk| disk.name == device)
         .map(|disk| pick(flow(&disk.total, way, disk.window_ns as f64 / 1e9)));
     // A limit on a layer above the disks is met by what was issued to it.
-    let above = |view: &TargetView<'_>| view.layers().iter().any(|layer| layer.name == device);
-    let issued: f64 = case.views().iter().filter(|view| above(view)).map(|view| pick(view.done(way))).sum();
+    let mut views = case.views();
+    views.retain(|view| view.layers().iter().any(|layer| layer.name == device));
+    let issued: f64 = views.iter().map(|view| pick(view.done(way))).sum();
     let value = limit.value as f64;
     let rates = disk.into_iter().chain([issued]);
     let rate = rates.into_iter().find(|rate| AT_LIMIT.contains(&ratio(*rate, value)))?;
-    let shown = |rate: f64| {
+    let [shown_rate, shown_value] = [rate, value].map(|rate| {
         if is_bytes {
             format!("{}/s of {}", bytes(rate), way.plural())
         } else {
             format!("{} {}/s", number(rate), way.plural())
         }
-    };
+    });
     let says = format!(
-        "The measured {} reach the limit of {} that {} of cgroup {} sets on {device}: this is the rate of the limit, \
-         not of the disk.",
-        shown(rate),
-        shown(value),
-        limit.by,
-        limit.group
+        "The measured {shown_rate} reach the limit of {shown_value} that {} of cgroup {} sets on {device}: this is \
+         the rate of the limit, not of the disk.",
+        limit.by, limit.group
     );
     Some(suspect(says).figure("limit_per_s", value).figure("measured_per_s", rate))
 }
@@ -146,13 +144,11 @@ fn memory_limit(view: &HostView) -> CheckResult {
 }
 
 fn lifted<'a>(limits: impl Iterator<Item = &'a CgroupLimit>) -> Change {
-    // Version 1 writes no limit as -1.
-    let to = |limit: &CgroupLimit| {
-        if limit.by.ends_with("_us") || limit.by.ends_with("_bytes") { "-1" } else { "max" }
-    };
     let each = limits.filter_map(|limit| {
         let file = Setting::read(limit.file.clone());
-        file.word().is_some().then(|| Change::of(&file, to(limit)))
+        // Version 1 writes no limit as -1.
+        let is_old = limit.by.ends_with("_us") || limit.by.ends_with("_bytes");
+        file.word().is_some().then(|| Change::of(&file, if is_old { "-1" } else { "max" }))
     });
     match each.reduce(Change::and) {
         Some(change) => Change { lasts: Some(Lasts::UntilRestart), ..change }

@@ -65,9 +65,10 @@ fn memory_pressure(case: &Case<'_>) -> RuleResult {
         return Err(Missing::new("memory pressure and swapping over the measured time"));
     }
     let mut findings = Vec::new();
-    let share = |ns: u64| ratio(ns as f64 / 1e9, case.seconds());
-    let (some, full) =
-        host.pressure.map_or((0.0, 0.0), |p| (share(p.memory_some_ns), share(p.memory_full_ns)));
+    let [some, full] = host
+        .pressure
+        .map_or([0, 0], |pressure| [pressure.memory_some_ns, pressure.memory_full_ns])
+        .map(|ns| ratio(ns as f64 / 1e9, case.seconds()));
     if some >= MEMORY_SOME_SUSPECT || full >= MEMORY_FULL_SUSPECT {
         let says = format!(
             "Some tasks waited for memory for {} of the time, all tasks for {}.",

@@ -7,7 +7,7 @@ use super::reach::{Asked, Substitute, edge};
 use crate::result::FindingGrade::Suspect;
 use crate::result::Meaning::OtherLoad;
 use crate::result::{
-    FileServer, Finding, FindingGrade, LayerKind, RequestCounts, ServedMount, ServerCounts, Theme,
+    FileServer, Finding, FindingGrade, Layer, LayerKind, RequestCounts, ServedMount, ServerCounts, Theme,
 };
 use crate::text::{bytes, duration_ns, number, percent};
 use crate::verdict::cause::RuleFn::RealSpan;
@@ -16,7 +16,7 @@ use crate::verdict::cause::{
 };
 use crate::verdict::doctor::Purpose::Every;
 use crate::verdict::doctor::{each_disk, machine};
-use crate::verdict::view::{Direction, Flow, IOS_MIN, IoCount, RestsOn, TargetView, is_cached_loop};
+use crate::verdict::view::{Direction, Flow, IOS_MIN, IoCount, RestsOn, TargetView};
 
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("other-io", Theme::Neighbours)
@@ -242,7 +242,7 @@ fn cause(group: &ServerGroup<'_>, way: Direction) -> Substitute {
         Substitute::mapped(Asked::Server)
     } else if !group.is_direct() {
         Substitute::not_bypassed(way, Asked::Server)
-    } else if group.targets.iter().flat_map(TargetView::layers).any(is_cached_loop) {
+    } else if group.targets.iter().flat_map(TargetView::layers).any(Layer::is_cached_loop) {
         Substitute::cached_loop()
     } else {
         Substitute::something(Asked::Server)

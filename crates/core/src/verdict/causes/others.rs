@@ -185,12 +185,14 @@ pub(super) fn traffic(view: &HostView, disk: &Disk) -> CheckResult {
     Ok(answer.now(now).wanted("idle"))
 }
 
+fn named(words: &[String]) -> String {
+    match words.len() {
+        0..=NAMED_MAX => words.join("; "),
+        all => format!("{}; and {} more", words[..NAMED_MAX].join("; "), all - NAMED_MAX),
+    }
+}
+
 pub(super) fn users(_: &HostView, disk: &Disk) -> CheckResult {
-    let named = |words: &[String]| {
-        let more = words.len().saturating_sub(NAMED_MAX);
-        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-        format!("{}{more}", words.iter().take(NAMED_MAX).cloned().collect::<Vec<_>>().join("; "))
-    };
     let neighbours = &disk.neighbours;
     if let Ok(programs) = &neighbours.programs
         && !programs.is_empty()

@@ -247,26 +247,27 @@ fn generator_cost(case: &Case<'_>) -> RuleResult {
         return Ok(Vec::new());
     }
     let load = worst.load;
-    let says = format!("{} (thread {id}: {})", worst.words(), percent(worst.part()));
-    let finding = |why: &str| {
-        remark(format!("{says}{why}."))
-            .figure("generator_ns", load.generator_ns)
-            .figure("ns_per_io", worst.ns_per_io)
-    };
     // With statistics an I/O takes up to two stamps.
     let has_stamps = case.span.measure_latency || case.span.calculate_iops_std_dev;
-    Ok(vec![if load.fill_ns >= REASON * load.generator_ns {
-        finding(", most of it to make random data (-Zr)")
-            .advise("use -Z<size>, which writes from one buffer of random data at almost no cost")
+    let (why, advice) = if load.fill_ns >= REASON * load.generator_ns {
+        (
+            ", most of it to make random data (-Zr)",
+            "use -Z<size>, which writes from one buffer of random data at almost no cost",
+        )
     } else if has_stamps
         && 2.0 * cost.stamp_ns >= REASON * load.generator_ns
         && cost.stamp_ns >= STAMP_SLOW_NS
     {
-        finding(", most of it to read a slow clock")
-            .advise("let the kernel use the processor's counter (tsc) as its clock source")
+        (
+            ", most of it to read a slow clock",
+            "let the kernel use the processor's counter (tsc) as its clock source",
+        )
     } else {
-        finding("")
-    }])
+        ("", "")
+    };
+    let says = format!("{} (thread {id}: {}){why}.", worst.words(), percent(worst.part()));
+    let finding = remark(says).figure("generator_ns", load.generator_ns).figure("ns_per_io", worst.ns_per_io);
+    Ok(vec![finding.advise(advice)])
 }
 
 /// No clock that is read without entering the kernel takes this long.
@@ -329,15 +330,11 @@ fn below_rate(case: &Case<'_>) -> RuleResult {
             missing = Some(Missing::too_few(&number((asked_ios - missing_ios).round()), IOS_MIN));
             continue;
         }
-        let shown = |rate: f64| {
-            if !is_bytes { format!("{} IOPS", number(rate)) } else { format!("{}/s", bytes(rate)) }
-        };
-        let says = format!(
-            "-g set a rate of {}, but the test reached {} ({}).",
-            shown(asked),
-            shown(done),
-            percent(done / asked)
-        );
+        let [set, reached] = [asked, done].map(|rate| {
+            if is_bytes { format!("{}/s", bytes(rate)) } else { format!("{} IOPS", number(rate)) }
+        });
+        let part = percent(done / asked);
+        let says = format!("-g set a rate of {set}, but the test reached {reached} ({part}).");
         let why = why_below(case, 1.0 - done / asked);
         let finding = suspect(format!("{says} {}", why.words()))
             .target(Some(target.path()))

@@ -6,7 +6,7 @@ use super::others::FOREIGN_BYTES_PER_S;
 use super::{network, paths};
 use crate::result::FindingGrade::{Remark, Suspect};
 use crate::result::Meaning::{Seen, WrongNumber};
-use crate::result::{DiskActivity, Finding, Layer, LayerKind, LayerRole, Loss, Theme};
+use crate::result::{Finding, Layer, LayerKind, LayerRole, Loss, Theme};
 use crate::text::{bytes, number, percent};
 use crate::verdict::cause::RuleFn::{RealSpan, RealTarget};
 use crate::verdict::cause::{
@@ -111,18 +111,13 @@ fn unknown_layers(case: &Case<'_>) -> Option<Missing> {
 fn remote(case: &Case<'_>) -> RuleResult {
     let mut findings = network::proof(case);
     for target in case.views().into_iter().filter(|target| !network::is_counted(case, target)) {
-        let of = |kind| target.layers().iter().find(|layer| layer.kind == kind);
-        let at = |server: &Option<String>| server.as_ref().map_or(String::new(), |host| format!(" ({host})"));
         let served = paths::served(&target);
-        let says = if let Some(layer) = of(LayerKind::RemoteFilesystem) {
-            format!(
-                "{} is on another machine{}: every I/O crosses the network.",
-                layer.name,
-                at(&layer.server)
-            )
+        let says = if let Some(layer) = target.layer(LayerKind::RemoteFilesystem) {
+            let at = layer.server.as_ref().map_or(String::new(), |host| format!(" ({host})"));
+            format!("{} is on another machine{at}: every I/O crosses the network.", layer.name)
         } else if !served.is_empty() {
             served.join(" ")
-        } else if let Some(layer) = of(LayerKind::UserFilesystem) {
+        } else if let Some(layer) = target.layer(LayerKind::UserFilesystem) {
             findings.push(program_remark(case, &target, layer));
             continue;
         } else {
@@ -164,8 +159,8 @@ fn disks_meanwhile(case: &Case<'_>, figures: &mut Vec<(String, f64)>) -> Option<
     let mut busy = Vec::new();
     let mut idle = Vec::new();
     for way in Direction::BOTH.into_iter().filter(|&way| case.done(way).bytes > 0.0) {
-        let of = |disk: &DiskActivity| flow(&disk.total, way, disk.window_ns as f64 / 1e9).bytes;
-        let moved: f64 = disks.iter().map(of).sum();
+        let each = disks.iter().map(|disk| flow(&disk.total, way, disk.window_ns as f64 / 1e9).bytes);
+        let moved: f64 = each.sum();
         let share = ratio(moved, case.done(way).bytes);
         figures.push((format!("beside_{}_bytes_per_s", way.word()), moved));
         if share < IDLE || moved < FOREIGN_BYTES_PER_S {

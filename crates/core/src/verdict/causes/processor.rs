@@ -264,12 +264,11 @@ fn frequency_limit(view: &HostView) -> CheckResult {
     if turbo_is_on(view) == Some(false) {
         return Ok(Answer::good("Turbo is off, and that sets the limit."));
     }
-    let is_capped = |limit: &Setting, highest: &Setting| {
-        let (limit, highest) = (limit.number::<u32>(), highest.number::<u32>());
-        limit.zip(highest).is_some_and(|(limit, highest)| f64::from(limit) < CAPPED * f64::from(highest))
-    };
-    let capped: Vec<(&Setting, &Setting)> =
-        limits.iter().zip(&highest).filter(|(limit, highest)| is_capped(limit, highest)).collect();
+    let mut capped: Vec<(&Setting, &Setting)> = limits.iter().zip(&highest).collect();
+    capped.retain(|(limit, highest)| {
+        let both = limit.number::<u32>().zip(highest.number::<u32>());
+        both.is_some_and(|(limit, highest)| f64::from(limit) < CAPPED * f64::from(highest))
+    });
     let Some((limit, most)) = capped.first() else {
         return Ok(Answer::good("The processors may run as fast as they can."));
     };
@@ -284,14 +283,14 @@ fn frequency_limit(view: &HostView) -> CheckResult {
     });
     let change = change.reduce(|all, one| Change { lasts: one.lasts, ..all.and(one) }).unwrap_or_default();
     let change = change.keep("the settings of what sets it (tlp, tuned, cpupower, thermald)");
-    let megahertz =
-        |setting: &Setting| format!("{} MHz", grouped(setting.number::<u64>().unwrap_or(0) / 1000));
+    let [now, wanted] =
+        [limit, most].map(|setting| format!("{} MHz", grouped(setting.number::<u64>().unwrap_or(0) / 1000)));
     let says = format!(
         "{} of {} processors are kept below their highest frequency: each I/O takes longer than it needs to.",
         capped.len(),
         limits.len()
     );
-    Ok(Answer::may_spoil(says).now(megahertz(limit)).wanted(megahertz(most)).change(change))
+    Ok(Answer::may_spoil(says).now(now).wanted(wanted).change(change))
 }
 
 /// Whether there are turbo frequencies; `None` where the kernel does not tell.
@@ -319,13 +318,13 @@ fn idle_states_of(view: &HostView) -> CheckResult {
             "The kernel chooses no idle states: the processor, or the host of a virtual machine, may.",
         ));
     }
-    let deep = |state: &&IdleState| state.exit_latency_us > EXIT_LATENCY_MAX_US && state.is_used();
-    let mut deep: Vec<&IdleState> = states.iter().filter(deep).collect();
-    let deepest = states.iter().filter(|state| state.is_used()).max_by_key(|state| state.exit_latency_us);
+    let mut deep: Vec<&IdleState> = states.iter().filter(|state| state.is_used()).collect();
+    let deepest = deep.iter().max_by_key(|state| state.exit_latency_us);
     let now = deepest.map_or_else(
         || "none".to_string(),
         |state| format!("{} (up to {} us to wake up)", state.name, grouped(state.exit_latency_us)),
     );
+    deep.retain(|state| state.exit_latency_us > EXIT_LATENCY_MAX_US);
     let held = latency_request_us(view.roots());
     if let Ok(Some(limit_us)) = held {
         deep.retain(|state| state.exit_latency_us <= u64::from(limit_us));

@@ -105,17 +105,16 @@ fn coalesced(case: &Case<'_>) -> RuleResult {
 /// What to do so that I/Os reach the disk one by one: what the line has already is no advice. None is that of the
 /// rule.
 fn unmerged(group: &DiskGroup<'_>) -> &'static str {
-    let any = |holds: fn(&Target) -> bool| {
-        group.targets.iter().any(|target| target.entries.iter().any(|entry| holds(entry)))
-    };
-    if any(|entry| entry.random_percent == 0) {
+    let mut entries = group.targets.iter().flat_map(|target| &target.entries);
+    let least_random = entries.clone().map(|entry| entry.random_percent).min().unwrap_or(100);
+    if least_random == 0 {
         return "";
     }
-    if any(|entry| entry.random_percent < 100) {
+    if least_random < 100 {
         return "these IOPS are not the disk's: use only random I/O (-r instead of -rs), or use only the throughput \
              of this result";
     }
-    if any(|entry| !entry.is_direct()) {
+    if entries.any(|entry| !entry.is_direct()) {
         return "these IOPS are not the disk's: bypass the page cache, which joins neighbouring blocks (-Su or -Sh), \
              or use only the throughput of this result";
     }
@@ -131,10 +130,10 @@ pub(crate) const RANGE_SMALL_PART: f64 = 0.01;
 
 /// The tested range fits into a cache that it must defeat.
 fn working_set(case: &Case<'_>) -> RuleResult {
-    let views = case.views();
+    let mut views = case.views();
+    views.retain(|target| target.rests_on() != RestsOn::MemoryFilesystem);
     let (mut findings, mut missing) = (Vec::new(), None);
-    let on_disk = |target: &&TargetView<'_>| !matches!(target.rests_on(), RestsOn::MemoryFilesystem);
-    let cached: u64 = views.iter().filter(on_disk).map(TargetView::cacheable_bytes).sum();
+    let cached: u64 = views.iter().map(TargetView::cacheable_bytes).sum();
     if cached > 0 {
         match memory_for_cache(case.document.system.memory_bytes, &case.evidence().limits) {
             Some(memory) if cached < memory => {
@@ -154,8 +153,7 @@ fn working_set(case: &Case<'_>) -> RuleResult {
             None => missing = Some(Missing::new("the memory of the machine")),
         }
     }
-    let direct: Vec<&TargetView<'_>> =
-        views.iter().filter(on_disk).filter(|target| target.cacheable_bytes() == 0).collect();
+    let direct: Vec<&TargetView<'_>> = views.iter().filter(|target| target.cacheable_bytes() == 0).collect();
     for target in &direct {
         if target.range_bytes() == 0 {
             missing.get_or_insert(Missing(format!("the size of '{}'", target.path())));
@@ -171,10 +169,10 @@ fn small_ranges(direct: &[&TargetView<'_>]) -> Vec<Finding> {
     let mut sets: Vec<(Vec<&Layer>, Vec<&TargetView<'_>>)> = Vec::new();
     for target in direct.iter().filter(|target| target.range_bytes() > 0) {
         let lowest: Vec<&Layer> = target.lowest().collect();
-        let is_same = |other: &[&Layer]| {
-            other.len() == lowest.len() && other.iter().zip(&lowest).all(|(a, b)| a.name == b.name)
-        };
-        match sets.iter_mut().find(|(known, _)| is_same(known)) {
+        let same = sets.iter_mut().find(|(known, _)| {
+            known.iter().map(|layer| &layer.name).eq(lowest.iter().map(|layer| &layer.name))
+        });
+        match same {
             Some((_, targets)) => targets.push(target),
             None => sets.push((lowest, vec![target])),
         }
@@ -383,11 +381,10 @@ fn read_amplified(case: &Case<'_>) -> RuleResult {
 
 /// Why so much was read.
 fn why_amplified(group: &DiskGroup<'_>) -> String {
-    let any = |holds: &dyn Fn(&TargetView<'_>) -> bool| group.targets.iter().any(holds);
-    if any(&|target| target.asked.memory_mapped) {
+    if group.targets.iter().any(|target| target.asked.memory_mapped) {
         return "each fault of a memory-mapped file (-Sm) reads its surroundings, too".to_string();
     }
-    if any(&|target| !target.is_direct()) {
+    if group.targets.iter().any(|target| !target.is_direct()) {
         return "the page cache reads whole pages, and ahead of what is asked for".to_string();
     }
     match group.targets.iter().find_map(TargetView::reduced_by) {

@@ -10,10 +10,9 @@
 //!
 //! What can have answered in the place of disks or a file server: cause and advice, each in one place.
 
-use crate::profile::Target;
 use crate::result::FindingGrade::Invalid;
 use crate::result::Meaning::WrongNumber;
-use crate::result::{ContentSample, LayerKind, LayerRole, LoopCache, Residency, Theme};
+use crate::result::{LayerKind, LayerRole, LoopCache, Residency, Theme};
 use crate::text::bytes;
 use crate::verdict::cause::RuleFn::RealTarget;
 use crate::verdict::cause::{Case, Cause, Missing, OneResult, invalid, ratio, rule, suspect};
@@ -194,16 +193,18 @@ fn reduction_of(target: &TargetView<'_>, way: Direction) -> Option<Reduction> {
     let facts = target.facts?;
     let sample = way.pick(facts.content.as_ref(), facts.written.as_ref());
     let sample = sample.filter(|sample| sample.blocks > 0 && sample.block_bytes > 0);
-    let size = |sample: &ContentSample| f64::from(sample.blocks) * f64::from(sample.block_bytes);
-    let sampled = sample.map(|sample| ratio(sample.compressed_bytes as f64, size(sample)).min(1.0));
+    let sampled = sample.map(|sample| {
+        let bytes = f64::from(sample.blocks) * f64::from(sample.block_bytes);
+        ratio(sample.compressed_bytes as f64, bytes).min(1.0)
+    });
     let compressed = match sampled {
         Some(part) => (part * BETTER_THAN_SAMPLE).max(if layer.name == "btrfs" { SMALLEST } else { 0.0 }),
         None => SMALLEST,
     };
-    let part_of =
-        |blocks: u32| ratio(f64::from(blocks), sample.map_or(0.0, |sample| f64::from(sample.blocks)));
     let distinct = match (sample, layer.deduplicates) {
-        (Some(sample), Some(true)) => 1.0 - part_of(sample.repeated_blocks),
+        (Some(sample), Some(true)) => {
+            1.0 - ratio(f64::from(sample.repeated_blocks), f64::from(sample.blocks))
+        }
         _ => 1.0,
     };
     // Only extents that are stored compressed are smaller than what they hold.
@@ -265,8 +266,8 @@ pub(super) fn pages_of_others(case: &Case<'_>, target: &TargetView<'_>) -> Optio
     if !is_notable || !target.is_direct() || (writes && may_differ) {
         return None;
     }
-    let is_ours = || !reads_bypassed(case, grew) && touched_once(case, target) < PAGES_TIMES * grew;
-    (!is_ours()).then_some(grew)
+    let is_of_others = reads_bypassed(case, grew) || touched_once(case, target) >= PAGES_TIMES * grew;
+    is_of_others.then_some(grew)
 }
 
 /// Whether the reads of the test bypassed the page cache, of which `grew` bytes came during the run: each
@@ -287,11 +288,12 @@ fn reads_bypassed(case: &Case<'_>, grew: f64) -> bool {
 fn touched_once(case: &Case<'_>, target: &TargetView<'_>) -> f64 {
     let range = target.range_bytes() as f64;
     let done = (target.done(Direction::Read).bytes + target.done(Direction::Write).bytes) * case.seconds();
-    let is_all = |holds: &dyn Fn(&Target) -> bool| target.entries.iter().all(|entry| holds(entry));
-    let touched = if is_all(&|entry| entry.random_percent == 100 && entry.distribution.is_none()) {
+    let mut entries = target.entries.iter();
+    let touched = if entries.clone().all(|entry| entry.random_percent == 100 && entry.distribution.is_none())
+    {
         // Random accesses meet some places again.
         range * (1.0 - (-ratio(done, range)).exp())
-    } else if is_all(&|entry| entry.random_percent == 0) {
+    } else if entries.all(|entry| entry.random_percent == 0) {
         // Threads may take the same stretch.
         let threads: u32 = target.entries.iter().map(|entry| case.span.threads_on(entry)).sum();
         ratio(done, f64::from(threads.max(1))).min(range)
@@ -396,7 +398,7 @@ impl Substitute {
         Substitute::page_cache(&words, advice)
     }
 
-    /// A loop device below the target (`is_cached_loop`).
+    /// A loop device below the target ([`Layer::is_cached_loop`](crate::result::Layer::is_cached_loop)).
     pub fn cached_loop() -> Self {
         Substitute::of(
             "a loop device below the target uses the page cache for its file",

@@ -130,12 +130,13 @@ fn usual(series: &[f64]) -> Vec<f64> {
 /// The series with what is usual in the place of all that `is_out` says.
 fn mended(series: &[f64], is_out: impl Fn(usize) -> bool) -> Vec<f64> {
     let kept: Vec<f64> = (0..series.len()).filter(|&at| !is_out(at)).map(|at| series[at]).collect();
-    let instead = |at: usize| {
+    let mut mended = series.to_vec();
+    for at in (0..series.len()).filter(|&at| is_out(at)) {
         let near: Vec<f64> =
             around(series.len(), at).filter(|&at| !is_out(at)).map(|at| series[at]).collect();
-        median(if near.is_empty() { &kept } else { &near })
-    };
-    (0..series.len()).map(|at| if is_out(at) { instead(at) } else { series[at] }).collect()
+        mended[at] = median(if near.is_empty() { &kept } else { &near });
+    }
+    mended
 }
 
 /// The shortest series of a run that tells something, as if the program had run all the time.
@@ -144,13 +145,12 @@ pub(super) fn while_running(case: &Case<'_>) -> (Vec<f64>, f64) {
     if interval_s <= 0.0 {
         return (series, interval_s);
     }
-    // What was out comes back at once when it goes on, and a tick may be a little late.
-    let touches = |at: usize, stop: &Stop| {
+    let series = mended(&series, |at| {
+        // What was out comes back at once when it goes on, and a tick may be a little late.
         let from_s = at as f64 * interval_s;
-        stop.within_s(from_s - 0.25 * interval_s, from_s + 1.25 * interval_s) > 0.0
-    };
-    let is_stopped = |at: usize| stops.iter().any(|stop| touches(at, stop));
-    let series = if stops.is_empty() { series } else { mended(&series, is_stopped) };
+        let (from_s, until_s) = (from_s - 0.25 * interval_s, from_s + 1.25 * interval_s);
+        stops.iter().any(|stop| stop.within_s(from_s, until_s) > 0.0)
+    });
     let count = if limits::was_set(case) { (CLUMPS_S / interval_s).ceil().max(1.0) as usize } else { 1 };
     (added(&series, count), interval_s * count as f64)
 }
@@ -159,11 +159,11 @@ pub(super) fn while_running(case: &Case<'_>) -> (Vec<f64>, f64) {
 pub(super) fn between_pauses(case: &Case<'_>) -> (Vec<f64>, f64) {
     let (series, interval_s) = while_running(case);
     let pauses = pauses_of(case, &series, interval_s).stretches;
-    let is_in = |at: usize| {
+    let series = mended(&series, |at| {
         let middle_s = (at as f64 + 0.5) * interval_s;
         pauses.iter().any(|pause| (pause.from_s..pause.from_s + pause.for_s).contains(&middle_s))
-    };
-    (mended(&series, is_in), interval_s)
+    });
+    (series, interval_s)
 }
 
 /// The pauses of a run, in what [`while_running`] gives of it.
@@ -186,19 +186,17 @@ fn pauses(series: &[f64], interval_s: f64, least: usize) -> Pauses {
         return Pauses::default();
     }
     let usual = usual(&series);
-    let is_empty = |at: usize| usual[at] >= INTERVAL_IOS_MIN && series[at] < EMPTY * usual[at];
-    // A fall that stays is no pause: what comes next is as usual again.
-    let runs = runs(series.len(), is_empty).into_iter().filter(|&(_, length)| length * count >= least);
-    let runs: Vec<(usize, usize)> = runs
-        .filter(|&(from, count)| {
-            let next = &series[from + count..(from + count + NEXT).min(series.len())];
-            if next.is_empty() {
-                count as f64 <= TAIL * series.len() as f64
-            } else {
-                mean(next) >= GOES_ON * usual[from]
-            }
-        })
-        .collect();
+    let mut runs = runs(series.len(), |at| usual[at] >= INTERVAL_IOS_MIN && series[at] < EMPTY * usual[at]);
+    runs.retain(|&(from, length)| {
+        // A fall that stays is no pause: what comes next is as usual again.
+        let next = &series[from + length..(from + length + NEXT).min(series.len())];
+        let is_over = if next.is_empty() {
+            length as f64 <= TAIL * series.len() as f64
+        } else {
+            mean(next) >= GOES_ON * usual[from]
+        };
+        length * count >= least && is_over
+    });
     let lost_s = runs
         .iter()
         .flat_map(|&(from, count)| from..from + count)
@@ -238,11 +236,12 @@ pub(super) fn begins(stretches: &[Stretch]) -> Vec<f64> {
 pub(super) fn period(instants: &[f64], resolution_s: f64) -> Option<f64> {
     let distances: Vec<f64> = instants.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let usual = median(&distances);
-    let alike = |distance: &&f64| (**distance - usual).abs() <= (ALIKE * usual).max(1.01 * resolution_s);
-    let regular = ratio(distances.iter().filter(alike).count() as f64, distances.len() as f64);
+    let mut alike = distances.clone();
+    alike.retain(|distance| (distance - usual).abs() <= (ALIKE * usual).max(1.01 * resolution_s));
+    let regular = ratio(alike.len() as f64, distances.len() as f64);
     // Distances of few intervals are alike whatever they are.
     let is_told = distances.len() >= 2 && usual >= 2.0 * resolution_s - 1e-9 && regular >= REGULAR;
-    is_told.then(|| mean(&distances.iter().filter(alike).copied().collect::<Vec<f64>>()))
+    is_told.then(|| mean(&alike))
 }
 
 /// The two levels that fit the points best, when they are two, and not the two halves of one that scatters.
@@ -267,14 +266,13 @@ pub(super) fn levels(points: &[f64]) -> Option<Levels> {
     }
     let border = (low + high) / 2.0;
     let is_high: Vec<bool> = points.iter().map(|&point| point >= border).collect();
-    let changes = |from: bool| is_high.windows(2).filter(|pair| pair[0] == from && pair[1] != from).count();
     Some(Levels {
         low,
         high,
         border,
         low_part: ratio(split as f64, points.len() as f64),
-        falls: changes(true),
-        rises: changes(false),
+        falls: is_high.windows(2).filter(|pair| pair[0] && !pair[1]).count(),
+        rises: is_high.windows(2).filter(|pair| !pair[0] && pair[1]).count(),
     })
 }
 

@@ -181,10 +181,10 @@ fn too_few(case: &Case<'_>, groups: &[DiskGroup<'_>]) -> Option<Finding> {
     let sets = groups.iter().map(|group| &group.targets).chain(of_servers);
     let counts: Vec<IoCount> =
         sets.flat_map(|targets| Direction::BOTH.map(|way| IoCount::new(case, targets, way))).collect();
-    let few = || counts.iter().filter(|count| count.is_too_few());
-    let most = few().max_by(|a, b| a.ios.total_cmp(&b.ios))?;
+    let few = counts.iter().filter(|count| count.is_too_few());
+    let most = few.clone().max_by(|a, b| a.ios.total_cmp(&b.ios))?;
     let all: f64 = counts.iter().map(|count| count.ios).sum();
-    let unproven: f64 = few().map(|count| count.ios).sum();
+    let unproven: f64 = few.map(|count| count.ios).sum();
     if unproven <= UNPROVEN_PART * all {
         return None;
     }
@@ -223,11 +223,10 @@ fn first_single(count: u64) -> Option<u32> {
 
 /// Percentiles that are a single I/O.
 fn percentiles(case: &Case<'_>) -> RuleResult {
-    let targets = || case.measured.threads.iter().flat_map(|thread| &thread.targets);
     let mut words = Vec::new();
     let mut least = None;
     for way in Direction::BOTH {
-        let directions = targets().map(|target| way.pick(&target.read, &target.write));
+        let directions = case.measured.targets().map(|target| way.pick(&target.read, &target.write));
         let count: u64 =
             directions.filter_map(|direction| direction.latency.as_deref()).map(Histogram::count).sum();
         let Some(nines) = first_single(count) else { continue };

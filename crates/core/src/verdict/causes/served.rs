@@ -4,13 +4,13 @@ use super::reach::{self, Asked, By, Most, Substitute, edge, residency_growth, un
 use super::{network, paths};
 use crate::result::FindingGrade::Invalid;
 use crate::result::Meaning::WrongNumber;
-use crate::result::{Finding, FindingGrade, Layer, LayerKind, TargetFacts, Theme};
+use crate::result::{Finding, FindingGrade, Layer, LayerKind, Residency, TargetFacts, Theme};
 use crate::text::{bytes, number, percent, shell_word};
 use crate::verdict::cause::RuleFn::RealSpan;
 use crate::verdict::cause::{Case, Cause, RuleResult, Sentence, found, ratio, rule, unless_missing};
 use crate::verdict::doctor::Purpose::Every;
 use crate::verdict::doctor::{Answer, Change, CheckResult, Disk, HostView, Lasts, NoAnswer, each_disk};
-use crate::verdict::view::{Direction, DiskGroup, Flow, IoCount, TargetView, is_cached_loop};
+use crate::verdict::view::{Direction, DiskGroup, Flow, IoCount, TargetView};
 
 pub(super) const CAUSES: &[Cause] = &[Cause::new("served-from-cache", Theme::Cache)
     .inspected(Sentence::Layer(160, behind_the_page_cache))
@@ -212,14 +212,16 @@ const COMPRESSIBLE: f64 = 0.4;
 
 /// Whether a cache is known to have answered most of the bytes, or a loop device reads through one.
 fn is_evident(group: &DiskGroup<'_>, way: Direction) -> bool {
-    let answered = |target: &TargetView<'_>| {
+    group.targets.iter().any(|target| {
+        if target.layers().iter().any(Layer::is_cached_loop) {
+            return true;
+        }
         let Some(seen) = target.residency() else { return false };
         let grew = seen.cached_after_bytes.saturating_sub(seen.cached_before_bytes) as f64;
         // What came in once was read, and only what was met again was answered.
-        let held = seen.cached_before_bytes * 2 >= seen.range_bytes.max(1);
-        way == Direction::Read && (held || (grew > 0.0 && group.done_bytes(way) > 2.0 * grew))
-    };
-    group.targets.iter().any(|target| answered(target) || target.layers().iter().any(is_cached_loop))
+        way == Direction::Read
+            && (seen.was_mostly_cached() || (grew > 0.0 && group.done_bytes(way) > 2.0 * grew))
+    })
 }
 
 /// What the profile and the layout of the target tell.
@@ -244,17 +246,15 @@ fn cause_in_the_profile(group: &DiskGroup<'_>, way: Direction) -> Option<Substit
 
 /// What the layers and the page cache tell. `is_reduced`: the file system or a layer below makes data smaller.
 fn cause_below(group: &DiskGroup<'_>, way: Direction, is_reduced: bool, own_less: bool) -> Substitute {
-    if !own_less && group.targets.iter().any(|target| target.layers().iter().any(is_cached_loop)) {
+    if !own_less && group.targets.iter().any(|target| target.layers().iter().any(Layer::is_cached_loop)) {
         return Substitute::cached_loop();
     }
     // Pages that were there before prove nothing where the file system honours direct I/O: it goes by them.
     let goes_by = way == Direction::Write || !(is_reduced || own_less);
-    let is_held = |target: &TargetView<'_>| {
-        let grew = residency_growth(target).is_some_and(|(_, notable)| notable);
-        let residency = target.residency();
-        let was_held = residency.is_some_and(|seen| seen.cached_before_bytes * 2 >= seen.range_bytes.max(1));
-        grew || (!goes_by && was_held)
-    };
+    let is_held = group.targets.iter().any(|target| {
+        residency_growth(target).is_some_and(|(_, notable)| notable)
+            || (!goes_by && target.residency().is_some_and(Residency::was_mostly_cached))
+    });
     if way == Direction::Read && group.targets.iter().any(paths::reads_from_peers) {
         let advice = "let DRBD bring the disk of this node up to date before reads are measured";
         return Substitute {
@@ -265,11 +265,6 @@ fn cause_below(group: &DiskGroup<'_>, way: Direction, is_reduced: bool, own_less
             )
         };
     }
-    let has_zeros = |target: &TargetView<'_>| {
-        let sample = target.facts.and_then(|facts| facts.content.as_ref());
-        sample.is_some_and(|sample| sample.zero_blocks > 0)
-    };
-    let is_held = group.targets.iter().any(is_held);
     if is_held && is_reduced {
         return Substitute::page_cache(
             "the page cache answered, although the test asked for direct I/O",
@@ -277,7 +272,11 @@ fn cause_below(group: &DiskGroup<'_>, way: Direction, is_reduced: bool, own_less
              compression (btrfs: mount without compress, or chattr +m on the new file)",
         );
     }
-    if way == Direction::Read && group.targets.iter().any(|target| target.is_thin() || has_zeros(target)) {
+    let reads_zeros = group.targets.iter().any(|target| {
+        let sample = target.facts.and_then(|facts| facts.content.as_ref());
+        target.is_thin() || sample.is_some_and(|sample| sample.zero_blocks > 0)
+    });
+    if way == Direction::Read && reads_zeros {
         return Substitute::of(
             "reads of zeros need no disk (holes, and blocks that were trimmed or never provisioned)",
             "write the whole range once with -Zr before reading it, which destroys its content",
@@ -294,7 +293,7 @@ fn cause_below(group: &DiskGroup<'_>, way: Direction, is_reduced: bool, own_less
 }
 
 fn behind_the_page_cache(layer: &Layer) -> Option<String> {
-    is_cached_loop(layer).then(|| {
+    layer.is_cached_loop().then(|| {
         format!(
             "{0} uses the page cache for its file: even with -Su memory may answer. losetup --direct-io=on /dev/{0} \
              changes that if the file system of the file supports it.",

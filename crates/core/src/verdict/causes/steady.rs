@@ -156,8 +156,7 @@ fn excursions(values: &[f64]) -> (f64, f64) {
         under += x * x;
     }
     let rise = ratio(over.abs(), under) * (values.len() as f64 - 1.0) * over.signum();
-    let of_mean = |value: f64| if mean_value > 0.0 { value / mean_value } else { 0.0 };
-    (of_mean(largest - smallest), of_mean(rise))
+    (ratio(largest - smallest, mean_value), ratio(rise, mean_value))
 }
 
 /// Excursions of five rounds when they are more than steadiness allows and more than the scatter from point to
@@ -176,9 +175,8 @@ fn unsteady(series: &[f64]) -> Option<(f64, f64)> {
 /// hardly changes, and not less than counted events have.
 fn round_error(series: &[f64]) -> f64 {
     let points = grouped(series, POINTS_MAX);
-    let of_mean = |value: f64| ratio(value, mean(&points));
     let squares: Vec<f64> = points.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).collect();
-    let scatter = of_mean((mean(&squares) / 2.0).sqrt());
+    let scatter = ratio((mean(&squares) / 2.0).sqrt(), mean(&points));
     let per_round = (points.len() as f64 / ROUNDS as f64).max(1.0);
     let counted = ratio(1.0, (mean(series) * series.len() as f64 / ROUNDS as f64).sqrt());
     (scatter / per_round.sqrt()).max(counted)
@@ -186,16 +184,20 @@ fn round_error(series: &[f64]) -> f64 {
 
 /// Squares that two levels, and a line, leave of the points.
 fn left_over(points: &[f64], split: usize) -> (f64, f64) {
-    let squares = |part: &[f64]| {
-        let level = mean(part);
-        part.iter().map(|value| (value - level).powi(2)).sum::<f64>()
-    };
     let (before, after) = points.split_at(split);
     let (_, rise) = excursions(points);
     let (level, steps) = (mean(points), (points.len().max(2) - 1) as f64);
-    let on_line = |i: usize| level * (1.0 + rise * (i as f64 / steps - 0.5));
-    let line = points.iter().enumerate().map(|(i, value)| (value - on_line(i)).powi(2)).sum();
+    let mut line = 0.0;
+    for (i, value) in points.iter().enumerate() {
+        line += (value - level * (1.0 + rise * (i as f64 / steps - 0.5))).powi(2);
+    }
     (squares(before) + squares(after), line)
+}
+
+/// Squares of the deviations from the mean, added up.
+fn squares(part: &[f64]) -> f64 {
+    let level = mean(part);
+    part.iter().map(|value| (value - level).powi(2)).sum()
 }
 
 /// Where two rates fit best: number of points before the change, and the two means, per interval of the series.
@@ -218,8 +220,9 @@ fn change_point(points: &[f64], per_point: f64) -> Option<(usize, f64, f64)> {
     };
     let stays = on_side(before, a > b) && on_side(after, b > a);
     // Counted events scatter by the root of their number.
-    let events = |part: &[f64]| part.len() as f64 * per_point;
-    let chance = SIGMAS * (ratio(a, events(before)) + ratio(b, events(after))).sqrt();
+    let [a_chance, b_chance] =
+        [(a, before), (b, after)].map(|(level, part)| ratio(level, part.len() as f64 * per_point));
+    let chance = SIGMAS * (a_chance + b_chance).sqrt();
     // A slope has no levels.
     let (levels, line) = left_over(points, split);
     (stays && (a - b).abs() > chance && levels < line).then_some((split, a, b))
@@ -230,18 +233,18 @@ fn shape(series: &[f64], interval_s: f64) -> Shape {
         return Shape::Steady;
     }
     let points = grouped(series, POINTS_MAX);
-    let rate = |count: f64| ratio(count, interval_s);
     let per_point = ratio(series.len() as f64, points.len() as f64);
     if let Some((split, before, after)) = change_point(&points, per_point) {
+        let (from, to) = (ratio(before, interval_s), ratio(after, interval_s));
         let at = bounds(series.len(), POINTS_MAX)[split];
         let part = ratio(at as f64, series.len() as f64);
         if after <= before * (1.0 - STEP) {
-            return Shape::Step { after: part, from: rate(before), to: rate(after) };
+            return Shape::Step { after: part, from, to };
         }
         let differs = ratio((before - after).abs(), after) >= WARM_UP_DIFFERS;
         let matters = ratio((mean(&points) - after).abs(), after) >= WARM_UP_MATTERS;
         if differs && matters && part <= WARM_UP_PART && unsteady(&series[at..]).is_none() {
-            return Shape::WarmUp { part, first: rate(before), rest: rate(after) };
+            return Shape::WarmUp { part, first: from, rest: to };
         }
     }
     match unsteady(series) {
@@ -553,22 +556,18 @@ fn seen(series: &[f64], interval_s: f64, seconds: f64) -> Option<Uneven> {
     let point_s = if seconds >= WHOLE_SECONDS_FROM_S { 1.0 } else { 0.5 };
     let count = (point_s / interval_s).round().max(1.0) as usize;
     let (points, point_s) = (added(series, count), interval_s * count as f64);
-    let of_seconds = || {
+    if points.len() >= POINTS_MIN {
         let pattern = two_levels(&points, point_s).or_else(|| dips(&points, point_s));
-        pattern.or_else(|| {
-            let part = scatter(&points);
-            let level = median(&points);
-            let low = below(&points, point_s, level);
-            let is_chance = mean(&points) < INTERVAL_IOS_MIN;
-            (part >= SCATTER_SUSPECT && !is_chance).then_some(Uneven {
-                pattern: Pattern::Scatter(part),
-                low,
-                period_s: None,
-            })
-        })
-    };
-    let of_parts = || two_levels(series, interval_s).filter(|uneven| uneven.period_s.is_some());
-    if points.len() < POINTS_MIN { of_parts() } else { of_seconds().or_else(of_parts) }
+        if pattern.is_some() {
+            return pattern;
+        }
+        let part = scatter(&points);
+        if part >= SCATTER_SUSPECT && mean(&points) >= INTERVAL_IOS_MIN {
+            let low = below(&points, point_s, median(&points));
+            return Some(Uneven { pattern: Pattern::Scatter(part), low, period_s: None });
+        }
+    }
+    two_levels(series, interval_s).filter(|uneven| uneven.period_s.is_some())
 }
 
 /// Stretches in which the points are below a border.
@@ -584,8 +583,8 @@ fn two_levels(points: &[f64], point_s: f64) -> Option<Uneven> {
         return None;
     }
     let low = below(points, point_s, found.border);
-    let rate = |count: f64| ratio(count, point_s);
-    let pattern = Pattern::Levels { low: rate(found.low), high: rate(found.high), low_part: found.low_part };
+    let [low_rate, high] = [found.low, found.high].map(|count| ratio(count, point_s));
+    let pattern = Pattern::Levels { low: low_rate, high, low_part: found.low_part };
     Some(Uneven { pattern, period_s: period(&begins(&low), point_s), low })
 }
 

@@ -7,9 +7,7 @@
 
 use super::rhythm::{self, Stretch, stopped_s};
 use super::{limits, others, paths};
-use crate::result::{
-    DiskCounts, Finding, Layer, Limit, LimitChange, LimitKind, ThreadCost, Timeline, disks_in_words,
-};
+use crate::result::{Finding, Layer, Limit, LimitKind, ThreadCost, Timeline, disks_in_words};
 use crate::text::{bytes, number, percent};
 use crate::verdict::cause::{Case, ratio};
 use crate::verdict::view::{Direction, IOS_MIN, TargetView};
@@ -191,9 +189,9 @@ fn counts_of(series: &Timeline, way: Direction) -> Vec<f64> {
 /// A limit that was set when the rate fell.
 fn limit_set(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
     let changes = case.evidence().limit_changes.as_ref()?;
-    let is_near = |change: &LimitChange| begins_near(low, change.seen_ns, change.within_ns);
     let rates = low_rates(case, low)?;
-    let limit = changes.iter().filter(|change| is_near(change)).flat_map(|change| &change.new);
+    let near = changes.iter().filter(|change| begins_near(low, change.seen_ns, change.within_ns));
+    let limit = near.flat_map(|change| &change.new);
     let limit = limit.filter(|limit| could_explain(limit, rates)).min_by_key(|limit| limit.what)?;
     let on = limit.device.as_deref().map_or_else(String::new, |device| format!(" on {device}"));
     let says = format!(
@@ -340,8 +338,8 @@ fn others(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
         let size = case.done(way).size();
         let own = rhythm::added(&counts_of(series, way), count);
         for at in 0..length {
-            let of = |counts: &DiskCounts| way.pick(counts.read_bytes, counts.write_bytes);
-            let moved: f64 = group.disks.iter().map(|disk| of(&disk.intervals[at]) as f64).sum();
+            let counts = group.disks.iter().map(|disk| &disk.intervals[at]);
+            let moved: f64 = counts.map(|one| way.pick(one.read_bytes, one.write_bytes) as f64).sum();
             let own = own.get(at).copied().unwrap_or(0.0) * size;
             foreign[at] += (moved - own).max(0.0) / interval_s;
             ours[at] += own / interval_s;

@@ -239,8 +239,12 @@ impl Scope {
                 continue;
             }
             let known = self.rooms.iter().find(|(at, _)| *at == point).map(|(_, room)| *room);
-            let ask = || std::fs::File::open(&point).and_then(|folder| room(&folder));
-            let room = known.map_or_else(|| ask().map_err(|e| crate::sys::error::system_text(&e)), Ok);
+            let room = match known {
+                Some(room) => Ok(room),
+                None => std::fs::File::open(&point)
+                    .and_then(|folder| room(&folder))
+                    .map_err(|error| crate::sys::error::system_text(&error)),
+            };
             let options = layer.mount.options.as_deref().unwrap_or_default();
             let options = options.split(',').map(str::to_string).collect();
             let is_memory = layer.kind == LayerKind::MemoryFilesystem;

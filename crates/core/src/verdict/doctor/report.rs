@@ -171,17 +171,17 @@ pub struct Counts {
 impl Counts {
     /// Counts them.
     pub fn of(findings: &[Finding]) -> Self {
-        let count = |state| {
-            let found = findings.iter().filter(|finding| finding.state == state).count();
-            u32::try_from(found).unwrap_or(u32::MAX)
-        };
-        Counts {
-            spoils: count(State::Spoils),
-            may_spoil: count(State::MaySpoil),
-            unknown: count(State::Unknown),
-            good: count(State::Good),
-            does_not_apply: count(State::DoesNotApply),
+        let mut counts = Counts::default();
+        for finding in findings {
+            *match finding.state {
+                State::Spoils => &mut counts.spoils,
+                State::MaySpoil => &mut counts.may_spoil,
+                State::Unknown => &mut counts.unknown,
+                State::Good => &mut counts.good,
+                State::DoesNotApply => &mut counts.does_not_apply,
+            } += 1;
         }
+        counts
     }
 }
 
