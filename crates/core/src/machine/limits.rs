@@ -427,15 +427,13 @@ pub struct SpaceLeft {
 pub(crate) fn space_left(roots: &Roots) -> Option<SpaceLeft> {
     let pages = std::fs::read_to_string(roots.proc.join("self/statm")).unwrap_or_default();
     // In pages: all, resident, shared, text, nothing, data and stack (`proc_pid_statm(5)`).
-    let used = |field: usize| {
+    let mut all = Vec::new();
+    for (limit, field, by) in [(address_space_limit(), 0, "ulimit -v"), (data_limit(), 5, "ulimit -d")] {
         let pages = pages.split_whitespace().nth(field).and_then(|number| number.parse::<u64>().ok());
-        pages.unwrap_or(0).saturating_mul(page_bytes() as u64)
-    };
-    let left = |limit: ResourceLimit, field, by| {
-        limit.soft.map(|limit| SpaceLeft { bytes: limit.saturating_sub(used(field)), by })
-    };
-    let all = [left(address_space_limit(), 0, "ulimit -v"), left(data_limit(), 5, "ulimit -d")];
-    all.into_iter().flatten().min_by_key(|left| left.bytes)
+        let used = pages.unwrap_or(0).saturating_mul(page_bytes() as u64);
+        all.extend(limit.soft.map(|limit| SpaceLeft { bytes: limit.saturating_sub(used), by }));
+    }
+    all.into_iter().min_by_key(|left| left.bytes)
 }
 
 /// Most threads that this process can have.
@@ -450,15 +448,15 @@ pub struct ThreadsAllowed {
 /// The lowest limit of threads: of the system, of this user, and of the process's control groups. `None` when nothing
 /// tells.
 pub(crate) fn threads_allowed(roots: &Roots) -> Option<ThreadsAllowed> {
-    let limit = |count: Option<u64>, by| count.map(|count| ThreadsAllowed { count, by });
-    let of_system = |name: &str| read_number(&roots.proc.join("sys/kernel").join(name));
+    let kernel = roots.proc.join("sys/kernel");
     let all = [
-        limit(of_system("threads-max"), "sysctl kernel.threads-max"),
-        limit(of_system("pid_max"), "sysctl kernel.pid_max"),
-        limit(processes_limit().soft, "ulimit -u"),
-        limit(threads_in_groups(roots), "pids.max of its control group"),
+        (read_number(&kernel.join("threads-max")), "sysctl kernel.threads-max"),
+        (read_number(&kernel.join("pid_max")), "sysctl kernel.pid_max"),
+        (processes_limit().soft, "ulimit -u"),
+        (threads_in_groups(roots), "pids.max of its control group"),
     ];
-    all.into_iter().flatten().min_by_key(|allowed| allowed.count)
+    let all = all.into_iter().filter_map(|(count, by)| Some(ThreadsAllowed { count: count?, by }));
+    all.min_by_key(|allowed| allowed.count)
 }
 
 /// The least that the process's control groups and those above them allow.

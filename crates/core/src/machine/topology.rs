@@ -178,7 +178,6 @@ impl Facts {
 /// Numbers sockets and cores from 0.
 fn arrange(mut all: Vec<Facts>) -> Topology {
     all.sort_unstable_by_key(|facts| facts.cpu);
-    let rank = |sorted: &[i64], value: i64| sorted.partition_point(|&v| v < value) as u32;
     // Firmware may call its sockets 0 and 36, or -1 when it does not know.
     let packages = distinct(all.iter().map(|f| f.package));
     let nodes = distinct(all.iter().map(|f| f.node.into()));
@@ -188,7 +187,7 @@ fn arrange(mut all: Vec<Facts>) -> Topology {
         .map(|group| all.iter().filter(move |f| f.cpu / GROUP_LEN == group).map(|f| f.first_sibling.into()))
         .map(distinct)
         .collect();
-    let processor = |f: &Facts| Processor {
+    let processors = all.iter().map(|f| Processor {
         cpu: f.cpu,
         group: f.cpu / GROUP_LEN,
         number: f.cpu % GROUP_LEN,
@@ -197,14 +196,18 @@ fn arrange(mut all: Vec<Facts>) -> Topology {
         socket: rank(&packages, f.package),
         node: f.node,
         efficiency_class: f.efficiency_class,
-    };
+    });
     Topology {
-        processors: all.iter().map(processor).collect(),
+        processors: processors.collect(),
         nodes: nodes.len().max(1) as u32,
         sockets: packages.len().max(1) as u32,
         groups,
         cpus_possible: None,
     }
+}
+
+fn rank(sorted: &[i64], value: i64) -> u32 {
+    sorted.partition_point(|&v| v < value) as u32
 }
 
 fn distinct(values: impl Iterator<Item = i64>) -> Vec<i64> {
@@ -326,8 +329,10 @@ fn classes_by_capacity(capacities: &BTreeMap<u32, i64>) -> BTreeMap<u32, u32> {
             class_floors.push(capacity);
         }
     }
-    let class = |capacity| class_floors.partition_point(|&floor| floor <= capacity) as u32 - 1;
-    capacities.iter().map(|(&cpu, &capacity)| (cpu, class(capacity))).collect()
+    let classes = capacities
+        .iter()
+        .map(|(&cpu, capacity)| (cpu, class_floors.partition_point(|floor| floor <= capacity) as u32 - 1));
+    classes.collect()
 }
 
 /// Not there, or hidden from us by a container, or gone with a processor taken offline.
@@ -497,11 +502,12 @@ pub(crate) fn processor_times_in(path: &Path) -> Result<Vec<CpuTicks>, CpuStatEr
 /// # Errors
 /// [`CpuStatError::Malformed`] with the first line that is not understood.
 pub fn parse_processor_times(text: &str) -> Result<Vec<CpuTicks>, CpuStatError> {
-    let numbered = |line: &&str| {
-        line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-    };
     let mut all = Vec::new();
-    for line in text.lines().filter(numbered) {
+    for line in text.lines() {
+        // The line `cpu` is the sum of all.
+        if !line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
+            continue;
+        }
         all.push(parse_line(line).ok_or_else(|| CpuStatError::Malformed { line: line.to_string() })?);
     }
     all.sort_unstable_by_key(|ticks| ticks.cpu);

@@ -319,17 +319,16 @@ impl LayerDetails {
     /// The sentence; `None` when the layer's kind and name say all there is.
     pub fn sentence(&self) -> Option<String> {
         let name = self.name.as_deref().unwrap_or_default();
-        let lvm = |what: &str| Some(format!("LVM {name}{what}"));
         let words = match self.role {
-            LayerRole::LogicalVolume => lvm(""),
-            LayerRole::ThinPool => lvm(", thin pool"),
-            LayerRole::ThinVolume => lvm(", thin"),
-            LayerRole::VdoPool => lvm(", VDO pool"),
-            LayerRole::VdoVolume => lvm(", on a VDO pool"),
-            LayerRole::Snapshot => lvm(", snapshot"),
-            LayerRole::CachedVolume => lvm(", cached"),
-            LayerRole::WriteCachedVolume => lvm(", with write cache"),
-            LayerRole::RaidVolume => lvm(", RAID"),
+            LayerRole::LogicalVolume => Some(format!("LVM {name}")),
+            LayerRole::ThinPool => Some(format!("LVM {name}, thin pool")),
+            LayerRole::ThinVolume => Some(format!("LVM {name}, thin")),
+            LayerRole::VdoPool => Some(format!("LVM {name}, VDO pool")),
+            LayerRole::VdoVolume => Some(format!("LVM {name}, on a VDO pool")),
+            LayerRole::Snapshot => Some(format!("LVM {name}, snapshot")),
+            LayerRole::CachedVolume => Some(format!("LVM {name}, cached")),
+            LayerRole::WriteCachedVolume => Some(format!("LVM {name}, with write cache")),
+            LayerRole::RaidVolume => Some(format!("LVM {name}, RAID")),
             LayerRole::Encrypted => Some(match &self.format {
                 Some(format) => format!("crypt {name} ({format})"),
                 None => format!("crypt {name}"),

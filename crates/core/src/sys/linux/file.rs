@@ -159,9 +159,9 @@ pub fn open(path: &Path, how: Opening) -> Result<File, Code> {
 /// What `open(2)` says; [`Code::AGAIN`] when somebody keeps a lease on it.
 pub(crate) fn open_patiently(path: &Path, how: Opening) -> Result<File, Code> {
     let flags = how.flags();
-    let open =
-        || rustix::fs::open(path, flags | OFlags::NONBLOCK, Mode::empty()).map(File::from).map_err(code);
-    let file = super::lock::patiently(open)?;
+    let file = super::lock::patiently(|| {
+        rustix::fs::open(path, flags | OFlags::NONBLOCK, Mode::empty()).map(File::from).map_err(code)
+    })?;
     // Left set, engines would be told to try again where they should wait.
     match rustix::fs::fcntl_getfl(&file)
         .and_then(|now| rustix::fs::fcntl_setfl(&file, now - OFlags::NONBLOCK))
@@ -508,10 +508,10 @@ pub fn report(file: &File) -> FileStat {
     let Ok(found) = rustix::fs::statx(file.as_fd(), c"", AtFlags::EMPTY_PATH, mask) else {
         return FileStat::default();
     };
-    let has = |flag: StatxFlags| found.stx_mask & flag.bits() != 0;
+    let known = StatxFlags::from_bits_retain(found.stx_mask);
     FileStat {
-        mount_id: has(StatxFlags::MNT_ID).then_some(found.stx_mnt_id),
-        direct: has(StatxFlags::DIOALIGN).then_some(DirectUnits {
+        mount_id: known.contains(StatxFlags::MNT_ID).then_some(found.stx_mnt_id),
+        direct: known.contains(StatxFlags::DIOALIGN).then_some(DirectUnits {
             offset_bytes: found.stx_dio_offset_align,
             memory_bytes: found.stx_dio_mem_align,
         }),

@@ -54,8 +54,7 @@ impl EndWishes {
 
     /// Waits for each signal.
     pub fn forever(&mut self) -> impl Iterator<Item = EndWish> {
-        let wish = |signal| EndWish { exit_code: 128 + signal, is_hangup: signal == SIGHUP };
-        self.signals.forever().map(wish)
+        self.signals.forever().map(|signal| EndWish { exit_code: 128 + signal, is_hangup: signal == SIGHUP })
     }
 }
 

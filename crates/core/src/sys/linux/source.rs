@@ -73,11 +73,11 @@ impl Source {
     /// What `open(2)` says; it never waits.
     pub fn open(path: &Path) -> io::Result<Source> {
         let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
-        let open = || {
+        let opened = patiently(|| {
             let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
             opened.map_err(|error| Code::of(&error).unwrap_or(Code::IO))
-        };
-        let file = patiently(open).map_err(|code| match code {
+        });
+        let file = opened.map_err(|code| match code {
             Code::AGAIN => io::Error::new(ErrorKind::WouldBlock, LEASED),
             code => io::Error::from_raw_os_error(code.number()),
         })?;
