@@ -18,9 +18,9 @@ use crate::text::printable_path;
 /// Major and minor number of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeviceNumber {
-    /// Driver.
+    /// Number of the driver, 12 bits.
     pub major: u32,
-    /// Device of the driver.
+    /// Number of the device within the driver, 20 bits.
     pub minor: u32,
 }
 
@@ -72,7 +72,7 @@ pub struct SectorSizes {
 pub struct DevicesUnknown {
     /// What could not be read.
     pub path: String,
-    /// The system's text.
+    /// Why, in the system's words with the number.
     pub text: String,
 }
 
@@ -168,7 +168,7 @@ impl BlockDevice {
         children(&self.dir.join("slaves"))
     }
 
-    /// Its number.
+    /// Its number by sysfs (`dev`); none for paths of a multipath device.
     pub fn number(&self) -> Option<DeviceNumber> {
         read_number(&self.dir.join("dev"))
     }
@@ -229,7 +229,7 @@ impl BlockDevice {
         Ok(twins)
     }
 
-    /// Capacity in bytes.
+    /// Capacity in bytes by sysfs (`size`).
     pub fn size_bytes(&self) -> Option<u64> {
         // Units of 512 bytes, whatever its sectors are.
         read_number::<u64>(&self.dir.join("size"))?.checked_mul(512)
@@ -303,7 +303,7 @@ impl BlockDevice {
         self.name.clone()
     }
 
-    /// Write-protected.
+    /// Whether the kernel refuses all writes to it (`ro`).
     pub fn is_read_only(&self) -> bool {
         read_number(&self.dir.join("ro")) == Some(1u32)
     }

@@ -184,12 +184,12 @@ fn sensors(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// On.
+/// The kernel's word for a cache that is on.
 pub const WRITE_BACK: &str = "write back";
-/// Off.
+/// The kernel's word for a cache that is off.
 pub const WRITE_THROUGH: &str = "write through";
 
-/// What a switch changes.
+/// Whether a switch changes the disk or the kernel's view of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     /// The disk: off, a write is acknowledged when it is durable.
@@ -203,9 +203,9 @@ pub enum Reach {
 pub struct Switch {
     /// Kernel name of the disk.
     pub disk: String,
-    /// The file.
+    /// `cache_type` of the disk, or `queue/write_cache`.
     pub path: PathBuf,
-    /// What it changes.
+    /// Whether the disk itself changes by it.
     pub reach: Reach,
     /// What it says now: [`WRITE_BACK`] or [`WRITE_THROUGH`].
     pub now: String,

@@ -60,7 +60,7 @@ impl FileProtocol {
         if self == FileProtocol::Smb { "FLUSH" } else { "COMMIT" }
     }
 
-    /// Its name.
+    /// What users call it: `NFS`, `SMB`.
     pub fn name(self) -> &'static str {
         match self {
             FileProtocol::Nfs => "NFS",
@@ -75,9 +75,9 @@ impl FileProtocol {
 pub struct ServedMount {
     /// How it talks to the server.
     pub protocol: FileProtocol,
-    /// Version of the protocol.
+    /// Version of the protocol by the mount option `vers`.
     pub version: Option<String>,
-    /// Address of the server.
+    /// Address of the server by the mount option `addr`.
     pub address: Option<String>,
     /// Places that were asked for. Their counters are the same.
     pub points: Vec<PathBuf>,
@@ -115,9 +115,9 @@ pub(crate) type Readings = Vec<Option<Reading>>;
 /// Counters of one mount at a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
-    /// The counters.
+    /// What was counted since the mount.
     pub counts: ServerCounts,
-    /// Connections to the server.
+    /// Connections to the server; `None` where nothing tells.
     pub connections: Option<u32>,
 }
 
@@ -156,7 +156,7 @@ impl ServedMounts {
         &self.mounts
     }
 
-    /// Reads all counters.
+    /// Reads the counters of all mounts, in their order.
     pub fn read(&self) -> Readings {
         let (mut nfs, mut shares) = (Vec::new(), Vec::new());
         if self.mounts.iter().any(|mount| mount.protocol == FileProtocol::Nfs) {
@@ -235,7 +235,7 @@ impl RequestCounts {
         self.transmissions.saturating_sub(self.requests)
     }
 
-    /// Both together.
+    /// The sum of both, member by member.
     pub fn plus(&self, other: &Self) -> Self {
         self.with(other, u64::saturating_add)
     }
@@ -294,11 +294,11 @@ impl ServerCounts {
 /// One NFS mount with its counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NfsMount {
-    /// Where it is mounted.
+    /// Where it is mounted, by `/proc/self/mountstats`.
     pub mount_point: PathBuf,
     /// Connections to the server (`nconnect`, and several addresses of one server).
     pub connections: u32,
-    /// Since it was mounted.
+    /// What was counted since it was mounted.
     pub counts: ServerCounts,
 }
 

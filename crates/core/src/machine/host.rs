@@ -226,14 +226,14 @@ pub(crate) fn is_on_battery(roots: &Roots) -> Option<bool> {
     found
 }
 
-/// What a process does.
+/// State of a process as far as guards care (`proc_pid_stat(5)`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessState {
-    /// It runs or waits.
+    /// It runs, sleeps or waits for a disk.
     Alive,
     /// It was stopped, by Ctrl+Z, `kill -STOP` or a debugger.
     Stopped,
-    /// It has ended.
+    /// It has ended, be it that its parent has not noticed yet (a zombie).
     Ended,
 }
 
@@ -273,11 +273,11 @@ pub(crate) fn of_programs(names: &[&str], roots: &Roots) -> Vec<(u32, String)> {
 /// How far procfs shows who has what open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sight {
-    /// All processes.
+    /// Of all processes of the machine.
     All,
-    /// Those of this user.
+    /// Only of the processes of this user.
     OwnUser,
-    /// Those of this container.
+    /// Only of the processes of this container.
     Container,
     /// None: procfs is not there.
     Nothing,
@@ -344,10 +344,10 @@ impl Rights {
     }
 }
 
-/// Who started this process.
+/// The launcher that started this process, by its environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Launcher {
-    /// `mpirun` of Open MPI.
+    /// `mpirun` of Open MPI (`OMPI_COMM_WORLD_SIZE`).
     OpenMpi,
     /// `mpirun` of MPICH and of what is derived from it, e.g. Intel MPI: its launcher is called Hydra.
     Mpich,
@@ -360,7 +360,7 @@ pub enum Launcher {
 /// How processes that were started together find each other. An MPI library needs one that it knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meeting {
-    /// PMIx: Open MPI.
+    /// PMIx, which Open MPI knows.
     Pmix,
     /// PMI, version 1 or 2: MPICH and what is derived from it.
     Pmi,
@@ -371,7 +371,7 @@ pub enum Meeting {
 /// What a launcher says of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Launched {
-    /// Who started it.
+    /// The innermost launcher, where several are nested.
     pub by: Launcher,
     /// How many processes were started together. An MPI library that then sees fewer ranks is not the launcher's own.
     pub ranks: Option<u32>,

@@ -47,7 +47,7 @@ pub enum LimitKind {
     MemoryBytes,
 }
 
-/// One limit.
+/// One limit that a control group sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limit {
     /// Who keeps it: `io.max`, `blkio.throttle`, `cpu.max`, ...
@@ -56,7 +56,7 @@ pub struct Limit {
     pub group: String,
     /// The device it is for.
     pub device: Option<DeviceNumber>,
-    /// What is limited.
+    /// What is limited, which also gives the unit.
     pub what: LimitKind,
     /// How much, in the unit of `what`.
     pub value: u64,
@@ -239,7 +239,7 @@ impl Cgroup<'_> {
 /// Time that tasks spent stalled since boot, in nanoseconds (the kernel counts microseconds).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stalls {
-    /// Some task waited.
+    /// Time in which some task waited, since boot.
     pub some_ns: u64,
     /// All tasks that could run waited; 0 where the kernel does not tell.
     pub full_ns: u64,
@@ -265,7 +265,7 @@ pub fn stalls(resource: &str, roots: &Roots) -> Option<Stalls> {
 /// Share of the last ten seconds that tasks spent stalled, in percent.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct StalledPercent {
-    /// Some task waited.
+    /// Share in which some task waited, 0 to 100.
     pub some: f64,
     /// All tasks that could run waited; 0 where the kernel does not tell.
     pub full: f64,
@@ -417,9 +417,9 @@ pub(crate) fn available_bytes(roots: &Roots) -> Option<u64> {
 /// Address space or memory that a limit leaves this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpaceLeft {
-    /// How much.
+    /// What the limit leaves, in bytes.
     pub bytes: u64,
-    /// What sets the limit.
+    /// Name of the limit as an administrator knows it.
     pub by: &'static str,
 }
 
@@ -439,9 +439,9 @@ pub(crate) fn space_left(roots: &Roots) -> Option<SpaceLeft> {
 /// Most threads that this process can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThreadsAllowed {
-    /// How many.
+    /// Threads, those that run already included.
     pub count: u64,
-    /// What sets the limit.
+    /// Name of the limit as an administrator knows it.
     pub by: &'static str,
 }
 

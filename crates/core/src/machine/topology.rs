@@ -71,7 +71,6 @@ pub enum TopologyError {
     /// A file does not hold what it should.
     #[error("cannot read the processor topology: {path} holds {text:?}, expected {expected}")]
     Malformed { path: String, text: String, expected: &'static str },
-    /// Nothing names any processor.
     #[error("cannot find out which processors are online: {path} does not exist; is /sys mounted?")]
     NoProcessors {
         /// The file that should name them.
@@ -133,7 +132,7 @@ impl Topology {
         Some(self.processors[at].node)
     }
 
-    /// Physical cores.
+    /// Physical cores that have an online processor.
     pub fn cores(&self) -> u32 {
         distinct(self.processors.iter().map(|p| i64::from(p.physical_core))).len() as u32
     }
@@ -376,7 +375,7 @@ impl CpuSet {
         CpuSet(cpus)
     }
 
-    /// Whether there is none.
+    /// Whether it holds no processor at all.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -397,7 +396,7 @@ impl CpuSet {
         CpuSet(self.0.iter().copied().filter(|&cpu| other.contains(cpu)).collect())
     }
 
-    /// The processors, ascending.
+    /// Kernel ids of the processors, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> {
         self.0.iter().copied()
     }
@@ -434,9 +433,9 @@ const NS_PER_TICK: u64 = 10_000_000;
 /// Time spent running guests is inside `user` and `nice`, as the kernel counts it (proc_stat(5)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CpuTicks {
-    /// Kernel CPU id.
+    /// Kernel id of the processor, from 0.
     pub cpu: u32,
-    /// Programs of usual priority.
+    /// Time in programs of usual priority, in clock ticks.
     pub user: u64,
     /// User programs of low priority.
     pub nice: u64,
@@ -446,7 +445,7 @@ pub struct CpuTicks {
     pub idle: u64,
     /// Nothing to do, with a thread waiting for I/O.
     pub iowait: u64,
-    /// Interrupts.
+    /// Time in interrupt handlers, in clock ticks.
     pub irq: u64,
     /// Work that interrupts put off.
     pub softirq: u64,

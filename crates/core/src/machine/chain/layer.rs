@@ -54,7 +54,7 @@ pub enum LayerKind {
 pub struct Queue {
     /// Whether it is a disk that turns.
     pub rotational: Option<bool>,
-    /// Scheduler in use.
+    /// I/O scheduler in use (`queue/scheduler`), e.g. `mq-deadline`.
     pub scheduler: Option<String>,
     /// `write back` or `write through`.
     pub write_cache: Option<String>,
@@ -62,7 +62,7 @@ pub struct Queue {
     pub forces_unit_access: Option<bool>,
     /// Requests that may wait (`nr_requests`).
     pub requests: Option<u32>,
-    /// Largest request in bytes.
+    /// Largest request in bytes (`queue/max_sectors_kb`).
     pub request_bytes_max: Option<u64>,
     /// Separate parts of memory of a request.
     pub segments_max: Option<u32>,
@@ -103,11 +103,11 @@ pub struct Layer {
     pub detail: Option<String>,
     /// The same and more as members.
     pub details: Option<LayerDetails>,
-    /// Size in bytes.
+    /// Size in bytes; `None` when nothing tells.
     pub size_bytes: Option<u64>,
     /// Where a partition begins on its disk, in bytes.
     pub starts_at_bytes: Option<u64>,
-    /// Sector sizes.
+    /// Its logical and physical sector sizes.
     pub sectors: Option<SectorSizes>,
     /// How the block layer drives it.
     pub queue: Queue,
@@ -119,7 +119,7 @@ pub struct Layer {
     pub model: Option<String>,
     /// Revision of its firmware, as the device tells it.
     pub firmware: Option<String>,
-    /// How it is connected.
+    /// How it is connected: `nvme`, `sata`, `iscsi` ..
     pub transport: Option<String>,
     /// Host that holds the data.
     pub server: Option<String>,

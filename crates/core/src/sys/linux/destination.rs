@@ -35,7 +35,7 @@ pub enum LostWay {
     System {
         /// The part, with all before it.
         at: PathBuf,
-        /// What it says.
+        /// Error number of the system.
         code: Code,
     },
     /// A link that another user made.
@@ -46,16 +46,16 @@ pub enum LostWay {
         printable_path(to)
     )]
     ForeignLink {
-        /// The link.
+        /// Path of the link that is not followed.
         link: PathBuf,
         /// Number of the user who owns it.
         owner: u32,
-        /// What it names.
+        /// Where the link and the rest of the path lead.
         to: PathBuf,
     },
 }
 
-/// Where a path leads.
+/// Where a path leads when it is followed link by link.
 #[derive(Debug)]
 pub enum Destination {
     /// To a name in a folder.
@@ -67,9 +67,9 @@ pub enum Destination {
 /// A name in an open folder.
 #[derive(Debug)]
 pub struct Entry {
-    /// The folder.
+    /// The open folder that holds the name.
     pub folder: Directory,
-    /// The name.
+    /// The name within the folder, one part.
     pub name: OsString,
     /// Both as a path without links.
     pub path: PathBuf,

@@ -336,7 +336,7 @@ impl Latch {
         let _ = rustix::io::write(&self.inner.event, &1u64.to_ne_bytes());
     }
 
-    /// Whether it is set.
+    /// Whether it was set by anybody so far.
     pub fn is_set(&self) -> bool {
         self.inner.set.load(Ordering::Acquire)
     }

@@ -30,7 +30,7 @@ pub enum Extents {
     },
     /// The filesystem does not tell.
     Unknown {
-        /// Why not, in words.
+        /// What the kernel or file system answered, in words.
         why: String,
     },
 }

@@ -52,7 +52,7 @@ impl EndWishes {
         Ok(EndWishes { signals: Signals::new([SIGINT, SIGTERM].into_iter().chain(hangup))? })
     }
 
-    /// Waits for each signal.
+    /// Waits for each signal; ends never.
     pub fn forever(&mut self) -> impl Iterator<Item = EndWish> {
         self.signals.forever().map(|signal| EndWish { exit_code: 128 + signal, is_hangup: signal == SIGHUP })
     }
@@ -95,7 +95,7 @@ impl ScreenSignals {
         Ok(ScreenSignals { signals: Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH])? })
     }
 
-    /// Waits for each signal.
+    /// Waits for each signal; ends never.
     pub fn forever(&mut self) -> impl Iterator<Item = ScreenSignal> {
         self.signals.forever().map(|signal| match signal {
             SIGTSTP => ScreenSignal::Suspend,
@@ -124,7 +124,7 @@ impl SuspendWishes {
         Ok(Some(SuspendWishes { signals: Signals::new([SIGTSTP])? }))
     }
 
-    /// Waits for each.
+    /// Waits for each signal; ends never.
     pub fn forever(&mut self) -> impl Iterator<Item = ()> {
         self.signals.forever().map(|_| ())
     }

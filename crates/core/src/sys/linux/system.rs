@@ -59,7 +59,7 @@ pub(crate) const TRANSFER_BYTES_MAX: u64 = 0x7fff_f000;
 /// A limit of this process; `None` stands for no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResourceLimit {
-    /// What counts now.
+    /// What counts now; `None` without a limit.
     pub soft: Option<u64>,
     /// Up to where the process may raise it.
     pub hard: Option<u64>,

@@ -288,7 +288,7 @@ const FLAG_CLOEXEC: libc::c_ulong = 1 << 3;
 /// Why a thread's instructions are not counted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoCounter {
-    /// Not for this user.
+    /// The system's answer to a user without the right to count.
     #[error(
         "the kernel does not allow the processor's instruction counter ({0}; sysctl kernel.perf_event_paranoid=2 \
          allows it)"
