@@ -247,8 +247,9 @@ pub struct Stalls {
 
 /// Parses a file of `/proc/pressure`.
 pub fn parse_stalls(text: &str) -> Option<Stalls> {
-    let total_ns = |kind| word_of_line(text, kind, "total=")?.parse::<u64>().ok()?.checked_mul(1000);
-    Some(Stalls { some_ns: total_ns("some ")?, full_ns: total_ns("full ").unwrap_or(0) })
+    let [some_ns, full_ns] = ["some ", "full "]
+        .map(|kind| word_of_line(text, kind, "total=")?.parse::<u64>().ok()?.checked_mul(1000));
+    Some(Stalls { some_ns: some_ns?, full_ns: full_ns.unwrap_or(0) })
 }
 
 /// The rest of the word that begins with `key`, on the line that begins with `kind`.
@@ -273,11 +274,10 @@ pub struct StalledPercent {
 
 /// Parses the averages of a file of `/proc/pressure`.
 pub fn parse_averages(text: &str) -> Option<StalledPercent> {
-    let average = |kind| {
-        let percent: f64 = word_of_line(text, kind, "avg10=")?.parse().ok()?;
-        if percent.is_finite() { Some(percent) } else { None }
-    };
-    Some(StalledPercent { some: average("some ")?, full: average("full ").unwrap_or(0.0) })
+    let [some, full] = ["some ", "full "].map(|kind| {
+        word_of_line(text, kind, "avg10=")?.parse().ok().filter(|percent: &f64| percent.is_finite())
+    });
+    Some(StalledPercent { some: some?, full: full.unwrap_or(0.0) })
 }
 
 /// Averages for one resource: `cpu`, `io` or `memory`. `None` without PSI.
