@@ -104,7 +104,8 @@ impl World {
     /// Open MPI ends the process with a message of its own when it finds no way to the other ranks.
     ///
     /// # Errors
-    /// What the library says; the process has joined before, or the library allows no threads beside the one that calls it.
+    /// What the library says; the process has joined before, or the library allows no threads beside the one that
+    /// calls it.
     pub fn join() -> Result<World, MpiError> {
         if HAS_JOINED.swap(true, Ordering::AcqRel) {
             return Err("this process has joined MPI before".to_string().into());

@@ -127,12 +127,14 @@ struct PercentRange {
     hi: u64,
 }
 
+fn percent_of(span_bytes: u64, percent: u64) -> u64 {
+    (u128::from(span_bytes) * u128::from(percent) / 100) as u64
+}
+
 /// Effective ranges of a percentage list (`io-semantics.md` §7.3, corrected): multiples of the alignment within [0, A).
 fn percent_ranges(list: &[DistributionRange], range: &UsableRange) -> Vec<EffectiveRange> {
     let end = range.span_bytes();
     let align = range.stride_bytes();
-    let percent_of = |percent: u64| (u128::from(end) * u128::from(percent) / 100) as u64;
-    let round_down = |bytes: u64| bytes - bytes % align;
 
     let mut parts: Vec<PercentRange> = Vec::with_capacity(list.len());
     let mut carried = 0;
@@ -144,8 +146,8 @@ fn percent_ranges(list: &[DistributionRange], range: &UsableRange) -> Vec<Effect
             continue;
         }
         let io = item.io_percent;
-        let lo = percent_of(from);
-        let hi = if before == 100 { end } else { round_down(lo + percent_of(item.span)) };
+        let lo = percent_of(end, from);
+        let hi = if before == 100 { end } else { (lo + percent_of(end, item.span)) / align * align };
         if hi < lo {
             // No position inside: the share goes to the range that stands at this position, or on.
             match parts.last_mut() {
@@ -154,7 +156,7 @@ fn percent_ranges(list: &[DistributionRange], range: &UsableRange) -> Vec<Effect
             }
             continue;
         }
-        let mut lo = round_down(lo);
+        let mut lo = lo / align * align;
         if let Some(previous) = parts.last_mut()
             && previous.lo == lo
         {

@@ -102,8 +102,9 @@ fn io_setup(depth: u32) -> Result<libc::c_ulong> {
     if result == 0 {
         return Ok(context);
     }
-    let limit = |name: &str| std::fs::read_to_string(format!("/proc/sys/fs/{name}")).ok();
-    Err(refusal(IoError::last(), depth, limit("aio-nr"), limit("aio-max-nr")))
+    let error = IoError::last();
+    let [used, limit] = ["/proc/sys/fs/aio-nr", "/proc/sys/fs/aio-max-nr"].map(std::fs::read_to_string);
+    Err(refusal(error, depth, used.ok(), limit.ok()))
 }
 
 fn io_destroy(context: libc::c_ulong) {
@@ -115,14 +116,13 @@ fn io_destroy(context: libc::c_ulong) {
 /// `fs.aio-max-nr`.
 fn refusal(error: IoError, depth: u32, used: Option<String>, limit: Option<String>) -> EngineError {
     let text = numbered_text(error);
-    let number = |n: Option<String>| n.map_or_else(|| "unknown".to_string(), |n| n.trim().to_string());
     let (reason, advice) = match error.number() {
         libc::EAGAIN => (
             format!(
                 "the system's limit of asynchronous I/Os is used up: {depth} more were asked for, fs.aio-nr is {}, \
                  fs.aio-max-nr is {} ({text})",
-                number(used),
-                number(limit)
+                used.as_deref().unwrap_or("unknown").trim(),
+                limit.as_deref().unwrap_or("unknown").trim()
             ),
             "Raise it (sysctl fs.aio-max-nr), or use fewer outstanding I/Os (-o, -O)",
         ),

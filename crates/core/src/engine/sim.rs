@@ -8,8 +8,8 @@
 //! [`Spec`] is its parameters: `latency=100us,channels=8,error=eio@1M+64K,...`.
 //!
 //! `null`: every I/O is finished at the next `reap`, without a system call and without data. What is left of a run is
-//! the cost of the tool itself. It takes the batch path of the asynchronous engines (`is_inline` is false), because that
-//! is the path whose cost is to be known.
+//! the cost of the tool itself. It takes the batch path of the asynchronous engines (`is_inline` is false),
+//! because that is the path whose cost is to be known.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -324,11 +324,11 @@ impl<'a> Recorder<'a> {
 
     /// `None` when there is no interval, or one without an account.
     fn processor_waits(&self) -> Option<ProcessorWaits> {
-        let pairs = || self.readings.windows(2).map(|pair| (&pair[0], &pair[1]));
+        let pairs = self.readings.windows(2).map(|pair| (&pair[0], &pair[1]));
         let waiting: Option<Vec<u64>> =
-            pairs().map(|(then, now)| Some(since(now.waiting_ns?, then.waiting_ns?))).collect();
+            pairs.clone().map(|(then, now)| Some(since(now.waiting_ns?, then.waiting_ns?))).collect();
         let stolen: Option<Vec<u64>> =
-            pairs().map(|(then, now)| Some(since(now.stolen_ns?, then.stolen_ns?))).collect();
+            pairs.map(|(then, now)| Some(since(now.stolen_ns?, then.stolen_ns?))).collect();
         let (waiting_ns, stolen_ns) = (waiting?, stolen.unwrap_or_default());
         let interval_ns = self.interval_ns;
         (!waiting_ns.is_empty()).then_some(ProcessorWaits { interval_ns, waiting_ns, stolen_ns })

@@ -513,9 +513,7 @@ pub fn create(
     let guard = Guard { consent: options.consent(), marks: &marks, roots: &roots };
     let typed = creation.typed;
     let path = resolve(typed, &roots)?.path;
-    let is_left_over = |file: &File| creation.is_left_over(file);
-    let wish = creation.wish(&path, &is_left_over, options);
-    match guard.permit_to_make(wish)? {
+    match guard.permit_to_make(creation.wish(&path, &|file| creation.is_left_over(file), options))? {
         Wished::Taken { sentence } => {
             on_event(Event::Reused { path: path.to_string_lossy().into_owned(), words: sentence });
             Ok(None)

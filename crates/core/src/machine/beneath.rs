@@ -231,9 +231,9 @@ const DELETED: &str = " (deleted)";
 /// What a loop device is asked to stand on.
 #[derive(Debug, Clone, Copy)]
 pub struct Below {
-    /// The file or device.
+    /// Device and inode number of the file or device.
     pub identity: Identity,
-    /// Its size.
+    /// Length of the file, capacity of the device.
     pub size_bytes: u64,
 }
 
@@ -395,7 +395,7 @@ fn could_stand_on(device: &BlockDevice, size_bytes: u64) -> bool {
     device.size_bytes().is_none_or(|capacity| capacity == part / 512 * 512)
 }
 
-/// What can hold something.
+/// A file or device that can hold something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Allocated {
     /// These parts (first byte, length), and nothing else.

@@ -18,9 +18,9 @@ use crate::text::printable_path;
 /// Major and minor number of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeviceNumber {
-    /// Driver.
+    /// Number of the driver, 12 bits.
     pub major: u32,
-    /// Device of the driver.
+    /// Number of the device within the driver, 20 bits.
     pub minor: u32,
 }
 
@@ -72,7 +72,7 @@ pub struct SectorSizes {
 pub struct DevicesUnknown {
     /// What could not be read.
     pub path: String,
-    /// The system's text.
+    /// Why, in the system's words with the number.
     pub text: String,
 }
 
@@ -113,14 +113,10 @@ impl BlockDevice {
     /// Sysfs is missing, or hides a device.
     pub fn all(roots: &Roots) -> Result<Vec<Self>, DevicesUnknown> {
         let list = roots.sys.join("block");
-        let failed = |path: &Path| {
-            let path = path.to_path_buf();
-            move |error: io::Error| DevicesUnknown::new(&path, &error)
-        };
-        roots.check_sysfs(&list).map_err(failed(&list))?;
+        roots.check_sysfs(&list).map_err(|error| DevicesUnknown::new(&list, &error))?;
         let mut found = Vec::new();
-        for entry in fs::read_dir(&list).map_err(failed(&list))? {
-            let path = entry.map_err(failed(&list))?.path();
+        for entry in fs::read_dir(&list).map_err(|error| DevicesUnknown::new(&list, &error))? {
+            let path = entry.map_err(|error| DevicesUnknown::new(&list, &error))?.path();
             match fs::metadata(&path) {
                 // A path of a multipath device has no number, and nobody can open it.
                 Ok(_) => found.extend(Self::from_dir(&path).filter(|device| device.number().is_some())),
@@ -172,7 +168,7 @@ impl BlockDevice {
         children(&self.dir.join("slaves"))
     }
 
-    /// Its number.
+    /// Its number by sysfs (`dev`); none for paths of a multipath device.
     pub fn number(&self) -> Option<DeviceNumber> {
         read_number(&self.dir.join("dev"))
     }
@@ -214,12 +210,13 @@ impl BlockDevice {
     pub(crate) fn twins(&self, roots: &Roots) -> Result<Vec<(Self, Option<Self>)>, DevicesUnknown> {
         let disk = self.whole_disk().unwrap_or_else(|| self.clone());
         let Some(id) = disk.world_wide_id() else { return Ok(Vec::new()) };
-        let size = |device: &Self| read_word(&device.dir.join("size"));
         let twins = Self::all(roots)?
             .into_iter()
             // Makers give one name to several disks, but hardly of the same size.
             .filter(|other| {
-                *other != disk && other.world_wide_id() == Some(id.clone()) && size(other) == size(&disk)
+                *other != disk
+                    && other.world_wide_id().as_ref() == Some(&id)
+                    && read_word(&other.dir.join("size")) == read_word(&disk.dir.join("size"))
             })
             .map(|other| {
                 let number = self.partition_number();
@@ -232,7 +229,7 @@ impl BlockDevice {
         Ok(twins)
     }
 
-    /// Capacity in bytes.
+    /// Capacity in bytes by sysfs (`size`).
     pub fn size_bytes(&self) -> Option<u64> {
         // Units of 512 bytes, whatever its sectors are.
         read_number::<u64>(&self.dir.join("size"))?.checked_mul(512)
@@ -306,7 +303,7 @@ impl BlockDevice {
         self.name.clone()
     }
 
-    /// Write-protected.
+    /// Whether the kernel refuses all writes to it (`ro`).
     pub fn is_read_only(&self) -> bool {
         read_number(&self.dir.join("ro")) == Some(1u32)
     }

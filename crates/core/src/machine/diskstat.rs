@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::device::DeviceNumber;
 use super::namespace::controller_of_path;
-use super::roots::Roots;
+use super::roots::{Roots, names_in};
 use crate::sys::file::read_at;
 
 /// Unit of the counted sectors, whatever the sectors of the device are.
@@ -64,11 +64,13 @@ impl DiskCounts {
     /// 32-bit milliseconds, which start again at 0 after 49 days.
     pub fn since(&self, before: &DiskCounts) -> DiskCounts {
         const LAP_NS: u64 = (1 << 32) * NS_PER_MS;
-        let count = u64::saturating_sub;
-        let time = |now: u64, then: u64| {
+        self.with(before, u64::saturating_sub, |now, then| {
             now.checked_sub(then).unwrap_or_else(|| (now + LAP_NS).saturating_sub(then))
-        };
-        self.with(before, count, time)
+        })
+    }
+
+    fn bytes(&self) -> u64 {
+        self.read_bytes.saturating_add(self.write_bytes)
     }
 
     /// Counters of two paths to one device added up.
@@ -99,27 +101,27 @@ impl DiskCounts {
 /// Parses the text of a device's `stat`: 17 numbers, 15 before Linux 5.5, 11 before 4.18. What an older
 /// kernel lacks is 0 or absent. `None` for anything else.
 pub fn parse(text: &str) -> Option<DiskCounts> {
-    let numbers: Vec<u64> = text.split_ascii_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+    let mut numbers: Vec<u64> =
+        text.split_ascii_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
     if numbers.len() < 11 {
         return None;
     }
-    let number = |index: usize| numbers.get(index).copied().unwrap_or(0);
-    let bytes = |index: usize| number(index).saturating_mul(SECTOR_BYTES);
-    let ns = |index: usize| number(index).saturating_mul(NS_PER_MS);
+    let flushes = numbers.get(15).copied();
+    numbers.resize(17, 0);
     Some(DiskCounts {
-        reads: number(0),
-        reads_merged: number(1),
-        read_bytes: bytes(2),
-        read_time_ns: ns(3),
-        writes: number(4),
-        writes_merged: number(5),
-        write_bytes: bytes(6),
-        write_time_ns: ns(7),
-        busy_ns: ns(9),
-        queue_time_ns: ns(10),
-        discards: number(11),
-        discard_bytes: bytes(13),
-        flushes: numbers.get(15).copied(),
+        reads: numbers[0],
+        reads_merged: numbers[1],
+        read_bytes: numbers[2].saturating_mul(SECTOR_BYTES),
+        read_time_ns: numbers[3].saturating_mul(NS_PER_MS),
+        writes: numbers[4],
+        writes_merged: numbers[5],
+        write_bytes: numbers[6].saturating_mul(SECTOR_BYTES),
+        write_time_ns: numbers[7].saturating_mul(NS_PER_MS),
+        busy_ns: numbers[9].saturating_mul(NS_PER_MS),
+        queue_time_ns: numbers[10].saturating_mul(NS_PER_MS),
+        discards: numbers[11],
+        discard_bytes: numbers[13].saturating_mul(SECTOR_BYTES),
+        flushes,
     })
 }
 
@@ -150,9 +152,8 @@ impl DiskReading {
         let own = self.own.zip(before.own).map(|(now, then)| now.since(&then)).unwrap_or_default();
         let pairs = self.paths.iter().zip(&before.paths);
         let all = pairs.map(|(now, then)| now.since(then)).reduce(|sum, one| sum.plus(&one));
-        let bytes = |counts: &DiskCounts| counts.read_bytes.saturating_add(counts.write_bytes);
         match all {
-            Some(all) if bytes(&all) >= bytes(&own) => all,
+            Some(all) if all.bytes() >= own.bytes() => all,
             _ => own,
         }
     }
@@ -173,8 +174,10 @@ impl DiskCounters {
         if NEVER_COUNT.contains(&driver) || (is_off && !ALWAYS_COUNT.contains(&driver)) {
             return None;
         }
-        let opened = |(name, path): (String, PathBuf)| Some((name, File::open(path).ok()?));
-        let paths: Vec<_> = nvme_paths(&name, roots).into_iter().map(opened).collect::<Option<_>>()?;
+        let mut paths = Vec::new();
+        for (controller, path) in nvme_paths(&name, roots) {
+            paths.push((controller, File::open(path).ok()?));
+        }
         let last = Mutex::new(vec![None; paths.len()]);
         let counters = DiskCounters { own: File::open(dir.join("stat")).ok()?, paths, last };
         let never_read = counters.read().ok()?.since(&counters.nothing()) == DiskCounts::default();
@@ -210,20 +213,20 @@ fn read_stat(stat: &File) -> io::Result<DiskCounts> {
     let mut buffer = [0; TEXT_BYTES_MAX];
     let len = read_at(stat, &mut buffer, 0)?;
     let text = String::from_utf8_lossy(&buffer[..len]);
-    let invalid = || io::Error::new(io::ErrorKind::InvalidData, "not the counters of a device");
-    parse(&text).ok_or_else(invalid)
+    parse(&text).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not the counters of a device"))
 }
 
 /// Counters of the paths to an NVMe namespace that has several, with the controllers by which they lead. What
 /// stands above the paths counts nothing before Linux 6.4, and loses completions that come in batches until
 /// 6.10.
 fn nvme_paths(name: &str, roots: &Roots) -> Vec<(String, PathBuf)> {
-    let entries = std::fs::read_dir(roots.sys.join("block")).into_iter().flatten().flatten();
-    let path = |entry: std::fs::DirEntry| {
-        let controller = controller_of_path(&entry.file_name().to_string_lossy(), name)?;
-        Some((controller, entry.path().join("stat")))
-    };
-    let mut paths: Vec<(String, PathBuf)> = entries.filter_map(path).collect();
+    let list = roots.sys.join("block");
+    let mut paths = Vec::new();
+    for path in names_in(&list) {
+        paths.extend(
+            controller_of_path(&path, name).map(|controller| (controller, list.join(path).join("stat"))),
+        );
+    }
     paths.sort();
     paths
 }

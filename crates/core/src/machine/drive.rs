@@ -96,8 +96,8 @@ fn link_at(dir: &Path) -> Option<PciLink> {
 fn functions(device: &BlockDevice) -> Vec<PathBuf> {
     let nvme = nvme_controllers(device);
     let from = if nvme.is_empty() { vec![device.dir().to_path_buf()] } else { nvme };
-    let of = |dir: &PathBuf| dir.ancestors().find(|dir| is_pci_address(dir)).map(Path::to_path_buf);
-    let mut found: Vec<PathBuf> = from.iter().filter_map(of).collect();
+    let found = from.iter().filter_map(|dir| dir.ancestors().find(|dir| is_pci_address(dir)));
+    let mut found: Vec<PathBuf> = found.map(Path::to_path_buf).collect();
     found.sort();
     found.dedup();
     found
@@ -119,30 +119,31 @@ pub fn node_of(device: &BlockDevice) -> Option<u32> {
 /// Folders of the NVMe controllers of a namespace.
 pub(crate) fn nvme_controllers(device: &BlockDevice) -> Vec<PathBuf> {
     let Ok(owner) = fs::canonicalize(device.dir().join("device")) else { return Vec::new() };
-    let is_controller = |dir: &Path| {
-        let name = dir.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        name.starts_with("nvme") && dir.join("transport").exists()
-    };
     if is_controller(&owner) {
         return vec![owner];
     }
-    let inside = fs::read_dir(&owner).into_iter().flatten().flatten().map(|entry| entry.path());
-    let controllers = inside.filter(|dir| is_controller(dir)).filter_map(|dir| fs::canonicalize(dir).ok());
-    let mut controllers: Vec<PathBuf> = controllers.collect();
+    let inside = children(&owner).into_iter().filter(|dir| is_controller(dir));
+    let mut controllers: Vec<PathBuf> = inside.filter_map(|dir| fs::canonicalize(dir).ok()).collect();
     controllers.sort();
     controllers.dedup();
     controllers
 }
 
+fn is_controller(dir: &Path) -> bool {
+    let name = dir.file_name().unwrap_or_default().as_encoded_bytes();
+    name.starts_with(b"nvme") && dir.join("transport").exists()
+}
+
 /// How long an NVMe drive may take to wake up from power states that it enters by itself, in microseconds; 0 keeps it
 /// awake. None for drives that have no such states.
 pub(crate) fn nvme_wake_limits(device: &BlockDevice, roots: &Roots) -> Vec<Setting> {
-    let shown = |dir: &PathBuf| {
+    let mut limits = Vec::new();
+    for dir in nvme_controllers(device) {
         let short = roots.sys.join("class/nvme").join(dir.file_name().unwrap_or_default());
-        if short.exists() { short } else { dir.clone() }
-    };
-    let dirs = nvme_controllers(device);
-    dirs.iter().map(|dir| Setting::read(shown(dir).join("power/pm_qos_latency_tolerance_us"))).collect()
+        let shown = if short.exists() { short } else { dir };
+        limits.push(Setting::read(shown.join("power/pm_qos_latency_tolerance_us")));
+    }
+    limits
 }
 
 /// Power saving of a SATA link; `None` for disks on no host adapter.
@@ -183,12 +184,12 @@ fn sensors(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// On.
+/// The kernel's word for a cache that is on.
 pub const WRITE_BACK: &str = "write back";
-/// Off.
+/// The kernel's word for a cache that is off.
 pub const WRITE_THROUGH: &str = "write through";
 
-/// What a switch changes.
+/// Whether a switch changes the disk or the kernel's view of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     /// The disk: off, a write is acknowledged when it is durable.
@@ -202,12 +203,18 @@ pub enum Reach {
 pub struct Switch {
     /// Kernel name of the disk.
     pub disk: String,
-    /// The file.
+    /// `cache_type` of the disk, or `queue/write_cache`.
     pub path: PathBuf,
-    /// What it changes.
+    /// Whether the disk itself changes by it.
     pub reach: Reach,
     /// What it says now: [`WRITE_BACK`] or [`WRITE_THROUGH`].
     pub now: String,
+}
+
+const CANNOT_BE_SWITCHED: &str = ": the write cache cannot be switched";
+
+fn refused(disk: &str, why: &str) -> Refusal {
+    Refusal::new(RefusalKind::Target, format!("{disk}{why}")).on(disk)
 }
 
 impl Switch {
@@ -216,9 +223,8 @@ impl Switch {
     /// # Errors
     /// There is none, or it says something else.
     pub fn of(disk: &str, roots: &Roots) -> Result<Self, Refusal> {
-        let refused = |words: String| Refusal::new(RefusalKind::Target, words).on(disk);
-        let device = BlockDevice::named(disk, roots)
-            .ok_or_else(|| refused(format!("{disk}: sysfs has no such disk")))?;
+        let device =
+            BlockDevice::named(disk, roots).ok_or_else(|| refused(disk, ": sysfs has no such disk"))?;
         let scsi =
             children(&device.dir().join("device/scsi_disk")).into_iter().map(|dir| dir.join("cache_type"));
         // A host that does not let a virtio disk be switched shows the file read-only.
@@ -231,12 +237,13 @@ impl Switch {
             Some(now) if now == WRITE_BACK || now == WRITE_THROUGH => {
                 Ok(Switch { disk: disk.to_string(), path, reach, now })
             }
-            Some(now) => Err(refused(format!(
-                "{disk}: the write cache cannot be switched: {} is '{now}', neither '{WRITE_BACK}' nor '{WRITE_THROUGH}'",
-                printable_path(&path)
-            ))),
+            Some(now) => {
+                let path = printable_path(&path);
+                let neither = format!("{path} is '{now}', neither '{WRITE_BACK}' nor '{WRITE_THROUGH}'");
+                Err(refused(disk, &format!("{CANNOT_BE_SWITCHED}: {neither}")))
+            }
             None => {
-                Err(refused(format!("{disk}: it has no write cache setting ({})", printable_path(&path))))
+                Err(refused(disk, &format!(": it has no write cache setting ({})", printable_path(&path))))
             }
         }
     }
@@ -247,17 +254,14 @@ impl Switch {
     /// It may not, or nobody may.
     pub fn check(&self) -> Result<(), Refusal> {
         let path = printable_path(&self.path);
-        let refused = |why: String| {
-            let words = format!("{}: the write cache cannot be switched{why}", self.disk);
-            Refusal::new(RefusalKind::Target, words).on(&self.disk)
-        };
         if self.path.exists() && !is_for_writing(&self.path) {
-            let why =
-                format!(": {path} is read-only, even for root: the host or the driver does not allow it");
-            return Err(refused(why).hint("give another disk"));
+            let why = "is read-only, even for root: the host or the driver does not allow it";
+            return Err(
+                refused(&self.disk, &format!("{CANNOT_BE_SWITCHED}: {path} {why}")).hint("give another disk")
+            );
         }
         File::options().write(true).open(&self.path).map(|_| ()).map_err(|error| {
-            refused(format!(" ({path}: {})", system_text(&error)))
+            refused(&self.disk, &format!("{CANNOT_BE_SWITCHED} ({path}: {})", system_text(&error)))
                 .hint("run as root, on the machine that owns the disk")
         })
     }

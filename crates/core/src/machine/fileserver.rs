@@ -60,7 +60,7 @@ impl FileProtocol {
         if self == FileProtocol::Smb { "FLUSH" } else { "COMMIT" }
     }
 
-    /// Its name.
+    /// What users call it: `NFS`, `SMB`.
     pub fn name(self) -> &'static str {
         match self {
             FileProtocol::Nfs => "NFS",
@@ -75,9 +75,9 @@ impl FileProtocol {
 pub struct ServedMount {
     /// How it talks to the server.
     pub protocol: FileProtocol,
-    /// Version of the protocol.
+    /// Version of the protocol by the mount option `vers`.
     pub version: Option<String>,
-    /// Address of the server.
+    /// Address of the server by the mount option `addr`.
     pub address: Option<String>,
     /// Places that were asked for. Their counters are the same.
     pub points: Vec<PathBuf>,
@@ -115,9 +115,9 @@ pub(crate) type Readings = Vec<Option<Reading>>;
 /// Counters of one mount at a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
-    /// The counters.
+    /// What was counted since the mount.
     pub counts: ServerCounts,
-    /// Connections to the server.
+    /// Connections to the server; `None` where nothing tells.
     pub connections: Option<u32>,
 }
 
@@ -156,13 +156,15 @@ impl ServedMounts {
         &self.mounts
     }
 
-    /// Reads all counters.
+    /// Reads the counters of all mounts, in their order.
     pub fn read(&self) -> Readings {
-        let uses = |protocol| self.mounts.iter().any(|mount| mount.protocol == protocol);
-        let nfs =
-            if uses(FileProtocol::Nfs) { nfs_mounts(&self.roots).unwrap_or_default() } else { Vec::new() };
-        let shares =
-            if uses(FileProtocol::Smb) { smb_shares(&self.roots).unwrap_or_default() } else { Vec::new() };
+        let (mut nfs, mut shares) = (Vec::new(), Vec::new());
+        if self.mounts.iter().any(|mount| mount.protocol == FileProtocol::Nfs) {
+            nfs = nfs_mounts(&self.roots).unwrap_or_default();
+        }
+        if self.mounts.iter().any(|mount| mount.protocol == FileProtocol::Smb) {
+            shares = smb_shares(&self.roots).unwrap_or_default();
+        }
         let mut readings = Vec::new();
         for mount in &self.mounts {
             readings.push(match &mount.counted {
@@ -233,7 +235,7 @@ impl RequestCounts {
         self.transmissions.saturating_sub(self.requests)
     }
 
-    /// Both together.
+    /// The sum of both, member by member.
     pub fn plus(&self, other: &Self) -> Self {
         self.with(other, u64::saturating_add)
     }
@@ -292,11 +294,11 @@ impl ServerCounts {
 /// One NFS mount with its counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NfsMount {
-    /// Where it is mounted.
+    /// Where it is mounted, by `/proc/self/mountstats`.
     pub mount_point: PathBuf,
     /// Connections to the server (`nconnect`, and several addresses of one server).
     pub connections: u32,
-    /// Since it was mounted.
+    /// What was counted since it was mounted.
     pub counts: ServerCounts,
 }
 
@@ -374,14 +376,13 @@ fn requests(numbers: &[u64]) -> RequestCounts {
     else {
         return RequestCounts::default();
     };
-    let ns = |ms: u64| ms.saturating_mul(NS_PER_MS);
     RequestCounts {
         requests,
         transmissions,
         timeouts,
-        queue_ns: ns(queue_ms),
-        round_trip_ns: ns(round_trip_ms),
-        total_ns: ns(total_ms),
+        queue_ns: queue_ms.saturating_mul(NS_PER_MS),
+        round_trip_ns: round_trip_ms.saturating_mul(NS_PER_MS),
+        total_ns: total_ms.saturating_mul(NS_PER_MS),
         errors: more.first().copied().unwrap_or(0),
     }
 }
@@ -415,8 +416,11 @@ pub fn parse_smb(text: &str) -> Vec<Share> {
             take_smb_line(counts, line);
         }
     }
-    let is_counted = |counts: &ServerCounts| counts.write.requests == 0 || counts.server_write_bytes > 0;
-    shares.into_iter().map(|(name, counts)| Share { name, counts: Some(counts).filter(is_counted) }).collect()
+    let shares = shares.into_iter().map(|(name, counts)| {
+        let is_counted = counts.write.requests == 0 || counts.server_write_bytes > 0;
+        Share { name, counts: is_counted.then_some(counts) }
+    });
+    shares.collect()
 }
 
 /// `1) \\server\share`, with a remark behind a tab when its connection is lost.
@@ -429,20 +433,20 @@ fn share_of(line: &str) -> Option<String> {
 
 /// `Bytes read: 1  Bytes written: 2`, `Reads: 3 total 4 failed`.
 fn take_smb_line(counts: &mut ServerCounts, line: &str) {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let number = |at: usize| words.get(at).and_then(|word: &&str| word.parse::<u64>().ok());
-    let requests = || {
-        let (sent, errors) = (number(1).unwrap_or(0), number(3).unwrap_or(0));
-        RequestCounts { requests: sent, transmissions: sent, errors, ..RequestCounts::default() }
-    };
-    match words.first() {
-        Some(&"Bytes") => {
-            counts.server_read_bytes = number(2).unwrap_or(0);
-            counts.server_write_bytes = number(5).unwrap_or(0);
+    let mut numbers = [0; 6];
+    for (number, word) in numbers.iter_mut().zip(line.split_whitespace()) {
+        *number = word.parse().unwrap_or(0);
+    }
+    let [_, sent, read_bytes, errors, _, written_bytes] = numbers;
+    let requests = RequestCounts { requests: sent, transmissions: sent, errors, ..RequestCounts::default() };
+    match line.split_whitespace().next() {
+        Some("Bytes") => {
+            counts.server_read_bytes = read_bytes;
+            counts.server_write_bytes = written_bytes;
         }
-        Some(&"Reads:") => counts.read = requests(),
-        Some(&"Writes:") => counts.write = requests(),
-        Some(&"Flushes:") => counts.commit = requests(),
+        Some("Reads:") => counts.read = requests,
+        Some("Writes:") => counts.write = requests,
+        Some("Flushes:") => counts.commit = requests,
         _ => {}
     }
 }

@@ -96,13 +96,14 @@ const TEXT_BYTES_MAX: u64 = 4 << 20;
 /// The options of a kernel, `CONFIG_X=y` in lines. `None` where neither file can be read.
 pub(crate) fn kernel_options(boot: &Path, release: &str, roots: &Roots) -> Option<String> {
     // That of procfs is the running kernel's, whatever lies in /boot.
-    let own = || {
-        let mut text = String::new();
-        let file = fs::File::open(roots.proc.join("config.gz")).ok()?;
-        GzDecoder::new(file).take(TEXT_BYTES_MAX).read_to_string(&mut text).ok()?;
-        Some(text)
-    };
-    own().or_else(|| fs::read_to_string(boot.join(format!("config-{release}"))).ok())
+    unpacked(&roots.proc.join("config.gz"))
+        .or_else(|| fs::read_to_string(boot.join(format!("config-{release}"))).ok())
+}
+
+fn unpacked(path: &Path) -> Option<String> {
+    let mut text = String::new();
+    GzDecoder::new(fs::File::open(path).ok()?).take(TEXT_BYTES_MAX).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 /// Whether an option is built in.
@@ -115,8 +116,9 @@ pub fn is_on(options: &str, name: &str) -> bool {
 pub(crate) fn of_each_processor(file: &str, roots: &Roots) -> Vec<Setting> {
     let online =
         read_word(&roots.sys.join("devices/system/cpu/online")).and_then(|list| parse_cpu_list(&list));
-    let is_online = |cpu: &u32| online.as_ref().is_none_or(|online| online.contains(cpu));
-    let online = processors(roots).into_iter().filter(|(cpu, _)| is_online(cpu));
+    let online = processors(roots)
+        .into_iter()
+        .filter(|(cpu, _)| online.as_ref().is_none_or(|online| online.contains(cpu)));
     let settings = online.map(|(_, dir)| Setting::read(dir.join(file)));
     settings.filter(|setting| setting.value != Value::Absent).collect()
 }
@@ -224,14 +226,14 @@ pub(crate) fn is_on_battery(roots: &Roots) -> Option<bool> {
     found
 }
 
-/// What a process does.
+/// State of a process as far as guards care (`proc_pid_stat(5)`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessState {
-    /// It runs or waits.
+    /// It runs, sleeps or waits for a disk.
     Alive,
     /// It was stopped, by Ctrl+Z, `kill -STOP` or a debugger.
     Stopped,
-    /// It has ended.
+    /// It has ended, be it that its parent has not noticed yet (a zombie).
     Ended,
 }
 
@@ -259,9 +261,9 @@ pub(crate) fn of_programs(names: &[&str], roots: &Roots) -> Vec<(u32, String)> {
             let pid = entry.file_name().to_str()?.parse().ok()?;
             let name = read_word(&entry.path().join("comm"))?;
             // A recorded tree has no states.
-            let acts =
-                || !entry.path().join("stat").exists() || matches!(state_of(pid, roots), ProcessState::Alive);
-            (names.contains(&name.as_str()) && acts()).then_some((pid, name))
+            let acts = names.contains(&name.as_str())
+                && (!entry.path().join("stat").exists() || state_of(pid, roots) == ProcessState::Alive);
+            acts.then_some((pid, name))
         })
         .collect();
     found.sort();
@@ -271,11 +273,11 @@ pub(crate) fn of_programs(names: &[&str], roots: &Roots) -> Vec<(u32, String)> {
 /// How far procfs shows who has what open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sight {
-    /// All processes.
+    /// Of all processes of the machine.
     All,
-    /// Those of this user.
+    /// Only of the processes of this user.
     OwnUser,
-    /// Those of this container.
+    /// Only of the processes of this container.
     Container,
     /// None: procfs is not there.
     Nothing,
@@ -328,18 +330,24 @@ struct Rights {
 impl Rights {
     /// From the text of `/proc/self/status`.
     fn of(status: &str) -> Self {
-        let line = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
-        let set = line("CapEff:").and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
-        // Real, effective, saved, of the file system.
-        let user = line("Uid:").and_then(|users| users.split_whitespace().nth(1));
-        Rights { may_look: set.is_some_and(|set| set & LOOK_INTO_OTHERS != 0), is_root: user == Some("0") }
+        let (mut may_look, mut is_root) = (false, false);
+        for line in status.lines() {
+            if let Some(digits) = line.strip_prefix("CapEff:") {
+                let set = u64::from_str_radix(digits.trim(), 16).unwrap_or(0);
+                may_look = set & LOOK_INTO_OTHERS != 0;
+            } else if let Some(users) = line.strip_prefix("Uid:") {
+                // Real, effective, saved, of the file system.
+                is_root = users.split_whitespace().nth(1) == Some("0");
+            }
+        }
+        Rights { may_look, is_root }
     }
 }
 
-/// Who started this process.
+/// The launcher that started this process, by its environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Launcher {
-    /// `mpirun` of Open MPI.
+    /// `mpirun` of Open MPI (`OMPI_COMM_WORLD_SIZE`).
     OpenMpi,
     /// `mpirun` of MPICH and of what is derived from it, e.g. Intel MPI: its launcher is called Hydra.
     Mpich,
@@ -352,7 +360,7 @@ pub enum Launcher {
 /// How processes that were started together find each other. An MPI library needs one that it knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meeting {
-    /// PMIx: Open MPI.
+    /// PMIx, which Open MPI knows.
     Pmix,
     /// PMI, version 1 or 2: MPICH and what is derived from it.
     Pmi,
@@ -363,7 +371,7 @@ pub enum Meeting {
 /// What a launcher says of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Launched {
-    /// Who started it.
+    /// The innermost launcher, where several are nested.
     pub by: Launcher,
     /// How many processes were started together. An MPI library that then sees fewer ranks is not the launcher's own.
     pub ranks: Option<u32>,
@@ -393,10 +401,7 @@ pub fn launched() -> Option<Launched> {
 /// What an environment tells. The innermost launcher comes first: within a job of Slurm `mpirun` starts its helpers by
 /// `srun`, and the processes inherit their variables.
 fn told_by(variable: impl Fn(&str) -> Option<String>) -> Option<Launched> {
-    let number = |name: &str| variable(name)?.trim().parse::<u32>().ok();
     let is_set = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
-    let launched =
-        |by, ranks: &str, rank: &str| Some(Launched { by, ranks: number(ranks), rank: number(rank) });
     let meeting = if is_set("PMIX_RANK") {
         Meeting::Pmix
     } else if is_set("PMI_RANK") || is_set("PMI_FD") {
@@ -404,20 +409,22 @@ fn told_by(variable: impl Fn(&str) -> Option<String>) -> Option<Launched> {
     } else {
         Meeting::None
     };
-    if is_set("OMPI_COMM_WORLD_SIZE") {
-        launched(Launcher::OpenMpi, "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK")
+    let (by, ranks, rank) = if is_set("OMPI_COMM_WORLD_SIZE") {
+        (Launcher::OpenMpi, "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK")
     } else if is_set("HYDI_CONTROL_FD") || is_set("MPI_LOCALNRANKS") {
-        launched(Launcher::Mpich, "PMI_SIZE", "PMI_RANK")
+        (Launcher::Mpich, "PMI_SIZE", "PMI_RANK")
     } else if is_set("SLURM_STEP_ID") && is_set("SLURM_STEP_NUM_TASKS") {
         // A batch script has no step, and its SLURM_NTASKS is of what it may start.
-        launched(Launcher::Srun(meeting), "SLURM_STEP_NUM_TASKS", "SLURM_PROCID")
+        (Launcher::Srun(meeting), "SLURM_STEP_NUM_TASKS", "SLURM_PROCID")
     } else if meeting == Meeting::Pmi {
-        launched(Launcher::Other(meeting), "PMI_SIZE", "PMI_RANK")
+        (Launcher::Other(meeting), "PMI_SIZE", "PMI_RANK")
     } else if meeting == Meeting::Pmix {
-        launched(Launcher::Other(meeting), "PMIX_SIZE", "PMIX_RANK")
+        (Launcher::Other(meeting), "PMIX_SIZE", "PMIX_RANK")
     } else {
-        None
-    }
+        return None;
+    };
+    let [ranks, rank] = [ranks, rank].map(|name| variable(name)?.trim().parse().ok());
+    Some(Launched { by, ranks, rank })
 }
 
 #[cfg(test)]

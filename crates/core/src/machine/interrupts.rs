@@ -60,25 +60,28 @@ fn disk_with_queues(dir: &Path) -> Option<PathBuf> {
     }
     let name = dir.file_name()?.to_str()?;
     let subsystem = fs::canonicalize(dir.join("device")).ok()?;
-    let inside = |of: &Path| names_in(of).into_iter().map(|name| of.join(name)).collect::<Vec<_>>();
-    let is_path = |at: &PathBuf| {
-        let name_of = at.file_name().and_then(|of| of.to_str());
-        name_of.is_some_and(|of| is_path_of(of, name)) && at.join("mq").is_dir()
-    };
-    let controllers = inside(&subsystem).into_iter().filter(|at| at.join("transport").exists());
-    let paths = controllers.flat_map(|at| inside(&at)).filter(is_path);
-    let mut paths = paths.filter_map(|at| fs::canonicalize(at).ok());
-    let only = paths.next()?;
-    paths.next().is_none().then_some(only)
+    let mut found = Vec::new();
+    for controller in names_in(&subsystem).into_iter().map(|name| subsystem.join(name)) {
+        if !controller.join("transport").exists() {
+            continue;
+        }
+        for path in names_in(&controller) {
+            if is_path_of(&path, name) && controller.join(&path).join("mq").is_dir() {
+                found.extend(fs::canonicalize(controller.join(path)));
+            }
+        }
+    }
+    let only = found.pop();
+    if found.is_empty() { only } else { None }
 }
 
 /// Name of the device that the driver names its interrupts after: `virtio1`, `nvme0`.
 fn owner_of(disk: &Path) -> Option<String> {
     let device = fs::canonicalize(disk.join("device")).ok()?;
-    let of_path = || disk.parent().map(Path::to_path_buf);
     // The hidden disk of a path is below its controller, though its device may be the subsystem.
-    let owner = if device.join("transport").exists() || !is_nvme(disk) { Some(device) } else { of_path() };
-    Some(owner?.file_name()?.to_str()?.to_string())
+    let is_owner = device.join("transport").exists() || !is_nvme(disk);
+    let owner = if is_owner { device.as_path() } else { disk.parent()? };
+    Some(owner.file_name()?.to_str()?.to_string())
 }
 
 fn is_nvme(disk: &Path) -> bool {
@@ -86,20 +89,24 @@ fn is_nvme(disk: &Path) -> bool {
 }
 
 fn online(roots: &Roots) -> Option<CpuSet> {
-    parse_cpu_list(&read_word(&roots.sys.join("devices/system/cpu/online"))?).map(CpuSet::new)
+    cpus_in(&roots.sys.join("devices/system/cpu/online"))
+}
+
+fn cpus_in(file: &Path) -> Option<CpuSet> {
+    parse_cpu_list(&read_word(file)?).map(CpuSet::new)
 }
 
 fn queues_in(folder: &Path, online: Option<&CpuSet>) -> Vec<HardwareQueue> {
-    let of = |name: String| {
-        let number = name.parse().ok()?;
+    let mut queues = Vec::new();
+    for name in names_in(folder) {
+        let Ok(number) = name.parse() else { continue };
         // The file `cpu_list` ends after a page, which is less than a thousand processors.
         let inside = names_in(&folder.join(&name));
         let cpus = inside.iter().filter_map(|entry| entry.strip_prefix("cpu")?.parse().ok());
         let all = CpuSet::new(cpus.collect());
         let processors = online.map_or_else(|| all.clone(), |online| all.within(online));
-        Some(HardwareQueue { number, processors, ..HardwareQueue::default() })
-    };
-    let mut queues: Vec<HardwareQueue> = names_in(folder).into_iter().filter_map(of).collect();
+        queues.push(HardwareQueue { number, processors, ..HardwareQueue::default() });
+    }
     queues.sort_by_key(|queue| queue.number);
     queues
 }
@@ -115,23 +122,21 @@ struct Interrupt {
 
 impl Interrupt {
     fn read(folder: &Path) -> Option<Self> {
-        let list = |file: &str| Some(CpuSet::new(parse_cpu_list(&read_word(&folder.join(file))?)?));
-        let allowed = list("smp_affinity_list")?;
+        let allowed = cpus_in(&folder.join("smp_affinity_list"))?;
         // Not every processor's interrupt controller tells.
-        let effective = list("effective_affinity_list").filter(|set| !set.is_empty());
+        let effective = cpus_in(&folder.join("effective_affinity_list")).filter(|set| !set.is_empty());
         // All else in the folder are files.
-        let is_folder = |name: &String| folder.join(name).is_dir();
-        let names = names_in(folder).into_iter().filter(is_folder).collect();
+        let mut names = names_in(folder);
+        names.retain(|name| folder.join(name).is_dir());
         Some(Interrupt { names, effective: effective.unwrap_or_else(|| allowed.clone()), allowed })
     }
 
     /// Whether a driver's name says that no I/O is announced by it.
     fn is_beside(&self, owner: &str) -> bool {
-        let is_beside = |name: &String| match name.strip_prefix(owner) {
-            Some(rest) => matches!(rest, "-config" | "-control" | "-event" | "q0"),
-            None => false,
-        };
-        !self.names.is_empty() && self.names.iter().all(is_beside)
+        !self.names.is_empty()
+            && self.names.iter().all(|name| {
+                matches!(name.strip_prefix(owner), Some("-config" | "-control" | "-event" | "q0"))
+            })
     }
 }
 
@@ -144,14 +149,16 @@ impl Interrupts {
     /// them, those that are named after it.
     fn of(disk: &Path, owner: Option<&str>, roots: &Roots) -> Self {
         let folder = roots.proc.join("irq");
-        let read = |irq: u32| Some((irq, Interrupt::read(&folder.join(irq.to_string()))?));
-        if let Some(irqs) = listed(disk, roots) {
-            return Interrupts(irqs.into_iter().filter_map(read).collect());
-        }
-        let Some(owner) = owner.filter(|owner| owner.starts_with("virtio")) else { return Self::default() };
-        let all = names_in(&folder).into_iter().filter_map(|name| name.parse().ok());
-        let is_own = |irq: &u32| folder.join(irq.to_string()).join(owner).is_dir();
-        Interrupts(all.filter(is_own).filter_map(read).collect())
+        let irqs = if let Some(irqs) = listed(disk, roots) {
+            irqs
+        } else if let Some(owner) = owner.filter(|owner| owner.starts_with("virtio")) {
+            let own = names_in(&folder).into_iter().filter(|irq| folder.join(irq).join(owner).is_dir());
+            own.filter_map(|irq| irq.parse().ok()).collect()
+        } else {
+            Vec::new()
+        };
+        let read = irqs.into_iter().map(|irq| Some((irq, Interrupt::read(&folder.join(irq.to_string()))?)));
+        Interrupts(read.flatten().collect())
     }
 
     /// Finds the interrupt of each queue.
@@ -202,8 +209,8 @@ impl HardwareQueue {
 fn listed(disk: &Path, roots: &Roots) -> Option<Vec<u32>> {
     let top = fs::canonicalize(roots.sys.join("devices")).ok()?;
     // A bridge above it has interrupts of its own: it stops at the first device that could have some.
-    let has_some = |dir: &&Path| dir.join("msi_irqs").is_dir() || dir.join("irq").is_file();
-    let device = disk.ancestors().skip(1).take_while(|dir| dir.starts_with(&top)).find(has_some)?;
+    let mut above = disk.ancestors().skip(1).take_while(|dir| dir.starts_with(&top));
+    let device = above.find(|dir| dir.join("msi_irqs").is_dir() || dir.join("irq").is_file())?;
     let messages = names_in(&device.join("msi_irqs")).into_iter().filter_map(|name| name.parse().ok());
     let messages: Vec<u32> = messages.collect();
     if !messages.is_empty() {

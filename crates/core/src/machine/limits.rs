@@ -47,7 +47,7 @@ pub enum LimitKind {
     MemoryBytes,
 }
 
-/// One limit.
+/// One limit that a control group sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limit {
     /// Who keeps it: `io.max`, `blkio.throttle`, `cpu.max`, ...
@@ -56,7 +56,7 @@ pub struct Limit {
     pub group: String,
     /// The device it is for.
     pub device: Option<DeviceNumber>,
-    /// What is limited.
+    /// What is limited, which also gives the unit.
     pub what: LimitKind,
     /// How much, in the unit of `what`.
     pub value: u64,
@@ -239,7 +239,7 @@ impl Cgroup<'_> {
 /// Time that tasks spent stalled since boot, in nanoseconds (the kernel counts microseconds).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stalls {
-    /// Some task waited.
+    /// Time in which some task waited, since boot.
     pub some_ns: u64,
     /// All tasks that could run waited; 0 where the kernel does not tell.
     pub full_ns: u64,
@@ -247,8 +247,9 @@ pub struct Stalls {
 
 /// Parses a file of `/proc/pressure`.
 pub fn parse_stalls(text: &str) -> Option<Stalls> {
-    let total_ns = |kind| word_of_line(text, kind, "total=")?.parse::<u64>().ok()?.checked_mul(1000);
-    Some(Stalls { some_ns: total_ns("some ")?, full_ns: total_ns("full ").unwrap_or(0) })
+    let [some_ns, full_ns] = ["some ", "full "]
+        .map(|kind| word_of_line(text, kind, "total=")?.parse::<u64>().ok()?.checked_mul(1000));
+    Some(Stalls { some_ns: some_ns?, full_ns: full_ns.unwrap_or(0) })
 }
 
 /// The rest of the word that begins with `key`, on the line that begins with `kind`.
@@ -265,7 +266,7 @@ pub fn stalls(resource: &str, roots: &Roots) -> Option<Stalls> {
 /// Share of the last ten seconds that tasks spent stalled, in percent.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct StalledPercent {
-    /// Some task waited.
+    /// Share in which some task waited, 0 to 100.
     pub some: f64,
     /// All tasks that could run waited; 0 where the kernel does not tell.
     pub full: f64,
@@ -273,11 +274,10 @@ pub struct StalledPercent {
 
 /// Parses the averages of a file of `/proc/pressure`.
 pub fn parse_averages(text: &str) -> Option<StalledPercent> {
-    let average = |kind| {
-        let percent: f64 = word_of_line(text, kind, "avg10=")?.parse().ok()?;
-        if percent.is_finite() { Some(percent) } else { None }
-    };
-    Some(StalledPercent { some: average("some ")?, full: average("full ").unwrap_or(0.0) })
+    let [some, full] = ["some ", "full "].map(|kind| {
+        word_of_line(text, kind, "avg10=")?.parse().ok().filter(|percent: &f64| percent.is_finite())
+    });
+    Some(StalledPercent { some: some?, full: full.unwrap_or(0.0) })
 }
 
 /// Averages for one resource: `cpu`, `io` or `memory`. `None` without PSI.
@@ -417,9 +417,9 @@ pub(crate) fn available_bytes(roots: &Roots) -> Option<u64> {
 /// Address space or memory that a limit leaves this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpaceLeft {
-    /// How much.
+    /// What the limit leaves, in bytes.
     pub bytes: u64,
-    /// What sets the limit.
+    /// Name of the limit as an administrator knows it.
     pub by: &'static str,
 }
 
@@ -427,38 +427,36 @@ pub struct SpaceLeft {
 pub(crate) fn space_left(roots: &Roots) -> Option<SpaceLeft> {
     let pages = std::fs::read_to_string(roots.proc.join("self/statm")).unwrap_or_default();
     // In pages: all, resident, shared, text, nothing, data and stack (`proc_pid_statm(5)`).
-    let used = |field: usize| {
+    let mut all = Vec::new();
+    for (limit, field, by) in [(address_space_limit(), 0, "ulimit -v"), (data_limit(), 5, "ulimit -d")] {
         let pages = pages.split_whitespace().nth(field).and_then(|number| number.parse::<u64>().ok());
-        pages.unwrap_or(0).saturating_mul(page_bytes() as u64)
-    };
-    let left = |limit: ResourceLimit, field, by| {
-        limit.soft.map(|limit| SpaceLeft { bytes: limit.saturating_sub(used(field)), by })
-    };
-    let all = [left(address_space_limit(), 0, "ulimit -v"), left(data_limit(), 5, "ulimit -d")];
-    all.into_iter().flatten().min_by_key(|left| left.bytes)
+        let used = pages.unwrap_or(0).saturating_mul(page_bytes() as u64);
+        all.extend(limit.soft.map(|limit| SpaceLeft { bytes: limit.saturating_sub(used), by }));
+    }
+    all.into_iter().min_by_key(|left| left.bytes)
 }
 
 /// Most threads that this process can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThreadsAllowed {
-    /// How many.
+    /// Threads, those that run already included.
     pub count: u64,
-    /// What sets the limit.
+    /// Name of the limit as an administrator knows it.
     pub by: &'static str,
 }
 
 /// The lowest limit of threads: of the system, of this user, and of the process's control groups. `None` when nothing
 /// tells.
 pub(crate) fn threads_allowed(roots: &Roots) -> Option<ThreadsAllowed> {
-    let limit = |count: Option<u64>, by| count.map(|count| ThreadsAllowed { count, by });
-    let of_system = |name: &str| read_number(&roots.proc.join("sys/kernel").join(name));
+    let kernel = roots.proc.join("sys/kernel");
     let all = [
-        limit(of_system("threads-max"), "sysctl kernel.threads-max"),
-        limit(of_system("pid_max"), "sysctl kernel.pid_max"),
-        limit(processes_limit().soft, "ulimit -u"),
-        limit(threads_in_groups(roots), "pids.max of its control group"),
+        (read_number(&kernel.join("threads-max")), "sysctl kernel.threads-max"),
+        (read_number(&kernel.join("pid_max")), "sysctl kernel.pid_max"),
+        (processes_limit().soft, "ulimit -u"),
+        (threads_in_groups(roots), "pids.max of its control group"),
     ];
-    all.into_iter().flatten().min_by_key(|allowed| allowed.count)
+    let all = all.into_iter().filter_map(|(count, by)| Some(ThreadsAllowed { count: count?, by }));
+    all.min_by_key(|allowed| allowed.count)
 }
 
 /// The least that the process's control groups and those above them allow.

@@ -18,7 +18,7 @@ use super::roots::Roots;
 use crate::sys::file::name_of_bytes;
 use crate::sys::source;
 
-/// One mounted filesystem.
+/// One line of `/proc/self/mountinfo`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
     /// Mount id, as `statx(2)` reports it for files below.
@@ -27,7 +27,7 @@ pub struct Mount {
     pub device: DeviceNumber,
     /// Which directory of the filesystem is seen at the mount point; `/` for all of it.
     pub root: PathBuf,
-    /// Where it is mounted.
+    /// Where it is mounted, without the kernel's escapes.
     pub mount_point: PathBuf,
     /// Filesystem type with subtype, e.g. `ext4`, `fuse.sshfs`.
     pub fs_type: String,

@@ -15,7 +15,7 @@ use std::{fs, io};
 
 use super::device::{BlockDevice, DeviceNumber, DevicesUnknown};
 use super::roots::Roots;
-use super::roots::{is_number, read_number, read_word};
+use super::roots::{is_number, names_in, read_number, read_word};
 use crate::sys::device::{Format, format, namespace_id};
 use crate::sys::error::{Code, system_text};
 use crate::sys::file::{FileKind, Stat};
@@ -170,14 +170,13 @@ impl Namespace {
     /// Whether the kernel counts commands of programs as it does other I/O (`queue/iostats_passthrough`,
     /// Linux 6.13). With several paths each of them counts.
     pub(crate) fn is_counted(&self, roots: &Roots) -> bool {
-        let counts =
-            |dir: &Path| read_word(&dir.join("queue/iostats_passthrough")).is_some_and(|on| on == "1");
-        let entries = fs::read_dir(roots.sys.join("block")).into_iter().flatten().flatten();
-        let paths: Vec<PathBuf> = entries
-            .filter(|entry| is_path_of(&entry.file_name().to_string_lossy(), &self.disk.name))
-            .map(|entry| entry.path())
-            .collect();
-        if paths.is_empty() { counts(self.disk.dir()) } else { paths.iter().all(|path| counts(path)) }
+        let list = roots.sys.join("block");
+        let names = names_in(&list).into_iter().filter(|name| is_path_of(name, &self.disk.name));
+        let mut dirs: Vec<PathBuf> = names.map(|name| list.join(name)).collect();
+        if dirs.is_empty() {
+            dirs.push(self.disk.dir().to_path_buf());
+        }
+        dirs.iter().all(|dir| read_word(&dir.join("queue/iostats_passthrough")).as_deref() == Some("1"))
     }
 }
 
@@ -185,14 +184,14 @@ impl Namespace {
 /// `dir` belongs.
 fn disk_of(dir: &Path, id: u32, roots: &Roots) -> Result<BlockDevice, NamespaceError> {
     let (above, name) = (parent(dir), dir.file_name().unwrap_or_default().to_string_lossy());
-    let is_it = |disk: &BlockDevice| {
-        place(&disk.name).is_some()
-            && place(&disk.name) == place(&name)
-            && above.is_some()
-            && parent(disk.dir()) == above
-            && read_number(&disk.dir().join("nsid")) == Some(id)
-    };
-    BlockDevice::all(roots)?.into_iter().find(is_it).ok_or(NamespaceError::NoDisk { id })
+    for disk in BlockDevice::all(roots)? {
+        let is_there = place(&disk.name) == place(&name) && parent(disk.dir()) == above;
+        let is_known = place(&name).is_some() && above.is_some();
+        if is_there && is_known && read_number(&disk.dir().join("nsid")) == Some(id) {
+            return Ok(disk);
+        }
+    }
+    Err(NamespaceError::NoDisk { id })
 }
 
 /// What the drive says of the namespace has to be what the kernel has it for, or another one is meant.

@@ -65,9 +65,9 @@ fn is_of_type(folder: &Path, wanted: Option<u64>) -> io::Result<()> {
 /// A setting, as its file says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// The file.
+    /// Where the setting stands in sysfs or procfs.
     pub path: PathBuf,
-    /// What it says.
+    /// Its text without white space around it, or why there is none.
     pub value: Value,
 }
 
@@ -83,7 +83,7 @@ pub enum Value {
 }
 
 impl Setting {
-    /// Reads the file.
+    /// Reads the file now; a failure is a value, too.
     pub fn read(path: PathBuf) -> Self {
         let value = match std::fs::read(&path) {
             Ok(bytes) => match String::from_utf8_lossy(&bytes).trim() {

@@ -71,7 +71,6 @@ pub enum TopologyError {
     /// A file does not hold what it should.
     #[error("cannot read the processor topology: {path} holds {text:?}, expected {expected}")]
     Malformed { path: String, text: String, expected: &'static str },
-    /// Nothing names any processor.
     #[error("cannot find out which processors are online: {path} does not exist; is /sys mounted?")]
     NoProcessors {
         /// The file that should name them.
@@ -133,7 +132,7 @@ impl Topology {
         Some(self.processors[at].node)
     }
 
-    /// Physical cores.
+    /// Physical cores that have an online processor.
     pub fn cores(&self) -> u32 {
         distinct(self.processors.iter().map(|p| i64::from(p.physical_core))).len() as u32
     }
@@ -178,7 +177,6 @@ impl Facts {
 /// Numbers sockets and cores from 0.
 fn arrange(mut all: Vec<Facts>) -> Topology {
     all.sort_unstable_by_key(|facts| facts.cpu);
-    let rank = |sorted: &[i64], value: i64| sorted.partition_point(|&v| v < value) as u32;
     // Firmware may call its sockets 0 and 36, or -1 when it does not know.
     let packages = distinct(all.iter().map(|f| f.package));
     let nodes = distinct(all.iter().map(|f| f.node.into()));
@@ -188,7 +186,7 @@ fn arrange(mut all: Vec<Facts>) -> Topology {
         .map(|group| all.iter().filter(move |f| f.cpu / GROUP_LEN == group).map(|f| f.first_sibling.into()))
         .map(distinct)
         .collect();
-    let processor = |f: &Facts| Processor {
+    let processors = all.iter().map(|f| Processor {
         cpu: f.cpu,
         group: f.cpu / GROUP_LEN,
         number: f.cpu % GROUP_LEN,
@@ -197,14 +195,18 @@ fn arrange(mut all: Vec<Facts>) -> Topology {
         socket: rank(&packages, f.package),
         node: f.node,
         efficiency_class: f.efficiency_class,
-    };
+    });
     Topology {
-        processors: all.iter().map(processor).collect(),
+        processors: processors.collect(),
         nodes: nodes.len().max(1) as u32,
         sockets: packages.len().max(1) as u32,
         groups,
         cpus_possible: None,
     }
+}
+
+fn rank(sorted: &[i64], value: i64) -> u32 {
+    sorted.partition_point(|&v| v < value) as u32
 }
 
 fn distinct(values: impl Iterator<Item = i64>) -> Vec<i64> {
@@ -326,8 +328,10 @@ fn classes_by_capacity(capacities: &BTreeMap<u32, i64>) -> BTreeMap<u32, u32> {
             class_floors.push(capacity);
         }
     }
-    let class = |capacity| class_floors.partition_point(|&floor| floor <= capacity) as u32 - 1;
-    capacities.iter().map(|(&cpu, &capacity)| (cpu, class(capacity))).collect()
+    let classes = capacities
+        .iter()
+        .map(|(&cpu, capacity)| (cpu, class_floors.partition_point(|floor| floor <= capacity) as u32 - 1));
+    classes.collect()
 }
 
 /// Not there, or hidden from us by a container, or gone with a processor taken offline.
@@ -371,7 +375,7 @@ impl CpuSet {
         CpuSet(cpus)
     }
 
-    /// Whether there is none.
+    /// Whether it holds no processor at all.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -392,7 +396,7 @@ impl CpuSet {
         CpuSet(self.0.iter().copied().filter(|&cpu| other.contains(cpu)).collect())
     }
 
-    /// The processors, ascending.
+    /// Kernel ids of the processors, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> {
         self.0.iter().copied()
     }
@@ -429,9 +433,9 @@ const NS_PER_TICK: u64 = 10_000_000;
 /// Time spent running guests is inside `user` and `nice`, as the kernel counts it (proc_stat(5)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CpuTicks {
-    /// Kernel CPU id.
+    /// Kernel id of the processor, from 0.
     pub cpu: u32,
-    /// Programs of usual priority.
+    /// Time in programs of usual priority, in clock ticks.
     pub user: u64,
     /// User programs of low priority.
     pub nice: u64,
@@ -441,7 +445,7 @@ pub struct CpuTicks {
     pub idle: u64,
     /// Nothing to do, with a thread waiting for I/O.
     pub iowait: u64,
-    /// Interrupts.
+    /// Time in interrupt handlers, in clock ticks.
     pub irq: u64,
     /// Work that interrupts put off.
     pub softirq: u64,
@@ -462,47 +466,40 @@ pub fn stolen_ns(all: &[CpuTicks]) -> u64 {
     all.iter().map(|ticks| ticks.steal).sum::<u64>() * NS_PER_TICK
 }
 
-/// Why the counters could not be read.
-#[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the text of each error says what its members are")]
-pub enum CpuStatError {
-    /// The file could not be read.
-    #[error("cannot read processor times from {path}: {}; is /proc mounted?", system_text(error))]
-    Read { path: String, error: std::io::Error },
-    /// A line is not what proc_stat(5) promises.
-    #[error("cannot read processor times: {line:?} is not a line \"cpuN user nice system idle ...\"")]
-    Malformed { line: String },
-}
-
 /// The counters of all online processors, ascending by CPU id.
 ///
 /// # Errors
-/// [`CpuStatError`] when the file is not there or not understood.
-pub(crate) fn processor_times() -> Result<Vec<CpuTicks>, CpuStatError> {
+/// In words, when the file is not there or not understood.
+pub(crate) fn processor_times() -> Result<Vec<CpuTicks>, String> {
     processor_times_in(Path::new(PATH))
 }
 
 /// `read` from another file of that format.
 ///
 /// # Errors
-/// [`CpuStatError`] when the file is not there or not understood.
-pub(crate) fn processor_times_in(path: &Path) -> Result<Vec<CpuTicks>, CpuStatError> {
-    let text = fs::read_to_string(path)
-        .map_err(|error| CpuStatError::Read { path: path.display().to_string(), error })?;
+/// In words, when the file is not there or not understood.
+pub(crate) fn processor_times_in(path: &Path) -> Result<Vec<CpuTicks>, String> {
+    let text = fs::read_to_string(path).map_err(|error| {
+        let why = system_text(&error);
+        format!("cannot read processor times from {}: {why}; is /proc mounted?", path.display())
+    })?;
     parse_processor_times(&text)
 }
 
 /// The `cpuN` lines of a `/proc/stat` text. Columns that an old kernel does not have are 0.
 ///
 /// # Errors
-/// [`CpuStatError::Malformed`] with the first line that is not understood.
-pub fn parse_processor_times(text: &str) -> Result<Vec<CpuTicks>, CpuStatError> {
-    let numbered = |line: &&str| {
-        line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-    };
+/// The first line that is not understood, in words.
+pub fn parse_processor_times(text: &str) -> Result<Vec<CpuTicks>, String> {
     let mut all = Vec::new();
-    for line in text.lines().filter(numbered) {
-        all.push(parse_line(line).ok_or_else(|| CpuStatError::Malformed { line: line.to_string() })?);
+    for line in text.lines() {
+        // The line `cpu` is the sum of all.
+        if !line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
+            continue;
+        }
+        all.push(parse_line(line).ok_or_else(|| {
+            format!("cannot read processor times: {line:?} is not a line \"cpuN user nice system idle ...\"")
+        })?);
     }
     all.sort_unstable_by_key(|ticks| ticks.cpu);
     Ok(all)

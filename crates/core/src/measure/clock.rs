@@ -65,17 +65,17 @@ struct Reading {
 impl Reading {
     /// The narrowest of several attempts: a reading that was interrupted is a wide one.
     fn take() -> Self {
-        let attempt = || {
+        let mut narrowest = u64::MAX;
+        let mut best = Reading { ticks: 0, monotonic_ns: 0 };
+        for _ in 0..32 {
             let before = tsc::counter();
             let monotonic_ns = tsc::monotonic_ns();
             let width = tsc::counter().saturating_sub(before);
-            (width, Reading { ticks: before + width / 2, monotonic_ns })
-        };
-        let (_, narrowest) = (1..32).fold(attempt(), |best, _| {
-            let next = attempt();
-            if next.0 < best.0 { next } else { best }
-        });
-        narrowest
+            if width < narrowest {
+                (narrowest, best) = (width, Reading { ticks: before + width / 2, monotonic_ns });
+            }
+        }
+        best
     }
 }
 
@@ -196,21 +196,15 @@ impl MachineClock {
 
     /// What this clock is and what a stamp costs; measures that, which takes a few microseconds.
     pub fn describe(&self) -> ClockFacts {
-        const STAMPS: u32 = 64;
-        let batch_ns = || {
-            let before = tsc::monotonic_ns();
-            for _ in 0..STAMPS {
-                std::hint::black_box(self.now_ns());
-            }
-            tsc::monotonic_ns() - before
-        };
         // The fastest of several: an interrupt is no cost of the clock.
-        let fastest_ns = (0..4).map(|_| batch_ns()).min().unwrap_or(0);
+        let cost_ns = lowest_ns(4, 64, |_| {
+            std::hint::black_box(self.now_ns());
+        });
         let (name, why_not_counter) = match &self.source {
             Source::Counter { .. } => (tsc::COUNTER_NAME, None),
             Source::Monotonic { why } => ("CLOCK_MONOTONIC", Some(why.clone())),
         };
-        ClockFacts { name, cost_ns: fastest_ns as f64 / f64::from(STAMPS), why_not_counter }
+        ClockFacts { name, cost_ns, why_not_counter }
     }
 
     /// This clock and `CLOCK_MONOTONIC` at one moment.
@@ -231,14 +225,14 @@ impl MachineClock {
 /// Nanoseconds per call in the fastest of `rounds` rounds of `calls` calls: what disturbs only adds. The call gets its
 /// number in the round.
 pub fn lowest_ns(rounds: u32, calls: u32, mut call: impl FnMut(u32)) -> f64 {
-    let mut round_ns = || {
+    let rounds_ns = (0..rounds).map(|_| {
         let before = monotonic_ns();
         for number in 0..calls {
             call(number);
         }
         monotonic_ns() - before
-    };
-    let fastest_ns = (0..rounds).map(|_| round_ns()).min().unwrap_or(0);
+    });
+    let fastest_ns = rounds_ns.min().unwrap_or(0);
     fastest_ns as f64 / f64::from(calls.max(1))
 }
 

@@ -1,7 +1,7 @@
 //! Processor use between two moments (`io-semantics.md` §14.4), and what this process itself used.
 
 use crate::machine::topology;
-use crate::machine::topology::{CpuStatError, CpuTicks};
+use crate::machine::topology::CpuTicks;
 pub use crate::sys::system::{ProcessUsage, process_usage};
 
 /// Share of stolen time, in percent, from which on it should be mentioned.
@@ -39,8 +39,8 @@ impl CpuCounters {
     /// Reads the counters. They advance in steps of 1/100 s.
     ///
     /// # Errors
-    /// [`CpuStatError`] when the kernel's counters cannot be had.
-    pub fn read() -> Result<Self, CpuStatError> {
+    /// In words, when the kernel's counters cannot be had.
+    pub fn read() -> Result<Self, String> {
         Ok(CpuCounters { ticks: topology::processor_times()? })
     }
 
@@ -82,6 +82,10 @@ pub fn busy_percent(before: &CpuCounters, after: &CpuCounters) -> Option<f64> {
         .then(|| shares.iter().map(CpuShare::usage).sum::<f64>() / shares.len() as f64)
 }
 
+fn percent(part: u64, of: u64) -> f64 {
+    if of == 0 { 0.0 } else { 100.0 * part as f64 / of as f64 }
+}
+
 fn share(before: &CpuTicks, after: &CpuTicks) -> CpuShare {
     // Column by column: the time waiting for I/O is known to go back now and then.
     let since = |column: fn(&CpuTicks) -> u64| column(after).saturating_sub(column(before));
@@ -90,7 +94,6 @@ fn share(before: &CpuTicks, after: &CpuTicks) -> CpuShare {
     let idle = since(|t| t.idle) + since(|t| t.iowait);
     let steal = since(|t| t.steal);
     let total = user + kernel + idle;
-    let percent = |part: u64, of: u64| if of == 0 { 0.0 } else { 100.0 * part as f64 / of as f64 };
     CpuShare {
         user: percent(user, total),
         kernel: percent(kernel, total),
@@ -103,15 +106,14 @@ fn share(before: &CpuTicks, after: &CpuTicks) -> CpuShare {
 /// process up to `after`.
 pub fn cost(before: &ProcessUsage, after: &ProcessUsage) -> ProcessUsage {
     // The kernel splits processor time into user and system by sampling and may correct the split.
-    let since = |column: fn(&ProcessUsage) -> u64| column(after).saturating_sub(column(before));
     ProcessUsage {
-        user_ns: since(|u| u.user_ns),
-        system_ns: since(|u| u.system_ns),
+        user_ns: after.user_ns.saturating_sub(before.user_ns),
+        system_ns: after.system_ns.saturating_sub(before.system_ns),
         resident_bytes_max: after.resident_bytes_max,
-        faults_minor: since(|u| u.faults_minor),
-        faults_major: since(|u| u.faults_major),
-        switches_voluntary: since(|u| u.switches_voluntary),
-        switches_involuntary: since(|u| u.switches_involuntary),
+        faults_minor: after.faults_minor.saturating_sub(before.faults_minor),
+        faults_major: after.faults_major.saturating_sub(before.faults_major),
+        switches_voluntary: after.switches_voluntary.saturating_sub(before.switches_voluntary),
+        switches_involuntary: after.switches_involuntary.saturating_sub(before.switches_involuntary),
     }
 }
 

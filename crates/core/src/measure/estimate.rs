@@ -169,15 +169,16 @@ fn variance(shares: &[f64], block: usize) -> f64 {
     squares / count as f64 / (block * count) as f64
 }
 
+fn covariance(series: &[f64], lag: usize) -> f64 {
+    let pairs = series.iter().zip(&series[lag..]);
+    pairs.map(|(now, later)| now * later).sum::<f64>() / series.len() as f64
+}
+
 /// The length of blocks that suits the autocorrelation of a series with the mean 0: 1 for values that do not
 /// depend on each other.
 fn block_length(series: &[f64]) -> f64 {
     let count = series.len() as f64;
-    let covariance = |lag: usize| {
-        let pairs = series.iter().zip(&series[lag..]);
-        pairs.map(|(now, later)| now * later).sum::<f64>() / count
-    };
-    let variance = covariance(0);
+    let variance = covariance(series, 0);
     if variance <= 0.0 {
         return 1.0;
     }
@@ -185,7 +186,7 @@ fn block_length(series: &[f64]) -> f64 {
     let in_a_row = (count.log10().sqrt() as usize).max(5);
     let is_chance = 2.0 * (count.log10() / count).sqrt();
     let lag_max = (count.sqrt().ceil() as usize + in_a_row).min(series.len() - 1);
-    let correlations: Vec<f64> = (0..=lag_max).map(|lag| covariance(lag) / variance).collect();
+    let correlations: Vec<f64> = (0..=lag_max).map(|lag| covariance(series, lag) / variance).collect();
     let last = (0..=lag_max - in_a_row)
         .find(|lag: &usize| correlations[lag + 1..=lag + in_a_row].iter().all(|r| r.abs() < is_chance));
     let last = last.or_else(|| correlations.iter().rposition(|r| r.abs() >= is_chance)).unwrap_or(1).max(1);

@@ -45,7 +45,7 @@ type Block = [u64; BLOCK_LEN + PARTS];
 #[serde(try_from = "stored::Stored", into = "stored::Stored")]
 pub struct Histogram {
     blocks: [Option<Box<Block>>; TABLE_LEN],
-    /// What was read from a document ([`packed`]), instead of blocks: those would take a thousand times as much as it.
+    /// What was read from a document ([`stored`]), instead of blocks: those would take a thousand times as much as it.
     packed: Vec<u8>,
     count: u64,
     min_ns: u64,

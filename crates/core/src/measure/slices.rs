@@ -245,17 +245,17 @@ enum Unreadable {
 
 impl From<LatencySlices> for Stored {
     fn from(from: LatencySlices) -> Self {
-        let used = || from.slices.iter().flatten().filter(|slice| !slice.counts.is_empty());
-        let first = used().map(|slice| slice.first).min().unwrap_or(0);
-        let limits_ns = match used().map(Slice::end).max() {
+        let used = from.slices.iter().flatten().filter(|slice| !slice.counts.is_empty());
+        let first = used.clone().map(|slice| slice.first).min().unwrap_or(0);
+        let limits_ns = match used.map(Slice::end).max() {
             Some(end) => (first..=end).map(low_ns).collect(),
             None => Vec::new(),
         };
-        let lists = |which: usize| Lists {
+        let [reads, writes] = [0, 1].map(|which: usize| Lists {
             first: from.slices.iter().map(|slices| slices[which].first.saturating_sub(first)).collect(),
             counts: from.slices.iter().map(|slices| slices[which].counts.clone()).collect(),
-        };
-        Stored { slice_ns: from.slice_ns, limits_ns, reads: lists(0), writes: lists(1) }
+        });
+        Stored { slice_ns: from.slice_ns, limits_ns, reads, writes }
     }
 }
 
@@ -281,21 +281,18 @@ impl TryFrom<Stored> for LatencySlices {
         if !are_ours {
             return Err(Unreadable::Limits);
         }
-        let of = |lists: &Lists, slice: usize| {
-            let (first, counts) = (lists.first[slice], &lists.counts[slice]);
-            let end = first.saturating_add(counts.len());
-            if counts.is_empty() || end <= buckets {
-                Ok(Slice::beginning_at(begin.saturating_add(first), counts))
-            } else {
-                Err(Unreadable::Beyond { slice, end, buckets })
+        let mut both = vec![[Slice::default(), Slice::default()]; slices];
+        for (slice, both) in both.iter_mut().enumerate() {
+            for (to, lists) in both.iter_mut().zip([&reads, &writes]) {
+                let (first, counts) = (lists.first[slice], &lists.counts[slice]);
+                let end = first.saturating_add(counts.len());
+                if !counts.is_empty() && end > buckets {
+                    return Err(Unreadable::Beyond { slice, end, buckets });
+                }
+                *to = Slice::beginning_at(begin.saturating_add(first), counts);
             }
-        };
-        Ok(LatencySlices {
-            slice_ns,
-            slices: (0..slices)
-                .map(|slice| Ok([of(&reads, slice)?, of(&writes, slice)?]))
-                .collect::<Result<_, _>>()?,
-        })
+        }
+        Ok(LatencySlices { slice_ns, slices: both })
     }
 }
 

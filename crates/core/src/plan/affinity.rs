@@ -86,33 +86,28 @@ fn no_group(group: u32, topology: &Topology, allowed: &[u32]) -> Refusal {
 
 fn placed(usable: &[Processor], placement: Placement, class_max: u32) -> Vec<u32> {
     use EfficiencyOrder as Order;
-    let performance_rank = |p: &Processor| class_max - p.efficiency_class;
-    // Rank over all groups, then within a group.
-    let class_ranks = |p: &Processor| match placement.efficiency {
-        Order::Ignore => (0, 0),
-        Order::PerformanceFirst => (0, performance_rank(p)),
-        Order::EfficiencyFirst => (0, p.efficiency_class),
-        Order::FillPerformanceFirst => (performance_rank(p), 0),
-        Order::FillEfficiencyFirst => (p.efficiency_class, 0),
-    };
-    // Which sibling of its core a processor is: 0 for the first. Groups of DiskSpd never part siblings; here a large
-    // machine's second siblings are in groups of their own, whose turn comes after that of all first ones.
-    let sibling_ranks = |p: &Processor| {
-        if placement.cores_first {
-            let before = usable.iter().filter(|q| q.physical_core == p.physical_core && q.cpu < p.cpu);
-            let (inside, outside): (Vec<&Processor>, Vec<&Processor>) =
-                before.partition(|q| q.group == p.group);
-            (outside.len(), inside.len())
-        } else {
-            (0, 0)
+    let mut keyed = Vec::new();
+    for p in usable {
+        // Rank over all groups, then within a group.
+        let (over_all, in_group) = match placement.efficiency {
+            Order::Ignore => (0, 0),
+            Order::PerformanceFirst => (0, class_max - p.efficiency_class),
+            Order::EfficiencyFirst => (0, p.efficiency_class),
+            Order::FillPerformanceFirst => (class_max - p.efficiency_class, 0),
+            Order::FillEfficiencyFirst => (p.efficiency_class, 0),
+        };
+        // Which sibling of its core a processor is: 0 for the first. Groups of DiskSpd never part siblings; here a
+        // large machine's second siblings are in groups of their own, whose turn comes after that of all first ones.
+        let (mut outside, mut inside) = (0, 0);
+        for q in usable.iter().filter(|q| q.physical_core == p.physical_core && q.cpu < p.cpu) {
+            if placement.cores_first && q.group == p.group {
+                inside += 1;
+            } else if placement.cores_first {
+                outside += 1;
+            }
         }
-    };
-    let keyed = |p: &Processor| {
-        let (over_all, in_group) = class_ranks(p);
-        let (outside, inside) = sibling_ranks(p);
-        ((over_all, outside), p.group, in_group, inside, p.cpu)
-    };
-    let mut keyed: Vec<_> = usable.iter().map(keyed).collect();
+        keyed.push(((over_all, outside), p.group, in_group, inside, p.cpu));
+    }
     keyed.sort_unstable();
     if !placement.span_groups {
         return keyed.into_iter().map(|(.., cpu)| cpu).collect();

@@ -174,7 +174,8 @@ pub fn check_memory(
     if need.total() <= limit {
         return Ok(());
     }
-    let show = |bytes: u128| Size(u64::try_from(bytes).unwrap_or(u64::MAX)).to_string();
+    let [buffers, series, workers] = [need.buffers, need.series, need.workers]
+        .map(|bytes: u128| Size(u64::try_from(bytes).unwrap_or(u64::MAX)));
     let threads = match need.threads {
         1 => "1 thread".to_string(),
         n => format!("{n} threads"),
@@ -190,7 +191,7 @@ pub fn check_memory(
             format!(
                 "Could not allocate a buffer for target: the I/O buffers would take {} ({threads} x outstanding I/Os \
                  x block size{sources}), but {available} of memory is available",
-                show(need.buffers)
+                buffers
             ),
         )
         .hint("lower -o, -b or -t, or the size of -Z")
@@ -201,7 +202,7 @@ pub fn check_memory(
             format!(
                 "the statistics per interval would take {} ({threads}, {} s in intervals of {} ms), but {available} of \
                  memory is available",
-                show(need.series),
+                series,
                 span.duration_s,
                 span.io_bucket_ms
             ),
@@ -213,7 +214,7 @@ pub fn check_memory(
             None,
             format!(
                 "{threads} and their outstanding I/Os would take {} of memory, but {available} is available",
-                show(need.workers)
+                workers
             ),
         )
         .hint("lower -t, -F or -o")

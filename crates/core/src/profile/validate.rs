@@ -231,8 +231,8 @@ fn check_time_span(found: &mut Collector, span: &TimeSpan) {
     }
     affinity(found, span);
     if span.request_count > 0 && span.thread_count == 0 {
-        let words = "-O (requests per thread over all targets) is ignored without -F (total number of threads), as DiskSpd \
-             does; -o sets the requests per thread and target";
+        let words = "-O (requests per thread over all targets) is ignored without -F (total number of threads), \
+             as DiskSpd does; -o sets the requests per thread and target";
         found.warning(Rule::POOL_REQUESTS_WITHOUT_TOTAL, &["-O"], words);
     }
     if span.calculate_iops_std_dev && span.io_bucket_ms == 0 {
@@ -487,7 +487,8 @@ fn pattern(found: &mut Collector, span: &TimeSpan, target: &Target) {
         found.warning(Rule::OVERLAPPING_THREADS, &["-t", "-F"], words);
         found.add_words("all threads start at the same offset; -T<size> gives each a start of its own");
     } else if !multi && strided {
-        let words = "-T (distance between the starts of threads) needs several threads on the target: add -t or -F above 1";
+        let words = "-T (distance between the starts of threads) needs several threads on the target: \
+             add -t or -F above 1";
         found.error(Rule::THREAD_STRIDE_WITH_ONE_THREAD, &["-T", "-t", "-F"], words);
     }
 }
@@ -503,7 +504,8 @@ fn memory(found: &mut Collector, span: &TimeSpan, target: &Target) {
     }
     if target.memory_mapped {
         if span.completion_routines {
-            let words = "-x (completion routines) and -Sm (memory mapped) exclude each other: mapped I/O has no completions";
+            let words = "-x (completion routines) and -Sm (memory mapped) exclude each other: \
+                 mapped I/O has no completions";
             found.error(Rule::MAPPED_WITH_ROUTINES, &["-x", "-S"], words);
         }
         if target.cache == CacheMode::DisableOsCache {

@@ -4,7 +4,7 @@
 
 /// What can run at any width.
 pub trait Work {
-    /// What it gives.
+    /// What the code gives with either instruction set.
     type Output;
 
     /// The loop. Mark it `#[inline(always)]`: what is not inlined is compiled for the narrowest vectors only.

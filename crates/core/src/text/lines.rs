@@ -1,8 +1,8 @@
 //! Lines of a limited width, lines of a shell, and the word that was probably meant.
 //!
 //! Lines of a shell are quoted and split by hand, not with `shell-words` (1.1) or `shlex` (1.3), which are alive and
-//! cannot do this: both read `#` at the beginning of a word as a comment, and `#1` is DiskSpd's name of a disk. Both quote
-//! characters that stand in usual options (`=`, `%`, `,`), which would change every printed line.
+//! cannot do this: both read `#` at the beginning of a word as a comment, and `#1` is DiskSpd's name of a disk.
+//! Both quote characters that stand in usual options (`=`, `%`, `,`), which would change every printed line.
 //!
 //! Text from elsewhere that must not act on a terminal or look like other text.
 

@@ -2,13 +2,12 @@
 //! result.
 
 use super::doctor::Check;
-use super::view::TargetView;
-use crate::profile::TimeSpan;
+pub(super) use super::view::ratio;
+pub(crate) use super::view::{Case, Missing, TargetView};
 use crate::result::{
-    Document, Evidence, Figure, Finding, FindingGrade, Layer, Limit, MachineNow, Meaning, Measured,
-    TargetFacts, Theme,
+    Document, Figure, Finding, FindingGrade, Layer, Limit, MachineNow, Meaning, TargetFacts, Theme,
 };
-use crate::text::{number, printable};
+use crate::text::printable;
 
 /// Sentences and checks that one row holds, at most.
 const ROW_MAX: usize = 3;
@@ -152,45 +151,11 @@ impl RuleFn {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Case<'a> {
-    pub document: &'a Document,
-    /// What was asked for in this time span.
-    pub span: &'a TimeSpan,
-    pub measured: &'a Measured,
-}
-
-impl<'a> Case<'a> {
-    pub fn evidence(&self) -> &'a Evidence {
-        &self.measured.evidence
-    }
-
-    /// Whether the I/O reached no target (`--engine null`, `--engine sim`).
-    pub fn is_simulated(&self) -> bool {
-        self.measured.engine_traits.is_some_and(|engine| engine.touches_no_storage)
-    }
-}
-
 /// What a rule found (nothing: all is well), or which evidence it lacks.
 pub(crate) type RuleResult = Result<Vec<Finding>, Missing>;
 
 /// The same of a rule that finds one thing at most.
 pub(crate) type OneResult = Result<Option<Finding>, Missing>;
-
-/// What a document does not show, as the object of a sentence.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Missing(pub String);
-
-impl Missing {
-    pub(super) fn new(what: &str) -> Self {
-        Missing(what.to_string())
-    }
-
-    /// Too few I/Os to judge: those that were counted, in words, and how many it takes.
-    pub(super) fn too_few(counted: &str, least: f64) -> Self {
-        Missing(format!("too few I/Os: {counted}, it takes {}", number(least)))
-    }
-}
 
 pub(super) fn remark(says: String) -> Finding {
     found(FindingGrade::Remark, says)
@@ -252,11 +217,6 @@ impl Finding {
         self.advice = advice.to_string();
         self
     }
-}
-
-/// `part / whole`; 0 when there is no whole.
-pub(super) fn ratio(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 && part.is_finite() && whole.is_finite() { part / whole } else { 0.0 }
 }
 
 #[cfg(test)]

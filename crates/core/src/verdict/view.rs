@@ -1,15 +1,54 @@
 //! A case as the rules need it: what was asked and completed per target, which disks are below, and
 //! what those did.
 
-use super::cause::{Case, Missing, ratio};
-use crate::profile::Target;
+use crate::profile::{Target, TimeSpan};
 use crate::result;
 use crate::result::{
-    DiskActivity, DiskCounts, Layer, LayerKind, LayerRole, Limit, LimitKind, NvmeCommands, OpenedKind,
-    Residency, TargetFacts, disks_in_words,
+    DiskActivity, DiskCounts, Document, Evidence, Layer, LayerKind, LayerRole, Limit, LimitKind, Measured,
+    NvmeCommands, OpenedKind, Residency, TargetFacts, disks_in_words,
 };
 use crate::result::{Operations, metrics};
 use crate::text::{grouped, number, rate, size};
+
+/// A time span of a document that is judged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Case<'a> {
+    pub document: &'a Document,
+    /// What was asked for in this time span.
+    pub span: &'a TimeSpan,
+    pub measured: &'a Measured,
+}
+
+impl<'a> Case<'a> {
+    pub fn evidence(&self) -> &'a Evidence {
+        &self.measured.evidence
+    }
+
+    /// Whether the I/O reached no target (`--engine null`, `--engine sim`).
+    pub fn is_simulated(&self) -> bool {
+        self.measured.engine_traits.is_some_and(|engine| engine.touches_no_storage)
+    }
+}
+
+/// What a document does not show, as the object of a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Missing(pub String);
+
+impl Missing {
+    pub(super) fn new(what: &str) -> Self {
+        Missing(what.to_string())
+    }
+
+    /// Too few I/Os to judge: those that were counted, in words, and how many it takes.
+    pub(super) fn too_few(counted: &str, least: f64) -> Self {
+        Missing(format!("too few I/Os: {counted}, it takes {}", number(least)))
+    }
+}
+
+/// `part / whole`; 0 when there is no whole.
+pub(super) fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 && part.is_finite() && whole.is_finite() { part / whole } else { 0.0 }
+}
 
 /// Reads or writes, as a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

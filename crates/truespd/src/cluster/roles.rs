@@ -1,5 +1,5 @@
-//! What rank 0 does (it hears everybody, decides, and says when), and what every other rank does (it says how far it is,
-//! and waits for the word of rank 0).
+//! What rank 0 does (it hears everybody, decides, and says when), and what every other rank does (it says how far it
+//! is, and waits for the word of rank 0).
 
 use super::agreement::{Decision, decide, hosts_in_words, standings};
 use super::message::{Checked, Hello, Left, Letter, Message, Welcome};

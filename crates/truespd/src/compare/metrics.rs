@@ -230,7 +230,8 @@ fn course_of_run(metric: Metric, named: &Named) -> Result<Course, String> {
     }
     // Intervals count latencies from the issue of the I/O.
     if metric.is_response(&named.document) {
-        let why = "response times (-g) cannot be tested from one run, which does not hold their course: give several runs";
+        let why = "response times (-g) cannot be tested from one run, which does not hold their course: \
+             give several runs";
         return Err(why.into());
     }
     let parts = named.document.measured().next().and_then(|measured| metrics::parts(metric, measured));

@@ -115,8 +115,8 @@ impl Store {
         let version = version(&db, path, STEPS)?;
         if version < latest(STEPS) {
             let message = format!(
-                "the history '{}' has version {version} and must be brought to the present one, but it can only be read \
-                 here",
+                "the history '{}' has version {version} and must be brought to the present one, but it can only \
+                 be read here",
                 printable_path(path)
             );
             let hint = "copy the file to a folder where you may write, and name the copy: --store FILE";
@@ -283,7 +283,8 @@ fn version(db: &Connection, path: &Path, steps: &[&str]) -> Result<i64, HistoryE
         .map_err(HistoryError::of_sqlite(path))?;
     if application == APPLICATION_ID && version > latest(steps) {
         let message = format!(
-            "the history '{}' has version {version}, but this program knows versions up to {}: a newer truespd wrote it",
+            "the history '{}' has version {version}, but this program knows versions up to {}: \
+             a newer truespd wrote it",
             printable_path(path),
             latest(steps)
         );

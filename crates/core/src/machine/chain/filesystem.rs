@@ -153,12 +153,14 @@ impl Builder<'_> {
         mounted: Option<Mounted>,
     ) -> usize {
         let name = path.to_string_lossy().into_owned();
-        let layer =
-            |_: &Self| Layer { kind: LayerKind::File, name: name.clone(), size_bytes, ..Layer::default() };
-        self.add(&format!("file {name}"), layer, |builder| match mounted {
-            Some(mounted) => vec![builder.filesystem(device, mounted)],
-            None => builder.below_path(path).into_iter().collect(),
-        })
+        self.add(
+            &format!("file {name}"),
+            |_| Layer { kind: LayerKind::File, name, size_bytes, ..Layer::default() },
+            |builder| match mounted {
+                Some(mounted) => vec![builder.filesystem(device, mounted)],
+                None => builder.below_path(path).into_iter().collect(),
+            },
+        )
     }
 
     /// The file behind a loop device, by its path.
@@ -187,23 +189,25 @@ impl Builder<'_> {
     fn filesystem(&mut self, device: DeviceNumber, mounted: Mounted) -> usize {
         let kind = mounted.kind();
         let key = format!("mount {} {} {device}", mounted.fs_type, mounted.source_text());
-        let layer = |builder: &Self| {
-            Layer {
-                kind,
-                name: mounted.fs_type.clone(),
-                size_bytes: if kind == LayerKind::MemoryFilesystem {
-                    mounted.option("size").and_then(bytes)
-                } else {
-                    None
-                },
-                server: if kind == LayerKind::RemoteFilesystem { mounted.server() } else { None },
-                compression: mounted.compression(),
-                mount: mounted.mount.clone(),
-                ..Layer::default()
-            }
-            .with(builder.filesystem_details(&mounted).if_any())
-        };
-        self.add(&key, layer, |builder| builder.below_filesystem(kind, device, &mounted))
+        self.add(
+            &key,
+            |builder| builder.filesystem_layer(kind, &mounted),
+            |builder| builder.below_filesystem(kind, device, &mounted),
+        )
+    }
+
+    fn filesystem_layer(&self, kind: LayerKind, mounted: &Mounted) -> Layer {
+        let is_in_memory = kind == LayerKind::MemoryFilesystem;
+        Layer {
+            kind,
+            name: mounted.fs_type.clone(),
+            size_bytes: if is_in_memory { mounted.option("size").and_then(bytes) } else { None },
+            server: if kind == LayerKind::RemoteFilesystem { mounted.server() } else { None },
+            compression: mounted.compression(),
+            mount: mounted.mount.clone(),
+            ..Layer::default()
+        }
+        .with(self.filesystem_details(mounted).if_any())
     }
 
     fn filesystem_details(&self, mounted: &Mounted) -> LayerDetails {

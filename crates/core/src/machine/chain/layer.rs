@@ -61,7 +61,7 @@ impl LayerKind {
 pub struct Queue {
     /// Whether it is a disk that turns.
     pub rotational: Option<bool>,
-    /// Scheduler in use.
+    /// I/O scheduler in use (`queue/scheduler`), e.g. `mq-deadline`.
     pub scheduler: Option<String>,
     /// `write back` or `write through`.
     pub write_cache: Option<String>,
@@ -69,7 +69,7 @@ pub struct Queue {
     pub forces_unit_access: Option<bool>,
     /// Requests that may wait (`nr_requests`).
     pub requests: Option<u32>,
-    /// Largest request in bytes.
+    /// Largest request in bytes (`queue/max_sectors_kb`).
     pub request_bytes_max: Option<u64>,
     /// Separate parts of memory of a request.
     pub segments_max: Option<u32>,
@@ -110,11 +110,11 @@ pub struct Layer {
     pub detail: Option<String>,
     /// The same and more as members.
     pub details: Option<LayerDetails>,
-    /// Size in bytes.
+    /// Size in bytes; `None` when nothing tells.
     pub size_bytes: Option<u64>,
     /// Where a partition begins on its disk, in bytes.
     pub starts_at_bytes: Option<u64>,
-    /// Sector sizes.
+    /// Its logical and physical sector sizes.
     pub sectors: Option<SectorSizes>,
     /// How the block layer drives it.
     pub queue: Queue,
@@ -126,7 +126,7 @@ pub struct Layer {
     pub model: Option<String>,
     /// Revision of its firmware, as the device tells it.
     pub firmware: Option<String>,
-    /// How it is connected.
+    /// How it is connected: `nvme`, `sata`, `iscsi` ..
     pub transport: Option<String>,
     /// Host that holds the data.
     pub server: Option<String>,
@@ -326,17 +326,16 @@ impl LayerDetails {
     /// The sentence; `None` when the layer's kind and name say all there is.
     pub fn sentence(&self) -> Option<String> {
         let name = self.name.as_deref().unwrap_or_default();
-        let lvm = |what: &str| Some(format!("LVM {name}{what}"));
         let words = match self.role {
-            LayerRole::LogicalVolume => lvm(""),
-            LayerRole::ThinPool => lvm(", thin pool"),
-            LayerRole::ThinVolume => lvm(", thin"),
-            LayerRole::VdoPool => lvm(", VDO pool"),
-            LayerRole::VdoVolume => lvm(", on a VDO pool"),
-            LayerRole::Snapshot => lvm(", snapshot"),
-            LayerRole::CachedVolume => lvm(", cached"),
-            LayerRole::WriteCachedVolume => lvm(", with write cache"),
-            LayerRole::RaidVolume => lvm(", RAID"),
+            LayerRole::LogicalVolume => Some(format!("LVM {name}")),
+            LayerRole::ThinPool => Some(format!("LVM {name}, thin pool")),
+            LayerRole::ThinVolume => Some(format!("LVM {name}, thin")),
+            LayerRole::VdoPool => Some(format!("LVM {name}, VDO pool")),
+            LayerRole::VdoVolume => Some(format!("LVM {name}, on a VDO pool")),
+            LayerRole::Snapshot => Some(format!("LVM {name}, snapshot")),
+            LayerRole::CachedVolume => Some(format!("LVM {name}, cached")),
+            LayerRole::WriteCachedVolume => Some(format!("LVM {name}, with write cache")),
+            LayerRole::RaidVolume => Some(format!("LVM {name}, RAID")),
             LayerRole::Encrypted => Some(match &self.format {
                 Some(format) => format!("crypt {name} ({format})"),
                 None => format!("crypt {name}"),

@@ -182,8 +182,8 @@ impl Builder<'_> {
             Some(device) => self.device(&device),
             None => {
                 let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-                let layer = |_: &Self| Layer { name, number: Some(number), ..Layer::default() };
-                self.add(&format!("number {number}"), layer, |_| Vec::new())
+                let key = format!("number {number}");
+                self.add(&key, |_| Layer { name, number: Some(number), ..Layer::default() }, |_| Vec::new())
             }
         }
     }
@@ -197,11 +197,10 @@ impl Builder<'_> {
             .filter(|stat| stat.kind == FileKind::Block)
             .and_then(|stat| BlockDevice::find(DeviceNumber::from_raw(stat.node_of), self.roots));
         let resolved = std::fs::canonicalize(&node).unwrap_or(node);
-        let by_name = || {
+        by_number.or_else(|| {
             let name = resolved.file_name()?.to_str()?;
             BlockDevice::named(name, self.roots).or_else(|| mapped(name, self.roots))
-        };
-        by_number.or_else(by_name)
+        })
     }
 
     /// A block device and everything below it.

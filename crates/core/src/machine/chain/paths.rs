@@ -216,30 +216,28 @@ impl Replica {
 
     /// No other machine is connected, so writes stay here.
     pub fn is_alone(&self) -> bool {
-        let is_gone = |peer: &ReplicaPeer| {
-            peer.connection.as_deref().is_some_and(|state| NOT_THERE.split(' ').any(|gone| gone == state))
-        };
-        self.role.is_some() && self.peers.iter().all(is_gone)
+        self.role.is_some()
+            && self.peers.iter().all(|peer| {
+                peer.connection.as_deref().is_some_and(|state| NOT_THERE.split(' ').any(|gone| gone == state))
+            })
     }
 
     /// What keeps the copies from being the same, in words; empty when nothing does.
     pub fn faults(&self) -> Vec<String> {
-        let is_good = |disk: &str| disk == WHOLE || disk == DISKLESS;
         let mut faults = Vec::new();
-        let here = self.disk.as_deref().filter(|disk| !is_good(disk));
+        let here = self.disk.as_deref().filter(|disk| ![WHOLE, DISKLESS].contains(disk));
         faults.extend(here.map(|disk| format!("the disk of this node is {disk}")));
         for peer in &self.peers {
             let name = peer.name();
             let connection = peer.connection.as_deref().filter(|state| !CONNECTED.contains(state));
-            let disk = peer.disk.as_deref().filter(|disk| !is_good(disk));
+            let disk = peer.disk.as_deref().filter(|disk| ![WHOLE, DISKLESS].contains(disk));
             match (connection, disk) {
                 (Some(state), _) => faults.push(format!("the connection to {name} is {state}")),
                 (None, Some(disk)) => faults.push(format!("the disk of {name} is {disk}")),
                 (None, None) => {}
             }
         }
-        let has_role = self.role.is_some();
-        if has_role && self.peers.is_empty() {
+        if self.role.is_some() && self.peers.is_empty() {
             faults.push("no other node is configured".to_string());
         }
         faults
@@ -247,12 +245,15 @@ impl Replica {
 
     /// `this node is Primary, the other node is Secondary, protocol C`.
     pub fn nodes_words(&self) -> String {
-        let role = |role: &Option<String>| role.clone().unwrap_or_else(|| "in an unknown role".to_string());
-        let mut words = vec![format!("this node is {}", role(&self.role))];
-        words.extend(self.peers.iter().map(|peer| format!("{} is {}", peer.name(), role(&peer.role))));
+        let mut words = vec![format!("this node is {}", role_words(&self.role))];
+        words.extend(self.peers.iter().map(|peer| format!("{} is {}", peer.name(), role_words(&peer.role))));
         words.extend(self.protocol.as_ref().map(|protocol| format!("protocol {protocol}")));
         words.join(", ")
     }
+}
+
+fn role_words(role: &Option<String>) -> &str {
+    role.as_deref().unwrap_or("in an unknown role")
 }
 
 impl ReplicaPeer {
@@ -268,11 +269,9 @@ pub(super) fn replica(device: &BlockDevice, roots: &Roots) -> Option<Replica> {
     let debug = roots.sys.join("kernel/debug/drbd");
     // The link leads to `../resources/NAME/volumes/NUMBER`.
     let volume = std::fs::read_link(debug.join("minors").join(minor.to_string())).ok();
-    let part = |from_end: usize| {
-        let mut parts = volume.as_deref()?.iter().rev().map(|part| part.to_string_lossy().into_owned());
-        parts.nth(from_end)
-    };
-    let (resource, number) = (part(2), part(0));
+    let mut parts = volume.iter().flat_map(|path| path.iter().rev());
+    let mut parts = parts.by_ref().map(|part| part.to_string_lossy().into_owned());
+    let (number, resource) = (parts.next(), parts.nth(1));
     let table = std::fs::read_to_string(roots.proc.join("drbd")).unwrap_or_default();
     let mut found = parse_drbd(&table, minor, None);
     if let (None, Some(resource), Some(number)) = (&found, &resource, &number) {

@@ -30,6 +30,7 @@ use std::path::{Path, PathBuf};
 use super::layer::{Layer, LayerDetails, LayerKind, LayerRole};
 use super::paths::{DevicePath, NOT_CONNECTED, PathAccess, SET_UP};
 use crate::machine::device::BlockDevice;
+use crate::machine::drive::nvme_controllers;
 use crate::machine::namespace::controller_of_path;
 use crate::machine::roots::Roots;
 use crate::machine::roots::{is_number, names_in, read_number, read_word};
@@ -260,13 +261,8 @@ const NETWORKS: [&str; 3] = ["tcp", "rdma", "fc"];
 fn nvme(device: &BlockDevice) -> Layer {
     let dir = device.dir();
     let Ok(above) = std::fs::canonicalize(dir.join("device")) else { return Layer::default() };
-    let is_controller = |dir: &Path| dir.join("transport").exists();
-    let controllers: Vec<Controller> = if is_controller(&above) {
-        vec![Controller::at(above.clone())]
-    } else {
-        let inside = names_in(&above).into_iter().map(|n| above.join(n)).filter(|d| is_controller(d));
-        inside.map(Controller::at).collect()
-    };
+    let mut controllers: Vec<Controller> = nvme_controllers(device).into_iter().map(Controller::at).collect();
+    controllers.sort_by(|a, b| a.name.cmp(&b.name));
     let mut transports: Vec<String> = controllers.iter().filter_map(|c| word(&c.dir, "transport")).collect();
     transports.dedup();
     let is_network = transports.iter().any(|t| NETWORKS.contains(&t.as_str()));

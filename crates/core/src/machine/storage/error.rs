@@ -18,9 +18,9 @@ use crate::text::printable_path;
 /// Kinds of failure of opening a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenFailure {
-    /// Nothing there.
+    /// Nothing is at this path (`ENOENT`).
     Missing,
-    /// Not allowed.
+    /// The permissions of the file do not allow it.
     Permission,
     /// What lies on the way to it lets nobody else pass, whatever its own permissions are.
     Unreachable,
@@ -30,7 +30,7 @@ pub enum OpenFailure {
     Busy,
     /// Another program holds a lease on it.
     Leased,
-    /// A directory.
+    /// The path leads to a directory.
     Directory,
     /// Neither a regular file nor a block device.
     NotAFile,
@@ -47,13 +47,10 @@ pub enum TargetError {
     /// Opening failed. The first words are those of DiskSpd, which scripts look for.
     #[error("Error opening file: {path} [{errno}]: {text}. {advice}")]
     Open {
-        /// Path as given.
         path: String,
-        /// Kind of failure.
         kind: OpenFailure,
         /// The system's number, for scripts.
         errno: i32,
-        /// The system's text.
         text: String,
         /// Likely cause and what to do next.
         advice: String,
@@ -69,7 +66,6 @@ pub enum TargetError {
     /// A path of Windows that is no file here.
     #[error("{}", of_windows(typed, *foreign))]
     Foreign {
-        /// Text as typed.
         typed: String,
         /// What it is on Windows.
         foreign: Foreign,

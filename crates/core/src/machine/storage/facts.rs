@@ -19,7 +19,7 @@ pub enum Access {
     Read,
     /// Writes only (`-w100`).
     Write,
-    /// Both.
+    /// Reads and writes (`-w1` to `-w99`).
     ReadWrite,
 }
 
@@ -31,9 +31,9 @@ pub struct ReadFlags {
 }
 
 impl ReadFlags {
-    /// Through the page cache.
+    /// Through the page cache, as without `-S`.
     pub const CACHED: Self = ReadFlags { direct: false };
-    /// Past the page cache.
+    /// Past the page cache, by `O_DIRECT`.
     pub const DIRECT: Self = ReadFlags { direct: true };
 }
 
@@ -58,7 +58,7 @@ pub trait WriteLeave {
 /// How a test opens a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenFlags {
-    /// Reading, writing or both.
+    /// Reading, writing or both, as opened.
     pub access: Access,
     /// `O_DIRECT`: bypass the page cache (`-Su`, `-Sh`, `-Sr`).
     pub direct: bool,
@@ -95,18 +95,18 @@ pub enum AlignmentSource {
     FilesystemBlock,
     /// The logical sector of the device underneath.
     LogicalSector,
-    /// Nothing is known: 4096.
+    /// Nothing is known: 4096 bytes are assumed.
     Assumed,
 }
 
-/// Direct-I/O alignment.
+/// What offsets, lengths and buffers of direct I/O are multiples of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DirectAlignment {
     /// Offsets and lengths must be multiples of this.
     pub offset_bytes: u64,
     /// Buffer addresses must be multiples of this.
     pub memory_bytes: u64,
-    /// Who says so.
+    /// Whether the kernel said so, or what was assumed instead.
     pub source: AlignmentSource,
 }
 
@@ -115,7 +115,7 @@ pub struct DirectAlignment {
 pub struct TargetFacts {
     /// Path as opened; of a namespace that takes NVMe commands that of its block device.
     pub path: PathBuf,
-    /// File or device.
+    /// Regular file or block device.
     pub kind: TargetKind,
     /// File size or device capacity in bytes.
     pub size_bytes: u64,
@@ -145,7 +145,7 @@ pub struct TargetFacts {
 pub struct OpenedTarget {
     /// The open descriptor; of a namespace that takes commands its block device, open for reading.
     pub file: File,
-    /// Its facts.
+    /// What was found out when it was opened.
     pub facts: TargetFacts,
 }
 
@@ -166,7 +166,7 @@ pub struct Filesystem {
     pub name: String,
     /// What is mounted, e.g. `/dev/sda1` or `host:/export`; `None` when the mount is not visible.
     pub source: Option<PathBuf>,
-    /// Where it is mounted.
+    /// Where it is mounted; `None` when no mount shows it.
     pub mount_point: Option<PathBuf>,
     /// Options of the mount and of the filesystem.
     pub mount_options: Option<String>,

@@ -59,7 +59,6 @@ const PROBE_BYTES_MAX: usize = 1 << 20;
 /// [`TargetError::NoSuchDisk`], [`TargetError::Volume`], and [`TargetError::Foreign`] for what is a path on
 /// Windows and no file here: a test would make a file of that name in the current folder.
 pub fn resolve(typed: &str, roots: &Roots) -> Result<Resolved, TargetError> {
-    let plain = || Resolved { path: typed.into(), disk_number: None, by_id: None };
     let volume = typed.len() == 2 && typed.as_bytes()[0].is_ascii_alphabetic() && typed.ends_with(':');
     if volume {
         return Err(TargetError::Volume { typed: typed.to_string() });
@@ -69,7 +68,9 @@ pub fn resolve(typed: &str, roots: &Roots) -> Result<Resolved, TargetError> {
     {
         return Err(TargetError::Foreign { typed: typed.to_string(), foreign });
     }
-    let Some(digits) = typed.strip_prefix('#').filter(|rest| !rest.is_empty()) else { return Ok(plain()) };
+    let Some(digits) = typed.strip_prefix('#').filter(|rest| !rest.is_empty()) else {
+        return Ok(Resolved { path: typed.into(), disk_number: None, by_id: None });
+    };
     let refuse = |reason: String| TargetError::NoSuchDisk { typed: typed.to_string(), reason };
     if !digits.bytes().all(|b| b.is_ascii_digit()) {
         return Err(refuse(format!("only digits may follow '#'; for a file of that name give './{typed}'")));
@@ -127,8 +128,7 @@ pub fn may_write(path: &Path) -> Result<(), TargetError> {
 }
 
 fn open_any(path: &Path, flags: OpenFlags) -> Result<File, TargetError> {
-    let failed = |code| TargetError::of_code(path, code, flags);
-    let look = file::look(path).map_err(failed)?;
+    let look = file::look(path).map_err(|code| TargetError::of_code(path, code, flags))?;
     let before = kind_of(&look, path)?;
     let opened = match before {
         TargetKind::Regular => file::open_patiently(path, flags.opening()),
@@ -137,7 +137,7 @@ fn open_any(path: &Path, flags: OpenFlags) -> Result<File, TargetError> {
     let opened = match opened {
         Ok(file) => file,
         Err(Code::INVALID) if flags.direct => return Err(explain_invalid(path, flags)),
-        Err(code) => return Err(failed(code)),
+        Err(code) => return Err(TargetError::of_code(path, code, flags)),
     };
     if kind_of(&opened, path)? != before {
         let advice = "Another file took this path while it was being opened; try again";
@@ -329,9 +329,10 @@ fn device_below(
     if let Some(found) = BlockDevice::find(device, roots) {
         return Some(found);
     }
-    let by_number = || mounts.iter().find(|m| m.device == device).map(|m| m.source.clone());
-    let source = filesystem.source.clone().or_else(by_number)?;
-    let node = Stat::at(&source).ok().filter(|stat| stat.kind == FileKind::Block)?;
+    let by_number = mounts.iter().find(|m| m.device == device).map(|m| &m.source);
+    let node = Stat::at(filesystem.source.as_ref().or(by_number)?)
+        .ok()
+        .filter(|stat| stat.kind == FileKind::Block)?;
     BlockDevice::find(DeviceNumber::from_raw(node.node_of), roots)
 }
 
@@ -349,15 +350,14 @@ fn direct_alignment(
             source: AlignmentSource::Statx,
         });
     }
-    let same =
-        |bytes: u64, source| Some(DirectAlignment { offset_bytes: bytes, memory_bytes: bytes, source });
-    match (filesystem, sectors) {
+    let (bytes, source) = match (filesystem, sectors) {
         (Some(f), _) if f.name == "btrfs" && f.block_bytes > 0 => {
-            same(f.block_bytes, AlignmentSource::FilesystemBlock)
+            (f.block_bytes, AlignmentSource::FilesystemBlock)
         }
-        (_, Some(s)) => same(s.logical_bytes.into(), AlignmentSource::LogicalSector),
-        _ => same(ALIGNMENT_UNKNOWN_BYTES, AlignmentSource::Assumed),
-    }
+        (_, Some(s)) => (s.logical_bytes.into(), AlignmentSource::LogicalSector),
+        _ => (ALIGNMENT_UNKNOWN_BYTES, AlignmentSource::Assumed),
+    };
+    Some(DirectAlignment { offset_bytes: bytes, memory_bytes: bytes, source })
 }
 
 /// Reads once with direct I/O at `offset`, `block_bytes` (at most 1 MiB) long: some filesystems accept
@@ -380,12 +380,11 @@ pub fn probe_direct_read(target: &OpenedTarget, offset: u64, block_bytes: usize)
     // Mappings are page-aligned; a larger alignment is reached by starting further inside.
     let slack = usize::try_from(alignment).unwrap_or(page).max(page).next_power_of_two();
     let block_bytes = block_bytes.min(PROBE_BYTES_MAX);
-    let no_memory = |e: &dyn std::fmt::Display| TargetError::Facts {
+    let buffer = IoBuffer::new(block_bytes.saturating_add(slack)).map_err(|error| TargetError::Facts {
         path: printable_path(path),
         action: "allocate a block for a test read",
-        text: e.to_string(),
-    };
-    let buffer = IoBuffer::new(block_bytes.saturating_add(slack)).map_err(|e| no_memory(&e))?;
+        text: error.to_string(),
+    })?;
     let skip = buffer.as_ptr().align_offset(slack).min(slack);
     let result = buffer.with_slice_mut(skip, block_bytes, |block| file::read_at(&file, block, offset));
     match result {

@@ -19,7 +19,7 @@ use flate2::write::ZlibEncoder;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::measure::histogram::{BUCKETS, Bucket, Counts, Histogram, NUMBER_BYTES_MAX, Packer};
+use crate::measure::histogram::{BUCKETS, Counts, Histogram, NUMBER_BYTES_MAX, Packer};
 use crate::measure::intervals::decimal;
 
 /// Significant digits that make HdrHistogram's buckets ours: 2048 of one unit, then 1024 per power of two.
@@ -203,12 +203,11 @@ impl TryFrom<Stored> for Histogram {
 /// The exact numbers must be possible beside the buckets, or later arithmetic would go wrong on them.
 fn check_sums(stored: &Stored, histogram: &Histogram) -> Result<(), Unreadable> {
     let wrong = |field| Err(Unreadable::Inconsistent { field });
-    let holds = |bucket: Option<Bucket>, ns| bucket.is_none_or(|b| (b.low_ns..=b.high_ns).contains(&ns));
-    if !holds(histogram.buckets().next(), stored.min_ns) {
-        return wrong("min_ns");
-    }
-    if !holds(histogram.buckets().last(), stored.max_ns) {
-        return wrong("max_ns");
+    let (first, last) = (histogram.buckets().next(), histogram.buckets().last());
+    for (bucket, ns, field) in [(first, stored.min_ns, "min_ns"), (last, stored.max_ns, "max_ns")] {
+        if bucket.is_some_and(|b| !(b.low_ns..=b.high_ns).contains(&ns)) {
+            return wrong(field);
+        }
     }
     let count = u128::from(stored.count);
     let sums = count * u128::from(stored.min_ns)..=count * u128::from(stored.max_ns);

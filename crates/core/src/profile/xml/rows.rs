@@ -353,7 +353,7 @@ pub(super) fn read_list<'a>(
     mut read: impl FnMut(Element<'a>) -> Result<()>,
 ) -> Result<()> {
     element.check_attributes(&[])?;
-    let legal = || format!("one or more {}", names.join(", or one or more "));
+    let legal = format!("one or more {}", names.join(", or one or more "));
     let mut first: Option<&str> = None;
     for child in element.children() {
         let child = child?;
@@ -363,16 +363,16 @@ pub(super) fn read_list<'a>(
             if let Some(home) = (element.home_of)(name) {
                 reason.push_str(&format!(": it belongs in {home}"));
             }
-            return Err(child.error(reason, legal()));
+            return Err(child.error(reason, legal));
         }
         if *first.get_or_insert(name) != name {
-            return Err(child.error("two forms of the list are mixed", legal()));
+            return Err(child.error("two forms of the list are mixed", legal));
         }
         read(child)?;
     }
     match first {
         Some(_) => Ok(()),
-        None => Err(element.error("the list is empty", legal())),
+        None => Err(element.error("the list is empty", legal)),
     }
 }
 

@@ -342,8 +342,8 @@ fn read_distribution(form: &mut TargetForm, element: Element<'_>) -> Result<()> 
         }
         found = Some(Distribution { kind, ranges: read_ranges(list, kind)? });
     }
-    let missing = || element.error("the list of ranges is missing", LEGAL.to_string());
-    let mut distribution = found.ok_or_else(missing)?;
+    let mut distribution =
+        found.ok_or_else(|| element.error("the list of ranges is missing", LEGAL.to_string()))?;
     distribution.add_tail();
     form.target.distribution = Some(distribution);
     Ok(())

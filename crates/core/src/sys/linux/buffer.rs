@@ -130,7 +130,7 @@ impl IoBuffer {
         Ok(IoBuffer { ptr, len, mapped })
     }
 
-    /// Length in bytes.
+    /// Length in bytes, without what aligns it.
     pub fn len(&self) -> usize {
         self.len
     }

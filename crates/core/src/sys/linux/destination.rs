@@ -35,7 +35,7 @@ pub enum LostWay {
     System {
         /// The part, with all before it.
         at: PathBuf,
-        /// What it says.
+        /// Error number of the system.
         code: Code,
     },
     /// A link that another user made.
@@ -46,16 +46,16 @@ pub enum LostWay {
         printable_path(to)
     )]
     ForeignLink {
-        /// The link.
+        /// Path of the link that is not followed.
         link: PathBuf,
         /// Number of the user who owns it.
         owner: u32,
-        /// What it names.
+        /// Where the link and the rest of the path lead.
         to: PathBuf,
     },
 }
 
-/// Where a path leads.
+/// Where a path leads when it is followed link by link.
 #[derive(Debug)]
 pub enum Destination {
     /// To a name in a folder.
@@ -67,9 +67,9 @@ pub enum Destination {
 /// A name in an open folder.
 #[derive(Debug)]
 pub struct Entry {
-    /// The folder.
+    /// The open folder that holds the name.
     pub folder: Directory,
-    /// The name.
+    /// The name within the folder, one part.
     pub name: OsString,
     /// Both as a path without links.
     pub path: PathBuf,
@@ -152,7 +152,6 @@ impl Walk {
                 continue;
             }
             let at = self.path.join(&part);
-            let lost = |code| LostWay::System { at: at.clone(), code };
             let is_last = self.ahead.is_empty();
             let seen = match self.folder.look_at(&part) {
                 Ok(seen) => seen,
@@ -165,9 +164,9 @@ impl Walk {
                 {
                     return Ok(Destination::Entry(self.entry_below(part)));
                 }
-                Err(code) => return Err(lost(code)),
+                Err(code) => return Err(lost(&at, code)),
             };
-            let stat = Stat::of_open(&seen).map_err(|_| lost(Code::IO))?;
+            let stat = Stat::of_open(&seen).map_err(|_| lost(&at, Code::IO))?;
             match stat.kind {
                 FileKind::Link => {
                     if let Some(open) = self.follow_link(&part, &seen, &stat)? {
@@ -176,7 +175,7 @@ impl Walk {
                 }
                 _ if is_last => return Ok(Destination::Entry(self.entry(part, Some(stat)))),
                 _ => {
-                    self.folder = self.folder.open_folder(&part).map_err(lost)?;
+                    self.folder = self.folder.open_folder(&part).map_err(|code| lost(&at, code))?;
                     self.path = at;
                 }
             }
@@ -211,12 +210,11 @@ impl Walk {
     /// Puts what a link names before what is still to be gone. The file, when the link is of one that is open.
     fn follow_link(&mut self, name: &OsStr, link: &File, stat: &Stat) -> Result<Option<File>, LostWay> {
         let at = self.path.join(name);
-        let lost = |code| LostWay::System { at: at.clone(), code };
         self.links += 1;
         if self.links > LINKS_MAX {
-            return Err(lost(Code::LINK_LOOP));
+            return Err(lost(&at, Code::LINK_LOOP));
         }
-        let to = rustix::fs::readlinkat(link, c"", Vec::new()).map_err(|errno| lost(code(errno)))?;
+        let to = rustix::fs::readlinkat(link, c"", Vec::new()).map_err(|errno| lost(&at, code(errno)))?;
         let to = PathBuf::from(OsString::from_vec(to.into_bytes()));
         let is_of_proc = matches!(file::filesystem(link), Ok(Some(found)) if found.magic == PROC_MAGIC);
         if is_of_proc && (to.is_absolute() || to.as_os_str().as_bytes().contains(&b':')) {
@@ -239,11 +237,10 @@ impl Walk {
     /// A link of procfs to something that a process has open. Its text need not be a path, and only the
     /// kernel follows it.
     fn follow_proc(&mut self, name: &OsStr, at: &Path) -> Result<Option<File>, LostWay> {
-        let lost = |code| LostWay::System { at: at.to_path_buf(), code };
         if self.ahead.is_empty() && self.aim == Aim::Target {
             let flags = OFlags::PATH | OFlags::CLOEXEC;
             let open = rustix::fs::openat(self.folder.handle(), name, flags, Mode::empty());
-            return open.map(|open| Some(File::from(open))).map_err(|errno| lost(code(errno)));
+            return open.map(|open| Some(File::from(open))).map_err(|errno| lost(at, code(errno)));
         }
         if self.ahead.is_empty() {
             let own = Path::new("/proc").join(std::process::id().to_string()).join("fd");
@@ -252,19 +249,22 @@ impl Walk {
                 Some(number) if self.path == own => duplicate(number),
                 _ => open_to_append(&self.folder, name),
             };
-            return opened.map(Some).map_err(lost);
+            return opened.map(Some).map_err(|code| lost(at, code));
         }
-        self.folder = self.folder.follow_to_folder(name).map_err(lost)?;
+        self.folder = self.folder.follow_to_folder(name).map_err(|code| lost(at, code))?;
         self.path = at.to_path_buf();
         Ok(None)
     }
 }
 
+fn lost(at: &Path, code: Code) -> LostWay {
+    LostWay::System { at: at.to_path_buf(), code }
+}
+
 /// The folder that a way begins in. One that may only be passed through cannot be opened for reading.
 fn start_at(path: &Path) -> Result<Directory, LostWay> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let lost = |errno| LostWay::System { at: path.to_path_buf(), code: code(errno) };
-    let open = rustix::fs::open(path, flags, Mode::empty()).map_err(lost)?;
+    let open = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| lost(path, code(errno)))?;
     Ok(Directory::from_open(File::from(open)))
 }
 
@@ -328,10 +328,10 @@ impl Entry {
         let mode = Mode::from_raw_mode(0o666);
         let file = rustix::fs::openat(self.folder.handle(), &self.name, flags, mode).map_err(code)?;
         let file = File::from(file);
-        let is_right = |now: Stat| {
+        let is_right = Stat::of_open(&file).is_ok_and(|now| {
             now.kind == FileKind::Regular && self.there.is_none_or(|there| there.identity() == now.identity())
-        };
-        if Stat::of_open(&file).is_ok_and(is_right) { Ok(file) } else { Err(Code::AGAIN) }
+        });
+        if is_right { Ok(file) } else { Err(Code::AGAIN) }
     }
 
     /// Whether this user may write what has the name.
@@ -582,9 +582,9 @@ impl Directory {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let open = rustix::fs::openat(self.handle(), c".", flags, Mode::empty()).map_err(code)?;
         let entries = rustix::fs::Dir::new(open).map_err(code)?;
-        let name =
-            |entry: rustix::fs::DirEntry| OsStr::from_bytes(entry.file_name().to_bytes()).to_os_string();
-        entries.map(|entry| entry.map(name).map_err(code)).collect()
+        let names = entries
+            .map(|entry| Ok(OsStr::from_bytes(entry.map_err(code)?.file_name().to_bytes()).to_os_string()));
+        names.collect()
     }
 }
 

@@ -353,11 +353,12 @@ impl Blkid {
         // SAFETY: as above; both return null or a terminated text that lives as long as the probe.
         let (label, type_code) =
             unsafe { (owned((self.partition_name)(raw)), owned((self.partition_type)(raw))) };
-        let bytes = |sectors: i64| u64::try_from(sectors).ok()?.checked_mul(512);
+        let [start_bytes, length_bytes] =
+            [start, size].map(|sectors| u64::try_from(sectors).ok()?.checked_mul(512));
         Some(Partition {
             number: u32::try_from(number).ok()?,
-            start_bytes: bytes(start)?,
-            length_bytes: bytes(size)?,
+            start_bytes: start_bytes?,
+            length_bytes: length_bytes?,
             label,
             type_code: type_code.or_else(|| (type_number > 0).then(|| format!("{type_number:#x}"))),
         })

@@ -162,13 +162,13 @@ impl EventHandle {
                 text: system_text(&e.into()),
             }
         };
-        let missing = || EventError::NotExisting { name: printable(name), dir: printable_path(&dir.path) };
+        let missing = EventError::NotExisting { name: printable(name), dir: printable_path(&dir.path) };
         for _ in 0..ATTEMPTS {
             let mut flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
             flags.set(OFlags::CREATE, create);
             let file: File = match rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR) {
                 Ok(fd) => fd.into(),
-                Err(rustix::io::Errno::NOENT) if !create => return Err(missing()),
+                Err(rustix::io::Errno::NOENT) if !create => return Err(missing),
                 Err(errno) => return Err(failed("open")(errno)),
             };
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -178,7 +178,7 @@ impl EventHandle {
                     if is_at(&file, &path) {
                         let _ = fs::remove_file(&path);
                     }
-                    return Err(missing());
+                    return Err(missing);
                 }
                 Err(rustix::io::Errno::WOULDBLOCK) => {}
                 Err(errno) => return Err(failed("lock")(errno)),
@@ -336,7 +336,7 @@ impl Latch {
         let _ = rustix::io::write(&self.inner.event, &1u64.to_ne_bytes());
     }
 
-    /// Whether it is set.
+    /// Whether it was set by anybody so far.
     pub fn is_set(&self) -> bool {
         self.inner.set.load(Ordering::Acquire)
     }

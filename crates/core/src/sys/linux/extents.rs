@@ -30,7 +30,7 @@ pub enum Extents {
     },
     /// The filesystem does not tell.
     Unknown {
-        /// Why not, in words.
+        /// What the kernel or file system answered, in words.
         why: String,
     },
 }
@@ -387,11 +387,11 @@ impl Cached {
 pub fn pieces(start: u64, length: u64) -> Vec<(u64, u64)> {
     let count = length.div_ceil(PIECE_BYTES).min(PIECES_MAX);
     let step = if length > PIECES_MAX * PIECE_BYTES { length / PIECES_MAX } else { PIECE_BYTES };
-    let piece = |index: u64| {
+    let pieces = (0..count).map(|index| {
         let offset = index * step / 4096 * 4096;
         (start + offset, PIECE_BYTES.min(length - offset))
-    };
-    (0..count).map(piece).collect()
+    });
+    pieces.collect()
 }
 
 /// What the page cache holds of these parts of an open file or device. `None` where the kernel does not tell
@@ -427,12 +427,9 @@ fn cachestat(file: &File, offset: u64, len: u64) -> io::Result<Cached> {
     if result != 0 {
         return Err(io::Error::last_os_error());
     }
-    let bytes = |pages: u64| pages.saturating_mul(rustix::param::page_size() as u64).min(len);
-    Ok(Cached {
-        cached_bytes: bytes(pages[0]),
-        dirty_bytes: Some(bytes(pages[1].saturating_add(pages[2]))),
-        evicted_bytes: Some(bytes(pages[3])),
-    })
+    let [cached_bytes, dirty_bytes, evicted_bytes] = [pages[0], pages[1].saturating_add(pages[2]), pages[3]]
+        .map(|pages: u64| pages.saturating_mul(rustix::param::page_size() as u64).min(len));
+    Ok(Cached { cached_bytes, dirty_bytes: Some(dirty_bytes), evicted_bytes: Some(evicted_bytes) })
 }
 
 /// For somebody else's file that this user may not write, `mincore(2)` reports all of it as cached: not asked.

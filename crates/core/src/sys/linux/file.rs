@@ -23,7 +23,7 @@ use crate::sys::linux::error::Code;
 /// What a path or an open file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
-    /// A regular file.
+    /// A regular file (`S_IFREG`), sparse or not.
     Regular,
     /// A directory.
     Directory,
@@ -60,7 +60,7 @@ impl FileKind {
 /// What the standard library tells about a file on some systems only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
-    /// What it is.
+    /// What the file is: regular, folder, device.
     pub kind: FileKind,
     /// Number of the device that its file system reports.
     pub device: u64,
@@ -70,9 +70,9 @@ pub struct Stat {
     pub node_of: u64,
     /// Bytes that the file system set aside for it.
     pub allocated_bytes: u64,
-    /// User who owns it.
+    /// Number of the user who owns it.
     pub owner: u32,
-    /// Group that owns it.
+    /// Number of the group that owns it.
     pub group: u32,
     /// Permissions: read, write, execute for owner, group and others.
     pub mode: u32,
@@ -121,9 +121,9 @@ pub fn may_write(path: &Path) -> Result<(), Code> {
 /// How to open what exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Opening {
-    /// For reading.
+    /// Open for reading (`O_RDONLY` or `O_RDWR`).
     pub read: bool,
-    /// For writing.
+    /// Open for writing (`O_WRONLY` or `O_RDWR`).
     pub write: bool,
     /// `O_DIRECT`: past the page cache.
     pub direct: bool,
@@ -159,9 +159,9 @@ pub fn open(path: &Path, how: Opening) -> Result<File, Code> {
 /// What `open(2)` says; [`Code::AGAIN`] when somebody keeps a lease on it.
 pub(crate) fn open_patiently(path: &Path, how: Opening) -> Result<File, Code> {
     let flags = how.flags();
-    let open =
-        || rustix::fs::open(path, flags | OFlags::NONBLOCK, Mode::empty()).map(File::from).map_err(code);
-    let file = super::lock::patiently(open)?;
+    let file = super::lock::patiently(|| {
+        rustix::fs::open(path, flags | OFlags::NONBLOCK, Mode::empty()).map(File::from).map_err(code)
+    })?;
     // Left set, engines would be told to try again where they should wait.
     match rustix::fs::fcntl_getfl(&file)
         .and_then(|now| rustix::fs::fcntl_setfl(&file, now - OFlags::NONBLOCK))
@@ -422,7 +422,7 @@ pub(crate) fn keep_access_time(file: &File) {
 pub struct Room {
     /// Bytes free for this user's files.
     pub free_bytes: u64,
-    /// Bytes of the filesystem.
+    /// Capacity of the filesystem in bytes (`f_blocks`).
     pub size_bytes: u64,
     /// Bytes that nobody has free.
     pub used_bytes: u64,
@@ -464,7 +464,7 @@ pub(crate) fn may_become(file: Option<&File>, size_bytes: u64) -> Result<(), Cod
 pub struct FilesystemStat {
     /// Magic number of its type.
     pub magic: u64,
-    /// Preferred unit in bytes.
+    /// Preferred unit of I/O in bytes (`f_bsize`).
     pub block_bytes: u64,
 }
 
@@ -496,9 +496,9 @@ pub struct FileStat {
 /// Units of direct I/O in bytes; both are 0 on a file that it does not work on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DirectUnits {
-    /// Offsets and lengths.
+    /// What offsets and lengths are multiples of.
     pub offset_bytes: u32,
-    /// Addresses of buffers.
+    /// What addresses of buffers are multiples of.
     pub memory_bytes: u32,
 }
 
@@ -508,10 +508,10 @@ pub fn report(file: &File) -> FileStat {
     let Ok(found) = rustix::fs::statx(file.as_fd(), c"", AtFlags::EMPTY_PATH, mask) else {
         return FileStat::default();
     };
-    let has = |flag: StatxFlags| found.stx_mask & flag.bits() != 0;
+    let known = StatxFlags::from_bits_retain(found.stx_mask);
     FileStat {
-        mount_id: has(StatxFlags::MNT_ID).then_some(found.stx_mnt_id),
-        direct: has(StatxFlags::DIOALIGN).then_some(DirectUnits {
+        mount_id: known.contains(StatxFlags::MNT_ID).then_some(found.stx_mnt_id),
+        direct: known.contains(StatxFlags::DIOALIGN).then_some(DirectUnits {
             offset_bytes: found.stx_dio_offset_align,
             memory_bytes: found.stx_dio_mem_align,
         }),

@@ -155,14 +155,15 @@ impl Stamp {
             Err(Errno::NOSYS) => return Self::without_statx(file),
             found => found?,
         };
-        let moment = |time: StatxTimestamp| (time.tv_sec, time.tv_nsec);
+        let [birth, change, modified] =
+            [s.stx_btime, s.stx_ctime, s.stx_mtime].map(|time: StatxTimestamp| (time.tv_sec, time.tv_nsec));
         let device = rustix::fs::makedev(s.stx_dev_major, s.stx_dev_minor);
         Ok(Stamp {
             identity: Identity::from((device, s.stx_ino)),
             size_bytes: s.stx_size,
-            birth: (s.stx_mask & StatxFlags::BTIME.bits() != 0).then(|| moment(s.stx_btime)),
-            change: moment(s.stx_ctime),
-            modified: moment(s.stx_mtime),
+            birth: (s.stx_mask & StatxFlags::BTIME.bits() != 0).then_some(birth),
+            change,
+            modified,
         })
     }
 
@@ -170,13 +171,12 @@ impl Stamp {
     fn without_statx(file: &File) -> io::Result<Self> {
         let facts = file.metadata()?;
         // Nanoseconds of a second fit.
-        let moment = |seconds, nanoseconds: i64| (seconds, u32::try_from(nanoseconds).unwrap_or_default());
         Ok(Stamp {
             identity: Identity::of_metadata(&facts),
             size_bytes: facts.size(),
             birth: None,
-            change: moment(facts.ctime(), facts.ctime_nsec()),
-            modified: moment(facts.mtime(), facts.mtime_nsec()),
+            change: (facts.ctime(), facts.ctime_nsec() as u32),
+            modified: (facts.mtime(), facts.mtime_nsec() as u32),
         })
     }
 }
@@ -197,11 +197,11 @@ pub(crate) fn write_locks(file: &File) -> WriteLocks {
         Err(Errno::NOSYS) => return write_locks_without_statx(file),
         Err(_) => return WriteLocks::default(),
     };
-    let has = |flag| facts.stx_attributes.contains(flag);
+    let attributes = facts.stx_attributes;
     WriteLocks {
-        immutable: has(StatxAttributes::IMMUTABLE),
-        append_only: has(StatxAttributes::APPEND),
-        sealed: has(StatxAttributes::VERITY),
+        immutable: attributes.contains(StatxAttributes::IMMUTABLE),
+        append_only: attributes.contains(StatxAttributes::APPEND),
+        sealed: attributes.contains(StatxAttributes::VERITY),
     }
 }
 

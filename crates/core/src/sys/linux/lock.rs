@@ -160,7 +160,7 @@ const F_SETSIG: libc::c_int = 10;
 /// Who has a file open besides the asking descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Others {
-    /// Nobody.
+    /// Nobody else has the file open.
     Nobody,
     /// Somebody, and only for reading.
     Readers,

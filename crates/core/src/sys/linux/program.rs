@@ -159,9 +159,8 @@ pub fn terminal_columns(stream: impl AsFd) -> Option<usize> {
 /// Whether two streams lead to the same file, pipe or socket (`2>&1`) and that is no terminal, where people
 /// can tell one from the other.
 pub fn are_merged(a: impl AsFd, b: impl AsFd) -> bool {
-    let place = |stream| rustix::fs::fstat(stream).ok().map(|about| (about.st_dev, about.st_ino));
-    let one = place(a.as_fd());
-    one.is_some() && one == place(b.as_fd()) && !rustix::termios::isatty(a)
+    let (Ok(one), Ok(other)) = (rustix::fs::fstat(&a), rustix::fs::fstat(b)) else { return false };
+    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino) && !rustix::termios::isatty(a)
 }
 
 /// Whether this process may draw on the terminal behind a stream: its job is the one in the foreground.

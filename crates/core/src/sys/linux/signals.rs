@@ -52,10 +52,9 @@ impl EndWishes {
         Ok(EndWishes { signals: Signals::new([SIGINT, SIGTERM].into_iter().chain(hangup))? })
     }
 
-    /// Waits for each signal.
+    /// Waits for each signal; ends never.
     pub fn forever(&mut self) -> impl Iterator<Item = EndWish> {
-        let wish = |signal| EndWish { exit_code: 128 + signal, is_hangup: signal == SIGHUP };
-        self.signals.forever().map(wish)
+        self.signals.forever().map(|signal| EndWish { exit_code: 128 + signal, is_hangup: signal == SIGHUP })
     }
 }
 
@@ -96,7 +95,7 @@ impl ScreenSignals {
         Ok(ScreenSignals { signals: Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH])? })
     }
 
-    /// Waits for each signal.
+    /// Waits for each signal; ends never.
     pub fn forever(&mut self) -> impl Iterator<Item = ScreenSignal> {
         self.signals.forever().map(|signal| match signal {
             SIGTSTP => ScreenSignal::Suspend,
@@ -125,7 +124,7 @@ impl SuspendWishes {
         Ok(Some(SuspendWishes { signals: Signals::new([SIGTSTP])? }))
     }
 
-    /// Waits for each.
+    /// Waits for each signal; ends never.
     pub fn forever(&mut self) -> impl Iterator<Item = ()> {
         self.signals.forever().map(|_| ())
     }

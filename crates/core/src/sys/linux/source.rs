@@ -47,8 +47,8 @@ pub fn read_line(lines: &mut dyn BufRead, line: &mut Vec<u8>, bytes_max: u64) ->
 }
 
 const NO_WRITER: &str = "nobody writes into this pipe; start its writer first, or give the path of a file";
-const LEASED: &str = "another program holds a lease on this file, as Samba does for its clients, and does not give it up; try again \
-     later";
+const LEASED: &str = "another program holds a lease on this file, as Samba does for its clients, \
+     and does not give it up; try again later";
 const SILENT: &str = "it gives no data and does not end; give the path of an ordinary file";
 const EMPTY: &str = "it is empty, or the kernel makes it up when it is read (a file of procfs)";
 
@@ -73,11 +73,11 @@ impl Source {
     /// What `open(2)` says; it never waits.
     pub fn open(path: &Path) -> io::Result<Source> {
         let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
-        let open = || {
+        let opened = patiently(|| {
             let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
             opened.map_err(|error| Code::of(&error).unwrap_or(Code::IO))
-        };
-        let file = patiently(open).map_err(|code| match code {
+        });
+        let file = opened.map_err(|code| match code {
             Code::AGAIN => io::Error::new(ErrorKind::WouldBlock, LEASED),
             code => io::Error::from_raw_os_error(code.number()),
         })?;
@@ -94,12 +94,14 @@ impl Source {
         let about = std::fs::metadata(path)?;
         let why = match FileKind::of(&about) {
             FileKind::Pipe => {
-                "it is a pipe, which can be read only once, and each time span reads the source; write it to a file first"
+                "it is a pipe, which can be read only once, and each time span reads the source; \
+                 write it to a file first"
             }
             FileKind::Directory => "it is a directory",
             FileKind::Socket => "it is a socket",
             FileKind::Character if !is_endless_memory(about.rdev()) => {
-                "it is a character device; of these only /dev/zero, /dev/random and /dev/urandom are sources of write data"
+                "it is a character device; of these only /dev/zero, /dev/random and /dev/urandom are \
+                 sources of write data"
             }
             FileKind::Regular if about.len() == 0 => EMPTY,
             _ if Source::open(path)?.read(&mut [0])? == 0 => EMPTY,

@@ -59,7 +59,7 @@ pub(crate) const TRANSFER_BYTES_MAX: u64 = 0x7fff_f000;
 /// A limit of this process; `None` stands for no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResourceLimit {
-    /// What counts now.
+    /// What counts now; `None` without a limit.
     pub soft: Option<u64>,
     /// Up to where the process may raise it.
     pub hard: Option<u64>,
@@ -147,10 +147,11 @@ pub fn process_usage() -> ProcessUsage {
         debug_assert_eq!(refused, 0, "getrusage refuses only bad arguments");
         usage.assume_init()
     };
-    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
+    let [user_ns, system_ns] = [usage.ru_utime, usage.ru_stime]
+        .map(|time| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000);
     ProcessUsage {
-        user_ns: ns(usage.ru_utime),
-        system_ns: ns(usage.ru_stime),
+        user_ns,
+        system_ns,
         // Linux reports kibibytes.
         resident_bytes_max: usage.ru_maxrss as u64 * 1024,
         faults_minor: usage.ru_minflt as u64,
@@ -198,8 +199,11 @@ fn variable(name: &str) -> Option<OsString> {
 }
 
 fn own(variable: impl Fn(&str) -> Option<OsString>, name: &str, below_home: &str) -> Option<PathBuf> {
-    let home = || Some(absolute(variable("HOME"))?.join(below_home));
-    Some(absolute(variable(name)).or_else(home)?.join(OWN))
+    let folder = match absolute(variable(name)) {
+        Some(folder) => folder,
+        None => absolute(variable("HOME"))?.join(below_home),
+    };
+    Some(folder.join(OWN))
 }
 
 /// Relative values do not count, as the specification says.

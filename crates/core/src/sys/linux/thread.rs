@@ -45,11 +45,8 @@ pub fn allowed_processors() -> io::Result<Vec<u32>> {
 
 /// Processors whose bits are set.
 fn processors_of(mask: &[u64]) -> Vec<u32> {
-    let bits = |(index, word): (usize, &u64)| {
-        let word = *word;
-        (0..64u32).filter(move |bit| word >> bit & 1 == 1).map(move |bit| index as u32 * 64 + bit)
-    };
-    mask.iter().enumerate().flat_map(bits).collect()
+    let all = 0..mask.len() as u32 * 64;
+    all.filter(|bit| mask[*bit as usize / 64] >> (bit % 64) & 1 == 1).collect()
 }
 
 /// Why a thread could not be bound to a processor.
@@ -69,17 +66,18 @@ pub(crate) struct AffinityError {
 /// [`AffinityError`] when the processor does not exist, is offline, or is outside the allowed set.
 pub(crate) fn pin_to_processor(cpu: u32) -> Result<(), AffinityError> {
     let index = cpu as usize / 64;
-    let failed = |error: io::Error| AffinityError {
+    let bound = if index < MASK_WORDS_MAX {
+        let mut mask = vec![0u64; index + 1];
+        mask[index] = 1 << (cpu % 64);
+        set_mask(&mask)
+    } else {
+        Err(io::Error::from_raw_os_error(libc::EINVAL))
+    };
+    bound.map_err(|error| AffinityError {
         cpu,
         text: system_text(&error),
         allowed: allowed_processors().map_or_else(|_| "unknown".to_string(), |set| ranges(&set)),
-    };
-    if index >= MASK_WORDS_MAX {
-        return Err(failed(io::Error::from_raw_os_error(libc::EINVAL)));
-    }
-    let mut mask = vec![0u64; index + 1];
-    mask[index] = 1 << (cpu % 64);
-    set_mask(&mask).map_err(failed)
+    })
 }
 
 fn set_mask(mask: &[u64]) -> io::Result<()> {
@@ -290,7 +288,7 @@ const FLAG_CLOEXEC: libc::c_ulong = 1 << 3;
 /// Why a thread's instructions are not counted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoCounter {
-    /// Not for this user.
+    /// The system's answer to a user without the right to count.
     #[error(
         "the kernel does not allow the processor's instruction counter ({0}; sysctl kernel.perf_event_paranoid=2 \
          allows it)"
