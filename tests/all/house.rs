@@ -36,9 +36,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("telemetry", &["run", "request"]),
     ("viewer", &["telemetry"]),
     ("config", &[]),
-    ("standard_error", &["config"]),
     ("show", &["config"]),
-    ("console", &["show", "standard_error", "viewer"]),
+    ("console", &["config", "show", "viewer"]),
     ("grammar", &["render", "request", "run"]),
     ("keeping", &["config", "request"]),
     (
@@ -52,7 +51,6 @@ const ROOMS: &[(&str, &[&str])] = &[
             "request",
             "run",
             "show",
-            "standard_error",
             "telemetry",
             "viewer",
         ],
@@ -513,7 +511,7 @@ fn only_cli_prints() {
 }
 
 /// The rooms that speak to people.
-const PRINTING_ROOMS: &[&str] = &["cli", "console", "main", "program", "show", "standard_error", "viewer"];
+const PRINTING_ROOMS: &[&str] = &["cli", "console", "main", "program", "show", "viewer"];
 
 /// Where standard streams are written to. Everything else goes through them, where
 /// [`truespd_core::text::printable_text`] takes out what would act on a terminal.

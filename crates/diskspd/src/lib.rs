@@ -9,6 +9,5 @@ pub mod render;
 pub mod request;
 pub mod run;
 pub mod show;
-pub mod standard_error;
 pub mod telemetry;
 pub mod viewer;

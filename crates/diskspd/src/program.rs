@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::config;
 use crate::console::{Console, ProgressAs, say, say_line, say_message, tell, write_out};
+use crate::console::{Message, StandardError};
 use crate::grammar::hints::refuse_strays;
 use crate::grammar::parse::Invocation;
 use crate::grammar::parse::{refuse_findings, refuse_option, refuse_plan};
@@ -16,18 +17,17 @@ use crate::render::{self, Format};
 use crate::request::{HistoryOptions, Request};
 use crate::run::Ready;
 use crate::run::outputs::{OutputError, Outputs, files_of, use_of};
-use crate::run::signals::stop_on_signals;
-use crate::show::live::can_draw;
-use crate::show::verdict::{Extent, Style, line, readable, text};
-use crate::standard_error::{Message, StandardError};
+use crate::run::stop_on_signals;
+use crate::show::can_draw;
+use crate::show::{Extent, Style, line, readable, text};
 use crate::telemetry::{Listener, Seldom, Telemetry, Wishes};
 use crate::viewer;
 pub use truespd_core::fault::ExitCode;
 use truespd_core::fault::{Failure, FailureKind, Outcome, Refusal, RefusalKind, Refusals};
 use truespd_core::load::{self, Event, FinishedRun};
 use truespd_core::machine::host::uptime_ms;
+use truespd_core::profile::ResultFormat;
 use truespd_core::profile::xml;
-use truespd_core::profile::{Finding, Profile, ResultFormat};
 use truespd_core::result::{Document, Verdict};
 use truespd_core::sys::error::system_text;
 use truespd_core::sys::events::Latch;
@@ -242,10 +242,15 @@ impl Shape {
 
 /// How the words of the line were taken, before anything happens.
 pub fn tell_how_understood(request: &Request, stderr: StandardError) {
-    let tell_all = |told, all: &[String]| all.iter().for_each(|words| say_message(stderr, told, words));
-    tell_all(Message::WarningOfDiskSpd, &request.findings_warnings);
-    tell_all(Message::Warning, &request.reinterpreted);
-    tell_all(Message::Note, &request.notes);
+    for (message, all) in [
+        (Message::WarningOfDiskSpd, &request.findings_warnings),
+        (Message::Warning, &request.reinterpreted),
+        (Message::Note, &request.notes),
+    ] {
+        for words in all {
+            say_message(stderr, message, words);
+        }
+    }
     let has_results = !request.options.outputs.is_empty() || request.options.stdout.is_some();
     if request.profile_only && has_results {
         say_message(stderr, Message::Note, "-Rp runs nothing, so no result is written");
@@ -262,10 +267,7 @@ fn ready<'a>(program: &Program, args: &[OsString], request: &'a Request) -> Resu
 /// what to show.
 pub fn load_profile(program: &Program, args: &[OsString], request: &mut Request) -> Result<(), Refusals> {
     request.load_profile().map_err(|error| {
-        let of_rules = |profile: &Profile, findings: &[Finding]| {
-            refuse_findings(&typed(args), &program.name, profile, findings)
-        };
-        error.refusals(of_rules)
+        error.refusals(|profile, findings| refuse_findings(&typed(args), &program.name, profile, findings))
     })
 }
 
@@ -343,13 +345,14 @@ pub fn live_view(is_wanted: bool) -> Option<Listener> {
     if !is_wanted || !can_draw() {
         return None;
     }
-    let told = |error: std::io::Error| {
-        say_line(format_args!(
-            "note: the live view could not be started: {}; the run goes on",
-            system_text(&error)
-        ));
-    };
-    viewer::start().map_err(told).ok()
+    viewer::start()
+        .inspect_err(|error| {
+            say_line(format_args!(
+                "note: the live view could not be started: {}; the run goes on",
+                system_text(error)
+            ));
+        })
+        .ok()
 }
 
 /// A run as it was asked for.
@@ -551,11 +554,10 @@ pub fn stop_notice(shape: Shape, console: &Arc<Console>) -> impl Fn() + Send + S
             say(NOTICE);
         }
         let console = Arc::clone(&console);
-        let tell_later = move || {
+        // It ends with the process. Without a thread, the wait is not told.
+        let _ = viewer::spawn("stopping", move || {
             std::thread::sleep(STOP_PATIENCE);
             console.tell_wait();
-        };
-        // It ends with the process. Without a thread, the wait is not told.
-        let _ = std::thread::Builder::new().name("stopping".into()).spawn(tell_later);
+        });
     }
 }

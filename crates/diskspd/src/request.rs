@@ -109,8 +109,15 @@ impl HistoryOptions {
 /// Whether the word may be a tag: letters, digits and `. _ : / = -`, and neither empty nor with a sign in front, which
 /// `history tag` takes for adding and removing.
 pub fn is_tag(word: &str) -> bool {
-    let is_inside = |c: char| c.is_alphanumeric() || "._:/=-".contains(c);
-    word.starts_with(char::is_alphanumeric) && word.chars().all(is_inside)
+    word.starts_with(char::is_alphanumeric)
+        && word.chars().all(|c| c.is_alphanumeric() || "._:/=-".contains(c))
+}
+
+/// Adds words that are not there yet.
+pub fn push_once(all: &mut Vec<String>, words: &str) {
+    if !all.iter().any(|known| known == words) {
+        all.push(words.to_string());
+    }
 }
 
 /// A file for the result in one format.
@@ -159,18 +166,22 @@ pub enum ProfileError {
 impl ProfileError {
     /// As refusals; `of_rules` marks findings of the rules in the typed arguments.
     pub fn refusals(self, of_rules: impl FnOnce(&Profile, &[Finding]) -> Refusals) -> Refusals {
-        let input = |message: String| Refusal::new(RefusalKind::Input, message);
         match self {
             ProfileError::Xml(error) => {
                 let place = format!("line {}, line position {}", error.line, error.column);
                 let element = if error.element.is_empty() { String::new() } else { error.element + ": " };
-                let mut refusal = input(format!("reason: {element}{}", error.reason));
+                let mut refusal =
+                    Refusal::new(RefusalKind::Input, format!("reason: {element}{}", error.reason));
                 refusal.headline = Some(format!("failed to load profile, {place}"));
                 refusal.legal.extend(error.legal);
                 // The file is wrong, not a word of the command line.
                 Refusals::from(refusal).of("", &[])
             }
-            ProfileError::Templates(errors) => errors.into_iter().map(input).collect::<Vec<_>>().into(),
+            ProfileError::Templates(errors) => errors
+                .into_iter()
+                .map(|error| Refusal::new(RefusalKind::Input, error))
+                .collect::<Vec<_>>()
+                .into(),
             ProfileError::Maps(idle) => idle.iter().map(is_idle).collect::<Vec<_>>().into(),
             ProfileError::Rules { profile, findings } => of_rules(&profile, &findings),
         }
@@ -229,31 +240,26 @@ impl Request {
                 format!("'{path}' is taken as the name of a file here; paths on Linux are written with /");
             // One that is not there is refused.
             let is_there = Path::new(path).exists();
-            if is_there && Foreign::of(path).is_some() && !self.notes.contains(&note) {
-                self.notes.push(note);
+            if is_there && Foreign::of(path).is_some() {
+                push_once(&mut self.notes, &note);
             }
         }
     }
 
     /// Adds warnings of the profile's rules.
     pub fn warn<'f>(&mut self, findings: impl Iterator<Item = &'f Finding>) {
-        let once = |all: &mut Vec<String>, words: String| {
-            if !all.contains(&words) {
-                all.push(words);
-            }
-        };
         for finding in findings {
             if finding.rule.is_of_diskspd() {
-                self.findings_warnings.push(finding.message.clone())
+                self.findings_warnings.push(finding.message.clone());
             } else {
-                once(&mut self.reinterpreted, finding.message.clone())
+                push_once(&mut self.reinterpreted, &finding.message);
             }
-            finding.more.iter().for_each(|more| once(&mut self.notes, more.to_string()));
+            if let Some(more) = &finding.more {
+                push_once(&mut self.notes, more);
+            }
         }
     }
-}
 
-impl Request {
     /// The same for a run that begins `boot_ms` after the machine did.
     pub fn beginning(&self, boot_ms: u64) -> Cow<'_, Request> {
         if !self.is_seed_of_moment {

@@ -153,12 +153,11 @@ fn lost() {
 /// Ctrl+Z: first the view leaves the screen, then this process stops.
 fn suspend_in_order(mut suspends: SuspendWishes, view: u32, mut answers: impl Read + Send + 'static) {
     let (sender, left) = mpsc::channel();
-    let read = move || {
+    // Without a thread, Ctrl+Z waits as long as it may.
+    let _ = spawn("view-answers", move || {
         let mut byte = [0];
         while answers.read_exact(&mut byte).is_ok() && byte == LEFT.as_bytes() && sender.send(()).is_ok() {}
-    };
-    // Without a thread, Ctrl+Z waits as long as it may.
-    let _ = spawn("view-answers", read);
+    });
     for () in suspends.forever() {
         if is_shown() {
             while left.try_recv().is_ok() {}

@@ -1,10 +1,107 @@
-//! One configuration file: its text to what it sets, or everything that is wrong with it.
+//! What a configuration file may say (a row per key: reading, refusals, `truespd config` and its document come from the
+//! rows), and one file's text to what it sets, or everything that is wrong with it.
+//!
+//! No key may change what a line of `diskspd` means: what it reads and writes, how, and what it prints on
+//! standard output.
+
+use std::path::PathBuf;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-use super::keys::{KEYS, Key, Row, Takes, Value, names, tables};
 use truespd_core::text::{nearest, printable, shortened};
+
+/// A key of the configuration file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key {
+    /// Runs and suites of `truespd` are kept in the history.
+    HistoryKeep,
+    /// Runs of `diskspd` are kept in the history.
+    HistoryDiskspd,
+    /// The file of the history.
+    HistoryStore,
+    /// Nothing beside a result but what DiskSpd prints.
+    OutputQuiet,
+    OutputColour,
+    /// Where a suite tests when no target is named.
+    TargetsFolder,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    Flag,
+    /// An absolute path, in quotes.
+    Path,
+    /// One of these words, in quotes.
+    Word(&'static [&'static str]),
+}
+
+/// What a key is set to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    Flag(bool),
+    Path(PathBuf),
+    Word(&'static str),
+}
+
+/// A key in its table.
+#[derive(Debug)]
+pub struct Row {
+    pub key: Key,
+    /// The table that it stands in.
+    pub table: &'static str,
+    pub name: &'static str,
+    pub takes: Takes,
+}
+
+pub const AUTO: &str = "auto";
+/// Colours also where no terminal is.
+pub const ALWAYS: &str = "always";
+pub const NEVER: &str = "never";
+
+/// All keys, in the order in which they are shown.
+pub static KEYS: [Row; 6] = [
+    Row { key: Key::HistoryKeep, table: "history", name: "keep", takes: Takes::Flag },
+    Row { key: Key::HistoryDiskspd, table: "history", name: "diskspd", takes: Takes::Flag },
+    Row { key: Key::HistoryStore, table: "history", name: "store", takes: Takes::Path },
+    Row { key: Key::OutputQuiet, table: "output", name: "quiet", takes: Takes::Flag },
+    Row {
+        key: Key::OutputColour,
+        table: "output",
+        name: "colour",
+        takes: Takes::Word(&[AUTO, ALWAYS, NEVER]),
+    },
+    Row { key: Key::TargetsFolder, table: "targets", name: "folder", takes: Takes::Path },
+];
+
+impl Row {
+    pub fn whole_name(&self) -> String {
+        format!("{}.{}", self.table, self.name)
+    }
+}
+
+impl Takes {
+    /// What is legal, for messages.
+    pub fn legal(self) -> String {
+        match self {
+            Takes::Flag => "true or false, without quotes".to_string(),
+            Takes::Path => "an absolute path in quotes, such as \"/srv/tests\"".to_string(),
+            Takes::Word(words) => {
+                let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+                format!("one of {}", quoted.join(", "))
+            }
+        }
+    }
+}
+
+/// Names of the tables, each once.
+pub fn tables() -> impl Iterator<Item = &'static str> {
+    KEYS.chunk_by(|one, next| one.table == next.table).map(|rows| rows[0].table)
+}
+
+/// Names of the keys of a table.
+pub fn names(table: &str) -> impl Iterator<Item = &'static str> {
+    KEYS.iter().filter(move |row| row.table == table).map(|row| row.name)
+}
 
 /// The version of the format that this program knows. It grows with every key or value that is added.
 pub(super) const VERSION: i64 = 1;
@@ -66,9 +163,8 @@ impl Wrong {
 /// # Errors
 /// What is not understood, at least one, in the order of the lines.
 pub(super) fn parse(text: &str) -> Result<Said, Vec<Wrong>> {
-    let line_of = |at: usize| text.get(..at).unwrap_or_default().matches('\n').count() + 1;
     let table = DeTable::parse(text).map_err(|error| {
-        let line = error.span().map_or(1, |span| line_of(span.start));
+        let line = error.span().map_or(1, |span| line_of(text, span.start));
         let shown = shortened(text.lines().nth(line - 1).unwrap_or_default().trim(), LINE_SHOWN_MAX);
         let what = error.message().replace('\n', ", ");
         let wrong = Wrong::new(line, format!("{what}; the line is: {}", printable(&shown)));
@@ -81,7 +177,7 @@ pub(super) fn parse(text: &str) -> Result<Said, Vec<Wrong>> {
             None => wrong,
         }]
     })?;
-    let mut reader = Reader { line_of: &line_of, said: Said::default(), wrong: Vec::new() };
+    let mut reader = Reader { text, said: Said::default(), wrong: Vec::new() };
     let version = reader.version(table.get_ref());
     reader.tables(table.get_ref());
     let Reader { mut said, wrong, .. } = reader;
@@ -96,15 +192,20 @@ pub(super) fn parse(text: &str) -> Result<Said, Vec<Wrong>> {
     if wrong.is_empty() { Ok(said) } else { Err(wrong) }
 }
 
+/// Number of the line, from 1, in which this byte stands.
+fn line_of(text: &str, byte: usize) -> usize {
+    text.get(..byte).unwrap_or_default().matches('\n').count() + 1
+}
+
 struct Reader<'t> {
-    line_of: &'t dyn Fn(usize) -> usize,
+    text: &'t str,
     said: Said,
     wrong: Vec<Wrong>,
 }
 
 impl Reader<'_> {
     fn line<T>(&self, spanned: &Spanned<T>) -> usize {
-        (self.line_of)(spanned.span().start)
+        line_of(self.text, spanned.span().start)
     }
 
     /// The version that the file is written for.
@@ -160,23 +261,21 @@ impl Reader<'_> {
 }
 
 fn taken(row: &Row, value: &DeValue<'_>, line: usize) -> Result<Value, Wrong> {
-    let wrong = || {
-        Wrong::new(line, format!("{} in [{}] is {}", row.name, row.table, shown(value)))
-            .legal(row.takes.legal())
-    };
+    let wrong = Wrong::new(line, format!("{} in [{}] is {}", row.name, row.table, shown(value)))
+        .legal(row.takes.legal());
     match (row.takes, value) {
         (Takes::Flag, DeValue::Boolean(flag)) => Ok(Value::Flag(*flag)),
         (Takes::Path, DeValue::String(path)) if path.starts_with('/') => {
             Ok(Value::Path(path.as_ref().into()))
         }
-        (Takes::Path, DeValue::String(path)) if path.starts_with('~') => Err(wrong()
+        (Takes::Path, DeValue::String(path)) if path.starts_with('~') => Err(wrong
             .meant(Some("the whole path: ~ is a sign of the shell, which does not read this file".into()))),
         (Takes::Word(words), DeValue::String(typed)) => {
             let found = words.iter().find(|word| *word == typed).copied();
-            let near = || nearest(typed, words.iter().copied()).map(|word| format!("\"{word}\""));
-            found.map(Value::Word).ok_or_else(|| wrong().meant(near()).perhaps_newer())
+            let near = nearest(typed, words.iter().copied()).map(|word| format!("\"{word}\""));
+            found.map(Value::Word).ok_or(wrong.meant(near).perhaps_newer())
         }
-        _ => Err(wrong()),
+        _ => Err(wrong),
     }
 }
 
@@ -184,8 +283,8 @@ fn unknown_at_top(name: &str, is_table: bool, line: usize) -> Wrong {
     let shown =
         if is_table { format!("table [{}]", printable(name)) } else { format!("key {}", printable(name)) };
     let home = KEYS.iter().find(|row| row.name == name && !is_table);
-    let near = || nearest(name, tables()).map(|table| format!("[{table}]"));
-    let meant = home.map(|row| format!("{} below [{}]", row.name, row.table)).or_else(near);
+    let near = nearest(name, tables()).map(|table| format!("[{table}]"));
+    let meant = home.map(|row| format!("{} below [{}]", row.name, row.table)).or(near);
     let all: Vec<String> = tables().map(|table| format!("[{table}]")).collect();
     let legal = format!("{}, and {VERSION_KEY} above them", all.join(", "));
     Wrong::new(line, format!("unknown {shown}")).legal(legal).meant(meant).perhaps_newer()
@@ -193,9 +292,11 @@ fn unknown_at_top(name: &str, is_table: bool, line: usize) -> Wrong {
 
 fn unknown_key(table: &'static str, name: &str, line: usize) -> Wrong {
     let home = KEYS.iter().find(|row| row.name == name);
-    let near = || nearest(name, names(table)).map(str::to_string);
-    let version = || (name == VERSION_KEY).then(|| format!("{VERSION_KEY} above all tables"));
-    let meant = home.map(|row| format!("{} below [{}]", row.name, row.table)).or_else(version).or_else(near);
+    let meant = match home {
+        Some(row) => Some(format!("{} below [{}]", row.name, row.table)),
+        None if name == VERSION_KEY => Some(format!("{VERSION_KEY} above all tables")),
+        None => nearest(name, names(table)).map(str::to_string),
+    };
     let all: Vec<&str> = names(table).collect();
     Wrong::new(line, format!("unknown key {} in [{table}]", printable(name)))
         .legal(all.join(", "))

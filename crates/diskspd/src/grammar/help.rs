@@ -1,6 +1,6 @@
 //! The help, made from the rows.
 
-use crate::grammar::arguments::is_option;
+use crate::grammar::hints::is_option;
 use crate::grammar::rows::{self, Row, SECTIONS};
 use truespd_core::engine;
 use truespd_core::fault::ExitCode;
@@ -85,9 +85,13 @@ pub fn help_of(word: &str) -> Option<String> {
 pub fn help_of_for(word: &str, columns: usize) -> Option<String> {
     let name = word.trim_start_matches('-');
     let is_letter = name.chars().count() == 1;
-    let family = |row: &&Row| is_letter && row.name.starts_with(name);
-    let is_named = |row: &&Row| row.name == name || row.name.strip_prefix('-') == Some(name);
-    let mut found: Vec<&Row> = rows::all().filter(|row| family(row) || is_named(row)).collect();
+    let mut found: Vec<&Row> = Vec::new();
+    for row in rows::all() {
+        let is_named = row.name == name || row.name.strip_prefix('-') == Some(name);
+        if is_named || (is_letter && row.name.starts_with(name)) {
+            found.push(row);
+        }
+    }
     if found.is_empty() {
         // Without its dash it must be a whole option: most words begin with a letter of one.
         let option = word.strip_prefix('-').or(Some(word).filter(|word| is_option(&format!("-{word}"))));

@@ -1,10 +1,13 @@
-//! Hints for frequent mistakes: values apart from their letter, dashes from web pages, Windows
-//! spellings, wrong case, several options in one word, targets that look like something else.
+//! The arguments split into options and targets, and hints for frequent mistakes: values apart from their letter, dashes from
+//! web pages, Windows spellings, wrong case, several options in one word, targets that look like something else, and words of
+//! fio.
 
-use super::rows;
 use super::value::Slip;
-use crate::grammar::arguments::{Arg, Arguments, is_option};
-use crate::grammar::fio::said_here;
+use crate::grammar::row::Draft;
+use crate::grammar::rows;
+use crate::grammar::rows::Row;
+use crate::grammar::value::{Value, length};
+use Here::{By, Option as Opt, Words};
 use truespd_core::fault::{Caret, Refusal, RefusalKind, Refusals};
 use truespd_core::text::{meant_size, nearest};
 
@@ -344,6 +347,231 @@ pub fn refuse_strays(args: &[String], program: &str) -> Option<Refusals> {
     (!refusals.is_empty()).then(|| Refusals::from(refusals).of(program, args))
 }
 
+/// An option as it stands in the arguments.
+#[derive(Debug, Clone, Copy)]
+pub struct Arg<'a> {
+    /// Index of the argument with the letters.
+    pub index: usize,
+    /// Its row, if there is one.
+    pub row: Option<&'static Row>,
+    pub value: &'a str,
+    /// Index of the argument with the value: the next one for `--name value`.
+    pub value_index: usize,
+    /// Characters of that argument before the value.
+    pub lead: usize,
+}
+
+/// Options and targets of a command line.
+pub struct Arguments<'a> {
+    pub program: &'a str,
+    pub args: &'a [String],
+    pub options: Vec<Arg<'a>>,
+    /// Index of the first target; the number of arguments when there is none.
+    pub targets: usize,
+    /// `--` stands before the targets: whatever they look like, they are no options.
+    pub has_end_of_options: bool,
+}
+
+impl<'a> Arguments<'a> {
+    /// Finds the options, each with its value, and where the targets begin.
+    pub fn split(args: &'a [String], program: &'a str) -> Self {
+        let mut options = Vec::new();
+        let mut index = 0;
+        let mut has_end_of_options = false;
+        while let Some(option) = args.get(index).and_then(|arg| arg.strip_prefix('-')) {
+            if option == "-" {
+                has_end_of_options = true;
+                index += 1;
+                break;
+            }
+            let option = Arg::new(index, option, args.get(index + 1));
+            index = option.value_index.max(index) + 1;
+            options.push(option);
+        }
+        Arguments { program, args, options, targets: index.min(args.len()), has_end_of_options }
+    }
+
+    /// The option that names an XML profile.
+    pub fn profile_file(&self) -> Option<&Arg<'a>> {
+        self.options.iter().find(|option| option.row.is_some_and(|row| row.name == "X"))
+    }
+
+    /// The last option that a finding about this switch is about.
+    pub fn option_about(&self, switch: &str) -> Option<&Arg<'a>> {
+        self.options.iter().rev().find(|option| option.row.is_some_and(|row| row.is_about(switch)))
+    }
+
+    /// A caret under a whole argument.
+    pub fn mark_all(&self, index: usize, main: bool) -> Caret {
+        Caret { word: index, chars: 0..length(&self.args[index]), main }
+    }
+
+    /// One refusal with the words.
+    pub fn refusal(&self, refusal: Refusal) -> Refusals {
+        Refusals::from(refusal).of(self.program, self.args)
+    }
+}
+
+impl<'a> Arg<'a> {
+    /// `option` is the argument without its dash, `next` the argument behind it.
+    fn new(index: usize, option: &'a str, next: Option<&'a String>) -> Self {
+        let row = rows::find(option);
+        let letters = row.filter(|row| !row.is_long()).map_or("", |row| row.name);
+        if row.is_none_or(|row| !row.is_long()) {
+            let value = option.strip_prefix(letters).unwrap_or_default();
+            return Arg { index, row, value, value_index: index, lead: 1 + length(letters) };
+        }
+        if let Some((name, value)) = option.split_once('=') {
+            return Arg { index, row, value, value_index: index, lead: 2 + length(name) };
+        }
+        let takes_value = row.is_some_and(|row| !row.value.is_empty());
+        match next {
+            // A dash alone is standard output.
+            Some(next) if takes_value && (!next.starts_with('-') || next == "-") => {
+                Arg { index, row, value: next, value_index: index + 1, lead: 0 }
+            }
+            _ => Arg { index, row, value: "", value_index: index, lead: 1 + length(option) },
+        }
+    }
+}
+
+/// Whether a single option word would be accepted on its own.
+pub fn is_option(word: &str) -> bool {
+    let args = [word.to_string()];
+    let line = Arguments::split(&args, "");
+    let [option] = line.options.as_slice() else { return false };
+    let Some(row) = option.row else { return false };
+    let mut draft = Draft::default();
+    // What DiskSpd takes for something else is not what anybody means.
+    row.read(&mut draft, &Value { text: option.value, word: 0 }).is_ok() && draft.reinterpreted.is_empty()
+}
+
+/// How a word is said here.
+enum Here {
+    /// An option with fio's value, or with this placeholder.
+    Option(&'static str, &'static str),
+    Words(&'static str),
+    /// It depends on the value.
+    By(fn(&str) -> String),
+}
+
+/// fio's options on a command line. Those that have no counterpart are not in it.
+const HERE: &[(&str, Here)] = &[
+    ("rw", By(pattern)),
+    ("readwrite", By(pattern)),
+    ("bs", Opt("-b", "<size>")),
+    ("blocksize", Opt("-b", "<size>")),
+    ("iodepth", Opt("-o", "<n>")),
+    ("numjobs", Opt("-t", "<n>")),
+    ("runtime", Opt("-d", "<seconds>")),
+    ("ramp_time", Opt("-W", "<seconds>")),
+    ("size", Words("-c<size> makes a file of that size; -f<size> tests only so much of an existing one")),
+    ("filesize", Words("-c<size> makes a file of that size")),
+    ("filename", Words("the file or device is the last word of the line, without an option")),
+    ("directory", Words("the file is the last word of the line, without an option")),
+    ("name", Words("a run needs no name: leave it out")),
+    ("ioengine", By(engine)),
+    ("direct", By(direct)),
+    ("buffered", Words("through the page cache is the default; -Su is past it")),
+    ("sync", Words("-Sw writes through, -Sh also bypasses the page cache")),
+    ("fsync", Words("-Sw or -Sh makes each write durable; there is no flush after some number of writes")),
+    (
+        "fdatasync",
+        Words("-Sw or -Sh makes each write durable; there is no flush after some number of writes"),
+    ),
+    ("rwmixread", By(|value| mix(value, |reads| 100 - reads))),
+    ("rwmixwrite", By(|value| mix(value, |writes| writes))),
+    ("rate_iops", By(|value| format!("-g{}i, for each thread and target", or(value, "<n>")))),
+    (
+        "rate",
+        Words(
+            "-g<n> limits to <n> bytes per millisecond, -g<n>i to <n> I/Os per second, for each thread and target",
+        ),
+    ),
+    ("thinktime", Words("-j<ms> with -i<n>: a pause after every <n> I/Os")),
+    ("offset", Opt("-B", "<size>")),
+    ("offset_increment", Opt("-T", "<size>")),
+    ("randseed", Opt("-z", "<seed>")),
+    ("cpus_allowed", Opt("-a", "<list>")),
+    ("zero_buffers", Words("-Z writes zeros")),
+    ("refill_buffers", Words("-Zr fills the buffer with new random bytes before each write")),
+    ("prio", Words("-I1 or -I2 lowers the priority")),
+    ("output", Words("redirect standard output (> file), or --text FILE, --xml FILE, --json FILE")),
+    (
+        "output-format",
+        By(|value| match value {
+            "json" | "json+" => "-Rjson, or --json FILE beside the text".to_string(),
+            _ => "-Rtext, -Rxml, -Rjson or -Rcsv".to_string(),
+        }),
+    ),
+    ("time_based", Words("a run always lasts as long as -d says: leave it out")),
+    ("group_reporting", Words("totals over all threads are always there: leave it out")),
+    ("thread", Words("it always uses threads: leave it out")),
+    ("invalidate", Words("-Su bypasses the page cache: leave it out")),
+    ("norandommap", Words("random I/O never keeps a map of what it has read: leave it out")),
+    ("lat_percentiles", Words("-L measures latencies and shows their percentiles")),
+    ("status-interval", Words("-D shows intervals")),
+];
+
+/// What a long option of fio is here; `typed` without its dashes, and its value when it stands behind `=` or
+/// in the next word.
+pub fn said_here(typed: &str, next: Option<&str>) -> Option<String> {
+    let (name, value) = typed.split_once('=').unwrap_or((typed, ""));
+    let (_, here) = HERE.iter().find(|(known, _)| *known == name)?;
+    let value = if value.is_empty() { next.unwrap_or_default() } else { value };
+    let words = match here {
+        Opt(option, placeholder) => format!("{option}{}", or(value, placeholder)),
+        Words(words) => words.to_string(),
+        By(of) => of(value),
+    };
+    Some(format!("--{name} is a word of fio; here: {words}"))
+}
+
+fn or<'v>(value: &'v str, placeholder: &'v str) -> &'v str {
+    if value.is_empty() { placeholder } else { value }
+}
+
+fn pattern(value: &str) -> String {
+    let words = match value {
+        "read" => "-w0 (sequential is the default)",
+        "write" => "-w100 (sequential is the default)",
+        "randread" => "-r -w0",
+        "randwrite" => "-r -w100",
+        "rw" | "readwrite" => "-w50 (sequential is the default; -w is the percentage of writes)",
+        "randrw" => "-r -w50 (-w is the percentage of writes)",
+        _ => "-r for random, -s for sequential, and -w<pct> for the percentage of writes",
+    };
+    words.to_string()
+}
+
+fn engine(value: &str) -> String {
+    match value {
+        "libaio" | "io_uring" | "psync" | "mmap" | "null" => format!("--engine {value}"),
+        "sync" | "pvsync" | "pvsync2" => "--engine psync".to_string(),
+        "posixaio" => "--engine threads".to_string(),
+        _ => "--engine NAME; without it the best one runs".to_string(),
+    }
+}
+
+fn direct(value: &str) -> String {
+    match value {
+        "0" => "through the page cache is the default: leave it out".to_string(),
+        _ => "-Su; -Sh also makes each write durable".to_string(),
+    }
+}
+
+fn mix(value: &str, writes: fn(u64) -> u64) -> String {
+    match value.parse::<u64>().ok().filter(|percent| *percent <= 100) {
+        Some(percent) => format!("-w{} (the percentage of writes)", writes(percent)),
+        None => "-w<pct>, the percentage of writes".to_string(),
+    }
+}
+
+/// Every option that is said here.
+pub fn fio_names() -> impl Iterator<Item = &'static str> {
+    HERE.iter().map(|(name, _)| *name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -368,6 +596,48 @@ mod tests {
             ["f", "x", "r", "test", "data", "o32.dat", "./o32", "#1", "-o32", "disk1", "a=b", "Daten", "S"]
         {
             assert_eq!(meant(word), None, "{word}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests_of_fio {
+    use super::*;
+    use crate::grammar::hints::is_option;
+
+    #[test]
+    fn each_hint_begins_with_what_the_parser_takes() {
+        for (typed, wanted) in [
+            ("rw=randread", "-r -w0"),
+            ("readwrite=randrw", "-r -w50"),
+            ("bs=4k", "-b4k"),
+            ("iodepth=32", "-o32"),
+            ("numjobs=4", "-t4"),
+            ("runtime=60", "-d60"),
+            ("direct=1", "-Su"),
+            ("rwmixread=70", "-w30"),
+            ("rwmixwrite=70", "-w70"),
+            ("rate_iops=1000", "-g1000i"),
+            ("ioengine=libaio", "--engine libaio"),
+            ("ioengine=sync", "--engine psync"),
+        ] {
+            let words = said_here(typed, None).unwrap_or_else(|| panic!("{typed}"));
+            let here = words.split_once("here: ").expect("says what it is here").1;
+            assert!(here.starts_with(wanted), "{typed}: {words}");
+            if !wanted.starts_with("--") {
+                wanted.split(' ').for_each(|word| assert!(is_option(word), "{word}"));
+            }
+        }
+        assert_eq!(said_here("bs", Some("8k")).as_deref(), Some("--bs is a word of fio; here: -b8k"));
+        assert_eq!(said_here("bs", None).as_deref(), Some("--bs is a word of fio; here: -b<size>"));
+        assert_eq!(said_here("overwrite", None), None);
+    }
+
+    #[test]
+    fn no_word_of_fio_is_one_of_ours() {
+        for name in fio_names() {
+            assert!(said_here(name, None).is_some(), "{name}");
+            assert!(crate::grammar::rows::find(&format!("-{name}")).is_none(), "{name}");
         }
     }
 }

@@ -1,14 +1,12 @@
 //! DiskSpd's command line (`command-line.md`): rows, parsing, refusals, help. No rule about the machine.
 
-pub mod arguments;
-mod draft;
-pub mod fio;
 pub mod help;
 pub mod hints;
 mod options;
 pub mod parse;
 mod row;
 pub mod rows;
+mod target;
 pub mod value;
 
 pub use help::{help, help_of, version};

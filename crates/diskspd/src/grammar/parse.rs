@@ -3,10 +3,10 @@
 
 use std::ffi::OsString;
 
-use crate::grammar::arguments::{Arg, Arguments};
-use crate::grammar::draft::{Draft, Stop};
 use crate::grammar::help::help_of;
 use crate::grammar::hints;
+use crate::grammar::hints::{Arg, Arguments};
+use crate::grammar::row::{Draft, Stop};
 use crate::grammar::rows::Row;
 use crate::grammar::value::{Slip, Value, length};
 use crate::request::{Grammar, Line, Request, is_idle};

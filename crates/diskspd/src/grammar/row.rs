@@ -1,10 +1,14 @@
-//! A row of the table of options: how an option is written, what it does, what a shell may offer, and how it is read.
+//! A row of the table of options: how an option is written, what it does, what a shell may offer, and how it is read into
+//! the draft of a request.
 
-use super::draft::Draft;
-use super::options::{ignored, nothing, read32, read32_or_0};
-use super::value::{Slip, Unit, Value};
+use std::ops::RangeInclusive;
+
+use super::value::{Number, Position, Slip, Unit, Value, length, number, whole};
 use crate::render;
+use crate::request::{LongOptions, ProfileFile, Request, push_once, seed_of_moment};
 use truespd_core::engine;
+use truespd_core::profile::xml::{Overrides, apply_overrides};
+use truespd_core::profile::{CacheMode, Etw, EventNames, Profile, ResultFormat, Target, TimeSpan};
 
 /// How the value of an option is read into the draft.
 #[derive(Debug, Clone, Copy)]
@@ -194,4 +198,180 @@ impl Offers {
     pub fn is_path(self) -> bool {
         matches!(self, Offers::File | Offers::Target)
     }
+}
+
+/// What ends the reading early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    Help,
+    Version,
+}
+
+/// The properties of `-S` and `-h`, each settable once over all of them (`command-line.md` §6).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CacheState {
+    pub mode: Option<(CacheMode, char, Position)>,
+    pub write_through: Option<(char, Position)>,
+    pub mapped: Option<(char, Position)>,
+    pub bypass: Option<(char, Position)>,
+}
+
+/// The properties of `-ac`, `-as`, `-ap` and so on, each settable once.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PlacementState {
+    pub cores: Option<Position>,
+    pub groups: Option<Position>,
+    pub efficiency: Option<Position>,
+}
+
+/// Options read so far. Fields of `span` and `target` are filled directly where the last option counts;
+/// the other fields hold which argument set them, because a second one is refused.
+#[derive(Default)]
+pub struct Draft {
+    pub progress_ios: u32,
+    pub etw: Option<Etw>,
+    pub span: TimeSpan,
+    pub target: Target,
+    pub overrides: Overrides,
+    pub is_seed_of_moment: bool,
+    pub profile_file: Option<usize>,
+    pub profile_path: String,
+    pub profile_only: bool,
+    pub system_information: Option<ResultFormat>,
+    pub stop: Option<Stop>,
+    pub events: EventNames,
+    pub set_events: Vec<String>,
+    pub long: LongOptions,
+    pub reinterpreted: Vec<String>,
+    pub notes: Vec<String>,
+
+    pub base: Option<usize>,
+    pub maximum: Option<usize>,
+    pub random: Option<usize>,
+    pub mixed: Option<(usize, u32)>,
+    pub sequential: Option<usize>,
+    pub alignment_bytes: Option<u64>,
+    pub stride_bytes: Option<u64>,
+    pub cache: CacheState,
+    pub placement: PlacementState,
+}
+
+impl Draft {
+    pub fn note(&mut self, note: &str) {
+        push_once(&mut self.notes, note);
+    }
+
+    /// Tells that DiskSpd, and so TrueSpd, takes these words for others.
+    pub fn reinterpret(&mut self, typed: &str, meant: &str) {
+        push_once(&mut self.reinterpreted, &format!("{typed} is taken for {meant}, as DiskSpd takes it"));
+    }
+
+    /// The request to run the options on `targets`, or the profile file with `targets` for its templates. `boot_ms`
+    /// gives the milliseconds since boot, for a bare `-z`.
+    pub fn finish(mut self, targets: &[String], boot_ms: &dyn Fn() -> u64) -> Request {
+        if self.is_seed_of_moment {
+            self.overrides.rand_seed = Some(seed_of_moment(boot_ms()));
+        }
+        let mut profile = Profile::default();
+        let mut profile_file = None;
+        if self.profile_file.is_some() {
+            let (path, overrides, targets) = (self.profile_path, self.overrides, targets.to_vec());
+            profile_file = Some(ProfileFile { path, overrides, targets });
+        } else {
+            let target = self.target();
+            self.span.targets =
+                targets.iter().map(|path| Target { path: path.clone(), ..target.clone() }).collect();
+            profile.progress_ios = self.progress_ios;
+            profile.etw = self.etw;
+            profile.time_spans = vec![self.span];
+            apply_overrides(&mut profile, &self.overrides);
+        }
+        Request {
+            profile,
+            profile_only: self.profile_only,
+            events: self.events,
+            options: self.long,
+            profile_file,
+            is_seed_of_moment: self.is_seed_of_moment,
+            findings_warnings: Vec::new(),
+            reinterpreted: self.reinterpreted,
+            notes: self.notes,
+        }
+    }
+
+    fn target(&self) -> Target {
+        let mut target = self.target.clone();
+        target.random_percent = match self.mixed {
+            Some((_, percent)) => percent,
+            None if self.random.is_some() => 100,
+            None => 0,
+        };
+        target.stride_bytes =
+            if target.random_percent > 0 { self.alignment_bytes } else { self.stride_bytes };
+        target.cache = self.cache.mode.map_or(CacheMode::Cached, |(mode, ..)| mode);
+        target.write_through = self.cache.write_through.is_some();
+        target.memory_mapped = self.cache.mapped.is_some();
+        target
+    }
+}
+
+/// What is legal behind an option that takes no value.
+pub const ALONE: &str = "the option alone";
+
+/// Refuses anything after an option that takes no value.
+pub fn nothing(value: &Value) -> Result<(), Slip> {
+    match value.text {
+        "" => Ok(()),
+        text => Err(Slip::new(format!("'{text}' follows an option that takes no value"))
+            .at(0..length(text))
+            .legal(ALONE)),
+    }
+}
+
+/// An option without a value of DiskSpd, which ignores what follows its letters (`command-line.md` §1); told.
+pub fn ignored(d: &mut Draft, v: &Value, option: &str) {
+    if !v.text.is_empty() {
+        d.reinterpret(&format!("{option}{}", v.text), option);
+    }
+}
+
+/// The number of an option; where DiskSpd takes it for another one than it says, that is told.
+pub fn read(
+    d: &mut Draft,
+    v: &Value,
+    option: &str,
+    unit: Unit,
+    range: RangeInclusive<u64>,
+) -> Result<u64, Slip> {
+    let Number { value, is_plain } = number(v.text, unit, range)?;
+    if !is_plain {
+        d.reinterpret(&format!("{option}{}", v.text), &format!("{option}{value}"));
+    }
+    Ok(value)
+}
+
+pub fn read32(d: &mut Draft, v: &Value, option: &str, unit: Unit, min: u32) -> Result<u32, Slip> {
+    let value = read(d, v, option, unit, u64::from(min)..=u64::from(u32::MAX))?;
+    Ok(u32::try_from(value).expect("the range ends at 32 bits"))
+}
+
+/// [`read32`] of an option that DiskSpd takes for 0 when its number is missing; told.
+pub fn read32_or_0(d: &mut Draft, v: &Value, option: &str, unit: Unit) -> Result<u32, Slip> {
+    if v.text.is_empty() {
+        d.reinterpret(option, &format!("{option}0"));
+        return Ok(0);
+    }
+    read32(d, v, option, unit, 0)
+}
+
+/// The percentage of an option, from `min` to 100.
+pub fn percentage(d: &mut Draft, v: &Value, option: &str, min: u64, legal: &str) -> Result<u32, Slip> {
+    let percent = read(d, v, option, Unit::Percent, min..=100).map_err(|slip| slip.legal(legal))?;
+    Ok(u32::try_from(percent).expect("at most 100"))
+}
+
+/// A percentage from `min` to 100 within a value.
+pub fn share(text: &str, min: u64, legal: &str) -> Result<u32, Slip> {
+    let percent = whole(text, min..=100).map_err(|slip| slip.legal(legal))?;
+    Ok(u32::try_from(percent).expect("at most 100"))
 }

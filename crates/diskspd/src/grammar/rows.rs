@@ -4,12 +4,12 @@
 //! meaning;
 //! long options are TrueSpd's own.
 
-use super::draft::Stop;
-use super::options::ALONE;
-use super::options::{long, run, target};
+use super::row::ALONE;
+use super::row::Stop;
 pub use super::row::{Offers, Row, Section};
 use super::row::{Read, row};
 use super::value::Unit;
+use super::{options, target};
 use truespd_core::profile::DistributionKind;
 
 use Offers::{Engines, File, Formats, Target, Usual, UsualThenFile, Words};
@@ -25,13 +25,14 @@ pub fn find(option: &str) -> Option<&'static Row> {
         let name = option.split_once('=').map_or(option, |(name, _)| name);
         return all().find(|row| row.name == name);
     }
-    let fits = |row: &&Row| match option.strip_prefix(row.name) {
-        None => false,
-        Some(_) if row.starts.is_empty() => true,
-        Some(value) => value.starts_with(|c| row.starts.contains(c)),
-    };
     // Longest name; among equals a row that asks for a certain start.
-    all().filter(fits).max_by_key(|row| (row.name.len(), !row.starts.is_empty()))
+    all()
+        .filter(|row| match option.strip_prefix(row.name) {
+            None => false,
+            Some(_) if row.starts.is_empty() => true,
+            Some(value) => value.starts_with(|c| row.starts.contains(c)),
+        })
+        .max_by_key(|row| (row.name.len(), !row.starts.is_empty()))
 }
 
 const BLOCKS: Offers =
@@ -170,20 +171,20 @@ pub static SECTIONS: &[Section] = &[
     Section {
         title: "Reads, writes and what is written",
         rows: &[
-            row("w", "<pct>", Value(run::write_percent))
+            row("w", "<pct>", Value(options::write_percent))
                 .offers(Usual(&["0", "10", "25", "30", "50", "70", "100"]))
                 .help("Percentage of writes, 0 to 100, default 0. WARNING: writes destroy what the target holds.")
                 .linux("targets with data that TrueSpd did not make are refused (see --overwrite); -w0 opens for \
                         reading only."),
-            row("Z", "<size>[,<file>]", Value(run::source_data))
+            row("Z", "<size>[,<file>]", Value(options::source_data))
                 .starts(DIGITS)
                 .offers(UsualThenFile(&["1M", "20M", "100M", "1G"]))
                 .help("Each write takes its data from a random place in a source of this size, which is filled \
                        with random bytes or from a file."),
-            row("Zr", "", Value(run::random_data))
+            row("Zr", "", Value(options::random_data))
                 .keys(NO_KEYS)
                 .help("Fill the write buffer with new random bytes before each write (costs processor time)."),
-            row("Z", "", Value(run::zero_data))
+            row("Z", "", Value(options::zero_data))
                 .keys(NO_KEYS)
                 .help("Write zeros.")
                 .linux("some devices do not store zeros."),
@@ -208,14 +209,14 @@ pub static SECTIONS: &[Section] = &[
             row("x", "", Flag(|d| d.span.completion_routines = true))
                 .help("Reissue each request from its own completion.")
                 .linux("no completion routines exist: requests are reissued one by one."),
-            row("u", "[n][<batch>[p]]", Value(run::ring))
+            row("u", "[n][<batch>[p]]", Value(options::ring))
                 .help("Requests per submission to the ring: a count, or a percentage with p; default 25p. n: \
                        buffers not registered.")
                 .linux("the ring is io_uring."),
-            row("oc", "<n>", Value(run::completion_batch))
+            row("oc", "<n>", Value(options::completion_batch))
                 .offers(Usual(&["1", "4", "16", "32"]))
                 .help("Completions taken at a time, default 16."),
-            row("bs", "<n|p>", Value(run::buffer_separation))
+            row("bs", "<n|p>", Value(options::buffer_separation))
                 .offers(SEPARATION)
                 .help("Buffers of different threads: p separated (default), n packed.")
                 .linux("always separated; n is only kept in the profile."),
@@ -224,14 +225,14 @@ pub static SECTIONS: &[Section] = &[
     Section {
         title: "Processors",
         rows: &[
-            row("a", "[<list>]", Value(run::affinity))
+            row("a", "[<list>]", Value(options::affinity))
                 .offers(Usual(&["0", "0,1", "0-3", "g0"]))
                 .help("Pin threads round robin to the processors of the list: -a0,2,8-11, with groups \
                        -ag0,0,1,g1,0, or a whole group -ag1. Several lists add up. -a and -ag alone are the \
                        default.")
                 .linux("processor = 64 x group + number; without group any CPU id. Default: all CPUs the process \
                         may use, ascending."),
-            row("a", "<placement>", Value(run::placement))
+            row("a", "<placement>", Value(options::placement))
                 .starts("cspPeEu")
                 .offers(PLACEMENTS)
                 .keys(&["-a<placement>"])
@@ -266,7 +267,7 @@ pub static SECTIONS: &[Section] = &[
     Section {
         title: "Rate and pauses",
         rows: &[
-            row("g", "<n>[i]", Value(run::rate))
+            row("g", "<n>[i]", Value(options::rate))
                 .offers(Usual(&["100i", "1000i", "10000i", "100000i", "102400", "1048576"]))
                 .help("Limit per thread and target: <n> bytes per millisecond, or with i <n> I/Os per second.")
                 .linux("exact: no rounding to whole bytes per millisecond."),
@@ -274,7 +275,7 @@ pub static SECTIONS: &[Section] = &[
                 .help("I/Os per burst, shared by the threads of the target. Needs -j."),
             row("j", "<ms>", Count(Unit::Milliseconds, 1, |d, n| d.target.think_ms = Some(n)))
                 .help("Pause between bursts in milliseconds. Needs -i."),
-            row(":", "<flags>", Value(run::experiment_flags))
+            row(":", "<flags>", Value(options::experiment_flags))
                 .beside_profile()
                 .help("Experiment bits; bit 1: long sleeps under a rate limit.")
                 .linux("accepted, but sleeps are always exact."),
@@ -283,7 +284,7 @@ pub static SECTIONS: &[Section] = &[
     Section {
         title: "Time and random numbers",
         rows: &[
-            row("d", "<s>", Value(run::duration))
+            row("d", "<s>", Value(options::duration))
                 .offers(Usual(&["5", "10", "30", "60", "300", "600", "3600"]))
                 .beside_profile()
                 .help("Measured time in seconds, default 10."),
@@ -295,7 +296,7 @@ pub static SECTIONS: &[Section] = &[
                 .offers(Usual(&["0", "5", "10", "30", "60"]))
                 .beside_profile()
                 .help("Cool-down in seconds after the measured time, default 0."),
-            row("z", "[<seed>]", Value(run::seed))
+            row("z", "[<seed>]", Value(options::seed))
                 .beside_profile()
                 .help("Seed of the random numbers, default 0; -z alone takes the milliseconds since boot."),
         ],
@@ -305,19 +306,19 @@ pub static SECTIONS: &[Section] = &[
         rows: &[
             row("L", "", Flag(|d| d.span.measure_latency = true))
                 .help("Measure latencies."),
-            row("D", "[<ms>]", Value(run::intervals))
+            row("D", "[<ms>]", Value(options::intervals))
                 .offers(Usual(&["100", "250", "500", "1000"]))
                 .help("IOPS statistics per interval, default 1000 ms."),
-            row("R", "<format>", Value(run::result_format))
+            row("R", "<format>", Value(options::result_format))
                 .offers(Formats)
                 .beside_profile()
                 .help("Format of the result on standard output: text (the default) or xml; TrueSpd's own are json, \
                        csv and intervals."),
-            row("Rp", "[text|xml]", Value(run::profile_only))
+            row("Rp", "[text|xml]", Value(options::profile_only))
                 .offers(TEXT_OR_XML)
                 .beside_profile()
                 .help("Print the profile of these options and run nothing."),
-            row("Rs", "[text|xml]", Value(run::system_information))
+            row("Rs", "[text|xml]", Value(options::system_information))
                 .offers(TEXT_OR_XML)
                 .beside_profile()
                 .help("Print information about the system and run nothing. Must be the only argument."),
@@ -328,7 +329,7 @@ pub static SECTIONS: &[Section] = &[
             row("vs", "", Switch(VERBOSE, |d| d.overrides.verbose_stats = true))
                 .beside_profile()
                 .help("Statistics of the waits for completions."),
-            row("P", "[<n>]", Value(run::progress))
+            row("P", "[<n>]", Value(options::progress))
                 .help("A dot for every <n> completed I/Os of a thread, default 65536.")
                 .linux("on standard error."),
         ],
@@ -339,7 +340,7 @@ pub static SECTIONS: &[Section] = &[
             row("l", "", Flag(|d| d.target.large_pages = true))
                 .help("Large pages for I/O buffers.")
                 .linux("MAP_HUGETLB; reserve pages with vm.nr_hugepages."),
-            row("I", "<1|2|3>", Value(run::priority))
+            row("I", "<1|2|3>", Value(options::priority))
                 .offers(PRIORITIES)
                 .help("I/O priority: 1 very low, 2 low, 3 normal (default).")
                 .linux("1 idle class, 2 best-effort level 7; only some schedulers (bfq, mq-deadline) honour it."),
@@ -360,21 +361,21 @@ pub static SECTIONS: &[Section] = &[
             row("ye", "<name>", Text(EVENT, |d, name| d.set_events.push(name)))
                 .help("Set this existing event and exit.")
                 .linux("exit code 0."),
-            row("e", "<NAME>", Value(run::trace))
+            row("e", "<NAME>", Value(options::trace))
                 .offers(TRACES)
                 .help("Trace: PROCESS THREAD IMAGE_LOAD DISK_IO MEMORY_PAGE_FAULTS MEMORY_HARD_FAULTS NETWORK \
                        REGISTRY.")
                 .linux("kept in the profile, but nothing is traced."),
-            row("eq", "", Flag(|d| run::tracing(d).use_perf_timer = true))
+            row("eq", "", Flag(|d| options::tracing(d).use_perf_timer = true))
                 .help("Trace clock: performance counter.")
                 .linux("kept in the profile."),
-            row("es", "", Flag(|d| run::tracing(d).use_system_timer = true))
+            row("es", "", Flag(|d| options::tracing(d).use_system_timer = true))
                 .help("Trace clock: system time.")
                 .linux("kept in the profile."),
-            row("ec", "", Flag(|d| run::tracing(d).use_cycles_counter = true))
+            row("ec", "", Flag(|d| options::tracing(d).use_cycles_counter = true))
                 .help("Trace clock: processor cycles.")
                 .linux("kept in the profile."),
-            row("ep", "", Flag(|d| run::tracing(d).use_paged_memory = true))
+            row("ep", "", Flag(|d| options::tracing(d).use_paged_memory = true))
                 .help("Trace into paged memory.")
                 .linux("kept in the profile."),
         ],
@@ -382,7 +383,7 @@ pub static SECTIONS: &[Section] = &[
     Section {
         title: "XML profiles",
         rows: &[
-            row("X", "<file>", Value(run::profile_file))
+            row("X", "<file>", Value(options::profile_file))
                 .offers(File)
                 .beside_profile()
                 .help("Run an XML profile. With it only -: -C -d -W -R -v -z, long options, and targets that \
@@ -402,7 +403,7 @@ pub static SECTIONS: &[Section] = &[
                 .help("The version."),
             row("-version", "", Switch(ALONE, |d| d.stop = Some(Stop::Version)))
                 .help("The version."),
-            row("-engine", "NAME[:parameters]", Value(long::engine))
+            row("-engine", "NAME[:parameters]", Value(options::engine))
                 .offers(Engines)
                 .help("The engine that issues I/O, instead of the best one available; listed below."),
             row("-overwrite", "PATH", Text(TARGET, |d, path| d.long.overwrite.push(path)))
@@ -419,28 +420,28 @@ pub static SECTIONS: &[Section] = &[
             row("-quick-check", "", Switch(ALONE, |d| d.long.quick_check = true))
                 .help("Do not look through a device before a write test: samples of it are enough. Without this, \
                        as much of it is read as 3 seconds allow, and a note says which data can be missed."),
-            row("-map", "PREFIX=FOLDER", Value(long::map))
+            row("-map", "PREFIX=FOLDER", Value(options::map))
                 .help("A folder of this machine stands for a path of Windows with all that is in it, in targets, \
                        in profiles of -X and in files of -Z: --map 'C:\\=/mnt/c'. Can be repeated; the longest \
                        beginning that fits counts."),
             row("-exclusive", "", Switch(ALONE, |d| d.long.exclusive = true))
                 .help("Refuse to run while another run of TrueSpd has a target of this one, and keep later runs \
                        from it. Without it, runs share a target, and each warns of the other."),
-            row("-json", "FILE", Value(|d, v| long::output(d, v, "json")))
+            row("-json", "FILE", Value(|d, v| options::output(d, v, "json")))
                 .offers(File)
                 .help("Also write the result to this file as JSON: everything measured, for truespd render and \
                        merge. Repeatable. With - as the file the result goes to standard output in place of the \
                        text. All this goes for the next four, too."),
-            row("-xml", "FILE", Value(|d, v| long::output(d, v, "xml")))
+            row("-xml", "FILE", Value(|d, v| options::output(d, v, "xml")))
                 .offers(File)
                 .help("Also write the XML result to this file."),
-            row("-text", "FILE", Value(|d, v| long::output(d, v, "text")))
+            row("-text", "FILE", Value(|d, v| options::output(d, v, "text")))
                 .offers(File)
                 .help("Also write the text result to this file."),
-            row("-csv", "FILE", Value(|d, v| long::output(d, v, "csv")))
+            row("-csv", "FILE", Value(|d, v| options::output(d, v, "csv")))
                 .offers(File)
                 .help("Also write a table of threads, targets, reads and writes to this file."),
-            row("-intervals", "FILE", Value(|d, v| long::output(d, v, "intervals")))
+            row("-intervals", "FILE", Value(|d, v| options::output(d, v, "intervals")))
                 .offers(File)
                 .help("Also write the course of the run to this file: a table of its intervals (-D, or those of \
                        every result) and targets."),
@@ -451,7 +452,7 @@ pub static SECTIONS: &[Section] = &[
                 .help("Show all of the verdict on standard error: every finding with its numbers and advice, and \
                        the rules that lacked evidence. Without it, one line, or none where standard error is the \
                        file or pipe of standard output (2>&1)."),
-            row("-require", "<certified|suspect>", Value(long::require))
+            row("-require", "<certified|suspect>", Value(options::require))
                 .offers(GRADES)
                 .help("Exit code 5 when the verdict is worse than this."),
             row("-progress", "", Switch(ALONE, |d| d.long.progress = true))
@@ -462,12 +463,12 @@ pub static SECTIONS: &[Section] = &[
                 .help("truespd run only: show the run on a full screen while it goes on, with IOPS, throughput, \
                        latency, processors and disks every second. Where standard error is no terminal it does \
                        what --progress does."),
-            row("-metrics", "FILE", Value(|d, v| long::path(v).map(|path| d.long.metrics = Some(path))))
+            row("-metrics", "FILE", Value(|d, v| options::path(v).map(|path| d.long.metrics = Some(path))))
                 .offers(File)
                 .help("Replace this file every second by a page for Prometheus (textfile collector of the node \
                        exporter): where the run is, counters of I/Os, bytes and latency, and at the end the result \
                        with its verdict."),
-            row("-events", "FILE", Value(|d, v| long::path(v).map(|path| d.long.events = Some(path))))
+            row("-events", "FILE", Value(|d, v| options::path(v).map(|path| d.long.events = Some(path))))
                 .offers(File)
                 .help("Write a line of JSON to this file for everything that happens: the progress every second, \
                        files that are made, warnings, the result. A file gets them at its end; a pipe or /dev/fd/3 \
@@ -483,12 +484,12 @@ pub static SECTIONS: &[Section] = &[
                 .help("The file of the history, instead of that of the variable TRUESPD_STORE, of the \
                        configuration file, or ~/.local/share/truespd/history.sqlite; implies --keep-history, as \
                        the next three do."),
-            row("-label", "NAME", Value(long::label))
+            row("-label", "NAME", Value(options::label))
                 .help("A name for the kept result, to find it by: truespd history show NAME. Several results may \
                        share one."),
-            row("-tag", "NAME", Value(long::tag))
+            row("-tag", "NAME", Value(options::tag))
                 .help("A word to find the kept result by. Repeatable."),
-            row("-revision", "TEXT", Value(long::revision))
+            row("-revision", "TEXT", Value(options::revision))
                 .help("The revision of what is tested, kept with the result: --revision \"$(git rev-parse HEAD)\"."),
             row("-recreate", "", Switch(ALONE, |d| d.long.recreate = true))
                 .help("Always create the files of -c again."),
@@ -499,7 +500,7 @@ pub static SECTIONS: &[Section] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grammar::arguments::is_option;
+    use crate::grammar::hints::is_option;
 
     #[test]
     fn the_longest_name_counts_and_the_start_of_the_value() {

@@ -341,13 +341,16 @@ fn without_a_fraction(text: &str) -> Option<String> {
     const UNITS: [(&str, u64); 5] = [("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10), ("", 1)];
     let (number, suffix) = decimal(text)?;
     let (_, bytes) = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(suffix))?;
-    let smaller = || UNITS.iter().filter(|(_, unit)| unit < bytes);
-    let exact = smaller().find_map(|(name, unit)| Some((number.times(bytes / unit)?, *name)));
-    // A number that has no end in binary, like 1.3: the next smaller unit is near enough.
-    let near = || smaller().next().and_then(|(name, unit)| Some((number.about(bytes / unit)?, *name)));
+    let mut smaller = UNITS.iter().filter(|(_, unit)| unit < bytes);
+    let exact = smaller.clone().find_map(|(name, unit)| Some((number.times(bytes / unit)?, *name)));
     match exact.filter(|(count, _)| *count > 0) {
         Some((count, name)) if !name.is_empty() || count < 1 << 20 => Some(format!("{count}{name}")),
-        _ => near().map(|(count, name)| format!("{count}{name} or {}{name}", count + 1)),
+        // A number that has no end in binary, like 1.3: the next smaller unit is near enough.
+        _ => {
+            let (name, unit) = smaller.next()?;
+            let count = number.about(bytes / unit)?;
+            Some(format!("{count}{name} or {}{name}", count + 1))
+        }
     }
 }
 

@@ -144,8 +144,8 @@ fn is_named(file: &File) -> bool {
 
 /// What the names of this host's unfinished files begin with.
 fn lead() -> String {
-    let known = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-    let host: String = host_name().chars().map(known).take(HOST_CHARS_MAX).collect();
+    let host: String = host_name().chars().take(HOST_CHARS_MAX).collect();
+    let host = host.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "_");
     format!("{PREFIX}{host}-")
 }
 
@@ -166,11 +166,10 @@ fn remove_abandoned(folder: &Directory) {
 
 /// Whether a name is one that [`make`] gives on this host.
 fn is_of_us(name: &str, lead: &str) -> bool {
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let numbers = name.strip_prefix(lead).and_then(|rest| rest.strip_suffix(SUFFIX));
-    numbers
-        .and_then(|numbers| numbers.split_once('-'))
-        .is_some_and(|(pid, number)| digits(pid) && digits(number))
+    numbers.and_then(|numbers| numbers.split_once('-')).is_some_and(|(pid, number)| {
+        [pid, number].iter().all(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
+    })
 }
 
 /// A file of this user without another name, whose maker is gone: nobody has its lock. It stays locked until
@@ -179,11 +178,10 @@ fn is_abandoned(file: &File, folder: &Directory, name: &OsStr) -> bool {
     let Ok(about) = file.metadata() else { return false };
     let stat = Stat::of(&about);
     let is_ours = stat.kind == FileKind::Regular && stat.owner == system::user() && names(&about) == 1;
-    let is_same = |now: Stat| now.identity() == stat.identity();
     is_ours
         && matches!(try_alone(file), Ok(true))
         // Its maker may have given it its real name, and another program may have made one, since it was opened.
-        && folder.stat_of(name).is_some_and(is_same)
+        && folder.stat_of(name).is_some_and(|now| now.identity() == stat.identity())
 }
 
 #[cfg(test)]

@@ -1,9 +1,7 @@
 //! What other programs are told of a run while it goes on: a file for Prometheus (`--metrics`) and lines of JSON
 //! (`--events`). What is told comes from the thread that tells the progress, so no worker waits for a slow reader.
 
-pub mod lines;
 mod page;
-mod status;
 
 use std::fs::File;
 use std::io::Write;
@@ -14,10 +12,14 @@ use std::time::Duration;
 use crate::request::Output;
 use crate::run::outputs::{OutputError, Problem, open_lines, open_refreshed, refuse_clashes};
 use crate::run::unfinished::Refreshed;
-use lines::Happened;
-use status::Status;
-use truespd_core::load::{self, live::Phase, live::Progress};
-use truespd_core::result::Document;
+use jiff::Timestamp;
+use page::Page;
+use serde::{Deserialize, Serialize};
+use truespd_core::load;
+use truespd_core::load::live::{DiskRates, HostRates, Phase, Progress};
+use truespd_core::machine::host::unix_time_ns;
+use truespd_core::result::{DirectionSummary, Document, FindingGrade, Grade, Summary, TimeSpanResult};
+use truespd_core::text::{printable_json, visible_json};
 
 /// How often the progress is told.
 const EVERY: Duration = Duration::from_secs(1);
@@ -49,7 +51,7 @@ pub struct Telemetry {
 }
 
 struct State {
-    status: Status,
+    page: Page,
     metrics: Option<(Output, Refreshed)>,
     events: Option<(Output, File)>,
     listener: Option<Listener>,
@@ -68,8 +70,8 @@ impl Telemetry {
         taken: impl Iterator<Item = (PathBuf, String)>,
         listener: Option<Listener>,
     ) -> Result<Self, OutputError> {
-        let output = |format, path: &Option<String>| path.clone().map(|path| Output { format, path });
-        let (metrics, events) = (output(METRICS, &wishes.metrics), output(EVENTS, &wishes.events));
+        let metrics = wishes.metrics.clone().map(|path| Output { format: METRICS, path });
+        let events = wishes.events.clone().map(|path| Output { format: EVENTS, path });
         let all: Vec<Output> = metrics.iter().chain(&events).cloned().collect();
         if all.is_empty() && listener.is_none() {
             return Ok(Telemetry::default());
@@ -77,12 +79,12 @@ impl Telemetry {
         refuse_clashes(&all, taken)?;
         let metrics = metrics.map(|output| open_refreshed(&output).map(|file| (output, file))).transpose()?;
         let events = events.map(|output| open_lines(&output).map(|file| (output, file))).transpose()?;
-        let status = Status::new(command_line);
+        let page = Page::default();
         let telemetry = Telemetry {
-            state: Some(Mutex::new(State { status, metrics, events, listener, lost: Vec::new() })),
+            state: Some(Mutex::new(State { page, metrics, events, listener, lost: Vec::new() })),
             seldom: Seldom::every(Some(EVERY)),
         };
-        telemetry.tell(|status| Some(Happened::Begin { command_line: status.command_line().to_vec() }));
+        telemetry.tell(Some(Happened::Begin { command_line: command_line.to_vec() }), |_| ());
         Ok(telemetry)
     }
 
@@ -97,56 +99,44 @@ impl Telemetry {
         if matches!(event, load::Event::Dot | load::Event::Verbose(_)) || !self.seldom.passes(event) {
             return;
         }
-        self.tell(|status| {
-            match event {
-                load::Event::Progress(progress) => status.progress(progress.clone()),
-                load::Event::Counted(counted) => status.span_is_over(*counted),
-                _ => {}
-            }
-            Happened::of_run(event)
+        self.tell(Happened::of_run(event), |page| match event {
+            load::Event::Progress(progress) => page.progress = Some(progress.clone()),
+            load::Event::Counted(counted) => page.span_is_over(*counted),
+            _ => {}
         });
     }
 
     /// A step of a series begins: an event with its name.
     pub fn step(&self, name: &str, begins: Happened) {
-        self.tell(|status| {
-            status.step(name);
-            Some(begins)
-        });
+        self.tell(Some(begins), |page| page.step(name));
     }
 
     /// The suite itself says something.
     pub fn note(&self, says: &str) {
-        self.tell(|_| Some(Happened::Note { says: says.to_string() }));
+        self.tell(Some(Happened::Note { says: says.to_string() }), |_| ());
     }
 
     pub fn result(&self, document: &Document) {
-        self.tell(|status| {
-            status.result(document);
-            Some(Happened::result(document))
-        });
+        self.tell(Some(Happened::result(document)), |page| page.result(document));
     }
 
     /// Everything is over. What could not be written since the beginning.
     pub fn end(&self) -> Vec<OutputError> {
-        self.tell(|status| {
-            status.end();
-            Some(Happened::End)
-        });
+        self.tell(Some(Happened::End), |page| page.is_over = true);
         let Some(state) = &self.state else { return Vec::new() };
         std::mem::take(&mut state.lock().unwrap_or_else(PoisonError::into_inner).lost)
     }
 
-    fn tell(&self, change: impl FnOnce(&mut Status) -> Option<Happened>) {
+    fn tell(&self, happened: Option<Happened>, change: impl FnOnce(&mut Page)) {
         let Some(state) = &self.state else { return };
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         let state = &mut *state;
-        let happened = change(&mut state.status);
+        change(&mut state.page);
         if let Some(happened) = happened {
             state.line(&happened.line());
         }
         if let Some((output, file)) = &state.metrics
-            && let Err(error) = file.put(page::text(&state.status).as_bytes())
+            && let Err(error) = file.put(state.page.text().as_bytes())
         {
             state.lost.push(output.error(Problem::Live(error)));
             state.metrics = None;
@@ -200,5 +190,252 @@ impl Seldom {
             *passed = Some(now);
         }
         is_due
+    }
+}
+
+const NS_PER_S: f64 = 1e9;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Happened {
+    Begin {
+        /// As typed, the program first.
+        command_line: Vec<String>,
+    },
+    /// A step of a series began.
+    Step {
+        name: String,
+        /// How long it takes as planned, in seconds; files that are to be made are not in it.
+        #[serde(default)]
+        planned_s: f64,
+        /// Runs after it, as far as is known.
+        #[serde(default)]
+        runs_ahead: usize,
+        /// How long those take as planned, in seconds.
+        #[serde(default)]
+        ahead_s: f64,
+    },
+    /// A file is being written.
+    Fill {
+        path: String,
+        done_bytes: u64,
+        total_bytes: u64,
+    },
+    /// An unfinished file is being removed.
+    Remove {
+        path: String,
+        /// Size that it was to have.
+        bytes: u64,
+    },
+    /// An existing file is used as it is.
+    Reuse {
+        path: String,
+    },
+    /// Something that a person should know.
+    Note {
+        says: String,
+    },
+    /// A warning, which is also in the document.
+    Warning {
+        says: String,
+    },
+    Progress(At),
+    GivenUp {
+        says: String,
+    },
+    Result(Brought),
+    End,
+}
+
+/// Where a run is. Counts are of the time span so far, rates of the last second.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct At {
+    pub phase: Phase,
+    /// Number of the time span, from 1.
+    pub time_span: usize,
+    /// Time spans of the profile.
+    pub time_spans: usize,
+    /// Since the time span began.
+    pub elapsed_s: f64,
+    /// Until the last time span ends.
+    pub left_s: f64,
+    pub ios: u64,
+    pub bytes: u64,
+    /// I/Os per second; absent before the first rates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iops: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_per_s: Option<f64>,
+    /// Mean latency; absent when no I/O completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_mean_s: Option<f64>,
+    /// I/Os in flight on average, by Little's law.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight_mean: Option<f64>,
+    /// How busy all processors of the machine were, in percent of their time; of rank 0's in a cluster run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processors_busy_percent: Option<f64>,
+    /// The lowest disks under the targets, by the kernel's counters; under those of rank 0 in a cluster run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disks: Vec<DiskRates>,
+    /// The hosts of a cluster run; absent for a run on one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<HostRates>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Brought {
+    /// Its grade; absent when it was not judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Grade>,
+    #[serde(default)]
+    pub findings: Vec<Found>,
+    /// One for each time span that was measured.
+    #[serde(default)]
+    pub time_spans: Vec<Span>,
+}
+
+/// A finding of the verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Found {
+    pub rule: String,
+    pub grade: FindingGrade,
+    pub says: String,
+}
+
+/// The figures of a time span.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Span {
+    pub test_time_s: f64,
+    pub read: Sum,
+    pub write: Sum,
+}
+
+/// The figures of reads or of writes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sum {
+    pub ios: u64,
+    pub bytes: u64,
+    pub iops: f64,
+    pub bytes_per_s: f64,
+    /// Mean latency; absent when it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_mean_s: Option<f64>,
+    /// 99th percentile of the latency; absent when it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_p99_s: Option<f64>,
+}
+
+/// A line that was read.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Heard {
+    pub time: Timestamp,
+    #[serde(flatten)]
+    pub happened: Happened,
+}
+
+impl Heard {
+    /// Reads a line of `--events`, whose words are to be shown.
+    ///
+    /// # Errors
+    /// Why it is none.
+    pub fn read(line: &str) -> Result<Heard, serde_json::Error> {
+        serde_json::from_slice(&printable_json(line.as_bytes()))
+    }
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    time: String,
+    #[serde(flatten)]
+    happened: &'a Happened,
+}
+
+impl Happened {
+    /// As a line of now.
+    pub fn line(&self) -> String {
+        let now_ns = unix_time_ns().map_or(0, i128::from);
+        let time = Timestamp::from_nanosecond(now_ns).unwrap_or_default();
+        let line = Line { time: format!("{time:.3}"), happened: self };
+        let line = serde_json::to_string(&line);
+        visible_json(line.expect("it has names for members, and no number that JSON lacks")) + "\n"
+    }
+
+    /// What an event of a run tells; nothing for those that are many.
+    pub fn of_run(event: &load::Event) -> Option<Happened> {
+        use load::Event;
+        Some(match event.clone() {
+            Event::Dot | Event::Verbose(_) | Event::Counted(_) => return None,
+            Event::Note(says) => Happened::Note { says },
+            Event::Warning(says) => Happened::Warning { says },
+            Event::Reused { path, .. } => Happened::Reuse { path },
+            Event::Fill { path, done_bytes, total_bytes } => Happened::Fill { path, done_bytes, total_bytes },
+            Event::Removing { path, bytes } => Happened::Remove { path, bytes },
+            Event::Progress(progress) => Happened::Progress(At::of(&progress)),
+            Event::GivenUp(failure) => Happened::GivenUp { says: failure.message },
+        })
+    }
+
+    pub fn result(document: &Document) -> Happened {
+        let verdict = document.verdict.as_ref();
+        let found = verdict.into_iter().flat_map(|verdict| &verdict.findings);
+        let found =
+            found.map(|one| Found { rule: one.rule.clone(), grade: one.grade, says: one.says.clone() });
+        let spans = document.time_spans.iter().filter_map(|span| match span {
+            TimeSpanResult::Measured(measured) => Some(Summary::of(measured)),
+            TimeSpanResult::NotMeasured => None,
+        });
+        Happened::Result(Brought {
+            verdict: verdict.map(|verdict| verdict.grade),
+            findings: found.collect(),
+            time_spans: spans.map(|summary| Span::of(&summary)).collect(),
+        })
+    }
+}
+
+impl At {
+    fn of(progress: &Progress) -> At {
+        let (rates, machine) = (progress.rates.as_ref(), progress.machine.as_ref());
+        let latency_mean_s = rates.and_then(|rates| rates.latency_mean_ns).map(|ns| ns / NS_PER_S);
+        At {
+            phase: progress.phase,
+            time_span: progress.span,
+            time_spans: progress.spans,
+            elapsed_s: progress.elapsed_ns as f64 / NS_PER_S,
+            left_s: progress.left_ns as f64 / NS_PER_S,
+            ios: progress.counted.ios,
+            bytes: progress.counted.bytes,
+            iops: rates.map(|rates| rates.iops),
+            bytes_per_s: rates.map(|rates| rates.bytes_per_s),
+            latency_mean_s,
+            in_flight_mean: rates.zip(latency_mean_s).map(|(rates, latency_s)| rates.iops * latency_s),
+            processors_busy_percent: machine.and_then(|machine| machine.processors_busy_percent),
+            disks: machine.map(|machine| machine.disks.clone()).unwrap_or_default(),
+            hosts: progress.hosts.as_deref().cloned(),
+        }
+    }
+}
+
+impl Span {
+    fn of(summary: &Summary) -> Span {
+        Span {
+            test_time_s: summary.test_time_s,
+            read: Sum::of(&summary.read),
+            write: Sum::of(&summary.write),
+        }
+    }
+}
+
+impl Sum {
+    fn of(sum: &DirectionSummary) -> Sum {
+        let latency = sum.latency.as_ref();
+        Sum {
+            ios: sum.ios,
+            bytes: sum.bytes,
+            iops: sum.iops,
+            bytes_per_s: sum.bytes_per_s,
+            latency_mean_s: latency.map(|latency| latency.mean_ns / NS_PER_S),
+            latency_p99_s: latency.map(|latency| latency.p99_ns as f64 / NS_PER_S),
+        }
     }
 }

@@ -4,9 +4,9 @@
 use prometheus::proto::{Counter, Gauge, LabelPair, Metric, MetricFamily, MetricType, Quantile, Summary};
 use prometheus::{Encoder, TextEncoder};
 
-use super::status::{Ended, Status};
-use truespd_core::load::live::{HostRate, HostRates, Phase};
-use truespd_core::result::{DirectionSummary, Grade, LatencySummary};
+use truespd_core::load::live::{Counted, HostRate, HostRates, Phase, Progress};
+use truespd_core::machine::host::unix_time_s;
+use truespd_core::result::{self, Document, Grade, LatencySummary, TimeSpanResult};
 
 const NS_PER_S: f64 = 1e9;
 
@@ -18,40 +18,69 @@ const PHASES: [(Phase, &str); 5] = [
     (Phase::End, "end"),
 ];
 
-pub fn text(status: &Status) -> String {
-    let mut families = vec![
-        gauge(
-            "truespd_build_info",
-            "Always 1; the version of TrueSpd.",
-            [(vec![label("version", env!("CARGO_PKG_VERSION"))], 1.0)],
-        ),
-        one("truespd_updated_timestamp_seconds", "When this page was written.", Status::now_unix_s() as f64),
-        one("truespd_running", "1 while runs go on, 0 when they are over.", f64::from(status.is_running)),
-        counter("truespd_runs_total", "Runs that have ended.", status.runs as f64),
-    ];
-    families.extend(step(status));
-    families.extend(progress(status));
-    if let Some(ended) = &status.result {
-        families.extend(result(ended));
-    }
-    let mut page = Vec::new();
-    TextEncoder::new().encode(&families, &mut page).expect("writing to memory, and no family is empty");
-    String::from_utf8(page).expect("the encoder writes text")
+/// What the page says of a run, or of a series of runs, at a moment.
+#[derive(Debug, Default)]
+pub struct Page {
+    /// Steps of a series that have begun.
+    steps: u64,
+    /// Name of the last of them.
+    step: String,
+    runs: u64,
+    pub is_over: bool,
+    /// The last progress of the present time span.
+    pub progress: Option<Progress>,
+    /// I/Os of all time spans that are over.
+    before: Counted,
+    /// What the page says of the last run that has ended.
+    result: Vec<MetricFamily>,
 }
 
-fn step(status: &Status) -> Option<MetricFamily> {
-    let (count, name) = status.step.as_ref()?;
-    let labels = vec![label("step", name)];
-    Some(gauge(
-        "truespd_step",
-        "Number of the present step of the series, from 1.",
-        [(labels, *count as f64)],
-    ))
+impl Page {
+    pub fn span_is_over(&mut self, counted: Counted) {
+        self.before = self.before.plus(counted);
+        self.progress = None;
+    }
+
+    pub fn step(&mut self, name: &str) {
+        self.steps += 1;
+        self.step = name.to_string();
+    }
+
+    pub fn result(&mut self, document: &Document) {
+        self.runs += 1;
+        self.result = result(document);
+    }
+
+    pub fn text(&self) -> String {
+        let now_unix_s = unix_time_s().unwrap_or(0);
+        let mut families = vec![
+            gauge(
+                "truespd_build_info",
+                "Always 1; the version of TrueSpd.",
+                [(vec![label("version", env!("CARGO_PKG_VERSION"))], 1.0)],
+            ),
+            one("truespd_updated_timestamp_seconds", "When this page was written.", now_unix_s as f64),
+            one("truespd_running", "1 while runs go on, 0 when they are over.", f64::from(!self.is_over)),
+            counter("truespd_runs_total", "Runs that have ended.", self.runs as f64),
+        ];
+        if self.steps > 0 {
+            families.push(gauge(
+                "truespd_step",
+                "Number of the present step of the series, from 1.",
+                [(vec![label("step", &self.step)], self.steps as f64)],
+            ));
+        }
+        families.extend(progress(self.before, self.progress.as_ref()));
+        families.extend_from_slice(&self.result);
+        let mut page = Vec::new();
+        TextEncoder::new().encode(&families, &mut page).expect("writing to memory, and no family is empty");
+        String::from_utf8(page).expect("the encoder writes text")
+    }
 }
 
 /// Where the run is, and all I/Os so far.
-fn progress(status: &Status) -> Vec<MetricFamily> {
-    let counted = status.counted();
+fn progress(before: Counted, now: Option<&Progress>) -> Vec<MetricFamily> {
+    let counted = now.map_or(before, |now| before.plus(now.counted));
     let mut families = vec![
         counter("truespd_ios_total", "I/Os completed, in all phases.", counted.ios as f64),
         counter("truespd_transferred_bytes_total", "Bytes read and written.", counted.bytes as f64),
@@ -62,7 +91,7 @@ fn progress(status: &Status) -> Vec<MetricFamily> {
             counted.in_flight_ns as f64 / NS_PER_S,
         ),
     ];
-    let Some(now) = &status.progress else { return families };
+    let Some(now) = now else { return families };
     let phases = PHASES.map(|(phase, name)| (vec![label("phase", name)], f64::from(phase == now.phase)));
     families.extend([
         gauge("truespd_phase", "1 for the phase that the time span is in, 0 for the others.", phases),
@@ -82,16 +111,15 @@ fn progress(status: &Status) -> Vec<MetricFamily> {
 
 /// The hosts of a cluster run, whose sums the other samples are.
 fn hosts(of: &HostRates) -> [MetricFamily; 4] {
-    let rate = |name, help, of: &HostRate| gauge(name, help, [(vec![label("host", &of.host)], of.iops)]);
     [
         one("truespd_hosts", "Hosts of the cluster run.", f64::from(of.hosts)),
         one("truespd_hosts_told", "Hosts that told their rates.", f64::from(of.told)),
-        rate(
+        host(
             "truespd_slowest_host_iops",
             "I/Os per second of the slowest host, of those that reported.",
             &of.slowest,
         ),
-        rate(
+        host(
             "truespd_fastest_host_iops",
             "I/Os per second of the fastest host, of those that reported.",
             &of.fastest,
@@ -99,38 +127,48 @@ fn hosts(of: &HostRates) -> [MetricFamily; 4] {
     ]
 }
 
+fn host(name: &str, help: &str, rate: &HostRate) -> MetricFamily {
+    gauge(name, help, [(vec![label("host", &rate.host)], rate.iops)])
+}
+
 /// The last result: its targets, its grade, and the figures of reads and writes.
-fn result(ended: &Ended) -> Vec<MetricFamily> {
-    let targets = ended.targets.iter().map(|target| (vec![label("target", target)], 1.0));
+fn result(document: &Document) -> Vec<MetricFamily> {
+    let targets = document.profile.time_spans.iter().flat_map(|span| &span.targets);
+    let mut targets: Vec<&str> = targets.map(|target| target.path.as_str()).collect();
+    targets.dedup();
     let mut families = Vec::new();
-    if let Some(unix_s) = ended.unix_s {
+    if let Some(unix_s) = document.system.start_unix_s {
         families.push(one(
             "truespd_result_start_timestamp_seconds",
             "When the last run began.",
             unix_s as f64,
         ));
     }
-    if !ended.targets.is_empty() {
+    if !targets.is_empty() {
+        let targets = targets.iter().map(|target| (vec![label("target", target)], 1.0));
         families.push(gauge("truespd_result_target_info", "Always 1; the targets of the last run.", targets));
     }
-    if let Some(grade) = ended.grade {
+    if let Some(verdict) = &document.verdict {
         let grades = [Grade::Certified, Grade::Suspect, Grade::Invalid];
-        let grades = grades.map(|one| (vec![label("verdict", one.word())], f64::from(one == grade)));
+        let grades = grades.map(|one| (vec![label("verdict", one.word())], f64::from(one == verdict.grade)));
         families.push(gauge(
             "truespd_result_verdict",
             "1 for the verdict on the last run, 0 for the others.",
             grades,
         ));
     }
-    let Some(summary) = &ended.summary else { return families };
+    let last = document.time_spans.iter().rev().find_map(|span| match span {
+        TimeSpanResult::Measured(measured) => Some(result::Summary::of(measured)),
+        TimeSpanResult::NotMeasured => None,
+    });
+    let Some(summary) = last else { return families };
     let sums = [("read", &summary.read), ("write", &summary.write)];
-    let of_sums =
-        |figure: fn(&DirectionSummary) -> f64| sums.map(|(name, sum)| (operation(name), figure(sum)));
-    families.push(gauge("truespd_result_iops", "I/Os per second of the last run.", of_sums(|sum| sum.iops)));
+    let iops = sums.map(|(name, sum)| (operation(name), sum.iops));
+    families.push(gauge("truespd_result_iops", "I/Os per second of the last run.", iops));
     families.push(gauge(
         "truespd_result_bytes_per_second",
         "Bytes per second of the last run.",
-        of_sums(|sum| sum.bytes_per_s),
+        sums.map(|(name, sum)| (operation(name), sum.bytes_per_s)),
     ));
     let latencies = sums.iter().filter_map(|(name, sum)| Some((*name, sum.ios, sum.latency.as_ref()?)));
     let latencies: Vec<Metric> = latencies.map(|(name, ios, of)| latency(name, ios, of)).collect();
@@ -182,14 +220,15 @@ fn one(name: &str, help: &str, value: f64) -> MetricFamily {
 }
 
 fn gauge(name: &str, help: &str, values: impl IntoIterator<Item = (Vec<LabelPair>, f64)>) -> MetricFamily {
-    let metric = |(labels, value): (Vec<LabelPair>, f64)| {
+    let mut metrics = Vec::new();
+    for (labels, value) in values {
         let mut gauge = Gauge::default();
         gauge.set_value(value);
         let mut metric = Metric::from_label(labels);
         metric.set_gauge(gauge);
-        metric
-    };
-    family(name, help, MetricType::GAUGE, values.into_iter().map(metric).collect())
+        metrics.push(metric);
+    }
+    family(name, help, MetricType::GAUGE, metrics)
 }
 
 fn counter(name: &str, help: &str, value: f64) -> MetricFamily {

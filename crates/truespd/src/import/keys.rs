@@ -372,7 +372,7 @@ mod tests {
 
     #[test]
     fn what_has_a_hint_is_known_in_job_files() {
-        for name in diskspd::grammar::fio::names() {
+        for name in diskspd::grammar::hints::fio_names() {
             assert!(find(name).is_some(), "{name}");
         }
     }

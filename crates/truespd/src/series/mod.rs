@@ -20,7 +20,7 @@ use crate::suite::{Ahead, Ended, Kind, Runner, Step};
 use diskspd::request::{Grammar, Line, Request};
 use diskspd::run::Ready;
 use diskspd::run::outputs::LaterOutputs;
-use diskspd::run::signals::stop_on_signals;
+use diskspd::run::stop_on_signals;
 use std::fmt::Debug;
 use std::path::Path;
 use std::sync::{Arc, Mutex};

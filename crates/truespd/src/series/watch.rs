@@ -2,7 +2,7 @@
 
 use crate::series::undo::Undone;
 use crate::suite::{Ahead, Step};
-use diskspd::telemetry::lines::Happened;
+use diskspd::telemetry::Happened;
 use diskspd::telemetry::{Seldom, Telemetry};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -10,7 +10,7 @@ pub mod study;
 pub mod workload;
 
 use diskspd::request::Line;
-use diskspd::show::verdict::{INDENT, Style, push_wrapped};
+use diskspd::show::{INDENT, Style, push_wrapped};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

@@ -10,7 +10,7 @@ use clap::Args;
 use diskspd::grammar::parse;
 use diskspd::grammar::parse::{Invocation, Lines, refuse_findings};
 use diskspd::request::{Grammar, Line, Request};
-use diskspd::run::required::{Required, UnknownWord, required};
+use diskspd::run::{Required, UnknownWord, required};
 use std::time::{Duration, Instant};
 use truespd_core::fault::{Fault, Refusal, Refusals};
 use truespd_core::text::split_line;
@@ -154,7 +154,7 @@ impl AbArguments {
     }
 }
 
-/// What keeps the answer from being what is required.
+/// Why the answer does not meet the requirement; none when it does.
 fn lacks(outcome: Outcome, is_b_better: Option<bool>, required: Required) -> Option<String> {
     let lack = match (outcome, is_b_better) {
         (Outcome::Different, Some(true)) => return None,

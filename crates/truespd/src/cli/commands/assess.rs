@@ -12,7 +12,7 @@ use crate::cli::commands::values::{between, bytes, legal};
 use crate::series::Series;
 use crate::series::place::Place;
 use crate::suite::assess::{Assessment, FILE_BYTES, Plan, SIZE_MIN_BYTES, Test};
-use diskspd::run::required::{Required, required};
+use diskspd::run::{Required, required};
 use truespd_core::fault::{Fault, Refusal};
 use truespd_core::text::{decimal_rate, shell_line, typed_size};
 

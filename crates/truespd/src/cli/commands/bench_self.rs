@@ -9,7 +9,7 @@ use diskspd::grammar::parse;
 use diskspd::grammar::parse::Invocation;
 use diskspd::program::print;
 use diskspd::run::outputs::TextOutput;
-use diskspd::show::verdict::fitting_stdout;
+use diskspd::show::fitting_stdout;
 use std::ffi::OsString;
 use std::io;
 use truespd_core::fault::{ExitCode, Failure, FailureKind, Refusal};
@@ -137,13 +137,16 @@ fn head(report: &CostReport) -> String {
         (CountedBy::Nobody, Some(why)) => format!("not available: {why}"),
         (CountedBy::Nobody, None) => "not available".to_string(),
     };
-    let row = |name: &str, words: &str| hanging(&format!("{name:NAME_COLUMNS$}"), &printable(words), COLUMNS);
     let place = format!("Linux {}, {} processors{processor}", machine.kernel_release, machine.processors);
     let rounds = format!("{} of {} ms for each load, in turns", report.rounds, report.round_ns / 1_000_000);
-    let title = format!("what truespd {} itself costs on {}\n", report.tool_version, machine.computer_name);
+    let mut head =
+        format!("what truespd {} itself costs on {}\n", report.tool_version, machine.computer_name);
     let clock = format!("{}{why}", machine.clock);
     let rows = [("machine:", place), ("clock:", clock), ("rounds:", rounds), ("instructions:", counting)];
-    rows.iter().fold(title, |text, (name, words)| text + &row(name, words))
+    for (name, words) in rows {
+        head.push_str(&hanging(&format!("{name:NAME_COLUMNS$}"), &printable(&words), COLUMNS));
+    }
+    head
 }
 
 fn figures(load: &Load) -> String {

@@ -11,7 +11,7 @@ use diskspd::console::{say_line, tell};
 use diskspd::program::{ExitCode, print};
 use diskspd::request::Output;
 use diskspd::run::outputs::LaterOutputs;
-use diskspd::show::verdict::fitting_stdout;
+use diskspd::show::fitting_stdout;
 use truespd_core::fault::{Failure, Outcome, Refusal};
 use truespd_core::result::envelope;
 use truespd_core::result::metrics::Metric;

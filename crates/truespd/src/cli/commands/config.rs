@@ -1,20 +1,21 @@
 //! The configuration: reading it before a command begins, and `truespd config`, what is in force, and from where.
 
 use crate::cli::commands::values::json_output;
+use crate::cli::show::aligned;
 use crate::history::{Device, Facts, Given, HistoryError, NewEntry, Problem, Store};
 use crate::series::place::Place;
 use crate::suite::SuiteDocument;
 use clap::Args;
 use diskspd::config;
 use diskspd::config::{Config, Force, From, KEYS, Key, Row, Setting, State, Value};
+use diskspd::console::Message;
 use diskspd::console::{say_line, tell};
 use diskspd::grammar::value::{history_label, history_tag};
 use diskspd::keeping::{Keep, NotKept, is_wanted};
 use diskspd::program::print;
 use diskspd::request::HistoryOptions;
 use diskspd::run::outputs::TextOutput;
-use diskspd::show::verdict::fitting_stdout;
-use diskspd::standard_error::Message;
+use diskspd::show::fitting_stdout;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ use truespd_core::fault::{ExitCode, Failure, Fault, Refusal, RefusalKind, Refusa
 use truespd_core::machine::host::{host_name, unix_time_s};
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::{Layer, envelope, json};
-use truespd_core::text::{columns_of, printable, printable_path, shell_word};
+use truespd_core::text::{printable, printable_path, shell_word};
 
 /// Show which settings are in force, and where each comes from: configuration file and line, variable, or default
 ///
@@ -171,10 +172,9 @@ impl ConfigReport {
     }
 
     fn text(&self) -> String {
-        let head = ["setting", "value", "from"].map(String::from);
-        let rows: Vec<[String; 3]> =
-            std::iter::once(head).chain(self.settings.iter().map(InForce::cells)).collect();
-        let mut out = aligned_columns(&rows);
+        let mut rows = vec![["setting", "value", "from"].map(String::from).to_vec()];
+        rows.extend(self.settings.iter().map(InForce::cells));
+        let mut out = aligned(rows, &[false; 3]);
         out.push_str("\nfiles (where both set a key, the later one counts)\n");
         for file in &self.files {
             let state = match file.state {
@@ -189,20 +189,6 @@ impl ConfigReport {
         }
         out
     }
-}
-
-/// The rows with their first two columns as wide as the widest value.
-fn aligned_columns(rows: &[[String; 3]]) -> String {
-    let widths =
-        [0, 1].map(|column| rows.iter().map(|row| columns_of(&row[column])).max().unwrap_or_default());
-    let mut out = String::new();
-    for row in rows {
-        for (value, width) in row.iter().zip(widths) {
-            out.push_str(&format!("{value}{}", " ".repeat(width - columns_of(value) + 2)));
-        }
-        out.push_str(&format!("{}\n", row[2]));
-    }
-    out
 }
 
 impl InForce {
@@ -224,19 +210,19 @@ impl InForce {
         InForce { key: row.whole_name(), value, from }
     }
 
-    fn cells(&self) -> [String; 3] {
+    fn cells(&self) -> Vec<String> {
         let value = match &self.value {
             Some(Set::Flag(flag)) => flag.to_string(),
-            Some(Set::Text(text)) => printable(text).to_string(),
+            Some(Set::Text(text)) => text.clone(),
             None if self.key.starts_with("targets.") => "(the current directory)".to_string(),
             None => "(none)".to_string(),
         };
         let from = match &self.from {
             Whence::Default => "default".to_string(),
-            Whence::File { path, line } => format!("{}, line {line}", printable(path)),
+            Whence::File { path, line } => format!("{path}, line {line}"),
             Whence::Variable(name) => format!("variable {name}"),
         };
-        [self.key.clone(), value, from]
+        vec![self.key.clone(), value, from]
     }
 }
 

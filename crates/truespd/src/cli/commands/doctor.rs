@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use crate::cli::show::doctor as show;
 use diskspd::console::tell;
 use diskspd::program::{ExitCode, print};
-use diskspd::show::verdict::Style;
+use diskspd::show::Style;
 use truespd_core::fault::{Outcome, Refusal};
 use truespd_core::guard::{programs_with, users};
 use truespd_core::machine::device::DeviceNumber;

@@ -12,7 +12,7 @@ use diskspd::grammar::parse::Invocation;
 use diskspd::program::{ExitCode, print};
 use diskspd::request::Output;
 use diskspd::run::outputs::TextOutput;
-use diskspd::show::verdict::plural;
+use diskspd::show::plural;
 use truespd_core::fault::{Failure, Fault, Outcome, Refusal, RefusalKind};
 use truespd_core::profile::{Profile, TimeSpan, xml};
 use truespd_core::sys::error::system_text;

@@ -7,7 +7,7 @@ use crate::cli::show::inspect::{Inspected, Inspection, WriteTest, push_item, pus
 use clap::Args;
 use diskspd::console::tell;
 use diskspd::program::print;
-use diskspd::show::verdict::fitting_stdout;
+use diskspd::show::fitting_stdout;
 use serde::Serialize;
 use std::path::Path;
 use truespd_core::fault::{ExitCode, Refusal};
@@ -64,25 +64,21 @@ pub(crate) fn run(arguments: &InspectArguments) -> ExitCode {
 
 /// The whole disks with what stands on them. Nothing is opened.
 fn disks(roots: &Roots) -> Disks {
-    let names = whole_disks(roots);
-    let found: Vec<_> = names.iter().map(|name| BlockDevice::named(name, roots)).collect();
-    let layers = |device: &Option<BlockDevice>| {
-        device.as_ref().map_or_else(Vec::new, |device| chain::on_disk(device, roots))
-    };
-    let chains: Vec<Vec<chain::Layer>> = found.iter().map(layers).collect();
-    let of = |(number, (device, chain)): (usize, (&Option<BlockDevice>, &Vec<chain::Layer>))| {
-        let device = device.as_ref()?;
+    let (mut disks, mut chains) = (Vec::new(), Vec::new());
+    for (number, name) in whole_disks(roots).iter().enumerate() {
+        let Some(device) = BlockDevice::named(name, roots) else { continue };
+        let chain = chain::on_disk(&device, roots);
         let node = roots.dev.join(device.node_name());
         let users = device.number().map_or_else(Vec::new, |number| users(number, roots));
-        Some(Disk {
+        disks.push(Disk {
             number,
             path: node.exists().then(|| node.display().to_string()),
             by_id: by_id(&node, roots).map(|path| path.display().to_string()),
             layers: chain.iter().map(facts::of_layer).collect(),
             in_use: users.into_iter().map(|user| user.words).collect(),
-        })
-    };
-    let disks = found.iter().zip(&chains).enumerate().filter_map(of).collect();
+        });
+        chains.push(chain);
+    }
     Disks::new(disks, facts::limits(chains.iter().map(Vec::as_slice), roots))
 }
 
@@ -98,25 +94,25 @@ fn inspection(found: &[(&str, OpenedTarget)], roots: &Roots) -> Inspection {
     let machine = before::watch(&targets, roots);
     before::look(&mut targets);
     let limits = facts::limits(targets.iter().map(before::Inspected::chain), roots);
-    let about = |((typed, opened), target): (&(&str, OpenedTarget), &before::Inspected<'_>)| {
+    let mut inspected = Vec::new();
+    for ((typed, opened), target) in found.iter().zip(&targets) {
         let write_test = write_test(typed, opened, roots);
         let facts = target.facts();
         let free = target
             .room()
             .map(|room| FreeSpace { free_bytes: room.free_bytes, is_read_only: room.is_read_only });
         let OfTarget { sentences, beginning } = of_target(&facts, free, &machine, &limits);
-        Inspected {
+        inspected.push(Inspected {
             facts,
             free_bytes: free.map(|free| free.free_bytes),
             write_test,
             know: sentences,
             suggested: beginning.line,
             makes_file: beginning.makes_file,
-        }
-    };
-    let targets = found.iter().zip(&targets).map(about).collect();
+        });
+    }
     let know = of_machine(&machine, &limits);
-    Inspection::new(targets, limits, machine, know)
+    Inspection::new(inspected, limits, machine, know)
 }
 
 fn write_test(typed: &str, opened: &OpenedTarget, roots: &Roots) -> WriteTest {

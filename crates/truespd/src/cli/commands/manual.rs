@@ -12,7 +12,7 @@ use crate::cli::completions::{self, Shell};
 use crate::cli::manual::{self, ManualPage};
 use diskspd::console::tell;
 use diskspd::program::{ExitCode, print};
-use diskspd::show::verdict::readable;
+use diskspd::show::readable;
 use truespd_core::fault::Refusal;
 use truespd_core::sys::program;
 use truespd_core::text::{columns_of, hanging, nearest};

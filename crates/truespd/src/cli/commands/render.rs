@@ -18,9 +18,9 @@ use diskspd::console::{say, say_line, tell};
 use diskspd::program::print;
 use diskspd::render;
 use diskspd::render::Format;
+use diskspd::run::grade;
 use diskspd::run::outputs::Outputs;
-use diskspd::run::required::grade;
-use diskspd::show::verdict::{Extent, Style, fitting_stdout, line, text};
+use diskspd::show::{Extent, Style, fitting_stdout, line, text};
 use serde::Serialize;
 use std::fmt::Display;
 use std::io;
@@ -304,8 +304,8 @@ pub(crate) fn judge_documents(arguments: &JudgeArguments) -> ExitCode {
         }
     }
     // What was not judged is nothing to rely on.
-    let grade = |one: &Judged| one.told.grade.unwrap_or(Grade::Invalid);
-    let worst = all.iter().map(grade).max().unwrap_or(Grade::Certified);
+    let worst =
+        all.iter().map(|one| one.told.grade.unwrap_or(Grade::Invalid)).max().unwrap_or(Grade::Certified);
     let outcome = match arguments.require {
         Some(required) if worst > required => Outcome::Unmet,
         _ => Outcome::Done,

@@ -14,7 +14,7 @@ use diskspd::console::tell;
 use diskspd::program::{ExitCode, print};
 use diskspd::request::Output;
 use diskspd::run::outputs::LaterOutputs;
-use diskspd::show::verdict::Style;
+use diskspd::show::Style;
 use truespd_core::fault::{Failure, Fault, Refusal};
 
 /// Width of a suite's tables on the page.

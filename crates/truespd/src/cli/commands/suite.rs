@@ -13,8 +13,8 @@ use diskspd::grammar::parse::Lines;
 use diskspd::program::{live_view, print};
 use diskspd::request::Output;
 use diskspd::run::outputs::{LaterOutputs, use_of};
-use diskspd::run::required::{Answer, Required, required_grade};
-use diskspd::show::verdict::{Style, fitting_stdout};
+use diskspd::run::{Answer, Required, required_grade};
+use diskspd::show::{Style, fitting_stdout};
 use diskspd::telemetry::Telemetry;
 use diskspd::{telemetry, viewer};
 use std::ffi::OsString;
@@ -135,8 +135,8 @@ fn ask_and_run<S: Suite>(suite: &S, ranks: Option<Arc<dyn SeriesRanks>>) -> Resu
     if shows {
         keeping.keep_suite(S::NAME, &used, &disks, &document, &envelope::write(&document));
     }
-    let lacks = |required| S::lacks(&document, required);
-    let answer = Answer { is_complete, grade: document.grade(), lacks: &lacks };
+    let grade = document.grade();
+    let answer = Answer { is_complete, grade, lacks: &|required| S::lacks(&document, required) };
     Ok(arguments.held_to(&answer, code))
 }
 

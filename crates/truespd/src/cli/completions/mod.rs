@@ -11,7 +11,7 @@ use clap::{Arg, Command, ValueEnum, ValueHint};
 use crate::cli::commands::suites;
 use crate::cli::manual::{self, visible};
 use crate::suite::workload::preset::BUILT_IN;
-use diskspd::run::required::Required;
+use diskspd::run::Required;
 use truespd_core::result::Grade;
 use truespd_core::result::metrics::Metric;
 

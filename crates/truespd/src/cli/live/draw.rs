@@ -9,8 +9,8 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Sparkline};
 
 use super::{Doing, Message, Model, Outcome, Spread, Weight, filling, message_lead, place, seconds};
-use diskspd::show::live::{hosts, phase_words};
-use diskspd::telemetry::lines::{At, Sum};
+use diskspd::show::{hosts, phase_words};
+use diskspd::telemetry::{At, Sum};
 use truespd_core::load::live::Phase;
 use truespd_core::result::Grade;
 use truespd_core::text::{clock, columns_of, number, printable, program_line, rate, wrap};

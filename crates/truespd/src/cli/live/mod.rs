@@ -14,8 +14,8 @@ use std::collections::VecDeque;
 
 use jiff::Timestamp;
 
-use diskspd::show::live::phase_words;
-use diskspd::telemetry::lines::{At, Brought, Happened, Heard};
+use diskspd::show::phase_words;
+use diskspd::telemetry::{At, Brought, Happened, Heard};
 use truespd_core::load::live::Phase;
 use truespd_core::result::FindingGrade;
 use truespd_core::text::{clock, duration_ns, printable, size};

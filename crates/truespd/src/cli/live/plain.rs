@@ -3,8 +3,8 @@
 use jiff::tz::TimeZone;
 
 use super::{Message, Model, Outcome, filling, message_lead, place, seconds};
-use diskspd::show::live::{hosts, phase_words};
-use diskspd::telemetry::lines::{At, Happened, Heard, Span, Sum};
+use diskspd::show::{hosts, phase_words};
+use diskspd::telemetry::{At, Happened, Heard, Span, Sum};
 use truespd_core::load::live::Phase;
 use truespd_core::text::{number, printable, program_line, rate};
 

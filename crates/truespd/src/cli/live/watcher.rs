@@ -17,9 +17,9 @@ use super::Model;
 use super::draw::{Appearance, draw};
 use super::plain::{self, Plain};
 use diskspd::console::write_out;
-use diskspd::show::live::can_draw;
-use diskspd::show::verdict::Style;
-use diskspd::telemetry::lines::{Happened, Heard};
+use diskspd::show::Style;
+use diskspd::show::can_draw;
+use diskspd::telemetry::{Happened, Heard};
 use diskspd::viewer::{LEFT, give_back, leave_at_panic, leave_screen, spawn};
 use truespd_core::machine::host::{ProcessState, state_of};
 use truespd_core::machine::roots::Roots;
@@ -155,14 +155,14 @@ impl Watched {
         let (sender, news) = mpsc::sync_channel(NEWS_MAX);
         let signal_sender = sender.clone();
         spawn("events", move || read(events, &sender)).map_err(WatchError::System)?;
-        let hand_over = move || {
+        spawn("signals", move || {
             for signal in signals.forever() {
                 if signal_sender.send(News::Signal(signal)).is_err() {
                     return;
                 }
             }
-        };
-        spawn("signals", hand_over).map_err(WatchError::System)?;
+        })
+        .map_err(WatchError::System)?;
         leave_at_panic(leave_screen);
         let keys = match owner {
             Some(_) => "Ctrl+C ends the run, Ctrl+Z suspends it",

@@ -1,7 +1,7 @@
 //! What the doctor found: as text for people, as scripts, and the page of all checks.
 
 pub(crate) use crate::cli::show::rules::page;
-use diskspd::show::verdict::Style;
+use diskspd::show::Style;
 use truespd_core::text::{hanging, printable, shell_word, wrap};
 use truespd_core::verdict::doctor::{Finding, Lasts, Report, State, Subject, SubjectKind};
 
@@ -98,13 +98,7 @@ fn remarks(report: &Report) -> Vec<String> {
 fn merged(report: &Report, state: State) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     for finding in report.findings.iter().filter(|finding| finding.state == state) {
-        let is_same = |other: &&mut Finding| {
-            other.check == finding.check
-                && other.subject.kind == finding.subject.kind
-                && (&other.says, &other.now, &other.wanted, other.matters_for)
-                    == (&finding.says, &finding.now, &finding.wanted, finding.matters_for)
-        };
-        match found.iter_mut().find(is_same) {
+        match found.iter_mut().find(|other| say_the_same(other, finding)) {
             Some(other) => {
                 other.subject.name = format!("{}, {}", other.subject.name, finding.subject.name);
                 other.set.extend(finding.set.iter().cloned());
@@ -114,6 +108,13 @@ fn merged(report: &Report, state: State) -> Vec<Finding> {
         }
     }
     found
+}
+
+fn say_the_same(one: &Finding, other: &Finding) -> bool {
+    one.check == other.check
+        && one.subject.kind == other.subject.kind
+        && (&one.says, &one.now, &one.wanted, one.matters_for)
+            == (&other.says, &other.now, &other.wanted, other.matters_for)
 }
 
 /// `scheduler (vda)`.
@@ -158,11 +159,11 @@ fn push_finding(text: &mut String, finding: &Finding, is_root: bool, columns: us
         text.push_str(&hanging(&lead, &printable(production), columns));
     }
     // Commands stay in one line, to be copied.
-    let command = |text: &mut String, label: &str, line: &str| {
-        text.push_str(&format!("{lead}{label:<LABEL$}{}\n", printable(&typed(line, finding, is_root))));
-    };
-    finding.set.iter().for_each(|line| command(text, "set", line));
-    finding.set_back.iter().for_each(|line| command(text, "back", line));
+    for (label, lines) in [("set", &finding.set), ("back", &finding.set_back)] {
+        for line in lines {
+            text.push_str(&format!("{lead}{label:<LABEL$}{}\n", printable(&typed(line, finding, is_root))));
+        }
+    }
     let lasts = finding.lasts.map(|lasts| format!("lasts {}", lasts.words()));
     let keep = finding.permanent.as_ref().map(|permanent| {
         if finding.set.is_empty() { permanent.clone() } else { format!("to keep it: {permanent}") }

@@ -1,8 +1,9 @@
 //! Kept documents as people see them.
 
+use super::aligned;
 use crate::history::{Entry, Environment, Group, Rank};
 use crate::suite::word;
-use diskspd::show::verdict::{Style, plural};
+use diskspd::show::{Style, plural};
 use jiff::Timestamp;
 use truespd_core::result::metrics::{Better, Metric};
 use truespd_core::result::{Document, Grade, Verdict};
@@ -18,31 +19,6 @@ const FIGURES: [Metric; 3] = [Metric::IOPS, Metric::BYTES, Metric::MEAN];
 /// A moment as people read it, UTC; a dash for what no calendar has.
 fn moment(unix_s: i64, format: &str) -> String {
     Timestamp::from_second(unix_s).map_or("-".to_string(), |moment| moment.strftime(format).to_string())
-}
-
-/// A table whose columns are as wide as their values, which are made printable; `is_number` columns end at
-/// one place. Ends with a line end.
-fn aligned(mut rows: Vec<Vec<String>>, is_number: &[bool]) -> String {
-    rows.iter_mut().flatten().for_each(|cell| *cell = printable(cell));
-    let mut widths = vec![0; is_number.len()];
-    for row in &rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = columns_of(cell).max(*width);
-        }
-    }
-    let mut out = String::new();
-    for row in &rows {
-        let mut line = String::new();
-        for (column, value) in row.iter().enumerate() {
-            let gap = " ".repeat(widths[column] - columns_of(value));
-            let cell = if is_number[column] { format!("{gap}{value}") } else { format!("{value}{gap}") };
-            line.push_str(if column == 0 { "" } else { "  " });
-            line.push_str(&cell);
-        }
-        out.push_str(line.trim_end());
-        out.push('\n');
-    }
-    out
 }
 
 /// A list of documents; empty without any.
@@ -165,11 +141,12 @@ pub(crate) fn statistics(groups: &[Group], by: &[Environment], metric: Metric) -
 
 /// Where a result stands, a line for each of its tests.
 pub(crate) fn standing(ranks: &[Rank], metric: Metric) -> String {
-    let line = |rank: &Rank| {
+    let mut lines = String::new();
+    for rank in ranks {
         let part = rank.part.iter().map(|part| format!(", {part}"));
         let id = printable(&format!("{}{}", rank.id, part.collect::<String>()));
         let value = metric.show(rank.value);
-        match (&rank.others, rank.better_than_percent) {
+        lines += &match (&rank.others, rank.better_than_percent) {
             (Some(others), Some(percent)) => format!(
                 "\n{id}: {value}, better than {percent:.0} % of {} with the same profile in the same environment \
                  (median {})",
@@ -177,9 +154,8 @@ pub(crate) fn standing(ranks: &[Rank], metric: Metric) -> String {
                 metric.show(others.median)
             ),
             _ => format!("\n{id}: {value}; no other result has the same profile in the same environment"),
-        }
-    };
-    let lines: String = ranks.iter().map(line).collect();
+        };
+    }
     if lines.is_empty() { lines } else { lines + "\n" }
 }
 

@@ -87,10 +87,10 @@ pub(crate) fn json(inspection: &Inspection) -> String {
 /// All targets, and the machine: with the only target, or after all of them.
 pub(crate) fn text(inspection: &Inspection) -> String {
     let mut text = String::new();
-    let line = |text: &mut String| text.push_str(&format!("\n{}\n\n", "─".repeat(COLUMNS)));
+    let line = format!("\n{}\n\n", "─".repeat(COLUMNS));
     for (i, target) in inspection.targets.iter().enumerate() {
         if i > 0 {
-            line(&mut text);
+            text.push_str(&line);
         }
         push_target(&mut text, target, &inspection.limits);
         let mut know: Vec<&String> = target.know.iter().collect();
@@ -103,7 +103,7 @@ pub(crate) fn text(inspection: &Inspection) -> String {
         push_beginning(&mut text, target);
     }
     if inspection.targets.len() > 1 {
-        line(&mut text);
+        text.push_str(&line);
         push_machine(&mut text, inspection);
         push_know(&mut text, &inspection.know.iter().collect::<Vec<_>>());
     }
@@ -178,8 +178,13 @@ fn push_fact(text: &mut String, name: &str, words: &str) {
 }
 
 fn push_limits(text: &mut String, target: &Inspected, limits: &[Limit]) {
-    let is_below = |name: &str| target.facts.layers.iter().any(|l| l.name == name);
-    let mine: Vec<&Limit> = limits.iter().filter(|l| l.device.as_deref().is_none_or(is_below)).collect();
+    let mut mine: Vec<&Limit> = Vec::new();
+    for limit in limits {
+        let layers = &target.facts.layers;
+        if limit.device.as_ref().is_none_or(|device| layers.iter().any(|layer| layer.name == *device)) {
+            mine.push(limit);
+        }
+    }
     if mine.is_empty() {
         push_fact(text, "Limits", "no cgroup limits this process");
     }
@@ -382,16 +387,17 @@ fn way_words(layer: &Layer) -> Vec<String> {
     let mut lines: Vec<String> = target.map(|name| format!("target {name}")).into_iter().collect();
     lines.extend(layer.paths().iter().map(|path| format!("path {}: {}", path.place(), path.standing())));
     if let Some(replica) = layer.replica() {
-        let unknown = || "unknown".to_string();
-        let disk = replica.disk.clone().unwrap_or_else(unknown);
-        lines.push(format!("copy of this node: {disk}"));
-        lines.extend(replica.peers.iter().map(|peer| {
-            let disk = peer.disk.clone().unwrap_or_else(unknown);
-            let connection = peer.connection.clone().unwrap_or_else(unknown);
-            format!("copy of {}: {disk}, connection {connection}", peer.name())
-        }));
+        lines.push(format!("copy of this node: {}", or_unknown(&replica.disk)));
+        for peer in &replica.peers {
+            let (disk, connection) = (or_unknown(&peer.disk), or_unknown(&peer.connection));
+            lines.push(format!("copy of {}: {disk}, connection {connection}", peer.name()));
+        }
     }
     lines
+}
+
+fn or_unknown(word: &Option<String>) -> &str {
+    word.as_deref().unwrap_or("unknown")
 }
 
 fn joined(parts: Vec<String>) -> Option<String> {

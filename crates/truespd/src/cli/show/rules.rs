@@ -47,6 +47,11 @@ const INTRODUCTION: &[(&str, &str)] = &[
     ),
 ];
 
+/// Markdown takes `<size>` for a tag.
+fn escaped(text: &str) -> String {
+    text.replace('<', "\\<")
+}
+
 /// All rules as Markdown, which is what `docs/verdict-rules.md` holds.
 pub fn rules() -> String {
     const WIDTH: usize = 110;
@@ -60,8 +65,6 @@ pub fn rules() -> String {
         out.push_str(&hanging(lead, words, WIDTH));
         before = lead;
     }
-    // Markdown takes `<size>` for a tag.
-    let escaped = |text: &str| text.replace('<', "\\<");
     for (cause, rule) in catalogue() {
         let brackets = [rule.worst.word(), rule.meaning.words(), cause.theme.word()].join(", ");
         out.push_str(&format!("\n## {} ({brackets})\n\n", cause.name));

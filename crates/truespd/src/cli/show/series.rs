@@ -11,7 +11,7 @@ use crate::series::watch::{Event, Watch};
 use crate::suite::word;
 use crate::suite::{Ahead, Known, Step};
 use diskspd::console::{self, PlainPace, say, say_line};
-use diskspd::show::live::{self, Words, phase_words};
+use diskspd::show::{Words, phase_words, with_rates};
 use diskspd::viewer;
 use truespd_core::fault::Fault;
 use truespd_core::load;
@@ -121,7 +121,7 @@ impl View {
                 let percent = (progress.elapsed_ns as u128 * 100 / planned_ns).min(100) as u64;
                 let name = self.with(|state| state.name.clone());
                 let words = Words::new(format!("{name}: {}", phase_words(progress.phase)));
-                let words = live::with_rates(words, &progress, self.throughput);
+                let words = with_rates(words, &progress, self.throughput);
                 self.show_run(percent, &words.fitting(columns().saturating_sub(RUN_LEAD)));
             }
             load::Event::Fill { done_bytes, total_bytes, .. } => self.fill(done_bytes, total_bytes),

@@ -3,13 +3,12 @@
 
 use jiff::Timestamp;
 
-use diskspd::show::verdict::{Style, plural};
+use diskspd::show::{Style, plural};
 use truespd_core::machine::topology::Topology;
 use truespd_core::profile::{Target, TimeSpan};
 use truespd_core::result::hosts::{Spread, Times, folded, rows};
 use truespd_core::result::{
-    DirectionSummary, Document, Grade, LatencySummary, Measured, NodeSummary, Proof, Summary, TimeSpanResult,
-    Verdict,
+    DirectionSummary, Document, Grade, LatencySummary, Measured, Proof, Summary, TimeSpanResult, Verdict,
 };
 use truespd_core::result::{Operations, metrics::completions};
 use truespd_core::text::{
@@ -98,8 +97,9 @@ fn span(asked: &TimeSpan, measured: &Measured, topology: &Topology, style: Style
         summary.cpu_usage_percent
     );
     if !summary.nodes.is_empty() {
-        let busy = |node: &NodeSummary| format!("node {}: {:.1} %", node.node, node.cpu_usage_percent);
-        let busy: Vec<String> = summary.nodes.iter().map(busy).collect();
+        let nodes = summary.nodes.iter();
+        let busy: Vec<String> =
+            nodes.map(|node| format!("node {}: {:.1} %", node.node, node.cpu_usage_percent)).collect();
         times.push_str(&format!(" ({})", busy.join(", ")));
     }
     out.push_str(&hanging(&lead("time"), &times, style.columns));
@@ -208,14 +208,16 @@ fn missing(document: &Document, style: Style) -> String {
 fn figures(summary: &Summary) -> String {
     let has_both = summary.read.ios > 0 && summary.write.ios > 0;
     let mut out = row("", &NAMES.map(String::from));
-    let named = |name: &str, sum| (name.to_string(), sum);
-    let mut rows: Vec<(String, &DirectionSummary)> = match (has_both, summary.write.ios > 0) {
-        (true, _) => [("all", &summary.total), ("reads", &summary.read), ("writes", &summary.write)]
-            .map(|(name, sum)| named(name, sum))
-            .into(),
-        (false, true) => vec![named("writes", &summary.write)],
-        (false, false) => vec![named("reads", &summary.read)],
-    };
+    let mut rows: Vec<(String, &DirectionSummary)> = Vec::new();
+    if has_both {
+        rows.push(("all".into(), &summary.total));
+    }
+    if has_both || summary.write.ios == 0 {
+        rows.push(("reads".into(), &summary.read));
+    }
+    if summary.write.ios > 0 {
+        rows.push(("writes".into(), &summary.write));
+    }
     // What the threads on the processors of each memory node did.
     rows.extend(summary.nodes.iter().map(|node| (format!("node {}", node.node), &node.total)));
     for (name, sum) in &rows {
@@ -246,8 +248,8 @@ fn course(measured: &Measured, style: Style) -> String {
     if most <= 0.0 {
         return String::new();
     }
-    let height = |rate: &f64| HEIGHTS[((rate / most * 8.0).ceil() as usize).clamp(1, 8) - 1];
-    let line: String = rates.iter().map(height).collect();
+    let line: String =
+        rates.iter().map(|rate| HEIGHTS[((rate / most * 8.0).ceil() as usize).clamp(1, 8) - 1]).collect();
     let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
     format!("\n{}{line}  {} to {}\n", lead("over time"), number(least), number(most))
 }
@@ -264,14 +266,14 @@ fn bars(name: &str, times: &LatencySummary, style: Style) -> String {
     ];
     let log = |ns: u64| (ns.max(1) as f64).ln();
     let (least, most) = (log(times.min_ns), log(times.max_ns));
-    let label = |(row, ns): (&str, u64)| format!("{row:>6}{:>10}", duration_ns(ns as f64));
-    let columns = style.columns.saturating_sub(LEAD + columns_of(&label(rows[0])) + 2).min(BAR_MAX);
+    let rows = rows.map(|(name, ns)| (format!("{name:>6}{:>10}", duration_ns(ns as f64)), log(ns)));
+    let columns = style.columns.saturating_sub(LEAD + columns_of(&rows[0].0) + 2).min(BAR_MAX);
     let mut out = String::new();
-    for (place, row) in rows.into_iter().enumerate() {
-        let share = if most > least { (log(row.1) - least) / (most - least) } else { 1.0 };
+    for (place, (label, log)) in rows.into_iter().enumerate() {
+        let share = if most > least { (log - least) / (most - least) } else { 1.0 };
         let length = 1 + (share * columns.saturating_sub(1) as f64).round() as usize;
         let first = if place == 0 { name } else { "" };
-        out.push_str(&format!("{}{}  {}\n", lead(first), label(row), "█".repeat(length)));
+        out.push_str(&format!("{}{}  {}\n", lead(first), label, "█".repeat(length)));
     }
     out
 }

@@ -15,7 +15,7 @@ use crate::suite::{Advice, Ended, Kind, Runner, Spread, Step, SuiteDocument};
 use crate::suite::{SeriesVerdict, judged};
 pub use design::{BLOCK_RUNS, Outcome, Plan, Side};
 use design::{BLOCKS_MIN, Design, P_MIN, UNCOUNTED_RUNS, figure, log_ratio, order, without_figure};
-use diskspd::show::verdict::Style;
+use diskspd::show::Style;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

@@ -9,7 +9,7 @@ mod tests;
 
 use crate::suite::{Advice, Ahead, Draft, Ended, Runner, SuiteDocument, run_steps};
 use crate::suite::{SeriesVerdict, judged, word};
-use diskspd::show::verdict::Style;
+use diskspd::show::Style;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use truespd_core::profile;

@@ -13,7 +13,7 @@ mod tests;
 
 use crate::suite::SeriesVerdict;
 use crate::suite::{Advice, Ahead, Draft, Ended, Kind, Runner, Spread, SuiteDocument, run_steps};
-use diskspd::show::verdict::Style;
+use diskspd::show::Style;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

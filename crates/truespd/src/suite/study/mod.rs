@@ -6,7 +6,7 @@ mod tests;
 use crate::suite::ab::{Metric, Side, columns};
 use crate::suite::{SeriesVerdict, word};
 use crate::suite::{Spread, SuiteDocument, ab};
-use diskspd::show::verdict::Style;
+use diskspd::show::Style;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

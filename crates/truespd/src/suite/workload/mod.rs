@@ -7,7 +7,7 @@ mod tests;
 
 use crate::suite::{Advice, Ahead, Draft, Ended, Known, Runner, SuiteDocument, run_steps};
 use crate::suite::{SeriesVerdict, judged, word};
-use diskspd::show::verdict::Style;
+use diskspd::show::Style;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

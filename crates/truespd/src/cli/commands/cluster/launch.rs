@@ -18,7 +18,7 @@ use crate::cluster::transport::{Open, Threads, Transport};
 use crate::cluster::{Cluster, JoinError, Joining};
 use diskspd::console::tell;
 use diskspd::grammar::parse::{Invocation, parse};
-use diskspd::run::signals::stop_on_signals;
+use diskspd::run::stop_on_signals;
 use truespd_core::fault::{ExitCode, Failure, FailureKind, Outcome, Refusal, RefusalKind, Refusals};
 use truespd_core::machine::host::Launched;
 use truespd_core::machine::topology::Topology;
@@ -75,7 +75,7 @@ fn watch(child: Child, mut wishes: EndWishes, longest: Duration) -> i32 {
     // The number of a process that was waited for may be another's.
     let child = Arc::new(Mutex::new(child));
     let (over, alive) = (Arc::clone(&is_over), Arc::clone(&child));
-    let pass = move || {
+    let _ = std::thread::Builder::new().name("signals".into()).spawn(move || {
         for wish in wishes.forever() {
             let _alive = alive.lock().unwrap_or_else(PoisonError::into_inner);
             if over.load(Ordering::Acquire) {
@@ -84,8 +84,7 @@ fn watch(child: Child, mut wishes: EndWishes, longest: Duration) -> i32 {
                 pass_on(wish, number)
             }
         }
-    };
-    let _ = std::thread::Builder::new().name("signals".into()).spawn(pass);
+    });
     let ended = loop {
         let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
         match child.try_wait() {

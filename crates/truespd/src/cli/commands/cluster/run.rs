@@ -5,6 +5,7 @@ use crate::cli::commands::cluster::options::Own;
 use crate::cli::commands::config::Keeping;
 use crate::cluster::per_rank::shard;
 use crate::cluster::{Cluster, Finished, ThisRank};
+use diskspd::console::Message;
 use diskspd::console::{Console, ProgressAs, say_line, say_message, tell};
 use diskspd::grammar::parse::{Invocation, parse, refuse_option, refuse_plan};
 use diskspd::keeping::Keep;
@@ -15,8 +16,7 @@ use diskspd::program::{
 use diskspd::request::{Output, Request};
 use diskspd::run::Ready;
 use diskspd::run::outputs::{OutputError, Outputs, Problem, files_of, use_of};
-use diskspd::show::live::can_draw;
-use diskspd::standard_error::Message;
+use diskspd::show::can_draw;
 use diskspd::telemetry::{Seldom, Telemetry, Wishes};
 use diskspd::viewer;
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@ use crate::history::{Entry, Environment, Filter, Group, Journal, Rank, Store};
 use clap::Args;
 use diskspd::console::say_line;
 use diskspd::program::print;
-use diskspd::show::verdict::{Extent, Style, text};
+use diskspd::show::{Extent, Style, text};
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};

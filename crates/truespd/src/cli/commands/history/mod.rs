@@ -12,7 +12,7 @@ use diskspd::keeping::{HANDED_OVER, NotKept};
 use diskspd::program::print;
 use diskspd::request::{HistoryOptions, Output};
 use diskspd::run::outputs::LaterOutputs;
-use diskspd::show::verdict::{Style, plural};
+use diskspd::show::{Style, plural};
 use std::io;
 use std::io::{BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};

@@ -73,19 +73,18 @@ pub(super) fn queue_words(queues: &[HardwareQueue]) -> Vec<String> {
     if queues.len() <= QUEUES_MAX {
         return queues.iter().map(line).collect();
     }
-    let is_own =
-        |queue: &&HardwareQueue| !queue.answered_by.is_empty() && queue.processors.holds(&queue.answered_by);
-    let own = queues.iter().filter(is_own).count();
+    let (own, others): (Vec<&HardwareQueue>, Vec<&HardwareQueue>) = queues
+        .iter()
+        .partition(|queue| !queue.answered_by.is_empty() && queue.processors.holds(&queue.answered_by));
     let mut lines = vec![format!(
         "{} hardware queues, {} with interrupts answered by a processor that uses the queue",
         grouped(queues.len() as u64),
-        if own == queues.len() {
+        if others.is_empty() {
             "each".to_string()
         } else {
-            format!("{} of them each", grouped(own as u64))
+            format!("{} of them each", grouped(own.len() as u64))
         }
     )];
-    let others: Vec<&HardwareQueue> = queues.iter().filter(|queue| !is_own(queue)).collect();
     lines.extend(others.iter().take(QUEUES_MAX).map(|queue| line(queue)));
     if let Some(more) = others.len().checked_sub(QUEUES_MAX).filter(|&more| more > 0) {
         lines.push(format!("and {} more such queues", grouped(more as u64)));

@@ -1,8 +1,8 @@
 //! The target and how it is accessed: size and range (`-b -B -f -c`), access pattern (`-r -rs -rd -s -si -T`) and
 //! caching (`-S -h -N`); `command-line.md` §5.1, §5.2, §5.5, §6.
 
-use super::{ignored, percentage, share};
-use crate::grammar::draft::Draft;
+use super::row::{ignored, percentage, share};
+use crate::grammar::row::Draft;
 use crate::grammar::value::{
     Position, Slip, Value, digits, length, shifted, size, size_above_zero, size_until,
 };
