@@ -466,40 +466,48 @@ pub fn stolen_ns(all: &[CpuTicks]) -> u64 {
     all.iter().map(|ticks| ticks.steal).sum::<u64>() * NS_PER_TICK
 }
 
+/// Why the counters could not be read.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the text of each error says what its members are")]
+pub enum CpuStatError {
+    /// The file could not be read.
+    #[error("cannot read processor times from {path}: {}; is /proc mounted?", system_text(error))]
+    Read { path: String, error: std::io::Error },
+    /// A line is not what proc_stat(5) promises.
+    #[error("cannot read processor times: {line:?} is not a line \"cpuN user nice system idle ...\"")]
+    Malformed { line: String },
+}
+
 /// The counters of all online processors, ascending by CPU id.
 ///
 /// # Errors
-/// In words, when the file is not there or not understood.
-pub(crate) fn processor_times() -> Result<Vec<CpuTicks>, String> {
+/// [`CpuStatError`] when the file is not there or not understood.
+pub(crate) fn processor_times() -> Result<Vec<CpuTicks>, CpuStatError> {
     processor_times_in(Path::new(PATH))
 }
 
 /// `read` from another file of that format.
 ///
 /// # Errors
-/// In words, when the file is not there or not understood.
-pub(crate) fn processor_times_in(path: &Path) -> Result<Vec<CpuTicks>, String> {
-    let text = fs::read_to_string(path).map_err(|error| {
-        let why = system_text(&error);
-        format!("cannot read processor times from {}: {why}; is /proc mounted?", path.display())
-    })?;
+/// [`CpuStatError`] when the file is not there or not understood.
+pub(crate) fn processor_times_in(path: &Path) -> Result<Vec<CpuTicks>, CpuStatError> {
+    let text = fs::read_to_string(path)
+        .map_err(|error| CpuStatError::Read { path: path.display().to_string(), error })?;
     parse_processor_times(&text)
 }
 
 /// The `cpuN` lines of a `/proc/stat` text. Columns that an old kernel does not have are 0.
 ///
 /// # Errors
-/// The first line that is not understood, in words.
-pub fn parse_processor_times(text: &str) -> Result<Vec<CpuTicks>, String> {
+/// [`CpuStatError::Malformed`] with the first line that is not understood.
+pub fn parse_processor_times(text: &str) -> Result<Vec<CpuTicks>, CpuStatError> {
     let mut all = Vec::new();
     for line in text.lines() {
         // The line `cpu` is the sum of all.
         if !line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
             continue;
         }
-        all.push(parse_line(line).ok_or_else(|| {
-            format!("cannot read processor times: {line:?} is not a line \"cpuN user nice system idle ...\"")
-        })?);
+        all.push(parse_line(line).ok_or_else(|| CpuStatError::Malformed { line: line.to_string() })?);
     }
     all.sort_unstable_by_key(|ticks| ticks.cpu);
     Ok(all)

@@ -1,7 +1,7 @@
 //! Processor use between two moments (`io-semantics.md` §14.4), and what this process itself used.
 
 use crate::machine::topology;
-use crate::machine::topology::CpuTicks;
+use crate::machine::topology::{CpuStatError, CpuTicks};
 pub use crate::sys::system::{ProcessUsage, process_usage};
 
 /// Share of stolen time, in percent, from which on it should be mentioned.
@@ -39,8 +39,8 @@ impl CpuCounters {
     /// Reads the counters. They advance in steps of 1/100 s.
     ///
     /// # Errors
-    /// In words, when the kernel's counters cannot be had.
-    pub fn read() -> Result<Self, String> {
+    /// [`CpuStatError`] when the kernel's counters cannot be had.
+    pub fn read() -> Result<Self, CpuStatError> {
         Ok(CpuCounters { ticks: topology::processor_times()? })
     }
 
