@@ -1,6 +1,6 @@
-//! The arguments split into options and targets, and hints for frequent mistakes: values apart from their letter, dashes from
-//! web pages, Windows spellings, wrong case, several options in one word, targets that look like something else, and words of
-//! fio.
+//! The arguments split into options and targets, and hints for frequent mistakes: values apart from their letter,
+//! dashes from web pages, Windows spellings, wrong case, several options in one word, targets that look like
+//! something else, and words of fio.
 
 use super::value::Slip;
 use crate::grammar::row::Draft;

@@ -1,6 +1,6 @@
-//! What an option does with its value, where that is more than a field of its row: how much load, where its threads run,
-//! for how long, and what is told of it (`-o -u -g -Z -I -a -d -z -: -D -P -R -X -e`; `command-line.md` §5.3, §5.4, §5.6,
-//! §5.7, §5.9, §14), and TrueSpd's own long options. The options of a target: `target`.
+//! What an option does with its value, where that is more than a field of its row: how much load, where its threads
+//! run, for how long, and what is told of it (`-o -u -g -Z -I -a -d -z -: -D -P -R -X -e`; `command-line.md` §5.3,
+//! §5.4, §5.6, §5.7, §5.9, §14), and TrueSpd's own long options. The options of a target: `target`.
 
 use std::ops::Range;
 

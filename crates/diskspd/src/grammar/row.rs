@@ -1,5 +1,5 @@
-//! A row of the table of options: how an option is written, what it does, what a shell may offer, and how it is read into
-//! the draft of a request.
+//! A row of the table of options: how an option is written, what it does, what a shell may offer, and how it is
+//! read into the draft of a request.
 
 use std::ops::RangeInclusive;
 

@@ -132,8 +132,8 @@ off, the verdict cannot tell whether I/O reached the disk.
 ## Containers
 
 A container shares the kernel of its host: schedulers, governors and most other settings are the host's, and can be set
-there only. Limits of control groups, `cpuset` and system-call filters are the container's own. What other containers and
-the host do is not visible from inside.
+there only. Limits of control groups, `cpuset` and system-call filters are the container's own. What other containers
+and the host do is not visible from inside.
 
 ## The checks
 
