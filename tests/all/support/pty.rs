@@ -63,6 +63,11 @@ impl Screen {
     }
 
     fn take(&mut self, c: char) {
+        // As terminals do: a command that the next one cuts off is dropped. A view that was killed may leave one.
+        if c == '\u{1b}' {
+            self.escape = Some(String::new());
+            return;
+        }
         if let Some(mut escape) = self.escape.take() {
             escape.push(c);
             // `[`, parameters, and a letter.
@@ -75,7 +80,6 @@ impl Screen {
             return;
         }
         match c {
-            '\u{1b}' => self.escape = Some(String::new()),
             '\r' => {
                 self.note();
                 self.at.1 = 0;
