@@ -110,11 +110,11 @@ pub fn line(verdict: &Verdict, style: Style) -> String {
     format!("verdict: {}{said}{counts}", style.paint(verdict.grade, verdict.grade.word()))
 }
 
-/// `: vda served ...`: the first proof, and how many there are besides. Nothing without one.
+/// `: vda itself counted ...`: the first proof, and how many there are besides. Nothing without one.
 fn proofs(verdict: &Verdict) -> String {
     let Some((first, others)) = verdict.proofs.split_first() else { return String::new() };
     let more = if others.is_empty() { String::new() } else { format!("; and {} more", others.len()) };
-    format!(": {}{more}", printable(&first.words()))
+    format!(": {}{more}", printable(&first.shares()))
 }
 
 /// The sentence with the target in front.
@@ -389,7 +389,7 @@ mod tests {
     #[test]
     fn a_certified_result_shows_its_proof() {
         let mut good = Verdict { proofs: vec![proof()], ..Verdict::default() };
-        let served = "vda served 2,000 reads/s of 4 KiB, 100.0 % of the 2,000/s completed";
+        let served = "vda itself counted 100 % of the reads";
         assert_eq!(line(&good, PLAIN), format!("verdict: certified: {served}"));
         good.findings = verdict().findings[1..].to_vec();
         assert_eq!(
@@ -399,12 +399,12 @@ mod tests {
         good.proofs[0].server = Some(FileServer { name: "a\u{1b}b".into(), ..FileServer::default() });
         assert_eq!(
             line(&good, PLAIN),
-            "verdict: certified: a\\u{1b}b served 2,000 READ/s over an unknown protocol, 100 % of the \
-             bytes read; what the server did is not seen (1 remark; --verdict shows all)"
+            "verdict: certified: a\\u{1b}b sent 100 % of the bytes read over an unknown protocol (1 remark; \
+             --verdict shows all)"
         );
         good.proofs = vec![proof()];
         good.proofs.push(proof());
-        assert!(line(&good, PLAIN).contains("completed; and 1 more (1 remark"));
+        assert!(line(&good, PLAIN).contains("of the reads; and 1 more (1 remark"));
     }
 
     #[test]

@@ -347,6 +347,26 @@ impl Proof {
         }
     }
 
+    /// The shares alone, without a full stop: `vda itself counted 100 % of the reads and 101 % of the bytes written`, or
+    /// `filer1 sent 97 % of the bytes read over NFS 4.2`.
+    pub fn shares(&self) -> String {
+        let mut shares = Vec::new();
+        let ways =
+            [(self.reads, "reads", "bytes read", "sent"), (self.writes, "writes", "bytes written", "took")];
+        for (served, plural, of_bytes, does) in ways {
+            let Some(served) = served else { continue };
+            let of = if served.is_whole() && self.server.is_none() { plural } else { of_bytes };
+            let share = served.share_words(of);
+            shares.push(if self.server.is_some() { format!("{does} {share}") } else { share });
+        }
+        let shares = shares.join(" and ");
+        match (&self.server, self.disks.as_slice()) {
+            (Some(server), _) => format!("{} {shares} over {}", server.name, server.protocol_words()),
+            (None, [disk]) => format!("{disk} itself counted {shares}"),
+            (None, disks) => format!("{} themselves counted {shares}", disks_in_words(disks)),
+        }
+    }
+
     fn flushes(&self) -> Option<String> {
         self.flushes_per_s.filter(|count| *count > 0.0).map(number)
     }
@@ -396,16 +416,37 @@ pub fn disks_in_words(names: &[impl AsRef<str>]) -> String {
     }
 }
 
+/// From so many times the bytes on the share is told in times.
+const TOLD_IN_TIMES: f64 = 2.0;
+
 impl Served {
+    /// Mean sizes of the I/Os that completed and of those that were moved, in bytes.
+    fn sizes(self) -> [f64; 2] {
+        [(self.completed_bytes_per_s, self.completed_per_s), (self.moved_bytes_per_s, self.moved_per_s)]
+            .map(|(bytes, ios)| if ios > 0.0 { bytes / ios } else { 0.0 })
+    }
+
+    /// Whether the disks moved the I/Os as they were asked for, neither split nor merged.
+    fn is_whole(self) -> bool {
+        let [asked, moved] = self.sizes();
+        (moved - asked).abs() <= asked / 100.0
+    }
+
+    /// `101 % of the writes`, `37 times the bytes written`.
+    fn share_words(self, of: &str) -> String {
+        if self.share >= TOLD_IN_TIMES {
+            return format!("{} times the {of}", number(self.share));
+        }
+        format!("{} of the {of}", percent(self.share))
+    }
+
     /// `150,790 reads/s of 4 KiB, 100.0 % of the 150,806/s completed`: where the sizes differ, of their bytes.
     fn words(self, plural: &str) -> String {
-        let [asked, moved] =
-            [(self.completed_bytes_per_s, self.completed_per_s), (self.moved_bytes_per_s, self.moved_per_s)]
-                .map(|(bytes, ios)| if ios > 0.0 { bytes / ios } else { 0.0 });
+        let [asked, moved] = self.sizes();
         // A tenth of a percent tells whether all was served. Where others moved ten times as much it tells nothing.
         let share =
             if self.share < 10.0 { format!("{:.1} %", self.share * 100.0) } else { percent(self.share) };
-        let of = if (moved - asked).abs() <= asked / 100.0 {
+        let of = if self.is_whole() {
             format!("{share} of the {}/s completed", number(self.completed_per_s))
         } else {
             let done = number(self.completed_per_s);
@@ -438,6 +479,7 @@ mod tests_of_proofs {
             ..Proof::default()
         };
         assert_eq!(proof.words(), "vda served 150,790 reads/s of 4 KiB, 100.0 % of the 150,806/s completed");
+        assert_eq!(proof.shares(), "vda itself counted 100 % of the reads");
         proof.reads = Some(served((1.0, 4096.0), (1333.379, 4096.0)));
         assert_eq!(proof.words(), "vda served 1,333 reads/s of 4 KiB, 133,338 % of the 1/s completed");
         proof.disks.push("vdb".into());
@@ -448,6 +490,12 @@ mod tests_of_proofs {
             "vda and vdb served 2,000 reads/s of 512 KiB, 100.0 % of the bytes of the 1,000/s of 1 MiB completed, \
              and 2,040 writes/s of 4 KiB, 102.0 % of the 2,000/s completed, with 1 flush/s"
         );
+        assert_eq!(
+            proof.shares(),
+            "vda and vdb themselves counted 100 % of the bytes read and 102 % of the writes"
+        );
+        proof.writes = Some(served((100.0, 4096.0), (3700.0, 4096.0)));
+        assert!(proof.shares().ends_with("and 37 times the writes"), "{}", proof.shares());
     }
 
     #[test]
@@ -469,6 +517,10 @@ mod tests_of_proofs {
             proof.words(),
             "filer1 served 71.4 READ/s over NFS 4.2, 97 % of the bytes read, and 5 WRITE/s with 2 COMMIT/s, 100 % of \
              the bytes written; what the server did is not seen"
+        );
+        assert_eq!(
+            proof.shares(),
+            "filer1 sent 97 % of the bytes read and took 100 % of the bytes written over NFS 4.2"
         );
         proof.reads = None;
         assert!(proof.words().starts_with("filer1 served 5 WRITE/s over NFS 4.2 with 2 COMMIT/s, 100 %"));
