@@ -24,7 +24,7 @@ use crate::result::{
     Finding, FindingGrade, Grade, HardwareQueue, HostActivity, LateTick, Layer, LayerKind, LoadCost,
     LoopCache, Measured, OpenedKind, Outstanding, Pressure, Processors, QueueDepth, Residency, SelfCost,
     ServingProgram, System, TargetFacts, TargetResult, ThreadCost, ThreadProcessors, ThreadResult, Ticks,
-    TimeSpanResult, Timeline, WaitStatistics, Window, legacy,
+    TimeSpanResult, Timeline, Verdict, WaitStatistics, Window, legacy,
 };
 use crate::verdict::{RuleFn, judge, rules};
 
@@ -373,6 +373,20 @@ fn writes(change: impl FnOnce(&mut Doc)) -> Doc {
     doc
 }
 
+/// The only finding of a rule in a verdict.
+#[track_caller]
+fn fires(verdict: &Verdict, rule: &str) -> Finding {
+    let found: Vec<&Finding> = verdict.findings.iter().filter(|finding| finding.rule == rule).collect();
+    assert_eq!(found.len(), 1, "{rule}: {:#?}", verdict.findings);
+    found[0].clone()
+}
+
+#[track_caller]
+fn silent(verdict: &Verdict, rule: &str) {
+    assert!(verdict.rules.iter().any(|name| name == rule), "{rule} did not look");
+    assert!(verdict.findings.iter().all(|finding| finding.rule != rule), "{rule}: {:#?}", verdict.findings);
+}
+
 #[track_caller]
 fn says(finding: &Finding, grade: FindingGrade, words: &[&str]) {
     assert_eq!(finding.grade, grade, "{}", finding.says);
@@ -391,6 +405,28 @@ fn clean_documents_are_certified_and_every_rule_looked() {
         assert!(verdict.unchecked.is_empty(), "{name}: {:#?}", verdict.unchecked);
         let of_sums = rules().iter().filter(|(_, rule)| matches!(rule.look, RuleFn::Sum(_))).count();
         assert!(of_sums > 0 && verdict.rules.len() == rules().len() - of_sums);
+    }
+}
+
+/// A rule without a document beside the ones that it speaks of may as well speak of all.
+#[test]
+fn every_rule_has_a_document_that_makes_it_speak_and_one_beside() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/verdict/causes/tests");
+    let mut lines = Vec::new();
+    for file in std::fs::read_dir(folder).expect("the tests are there").flatten() {
+        if file.path().extension().is_some_and(|end| end == "rs") {
+            let source = std::fs::read_to_string(file.path()).expect("it can be read");
+            lines.extend(source.lines().map(str::to_string));
+        }
+    }
+    for (rule, _) in rules() {
+        let quoted = format!("\"{}\"", rule.name);
+        for calls in [&["fires(", "only("][..], &["silent("]] {
+            let is_called = lines
+                .iter()
+                .any(|line| line.contains(&quoted) && calls.iter().any(|call| line.contains(call)));
+            assert!(is_called, "no test of {} calls {calls:?}", rule.name);
+        }
     }
 }
 

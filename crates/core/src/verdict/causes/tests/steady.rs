@@ -109,6 +109,8 @@ fn every_interval_counts() {
     }
     let start = series(59, |i| if i < 8 { 15_600 } else { 12_000 });
     doc(|d| d.series(start.iter().copied())).fires("warm-up-short");
+    let start = series(59, |i| if i < 8 { 13_600 } else { 12_000 });
+    doc(|d| d.series(start.iter().copied())).silent("warm-up-short");
 }
 
 /// A disk that is slower on its inner tracks has no two states.
