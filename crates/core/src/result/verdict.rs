@@ -347,8 +347,8 @@ impl Proof {
         }
     }
 
-    /// The shares alone, without a full stop: `vda itself counted 100 % of the reads and 101 % of the bytes written`, or
-    /// `filer1 sent 97 % of the bytes read over NFS 4.2`.
+    /// The shares alone, without a full stop: `vda itself counted 100 % of the reads and 101 % of the bytes written`,
+    /// or `filer1 sent 97 % of the bytes read over NFS 4.2`.
     pub fn shares(&self) -> String {
         let mut shares = Vec::new();
         let ways =
