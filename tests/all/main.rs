@@ -113,6 +113,7 @@ mod machine {
 
 mod profile {
     mod built_in;
+    mod diskspd_2_3;
     mod rules;
     mod xml_examples;
     mod xml_round_trip;

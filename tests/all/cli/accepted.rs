@@ -497,7 +497,7 @@ fn what_linux_has_no_use_for_is_accepted_with_a_note() {
         ("-eDISK_IO f", "-e"),
         ("-ft f", "-ft"),
         ("-frs f", "-fr"),
-        ("-Sy f", "-Sy"),
+        ("-Su -Sy f", "-Sy"),
         ("-SuY f", "-SY"),
         ("-:3 f", "-:3"),
         ("-r 4k f", "-r4k"),
@@ -633,21 +633,21 @@ fn additions_of_diskspd_2_3() {
         [cpu3, AffinityItem::WholeGroup(1), cpu4, cpu5, AffinityItem::WholeGroup(0)]
     );
     for (line, cores_first, span_groups, efficiency) in [
-        ("-ac f", true, false, EfficiencyOrder::Ignore),
-        ("-as f", false, true, EfficiencyOrder::Ignore),
+        ("-ac f", true, false, EfficiencyOrder::Unset),
+        ("-as f", false, true, EfficiencyOrder::Unset),
         ("-ap f", false, false, EfficiencyOrder::PerformanceFirst),
         ("-aP f", false, false, EfficiencyOrder::FillPerformanceFirst),
         ("-ae f", false, false, EfficiencyOrder::EfficiencyFirst),
         ("-aE f", false, false, EfficiencyOrder::FillEfficiencyFirst),
         ("-acsE f", true, true, EfficiencyOrder::FillEfficiencyFirst),
         ("-ac -as -aE f", true, true, EfficiencyOrder::FillEfficiencyFirst),
-        ("-aup f", false, false, EfficiencyOrder::Ignore),
+        ("-aup f", false, false, EfficiencyOrder::Unordered),
     ] {
         f(&[line], |x| x.span.placement = Placement { cores_first, span_groups, efficiency });
     }
     f(&["-bsn f", "-bsp -bsn f"], |x| x.span.pack_buffers = true);
     f(&["-bsp f"], |_| {});
-    f(&["-oc32 f"], |x| x.span.completion_batch = Some(32));
+    f(&["-oc12 f"], |x| x.span.completion_batch = Some(12));
     for (line, registered_buffers, batch) in [
         ("-u8 f", true, Batch::Count(8)),
         ("-u65535 f", true, Batch::Count(65535)),

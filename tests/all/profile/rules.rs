@@ -2,9 +2,9 @@
 //! and one next to it that does not.
 
 use truespd_core::profile::{
-    Batch, CacheMode, Distribution, DistributionKind, DistributionRange, EfficiencyOrder, Finding, FlushMode,
-    Placement, ProcessorId, Profile, RingOptions, Rule, Severity, Target, ThreadTarget, Throughput, TimeSpan,
-    WholeGroup, validate,
+    Batch, BypassIo, CacheMode, Distribution, DistributionKind, DistributionRange, EfficiencyOrder, Finding,
+    FlushMode, Placement, ProcessorId, Profile, RingOptions, Rule, Severity, Target, ThreadTarget,
+    Throughput, TimeSpan, WholeGroup, validate,
 };
 
 fn profile(change: impl Fn(&mut TimeSpan, &mut Target)) -> Profile {
@@ -251,15 +251,48 @@ const ERRORS: &[(Rule, Change, Change)] = &[
     (Rule::PERCENTAGE, |_, t| t.random_percent = 101, |_, t| t.random_percent = 100),
     (
         Rule::BATCH,
-        |s, _| s.ring = Some(RingOptions { registered_buffers: true, batch: Batch::Count(65536) }),
-        |s, _| s.ring = Some(RingOptions { registered_buffers: true, batch: Batch::Count(65535) }),
+        |s, _| s.ring = Some(RingOptions { registered_buffers: true, batch: Batch::Count(65_537) }),
+        |s, _| s.ring = Some(RingOptions { registered_buffers: true, batch: Batch::Count(65_536) }),
     ),
     (
         Rule::BATCH,
         |s, _| s.ring = Some(RingOptions { registered_buffers: true, batch: Batch::Percent(0) }),
         |s, _| s.ring = Some(RingOptions { registered_buffers: true, batch: Batch::Percent(100) }),
     ),
-    (Rule::BATCH, |s, _| s.completion_batch = Some(0), |s, _| s.completion_batch = Some(1)),
+    (Rule::COMPLETION_DEPTH, |s, _| s.completion_batch = Some(0), |s, _| s.completion_batch = Some(1)),
+    (Rule::COMPLETION_DEPTH, |s, _| s.completion_batch = Some(17), |s, _| s.completion_batch = Some(16)),
+    (
+        Rule::COMPLETION_DEPTH,
+        |s, _| (s.completion_batch, s.completion_routines) = (Some(8), true),
+        |s, _| s.completion_routines = true,
+    ),
+    (
+        Rule::COMPLETION_DEPTH,
+        |s, t| (s.completion_batch, t.memory_mapped) = (Some(8), true),
+        |_, t| t.memory_mapped = true,
+    ),
+    (
+        Rule::RING_ALONE,
+        |s, _| {
+            s.completion_routines = true;
+            s.ring = Some(RingOptions { registered_buffers: true, batch: Batch::Count(8) });
+        },
+        |s, _| s.ring = Some(RingOptions { registered_buffers: true, batch: Batch::Count(8) }),
+    ),
+    (Rule::REQUESTS_MAX, |_, t| t.request_count = 65_537, |_, t| t.request_count = 65_536),
+    (
+        Rule::BYPASS_IO,
+        |_, t| t.bypass_io = Some(BypassIo::Partial),
+        |_, t| (t.bypass_io, t.cache) = (Some(BypassIo::Partial), CacheMode::DisableOsCache),
+    ),
+    (
+        Rule::BYPASS_IO,
+        |_, t| {
+            (t.bypass_io, t.cache) = (Some(BypassIo::Full), CacheMode::DisableOsCache);
+            t.write_percent = 1;
+        },
+        |_, t| (t.bypass_io, t.cache) = (Some(BypassIo::Full), CacheMode::DisableOsCache),
+    ),
     (Rule::NO_TARGET, |_, t| t.path = "no target at all".into(), |_, _| {}),
     (
         Rule::PLACEMENT_WITHOUT_EFFECT,
@@ -276,10 +309,13 @@ const ERRORS: &[(Rule, Change, Change)] = &[
     (
         Rule::PLACEMENT_WITHOUT_EFFECT,
         |s, _| {
+            s.disable_affinity = true;
+            s.placement = Placement { efficiency: EfficiencyOrder::Unordered, ..Placement::default() };
+        },
+        |s, _| {
             s.affinity = vec![ProcessorId { group: 0, processor: 3 }];
             s.placement = Placement { cores_first: true, ..Placement::default() };
         },
-        |s, _| s.affinity = vec![ProcessorId { group: 0, processor: 3 }],
     ),
 ];
 

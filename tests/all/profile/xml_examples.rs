@@ -344,7 +344,7 @@ fn settings_that_came_with_2_3() {
     assert_eq!(span_of(&again).ring, span.ring);
     assert_eq!(span_of(&again).placement, placement);
 
-    // What 2.3 writes for a plain list of processors.
+    // What 2.3 writes for a plain list of processors, which it sorts.
     let plain = span_of(&profile_with(
         "<AffinityTraversal Group=\"Fill\" Efficiency=\"PFirst\">Cpu</AffinityTraversal>\
          <Affinity><Group Group=\"0\" Mask=\"0x5\"/><Group Group=\"1\" Mask=\"0x8000000000000000\"/></Affinity>\
@@ -352,10 +352,13 @@ fn settings_that_came_with_2_3() {
         "",
     ));
     let ids = [(0, 0), (0, 2), (1, 63)].map(|(group, processor)| ProcessorId { group, processor });
-    assert_eq!((plain.affinity, plain.placement), (ids.to_vec(), Placement::default()));
+    assert_eq!(plain.affinity, ids);
+    assert_eq!(plain.placement.efficiency, EfficiencyOrder::PerformanceFirst);
 
-    let whole =
-        span_of(&profile_with("<Affinity><Group Group='2' Mask='0x0'/><Group Mask='0x2'/></Affinity>", ""));
+    let whole = span_of(&profile_with(
+        "<Affinity><Group Group='2' Mask='0x0'/><Group Group='0' Mask='0x2'/></Affinity>",
+        "",
+    ));
     assert_eq!(whole.affinity_groups, [WholeGroup { group: 2, position: 0 }]);
     assert_eq!(whole.affinity, [ProcessorId { group: 0, processor: 1 }]);
     span_of(&profile_with("", "<BypassIO>Partial</BypassIO>"));

@@ -134,7 +134,7 @@ prop_compose! {
 
 fn placement() -> impl Strategy<Value = Placement> {
     let efficiency = prop_oneof![
-        Just(EfficiencyOrder::Ignore),
+        Just(EfficiencyOrder::Unordered),
         Just(EfficiencyOrder::PerformanceFirst),
         Just(EfficiencyOrder::FillPerformanceFirst),
         Just(EfficiencyOrder::EfficiencyFirst),

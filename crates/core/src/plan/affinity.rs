@@ -1,4 +1,4 @@
-//! Processor order for pinning threads (`command-line.md` §5.3 and §14, `io-semantics.md` §17).
+//! Processor order for pinning threads (`command-line.md` §5.3, `release-2.3.md` §2, `io-semantics.md` §17).
 
 use crate::fault::Refusal;
 use crate::machine::topology::{Processor, Topology};
@@ -17,34 +17,37 @@ pub fn processor_order(span: &TimeSpan, topology: &Topology, allowed: &[u32]) ->
     }
     let usable: Vec<Processor> =
         topology.processors.iter().copied().filter(|p| allowed.contains(&p.cpu)).collect();
-    if span.has_affinity_list() {
-        return explicit(span, topology, &usable, allowed);
-    }
-    Ok(placed(&usable, span.placement, topology.efficiency_class_max()))
+    let listed = if span.has_affinity_list() { listed(span, topology, &usable, allowed)? } else { usable };
+    Ok(if span.placement.is_asked() { sorted(&listed, span.placement) } else { cpus(&listed) })
 }
 
-fn explicit(
+fn cpus(processors: &[Processor]) -> Vec<u32> {
+    processors.iter().map(|p| p.cpu).collect()
+}
+
+/// The processors of the list as given: those of a whole group ascending.
+fn listed(
     span: &TimeSpan,
     topology: &Topology,
     usable: &[Processor],
     allowed: &[u32],
-) -> Result<Vec<u32>, Refusal> {
-    let mut cpus = Vec::new();
+) -> Result<Vec<Processor>, Refusal> {
+    let mut listed = Vec::new();
     for item in span.affinity_items() {
         let id = match item {
             AffinityItem::Processor(id) => id,
             AffinityItem::WholeGroup(group) => {
-                let before = cpus.len();
-                cpus.extend(usable.iter().filter(|p| p.group == group).map(|p| p.cpu));
-                if cpus.len() == before {
+                let before = listed.len();
+                listed.extend(usable.iter().copied().filter(|p| p.group == group));
+                if listed.len() == before {
                     return Err(no_group(group, topology, allowed));
                 }
                 continue;
             }
         };
         let cpu = id.cpu();
-        if allowed.contains(&cpu) {
-            cpus.push(cpu);
+        if let Some(processor) = usable.iter().find(|p| p.cpu == cpu) {
+            listed.push(*processor);
             continue;
         }
         let why = if id.group >= topology.groups && id.group > 0 {
@@ -68,7 +71,7 @@ fn explicit(
             ),
         ));
     }
-    Ok(cpus)
+    Ok(listed)
 }
 
 fn no_group(group: u32, topology: &Topology, allowed: &[u32]) -> Refusal {
@@ -84,42 +87,31 @@ fn no_group(group: u32, topology: &Topology, allowed: &[u32]) -> Refusal {
     )
 }
 
-fn placed(usable: &[Processor], placement: Placement, class_max: u32) -> Vec<u32> {
+/// The processors in DiskSpd 2.3's order: groups one after the other unless they are spanned, then the core types and
+/// the siblings of a core by the order that was asked for, then the list.
+fn sorted(listed: &[Processor], placement: Placement) -> Vec<u32> {
     use EfficiencyOrder as Order;
     let mut keyed = Vec::new();
-    for p in usable {
-        // Rank over all groups, then within a group.
-        let (over_all, in_group) = match placement.efficiency {
-            Order::Ignore => (0, 0),
-            Order::PerformanceFirst => (0, class_max - p.efficiency_class),
-            Order::EfficiencyFirst => (0, p.efficiency_class),
-            Order::FillPerformanceFirst => (class_max - p.efficiency_class, 0),
-            Order::FillEfficiencyFirst => (p.efficiency_class, 0),
-        };
-        // Which sibling of its core a processor is: 0 for the first. Groups of DiskSpd never part siblings; here a
-        // large machine's second siblings are in groups of their own, whose turn comes after that of all first ones.
-        let (mut outside, mut inside) = (0, 0);
-        for q in usable.iter().filter(|q| q.physical_core == p.physical_core && q.cpu < p.cpu) {
-            if placement.cores_first && q.group == p.group {
-                inside += 1;
-            } else if placement.cores_first {
-                outside += 1;
-            }
+    for (place, p) in listed.iter().enumerate() {
+        // How many processors of the same core stand before it.
+        let mut pass = 0;
+        if placement.cores_first {
+            pass = listed[..place].iter().filter(|q| q.physical_core == p.physical_core).count();
         }
-        keyed.push(((over_all, outside), p.group, in_group, inside, p.cpu));
+        let (ascending, descending) = (i64::from(p.efficiency_class), -i64::from(p.efficiency_class));
+        let pass = pass as i64;
+        let order = match placement.efficiency_in_effect() {
+            Order::Unset | Order::Unordered => [pass, 0],
+            Order::PerformanceFirst => [pass, descending],
+            Order::EfficiencyFirst => [pass, ascending],
+            Order::FillPerformanceFirst => [descending, pass],
+            Order::FillEfficiencyFirst => [ascending, pass],
+        };
+        let filled = if placement.span_groups { 0 } else { p.group };
+        keyed.push((filled, order, p.group, place, p.cpu));
     }
     keyed.sort_unstable();
-    if !placement.span_groups {
-        return keyed.into_iter().map(|(.., cpu)| cpu).collect();
-    }
-    // Round the groups: the n-th of every group before the (n+1)-th of any.
-    let mut ranked: Vec<((u32, usize), usize, u32, u32)> = Vec::new();
-    for (i, &(over_all, group, .., cpu)) in keyed.iter().enumerate() {
-        let first = keyed.iter().position(|k| (k.0, k.1) == (over_all, group)).unwrap_or(0);
-        ranked.push((over_all, i - first, group, cpu));
-    }
-    ranked.sort_unstable();
-    ranked.into_iter().map(|(.., cpu)| cpu).collect()
+    keyed.into_iter().map(|(.., cpu)| cpu).collect()
 }
 
 #[cfg(test)]

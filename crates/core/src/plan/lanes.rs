@@ -281,7 +281,7 @@ impl Dispatch {
     fn new(span: &TimeSpan, work: &ThreadWork) -> Self {
         let asked = span.ring.map(|ring| match ring.batch {
             Batch::Count(n) => n.clamp(1, work.slots),
-            Batch::Percent(p) => (u64::from(work.slots) * u64::from(p) / 100).max(1) as u32,
+            Batch::Percent(p) => (u64::from(work.slots) * u64::from(p)).div_ceil(100).max(1) as u32,
         });
         let stamps = span.measure_latency || span.calculate_iops_std_dev;
         let no_batching_when_fast = asked.is_none() && stamps && !span.completion_routines;

@@ -27,6 +27,7 @@
 //! ```
 
 pub mod members;
+mod since_2_3;
 mod validate;
 pub mod xml;
 
@@ -44,6 +45,8 @@ pub const BLOCK_BYTES_DEFAULT: u64 = 64 * 1024;
 pub const BLOCK_BYTES_MAX: u64 = u32::MAX as u64 - 1;
 /// Default interval of `-D` in milliseconds.
 pub const IO_BUCKET_MS_DEFAULT: u32 = 1000;
+/// Most requests of a thread, and largest batch of them (DiskSpd 2.3).
+pub const REQUESTS_MAX: u32 = 65_536;
 
 /// How the result is written to standard output (`-R`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -143,7 +146,7 @@ impl ProcessorId {
     }
 }
 
-/// Order in which threads are placed on processors when no list is given (DiskSpd 2.3 `-ac`, `-as`, ...).
+/// Order in which threads are placed on the processors of a list, or on all of them (DiskSpd 2.3 `-ac`, `-as`, ...).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Placement {
@@ -155,13 +158,33 @@ pub struct Placement {
     pub efficiency: EfficiencyOrder,
 }
 
+impl Placement {
+    /// Whether any order was asked for. Without one threads follow the list, or go through the groups in ascending
+    /// order, as in DiskSpd 2.2.
+    pub fn is_asked(&self) -> bool {
+        *self != Placement::default()
+    }
+
+    /// The order by efficiency class that was asked for, or that of DiskSpd 2.3 beside `-ac` or `-as` alone.
+    pub fn efficiency_in_effect(&self) -> EfficiencyOrder {
+        match self.efficiency {
+            EfficiencyOrder::Unset => EfficiencyOrder::PerformanceFirst,
+            asked => asked,
+        }
+    }
+}
+
 /// Efficiency-class order of [`Placement`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EfficiencyOrder {
-    /// DiskSpd 2.2: ascending CPU number, classes ignored (`-aup`, and the default here).
+    /// No order by core type was asked for.
+    // Earlier documents had one word for this and for `-aup`.
     #[default]
-    Ignore,
+    #[serde(alias = "ignore")]
+    Unset,
+    /// `up`: the core types make no difference.
+    Unordered,
     /// `p`: within each processor group, performance cores first.
     PerformanceFirst,
     /// `P`: the performance cores of all groups before any other core.
@@ -177,7 +200,7 @@ pub enum EfficiencyOrder {
 /// Which processors it has is known to the machine only; `plan` expands it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WholeGroup {
-    /// Processor group, 0..65535.
+    /// Number of the processor group, 0..65535.
     pub group: u32,
     /// Number of entries of [`TimeSpan::affinity`] that come before it.
     pub position: usize,
@@ -200,6 +223,16 @@ pub enum Batch {
     Count(u32),
     /// This percentage of the thread's outstanding requests, 1..100, at least one request.
     Percent(u32),
+}
+
+/// How much of the way through Windows is to be left out (DiskSpd 2.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BypassIo {
+    /// `-Sy`: as much of it as can be left out.
+    Partial,
+    /// `-SY`: all of it is left out, or the run ends.
+    Full,
 }
 
 /// io_uring settings of `-u[n]<batch>[p]` (DiskSpd 2.3).
@@ -243,7 +276,7 @@ pub struct TimeSpan {
     pub affinity: Vec<ProcessorId>,
     /// Whole groups within that list (`-ag<group>`); see [`TimeSpan::affinity_items`].
     pub affinity_groups: Vec<WholeGroup>,
-    /// Placement without a list (`-ac -as -ap ...`).
+    /// Order of the list, or of all processors (`-ac -as -ap ...`).
     pub placement: Placement,
     /// io_uring settings (`-u`), `None` = default.
     pub ring: Option<RingOptions>,
@@ -458,6 +491,8 @@ pub struct Target {
     pub write_through: bool,
     /// Memory-mapped I/O (`-Sm`).
     pub memory_mapped: bool,
+    /// BypassIO of Windows (`-Sy`, `-SY`), which changes nothing on Linux.
+    pub bypass_io: Option<BypassIo>,
     /// Flush after mapped writes (`-N`).
     pub flush: Option<FlushMode>,
     /// Zero write buffers (`-Z`).
@@ -512,6 +547,7 @@ impl Default for Target {
             cache: CacheMode::Cached,
             write_through: false,
             memory_mapped: false,
+            bypass_io: None,
             flush: None,
             zero_write_buffers: false,
             write_source_bytes: 0,

@@ -8,7 +8,7 @@
 use std::fmt;
 
 use super::{
-    BLOCK_BYTES_MAX, Batch, CacheMode, Distribution, DistributionKind, Placement, Profile, Target, TimeSpan,
+    BLOCK_BYTES_MAX, CacheMode, Distribution, DistributionKind, Profile, Target, TimeSpan, since_2_3,
 };
 use crate::text::size;
 
@@ -108,12 +108,19 @@ impl Rule {
     /// A template whose number is not one.
     pub const TEMPLATE_NUMBER: Rule = Rule(48);
     pub const PERCENTAGE: Rule = Rule(49); // A percentage above 100
-    /// A batch of 0, or out of range.
+    /// A batch of 0, or out of range (2.3).
     pub const BATCH: Rule = Rule(50);
     /// A time span without target.
     pub const NO_TARGET: Rule = Rule(51);
-    /// Placement together with a list of processors, or with `-n`.
+    /// Placement together with `-n`.
     pub const PLACEMENT_WITHOUT_EFFECT: Rule = Rule(52);
+    /// `-oc` out of range, or with `-x` or mapped targets alone (2.3).
+    pub const COMPLETION_DEPTH: Rule = Rule(53);
+    /// `-u` with `-x` or `-Sm` (2.3).
+    pub const RING_ALONE: Rule = Rule(54);
+    pub const REQUESTS_MAX: Rule = Rule(55); // `-o` or `-O` above the most (2.3)
+    /// BypassIO without `-Su`, with writes or mapped, or of two kinds on one file (2.3).
+    pub const BYPASS_IO: Rule = Rule(56);
 }
 
 /// A rule that the profile breaks, and where.
@@ -201,9 +208,6 @@ impl Collector {
     }
 }
 
-/// Largest batch of `-u` as a count.
-const RING_BATCH_MAX: u32 = 65535;
-
 /// Checks every rule that needs no machine. `will_run` is false with `-Rp`.
 ///
 /// The findings come in the order of time spans and targets. A profile with a finding of
@@ -221,6 +225,7 @@ pub fn validate(profile: &Profile, will_run: bool) -> Vec<Finding> {
             found.target = Some(k);
             check_target(&mut found, span, target, will_run);
         }
+        since_2_3::check_shared_files(&mut found, span);
     }
     found.findings
 }
@@ -238,7 +243,7 @@ fn check_time_span(found: &mut Collector, span: &TimeSpan) {
     if span.calculate_iops_std_dev && span.io_bucket_ms == 0 {
         found.error(Rule::INTERVAL_ZERO, &["-D"], "the interval of -D must be at least 1 ms");
     }
-    batches(found, span);
+    since_2_3::check_time_span(found, span);
 }
 
 fn affinity(found: &mut Collector, span: &TimeSpan) {
@@ -246,39 +251,16 @@ fn affinity(found: &mut Collector, span: &TimeSpan) {
         let words = "-n (no affinity) and a list of processors (-a) exclude each other: give one of them";
         found.error(Rule::AFFINITY_OFF_WITH_LIST, &["-n", "-a"], words);
     }
-    if span.placement != Placement::default() && (span.disable_affinity || span.has_affinity_list()) {
-        let (switch, why) = if span.disable_affinity {
-            ("-n", "-n places no thread")
-        } else {
-            ("-a", "an explicit list of processors already says where every thread goes")
-        };
-        let words = format!("a placement (-ac, -as, -ap, ...) would have no effect: {why}");
-        found.error(Rule::PLACEMENT_WITHOUT_EFFECT, &["-a<placement>", switch], words);
-    }
-}
-
-fn batches(found: &mut Collector, span: &TimeSpan) {
-    if let Some(ring) = span.ring {
-        let bad = match ring.batch {
-            Batch::Count(n) => (n == 0 || n > RING_BATCH_MAX).then(|| format!("{n} requests")),
-            Batch::Percent(p) => (p == 0 || p > 100).then(|| format!("{p} %")),
-        };
-        if let Some(given) = bad {
-            let words = format!(
-                "the batch of -u is {given}: it must be 1..{RING_BATCH_MAX} requests, or 1..100 percent \
-                     of the outstanding requests (with p)"
-            );
-            found.error(Rule::BATCH, &["-u"], words);
-        }
-    }
-    if span.completion_batch == Some(0) {
-        found.error(Rule::BATCH, &["-oc"], "-oc must take at least one completion at a time");
+    if span.disable_affinity && span.placement.is_asked() {
+        let words = "a placement (-ac, -as, -ap, ...) would have no effect: -n places no thread";
+        found.error(Rule::PLACEMENT_WITHOUT_EFFECT, &["-a<placement>", "-n"], words);
     }
 }
 
 fn check_target(found: &mut Collector, span: &TimeSpan, target: &Target, will_run: bool) {
     path(found, target, will_run);
     numbers(found, span, target);
+    since_2_3::check_target(found, span, target);
     threads(found, span, target);
     pacing(found, span, target);
     if span.is_pool() {

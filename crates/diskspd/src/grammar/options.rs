@@ -16,8 +16,8 @@ use crate::run::grade;
 use truespd_core::engine;
 use truespd_core::engine::EngineError;
 use truespd_core::profile::{
-    Batch, EfficiencyOrder, Etw, IO_BUCKET_MS_DEFAULT, IoPriority, ProcessorId, ResultFormat, RingOptions,
-    Throughput, WholeGroup,
+    Batch, EfficiencyOrder, Etw, IO_BUCKET_MS_DEFAULT, IoPriority, ProcessorId, REQUESTS_MAX, ResultFormat,
+    RingOptions, Throughput, WholeGroup,
 };
 use truespd_core::text::foreign::{BadPathMap, PathMap};
 use truespd_core::text::printable;
@@ -38,19 +38,19 @@ pub fn buffer_separation(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     Ok(())
 }
 
-/// `-u[n]<batch>[p]`; without a batch 25 percent, DiskSpd 2.3's default.
+/// `-u[n]<batch>[p]`; without a batch that of an earlier `-u`, or 25 percent, DiskSpd 2.3's default.
 pub fn ring(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     let unregistered = v.text.starts_with('n');
     let start = usize::from(unregistered);
     let batch: String = v.text.chars().skip(start).collect();
     let batch = if batch.is_empty() {
-        Ok(Batch::Percent(25))
+        Ok(d.span.ring.map_or(Batch::Percent(25), |earlier| earlier.batch))
     } else if let Some(percent) = batch.strip_suffix('p') {
         share(percent, 1, "a batch of 1 to 100 percent: -u25p").map(Batch::Percent)
     } else {
-        whole(&batch, 1..=65535)
-            .map(|n| Batch::Count(u32::try_from(n).expect("at most 65535")))
-            .map_err(|slip| slip.legal("a batch of 1 to 65535 requests (-u8), or 1 to 100 percent (-u25p)"))
+        whole(&batch, 1..=u64::from(REQUESTS_MAX))
+            .map(|n| Batch::Count(u32::try_from(n).expect("at most 65,536")))
+            .map_err(|slip| slip.legal("a batch of 1 to 65,536 requests (-u8), or 1 to 100 percent (-u25p)"))
     };
     let batch = batch.map_err(|slip| shifted(slip, start))?;
     d.span.ring = Some(RingOptions { registered_buffers: !unregistered, batch });
@@ -158,11 +158,6 @@ pub fn affinity(d: &mut Draft, v: &Value) -> Result<(), Slip> {
         let here = start..start + length(element);
         start = here.end + 1;
         if let Some(number) = element.strip_prefix('g') {
-            if let Some(earlier) = pending {
-                return Err(Slip::new("a group follows a group without any processor")
-                    .at(earlier)
-                    .legal(AFFINITY_LEGAL));
-            }
             group = processor_number(number, here.start + 1, GROUP_MAX, "group")?;
             pending = Some(here);
         } else {
@@ -224,40 +219,52 @@ fn processor_number(text: &str, start: usize, max: u64, what: &str) -> Result<u3
     }
 }
 
-/// `-ac -as -ap -aP -ae -aE -aup`, which may be joined (DiskSpd 2.3).
+/// `-ac -as -ap -aP -ae -aE`, whose letters may be joined, and `-aup` (DiskSpd 2.3).
 pub fn placement(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    const LEGAL: &str = "-a and any of c, s and one of p, P, e, E, up, each once: -ac, -acs, -acsE, -aup";
-    let letters: Vec<char> = v.text.chars().collect();
-    let mut i = 0;
-    while i < letters.len() {
-        let here = Position { word: v.word, char: Some(i) };
-        let (state, width) = match letters[i] {
-            'c' => (&mut d.placement.cores, 1),
-            's' => (&mut d.placement.groups, 1),
-            'p' | 'P' | 'e' | 'E' => (&mut d.placement.efficiency, 1),
-            'u' if letters.get(i + 1) == Some(&'p') => (&mut d.placement.efficiency, 2),
+    const LEGAL: &str = "-a and any of c, s and one of p, P, e, E: -ac, -acs, -acsE; or -aup alone";
+    if v.text == "up" {
+        return efficiency(d, v, 0..2, EfficiencyOrder::Unordered, LEGAL);
+    }
+    for (i, letter) in v.text.chars().enumerate() {
+        let order = match letter {
+            'c' => {
+                d.span.placement.cores_first = true;
+                continue;
+            }
+            's' => {
+                d.span.placement.span_groups = true;
+                continue;
+            }
+            'p' => EfficiencyOrder::PerformanceFirst,
+            'P' => EfficiencyOrder::FillPerformanceFirst,
+            'e' => EfficiencyOrder::EfficiencyFirst,
+            'E' => EfficiencyOrder::FillEfficiencyFirst,
             other => {
-                return Err(Slip::new(format!("'{other}' is not a placement")).at(i..i + 1).legal(LEGAL));
+                let slip = Slip::new(format!("'{other}' is not a placement")).at(i..i + 1).legal(LEGAL);
+                return Err(if other == 'u' { slip.hint("-aup is an option of its own") } else { slip });
             }
         };
-        if let Some(earlier) = state.replace(here) {
-            return Err(Slip::new("this part of the placement is given twice")
-                .at(i..i + width)
-                .with(earlier)
-                .legal(LEGAL));
-        }
-        let placement = &mut d.span.placement;
-        match letters[i] {
-            'c' => placement.cores_first = true,
-            's' => placement.span_groups = true,
-            'p' => placement.efficiency = EfficiencyOrder::PerformanceFirst,
-            'P' => placement.efficiency = EfficiencyOrder::FillPerformanceFirst,
-            'e' => placement.efficiency = EfficiencyOrder::EfficiencyFirst,
-            'E' => placement.efficiency = EfficiencyOrder::FillEfficiencyFirst,
-            _ => placement.efficiency = EfficiencyOrder::Ignore,
-        }
-        i += width;
+        efficiency(d, v, i..i + 1, order, LEGAL)?;
     }
+    Ok(())
+}
+
+/// Sets the order by efficiency class, which may be given once.
+fn efficiency(
+    d: &mut Draft,
+    v: &Value,
+    at: Range<usize>,
+    order: EfficiencyOrder,
+    legal: &'static str,
+) -> Result<(), Slip> {
+    let here = Position { word: v.word, char: Some(at.start) };
+    if let Some(earlier) = d.efficiency_order.replace(here) {
+        return Err(Slip::new("the order of the processors by core type is given twice")
+            .at(at)
+            .with(earlier)
+            .legal(legal));
+    }
+    d.span.placement.efficiency = order;
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use crate::render;
 use crate::request::{LongOptions, ProfileFile, Request, push_once, seed_of_moment};
 use truespd_core::engine;
 use truespd_core::profile::xml::{Overrides, apply_overrides};
-use truespd_core::profile::{CacheMode, Etw, EventNames, Profile, ResultFormat, Target, TimeSpan};
+use truespd_core::profile::{BypassIo, CacheMode, Etw, EventNames, Profile, ResultFormat, Target, TimeSpan};
 
 /// How the value of an option is read into the draft.
 #[derive(Debug, Clone, Copy)]
@@ -216,14 +216,6 @@ pub struct CacheState {
     pub bypass: Option<(char, Position)>,
 }
 
-/// The properties of `-ac`, `-as`, `-ap` and so on, each settable once.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct PlacementState {
-    pub cores: Option<Position>,
-    pub groups: Option<Position>,
-    pub efficiency: Option<Position>,
-}
-
 /// Options read so far. Fields of `span` and `target` are filled directly where the last option counts;
 /// the other fields hold which argument set them, because a second one is refused.
 #[derive(Default)]
@@ -253,7 +245,7 @@ pub struct Draft {
     pub alignment_bytes: Option<u64>,
     pub stride_bytes: Option<u64>,
     pub cache: CacheState,
-    pub placement: PlacementState,
+    pub efficiency_order: Option<Position>,
 }
 
 impl Draft {
@@ -311,6 +303,10 @@ impl Draft {
         target.cache = self.cache.mode.map_or(CacheMode::Cached, |(mode, ..)| mode);
         target.write_through = self.cache.write_through.is_some();
         target.memory_mapped = self.cache.mapped.is_some();
+        target.bypass_io = self.cache.bypass.map(|(letter, _)| match letter {
+            'Y' => BypassIo::Full,
+            _ => BypassIo::Partial,
+        });
         target
     }
 }

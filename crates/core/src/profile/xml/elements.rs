@@ -10,8 +10,8 @@ use super::rows::{
 use super::target;
 use super::write::Writer;
 use crate::profile::{
-    AffinityItem, Batch, EfficiencyOrder, Etw, Placement, Precreate, ProcessorId, Profile, ResultFormat,
-    RingOptions, TimeSpan, WholeGroup,
+    AffinityItem, Batch, EfficiencyOrder, Etw, Placement, Precreate, ProcessorId, Profile, REQUESTS_MAX,
+    ResultFormat, RingOptions, TimeSpan, WholeGroup,
 };
 
 const GROUP_MAX: u64 = 65_535;
@@ -164,23 +164,15 @@ fn check_time_span(span: &mut TimeSpan, element: Element<'_>) -> Result<()> {
             "a whole number from 1, or no CalculateIopsStdDev".to_string(),
         ));
     }
-    // 2.3 writes its own default placement beside every list of processors; it does not ask for anything.
-    if span.has_affinity_list() && span.placement == PLACEMENT_WRITTEN_BY_2_3 {
-        span.placement = Placement::default();
-    }
     Ok(())
 }
-
-/// What 2.3 writes when no placement was asked for.
-const PLACEMENT_WRITTEN_BY_2_3: Placement =
-    Placement { cores_first: false, span_groups: false, efficiency: EfficiencyOrder::PerformanceFirst };
 
 const SEPARATIONS: &[(&str, bool)] = &[("PDECacheLine", false), ("SystemDefault", true)];
 
 const TRAVERSALS: &[(&str, bool)] = &[("Cpu", false), ("CoreAware", true)];
 const GROUP_ORDERS: &[(&str, bool)] = &[("Fill", false), ("Span", true)];
 const EFFICIENCY_ORDERS: &[(&str, EfficiencyOrder)] = &[
-    ("Unordered", EfficiencyOrder::Ignore),
+    ("Unordered", EfficiencyOrder::Unordered),
     ("PFirst", EfficiencyOrder::PerformanceFirst),
     ("FillPFirst", EfficiencyOrder::FillPerformanceFirst),
     ("EFirst", EfficiencyOrder::EfficiencyFirst),
@@ -188,24 +180,23 @@ const EFFICIENCY_ORDERS: &[(&str, EfficiencyOrder)] = &[
 ];
 
 fn read_placement(span: &mut TimeSpan, element: Element<'_>) -> Result<()> {
-    let defaults = Placement::default();
     let group = element.attribute("Group", |text| pick(GROUP_ORDERS, text))?;
     let efficiency = element.attribute("Efficiency", |text| pick(EFFICIENCY_ORDERS, text))?;
     span.placement = Placement {
         cores_first: element.one_of(TRAVERSALS, &["Group", "Efficiency"])?,
-        span_groups: group.unwrap_or(defaults.span_groups),
-        efficiency: efficiency.unwrap_or(defaults.efficiency),
+        span_groups: group.unwrap_or(false),
+        efficiency: efficiency.unwrap_or(EfficiencyOrder::PerformanceFirst),
     };
     Ok(())
 }
 
 fn write_placement(span: &TimeSpan, name: &'static str, out: &mut Writer) {
     let placement = &span.placement;
-    if *placement == Placement::default() {
+    if !placement.is_asked() {
         return;
     }
     let group = word_of(GROUP_ORDERS, placement.span_groups).unwrap_or_default();
-    let efficiency = word_of(EFFICIENCY_ORDERS, placement.efficiency).unwrap_or_default();
+    let efficiency = word_of(EFFICIENCY_ORDERS, placement.efficiency_in_effect()).unwrap_or_default();
     let traversal = word_of(TRAVERSALS, placement.cores_first).unwrap_or_default();
     out.leaf_with(name, &[("Group", &group), ("Efficiency", &efficiency)], traversal);
 }
@@ -223,8 +214,8 @@ fn read_ring(span: &mut TimeSpan, element: Element<'_>) -> Result<()> {
 fn read_batch(ring: &mut RingOptions, element: Element<'_>) -> Result<()> {
     const ATTRIBUTES: &[&str] = &["Percent"];
     ring.batch = match element.attribute("Percent", flag_of)? {
-        Some(false) => Batch::Count(element.number(1..=65_535, ATTRIBUTES)? as u32),
-        Some(true) | None => Batch::Percent(element.number(1..=100, ATTRIBUTES)? as u32),
+        Some(false) | None => Batch::Count(element.number(1..=u64::from(REQUESTS_MAX), ATTRIBUTES)? as u32),
+        Some(true) => Batch::Percent(element.number(1..=100, ATTRIBUTES)? as u32),
     };
     Ok(())
 }
@@ -236,8 +227,8 @@ fn write_batch(ring: &RingOptions, name: &'static str, out: &mut Writer) {
     }
 }
 
-/// A list of processors in one of three forms: numbers, group and number, or (2.3) group and mask, where no
-/// mask means the whole group.
+/// A list of processors in one of three forms: numbers, group and number, or (2.3) group and mask, where the mask 0
+/// means the whole group.
 fn read_affinity(span: &mut TimeSpan, element: Element<'_>) -> Result<()> {
     const FORMS: &[&str] = &["AffinityAssignment", "AffinityGroupAssignment", "Group"];
     read_list(element, FORMS, |entry| {
@@ -248,20 +239,24 @@ fn read_affinity(span: &mut TimeSpan, element: Element<'_>) -> Result<()> {
         }
         let is_mask = entry.name() == "Group";
         no_content(entry, if is_mask { &["Group", "Mask"] } else { &["Group", "Processor"] })?;
-        let group = entry.attribute("Group", |text| number_of(text, 0..=GROUP_MAX))?.unwrap_or(0) as u32;
+        let group = entry.attribute("Group", |text| number_of(text, 0..=GROUP_MAX))?;
         if !is_mask {
+            let group = group.unwrap_or(0) as u32;
             let range = 0..=u64::from(PROCESSOR_MAX);
             let processor = entry.attribute("Processor", |text| number_of(text, range))?;
             span.affinity.push(ProcessorId { group, processor: processor.unwrap_or(0) as u32 });
             return Ok(());
         }
-        match entry.attribute("Mask", mask_of)? {
-            None | Some(0) => span.affinity_groups.push(WholeGroup { group, position: span.affinity.len() }),
-            Some(mask) => {
-                let processors = (0..GROUP_LEN).filter(|bit| mask >> bit & 1 == 1);
-                span.affinity.extend(processors.map(|processor| ProcessorId { group, processor }));
-            }
+        let (Some(group), Some(mask)) = (group, entry.attribute("Mask", mask_of)?) else {
+            let legal = "Group and Mask; the mask 0x0 means the whole group".to_string();
+            return Err(entry.error("an attribute is missing", legal));
+        };
+        let group = group as u32;
+        if mask == 0 {
+            span.affinity_groups.push(WholeGroup { group, position: span.affinity.len() });
         }
+        let processors = (0..GROUP_LEN).filter(|bit| mask >> bit & 1 == 1);
+        span.affinity.extend(processors.map(|processor| ProcessorId { group, processor }));
         Ok(())
     })
 }

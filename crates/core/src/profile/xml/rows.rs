@@ -459,8 +459,10 @@ pub(super) fn mask_of(text: &str) -> std::result::Result<u64, Mismatch> {
         // from_str_radix would take a sign.
         Some(digits) if digits.bytes().all(|b| b.is_ascii_hexdigit()) => u64::from_str_radix(digits, 16).ok(),
         Some(_) => None,
-        None if trimmed.bytes().all(|b| b.is_ascii_digit()) => trimmed.parse().ok(),
-        None => None,
+        None if !trimmed.bytes().all(|b| b.is_ascii_digit()) => None,
+        // As in C.
+        None if trimmed.len() > 1 && trimmed.starts_with('0') => u64::from_str_radix(trimmed, 8).ok(),
+        None => trimmed.parse().ok(),
     };
     value.ok_or_else(|| Mismatch {
         reason: format!("{} is not a mask of processors", quoted(trimmed)),

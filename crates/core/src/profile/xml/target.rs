@@ -7,7 +7,7 @@ use super::rows::{
 };
 use super::write::Writer;
 use crate::profile::{
-    CacheMode, Distribution, DistributionKind, DistributionRange, FlushMode, IoPriority, Target,
+    BypassIo, CacheMode, Distribution, DistributionKind, DistributionRange, FlushMode, IoPriority, Target,
     ThreadTarget, Throughput, TimeSpan,
 };
 
@@ -52,8 +52,7 @@ pub(super) const TARGET: &[Row<TargetForm>] = &[
     set_flag!("WriteThrough", target.write_through),
     set_flag!("MemoryMappedIo", target.memory_mapped),
     words!("FlushType", target.flush, FLUSH_TYPES),
-    // Of 2.3: a shorter way through Windows that Linux does not need; like -Sy it changes nothing.
-    form("BypassIO", |_, element| element.one_of(&[("Partial", ()), ("Full", ())], &[]), |_, _, _| {}),
+    words!("BypassIO", target.bypass_io, BYPASS_MODES),
     form("WriteBufferContent", read_write_buffer, write_write_buffer),
     flag!("ParallelAsyncIO", target.parallel),
     optional!("BurstSize", target.burst_ios: u32),
@@ -108,6 +107,9 @@ pub(super) const TARGET: &[Row<TargetForm>] = &[
 ];
 
 /// The word for no flushing is its absence.
+const BYPASS_MODES: &[(&str, Option<BypassIo>)] =
+    &[("Partial", Some(BypassIo::Partial)), ("Full", Some(BypassIo::Full))];
+
 const FLUSH_TYPES: &[(&str, Option<FlushMode>)] = &[
     ("ViewOfFile", Some(FlushMode::ViewOfFile)),
     ("NonVolatileMemory", Some(FlushMode::NonVolatileMemory)),
