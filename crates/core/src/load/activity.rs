@@ -16,9 +16,9 @@ use crate::machine::limits::{
 use crate::machine::mounts::{FuseConnection, read_mounts};
 use crate::machine::roots::Roots;
 use crate::machine::storage::whole_disks;
-use crate::machine::{chain, fileserver, topology};
+use crate::machine::{chain, fileserver, held, topology};
 use crate::result::{
-    DiskActivity, Evidence, HostActivity, LayerDetails, Limit, LimitChange, PathActivity, Pressure,
+    DiskActivity, Evidence, Held, HostActivity, LayerDetails, Limit, LimitChange, PathActivity, Pressure,
     ProcessorWaits, ServedMount, ServingProgram, WayChange,
 };
 use crate::sys::thread::{ThreadId, waiting_ns_of};
@@ -36,6 +36,8 @@ pub struct Sources {
     programs: Programs,
     /// Devices whose way to the storage can change, with what it was when the targets were opened.
     ways: Vec<(String, DeviceNumber, Option<LayerDetails>)>,
+    /// Mapped devices below targets, with the file that says whether each is suspended.
+    mapped: Vec<(String, PathBuf)>,
     throttle_files: Vec<PathBuf>,
     limits: Option<LimitSources>,
     roots: Roots,
@@ -67,8 +69,8 @@ impl Sources {
         let remote = remote.filter(|layer| layer.kind == LayerKind::RemoteFilesystem);
         let served = ServedMounts::open(remote.filter_map(|layer| layer.mount.point.as_deref()), roots);
         let (throttle_files, roots) = (throttle_files(roots), roots.clone());
-        let ways = ways(&chains);
-        Sources { disks, lowest, below, served, programs, ways, throttle_files, limits, roots }
+        let (ways, mapped) = (ways(&chains), mapped(&chains, &roots));
+        Sources { disks, lowest, below, served, programs, ways, mapped, throttle_files, limits, roots }
     }
 
     pub fn lowest_names(&self) -> impl Iterator<Item = &str> {
@@ -129,6 +131,19 @@ fn ways(chains: &[&[chain::Layer]]) -> Vec<(String, DeviceNumber, Option<LayerDe
     found
 }
 
+/// The mapped devices of the chains, each once.
+fn mapped(chains: &[&[chain::Layer]], roots: &Roots) -> Vec<(String, PathBuf)> {
+    let mut found = Vec::new();
+    for layer in chains.iter().flat_map(|chain| chain.iter()) {
+        let file = layer.number.and_then(|number| held::suspended_file(number, roots));
+        found.extend(file.map(|file| (layer.name.clone(), file)));
+    }
+    found.sort();
+    // A file system has the number of its device.
+    found.dedup_by(|a, b| a.1 == b.1);
+    found
+}
+
 /// Counters of the machine at one moment.
 #[derive(Debug, Clone, Copy)]
 struct HostCounts {
@@ -152,6 +167,12 @@ struct Reading {
     /// Processor time that the hypervisor gave to others since boot.
     stolen_ns: Option<u64>,
     limits: Vec<Limit>,
+    /// The control groups of this process.
+    groups: String,
+    /// Whether a thread waits for a frozen file system; `None` where that is not told.
+    is_frozen: Option<bool>,
+    /// Whether each mapped device is suspended.
+    suspended: Vec<bool>,
 }
 
 impl Reading {
@@ -162,10 +183,25 @@ impl Reading {
         let waits: Option<Vec<u64>> = threads.iter().map(|&thread| waiting_ns_of(thread)).collect();
         let waiting_ns = waits.filter(|waits| !waits.is_empty()).map(|waits| waits.iter().sum());
         let limits = sources.limits.as_ref().map_or_else(Vec::new, LimitSources::in_force);
+        let groups = sources.limits.as_ref().map_or_else(String::new, LimitSources::groups);
         let stolen_ns = topology::processor_times_in(&sources.roots.proc.join("stat")).ok();
         let stolen_ns = stolen_ns.map(|ticks| topology::stolen_ns(&ticks));
         let (ways, waiting) = (sources.ways_now(), sources.programs.waiting());
-        Reading { at_ns, disks, served, ways, waiting, waiting_ns, stolen_ns, limits }
+        let is_frozen = held::waits_for_thaw(&sources.roots);
+        let suspended = sources.mapped.iter().map(|(_, file)| held::is_suspended(file)).collect();
+        Reading {
+            is_frozen,
+            suspended,
+            at_ns,
+            disks,
+            served,
+            ways,
+            waiting,
+            waiting_ns,
+            stolen_ns,
+            limits,
+            groups,
+        }
     }
 }
 
@@ -271,6 +307,7 @@ impl<'a> Recorder<'a> {
             processor_waits: self.processor_waits(),
             limit_changes,
             way_changes,
+            held: self.held(&last),
             ..Evidence::default()
         }
     }
@@ -343,7 +380,8 @@ impl<'a> Recorder<'a> {
             if !gone.is_empty() || !new.is_empty() {
                 let seen_ns = after.at_ns.saturating_sub(self.measure_start_ns);
                 let within_ns = after.at_ns.saturating_sub(before.at_ns);
-                changes.push(LimitChange { seen_ns, within_ns, gone, new });
+                let moved = before.groups != after.groups;
+                changes.push(LimitChange { seen_ns, within_ns, moved, gone, new });
             }
         }
         changes
@@ -370,6 +408,33 @@ impl<'a> Recorder<'a> {
             before = (reading.at_ns, &reading.ways);
         }
         changes
+    }
+
+    /// `None` where the kernel does not tell whether a thread waits for a frozen file system.
+    fn held(&self, last: &Reading) -> Option<Vec<Held>> {
+        let (mut frozen, mut is_told) = (Held::default(), false);
+        let devices = self.sources.mapped.iter();
+        let mut suspended: Vec<Held> =
+            devices.map(|(name, _)| Held { device: Some(name.clone()), seen_ns: Vec::new() }).collect();
+        for reading in self.readings.iter().chain([last]) {
+            let at_ns = reading.at_ns.saturating_sub(self.measure_start_ns);
+            is_told |= reading.is_frozen.is_some();
+            if reading.is_frozen == Some(true) {
+                frozen.seen_ns.push(at_ns);
+            }
+            for (device, is_held) in suspended.iter_mut().zip(&reading.suspended) {
+                if *is_held {
+                    device.seen_ns.push(at_ns);
+                }
+            }
+        }
+        let mut held = suspended;
+        held.push(frozen);
+        for one in &mut held {
+            one.seen_ns.dedup();
+        }
+        held.retain(|one| !one.seen_ns.is_empty());
+        (is_told || !held.is_empty()).then_some(held)
     }
 
     fn host(&self) -> HostActivity {

@@ -87,6 +87,11 @@ impl LimitSources {
         LimitSources { sources: limits::Sources::find(&numbers, roots), names }
     }
 
+    /// The control groups of this process, in the kernel's words.
+    pub fn groups(&self) -> String {
+        self.sources.groups()
+    }
+
     /// The limits in force now.
     pub fn in_force(&self) -> Vec<Limit> {
         let found = self.sources.in_force().into_iter().map(|limit| Limit {

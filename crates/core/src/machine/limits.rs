@@ -89,9 +89,14 @@ impl Sources {
         Sources { devices: devices.to_vec(), mounts, roots: roots.clone() }
     }
 
+    /// The control groups of this process, as the kernel lists them.
+    pub fn groups(&self) -> String {
+        std::fs::read_to_string(self.roots.proc.join("self/cgroup")).unwrap_or_default()
+    }
+
     /// The limits in force now; also when this process was put into another group meanwhile.
     pub fn in_force(&self) -> Vec<Limit> {
-        let membership = std::fs::read_to_string(self.roots.proc.join("self/cgroup")).unwrap_or_default();
+        let membership = self.groups();
         let mut found = Vec::new();
         for group in membership.lines().filter_map(Membership::parse) {
             // The same hierarchy at a second place tells nothing new.

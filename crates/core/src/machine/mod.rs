@@ -21,6 +21,7 @@ pub mod device;
 pub mod diskstat;
 pub mod drive;
 pub mod fileserver;
+pub mod held;
 pub mod host;
 pub mod interrupts;
 pub mod limits;

@@ -296,10 +296,24 @@ pub struct LimitChange {
     pub seen_ns: u64,
     /// How long before that the limits had been looked at, in nanoseconds.
     pub within_ns: u64,
+    /// Whether this process was in another control group from then on.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub moved: bool,
     /// Limits that were no longer in force.
     pub gone: Vec<Limit>,
     /// Limits that were in force from then on.
     pub new: Vec<Limit>,
+}
+
+/// Somebody held the I/O of the targets back while the time was measured.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Held {
+    /// The mapped device that was suspended; none for a file system that was frozen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// When that was seen, once a second at most, in nanoseconds since the measured time began.
+    pub seen_ns: Vec<u64>,
 }
 
 /// A mount whose files another machine holds, over the measured time. The counters are the sums of all programs that

@@ -2,7 +2,7 @@
 
 use super::CommonStart;
 use super::{
-    DiskActivity, FineSeries, HostActivity, Layer, Limit, LimitChange, Outstanding, ProcessorWaits,
+    DiskActivity, FineSeries, Held, HostActivity, Layer, Limit, LimitChange, Outstanding, ProcessorWaits,
     Processors, QueueDepth, ServedMount, ServingProgram, ThreadCost, Ticks, Timeline, WayChange, WriteCache,
 };
 use crate::text::{bytes, printable};
@@ -75,6 +75,9 @@ pub struct Evidence {
     /// nobody looked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub way_changes: Option<Vec<WayChange>>,
+    /// Frozen file systems and suspended devices, each once; none when nobody looked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<Vec<Held>>,
     /// What the program itself costs on this machine; none for simulated time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub self_cost: Option<SelfCost>,

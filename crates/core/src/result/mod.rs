@@ -28,7 +28,7 @@ mod summary;
 mod verdict;
 
 pub use activity::{
-    DiskActivity, DiskCounts, FileProtocol, FineSeries, HostActivity, LateTick, Limit, LimitChange,
+    DiskActivity, DiskCounts, FileProtocol, FineSeries, Held, HostActivity, LateTick, Limit, LimitChange,
     LimitKind, Outstanding, Pressure, ProcessorWaits, Processors, QueueDepth, RequestCounts, ServedMount,
     ServerCounts, ServingProgram, ThreadCost, ThreadProcessors, Ticks, Timeline,
 };

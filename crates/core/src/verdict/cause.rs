@@ -2,8 +2,8 @@
 //! result.
 
 use super::doctor::Check;
-pub(super) use super::view::ratio;
 pub(crate) use super::view::{Case, Missing, TargetView};
+pub(super) use super::view::{part_of_time, ratio};
 use crate::result::{
     Document, Figure, Finding, FindingGrade, Layer, Limit, MachineNow, Meaning, TargetFacts, Theme,
 };

@@ -50,6 +50,21 @@ pub(super) fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 && part.is_finite() && whole.is_finite() { part / whole } else { 0.0 }
 }
 
+/// Two clocks that tell a part of a time differ by less.
+const CLOCKS_DIFFER: f64 = 0.05;
+
+/// Whether a part of a time is one that can be: a figure beyond the whole is a measurement that failed.
+///
+/// # Errors
+/// What `what` names is missing, and why.
+pub(super) fn part_of_time(part: f64, what: &str) -> Result<(), Missing> {
+    if (0.0..=1.0 + CLOCKS_DIFFER).contains(&part) {
+        return Ok(());
+    }
+    let size = if part > 1.0 { "more than all of it" } else { "less than none" };
+    Err(Missing(format!("{what}: its measurement failed, as it came to {size}")))
+}
+
 /// Reads or writes, as a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Flow {

@@ -154,7 +154,10 @@ const REPEATED_NOTABLE: f64 = 0.1;
 /// Data that can be made smaller; `None` of data that cannot.
 fn reducible(sample: &ContentSample, target: &TargetView<'_>, what: &str) -> Option<Finding> {
     let zeros = part(sample.zero_blocks, sample);
-    let repeated = part(sample.repeated_blocks.saturating_sub(sample.zero_blocks), sample);
+    let mut repeated = part(sample.repeated_blocks.saturating_sub(sample.zero_blocks), sample);
+    if target.reducer().is_some_and(|(layer, _)| is_by_the_page(layer)) {
+        repeated = 0.0;
+    }
     let size = f64::from(sample.blocks) * f64::from(sample.block_bytes);
     let compressed = ratio(sample.compressed_bytes as f64, size);
     let reduced_by = target.reduced_by();
@@ -162,14 +165,19 @@ fn reducible(sample: &ContentSample, target: &TargetView<'_>, what: &str) -> Opt
     if zeros >= 0.5 || (compressed >= limit && repeated < REPEATED_NOTABLE) {
         return None;
     }
-    let words = format!(
-        "The data that the test {what} compress to {} of their size, and {} of the blocks repeat another block",
-        percent(compressed),
-        percent(repeated)
-    );
+    let mut words =
+        format!("The data that the test {what} compress to {} of their size", percent(compressed));
+    if repeated > 0.0 {
+        words.push_str(&format!(", and {} of the blocks repeat another block", percent(repeated)));
+    }
     let finding = graded(&words, reduced_by).figure("compressed_bytes", sample.compressed_bytes as f64);
     let finding = finding.figure("repeated_blocks", f64::from(sample.repeated_blocks));
     Some(finding.figure("sampled_blocks", f64::from(sample.blocks)))
+}
+
+/// Whether a layer makes each page smaller by itself, so that pages that repeat each other gain nothing.
+fn is_by_the_page(layer: &Layer) -> bool {
+    layer.role() == LayerRole::Zram && layer.deduplicates != Some(true)
 }
 
 /// Such data make a result suspect only where a layer is known to make them smaller.
@@ -269,14 +277,17 @@ fn zeros_now(facts: &TargetFacts) -> Option<String> {
 /// Data that the storage compresses or deduplicates.
 fn reducible_now(facts: &TargetFacts) -> Option<String> {
     let sample = sample_now(facts)?;
-    let by = &facts
+    let layer = facts
         .layers
         .iter()
-        .find(|l| l.compression.is_some() || l.deduplicates == Some(true) || l.role() == LayerRole::Zram)?
-        .name;
+        .find(|l| l.compression.is_some() || l.deduplicates == Some(true) || l.role() == LayerRole::Zram)?;
+    let by = &layer.name;
     let blocks = f64::from(sample.blocks);
     let zeros = f64::from(sample.zero_blocks) / blocks;
-    let repeated = f64::from(sample.repeated_blocks.saturating_sub(sample.zero_blocks)) / blocks;
+    let mut repeated = f64::from(sample.repeated_blocks.saturating_sub(sample.zero_blocks)) / blocks;
+    if is_by_the_page(layer) {
+        repeated = 0.0;
+    }
     let compressed = sample.compressed_bytes as f64 / (blocks * f64::from(sample.block_bytes));
     // `zeros` has told of them.
     if zeros >= 0.5 || (compressed >= REDUCED_SUSPECT && repeated < REPEATED_NOTABLE) {

@@ -12,7 +12,8 @@ use crate::result::{Finding, FindingGrade, Limit, LoadCost, MachineNow, SelfCost
 use crate::text::{bytes, duration_ns, number, part_percent, percent};
 use crate::verdict::cause::RuleFn::{RealSpan, RunSpan};
 use crate::verdict::cause::{
-    Case, Cause, Missing, RuleResult, Sentence, found, ratio, remark, rule, suspect, unless_missing,
+    Case, Cause, Missing, RuleResult, Sentence, found, part_of_time, ratio, remark, rule, suspect,
+    unless_missing,
 };
 use crate::verdict::doctor::Purpose::Every;
 use crate::verdict::doctor::{Answer, CheckResult, HostView, NoAnswer, machine};
@@ -158,11 +159,16 @@ fn generator_bound(case: &Case<'_>) -> RuleResult {
         return Err(Missing::new("the processor time of each thread"));
     }
     let mut findings = Vec::new();
+    for thread in &evidence.threads {
+        part_of_time(running_part(thread), "the processor time of each thread")?;
+        part_of_time(waiting_part(thread), "how long each thread waited for a processor")?;
+    }
     let (most, id, words) = worst(&evidence.threads, "computed for", RUNNING_SUSPECT, running_part);
     // A thread that keeps a set rate by looking at the clock may well be busy, and one that polls always is.
     let is_polled = case.measured.engine_traits.is_some_and(|engine| engine.polls);
     if most >= RUNNING_SUSPECT && !case.is_paced() && !is_polled {
         let own = evidence.self_cost.as_ref().and_then(|cost| own_work(case, cost, id));
+        let own = own.filter(|own| own.part() <= 1.0);
         let own_words = own.as_ref().map(|own| format!(" {}.", own.words())).unwrap_or_default();
         let says = format!("{words}: the processor limited the rate, not the storage.{own_words}");
         let finding = suspect(says).figure("running_percent", most * 100.0);
@@ -246,6 +252,7 @@ fn generator_cost(case: &Case<'_>) -> RuleResult {
     if worst.part() < GENERATOR_REMARK {
         return Ok(Vec::new());
     }
+    part_of_time(worst.part(), "how much of a thread's time TrueSpd's own work took")?;
     let load = worst.load;
     // With statistics an I/O takes up to two stamps.
     let has_stamps = case.span.measure_latency || case.span.calculate_iops_std_dev;

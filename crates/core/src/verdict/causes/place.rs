@@ -35,8 +35,8 @@ pub(super) const CAUSES: &[Cause] = &[
         )
         .judged(
             rule(160, Suspect, WrongNumber, RealTarget(memory_target)),
-            "The target is in memory: a file on tmpfs makes the result suspect, a device in memory (zram) \
-             is a remark.",
+            "The target is in memory: a file on tmpfs makes the result suspect, and so does null_blk, which \
+             stores nothing; another device in memory (zram) is a remark.",
             "choose a target on a disk, unless you want to measure memory",
         ),
     Cause::new("remote", Theme::Cache)
@@ -74,6 +74,14 @@ fn misaligned(layer: &Layer) -> Option<String> {
 fn memory_target(_: &Case<'_>, target: &TargetView<'_>) -> OneResult {
     if let Some(layer) = target.layer(LayerKind::MemoryFilesystem) {
         return Ok(Some(suspect(format!("{} keeps files in memory: no disk is involved.", layer.name))));
+    }
+    if let Some(layer) = target.lowest().find(|layer| layer.role() == LayerRole::NullBlock) {
+        let says = format!(
+            "{} is a device of null_blk, which does no I/O and stores nothing (unless it was made with memory_backed=1): \
+             the number is that of the kernel above it.",
+            layer.name
+        );
+        return Ok(Some(suspect(says)));
     }
     if let Some(layer) = target.lowest().find(|layer| layer.kind == LayerKind::Memory) {
         return Ok(Some(remark(format!("{} is a device in memory: no disk is involved.", layer.name))));

@@ -10,7 +10,7 @@ use crate::result::Meaning::{HeldBack, OtherLoad, WrongNumber};
 use crate::result::{FindingGrade, Limit, MachineNow, Theme};
 use crate::text::{grouped, number, part_percent, percent};
 use crate::verdict::cause::RuleFn::RealSpan;
-use crate::verdict::cause::{Case, Cause, Missing, RuleResult, Sentence, found, remark, rule};
+use crate::verdict::cause::{Case, Cause, Missing, RuleResult, Sentence, found, part_of_time, remark, rule};
 use crate::verdict::doctor::Purpose::{Every, Latency, Peak};
 use crate::verdict::doctor::{Answer, Change, CheckResult, HostView, NoAnswer, Purpose, machine};
 
@@ -145,6 +145,9 @@ fn steal(case: &Case<'_>) -> RuleResult {
         .and_then(|host| host.steal_percent)
         .ok_or_else(|| Missing::new("the processor time that other virtual machines took"))?;
     let worst = host.and_then(|host| host.steal_worst_percent).unwrap_or(steal);
+    for percent in [steal, worst] {
+        part_of_time(percent / 100.0, "the processor time that other virtual machines took")?;
+    }
     let grade = if steal > STEAL_SUSPECT || worst > STEAL_WORST_SUSPECT {
         FindingGrade::Suspect
     } else if steal > STEAL_REMARK || worst > STEAL_WORST_REMARK {

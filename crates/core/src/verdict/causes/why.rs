@@ -1,5 +1,6 @@
-//! Why a rate was lower than at other times: one decision in one place. Every candidate shows its evidence
-//! over time, the strongest is named, and when none fits, that is said.
+//! Why a rate was lower than at other times: one decision in one place. A candidate is named only when the document
+//! shows it at these times and not at others. When none fits, that is said, with what was looked at, and with what a
+//! second run could find out.
 //!
 //! Did the threads run on other processors when the rate was low? Where a thread may run on any processor,
 //! its distance to the one that answers the disk's interrupts changes when it moves, and with it the rate of
@@ -7,7 +8,7 @@
 
 use super::rhythm::{self, Stretch, stopped_s};
 use super::{limits, others, paths};
-use crate::result::{Finding, Layer, Limit, LimitKind, ThreadCost, Timeline, disks_in_words};
+use crate::result::{Finding, Held, Layer, Limit, LimitKind, ThreadCost, Timeline, disks_in_words};
 use crate::text::{bytes, number, percent};
 use crate::verdict::cause::{Case, ratio};
 use crate::verdict::view::{Direction, IOS_MIN, TargetView};
@@ -30,9 +31,6 @@ const STOLEN: f64 = 0.10;
 
 /// ... and this part more than otherwise, the rate falls.
 const STOLEN_MORE: f64 = 0.08;
-
-/// Whoever waits for so long is slowed down at any moment.
-const WAITS_ALWAYS: f64 = 0.30;
 
 /// What others moved more explains a loss of which it is this part.
 const OTHERS_OF_LOSS: f64 = 0.20;
@@ -57,13 +55,21 @@ const RATE_WAITS: f64 = 0.10;
 pub(super) struct Why {
     /// None when the result does not show it.
     says: Option<String>,
+    /// What was looked at where nothing fits.
+    looked_at: Vec<&'static str>,
+    /// What may have to do with it, and how to find out.
+    clue: Option<String>,
     figures: Vec<(&'static str, f64)>,
     advice: &'static str,
 }
 
 impl Why {
     fn because(says: String, advice: &'static str) -> Self {
-        Why { says: Some(says), figures: Vec::new(), advice }
+        Why { says: Some(says), advice, ..Why::default() }
+    }
+
+    fn unknown(case: &Case<'_>) -> Self {
+        Why { looked_at: looked_at(case), ..Why::default() }
     }
 
     fn figure(mut self, name: &'static str, value: f64) -> Self {
@@ -72,8 +78,15 @@ impl Why {
     }
 
     /// The cause as a sentence, or that there is none to be seen.
-    pub fn words(&self) -> &str {
-        self.says.as_deref().unwrap_or("What caused it is not known: the result shows nothing that fits.")
+    pub fn words(&self) -> String {
+        if let Some(says) = &self.says {
+            return says.clone();
+        }
+        let clue = self.clue.as_ref().map_or_else(String::new, |clue| format!(" {clue}"));
+        if self.looked_at.is_empty() {
+            return format!("What caused it is not known: the result holds nothing that could tell.{clue}");
+        }
+        format!("What caused it is not known. Ruled out: {}.{clue}", self.looked_at.join(", "))
     }
 
     /// The cause after a blank, when there is one to be seen.
@@ -89,11 +102,27 @@ impl Why {
     }
 }
 
+/// What the document tells of over time, and so was looked at.
+fn looked_at(case: &Case<'_>) -> Vec<&'static str> {
+    let evidence = case.evidence();
+    let waits = evidence.processor_waits.as_ref().filter(|waits| waits.interval_ns > 0);
+    let is_counted = evidence.series.is_some() && evidence.disks.iter().any(|disk| disk.interval_ns > 0);
+    let looked = [
+        (evidence.held.is_some(), "a frozen file system"),
+        (evidence.limit_changes.is_some(), "a new limit"),
+        (waits.is_some_and(|waits| !waits.stolen_ns.is_empty()), "other virtual machines"),
+        (waits.is_some(), "waits for a processor"),
+        (is_counted && case.groups().is_ok_and(|groups| groups.len() == 1), "other programs on the disk"),
+    ];
+    looked.into_iter().filter_map(|(was, what)| was.then_some(what)).collect()
+}
+
 /// Why the rate was low in these stretches.
 pub(super) fn why(case: &Case<'_>, low: &[Stretch]) -> Why {
-    let set = limit_set(case, low).or_else(|| way_changed(case, low));
+    let set = held(case, low).or_else(|| limit_set(case, low)).or_else(|| way_changed(case, low));
     let no_time = set.or_else(|| stolen(case, low)).or_else(|| no_processor(case, low));
-    no_time.or_else(|| others(case, low)).or_else(|| other_processor(case, low)).unwrap_or_default()
+    let other = no_time.or_else(|| others(case, low)).or_else(|| other_processor(case, low));
+    other.unwrap_or_else(|| Why::unknown(case))
 }
 
 /// Why the rate fell at an instant, in seconds, and stayed low.
@@ -103,8 +132,9 @@ pub(super) fn why_fell(case: &Case<'_>, after_s: f64) -> Why {
     if seen.says.is_some() {
         return seen;
     }
-    let guess = position(case, after_s).or_else(|| credits(case, after_s));
-    guess.or_else(|| cache_full(case, after_s)).unwrap_or_default()
+    let fell = credits(case, after_s).or_else(|| position(case, after_s));
+    let fell = fell.or_else(|| cache_full(case, after_s)).unwrap_or_default();
+    Why { looked_at: seen.looked_at, ..fell }
 }
 
 /// The part of its life that a thread was ready to run and had no processor.
@@ -148,7 +178,9 @@ pub(super) fn why_below(case: &Case<'_>, short: f64) -> Why {
         let advice = "raise -o, or lower -g (which counts per thread)";
         return Why::because(says.to_string(), advice).figure("queue_depth", depth.reached);
     }
-    Why::default()
+    let looked_at =
+        vec!["a standstill of the program", "a limit", "stalls", "waits for a processor", "a full queue"];
+    Why { looked_at, ..Why::default() }
 }
 
 /// For how long stretches cover a time, in seconds.
@@ -186,21 +218,46 @@ fn counts_of(series: &Timeline, way: Direction) -> Vec<f64> {
     counts.iter().map(|&count| count as f64).collect()
 }
 
+/// Somebody froze the file system, or suspended a device.
+fn held(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
+    let held = case.evidence().held.as_ref()?;
+    let in_time = |one: &&Held| one.seen_ns.iter().any(|&at_ns| is_in(low, at_ns as f64 / 1e9));
+    let what = match held.iter().find(in_time)?.device.as_deref() {
+        Some(device) => format!("the device {device} was suspended (dmsetup suspend)"),
+        None => "the file system of the target was frozen (fsfreeze)".to_string(),
+    };
+    let advice = "let nobody freeze the file system or suspend the device (snapshots and backups do) while a test runs";
+    Some(Why::because(format!("At that time {what}."), advice))
+}
+
+/// Whether an instant lies in a stretch.
+fn is_in(low: &[Stretch], at_s: f64) -> bool {
+    low.iter().any(|stretch| (stretch.from_s..stretch.from_s + stretch.for_s).contains(&at_s))
+}
+
 /// A limit that was set when the rate fell.
 fn limit_set(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
     let changes = case.evidence().limit_changes.as_ref()?;
     let rates = low_rates(case, low)?;
     let near = changes.iter().filter(|change| begins_near(low, change.seen_ns, change.within_ns));
-    let limit = near.flat_map(|change| &change.new);
-    let limit = limit.filter(|limit| could_explain(limit, rates)).min_by_key(|limit| limit.what)?;
+    let limits = near.flat_map(|change| change.new.iter().map(|limit| (limit, change.moved)));
+    let limits = limits.filter(|(limit, _)| could_explain(limit, rates));
+    let (limit, is_moved) = limits.min_by_key(|(limit, _)| limit.what)?;
     let on = limit.device.as_deref().map_or_else(String::new, |device| format!(" on {device}"));
-    let says = format!(
-        "At that time somebody set a limit of {}{on}: {} of cgroup {}.",
-        shown(limit),
-        limit.by,
-        limit.group
-    );
-    let advice = "keep limits as they are while a test runs; raise or remove this one to measure the target";
+    let (by, group, what) = (&limit.by, &limit.group, shown(limit));
+    let (says, advice) = if is_moved {
+        (
+            format!(
+                "At that time this process was moved to another cgroup: {by} of {group} limits it to {what}{on}."
+            ),
+            "leave the process in its cgroup while a test runs, or raise the limit there",
+        )
+    } else {
+        (
+            format!("At that time a limit of {what}{on} was set: {by} of cgroup {group}."),
+            "keep limits as they are while a test runs; raise or remove this one to measure the target",
+        )
+    };
     Some(Why::because(says, advice).figure("limit", limit.value as f64))
 }
 
@@ -273,49 +330,54 @@ fn no_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
     let whole = waits.interval_ns as f64 * evidence.threads.len().max(1) as f64;
     let parts: Vec<f64> = waits.waiting_ns.iter().map(|&ns| ratio(ns as f64, whole).min(1.0)).collect();
     let (inside, outside) = inside_and_outside(&parts, waits.interval_ns as f64 / 1e9, low)?;
-    let says = if inside >= WAITS && inside - outside >= WAITS_MORE {
-        format!(
-            "While the rate was low, the threads spent {} of their time waiting for a processor, at other times {}.",
-            percent(inside),
-            percent(outside)
-        )
-    } else if inside >= WAITS_ALWAYS && inside >= outside {
-        // Their waits are known per second, and many of them fit into one. Where they waited less than at
-        // other times, it was something else.
-        format!("The threads waited for a processor {} of the time, which is probably why.", percent(inside))
-    } else {
+    // Where they waited as long at other times, it was something else.
+    if inside < WAITS || inside - outside < WAITS_MORE {
         return None;
-    };
+    }
+    let says = format!(
+        "While the rate was low, the threads spent {} of their time waiting for a processor, at other times {}.",
+        percent(inside),
+        percent(outside)
+    );
     let advice =
         "stop other programs, use fewer threads than processors, or let the kernel place the threads (-n)";
     let why = Why::because(says, advice).figure("waiting_for_cpu_percent", inside * 100.0);
     Some(why.figure("waiting_for_cpu_otherwise_percent", outside * 100.0))
 }
 
+/// The threads were far from the processor that answers the disk's interrupts. Not where they had no processor at all.
 fn other_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
-    let moved = moved(case, low)?;
-    let Moved { threads, of, low, otherwise } = moved;
+    let Moved { threads, of, low: slow, otherwise } = moved(case, low)?;
+    let disks = answered_elsewhere(case, slow, otherwise)?;
+    if has_little_time(case, low) {
+        return None;
+    }
     let who = match of {
-        1 => format!("the thread ran on processor {low}, otherwise on processor {otherwise}"),
-        _ => format!(
-            "{threads} of {of} threads ran on other processors than otherwise (one on {low} instead of {otherwise})"
-        ),
+        1 => "the thread".to_string(),
+        _ => format!("{threads} of {of} threads"),
     };
-    let because = match answers(case, moved) {
-        Answers::NotLow { disks } => format!(
-            "that is probably why, as an I/O takes longer on processor {low}, which does not answer the interrupts of \
-             {disks}; processor {otherwise} does"
-        ),
-        Answers::NoReason => "that may be why, but the disk's interrupts do not explain it".to_string(),
-        Answers::Unknown => {
-            "that is probably why, as an I/O takes longer on a processor that does not answer the disk's interrupts"
-                .to_string()
-        }
-    };
-    let says = format!("While the rate was low, {who}: {because}.");
+    let says = format!(
+        "While the rate was low, {who} ran on processor {slow}, which does not answer the interrupts of {disks}, otherwise \
+         on processor {otherwise}, which does."
+    );
     let advice = "bind the threads: leave -n out, or choose the processors with -a, and measure each of them";
-    let why = Why::because(says, advice).figure("processor_low", f64::from(low));
+    let why = Why::because(says, advice).figure("processor_low", f64::from(slow));
     Some(why.figure("processor_otherwise", f64::from(otherwise)))
+}
+
+/// Whether threads waited for a processor, or others took it, for as long as makes a rate low.
+fn has_little_time(case: &Case<'_>, low: &[Stretch]) -> bool {
+    let Some(waits) = case.evidence().processor_waits.as_ref().filter(|waits| waits.interval_ns > 0) else {
+        return false;
+    };
+    let interval_s = waits.interval_ns as f64 / 1e9;
+    let threads = waits.interval_ns as f64 * case.evidence().threads.len().max(1) as f64;
+    let processors = waits.interval_ns as f64 * case.measured.cpu.len().max(1) as f64;
+    let parts = [(&waits.waiting_ns, threads, WAITS), (&waits.stolen_ns, processors, STOLEN)];
+    parts.into_iter().any(|(times, whole, limit)| {
+        let parts: Vec<f64> = times.iter().map(|&ns| ratio(ns as f64, whole)).collect();
+        inside_and_outside(&parts, interval_s, low).is_some_and(|(inside, _)| inside >= limit)
+    })
 }
 
 fn others(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
@@ -387,13 +449,14 @@ fn position(case: &Case<'_>, after_s: f64) -> Option<Why> {
         return None;
     }
     let about = if case.span.warmup_s > 0 { "about " } else { "" };
-    let says = format!(
-        "The sequential run had come to {about}{} of {}: the target is probably slower from there on.",
+    let clue = format!(
+        "The sequential run had come to {about}{} of {}: a run of each part (-B and -f) tells whether the place matters.",
         bytes(warmed + at),
         bytes(range)
     );
     let advice = "measure the parts apart (-B and -f), or random I/O over all of it (-r)";
-    Some(Why::because(says, advice).figure("done_before_bytes", warmed + at).figure("range_bytes", range))
+    let why = Why { clue: Some(clue), advice, ..Why::default() };
+    Some(why.figure("done_before_bytes", warmed + at).figure("range_bytes", range))
 }
 
 /// The rate that is left is that of a limit nobody told us of.
@@ -408,26 +471,39 @@ fn credits(case: &Case<'_>, after_s: f64) -> Option<Why> {
         return None;
     }
     let says = format!(
-        "The rate that is left varies by {} only, as that of a limit: probably burst credits were used up, or a limit \
-         was set that is not visible here.",
+        "From then on it varied by {} only, as no medium does: a limit held it, as it does once burst credit is used up.",
         percent(variation)
     );
     let advice = "warm up (-W) until the credits are used up, to measure the rate that lasts";
     Some(Why::because(says, advice).figure("variation_after_percent", variation * 100.0))
 }
 
-/// What was written until the fall may have filled a cache.
+/// A volatile write cache took what was written until then. How large it is, no device tells.
 fn cache_full(case: &Case<'_>, after_s: f64) -> Option<Why> {
     let [_, written] = done_until(case, after_s);
-    if written <= 0.0 {
-        return None;
-    }
-    let says = format!(
-        "Until then {} had been written: perhaps a write cache was full, which the result does not show.",
-        bytes(written)
+    let cached: Vec<TargetView<'_>> =
+        case.views().into_iter().filter(|view| view.write.bytes > 0.0 && takes_into_cache(view)).collect();
+    let first = cached.first()?;
+    let disks: Vec<&str> = first
+        .lowest()
+        .filter(|layer| layer.has_volatile_cache() == Some(true))
+        .map(|layer| layer.name.as_str())
+        .collect();
+    let clue = format!(
+        "Until then {} had been written, and {} has a volatile write cache: a run with -Sh tells whether that matters.",
+        bytes(written),
+        disks_in_words(&disks)
     );
     let advice = "warm up (-W) until the rate has fallen, to measure the rate that lasts";
-    Some(Why::because(says, advice).figure("written_before_bytes", written))
+    let why = Why { clue: Some(clue), advice, ..Why::default() };
+    (written > 0.0).then(|| why.figure("written_before_bytes", written))
+}
+
+/// Whether the write cache of a disk takes the writes of a target before they are durable.
+fn takes_into_cache(view: &TargetView<'_>) -> bool {
+    view.is_direct()
+        && !view.is_write_through()
+        && view.lowest().any(|layer| layer.has_volatile_cache() == Some(true))
 }
 
 /// A thread that spends this much more of the low times on some processors than of the other times has moved.
@@ -450,38 +526,22 @@ struct Moved {
     pub otherwise: u32,
 }
 
-/// Which processor answers the disks' interrupts, as far as it tells a place where a thread ran from another one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Answers {
-    /// The document does not tell it.
-    Unknown,
-    /// Not the processor where the thread mostly ran when the rate was low, but the other one.
-    NotLow { disks: String },
-    /// Both, neither, or the processor where the rate was low; or not the same of all disks.
-    NoReason,
-}
-
-/// Who answers for the disks of all targets, seen from the processors where a thread ran.
-fn answers(case: &Case<'_>, Moved { low, otherwise, .. }: Moved) -> Answers {
+/// The disks whose interrupts one processor does not answer, and another one does; `None` unless that is known of all.
+fn answered_elsewhere(case: &Case<'_>, slow: u32, otherwise: u32) -> Option<String> {
     let views = case.views();
     // One disk can be below several targets.
-    let disks: BTreeMap<&str, &Layer> = views
-        .iter()
-        .flat_map(TargetView::lowest)
-        .filter(|layer| !layer.hardware_queues.is_empty())
-        .map(|layer| (layer.name.as_str(), layer))
-        .collect();
-    let mut names = Vec::new();
-    for (name, disk) in &disks {
-        let [by_low, by_otherwise] = [low, otherwise]
-            .map(|cpu| disk.hardware_queues.iter().find_map(|queue| queue.is_answered_by(cpu)));
-        match (by_low, by_otherwise) {
-            (Some(false), Some(true)) => names.push(*name),
-            (Some(_), Some(_)) => return Answers::NoReason,
-            _ => return Answers::Unknown,
+    let mut disks: BTreeMap<&str, &Layer> = BTreeMap::new();
+    for layer in views.iter().flat_map(TargetView::lowest) {
+        disks.insert(layer.name.as_str(), layer);
+    }
+    for disk in disks.values() {
+        let by = |cpu| disk.hardware_queues.iter().find_map(|queue| queue.is_answered_by(cpu));
+        if by(slow) != Some(false) || by(otherwise) != Some(true) {
+            return None;
         }
     }
-    if names.is_empty() { Answers::Unknown } else { Answers::NotLow { disks: disks_in_words(&names) } }
+    let names: Vec<&str> = disks.into_keys().collect();
+    (!names.is_empty()).then(|| disks_in_words(&names))
 }
 
 /// `None` when threads were bound, or most of them did not move with the rate.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::result::{Loss, Meaning, NvmeCommands, Theme, Verdict};
+use crate::result::{LayerDetails, LayerRole, Loss, Meaning, NvmeCommands, Theme, Verdict};
 
 #[test]
 fn failed_runs_describe_nothing() {
@@ -266,6 +266,12 @@ fn targets_that_are_no_disks() {
     );
     let zram = doc(|d| d.facts()[0].layers = vec![layer(LayerKind::Memory, "zram1", &[])]);
     says(&zram.fires("memory-target"), FindingGrade::Remark, &["zram1 is a device in memory"]);
+    let null_blk = doc(|d| {
+        let details = Some(LayerDetails::of(LayerRole::NullBlock));
+        d.facts()[0].layers = vec![Layer { details, ..layer(LayerKind::Memory, "nullb0", &[]) }];
+    });
+    let words = "nullb0 is a device of null_blk, which does no I/O and stores nothing";
+    says(&null_blk.fires("memory-target"), FindingGrade::Suspect, &[words]);
     doc(|_| {}).silent("memory-target");
     doc(|d| d.facts()[0].layers.clear()).missing("memory-target", "layers");
     let nfs = doc(|d| {

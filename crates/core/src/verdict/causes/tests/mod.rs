@@ -21,10 +21,10 @@ use crate::measure::Histogram;
 use crate::profile::{CacheMode, Profile, Target, TimeSpan};
 use crate::result::{
     ClockFacts, ContentSample, CpuSet, CpuUse, Direction, DiskActivity, DiskCounts, Document, ExtentMap,
-    Finding, FindingGrade, Grade, HardwareQueue, HostActivity, LateTick, Layer, LayerKind, LoadCost,
-    LoopCache, Measured, OpenedKind, Outstanding, Pressure, Processors, QueueDepth, Residency, SelfCost,
-    ServingProgram, System, TargetFacts, TargetResult, ThreadCost, ThreadProcessors, ThreadResult, Ticks,
-    TimeSpanResult, Timeline, Verdict, WaitStatistics, Window, legacy,
+    Finding, FindingGrade, Grade, HardwareQueue, Held, HostActivity, LateTick, Layer, LayerKind, LoadCost,
+    LoopCache, Measured, OpenedKind, Outstanding, Pressure, ProcessorWaits, Processors, QueueDepth,
+    Residency, SelfCost, ServingProgram, System, TargetFacts, TargetResult, ThreadCost, ThreadProcessors,
+    ThreadResult, Ticks, TimeSpanResult, Timeline, Verdict, WaitStatistics, Window, legacy,
 };
 use crate::verdict::{RuleFn, judge, rules};
 

@@ -117,6 +117,11 @@ fn work_of_the_program_itself() {
     assert!(finding.advice.contains("-Z<size>"), "{}", finding.advice);
     let figures: Vec<_> = finding.figures.iter().map(|f| (f.name.as_str(), f.value)).collect();
     assert_eq!(figures, [("generator_ns", 20_000.0), ("ns_per_io", 50_000.0)]);
+    // More than all of the time cannot be.
+    own_work(1_086_000.0, 0.0, 12.0).missing(
+        "generator-cost",
+        "how much of a thread's time TrueSpd's own work took: its measurement failed, as it came to more than all of it",
+    );
     let plain = own_work(20_000.0, 1000.0, 9000.0).fires("generator-cost");
     assert!(
         !plain.says.contains("-Zr") && !plain.says.contains("clock"),
