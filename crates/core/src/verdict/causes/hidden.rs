@@ -4,8 +4,8 @@
 //! A medium scatters: each I/O takes its own time, so the sums of a second vary by chance. A limit lets through what it
 //! allows, keeps account, and makes up for what it let through too much.
 
-use super::limits;
 use super::rhythm::{added, mean, variation};
+use super::{even, limits};
 use crate::result::FindingGrade::Suspect;
 use crate::result::Meaning::HeldBack;
 use crate::result::{Finding, FindingGrade, Theme};
@@ -29,15 +29,19 @@ pub(super) const CAUSES: &[Cause] = &[Cause::new("provisioned-limit", Theme::Lim
     )
     .judged(
         rule(260, Suspect, HeldBack, RealSpan(provisioned)),
-        "The rate is that of a cgroup limit, or it varies less than any medium's (below 1 %) while I/Os \
+        "The rate is that of a cgroup limit. Or it keeps account: over 5 s the sum of all I/Os strays from \
+         an even line by no more than a tenth of the root of their number, which no medium's does. Or, at a \
+         depth of 2 and less, most I/Os are quick and some take 10 ms and more, and the seconds vary by less than a \
+         quarter of what that makes them. Or it varies less than any medium's (below 1 %) while I/Os \
          wait in a queue. Below 3 % it is a limit when its shape is that of one: most seconds at one \
          highest rate, bursts that each second makes up for, latencies that are all alike, or the same \
-         rate with half as many in flight (another time span). Above 20,000 IOPS it is a remark.",
+         rate with half as many in flight (another time span). Above 20,000 IOPS or 100 MiB/s, where it may \
+         be a device or a link that is full, it is a remark at most.",
         "raise or remove the limit to measure the disk; more queue depth only adds latency here",
     )];
 
 /// A coefficient of variation of the rate below that of any medium.
-const FLAT: f64 = 0.01;
+pub(super) const FLAT: f64 = 0.01;
 
 /// With a shape that only limits have, this is flat, too.
 const FLAT_WITH_SHAPE: f64 = 0.03;
@@ -54,12 +58,15 @@ const FLAT_DEPTH: f64 = 4.0;
 /// A device that takes this long per I/O is a rotating disk, whose rate is never flat, or it waits for a limit.
 const FLAT_LATENCY_NS: f64 = 2e6;
 
-/// I/Os of this size take that long on a link that is simply full.
+/// I/Os of this size or more fill a link.
 const LINK_BYTES: f64 = 64.0 * 1024.0;
+
+/// From this throughput on an even rate may be that of a link that is simply full.
+pub(super) const LINK_BYTES_PER_S: f64 = 100.0 * 1024.0 * 1024.0;
 
 /// A flat rate above this may as well be the most that a fast device can do; below it no device of today with a queue
 /// is that slow and that even.
-const LIMIT_IOPS_MAX: f64 = 20_000.0;
+pub(super) const LIMIT_IOPS_MAX: f64 = 20_000.0;
 
 /// These take one I/O at a time, evenly: a flat rate is theirs.
 const SERIAL_TRANSPORTS: [&str; 2] = ["mmc", "usb"];
@@ -102,8 +109,19 @@ fn provisioned(case: &Case<'_>) -> RuleResult {
         .queue_depth
         .filter(|depth| depth.reached.is_finite())
         .ok_or_else(|| Missing::new("the mean number of I/Os in flight"))?;
+    if turns_and_writes(case) {
+        return Ok(Vec::new());
+    }
+    if let Some(kept) = even::kept(case).or_else(|| even::in_bursts(case, latencies(case).as_ref())) {
+        return Ok(vec![kept]);
+    }
     let Some(seconds) = seconds(case)? else { return Ok(Vec::new()) };
     Ok(hidden(case, &seconds, depth.reached).into_iter().collect())
+}
+
+/// Whether so many in flight at such a rate wait in a queue for longer than a fast device takes.
+pub(super) fn waits_in_line(in_flight: f64, ios_per_s: f64) -> bool {
+    in_flight >= FLAT_DEPTH && ratio(in_flight * 1e9, ios_per_s) >= FLAT_LATENCY_NS
 }
 
 /// Rates per second and whose they are.
@@ -121,9 +139,10 @@ impl Seconds {
 fn hidden(case: &Case<'_>, seconds: &Seconds, in_flight: f64) -> Option<Finding> {
     let done = everything(case);
     let latency_ns = ratio(in_flight * 1e9, done.ios);
-    let waits = in_flight >= FLAT_DEPTH && latency_ns >= FLAT_LATENCY_NS;
+    let waits = waits_in_line(in_flight, done.ios);
     let variation = variation(&seconds.rates);
-    if !waits || done.size() >= LINK_BYTES {
+    let may_be_a_link = done.size() >= LINK_BYTES && done.bytes >= LINK_BYTES_PER_S;
+    if !waits || may_be_a_link {
         return None;
     }
     let shape = match variation {
@@ -197,8 +216,21 @@ fn bursts(case: &Case<'_>) -> Option<String> {
     })
 }
 
-/// Every I/O waited for about as long.
-fn same_latency(case: &Case<'_>) -> Option<String> {
+/// How disks with a plate are connected.
+const TURNING_TRANSPORTS: [&str; 4] = ["sata", "sas", "fc", "usb"];
+
+/// Whether a disk writes in sequence that has a plate: it writes once per turn, or as fast as the plate turns.
+fn turns_and_writes(case: &Case<'_>) -> bool {
+    let is_sequential = case.span.targets.iter().all(|target| target.random_percent == 0);
+    is_sequential
+        && case.views().iter().flat_map(|view| view.lowest()).any(|layer| {
+            let transport = layer.transport.as_deref().unwrap_or_default();
+            layer.rotational == Some(true) && TURNING_TRANSPORTS.contains(&transport)
+        })
+}
+
+/// The latencies of all I/Os; `None` without them.
+fn latencies(case: &Case<'_>) -> Option<crate::measure::Histogram> {
     let targets = case.measured.threads.iter().flat_map(|thread| &thread.targets);
     let directions = targets.flat_map(|target| [&target.read, &target.write]).filter(|way| way.ios > 0);
     let mut all: Option<crate::measure::Histogram> = None;
@@ -206,7 +238,12 @@ fn same_latency(case: &Case<'_>) -> Option<String> {
         let latency = direction.latency.as_ref().filter(|latency| latency.count() > 0)?;
         all.get_or_insert_default().merge(latency);
     }
-    let all = all?;
+    all
+}
+
+/// Every I/O waited for about as long.
+fn same_latency(case: &Case<'_>) -> Option<String> {
+    let all = latencies(case)?;
     let varies = ratio(all.std_dev_ns(), all.mean_ns());
     (varies < SAME_LATENCY).then(|| {
         format!(
@@ -245,7 +282,7 @@ fn asks_the_same(case: &Case<'_>, other: &Case<'_>) -> bool {
     ours.eq(theirs)
 }
 
-fn is_serial(case: &Case<'_>) -> bool {
+pub(super) fn is_serial(case: &Case<'_>) -> bool {
     let views = case.views();
     let lowest = views.iter().flat_map(|view| view.lowest());
     lowest

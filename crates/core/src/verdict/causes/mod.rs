@@ -5,6 +5,7 @@
 mod content;
 mod disk;
 mod durability;
+mod even;
 mod filesystem;
 mod hidden;
 mod hosts;

@@ -7,7 +7,7 @@
 //! a shallow queue.
 
 use super::rhythm::{self, Stretch, stopped_s};
-use super::{limits, others, paths};
+use super::{even, hidden, limits, others, paths};
 use crate::result::{Finding, Held, Layer, Limit, LimitKind, ThreadCost, Timeline, disks_in_words};
 use crate::text::{bytes, number, percent};
 use crate::verdict::cause::{Case, ratio};
@@ -34,9 +34,6 @@ const STOLEN_MORE: f64 = 0.08;
 
 /// What others moved more explains a loss of which it is this part.
 const OTHERS_OF_LOSS: f64 = 0.20;
-
-/// A rate that varies less than this is that of a limit.
-const EVEN: f64 = 0.015;
 
 /// Seconds that it takes to call a rate even.
 const EVEN_POINTS: usize = 5;
@@ -467,7 +464,14 @@ fn credits(case: &Case<'_>, after_s: f64) -> Option<Why> {
     let after = rhythm::added(series.get(from..)?, count);
     let variation = rhythm::variation(&after);
     let ios: f64 = after.iter().sum();
-    if after.len() < EVEN_POINTS || ios < IOS_MIN || variation >= EVEN {
+    let waits = case
+        .evidence()
+        .queue_depth
+        .is_some_and(|depth| hidden::waits_in_line(depth.reached, ratio(ios, after.len() as f64)));
+    let (fine, fine_s) = case.fine_series();
+    let fine_from = (after_s / fine_s.max(1e-9)).ceil() as usize + 1;
+    let is_limit = fine.get(fine_from..).is_some_and(even::is_kept) || (waits && variation < hidden::FLAT);
+    if after.len() < EVEN_POINTS || ios < IOS_MIN || !is_limit {
         return None;
     }
     let says = format!(

@@ -33,10 +33,14 @@ fn rates_that_no_medium_has() {
     let mut paced = flat(1920, 31.9, 2);
     paced.asked.throughput = Some(crate::profile::Throughput::Iops(1920));
     paced.silent("provisioned-limit");
-    // A full link with large I/Os.
-    let mut large = flat(500, 31.9, 1);
-    large.asked.block_bytes = 1 << 20;
-    large.silent("provisioned-limit");
+    // A full link with large I/Os, and a limit below any link.
+    let large = |rate: u64| {
+        let mut large = flat(rate, 31.9, 0);
+        large.asked.block_bytes = 1 << 20;
+        large
+    };
+    large(500).silent("provisioned-limit");
+    large(20).fires("provisioned-limit");
     let mut unknown = flat(1920, 31.9, 2);
     unknown.measured.evidence.queue_depth = None;
     unknown.missing("provisioned-limit", "I/Os in flight");
@@ -140,4 +144,46 @@ fn more_in_flight_that_only_waits_longer_is_a_limit() {
     let with = told(of(2010, 8.0));
     assert!(with.len() == 1 && with[0].contains("With 8 in flight the rate was the same"), "{with:?}");
     assert_eq!((told(of(1500, 8.0)), told(of(2000, 20.0))), (vec![], vec![]));
+}
+
+/// Completions in tenths of a second, at a depth.
+fn tenths_at(depth: f64, block_bytes: u64, count: impl Fn(u64) -> u64) -> Doc {
+    doc(|d| {
+        let completed: Vec<u64> = (0..600).map(count).collect();
+        d.asked.block_bytes = block_bytes;
+        d.reads_per_s = completed.iter().sum::<u64>() / SECONDS;
+        d.refresh();
+        // The disk scatters: it is the run's own series that is looked at.
+        d.measured.evidence.fine_series = Some(FineSeries { interval_ns: NS_PER_S / 10, completed });
+        d.measured.evidence.queue_depth =
+            Some(QueueDepth { asked: depth.ceil() as u64, reached: depth, from_latency: true });
+    })
+}
+
+/// 20 MiB/s, 1,500 IOPS at depth 1 and 2, and burst credit that is used up: at any depth and block size.
+#[test]
+fn a_rate_that_keeps_account_is_that_of_a_limit() {
+    let limit = tenths_at(1.0, 4096, |i| 150 + i % 2).fires("provisioned-limit");
+    let words = "The storage kept to 1,505 IOPS (5.9 MiB/s): over 5 s the sum of all I/Os was never more than 1 away from \
+        an even line. Media scatter more, so this is the rate of a limit, or of a device that takes the same time";
+    says(&limit, FindingGrade::Suspect, &[words]);
+    let bytes = tenths_at(4.0, 1 << 20, |_| 2).fires("provisioned-limit");
+    says(&bytes, FindingGrade::Suspect, &["The storage kept to 20 IOPS (20 MiB/s): over"]);
+    let burst = tenths_at(2.0, 4096, |i| if i < 250 { 300 } else { 100 }).fires("provisioned-limit");
+    let words = "kept to 3,000 IOPS (11.7 MiB/s), then to 1,000 IOPS (3.9 MiB/s): over";
+    says(&burst, FindingGrade::Suspect, &[words]);
+    // A link that is full, and a fast device.
+    let link = tenths_at(4.0, 1 << 20, |_| 11).fires("provisioned-limit");
+    says(&link, FindingGrade::Remark, &["or of a link or device that is simply full."]);
+    let fast = tenths_at(32.0, 4096, |_| 9000).fires("provisioned-limit");
+    says(&fast, FindingGrade::Remark, &["simply full."]);
+    // A drive whose I/Os vary by 30 % strays by more, however even its seconds look.
+    let drive = tenths_at(1.0, 4096, |i| [150, 156, 145, 149, 153, 141, 158][i as usize * i as usize % 7]);
+    drive.silent("provisioned-limit");
+    // A disk that writes once per turn.
+    let mut turning = tenths_at(1.0, 4096, |_| 12);
+    turning.asked.random_percent = 0;
+    let disk = turning.facts()[0].layers.last_mut().expect("a disk");
+    (disk.rotational, disk.transport) = (Some(true), Some("sata".to_string()));
+    turning.silent("provisioned-limit");
 }

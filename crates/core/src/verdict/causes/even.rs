@@ -1,0 +1,148 @@
+//! Does the rate keep account? What a limit lets through too little or too much it makes up for, so the sum of all I/Os
+//! stays near an even line for ever. The sum of a medium strays from it, as each I/O takes its own time: by the root of
+//! their number, times the scatter of a single I/O.
+
+use crate::measure::Histogram;
+use crate::result::{Finding, FindingGrade};
+use crate::text::{bytes, duration_ns, number, percent};
+use crate::verdict::cause::{Case, found, ratio};
+use crate::verdict::view::{Direction, IOS_MIN};
+
+use super::hidden::{LIMIT_IOPS_MAX, LINK_BYTES_PER_S, is_serial};
+use super::rhythm::{added, mean, variation};
+
+/// Intervals that are looked at together: of independent ones, one group in a thousand strays less than half of what
+/// its scatter lets expect, and one in a million less than a third.
+const WINDOW: usize = 50;
+
+/// A sum strays no further than this part of the root of all I/Os: a third of what it would where single I/Os vary by
+/// 30 %.
+const EVEN: f64 = 0.1;
+
+/// And by one I/O more, which the ends of intervals cut.
+const CUT_IOS: f64 = 1.0;
+
+/// So many of the windows must be even.
+const EVEN_WINDOWS: f64 = 0.5;
+
+/// Levels closer than this are one.
+const SAME_LEVEL: f64 = 0.02;
+
+/// Levels that are told, at most.
+const LEVELS_MAX: usize = 3;
+
+/// How far the sum of a series strays from an even line, up and down together.
+fn strays(series: &[f64]) -> f64 {
+    let level = mean(series);
+    let (mut sum, mut low, mut high) = (0.0, 0.0f64, 0.0f64);
+    for count in series {
+        sum += count - level;
+        (low, high) = (low.min(sum), high.max(sum));
+    }
+    high - low
+}
+
+/// Whether a series strays less than that of any medium does.
+fn is_even(series: &[f64]) -> bool {
+    let total: f64 = series.iter().sum();
+    total >= IOS_MIN && strays(series) <= CUT_IOS + EVEN * total.sqrt()
+}
+
+/// Whether most of a series in tenths of a second keeps account.
+pub(super) fn is_kept(series: &[f64]) -> bool {
+    let windows = windows(series);
+    let even = windows.iter().filter(|window| is_even(window)).count();
+    even > 0 && even as f64 >= EVEN_WINDOWS * windows.len() as f64
+}
+
+/// The windows of a series: the last one ends with it.
+fn windows(series: &[f64]) -> Vec<&[f64]> {
+    let mut windows: Vec<&[f64]> = series.chunks_exact(WINDOW).collect();
+    if series.len() > WINDOW && !series.len().is_multiple_of(WINDOW) {
+        windows.push(&series[series.len() - WINDOW..]);
+    }
+    windows
+}
+
+/// A rate that keeps account.
+pub(super) fn kept(case: &Case<'_>) -> Option<Finding> {
+    let (series, interval_s) = case.fine_series();
+    let windows = windows(&series);
+    if !is_kept(&series) || interval_s <= 0.0 {
+        return None;
+    }
+    let even: Vec<&&[f64]> = windows.iter().filter(|window| is_even(window)).collect();
+    let most = even.iter().map(|window| strays(window)).fold(0.0, f64::max);
+    let mut levels: Vec<f64> = Vec::new();
+    for level in even.iter().map(|window| mean(window) / interval_s) {
+        if levels.last().is_none_or(|last| (level - last).abs() > SAME_LEVEL * last) {
+            levels.push(level);
+        }
+    }
+    let done = case.done(Direction::Read).plus(case.done(Direction::Write));
+    let rates = levels.iter().take(LEVELS_MAX);
+    let rates: Vec<String> =
+        rates.map(|iops| format!("{} IOPS ({}/s)", number(*iops), bytes(iops * done.size()))).collect();
+    let highest = levels.iter().copied().fold(0.0, f64::max);
+    let (grade, what) =
+        if highest > LIMIT_IOPS_MAX || highest * done.size() >= LINK_BYTES_PER_S || is_serial(case) {
+            (FindingGrade::Remark, "of a limit, or of a link or device that is simply full")
+        } else {
+            (FindingGrade::Suspect, "of a limit, or of a device that takes the same time for every I/O")
+        };
+    let says = format!(
+        "The storage kept to {}: over {} s the sum of all I/Os was never more than {} away from an even line. Media \
+         scatter more, so this is the rate {what}.",
+        rates.join(", then to "),
+        number(WINDOW as f64 * interval_s),
+        number(most.max(1.0).ceil())
+    );
+    let finding = found(grade, says).figure("iops", highest).figure("off_line_ios", most);
+    Some(finding.figure("bytes_per_s", highest * done.size()))
+}
+
+/// I/Os this slow have waited for a limit that lets them through in bursts ...
+const BURST_WAIT_NS: u64 = 10_000_000;
+
+/// ... when most take this part of the mean at most, ...
+const QUICK: f64 = 0.25;
+
+/// ... and the seconds vary by so much less than the latencies make them.
+const BURSTS_EVEN: f64 = 4.0;
+
+/// With more in flight, latencies scatter by the order in which they are served.
+const BURSTS_DEPTH_MAX: f64 = 2.5;
+
+/// Seconds that vary by more are those of no limit.
+const BURSTS_VARY: f64 = 0.03;
+
+/// A shallow queue that is let through in bursts: the latencies scatter widely, and each second makes up for it.
+pub(super) fn in_bursts(case: &Case<'_>, latency: Option<&Histogram>) -> Option<Finding> {
+    let depth = case.evidence().queue_depth?.reached;
+    let latency = latency?;
+    let (series, interval_s) = case.series();
+    let count = (1.0 / interval_s.max(1e-9)).round().max(1.0) as usize;
+    let seconds = added(&series, count);
+    let rate = mean(&seconds);
+    if depth > BURSTS_DEPTH_MAX || seconds.len() < 5 || rate < IOS_MIN || rate > LIMIT_IOPS_MAX {
+        return None;
+    }
+    let varies = variation(&seconds);
+    // Where each I/O takes its own time, the number in a second varies as one of them, by the root of their number.
+    let expected = ratio(ratio(latency.std_dev_ns(), latency.mean_ns()), rate.sqrt());
+    let median_ns = latency.percentile_ns(0.5);
+    let is_burst = median_ns as f64 <= QUICK * latency.mean_ns() && latency.max_ns() >= BURST_WAIT_NS;
+    if !is_burst || varies > BURSTS_VARY || varies * BURSTS_EVEN > expected {
+        return None;
+    }
+    let says = format!(
+        "Half of the I/Os took {} or less and some up to {}, yet each second had {} of them, give or take {}: a limit lets \
+         them through in bursts.",
+        duration_ns(median_ns as f64),
+        duration_ns(latency.max_ns() as f64),
+        number(rate),
+        percent(varies)
+    );
+    let finding = found(FindingGrade::Suspect, says).figure("iops", rate);
+    Some(finding.figure("variation_percent", varies * 100.0))
+}
