@@ -192,6 +192,7 @@ fn layout(range: &TestedRange<'_>, before: Option<Cached>, end: Instant) -> Exte
         unwritten_bytes: seen.unwritten_bytes,
         hole_bytes: seen.hole_bytes,
         encoded_bytes: seen.encoded_bytes,
+        shared_bytes: seen.shared_bytes,
         extents: seen.extents,
         unknown: seen.unknown,
     }

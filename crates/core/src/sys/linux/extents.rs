@@ -62,6 +62,8 @@ pub(crate) struct Survey {
     pub hole_bytes: u64,
     /// Bytes that the filesystem stores compressed or encrypted, among the written ones.
     pub encoded_bytes: u64,
+    /// Bytes that another file or a snapshot shares, among the written ones.
+    pub shared_bytes: u64,
     pub extents: u64,
     /// Why the layout is not known, or not all of it, in words.
     pub unknown: Option<String>,
@@ -87,6 +89,9 @@ impl Survey {
             self.written_bytes += bytes;
             if extent.flags & FIEMAP_EXTENT_ENCODED != 0 {
                 self.encoded_bytes += bytes;
+            }
+            if extent.flags & FIEMAP_EXTENT_SHARED != 0 {
+                self.shared_bytes += bytes;
             }
         }
         to
@@ -255,6 +260,8 @@ const FIEMAP_EXTENT_LAST: u32 = 1;
 /// Stored in another form: compressed, encrypted.
 const FIEMAP_EXTENT_ENCODED: u32 = 8;
 const FIEMAP_EXTENT_UNWRITTEN: u32 = 0x800;
+/// Other files or snapshots have the same blocks.
+const FIEMAP_EXTENT_SHARED: u32 = 0x2000;
 /// The ioctl's number counts only the head of the structure, 32 bytes.
 const FS_IOC_FIEMAP: libc::Ioctl = libc::_IOWR::<[u64; 4]>(b'f' as u32, 11);
 
@@ -598,13 +605,15 @@ mod tests {
         let mut survey = Survey::default();
         let next = survey.add(&extent(0, 8192, FIEMAP_EXTENT_ENCODED), 4096, 65536);
         let next = survey.add(&extent(16384, 8192, FIEMAP_EXTENT_UNWRITTEN), next, 65536);
-        let next = survey.add(&extent(32768, 1 << 20, FIEMAP_EXTENT_LAST), next, 65536);
+        let next =
+            survey.add(&extent(32768, 1 << 20, FIEMAP_EXTENT_LAST | FIEMAP_EXTENT_SHARED), next, 65536);
         assert_eq!(next, 65536);
         let wanted = Survey {
             written_bytes: 4096 + 32768,
             unwritten_bytes: 8192,
             hole_bytes: 8192 + 8192,
             encoded_bytes: 4096,
+            shared_bytes: 32768,
             extents: 3,
             ..Survey::default()
         };
