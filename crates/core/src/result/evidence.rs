@@ -284,12 +284,15 @@ pub struct RangePart {
     pub io_percent: u32,
     /// Layout of it, for a file.
     pub extents: Option<ExtentMap>,
+    /// As of the whole range ([`TargetFacts::allocation`]).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allocation: Vec<Allocation>,
     /// Page cache of it.
     pub residency: Option<Residency>,
 }
 
-fn is_none_of_it(bytes: &u64) -> bool {
-    *bytes == 0
+fn is_none_of_it(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What gives room to data on the first write to them.
@@ -320,6 +323,9 @@ pub struct Allocation {
     pub allocated_bytes: u64,
     /// Bytes of the allocated ones that a copy or a snapshot shares: the first write to them goes elsewhere.
     pub shared_bytes: u64,
+    /// Separate extents of the allocated ones; 0 where nobody counted.
+    #[serde(skip_serializing_if = "is_none_of_it")]
+    pub extents: u64,
     /// The bytes looked at are those of the tested range; otherwise they are all of the layer.
     pub is_tested_range: bool,
     /// Why it is not known, or not all of it, in words; the counts are about `range_bytes`, which may then be 0.
@@ -337,13 +343,6 @@ pub struct Residency {
     pub cached_before_bytes: u64,
     /// Cached after it.
     pub cached_after_bytes: u64,
-}
-
-impl Residency {
-    /// Whether half of it or more was cached before the run.
-    pub(crate) fn was_mostly_cached(self) -> bool {
-        self.cached_before_bytes * 2 >= self.range_bytes.max(1)
-    }
 }
 
 /// The page cache of what a loop device below a target stands on, all of it. A loop device without direct I/O reads and

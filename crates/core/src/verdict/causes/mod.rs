@@ -6,6 +6,7 @@ mod content;
 mod disk;
 mod durability;
 mod filesystem;
+mod fragments;
 mod hidden;
 mod hosts;
 mod kernel;
@@ -41,6 +42,7 @@ const THEMES: &[&[Cause]] = &[
     served::CAUSES,
     reach::CAUSES,
     range::CAUSES,
+    fragments::CAUSES,
     durability::CAUSES,
     content::CAUSES,
     place::CAUSES,
