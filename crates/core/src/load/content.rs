@@ -574,7 +574,7 @@ mod tests {
         // A part of one block has no more.
         range.hot = vec![part(90, 0, 4096), part(10, 4096, 95 << 20)];
         let found = places(&range, 4096, 4096, 64);
-        assert_eq!((found.len(), found.iter().filter(|&&offset| offset == 0).count()), (7, 1));
+        assert_eq!((found.len(), found.iter().filter(|&&offset| offset == 0).count()), (8, 1));
     }
 
     fn opened(path: &Path) -> OpenedTarget {
