@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 
+use super::layout::{Below, layout, map_of};
 use super::targets::TargetState;
-use crate::access::{DataRng, data};
+use crate::access::{DataRng, EffectiveRange, data};
 use crate::machine::chain::LayerKind;
 use crate::machine::device::BlockDevice;
 use crate::machine::roots::Roots;
@@ -22,9 +23,9 @@ use crate::machine::storage::{
 use crate::machine::{beneath, chain, storage};
 use crate::plan::{Lane, LaneTarget, LaneWrites};
 use crate::profile::{Target, TimeSpan};
-use crate::result::{ContentSample, ExtentMap, LoopCache, Residency, TargetFacts};
+use crate::result::{Allocation, ContentSample, ExtentMap, LoopCache, RangePart, Residency, TargetFacts};
 use crate::sys::buffer::IoBuffer;
-use crate::sys::extents::survey;
+use crate::sys::extents::Survey;
 use crate::sys::extents::{Cached, cached, drop_cached, gaps, pieces};
 use crate::sys::file::read_at;
 use crate::sys::identity::Identity;
@@ -41,8 +42,6 @@ const BLOCK_BYTES: std::ops::RangeInclusive<u64> = 4096..=65_536;
 const SAMPLE_BYTES_MAX: u64 = 2 << 20;
 /// Partition tables and file systems have their signatures within this distance of both ends.
 const ENDS_BYTES: u64 = 16 << 20;
-/// With more dirty pages than this, nothing is written back for an exact answer.
-const DIRTY_BYTES_MAX: u64 = 64 << 20;
 /// Room for a compressed block: deflate adds less than this even to random data.
 const COMPRESSED_BYTES_MAX: usize = 65_536 + 4096;
 
@@ -55,6 +54,8 @@ struct TestedRange<'a> {
     chain: &'a [chain::Layer],
     start: u64,
     length: u64,
+    /// The ranges of a distribution with their shares of the I/O (`-rd`); none where all of it gets the same.
+    hot: Vec<EffectiveRange>,
     /// Block size of the test.
     block_bytes: u64,
     /// Whether a few dirty pages may be written back for an exact answer.
@@ -72,6 +73,7 @@ impl<'a> TestedRange<'a> {
             chain: &state.chain,
             start: state.planned.range.base_bytes(),
             length: state.planned.range.usable_bytes(),
+            hot: state.planned.distribution.iter().flat_map(|all| all.ranges().to_vec()).collect(),
             block_bytes: target.block_bytes,
             may_write_back: true,
         }
@@ -87,6 +89,7 @@ impl<'a> TestedRange<'a> {
             chain,
             start: 0,
             length: opened.facts.size_bytes,
+            hot: Vec::new(),
             block_bytes: REST_BLOCK_BYTES,
             may_write_back: false,
         })
@@ -101,22 +104,63 @@ impl<'a> TestedRange<'a> {
     fn look(&self, survey_end: Instant, sample: Option<Duration>) -> Inspection {
         let pieces = pieces(self.start, self.length);
         let before = cached(self.file, &pieces);
-        let residency = before.map(|seen| Residency {
-            range_bytes: pieces.iter().map(|piece| piece.1).sum(),
-            cached_before_bytes: seen.cached_bytes,
-            cached_after_bytes: 0,
-        });
-        let is_file = self.facts.kind == TargetKind::Regular;
-        let extents = if !is_file {
-            None
-        } else if self.is_elsewhere() {
-            let unknown = Some("TrueSpd asks no other machine and no FUSE program for it".to_string());
-            Some(ExtentMap { unknown, ..ExtentMap::default() })
-        } else {
-            Some(layout(self, before, survey_end))
-        };
+        let residency = before.map(|seen| residency_of(&pieces, seen));
         let content = sample.and_then(|limit| sample_content(self, limit));
-        Inspection { pieces, extents, residency, content, written: None }
+        let mut look = Inspection { pieces, residency, content, ..Inspection::default() };
+        if self.is_elsewhere() {
+            let unknown = Some("TrueSpd asks no other machine and no FUSE program for it".to_string());
+            let is_file = self.facts.kind == TargetKind::Regular;
+            look.extents = is_file.then(|| ExtentMap { unknown, ..ExtentMap::default() });
+            return look;
+        }
+        let seen = self.survey(self.start, self.length, before, survey_end);
+        look.allocation = self.below(self.start, self.length, seen.as_ref(), before, survey_end);
+        look.parts = self.hot.iter().map(|part| self.part(part, survey_end)).collect();
+        look.extents = seen.as_ref().map(map_of);
+        look
+    }
+
+    /// What gives room to data below a part of the target.
+    fn below(
+        &self,
+        start: u64,
+        length: u64,
+        layout: Option<&Survey>,
+        before: Option<Cached>,
+        end: Instant,
+    ) -> Vec<Allocation> {
+        let below = Below { chain: self.chain, start, length, may_write_back: self.may_write_back };
+        below.look(layout, before.and_then(|seen| seen.dirty_bytes), end)
+    }
+
+    /// Layout of a part of a file; `None` of a device.
+    fn survey(&self, start: u64, length: u64, before: Option<Cached>, end: Instant) -> Option<Survey> {
+        let is_file = self.facts.kind == TargetKind::Regular;
+        is_file.then(|| layout(self.file, &[(start, length)], before, self.may_write_back, end))
+    }
+
+    /// What a range of the distribution is like.
+    fn part(&self, range: &EffectiveRange, end: Instant) -> RangePart {
+        let (start, length) = (self.start + range.offset_bytes, range.length_bytes);
+        let pieces = pieces(start, length);
+        let before = cached(self.file, &pieces);
+        let seen = self.survey(start, length, before, end);
+        RangePart {
+            offset_bytes: start,
+            length_bytes: length,
+            io_percent: range.io_percent,
+            extents: seen.as_ref().map(map_of),
+            allocation: self.below(start, length, seen.as_ref(), before, end),
+            residency: before.map(|seen| residency_of(&pieces, seen)),
+        }
+    }
+}
+
+fn residency_of(pieces: &[(u64, u64)], before: Cached) -> Residency {
+    Residency {
+        range_bytes: pieces.iter().map(|piece| piece.1).sum(),
+        cached_before_bytes: before.cached_bytes,
+        cached_after_bytes: 0,
     }
 }
 
@@ -146,7 +190,9 @@ pub struct Inspection {
     /// Parts of the range looked at in the page cache.
     pieces: Vec<(u64, u64)>,
     extents: Option<ExtentMap>,
+    parts: Vec<RangePart>,
     residency: Option<Residency>,
+    allocation: Vec<Allocation>,
     content: Option<ContentSample>,
     written: Option<ContentSample>,
 }
@@ -167,36 +213,6 @@ pub fn look_before(span: &TimeSpan, targets: &[TargetState], lanes: &[Lane]) -> 
     looks
 }
 
-/// Layout of a range. Reserved space counts as never written until its dirty pages are on the disk. A few dirty pages
-/// are written back first; with many of them the answer is "unknown".
-fn layout(range: &TestedRange<'_>, before: Option<Cached>, end: Instant) -> ExtentMap {
-    let limit = if range.may_write_back { DIRTY_BYTES_MAX } else { 0 };
-    let dirty = before.map_or(Some(0), |seen| seen.dirty_bytes);
-    let is_little = dirty.is_some_and(|bytes| bytes > 0 && bytes <= limit);
-    let mut seen = survey(range.file, range.start, range.length, is_little, end);
-    if seen.unwritten_bytes > 0 && dirty.is_none() && range.may_write_back {
-        seen = survey(range.file, range.start, range.length, true, end);
-    }
-    // Where the kernel does not tell which pages are dirty, all cached pages may be.
-    let all_cached = before.map(|seen| seen.cached_bytes);
-    let maybe_dirty = if range.may_write_back { dirty } else { dirty.or(all_cached) };
-    if let Some(bytes) = maybe_dirty.filter(|&bytes| bytes > limit && seen.unwritten_bytes > 0) {
-        seen.unknown = Some(format!(
-            "{bytes} bytes in the page cache were not on the disk yet, and some of them may lie in parts that count as \
-             never written"
-        ));
-    }
-    ExtentMap {
-        range_bytes: seen.range_bytes,
-        written_bytes: seen.written_bytes,
-        unwritten_bytes: seen.unwritten_bytes,
-        hole_bytes: seen.hole_bytes,
-        encoded_bytes: seen.encoded_bytes,
-        extents: seen.extents,
-        unknown: seen.unknown,
-    }
-}
-
 impl Inspection {
     /// Examines the page cache again after the run.
     pub fn look_after(&mut self, file: &File) {
@@ -205,6 +221,12 @@ impl Inspection {
             .residency
             .zip(after)
             .map(|(residency, after)| Residency { cached_after_bytes: after.cached_bytes, ..residency });
+        for part in &mut self.parts {
+            let after = cached(file, &pieces(part.offset_bytes, part.length_bytes));
+            if let Some((residency, after)) = part.residency.as_mut().zip(after) {
+                residency.cached_after_bytes = after.cached_bytes;
+            }
+        }
     }
 
     /// What is not cached now: at both ends, or anywhere if nothing was cached before.
@@ -221,6 +243,8 @@ impl Inspection {
     /// Puts what was seen into the facts of the target.
     pub fn tell(self, facts: &mut TargetFacts) {
         facts.extents = self.extents;
+        facts.parts = self.parts;
+        facts.allocation = self.allocation;
         facts.residency = self.residency;
         facts.content = self.content;
         facts.written = self.written;
@@ -252,6 +276,27 @@ fn spread(start: u64, length: u64, block: u64, alignment: u64, count: u64) -> Ve
     offsets
 }
 
+/// Starts of up to `count` blocks, as many of each range of the distribution as it gets of the I/O, the first few
+/// likewise. Evenly over the tested range where there is no distribution.
+fn places(range: &TestedRange<'_>, block: u64, alignment: u64, count: u64) -> Vec<u64> {
+    let weight: u64 = range.hot.iter().map(|part| u64::from(part.io_percent)).sum();
+    if weight == 0 {
+        return spread(range.start, range.length, block, alignment, count);
+    }
+    let (mut found, mut until) = (Vec::new(), 0);
+    for part in &range.hot {
+        let before = until * count / weight;
+        until += u64::from(part.io_percent);
+        let own = until * count / weight - before;
+        let offsets = spread(range.start + part.offset_bytes, part.length_bytes, block, alignment, own);
+        let all = offsets.len().max(1) as u64;
+        // Each range's blocks at equal distances in the order of all.
+        found.extend((0..).zip(offsets).map(|(at, offset)| ((2 * at + 1) * count / all, offset)));
+    }
+    found.sort_by_key(|&(turn, _)| turn);
+    found.into_iter().map(|(_, offset)| offset).collect()
+}
+
 /// Reads blocks from the range.
 fn sample_content(range: &TestedRange<'_>, limit: Duration) -> Option<ContentSample> {
     if range.is_elsewhere() {
@@ -263,7 +308,7 @@ fn sample_content(range: &TestedRange<'_>, limit: Duration) -> Option<ContentSam
     let (block, count) = blocks_of(range.block_bytes, alignment);
     let buffer = IoBuffer::new(block as usize).ok()?;
     let mut sampler = Sampler::new(block);
-    for offset in spread(range.start, range.length, block, alignment, count) {
+    for offset in places(range, block, alignment, count) {
         if since.elapsed() > limit {
             break;
         }
@@ -503,6 +548,33 @@ mod tests {
         assert!(*offsets.iter().max().expect("some") > (1 << 30) / 64 * 62, "to the end");
         let halves = offsets[..4].iter().filter(|&&offset| offset >= 1 << 29).count();
         assert_eq!(halves, 2, "also the first few: {:?}", &offsets[..4]);
+    }
+
+    /// A part that gets 90 % of the I/O gets 90 % of the sample, from its first blocks on.
+    #[test]
+    fn a_sample_is_drawn_where_the_io_goes() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("data");
+        File::create(&path).and_then(|file| file.set_len(100 << 20)).expect("room");
+        let opened = opened(&path);
+        let mut range = TestedRange::at_rest(&opened, &[]).expect("a file");
+        let even = places(&range, 4096, 4096, 64);
+        assert_eq!(even, spread(0, 100 << 20, 4096, 4096, 64), "as ever");
+        let part = |io_percent, offset_bytes, length_bytes| EffectiveRange {
+            io_percent,
+            offset_bytes,
+            length_bytes,
+            ..EffectiveRange::default()
+        };
+        range.hot = vec![part(90, 0, 4 << 20), part(0, 4 << 20, 1 << 20), part(10, 5 << 20, 95 << 20)];
+        let found = places(&range, 4096, 4096, 64);
+        let hot = |of: &[u64]| of.iter().filter(|&&offset| offset < 4 << 20).count();
+        assert_eq!((found.len(), hot(&found), hot(&found[..20])), (64, 57, 18), "{found:?}");
+        assert!(!found.iter().any(|offset| (4 << 20..5 << 20).contains(offset)), "no I/O goes there");
+        // A part of one block has no more.
+        range.hot = vec![part(90, 0, 4096), part(10, 4096, 95 << 20)];
+        let found = places(&range, 4096, 4096, 64);
+        assert_eq!((found.len(), found.iter().filter(|&&offset| offset == 0).count()), (8, 1));
     }
 
     fn opened(path: &Path) -> OpenedTarget {

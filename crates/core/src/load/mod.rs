@@ -14,6 +14,7 @@ mod document;
 pub mod events;
 pub mod facts;
 pub mod fill;
+mod layout;
 pub mod live;
 mod other_runs;
 mod phases;

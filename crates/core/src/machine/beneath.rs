@@ -488,22 +488,17 @@ fn columns(disk: &BlockDevice, name: &str) -> Option<Vec<u64>> {
 }
 
 fn of_loop(disk: &BlockDevice, path: &Path, piece: Piece, roots: &Roots, depth: usize) -> Option<Allocated> {
-    let file = open_file(path, ReadFlags::CACHED).ok()?;
-    let ground = Ground::of(disk, path, roots)?;
-    if depth >= DEVICES_DEEP_MAX || ground.own() != Identity::of(&file).ok()? {
+    if depth >= DEVICES_DEEP_MAX {
         return None;
     }
-    let offset: u64 = read_number(&disk.dir().join("loop/offset")).unwrap_or(0);
-    let below = Piece { start: piece.start.checked_add(offset)?, ..piece };
+    let (file, below) = opened_below(disk, path, piece, roots)?;
     let told = match block_device(&file).ok()? {
         Some(number) => {
             let device = BlockDevice::find(DeviceNumber::from_raw(number), roots)?;
             of_device(&file, &device, below, roots, depth + 1)?
         }
         // A program or another machine may tell what it likes of holes.
-        None if filesystem_of(&file, roots).is_none_or(|filesystem| !filesystem.keeps_own_data()) => {
-            return None;
-        }
+        None if !keeps_own_data(&file, roots) => return None,
         None => Allocated::Parts(data_parts(&file, below.start, below.length, PARTS_MAX)?),
     };
     match told {
@@ -511,6 +506,55 @@ fn of_loop(disk: &BlockDevice, path: &Path, piece: Piece, roots: &Roots, depth: 
         // Somewhere below, perhaps not in this piece.
         Allocated::Holds(_) => None,
     }
+}
+
+/// What a loop device stands on, open, and where in it a piece of the device lies. `None` where the path leads to
+/// something else.
+fn opened_below(disk: &BlockDevice, path: &Path, piece: Piece, roots: &Roots) -> Option<(File, Piece)> {
+    let file = open_file(path, ReadFlags::CACHED).ok()?;
+    if Ground::of(disk, path, roots)?.own() != Identity::of(&file).ok()? {
+        return None;
+    }
+    let offset: u64 = read_number(&disk.dir().join("loop/offset")).unwrap_or(0);
+    Some((file, Piece { start: piece.start.checked_add(offset)?, ..piece }))
+}
+
+fn keeps_own_data(file: &File, roots: &Roots) -> bool {
+    filesystem_of(file, roots).is_some_and(|filesystem| filesystem.keeps_own_data())
+}
+
+/// The file of a loop device, and the part of it that holds a piece of a device.
+#[derive(Debug)]
+pub struct LoopFile {
+    /// Kernel name of the loop device.
+    pub device: String,
+    /// Open for reading.
+    pub file: File,
+    /// First byte of the part.
+    pub start: u64,
+    /// Its length in bytes.
+    pub length: u64,
+}
+
+/// What holds a piece of a device that is a loop device on a file, or a partition of one, also by way of other such
+/// devices. `None` where it is something else, or where nothing tells.
+pub fn loop_file(device: &BlockDevice, start: u64, length: u64, roots: &Roots) -> Option<LoopFile> {
+    let (mut device, mut piece) = (device.clone(), Piece { start, length });
+    for _ in 0..DEVICES_DEEP_MAX {
+        if let Some(disk) = device.whole_disk() {
+            piece.start = piece.start.checked_add(device.extent_bytes()?.0)?;
+            device = disk;
+        }
+        let path = backing_file(&device).ok()??;
+        let (file, below) = opened_below(&device, &path, piece, roots)?;
+        let Some(number) = block_device(&file).ok()? else {
+            let Piece { start, length } = below;
+            let is_told = keeps_own_data(&file, roots);
+            return is_told.then_some(LoopFile { device: device.name, file, start, length });
+        };
+        (device, piece) = (BlockDevice::find(DeviceNumber::from_raw(number), roots)?, below);
+    }
+    None
 }
 
 /// Adds what waits in the page cache of the device to be written.

@@ -173,11 +173,17 @@ pub struct TargetFacts {
     pub layers: Vec<Layer>,
     /// Layout of the tested range of a file.
     pub extents: Option<ExtentMap>,
+    /// Parts of the tested range with the share of the I/O that each gets, where it is not even (`-rd`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<RangePart>,
     /// Page cache of the tested range.
     pub residency: Option<Residency>,
     /// Page cache of what the loop devices below it stand on, of those without direct I/O.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub loop_caches: Vec<LoopCache>,
+    /// Layers below it that give room to what is written only on the first write to it, before the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allocation: Vec<Allocation>,
     /// What the tested range held before a run that reads it.
     pub content: Option<ContentSample>,
     /// What a run that writes put there.
@@ -259,10 +265,74 @@ pub struct ExtentMap {
     pub hole_bytes: u64,
     /// Bytes that the filesystem stores compressed or encrypted, among the written ones.
     pub encoded_bytes: u64,
+    /// Bytes that another file or a snapshot shares, among the written ones: the first write to them goes elsewhere.
+    #[serde(skip_serializing_if = "is_none_of_it")]
+    pub shared_bytes: u64,
     /// Separate extents.
     pub extents: u64,
     /// Why the layout is not known, or not all of it, in words; the counts are about `range_bytes`, which may
     /// then be 0.
+    pub unknown: Option<String>,
+}
+
+/// A part of the tested range, and what it was like before the run.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RangePart {
+    /// Where it begins, in bytes from the beginning of the target.
+    pub offset_bytes: u64,
+    /// Its length in bytes.
+    pub length_bytes: u64,
+    /// Share of the I/O that goes there, in percent of all.
+    pub io_percent: u32,
+    /// Layout of it, for a file.
+    pub extents: Option<ExtentMap>,
+    /// As of the whole range ([`TargetFacts::allocation`]).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allocation: Vec<Allocation>,
+    /// Page cache of it.
+    pub residency: Option<Residency>,
+}
+
+fn is_none_of_it(count: &u64) -> bool {
+    *count == 0
+}
+
+/// What gives room to data on the first write to them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AllocatedBy {
+    /// The file system that holds the file of a loop device: holes, space set aside, parts shared with copies.
+    LoopFile,
+    /// A thin pool (dm-thin): blocks of a volume that have no place in the pool yet, or share it with a snapshot.
+    ThinPool,
+    /// The document does not tell.
+    #[default]
+    #[serde(rename = "", other)]
+    Untold,
+}
+
+/// A layer that gives room to what is written only on the first write to it, and how much had its room before the run.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Allocation {
+    /// Name of the layer, as in [`Layer::name`].
+    pub layer: String,
+    /// What gives the room there.
+    pub by: AllocatedBy,
+    /// Bytes looked at.
+    pub range_bytes: u64,
+    /// Bytes of them that have their room and were written: reads of all others need no disk.
+    pub allocated_bytes: u64,
+    /// Bytes of the allocated ones that a copy or a snapshot shares: the first write to them goes elsewhere.
+    pub shared_bytes: u64,
+    /// Separate extents of the allocated ones; 0 where nobody counted.
+    #[serde(skip_serializing_if = "is_none_of_it")]
+    pub extents: u64,
+    /// The bytes looked at are those of the tested range; otherwise they are all of the layer.
+    pub is_tested_range: bool,
+    /// Why it is not known, or not all of it, in words; the counts are about `range_bytes`, which may then be 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
 }
 
@@ -276,13 +346,6 @@ pub struct Residency {
     pub cached_before_bytes: u64,
     /// Cached after it.
     pub cached_after_bytes: u64,
-}
-
-impl Residency {
-    /// Whether half of it or more was cached before the run.
-    pub(crate) fn was_mostly_cached(self) -> bool {
-        self.cached_before_bytes * 2 >= self.range_bytes.max(1)
-    }
 }
 
 /// The page cache of what a loop device below a target stands on, all of it. A loop device without direct I/O reads and

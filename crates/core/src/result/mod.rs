@@ -43,8 +43,9 @@ pub use document::{
 };
 pub use envelope::Part;
 pub use evidence::{
-    BoundThread, ClockFacts, ContentSample, Evidence, ExtentMap, LoadCost, LoopCache, Loss, MachineNow,
-    NvmeCommands, OpenedKind, OtherRun, OwnCost, Residency, SelfCost, Stalled, TargetFacts, Window,
+    AllocatedBy, Allocation, BoundThread, ClockFacts, ContentSample, Evidence, ExtentMap, LoadCost,
+    LoopCache, Loss, MachineNow, NvmeCommands, OpenedKind, OtherRun, OwnCost, RangePart, Residency, SelfCost,
+    Stalled, TargetFacts, Window,
 };
 pub use rank::{ClockOffset, CommonStart, LostHow, LostRank, MissingRank, RANKS_MAX, Rank};
 pub use summary::{DirectionSummary, NodeSummary, Summary};

@@ -3,7 +3,7 @@
 //! to begin with.
 
 use super::causes::{RANGE_SMALL_BYTES, RANGE_SMALL_PART, UNWRITTEN_SUSPECT, causes};
-use super::view::never_written_share;
+use super::room::never_written_share;
 use super::{Cause, Sentence, TargetNow};
 use crate::result::{Layer, LayerKind, Limit, MachineNow, OpenedKind, TargetFacts};
 use crate::text::{shell_word, size};

@@ -21,6 +21,7 @@ mod cause;
 mod causes;
 pub mod doctor;
 pub mod inspect;
+mod room;
 mod view;
 
 use crate::result::{Document, Finding, Grade, Proof, Served, TimeSpanResult, Unchecked, Verdict};

@@ -1,6 +1,7 @@
 //! A case as the rules need it: what was asked and completed per target, which disks are below, and
 //! what those did.
 
+use super::room::{cached_share, never_written_share};
 use crate::profile::{Target, TimeSpan};
 use crate::result;
 use crate::result::{
@@ -196,9 +197,14 @@ impl<'a> TargetView<'a> {
         self.facts?.nvme_commands.as_ref().filter(|commands| !commands.counted)
     }
 
-    /// Share of the tested range that was never written.
+    /// Share of the I/O that goes where nothing was ever written.
     pub fn never_written_share(&self) -> f64 {
         self.facts.map_or(0.0, never_written_share)
+    }
+
+    /// Whether half of the I/O or more goes to what the page cache held before the run.
+    pub fn was_mostly_cached(&self) -> bool {
+        self.facts.and_then(cached_share).is_some_and(|share| share >= 0.5)
     }
 
     /// Whether it is a file.
@@ -245,10 +251,9 @@ impl<'a> TargetView<'a> {
     /// Whether one write becomes several below: mirrors and parity, copies on write, journals, blocks that are
     /// allocated by the write.
     pub fn multiplies_writes(&self) -> bool {
-        let allocates = self
-            .facts
-            .and_then(|facts| facts.extents.as_ref())
-            .is_some_and(|map| map.unknown.is_some() || map.unwritten_bytes > 0 || map.hole_bytes > 0);
+        let allocates = self.facts.and_then(|facts| facts.extents.as_ref()).is_some_and(|map| {
+            map.unknown.is_some() || map.unwritten_bytes + map.hole_bytes + map.shared_bytes > 0
+        });
         // The file of a loop device may have holes of its own, which nobody looked for.
         allocates
             || self.layer(LayerKind::Loop).is_some()
@@ -328,14 +333,6 @@ fn is_redundant(layer: &Layer) -> bool {
         },
         _ => has_several,
     }
-}
-
-/// Share of the tested range of a file that was never written.
-pub fn never_written_share(facts: &TargetFacts) -> f64 {
-    facts
-        .extents
-        .as_ref()
-        .map_or(0.0, |map| ratio((map.unwritten_bytes + map.hole_bytes) as f64, map.range_bytes as f64))
 }
 
 /// Where the data of a target end up; of several places the first of these.

@@ -62,12 +62,30 @@ pub(crate) struct Survey {
     pub hole_bytes: u64,
     /// Bytes that the filesystem stores compressed or encrypted, among the written ones.
     pub encoded_bytes: u64,
+    /// Bytes that another file or a snapshot shares, among the written ones.
+    pub shared_bytes: u64,
     pub extents: u64,
+    /// Where the written ones lie on the device, first byte and length, as the file system tells it; neighbours are one.
+    pub places: Vec<(u64, u64)>,
     /// Why the layout is not known, or not all of it, in words.
     pub unknown: Option<String>,
 }
 
 impl Survey {
+    /// Two parts together.
+    pub fn and(mut self, other: Survey) -> Self {
+        self.range_bytes += other.range_bytes;
+        self.written_bytes += other.written_bytes;
+        self.unwritten_bytes += other.unwritten_bytes;
+        self.hole_bytes += other.hole_bytes;
+        self.encoded_bytes += other.encoded_bytes;
+        self.shared_bytes += other.shared_bytes;
+        self.extents += other.extents;
+        self.places.extend(other.places);
+        self.unknown = self.unknown.or(other.unknown);
+        self
+    }
+
     fn unknown(why: String) -> Self {
         Survey { unknown: Some(why), ..Survey::default() }
     }
@@ -88,8 +106,21 @@ impl Survey {
             if extent.flags & FIEMAP_EXTENT_ENCODED != 0 {
                 self.encoded_bytes += bytes;
             }
+            if extent.flags & FIEMAP_EXTENT_SHARED != 0 {
+                self.shared_bytes += bytes;
+            }
+            if bytes > 0 && extent.flags & FIEMAP_EXTENT_UNKNOWN == 0 {
+                self.place(extent.physical.saturating_add(from - extent.logical), bytes);
+            }
         }
         to
+    }
+
+    fn place(&mut self, physical: u64, bytes: u64) {
+        match self.places.last_mut() {
+            Some((start, length)) if *start + *length == physical => *length += bytes,
+            _ => self.places.push((physical, bytes)),
+        }
     }
 
     /// Looking ended at `next`, before `end`.
@@ -163,7 +194,9 @@ fn survey_seek(file: &File, start: u64, end: u64, deadline: Instant) -> io::Resu
             Err(errno) => return Err(errno.into()),
         };
         let hole = if data < end { seek(file, SeekFrom::Hole(data))?.clamp(data, end) } else { end };
-        let extent = FiemapExtent { logical: data, length: hole - data, ..FiemapExtent::default() };
+        // This way tells no places.
+        let flags = FIEMAP_EXTENT_UNKNOWN;
+        let extent = FiemapExtent { logical: data, length: hole - data, flags, ..FiemapExtent::default() };
         next = survey.add(&extent, next, end);
     }
     let metadata = file.metadata()?;
@@ -252,9 +285,13 @@ struct Fiemap {
 
 const FIEMAP_FLAG_SYNC: u32 = 1;
 const FIEMAP_EXTENT_LAST: u32 = 1;
+/// It has no place yet.
+const FIEMAP_EXTENT_UNKNOWN: u32 = 2;
 /// Stored in another form: compressed, encrypted.
 const FIEMAP_EXTENT_ENCODED: u32 = 8;
 const FIEMAP_EXTENT_UNWRITTEN: u32 = 0x800;
+/// Other files or snapshots have the same blocks.
+const FIEMAP_EXTENT_SHARED: u32 = 0x2000;
 /// The ioctl's number counts only the head of the structure, 32 bytes.
 const FS_IOC_FIEMAP: libc::Ioctl = libc::_IOWR::<[u64; 4]>(b'f' as u32, 11);
 
@@ -598,13 +635,16 @@ mod tests {
         let mut survey = Survey::default();
         let next = survey.add(&extent(0, 8192, FIEMAP_EXTENT_ENCODED), 4096, 65536);
         let next = survey.add(&extent(16384, 8192, FIEMAP_EXTENT_UNWRITTEN), next, 65536);
-        let next = survey.add(&extent(32768, 1 << 20, FIEMAP_EXTENT_LAST), next, 65536);
+        let next =
+            survey.add(&extent(32768, 1 << 20, FIEMAP_EXTENT_LAST | FIEMAP_EXTENT_SHARED), next, 65536);
         assert_eq!(next, 65536);
         let wanted = Survey {
             written_bytes: 4096 + 32768,
             unwritten_bytes: 8192,
             hole_bytes: 8192 + 8192,
             encoded_bytes: 4096,
+            shared_bytes: 32768,
+            places: vec![(4096, 4096), (0, 32768)],
             extents: 3,
             ..Survey::default()
         };

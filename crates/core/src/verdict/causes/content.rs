@@ -5,10 +5,13 @@ use crate::result::Meaning::WrongNumber;
 use crate::result::{
     ContentSample, Finding, FindingGrade, Layer, LayerKind, LayerRole, OpenedKind, TargetFacts, Theme,
 };
-use crate::text::{bytes, grouped, number, part_percent, percent, size};
+use crate::text::{bytes, grouped, number, part_percent, percent, shell_word, size};
 use crate::verdict::cause::RuleFn::RealTarget;
 use crate::verdict::cause::{Case, Cause, Missing, OneResult, Sentence, found, ratio, remark, rule, suspect};
-use crate::verdict::view::{RestsOn, TargetView, never_written_share};
+use crate::verdict::room::{
+    Lacking, even_parts, lacking, never_written_share, where_below, writes_elsewhere,
+};
+use crate::verdict::view::{Direction, IoCount, RestsOn, TargetView};
 
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("never-written", Theme::Content).inspected(Sentence::Facts(10, unwritten_now)).judged(
@@ -17,6 +20,15 @@ pub(super) const CAUSES: &[Cause] = &[
          half of it invalid.",
         "write the file once before reading it: -c makes files with every byte written, and --recreate \
          replaces a file",
+    ),
+    Cause::new("first-writes", Theme::Content).inspected(Sentence::Facts(15, first_writes_now)).judged(
+        rule(135, Suspect, WrongNumber, RealTarget(first_writes)),
+        "Writes of the test can have been the first ones to their place: in holes, in space that was set aside and never \
+         written, in blocks shared with a copy or a snapshot, or without room in a layer below. Such writes are slower \
+         than all later ones. From 5 % of the writes the result is suspect, from 0.5 % it is a remark. File systems \
+         that never write in place are left out: there all writes are alike.",
+        "run it again: what this run has written has its place now. Or write the whole range once before measuring \
+         (-w100 -Zr -b1M -s); -c makes files with every byte written",
     ),
     Cause::new("zero-data", Theme::Content).inspected(Sentence::Facts(20, zeros_now)).judged(
         rule(210, Suspect, WrongNumber, RealTarget(zero_data)),
@@ -51,12 +63,16 @@ pub(crate) const UNWRITTEN_SUSPECT: f64 = 0.05;
 /// Below this there is no finding.
 const UNWRITTEN_REMARK: f64 = 0.001;
 
-/// Reads of ranges that were never written.
-fn never_written(_: &Case<'_>, target: &TargetView<'_>) -> OneResult {
-    if !target.reads() || (target.facts.is_some() && !target.is_file()) {
-        return Ok(None);
-    }
+/// The layout of a target that is a file, and what the layers below have room for; `None` where nobody can have a say.
+fn layout<'a>(target: &TargetView<'a>) -> Result<Option<&'a TargetFacts>, Missing> {
     let path = target.path();
+    if let Some(facts) = target.facts.filter(|facts| facts.kind == OpenedKind::BlockDevice) {
+        let unknown = facts.allocation.iter().find_map(|one| Some((&one.layer, one.unknown.as_ref()?)));
+        return match unknown {
+            Some((layer, why)) => Err(Missing(format!("what has room below {layer} for '{path}': {why}"))),
+            None => Ok((!facts.allocation.is_empty()).then_some(facts)),
+        };
+    }
     let Some(map) = target.facts.and_then(|facts| facts.extents.as_ref()) else {
         if matches!(target.rests_on(), RestsOn::Disks | RestsOn::Unknown) {
             return Err(Missing(format!("the layout of '{path}' on its file system")));
@@ -68,23 +84,117 @@ fn never_written(_: &Case<'_>, target: &TargetView<'_>) -> OneResult {
         let why = map.unknown.as_deref().unwrap_or("it was not read");
         return Err(Missing(format!("the layout of '{path}': {why}")));
     }
-    let share = target.never_written_share();
+    Ok(target.facts)
+}
+
+/// Reads of ranges that were never written.
+fn never_written(_: &Case<'_>, target: &TargetView<'_>) -> OneResult {
+    if !target.reads() {
+        return Ok(None);
+    }
+    let Some(facts) = layout(target)? else { return Ok(None) };
+    let lacks = lacking(facts);
+    let share = lacks.never_written();
     let grade = match share {
         s if s >= UNWRITTEN_INVALID => FindingGrade::Invalid,
         s if s >= UNWRITTEN_SUSPECT => FindingGrade::Suspect,
         s if s >= UNWRITTEN_REMARK => FindingGrade::Remark,
         _ => return Ok(None),
     };
-    let says = format!(
-        "{} of the tested range was never written ({} allocated but not written, {} in holes): reads there return \
-         zeros without the disk.",
-        percent(share),
-        bytes(map.unwritten_bytes as f64),
-        bytes(map.hole_bytes as f64)
-    );
+    let map = facts.extents.clone().unwrap_or_default();
+    let mut parts = Vec::new();
+    if facts.extents.is_some() {
+        parts.push(format!("{} allocated but not written", bytes(map.unwritten_bytes as f64)));
+        parts.push(format!("{} in holes", bytes(map.hole_bytes as f64)));
+    }
+    if lacks.below > 0.0 {
+        parts.push(format!("{} without room in {}", percent(lacks.below), where_below(facts)));
+    }
+    let of = if facts.parts.is_empty() {
+        "of the tested range was never written"
+    } else {
+        "of the I/O (-rd) went where the tested range was never written"
+    };
+    let says =
+        format!("{} {of} ({}): reads there return zeros without the disk.", percent(share), parts.join(", "));
     let finding = found(grade, says).figure("unwritten_bytes", map.unwritten_bytes as f64);
-    let finding = finding.figure("hole_bytes", map.hole_bytes as f64);
-    Ok(Some(finding.figure("range_bytes", map.range_bytes as f64)))
+    let finding = finding.figure("hole_bytes", map.hole_bytes as f64).figure("never_written_share", share);
+    Ok(Some(finding.figure("range_bytes", target.range_bytes() as f64)))
+}
+
+/// First writes take two to five times as long as later ones: this part of them moves a mean by 5 % to 20 %.
+const FIRST_SUSPECT: f64 = 0.05;
+
+/// From here on they are worth a remark.
+const FIRST_REMARK: f64 = 0.005;
+
+/// Writes to places that had no room of their own before.
+fn first_writes(case: &Case<'_>, target: &TargetView<'_>) -> OneResult {
+    let done = target.done(Direction::Write);
+    if done.ios <= 0.0 || target.is_in_memory() {
+        return Ok(None);
+    }
+    let Some(facts) = layout(target)? else { return Ok(None) };
+    let lacks = lacking(facts);
+    let parts = even_parts(facts);
+    let each = parts.iter().map(|part| {
+        let length = if parts.len() == 1 { target.range_bytes() } else { part.length_bytes };
+        let passes = |seconds: f64| ratio(done.bytes * part.share * seconds, length as f64);
+        let warm_up = passes(f64::from(case.span.warmup_s));
+        let (first, passes) = (part.lacking.any(), passes(case.seconds()));
+        (part.share * first * new_part(target, warm_up, passes), part.share * passes.min(1.0))
+    });
+    let (share, covered) = each.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    let grade = match share {
+        s if s >= FIRST_SUSPECT => FindingGrade::Suspect,
+        s if s >= FIRST_REMARK => FindingGrade::Remark,
+        _ => return Ok(None),
+    };
+    if let Some(few) = IoCount::new(case, std::slice::from_ref(target), Direction::Write).missing() {
+        return Err(few);
+    }
+    let of = if facts.parts.is_empty() {
+        "of the tested range had no place"
+    } else {
+        "of the I/O (-rd) goes where the tested range had no place"
+    };
+    let says = format!(
+        "Up to {} of the writes were the first ones to their place, and first writes are slower than all later ones: \
+         {} {of} of its own before the run ({}), and the run wrote as much as {} of the range.",
+        percent(share),
+        percent(lacks.any()),
+        kinds(lacks, facts),
+        percent(covered)
+    );
+    let finding =
+        found(grade, says).figure("first_writes_share", share).figure("range_lacking_share", lacks.any());
+    Ok(Some(finding.figure("range_covered_share", covered)))
+}
+
+/// Of the writes of a measured time in which the range is passed over so many times, the part that meets a place for
+/// the first time; before, it was passed over `before` times.
+fn new_part(target: &TargetView<'_>, before: f64, passes: f64) -> f64 {
+    let is_random = target.entries.iter().any(|entry| entry.random_percent > 0);
+    let met = |passes: f64| if is_random { 1.0 - (-passes).exp() } else { passes.min(1.0) };
+    ratio(met(before + passes) - met(before), passes)
+}
+
+/// What lacked a place, in words: `40 % shared with a copy or a snapshot, 10 % in holes`.
+fn kinds(lacks: Lacking, facts: &TargetFacts) -> String {
+    let below = where_below(facts);
+    let kinds = [
+        (lacks.shared, "shared with a copy or a snapshot".to_string()),
+        (lacks.unwritten, "set aside and never written".to_string()),
+        (lacks.hole, "in holes".to_string()),
+        (lacks.below, format!("without room in {below}")),
+        (lacks.shared_below, format!("shared with a copy of {below}")),
+    ];
+    let told: Vec<&(f64, String)> = kinds.iter().filter(|(share, _)| *share > 0.0).collect();
+    if let [(_, only)] = told.as_slice() {
+        return only.clone();
+    }
+    let told: Vec<String> = told.iter().map(|(share, what)| format!("{} {what}", percent(*share))).collect();
+    told.join(", ")
 }
 
 /// The sample of what lay in the tested range, or what is missing.
@@ -228,23 +338,49 @@ fn reducible_writes(case: &Case<'_>, target: &TargetView<'_>) -> OneResult {
 }
 
 fn unwritten_now(facts: &TargetFacts) -> Option<String> {
-    let map = facts.extents.as_ref()?;
-    let share = never_written_share(facts);
+    let lacks = lacking(facts);
+    let share = lacks.never_written();
     if share < UNWRITTEN_REMARK {
         return None;
     }
+    let map = facts.extents.clone().unwrap_or_default();
     let parts = [(map.hole_bytes, "in holes"), (map.unwritten_bytes, "allocated but not written")];
     let parts = parts.iter().filter(|(bytes, _)| *bytes > 0).map(|(b, what)| format!("{} {what}", size(*b)));
-    let parts: Vec<String> = parts.collect();
-    let what = if map.unwritten_bytes + map.hole_bytes >= map.range_bytes {
-        "The file".to_string()
+    let mut parts: Vec<String> = parts.collect();
+    if lacks.below > 0.0 {
+        parts.push(format!("{} without room in {}", part_percent(lacks.below), where_below(facts)));
+    }
+    let (the, fill) = if facts.kind == OpenedKind::BlockDevice {
+        ("device", "A write test over all of it (-w100 -Zr) fills it, and destroys its content.")
     } else {
-        format!("{} of the file", part_percent(share))
+        ("file", "-c makes files with every byte written.")
     };
+    let what =
+        if share >= 1.0 { format!("The {the}") } else { format!("{} of the {the}", part_percent(share)) };
     Some(format!(
-        "{what} was never written ({}): reads there return zeros without the disk. -c makes files with every byte \
-         written.",
+        "{what} was never written ({}): reads there return zeros without the disk. {fill}",
         parts.join(", ")
+    ))
+}
+
+/// Parts whose first write makes a place for them.
+fn first_writes_now(facts: &TargetFacts) -> Option<String> {
+    let lacks = lacking(facts);
+    let is_memory = facts.layers.iter().any(|layer| layer.kind == LayerKind::MemoryFilesystem);
+    if lacks.any() < FIRST_REMARK
+        || is_memory
+        || writes_elsewhere(facts) && lacks.below + lacks.shared_below <= 0.0
+    {
+        return None;
+    }
+    let the = if facts.kind == OpenedKind::BlockDevice { "device" } else { "file" };
+    let path = shell_word(&facts.path);
+    Some(format!(
+        "{} of the {the} has no place of its own yet ({}): the first write there is slower than all later ones. \
+         Before measuring writes, write the range once, which destroys its content, and let it run until all is \
+         written: diskspd -b1M -s -o4 -w100 -Zr -Su -d600 --overwrite={path} {path}",
+        part_percent(lacks.any()),
+        kinds(lacks, facts)
     ))
 }
 

@@ -7,6 +7,7 @@ mod disk;
 mod durability;
 mod even;
 mod filesystem;
+mod fragments;
 mod hidden;
 mod hosts;
 mod kernel;
@@ -42,6 +43,7 @@ const THEMES: &[&[Cause]] = &[
     served::CAUSES,
     reach::CAUSES,
     range::CAUSES,
+    fragments::CAUSES,
     durability::CAUSES,
     content::CAUSES,
     place::CAUSES,

@@ -4,7 +4,7 @@ use super::reach::{self, Asked, By, Most, Substitute, edge, residency_growth, un
 use super::{network, paths};
 use crate::result::FindingGrade::Invalid;
 use crate::result::Meaning::WrongNumber;
-use crate::result::{Finding, FindingGrade, Layer, LayerKind, Residency, TargetFacts, Theme};
+use crate::result::{Finding, FindingGrade, Layer, LayerKind, TargetFacts, Theme};
 use crate::text::{bytes, number, percent, shell_word};
 use crate::verdict::cause::RuleFn::RealSpan;
 use crate::verdict::cause::{Case, Cause, RuleResult, Sentence, found, ratio, rule, unless_missing};
@@ -220,7 +220,7 @@ fn is_evident(group: &DiskGroup<'_>, way: Direction) -> bool {
         let grew = seen.cached_after_bytes.saturating_sub(seen.cached_before_bytes) as f64;
         // What came in once was read, and only what was met again was answered.
         way == Direction::Read
-            && (seen.was_mostly_cached() || (grew > 0.0 && group.done_bytes(way) > 2.0 * grew))
+            && (target.was_mostly_cached() || (grew > 0.0 && group.done_bytes(way) > 2.0 * grew))
     })
 }
 
@@ -253,7 +253,7 @@ fn cause_below(group: &DiskGroup<'_>, way: Direction, is_reduced: bool, own_less
     let goes_by = way == Direction::Write || !(is_reduced || own_less);
     let is_held = group.targets.iter().any(|target| {
         residency_growth(target).is_some_and(|(_, notable)| notable)
-            || (!goes_by && target.residency().is_some_and(Residency::was_mostly_cached))
+            || (!goes_by && target.was_mostly_cached())
     });
     if way == Direction::Read && group.targets.iter().any(paths::reads_from_peers) {
         let advice = "let DRBD bring the disk of this node up to date before reads are measured";

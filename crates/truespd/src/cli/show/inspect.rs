@@ -214,6 +214,7 @@ fn extents_words(map: &ExtentMap) -> String {
         (map.unwritten_bytes, "allocated and never written"),
         (map.hole_bytes, "in holes"),
         (map.encoded_bytes, "of it compressed or encrypted by the file system"),
+        (map.shared_bytes, "of it shared with a copy or a snapshot"),
     ];
     let parts =
         parts.iter().filter(|(bytes, _)| *bytes > 0).map(|(bytes, what)| format!("{} {what}", size(*bytes)));

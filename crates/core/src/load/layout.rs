@@ -1,0 +1,149 @@
+//! How the tested range lies on its file system, and on those of the files of loop devices below it.
+
+use std::fs::File;
+use std::time::Instant;
+
+use crate::machine::beneath::loop_file;
+use crate::machine::chain::{self, LayerKind};
+use crate::machine::device::BlockDevice;
+use crate::machine::roots::Roots;
+use crate::result::{AllocatedBy, Allocation, ExtentMap};
+use crate::sys::extents::{Cached, Survey, cached, pieces, survey};
+
+/// With more dirty pages than this, nothing is written back for an exact answer.
+const DIRTY_BYTES_MAX: u64 = 64 << 20;
+
+/// Layout of a part of a file. Reserved space counts as never written until its dirty pages are on the disk. A few
+/// dirty pages are written back first where they may be; with many of them the answer is "unknown".
+pub fn layout(
+    file: &File,
+    parts: &[(u64, u64)],
+    before: Option<Cached>,
+    may_write_back: bool,
+    end: Instant,
+) -> Survey {
+    let limit = if may_write_back { DIRTY_BYTES_MAX } else { 0 };
+    let dirty = before.map_or(Some(0), |seen| seen.dirty_bytes);
+    let is_little = dirty.is_some_and(|bytes| bytes > 0 && bytes <= limit);
+    let surveyed = |sync: bool| {
+        let each = parts.iter().map(|&(start, length)| survey(file, start, length, sync, end));
+        each.fold(Survey::default(), Survey::and)
+    };
+    let mut seen = surveyed(is_little);
+    if seen.unwritten_bytes > 0 && dirty.is_none() && may_write_back {
+        seen = surveyed(true);
+    }
+    // Where the kernel does not tell which pages are dirty, all cached pages may be.
+    let all_cached = before.map(|seen| seen.cached_bytes);
+    let maybe_dirty = if may_write_back { dirty } else { dirty.or(all_cached) };
+    if let Some(bytes) = maybe_dirty.filter(|&bytes| bytes > limit && seen.unwritten_bytes > 0) {
+        seen.unknown = Some(format!(
+            "{bytes} bytes in the page cache were not on the disk yet, and some of them may lie in parts that count as \
+             never written"
+        ));
+    }
+    seen
+}
+
+/// The same as a member of the document.
+pub fn map_of(seen: &Survey) -> ExtentMap {
+    ExtentMap {
+        range_bytes: seen.range_bytes,
+        written_bytes: seen.written_bytes,
+        unwritten_bytes: seen.unwritten_bytes,
+        hole_bytes: seen.hole_bytes,
+        encoded_bytes: seen.encoded_bytes,
+        shared_bytes: seen.shared_bytes,
+        extents: seen.extents,
+        unknown: seen.unknown.clone(),
+    }
+}
+
+/// A part of a target, and what lies below it.
+pub struct Below<'a> {
+    pub chain: &'a [chain::Layer],
+    /// First byte of the part.
+    pub start: u64,
+    pub length: u64,
+    /// Whether a few dirty pages may be written back for an exact answer.
+    pub may_write_back: bool,
+}
+
+/// File systems on one device that tell where on it the blocks of a file lie.
+const TELL_PLACES: [&str; 4] = ["ext2", "ext3", "ext4", "xfs"];
+
+impl Below<'_> {
+    /// What gives room to data on the first write, below the target. `layout` is that of a file, `waiting_bytes` what
+    /// the page cache holds of the target that is not on the disk yet.
+    pub fn look(&self, layout: Option<&Survey>, waiting_bytes: Option<u64>, end: Instant) -> Vec<Allocation> {
+        if !self.chain.iter().any(|layer| layer.kind == LayerKind::Loop) {
+            return Vec::new();
+        }
+        let roots = Roots::default();
+        let mut found: Vec<Allocation> = Vec::new();
+        if let Some((device, parts)) = self.on_device(layout, &roots)
+            && let Some((layer, seen)) = self.below_device(&device, &parts, &roots, end)
+        {
+            let waits = waiting_bytes.filter(|&bytes| layout.is_none() && bytes > 0);
+            let waits =
+                waits.map(|bytes| format!("{bytes} bytes wait in the page cache to be written to it"));
+            found.push(Allocation { is_tested_range: true, ..of_loop(layer, &seen, waits) });
+        }
+        for layer in self.chain.iter().filter(|layer| layer.kind == LayerKind::Loop) {
+            if found.is_empty()
+                && let Some((device, size)) = layer.number.zip(layer.size_bytes)
+                && let Some(device) = BlockDevice::find(device, &roots)
+                && let Some((layer, seen)) = self.below_device(&device, &[(0, size)], &roots, end)
+            {
+                found.push(of_loop(layer, &seen, None));
+            }
+        }
+        found
+    }
+
+    /// The device that holds the part, and where on it; `None` where nothing tells.
+    fn on_device(&self, layout: Option<&Survey>, roots: &Roots) -> Option<(BlockDevice, Vec<(u64, u64)>)> {
+        let first = self.chain.first()?;
+        let Some(layout) = layout else {
+            return Some((BlockDevice::find(first.number?, roots)?, vec![(self.start, self.length)]));
+        };
+        let [filesystem] = first.below.as_slice() else { return None };
+        let filesystem = self.chain.get(*filesystem)?;
+        let [device] = filesystem.below.as_slice() else { return None };
+        // A file of the realtime part of XFS has its places on another device.
+        let options = filesystem.mount.options.as_deref().unwrap_or_default();
+        let is_told = TELL_PLACES.contains(&filesystem.name.as_str()) && !options.contains("rtdev=");
+        let device = BlockDevice::find(self.chain.get(*device)?.number?, roots)?;
+        (is_told && layout.unknown.is_none() && !layout.places.is_empty())
+            .then(|| (device, layout.places.clone()))
+    }
+
+    /// The loop device below a device, and how parts of that lie in its file.
+    fn below_device(
+        &self,
+        device: &BlockDevice,
+        parts: &[(u64, u64)],
+        roots: &Roots,
+        end: Instant,
+    ) -> Option<(String, Survey)> {
+        let first = parts.iter().map(|part| part.0).min()?;
+        let last = parts.iter().map(|part| part.0.saturating_add(part.1)).max()?;
+        let below = loop_file(device, first, last - first, roots)?;
+        let parts: Vec<_> = parts.iter().map(|part| (part.0 - first + below.start, part.1)).collect();
+        let before = cached(&below.file, &pieces(below.start, below.length));
+        Some((below.device, layout(&below.file, &parts, before, self.may_write_back, end)))
+    }
+}
+
+fn of_loop(layer: String, seen: &Survey, unknown: Option<String>) -> Allocation {
+    Allocation {
+        layer,
+        by: AllocatedBy::LoopFile,
+        range_bytes: seen.range_bytes,
+        allocated_bytes: seen.written_bytes,
+        shared_bytes: seen.shared_bytes,
+        extents: seen.extents,
+        is_tested_range: false,
+        unknown: seen.unknown.clone().or(unknown),
+    }
+}
