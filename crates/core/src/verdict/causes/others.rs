@@ -1,5 +1,6 @@
 //! What else the machine did.
 
+use super::arrays;
 use super::memory;
 use super::reach::{self, pages_of_others};
 use crate::machine::host::of_programs;
@@ -79,11 +80,15 @@ pub(super) fn other_io(case: &Case<'_>) -> RuleResult {
         for way in Direction::BOTH {
             let Some(own) = own(case, group, way, groups.len() == 1) else {
                 ours += group.done(way).bytes;
+                let array = group.targets.iter().find_map(|target| arrays::worked(case, target));
+                let why = array.map_or_else(
+                    || format!("the layers above turn one {} into several, or delay it", way.word()),
+                    |array| format!("the array {} moved data for itself", array.name),
+                );
                 missing.get_or_insert(Missing(format!(
-                    "which of the {} on {} came from this run: the layers above turn one {} into several, or delay it",
+                    "which of the {} on {} came from this run: {why}",
                     way.plural(),
-                    group.names(),
-                    way.word()
+                    group.names()
                 )));
                 continue;
             };
@@ -126,6 +131,10 @@ pub(super) fn other_io(case: &Case<'_>) -> RuleResult {
 /// The most that the run itself can have made the disks move; `None` when that cannot be told.
 pub(super) fn own(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction, is_only: bool) -> Option<f64> {
     let done = group.done(way).bytes;
+    // A check reads, a resync and a recovery also write, whatever the test does.
+    if group.targets.iter().any(|target| arrays::worked(case, target).is_some()) {
+        return None;
+    }
     let is_direct = group.targets.iter().all(TargetView::is_direct);
     let writes = group.done(Direction::Write).bytes > 0.0;
     let multiplies = group.targets.iter().any(TargetView::multiplies_writes);
