@@ -71,7 +71,7 @@ pub struct Access {
 }
 
 /// An effective range of a non-uniform distribution, as really used (`io-semantics.md` §7.3, §7.4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct EffectiveRange {
     /// Sum of the shares before this range, in percent.
     pub io_start: u32,

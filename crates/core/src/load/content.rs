@@ -550,6 +550,33 @@ mod tests {
         assert_eq!(halves, 2, "also the first few: {:?}", &offsets[..4]);
     }
 
+    /// A part that gets 90 % of the I/O gets 90 % of the sample, from its first blocks on.
+    #[test]
+    fn a_sample_is_drawn_where_the_io_goes() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("data");
+        File::create(&path).and_then(|file| file.set_len(100 << 20)).expect("room");
+        let opened = opened(&path);
+        let mut range = TestedRange::at_rest(&opened, &[]).expect("a file");
+        let even = places(&range, 4096, 4096, 64);
+        assert_eq!(even, spread(0, 100 << 20, 4096, 4096, 64), "as ever");
+        let part = |io_percent, offset_bytes, length_bytes| EffectiveRange {
+            io_percent,
+            offset_bytes,
+            length_bytes,
+            ..EffectiveRange::default()
+        };
+        range.hot = vec![part(90, 0, 4 << 20), part(0, 4 << 20, 1 << 20), part(10, 5 << 20, 95 << 20)];
+        let found = places(&range, 4096, 4096, 64);
+        let hot = |of: &[u64]| of.iter().filter(|&&offset| offset < 4 << 20).count();
+        assert_eq!((found.len(), hot(&found), hot(&found[..20])), (64, 57, 18), "{found:?}");
+        assert!(!found.iter().any(|offset| (4 << 20..5 << 20).contains(offset)), "no I/O goes there");
+        // A part of one block has no more.
+        range.hot = vec![part(90, 0, 4096), part(10, 4096, 95 << 20)];
+        let found = places(&range, 4096, 4096, 64);
+        assert_eq!((found.len(), found.iter().filter(|&&offset| offset == 0).count()), (8, 1));
+    }
+
     fn opened(path: &Path) -> OpenedTarget {
         storage::open(path, ReadFlags::CACHED, &crate::machine::roots::Roots::default()).expect("just made")
     }

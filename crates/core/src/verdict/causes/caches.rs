@@ -35,6 +35,11 @@ fn is_cached(layer: &Layer) -> bool {
     matches!(layer.role(), LayerRole::CachedVolume | LayerRole::WriteCachedVolume | LayerRole::Bcache)
 }
 
+/// Whether a target lies on a device with a cache.
+pub(super) fn has_one(target: &TargetView<'_>) -> bool {
+    target.layers().iter().any(is_cached)
+}
+
 /// The name that people know.
 fn named(layer: &Layer) -> &str {
     layer.details.as_ref().and_then(|details| details.name.as_deref()).unwrap_or(&layer.name)

@@ -110,12 +110,13 @@ fn never_written(_: &Case<'_>, target: &TargetView<'_>) -> OneResult {
     if lacks.below > 0.0 {
         parts.push(format!("{} without room in {}", percent(lacks.below), where_below(facts)));
     }
-    let of = if facts.parts.is_empty() { "" } else { ", by where the I/O went (-rd)," };
-    let says = format!(
-        "{} of the tested range{of} was never written ({}): reads there return zeros without the disk.",
-        percent(share),
-        parts.join(", ")
-    );
+    let of = if facts.parts.is_empty() {
+        "of the tested range was never written"
+    } else {
+        "of the I/O (-rd) went where the tested range was never written"
+    };
+    let says =
+        format!("{} {of} ({}): reads there return zeros without the disk.", percent(share), parts.join(", "));
     let finding = found(grade, says).figure("unwritten_bytes", map.unwritten_bytes as f64);
     let finding = finding.figure("hole_bytes", map.hole_bytes as f64).figure("never_written_share", share);
     Ok(Some(finding.figure("range_bytes", target.range_bytes() as f64)))
@@ -152,10 +153,14 @@ fn first_writes(case: &Case<'_>, target: &TargetView<'_>) -> OneResult {
     if let Some(few) = IoCount::new(case, std::slice::from_ref(target), Direction::Write).missing() {
         return Err(few);
     }
+    let of = if facts.parts.is_empty() {
+        "of the tested range had no place"
+    } else {
+        "of the I/O (-rd) goes where the tested range had no place"
+    };
     let says = format!(
         "Up to {} of the writes were the first ones to their place, and first writes are slower than all later ones: \
-         {} of the tested range had no place of its own before the run ({}), and the run wrote as much as {} of the \
-         range.",
+         {} {of} of its own before the run ({}), and the run wrote as much as {} of the range.",
         percent(share),
         percent(lacks.any()),
         kinds(lacks, facts),

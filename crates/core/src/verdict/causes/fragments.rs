@@ -35,7 +35,7 @@ const EXPLAINED: f64 = 0.5;
 /// Bytes at the disks beside those of the test mean that the I/Os there are not those of the test.
 const SAME_BYTES: std::ops::RangeInclusive<f64> = 0.9..=1.1;
 
-/// The smallest part of memory that a request can have.
+/// The smallest part of memory that a request can have, and the smallest block of a file.
 const SEGMENT_BYTES: u64 = 4096;
 
 /// I/Os at the disks for each of the test.
@@ -78,7 +78,7 @@ fn in_pieces(group: &DiskGroup<'_>, way: Direction) -> Option<Finding> {
     if own + below < EXPLAINED * (pieces - honest) {
         return unexplained(group, way, pieces / honest, &sizes).map(|one| figures(one, group, way, moved));
     }
-    let mean = ratio(done.size(), own.max(below));
+    let mean = ratio(done.size() - SEGMENT_BYTES as f64, own.max(below));
     let what = if own >= below { "the file lies" } else { "the file of the loop device below lies" };
     let says = format!(
         "{sizes}: {what} in extents of {} on average, and no I/O goes on beyond the end of one. This is the rate of \
@@ -147,7 +147,10 @@ fn request_bytes_max(target: &TargetView<'_>) -> Option<u64> {
 /// Ends of extents that the I/Os of a target met, per second: on its file system, and below loop devices.
 fn by_extents(target: &TargetView<'_>, way: Direction) -> (f64, f64) {
     let (own, below) = target.facts.map_or((0.0, 0.0), pieces_per_byte);
-    (own * target.done(way).bytes, below * target.done(way).bytes)
+    let done = target.done(way);
+    // Ends lie between blocks of the file system: one that an I/O begins or stops at splits nothing.
+    let inside = (done.bytes - done.ios * SEGMENT_BYTES as f64).max(0.0);
+    (own * inside, below * inside)
 }
 
 /// Extents smaller than this split the blocks of most sequential tests.

@@ -1,8 +1,8 @@
 //! What else the machine did.
 
-use super::arrays;
 use super::memory;
 use super::reach::{self, pages_of_others};
+use super::{arrays, caches};
 use crate::machine::host::of_programs;
 use crate::machine::limits::averages;
 use crate::result::FindingGrade::Suspect;
@@ -131,8 +131,9 @@ pub(super) fn other_io(case: &Case<'_>) -> RuleResult {
 /// The most that the run itself can have made the disks move; `None` when that cannot be told.
 pub(super) fn own(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction, is_only: bool) -> Option<f64> {
     let done = group.done(way).bytes;
-    // A check reads, a resync and a recovery also write, whatever the test does.
-    if group.targets.iter().any(|target| arrays::worked(case, target).is_some()) {
+    // A check reads, a resync and a recovery also write, whatever the test does; a cache fills by reads, and writes back
+    // what came before.
+    if group.targets.iter().any(|target| arrays::worked(case, target).is_some() || caches::has_one(target)) {
         return None;
     }
     let is_direct = group.targets.iter().all(TargetView::is_direct);

@@ -67,6 +67,12 @@ const MACHINES: &[(&str, Change)] = &[
         let map = d.facts()[0].extents.as_mut().expect("a map");
         (map.written_bytes, map.hole_bytes) = (4 * GIB, 4 * GIB);
     }),
+    ("fragmented", |d| {
+        d.asked.block_bytes = 1 << 20;
+        d.refresh();
+        d.disk().reads *= 64;
+        d.facts()[0].extents.as_mut().expect("a map").extents = 8 * GIB / (16 << 10);
+    }),
     ("zero-data", |d| d.facts()[0].content.as_mut().expect("a sample").zero_blocks = 100),
     ("reducible-reads", |d| {
         d.facts()[0].layers[1].compression = Some("zstd".into());
@@ -113,6 +119,7 @@ const MACHINES: &[(&str, Change)] = &[
 
 /// Causes whose machines take more than a change of the clean one: the tests of their rules make them.
 const MADE_ELSEWHERE: &[&str] = &[
+    "first-writes",
     "reducible-writes",
     "volatile-cache",
     "path-down",
@@ -153,8 +160,14 @@ fn what_takes_writes_or_paths_is_said_and_found() {
         lowest(d).write_cache = Some("write back".into());
         d.asked.write_through = false;
     });
-    let document = volatile.build();
-    let cause = causes().find(|cause| cause.name == "volatile-cache").expect("a cause");
-    assert!(said(cause, &document));
-    assert!(judge(&document).findings.iter().any(|one| one.rule == "volatile-cache"));
+    let unwritten = writes(|d| {
+        let map = d.facts()[0].extents.as_mut().expect("a map");
+        (map.written_bytes, map.unwritten_bytes) = (0, 8 * GIB);
+    });
+    for (name, doc) in [("volatile-cache", volatile), ("first-writes", unwritten)] {
+        let document = doc.build();
+        let cause = causes().find(|cause| cause.name == name).expect("a cause");
+        assert!(said(cause, &document), "{name}");
+        assert!(judge(&document).findings.iter().any(|one| one.rule == name), "{name}");
+    }
 }

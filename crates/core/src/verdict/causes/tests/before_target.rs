@@ -184,6 +184,7 @@ fn file_of_blocks(
         ..ExtentMap::default()
     };
     TargetFacts {
+        path: PATH.to_string(),
         kind: OpenedKind::File,
         size_bytes: 64 << 30,
         direct_alignment_bytes: Some(512),
@@ -202,7 +203,10 @@ fn what_a_file_holds_is_told_when_it_matters() {
         said(&file_of_blocks(64, 0, [64, 63], 1)),
         [
             "The file was never written (64 MiB in holes): reads there return zeros without the disk. -c makes \
-             files with every byte written."
+             files with every byte written.",
+            "100 % of the file has no place of its own yet (in holes): the first write there is slower than all later \
+             ones. Before measuring writes, write the range once, which destroys its content, and let it run until all \
+             is written: diskspd -b1M -s -o4 -w100 -Zr -Su -d600 --overwrite=test.dat test.dat"
         ],
         "zeros are not told a second time"
     );
@@ -212,7 +216,7 @@ fn what_a_file_holds_is_told_when_it_matters() {
     ));
     let zeros = said(&file_of_blocks(16, 0, [64, 63], 1));
     assert!(
-        zeros[0].starts_with("25 % of the file") && zeros[1].starts_with("64 of 64 sampled"),
+        zeros[0].starts_with("25 % of the file") && zeros[2].starts_with("64 of 64 sampled"),
         "{zeros:?}"
     );
     let device =

@@ -6,6 +6,7 @@ mod before_target;
 mod cache;
 mod content;
 mod few;
+mod first;
 mod general;
 mod hidden;
 mod hosts;
