@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::counters::whole_seconds_ns;
 use super::facts::LimitSources;
+use crate::machine::caches::{CacheState, CachedDevice, cached_devices};
 use crate::machine::chain::{Layer, LayerKind};
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::diskstat::{DiskCounters, DiskCounts, DiskReading};
@@ -18,8 +19,8 @@ use crate::machine::roots::Roots;
 use crate::machine::storage::whole_disks;
 use crate::machine::{chain, fileserver, held, topology};
 use crate::result::{
-    DiskActivity, Evidence, Held, HostActivity, LayerDetails, Limit, LimitChange, PathActivity, Pressure,
-    ProcessorWaits, ServedMount, ServingProgram, WayChange,
+    CacheActivity, DiskActivity, Evidence, Held, HostActivity, LayerDetails, Limit, LimitChange,
+    PathActivity, Pressure, ProcessorWaits, ServedMount, ServingProgram, WayChange,
 };
 use crate::sys::thread::{ThreadId, waiting_ns_of};
 
@@ -38,6 +39,8 @@ pub struct Sources {
     ways: Vec<(String, DeviceNumber, Option<LayerDetails>)>,
     /// Mapped devices below targets, with the file that says whether each is suspended.
     mapped: Vec<(String, PathBuf)>,
+    /// Devices with a cache, each once.
+    caches: Vec<CachedDevice>,
     throttle_files: Vec<PathBuf>,
     limits: Option<LimitSources>,
     roots: Roots,
@@ -70,7 +73,25 @@ impl Sources {
         let served = ServedMounts::open(remote.filter_map(|layer| layer.mount.point.as_deref()), roots);
         let (throttle_files, roots) = (throttle_files(roots), roots.clone());
         let (ways, mapped) = (ways(&chains), mapped(&chains, &roots));
-        Sources { disks, lowest, below, served, programs, ways, mapped, throttle_files, limits, roots }
+        let mut caches: Vec<CachedDevice> = Vec::new();
+        for cache in chains.iter().flat_map(|chain| cached_devices(chain, &roots)) {
+            if !caches.contains(&cache) {
+                caches.push(cache);
+            }
+        }
+        Sources {
+            disks,
+            lowest,
+            below,
+            served,
+            programs,
+            ways,
+            mapped,
+            caches,
+            throttle_files,
+            limits,
+            roots,
+        }
     }
 
     pub fn lowest_names(&self) -> impl Iterator<Item = &str> {
@@ -89,6 +110,11 @@ impl Sources {
 
     fn ways_now(&self) -> Vec<Option<LayerDetails>> {
         self.ways.iter().map(|(_, number, _)| chain::details_now(*number, &self.roots)).collect()
+    }
+
+    /// The states of the caches now, or why they are not known.
+    fn caches_now(&self) -> Vec<Result<CacheState, String>> {
+        self.caches.iter().map(|cache| cache.state(&self.roots)).collect()
     }
 
     fn host_counts(&self) -> HostCounts {
@@ -217,6 +243,8 @@ pub struct Recorder<'a> {
     late_ns: u64,
     readings: Vec<Reading>,
     host_before: HostCounts,
+    /// The caches at the first reading.
+    caches_before: Vec<Result<CacheState, String>>,
     memory_available_bytes: Option<u64>,
 }
 
@@ -240,6 +268,7 @@ impl<'a> Recorder<'a> {
             late_ns: 0,
             readings,
             host_before: sources.host_counts(),
+            caches_before: sources.caches_now(),
             memory_available_bytes: available_bytes(&sources.roots),
         }
     }
@@ -300,6 +329,7 @@ impl<'a> Recorder<'a> {
         Evidence {
             disks: lowest,
             upper_disks: upper,
+            caches: self.sources.limits.is_some().then(|| self.caches()),
             beside_disks: beside,
             served_mounts: self.served(&last),
             programs,
@@ -310,6 +340,29 @@ impl<'a> Recorder<'a> {
             held: self.held(&last),
             ..Evidence::default()
         }
+    }
+
+    /// What the caches did, by their states now.
+    fn caches(&self) -> Vec<CacheActivity> {
+        let states = self.caches_before.iter().zip(self.sources.caches_now());
+        let each = self.sources.caches.iter().zip(states).map(|(cache, (before, now))| {
+            let unknown = now.as_ref().err().cloned();
+            let now = now.unwrap_or_default();
+            let before = before.as_ref().ok().and_then(|state| state.counts);
+            CacheActivity {
+                layer: cache.name.clone(),
+                kind: cache.kind,
+                mode: cache.mode.clone(),
+                cache_disks: cache.cache_disks.clone(),
+                origin_disks: cache.origin_disks.clone(),
+                size_bytes: now.size_bytes,
+                used_bytes: now.used_bytes,
+                dirty_bytes: now.dirty_bytes,
+                total: now.counts.zip(before).map(|(now, before)| now.since(&before)),
+                unknown,
+            }
+        });
+        each.collect()
     }
 
     /// What each path to a disk did, where it has several.

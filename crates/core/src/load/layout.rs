@@ -4,6 +4,7 @@ use std::fs::File;
 use std::time::Instant;
 
 use crate::machine::beneath::loop_file;
+use crate::machine::caches::{ThinVolume, thin_volumes};
 use crate::machine::chain::{self, LayerKind};
 use crate::machine::device::BlockDevice;
 use crate::machine::roots::Roots;
@@ -76,6 +77,35 @@ impl Below<'_> {
     /// What gives room to data on the first write, below the target. `layout` is that of a file, `waiting_bytes` what
     /// the page cache holds of the target that is not on the disk yet.
     pub fn look(&self, layout: Option<&Survey>, waiting_bytes: Option<u64>, end: Instant) -> Vec<Allocation> {
+        let mut found = self.loops(layout, waiting_bytes, end);
+        found.extend(
+            thin_volumes(self.chain, &Roots::default()).into_iter().map(|volume| self.of_thin(volume)),
+        );
+        found
+    }
+
+    /// Of a thin volume nothing tells which parts have their place, only how much.
+    fn of_thin(&self, (at, told): (usize, Result<ThinVolume, String>)) -> Allocation {
+        let layer = self.chain[at].name.clone();
+        let allocation = Allocation { layer, by: AllocatedBy::ThinPool, ..Allocation::default() };
+        let volume = match told {
+            Ok(volume) => volume,
+            Err(why) => return Allocation { unknown: Some(why), ..allocation },
+        };
+        let is_full = volume.mapped_bytes >= volume.size_bytes;
+        // Blocks that a snapshot shares have a place, too, and the first write to them takes another.
+        let unknown = (is_full && volume.may_share)
+            .then(|| "a snapshot may share its blocks, and the kernel does not tell which".to_string());
+        Allocation {
+            range_bytes: volume.size_bytes,
+            allocated_bytes: volume.mapped_bytes.min(volume.size_bytes),
+            is_tested_range: at == 0 && self.start == 0 && self.length == volume.size_bytes,
+            unknown,
+            ..allocation
+        }
+    }
+
+    fn loops(&self, layout: Option<&Survey>, waiting_bytes: Option<u64>, end: Instant) -> Vec<Allocation> {
         if !self.chain.iter().any(|layer| layer.kind == LayerKind::Loop) {
             return Vec::new();
         }

@@ -16,6 +16,7 @@
 //! ```
 
 pub mod beneath;
+pub(crate) mod caches;
 pub mod chain;
 pub mod device;
 pub mod diskstat;

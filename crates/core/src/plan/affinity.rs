@@ -159,13 +159,13 @@ mod tests {
     }
 
     #[test]
-    fn spanning_goes_round_the_groups() {
+    fn spanning_takes_a_core_of_every_group_before_any_sibling() {
         let placement = Placement { cores_first: true, span_groups: true, ..Placement::default() };
-        assert_eq!(order(placement), [0, 64, 2, 66, 1, 65, 3, 67]);
+        assert_eq!(order(placement), [0, 2, 64, 66, 1, 3, 65, 67]);
     }
 
     #[test]
-    fn efficiency_classes_order_within_groups_or_over_all() {
+    fn efficiency_classes_order_within_groups() {
         let mut topology = topology();
         topology.processors.iter_mut().for_each(|p| p.efficiency_class = u32::from(p.number >= 2));
         let allowed: Vec<u32> = topology.processors.iter().map(|p| p.cpu).collect();
@@ -175,8 +175,8 @@ mod tests {
         };
         assert_eq!(with(EfficiencyOrder::PerformanceFirst), [2, 3, 0, 1, 66, 67, 64, 65]);
         assert_eq!(with(EfficiencyOrder::EfficiencyFirst), [0, 1, 2, 3, 64, 65, 66, 67]);
-        assert_eq!(with(EfficiencyOrder::FillPerformanceFirst), [2, 3, 66, 67, 0, 1, 64, 65]);
-        assert_eq!(with(EfficiencyOrder::FillEfficiencyFirst), [0, 1, 64, 65, 2, 3, 66, 67]);
+        assert_eq!(with(EfficiencyOrder::FillPerformanceFirst), [2, 3, 0, 1, 66, 67, 64, 65]);
+        assert_eq!(with(EfficiencyOrder::FillEfficiencyFirst), [0, 1, 2, 3, 64, 65, 66, 67]);
     }
 
     #[test]

@@ -152,7 +152,7 @@ impl ProcessorId {
 pub struct Placement {
     /// `c`: one thread per physical core before any second sibling is used.
     pub cores_first: bool,
-    /// `s`: go round the processor groups instead of filling one after the other.
+    /// `s`: the order goes over all processor groups, instead of filling one after the other.
     pub span_groups: bool,
     /// `p`/`P`/`e`/`E`/`up`: order by efficiency class.
     pub efficiency: EfficiencyOrder,
@@ -185,13 +185,13 @@ pub enum EfficiencyOrder {
     Unset,
     /// `up`: the core types make no difference.
     Unordered,
-    /// `p`: within each processor group, performance cores first.
+    /// `p`: performance cores first, before the second siblings of any core.
     PerformanceFirst,
-    /// `P`: the performance cores of all groups before any other core.
+    /// `P`: all processors of performance cores first, siblings too.
     FillPerformanceFirst,
-    /// `e`: within each processor group, efficiency cores first.
+    /// `e`: efficiency cores first, before the second siblings of any core.
     EfficiencyFirst,
-    /// `E`: the efficiency cores of all groups before any other core.
+    /// `E`: all processors of efficiency cores first, siblings too.
     FillEfficiencyFirst,
 }
 

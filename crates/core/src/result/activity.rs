@@ -1,6 +1,7 @@
 //! What the machine did while the tool measured, and when.
 
 use super::PathActivity;
+pub use crate::machine::caches::{CacheCounts, CacheKind};
 pub use crate::machine::diskstat::DiskCounts;
 pub use crate::machine::fileserver::{FileProtocol, RequestCounts, ServerCounts};
 pub use crate::machine::limits::LimitKind;
@@ -46,6 +47,38 @@ impl DiskActivity {
     pub fn is_idle(&self) -> bool {
         self.bytes_per_s() == [0.0, 0.0]
     }
+}
+
+/// A cache of fast disks before slow ones, over the measured time.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct CacheActivity {
+    /// Kernel name of the device that has it, as in [`super::Layer::name`].
+    pub layer: String,
+    /// What keeps it.
+    pub kind: CacheKind,
+    /// When writes are done, in the kernel's word: `writeback`, `writethrough`, ...
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// Kernel names of the disks of the cache; empty where the kernel does not tell which they are.
+    pub cache_disks: Vec<String>,
+    /// Kernel names of the disks that it is for.
+    pub origin_disks: Vec<String>,
+    /// Its size in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<u64>,
+    /// Bytes of it in use at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub used_bytes: Option<u64>,
+    /// Bytes that only the cache held at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dirty_bytes: Option<u64>,
+    /// From the first to the last reading; none where the kernel does not count, or does not tell this process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<CacheCounts>,
+    /// Why its state is not known, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<String>,
 }
 
 /// What the rest of the machine did over the measured time.

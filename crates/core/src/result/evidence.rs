@@ -2,8 +2,9 @@
 
 use super::CommonStart;
 use super::{
-    DiskActivity, FineSeries, Held, HostActivity, Layer, Limit, LimitChange, Outstanding, ProcessorWaits,
-    Processors, QueueDepth, ServedMount, ServingProgram, ThreadCost, Ticks, Timeline, WayChange, WriteCache,
+    CacheActivity, DiskActivity, FineSeries, Held, HostActivity, Layer, Limit, LimitChange, Outstanding,
+    ProcessorWaits, Processors, QueueDepth, ServedMount, ServingProgram, ThreadCost, Ticks, Timeline,
+    WayChange, WriteCache,
 };
 use crate::text::{bytes, printable};
 use schemars::JsonSchema;
@@ -43,6 +44,9 @@ pub struct Evidence {
     /// Devices right under the targets that stand on others (a loop device, a logical volume), each once: they
     /// show what was merged before it went further down. None of them is in `disks`.
     pub upper_disks: Vec<DiskActivity>,
+    /// The caches of fast disks before slow ones under the targets, each once; none when nobody looked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caches: Option<Vec<CacheActivity>>,
     /// The mounts of file servers under the targets, each once, with what their clients counted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub served_mounts: Vec<ServedMount>,
@@ -71,8 +75,8 @@ pub struct Evidence {
     /// Changes of these limits over the measured time, in order; none when nobody looked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit_changes: Option<Vec<LimitChange>>,
-    /// Changes of the paths to devices under the targets and of the copies that DRBD keeps of them, in order; none when
-    /// nobody looked.
+    /// Changes of the paths to devices under the targets, of the copies that DRBD keeps of them, and of arrays, in order;
+    /// none when nobody looked, and without those of arrays where `caches` is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub way_changes: Option<Vec<WayChange>>,
     /// Frozen file systems and suspended devices, each once; none when nobody looked.

@@ -28,9 +28,10 @@ mod summary;
 mod verdict;
 
 pub use activity::{
-    DiskActivity, DiskCounts, FileProtocol, FineSeries, Held, HostActivity, LateTick, Limit, LimitChange,
-    LimitKind, Outstanding, Pressure, ProcessorWaits, Processors, QueueDepth, RequestCounts, ServedMount,
-    ServerCounts, ServingProgram, ThreadCost, ThreadProcessors, Ticks, Timeline,
+    CacheActivity, CacheCounts, CacheKind, DiskActivity, DiskCounts, FileProtocol, FineSeries, Held,
+    HostActivity, LateTick, Limit, LimitChange, LimitKind, Outstanding, Pressure, ProcessorWaits, Processors,
+    QueueDepth, RequestCounts, ServedMount, ServerCounts, ServingProgram, ThreadCost, ThreadProcessors,
+    Ticks, Timeline,
 };
 pub use chain::{
     CpuSet, DevicePath, HardwareQueue, Layer, LayerDetails, LayerKind, LayerRole, PathAccess, PathActivity,

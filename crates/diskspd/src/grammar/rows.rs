@@ -236,10 +236,10 @@ pub static SECTIONS: &[Section] = &[
                 .starts("cspPeEu")
                 .offers(PLACEMENTS)
                 .keys(&["-a<placement>"])
-                .help("Order of the list, or of all processors: c a thread per core first, s spread over groups, p \
-                       performance cores \
-                       first within each group, P over all groups, e/E the same for efficiency cores. Letters \
-                       may be joined: -acsE. -aup, alone, is the order of number. Beside c or s alone, p holds.")
+                .help("Order of the list, or of all processors: c a thread per core before second siblings, s over \
+                       all groups instead of one after the other, p performance cores first, P with their \
+                       siblings, e/E the same for efficiency cores. Letters may be joined: -acsE. -aup, alone, \
+                       is the order of number. Beside c or s alone, p holds.")
                 .linux("the default is ascending CPU ids."),
             row("n", "", Flag(|d| d.span.disable_affinity = true))
                 .help("Do not pin threads. Not with a list of -a."),

@@ -230,6 +230,10 @@ pub struct LayerDetails {
     /// No I/O is let through at the moment (device-mapper).
     #[serde(skip_serializing_if = "is_false")]
     pub is_suspended: bool,
+    /// Kinds of the parts of its table (device-mapper), each once: `linear`, `striped`, `cache`; empty where this process
+    /// may not ask.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mapped_as: Vec<String>,
     /// Format of what is encrypted, e.g. `LUKS2`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
@@ -326,16 +330,18 @@ impl LayerDetails {
     /// The sentence; `None` when the layer's kind and name say all there is.
     pub fn sentence(&self) -> Option<String> {
         let name = self.name.as_deref().unwrap_or_default();
+        // Of LVM it is a group and a volume; a name in device-mapper has no slash.
+        let by = if name.contains('/') { "LVM" } else { "device-mapper" };
         let words = match self.role {
             LayerRole::LogicalVolume => Some(format!("LVM {name}")),
-            LayerRole::ThinPool => Some(format!("LVM {name}, thin pool")),
-            LayerRole::ThinVolume => Some(format!("LVM {name}, thin")),
+            LayerRole::ThinPool => Some(format!("{by} {name}, thin pool")),
+            LayerRole::ThinVolume => Some(format!("{by} {name}, thin")),
             LayerRole::VdoPool => Some(format!("LVM {name}, VDO pool")),
             LayerRole::VdoVolume => Some(format!("LVM {name}, on a VDO pool")),
-            LayerRole::Snapshot => Some(format!("LVM {name}, snapshot")),
-            LayerRole::CachedVolume => Some(format!("LVM {name}, cached")),
-            LayerRole::WriteCachedVolume => Some(format!("LVM {name}, with write cache")),
-            LayerRole::RaidVolume => Some(format!("LVM {name}, RAID")),
+            LayerRole::Snapshot => Some(format!("{by} {name}, snapshot")),
+            LayerRole::CachedVolume => Some(format!("{by} {name}, cached")),
+            LayerRole::WriteCachedVolume => Some(format!("{by} {name}, with write cache")),
+            LayerRole::RaidVolume => Some(format!("{by} {name}, RAID")),
             LayerRole::Encrypted => Some(match &self.format {
                 Some(format) => format!("crypt {name} ({format})"),
                 None => format!("crypt {name}"),

@@ -13,6 +13,7 @@
 
 mod filesystem;
 mod layer;
+mod mapper;
 mod paths;
 mod transport;
 
@@ -23,6 +24,7 @@ use std::path::{Path, PathBuf};
 pub use filesystem::{of, of_facts};
 pub(crate) use layer::{DELETED, MountedAs};
 pub use layer::{Layer, LayerDetails, LayerKind, LayerRole, Queue};
+pub(in crate::machine) use mapper::{ask, kinds};
 pub use paths::{DevicePath, PathAccess, Replica, ReplicaPeer, parse_drbd};
 
 use crate::machine::chain::transport::{connection, path_by};
@@ -33,12 +35,17 @@ use crate::machine::roots::{Roots, names_in, number_in, read_number, read_word};
 use crate::machine::storage::TargetFacts;
 use crate::sys::file::{self, CompressionFlags, FileKind, Stat};
 
-/// Devices whose way to the storage can change while they are used: those with paths, and those that DRBD
-/// keeps the same on several machines.
+/// Devices whose way to the storage can change while they are used: those with paths, those that DRBD keeps the same
+/// on several machines, and arrays with copies or parity, which can lose disks and work for themselves.
 pub fn watched(layers: &[Layer]) -> impl Iterator<Item = &Layer> {
     layers.iter().filter(|layer| {
-        let details = layer.details.as_ref();
-        details.is_some_and(|details| !details.paths.is_empty() || details.replica.is_some())
+        layer.details.as_ref().is_some_and(|details| {
+            let is_array = match details.role {
+                LayerRole::Array => details.is_redundant != Some(false),
+                role => role == LayerRole::RaidVolume,
+            };
+            is_array || !details.paths.is_empty() || details.replica.is_some()
+        })
     })
 }
 
@@ -374,7 +381,18 @@ fn mapped_details(device: &BlockDevice, roots: &Roots) -> LayerDetails {
         },
         _ => LayerDetails::named(LayerRole::OtherMapped, name),
     };
-    LayerDetails { is_suspended: number_in(dir, "dm/suspended") == Some(1u8), ..details }
+    let is_suspended = number_in(dir, "dm/suspended") == Some(1u8);
+    let mapped_as = device.number().map_or_else(Vec::new, |number| mapper::kinds(number, roots));
+    let role = match details.role {
+        LayerRole::OtherMapped => mapper::role_of(&mapped_as).unwrap_or(LayerRole::OtherMapped),
+        role => role,
+    };
+    let raid = match device.number() {
+        Some(number) if role == LayerRole::RaidVolume => mapper::raid_state(number, roots),
+        _ => mapper::RaidState::default(),
+    };
+    let mapper::RaidState { missing_disks, sync_action } = raid;
+    LayerDetails { role, is_suspended, mapped_as, missing_disks, sync_action, ..details }
 }
 
 /// `CRYPT-LUKS2-<uuid>-<name>`, also `PLAIN`, `BITLK`, `VERITY`, `INTEGRITY`.

@@ -11,6 +11,7 @@ pub mod identity;
 pub mod lock;
 #[cfg(test)]
 pub(crate) mod made;
+pub mod mapper;
 pub mod program;
 pub mod signals;
 pub mod source;

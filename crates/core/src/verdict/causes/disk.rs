@@ -14,13 +14,6 @@ use crate::verdict::doctor::{
 };
 
 pub(super) const CAUSES: &[Cause] = &[
-    Cause::new("array", Theme::Target).inspected(Sentence::Layer(140, array_not_whole)).checked(
-        each_disk(50, "array", Every, array),
-        "an array's own work, and missing disks",
-        "md resyncs, checks or rebuilds, or lacks a disk.",
-        "Maintenance takes a part of the throughput of all its disks.",
-        "the kernel's admin-guide/md.rst",
-    ),
     Cause::new("pcie-link", Theme::Target).checked(
         each_disk(60, "pcie-link", Every, link),
         "speed and lanes of the drive's PCI Express link",
@@ -588,7 +581,7 @@ fn warmth(_: &HostView, disk: &Disk) -> CheckResult {
     }
 }
 
-fn array(_: &HostView, disk: &Disk) -> CheckResult {
+pub(super) fn array(_: &HostView, disk: &Disk) -> CheckResult {
     let details = disk.layer.details.as_ref().filter(|details| details.role == LayerRole::Array);
     let Some(array) = details else { return Err(NoAnswer::absent("It is no array.")) };
     if let Some(action) = &array.sync_action {
@@ -609,20 +602,6 @@ fn array(_: &HostView, disk: &Disk) -> CheckResult {
         return Ok(Answer::spoils(says).now("not complete").wanted("complete"));
     }
     Ok(Answer::good("The array is complete, and has nothing of its own to do.").now("idle"))
-}
-
-fn array_not_whole(layer: &Layer) -> Option<String> {
-    let array = layer.details.as_ref().filter(|array| array.role == LayerRole::Array)?;
-    if array.sync_action.is_some() {
-        return Some(format!(
-            "The array {} is busy with maintenance ({}): its own I/O slows a test down.",
-            layer.name,
-            layer.detail.as_deref().unwrap_or_default()
-        ));
-    }
-    array
-        .missing_disks
-        .map(|_| format!("The array {} lacks a disk: it is not as fast as a complete array.", layer.name))
 }
 
 /// Of a disk with one hardware queue; of many queues each processor mostly has one near.

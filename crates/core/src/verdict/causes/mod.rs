@@ -2,6 +2,9 @@
 //!
 //! A new cause is a row, and a function for what is said before a run, in a result, or both.
 
+mod apart;
+mod arrays;
+mod caches;
 mod content;
 mod disk;
 mod durability;
@@ -41,6 +44,8 @@ const THEMES: &[&[Cause]] = &[
     run::CAUSES,
     hosts::CAUSES,
     served::CAUSES,
+    caches::CAUSES,
+    apart::CAUSES,
     reach::CAUSES,
     range::CAUSES,
     fragments::CAUSES,
@@ -48,6 +53,7 @@ const THEMES: &[&[Cause]] = &[
     content::CAUSES,
     place::CAUSES,
     paths::CAUSES,
+    arrays::CAUSES,
     network::CAUSES,
     limits::CAUSES,
     hidden::CAUSES,

@@ -2,6 +2,7 @@
 
 use super::memory;
 use super::reach::{self, pages_of_others};
+use super::{arrays, caches};
 use crate::machine::host::of_programs;
 use crate::machine::limits::averages;
 use crate::result::FindingGrade::Suspect;
@@ -79,11 +80,15 @@ pub(super) fn other_io(case: &Case<'_>) -> RuleResult {
         for way in Direction::BOTH {
             let Some(own) = own(case, group, way, groups.len() == 1) else {
                 ours += group.done(way).bytes;
+                let array = group.targets.iter().find_map(|target| arrays::worked(case, target));
+                let why = array.map_or_else(
+                    || format!("the layers above turn one {} into several, or delay it", way.word()),
+                    |array| format!("the array {} moved data for itself", array.name),
+                );
                 missing.get_or_insert(Missing(format!(
-                    "which of the {} on {} came from this run: the layers above turn one {} into several, or delay it",
+                    "which of the {} on {} came from this run: {why}",
                     way.plural(),
-                    group.names(),
-                    way.word()
+                    group.names()
                 )));
                 continue;
             };
@@ -126,6 +131,11 @@ pub(super) fn other_io(case: &Case<'_>) -> RuleResult {
 /// The most that the run itself can have made the disks move; `None` when that cannot be told.
 pub(super) fn own(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction, is_only: bool) -> Option<f64> {
     let done = group.done(way).bytes;
+    // A check reads, a resync and a recovery also write, whatever the test does; a cache fills by reads, and writes back
+    // what came before.
+    if group.targets.iter().any(|target| arrays::worked(case, target).is_some() || caches::has_one(target)) {
+        return None;
+    }
     let is_direct = group.targets.iter().all(TargetView::is_direct);
     let writes = group.done(Direction::Write).bytes > 0.0;
     let multiplies = group.targets.iter().any(TargetView::multiplies_writes);

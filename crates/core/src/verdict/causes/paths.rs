@@ -77,18 +77,18 @@ fn replica_words(layer: &Layer) -> String {
 }
 
 /// A device with what is known of the way to it.
-struct Watched<'a> {
-    layer: &'a Layer,
+pub(super) struct Watched<'a> {
+    pub layer: &'a Layer,
     /// As the measured time began.
-    begin: Option<&'a LayerDetails>,
+    pub begin: Option<&'a LayerDetails>,
     /// Since then, in order; `None` when nobody looked.
-    changes: Option<Vec<&'a WayChange>>,
+    pub changes: Option<Vec<&'a WayChange>>,
     /// The only target on it.
-    path: Option<&'a str>,
+    pub path: Option<&'a str>,
 }
 
 /// The devices below the targets that satisfy `is_wanted`, each once.
-fn watched<'a>(case: &Case<'a>, is_wanted: impl Fn(&[Layer], usize) -> bool) -> Vec<Watched<'a>> {
+pub(super) fn watched<'a>(case: &Case<'a>, is_wanted: impl Fn(&[Layer], usize) -> bool) -> Vec<Watched<'a>> {
     let evidence = case.evidence();
     let mut all: Vec<Watched<'a>> = Vec::new();
     for target in case.views() {

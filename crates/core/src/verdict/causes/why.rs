@@ -7,7 +7,7 @@
 //! a shallow queue.
 
 use super::rhythm::{self, Stretch, stopped_s};
-use super::{even, hidden, limits, others, paths};
+use super::{arrays, even, hidden, limits, others, paths};
 use crate::result::{Finding, Held, Layer, Limit, LimitKind, ThreadCost, Timeline, disks_in_words};
 use crate::text::{bytes, number, percent};
 use crate::verdict::cause::{Case, ratio};
@@ -269,8 +269,16 @@ fn begins_near(low: &[Stretch], seen_ns: u64, within_ns: u64) -> bool {
 fn way_changed(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
     let changes = case.evidence().way_changes.as_ref()?;
     let near = changes.iter().filter(|change| begins_near(low, change.seen_ns, change.within_ns));
-    let told = near.map(|change| (&change.device, paths::change_words(change)));
-    let (device, words) = told.into_iter().find(|(_, words)| !words.is_empty())?;
+    let told = near.clone().map(|change| (&change.device, paths::change_words(change)));
+    let Some((device, words)) = told.into_iter().find(|(_, words)| !words.is_empty()) else {
+        let arrays = near.map(|change| (&change.device, arrays::change_words(change)));
+        let (array, words) = arrays.into_iter().find(|(_, words)| !words.is_empty())?;
+        let says = format!("At that time the array {array} changed: {}.", words.join("; "));
+        return Some(Why::because(
+            says,
+            "wait until the array is whole and done (cat /proc/mdstat), and repeat",
+        ));
+    };
     let says = format!("At that time the way to {device} changed: {}.", words.join("; "));
     let advice = "bring the path or the copy back, find out why it was lost (dmesg), and repeat";
     Some(Why::because(says, advice))

@@ -118,8 +118,16 @@ const MACHINES: &[(&str, Change)] = &[
 ];
 
 /// Causes whose machines take more than a change of the clean one: the tests of their rules make them.
-const MADE_ELSEWHERE: &[&str] =
-    &["first-writes", "reducible-writes", "volatile-cache", "path-down", "copies-apart"];
+const MADE_ELSEWHERE: &[&str] = &[
+    "first-writes",
+    "reducible-writes",
+    "volatile-cache",
+    "path-down",
+    "copies-apart",
+    "cache-device",
+    "array-sync",
+    "array-degraded",
+];
 
 #[test]
 fn what_is_said_before_is_found_after() {

@@ -11,6 +11,7 @@ mod general;
 mod hidden;
 mod hosts;
 mod machine;
+mod mixed;
 mod network;
 mod pace;
 mod paths;

@@ -1,0 +1,362 @@
+//! What caches of fast disks before slow ones answered, and how much of a thin volume has its place in the pool.
+//!
+//! Sources: the kernel's `Documentation/admin-guide/device-mapper` (`cache.rst`, `writecache.rst`, `thin-provisioning.rst`)
+//! and `admin-guide/bcache.rst`. Device-mapper answers root only: for others there is no evidence.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::chain::{Layer, LayerRole, ask, kinds};
+use super::device::{BlockDevice, DeviceNumber};
+use super::roots::{Roots, read_number, read_word};
+use crate::sys::error::system_text;
+use crate::sys::mapper::Asked;
+
+const SECTOR_BYTES: u64 = 512;
+
+/// What keeps parts of a slow device on a fast one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheKind {
+    /// dm-cache, as LVM uses it for cached volumes.
+    DmCache,
+    /// dm-writecache.
+    DmWritecache,
+    /// bcache.
+    Bcache,
+    /// The document does not tell.
+    #[default]
+    #[serde(rename = "", other)]
+    Untold,
+}
+
+impl CacheKind {
+    /// Its name in sentences.
+    pub fn word(self) -> &'static str {
+        match self {
+            CacheKind::DmCache => "dm-cache",
+            CacheKind::DmWritecache => "dm-writecache",
+            CacheKind::Bcache => "bcache",
+            CacheKind::Untold => "a cache",
+        }
+    }
+}
+
+/// What a cache counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct CacheCounts {
+    /// Reads that the cache answered.
+    pub read_hits: u64,
+    /// Reads that it did not answer.
+    pub read_misses: u64,
+    /// Writes that went to the cache.
+    pub write_hits: u64,
+    /// Writes that went past it.
+    pub write_misses: u64,
+    /// Bytes copied from the slow device into the cache.
+    pub promoted_bytes: u64,
+    /// Bytes that left the cache for others.
+    pub demoted_bytes: u64,
+}
+
+impl CacheCounts {
+    /// What was counted since `before`.
+    pub fn since(&self, before: &CacheCounts) -> CacheCounts {
+        let since = u64::saturating_sub;
+        CacheCounts {
+            read_hits: since(self.read_hits, before.read_hits),
+            read_misses: since(self.read_misses, before.read_misses),
+            write_hits: since(self.write_hits, before.write_hits),
+            write_misses: since(self.write_misses, before.write_misses),
+            promoted_bytes: since(self.promoted_bytes, before.promoted_bytes),
+            demoted_bytes: since(self.demoted_bytes, before.demoted_bytes),
+        }
+    }
+}
+
+/// A cache at one moment. Absent members: the kernel does not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CacheState {
+    /// Since it was set up.
+    pub counts: Option<CacheCounts>,
+    /// Bytes that only the cache holds.
+    pub dirty_bytes: Option<u64>,
+    pub size_bytes: Option<u64>,
+    pub used_bytes: Option<u64>,
+}
+
+/// A device with a cache, and the disks of both sides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CachedDevice {
+    /// Kernel name.
+    pub name: String,
+    pub number: DeviceNumber,
+    pub kind: CacheKind,
+    /// When writes are done, in the kernel's word: `writeback`, `writethrough` ..
+    pub mode: Option<String>,
+    /// Disks of the cache, and of what is cached.
+    pub cache_disks: Vec<String>,
+    pub origin_disks: Vec<String>,
+}
+
+/// The devices with a cache in a chain of layers.
+pub fn cached_devices(chain: &[Layer], roots: &Roots) -> Vec<CachedDevice> {
+    let found = chain.iter().enumerate().filter_map(|(at, layer)| {
+        let details = layer.details.as_ref()?;
+        let (kind, find): (_, fn(&Layer, &[Layer], &Roots) -> Sides) = match details.role {
+            LayerRole::CachedVolume => (CacheKind::DmCache, sides_of_mapped),
+            LayerRole::WriteCachedVolume => (CacheKind::DmWritecache, sides_of_mapped),
+            LayerRole::Bcache => (CacheKind::Bcache, sides_of_bcache),
+            _ => return None,
+        };
+        let sides = find(layer, chain, roots);
+        let (mut cache, mut origin) = (Vec::new(), Vec::new());
+        for &below in &chain[at].below {
+            let list = if sides.origin == Some(below) { &mut origin } else { &mut cache };
+            // The table of a cache names its metadata, too, which answer no I/O.
+            if sides.metadata != Some(below) {
+                lowest_below(chain, below, list);
+            }
+        }
+        if sides.origin.is_none() {
+            cache.clear();
+        }
+        Some(CachedDevice {
+            name: layer.name.clone(),
+            number: layer.number?,
+            kind,
+            mode: sides.mode,
+            cache_disks: cache,
+            origin_disks: origin,
+        })
+    });
+    found.collect()
+}
+
+/// Which of the layers below a cached device are what, and how it writes.
+#[derive(Debug, Default)]
+struct Sides {
+    origin: Option<usize>,
+    metadata: Option<usize>,
+    mode: Option<String>,
+}
+
+const MODES: [&str; 3] = ["writeback", "writethrough", "passthrough"];
+
+/// By the table; for whom that is not readable by the names that LVM gives to what a cached volume stands on.
+fn sides_of_mapped(layer: &Layer, chain: &[Layer], roots: &Roots) -> Sides {
+    let parts = layer.number.and_then(|number| ask(number, Asked::Table, roots).ok()).unwrap_or_default();
+    let Some(part) = parts.iter().find(|part| matches!(part.kind.as_str(), "cache" | "writecache")) else {
+        let is_origin = |&below: &usize| {
+            let name = chain[below].details.as_ref().and_then(|details| details.name.as_deref());
+            name.is_some_and(|name| name.ends_with("_corig") || name.ends_with("_wcorig"))
+        };
+        let origin = layer.below.iter().copied().find(is_origin);
+        return Sides { origin, ..Sides::default() };
+    };
+    let words: Vec<&str> = part.words.split_whitespace().collect();
+    let below = |word: Option<&&str>| {
+        let number = word?.parse().ok();
+        layer.below.iter().copied().find(|&at| number.is_some() && chain[at].number == number)
+    };
+    let mode = words.iter().find(|word| MODES.contains(word)).map(|word| (*word).to_string());
+    if part.kind == "cache" {
+        return Sides { metadata: below(words.first()), origin: below(words.get(2)), mode };
+    }
+    Sides { origin: below(words.get(1)), metadata: None, mode: Some(MODES[0].to_string()) }
+}
+
+/// The folder of a bcache device is that of the device that is cached.
+fn sides_of_bcache(layer: &Layer, chain: &[Layer], roots: &Roots) -> Sides {
+    let folder = layer.number.and_then(|number| BlockDevice::find(number, roots));
+    let folder = folder.and_then(|device| std::fs::canonicalize(device.dir().join("bcache")).ok());
+    let name = folder.as_deref().and_then(Path::parent).and_then(Path::file_name);
+    let name = name.map(|name| name.to_string_lossy().into_owned());
+    let origin = layer.below.iter().copied().find(|&at| Some(&chain[at].name) == name.as_ref());
+    let mode = layer.details.as_ref().and_then(|details| details.cache_mode.clone());
+    Sides { origin, metadata: None, mode }
+}
+
+fn lowest_below(chain: &[Layer], at: usize, found: &mut Vec<String>) {
+    // A partition's I/Os are counted by its disk, which lies below it.
+    if chain[at].below.is_empty() && !found.contains(&chain[at].name) {
+        found.push(chain[at].name.clone());
+    }
+    chain[at].below.iter().for_each(|&below| lowest_below(chain, below, found));
+}
+
+impl CachedDevice {
+    /// What the cache counted so far.
+    ///
+    /// # Errors
+    /// Why that is not known, in the system's words.
+    pub fn state(&self, roots: &Roots) -> Result<CacheState, String> {
+        if self.kind == CacheKind::Bcache {
+            return Ok(BlockDevice::find(self.number, roots)
+                .map_or_else(CacheState::default, |device| bcache_state(&device.dir().join("bcache"))));
+        }
+        let parts = ask(self.number, Asked::State, roots).map_err(|error| system_text(&error))?;
+        let table = ask(self.number, Asked::Table, roots).map_err(|error| system_text(&error))?;
+        let state = parts.iter().zip(&table).find_map(|(part, table)| match part.kind.as_str() {
+            "cache" => dm_cache_state(&part.words),
+            "writecache" => writecache_state(&part.words, &table.words),
+            _ => None,
+        });
+        state.ok_or_else(|| "the kernel tells no state of it".to_string())
+    }
+}
+
+/// `used/all`.
+fn part_of(word: &str) -> Option<(u64, u64)> {
+    let (used, all) = word.split_once('/')?;
+    Some((used.parse().ok()?, all.parse().ok()?))
+}
+
+/// Size of metadata blocks, their number, sectors of a block, blocks, then the counts.
+fn dm_cache_state(words: &str) -> Option<CacheState> {
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let number = |at: usize| words.get(at)?.parse::<u64>().ok();
+    let block = number(2)?.saturating_mul(SECTOR_BYTES);
+    let (used, all) = part_of(words.get(3)?)?;
+    Some(CacheState {
+        counts: Some(CacheCounts {
+            read_hits: number(4)?,
+            read_misses: number(5)?,
+            write_hits: number(6)?,
+            write_misses: number(7)?,
+            demoted_bytes: number(8)?.saturating_mul(block),
+            promoted_bytes: number(9)?.saturating_mul(block),
+        }),
+        dirty_bytes: Some(number(10)?.saturating_mul(block)),
+        size_bytes: Some(all.saturating_mul(block)),
+        used_bytes: Some(used.saturating_mul(block)),
+    })
+}
+
+/// Errors, blocks, free ones, those on their way; since Linux 5.15 then reads, of them answered, writes, of them to blocks
+/// in the cache (two counts), past it, to new blocks of it. The size of a block stands in the table.
+fn writecache_state(words: &str, table: &str) -> Option<CacheState> {
+    let words: Vec<u64> = words.split_whitespace().map_while(|word| word.parse().ok()).collect();
+    let block: u64 = table.split_whitespace().nth(3)?.parse().ok()?;
+    let [_, all, free, _, counted @ ..] = words.as_slice() else { return None };
+    let counts = match counted {
+        [reads, read_hits, _, uncommitted, committed, around, allocated, ..] => Some(CacheCounts {
+            read_hits: *read_hits,
+            read_misses: reads.saturating_sub(*read_hits),
+            write_hits: uncommitted.saturating_add(*committed).saturating_add(*allocated),
+            write_misses: *around,
+            ..CacheCounts::default()
+        }),
+        _ => None,
+    };
+    let used_bytes = Some(all.saturating_sub(*free).saturating_mul(block));
+    // What is written back stays until its room is needed, and nothing tells it apart.
+    Some(CacheState { counts, dirty_bytes: None, size_bytes: Some(all.saturating_mul(block)), used_bytes })
+}
+
+/// Only reads are counted, and a count can come half a minute late.
+fn bcache_state(folder: &Path) -> CacheState {
+    let count = |name: &str| read_number::<u64>(&folder.join("stats_total").join(name));
+    let counts = count("cache_hits").zip(count("cache_misses")).map(|(hits, misses)| CacheCounts {
+        read_hits: hits,
+        read_misses: misses.saturating_add(count("cache_bypass_misses").unwrap_or(0)),
+        ..CacheCounts::default()
+    });
+    let dirty_bytes = read_word(&folder.join("dirty_data")).and_then(|word| bytes_in_words(&word));
+    CacheState { counts, dirty_bytes, ..CacheState::default() }
+}
+
+/// `1.5M`, `512.0k`, `0`.
+fn bytes_in_words(word: &str) -> Option<u64> {
+    let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let power = match &word[digits.len()..] {
+        "" | "B" => 0,
+        unit => "kMGTPE".find(&unit[..1])? + 1,
+    };
+    let number: f64 = digits.parse().ok()?;
+    Some((number * 1024f64.powi(power as i32)) as u64)
+}
+
+/// A thin volume, and how much of it has its place in the pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ThinVolume {
+    pub size_bytes: u64,
+    pub mapped_bytes: u64,
+    /// The pool holds, or held, others, of which one may be a snapshot of it.
+    pub may_share: bool,
+}
+
+/// The thin volumes of a chain by their places, or why their state is not known.
+pub fn thin_volumes(chain: &[Layer], roots: &Roots) -> Vec<(usize, Result<ThinVolume, String>)> {
+    let thin = chain.iter().enumerate().filter_map(|(at, layer)| {
+        let is_thin = layer.details.as_ref()?.role == LayerRole::ThinVolume;
+        let number = layer.number.filter(|_| is_thin)?;
+        Some((at, thin_volume(number, roots)))
+    });
+    thin.collect()
+}
+
+fn thin_volume(number: DeviceNumber, roots: &Roots) -> Result<ThinVolume, String> {
+    let parts = ask(number, Asked::State, roots).map_err(|error| system_text(&error))?;
+    let mut volume = ThinVolume { may_share: may_share(number, roots), ..ThinVolume::default() };
+    for part in &parts {
+        // `mapped highest`; a volume without data has `0 -`, one whose pool failed `Fail`.
+        let sectors = part.words.split_whitespace().next().and_then(|word| word.parse::<u64>().ok());
+        let sectors = sectors.ok_or_else(|| format!("the kernel says '{}'", part.words))?;
+        volume.mapped_bytes = volume.mapped_bytes.saturating_add(sectors.saturating_mul(SECTOR_BYTES));
+        volume.size_bytes =
+            volume.size_bytes.saturating_add(part.length_sectors.saturating_mul(SECTOR_BYTES));
+    }
+    Ok(volume)
+}
+
+/// Whether the pool of a thin volume has others in use, or LVM has made more than one in it.
+fn may_share(number: DeviceNumber, roots: &Roots) -> bool {
+    let table = ask(number, Asked::Table, roots).unwrap_or_default();
+    let pool = table.first().and_then(|part| part.words.split_whitespace().next()?.parse().ok());
+    let Some(pool) = pool else { return true };
+    let state = ask(pool, Asked::State, roots).unwrap_or_default();
+    // It begins with the number of changes that LVM made.
+    let changes = state.first().and_then(|part| part.words.split_whitespace().next()?.parse::<u64>().ok());
+    let above = BlockDevice::find(pool, roots).map_or_else(Vec::new, |pool| pool.holders());
+    let volumes = above.iter().filter_map(BlockDevice::number);
+    let thin = volumes.filter(|volume| kinds(*volume, roots).iter().any(|kind| kind == "thin")).count();
+    changes.is_none_or(|changes| changes > 1) || thin > 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_of_caches() {
+        let state = dm_cache_state(
+            "8 27/4096 128 100/1024 900 100 50 5 3 7 11 1 writeback 2 migration_threshold 2048 smq 0 rw -",
+        )
+        .expect("a state");
+        let counts = state.counts.expect("counts");
+        assert_eq!((counts.read_hits, counts.read_misses), (900, 100));
+        assert_eq!((counts.write_hits, counts.write_misses), (50, 5));
+        assert_eq!((counts.demoted_bytes, counts.promoted_bytes), (3 << 16, 7 << 16));
+        assert_eq!((state.dirty_bytes, state.size_bytes), (Some(11 << 16), Some(1 << 26)));
+        assert_eq!(dm_cache_state("Fail"), None);
+
+        let table = "s 253:1 253:2 4096 0";
+        let state = writecache_state("0 1000 400 0 500 450 90 10 20 30 30 0 4 0", table).expect("a state");
+        let counts = state.counts.expect("counts");
+        assert_eq!((counts.read_hits, counts.read_misses), (450, 50));
+        assert_eq!((counts.write_hits, counts.write_misses), (60, 30));
+        assert_eq!(state.used_bytes, Some(600 * 4096));
+        let old = writecache_state("0 1000 400 0", table).expect("a state");
+        assert_eq!((old.counts, old.size_bytes), (None, Some(4_096_000)));
+    }
+
+    #[test]
+    fn sizes_in_words() {
+        let sizes = ["0", "1.5M", "512.0k", "2G", "", "x"].map(bytes_in_words);
+        assert_eq!(sizes, [Some(0), Some(3 << 19), Some(1 << 19), Some(2 << 30), None, None]);
+    }
+}
