@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::counters::whole_seconds_ns;
 use super::facts::LimitSources;
-use crate::machine::caches::{CacheState, CachedDevice, cached_devices};
+use crate::machine::caches::{CacheState, CachedDevice, StateUnknown, cached_devices};
 use crate::machine::chain::{Layer, LayerKind};
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::diskstat::{DiskCounters, DiskCounts, DiskReading};
@@ -113,7 +113,7 @@ impl Sources {
     }
 
     /// The states of the caches now, or why they are not known.
-    fn caches_now(&self) -> Vec<Result<CacheState, String>> {
+    fn caches_now(&self) -> Vec<Result<CacheState, StateUnknown>> {
         self.caches.iter().map(|cache| cache.state(&self.roots)).collect()
     }
 
@@ -244,7 +244,7 @@ pub struct Recorder<'a> {
     readings: Vec<Reading>,
     host_before: HostCounts,
     /// The caches at the first reading.
-    caches_before: Vec<Result<CacheState, String>>,
+    caches_before: Vec<Result<CacheState, StateUnknown>>,
     memory_available_bytes: Option<u64>,
 }
 
@@ -346,7 +346,7 @@ impl<'a> Recorder<'a> {
     fn caches(&self) -> Vec<CacheActivity> {
         let states = self.caches_before.iter().zip(self.sources.caches_now());
         let each = self.sources.caches.iter().zip(states).map(|(cache, (before, now))| {
-            let unknown = now.as_ref().err().cloned();
+            let unknown = now.as_ref().err().map(ToString::to_string);
             let now = now.unwrap_or_default();
             let before = before.as_ref().ok().and_then(|state| state.counts);
             CacheActivity {

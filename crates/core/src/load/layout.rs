@@ -4,7 +4,7 @@ use std::fs::File;
 use std::time::Instant;
 
 use crate::machine::beneath::loop_file;
-use crate::machine::caches::{ThinVolume, thin_volumes};
+use crate::machine::caches::{StateUnknown, ThinVolume, thin_volumes};
 use crate::machine::chain::{self, LayerKind};
 use crate::machine::device::BlockDevice;
 use crate::machine::roots::Roots;
@@ -85,12 +85,12 @@ impl Below<'_> {
     }
 
     /// Of a thin volume nothing tells which parts have their place, only how much.
-    fn of_thin(&self, (at, told): (usize, Result<ThinVolume, String>)) -> Allocation {
+    fn of_thin(&self, (at, told): (usize, Result<ThinVolume, StateUnknown>)) -> Allocation {
         let layer = self.chain[at].name.clone();
         let allocation = Allocation { layer, by: AllocatedBy::ThinPool, ..Allocation::default() };
         let volume = match told {
             Ok(volume) => volume,
-            Err(why) => return Allocation { unknown: Some(why), ..allocation },
+            Err(why) => return Allocation { unknown: Some(why.to_string()), ..allocation },
         };
         let is_full = volume.mapped_bytes >= volume.size_bytes;
         // Blocks that a snapshot shares have a place, too, and the first write to them takes another.

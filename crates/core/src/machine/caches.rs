@@ -16,6 +16,17 @@ use crate::sys::mapper::Asked;
 
 const SECTOR_BYTES: u64 = 512;
 
+/// Why the state of a device is not known.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct StateUnknown(String);
+
+impl From<std::io::Error> for StateUnknown {
+    fn from(error: std::io::Error) -> Self {
+        StateUnknown(system_text(&error))
+    }
+}
+
 /// What keeps parts of a slow device on a fast one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -106,13 +117,12 @@ pub struct CachedDevice {
 pub fn cached_devices(chain: &[Layer], roots: &Roots) -> Vec<CachedDevice> {
     let found = chain.iter().enumerate().filter_map(|(at, layer)| {
         let details = layer.details.as_ref()?;
-        let (kind, find): (_, fn(&Layer, &[Layer], &Roots) -> Sides) = match details.role {
-            LayerRole::CachedVolume => (CacheKind::DmCache, sides_of_mapped),
-            LayerRole::WriteCachedVolume => (CacheKind::DmWritecache, sides_of_mapped),
-            LayerRole::Bcache => (CacheKind::Bcache, sides_of_bcache),
+        let (kind, sides) = match details.role {
+            LayerRole::CachedVolume => (CacheKind::DmCache, sides_of_mapped(layer, chain, roots)),
+            LayerRole::WriteCachedVolume => (CacheKind::DmWritecache, sides_of_mapped(layer, chain, roots)),
+            LayerRole::Bcache => (CacheKind::Bcache, sides_of_bcache(layer, chain, roots)),
             _ => return None,
         };
-        let sides = find(layer, chain, roots);
         let (mut cache, mut origin) = (Vec::new(), Vec::new());
         for &below in &chain[at].below {
             let list = if sides.origin == Some(below) { &mut origin } else { &mut cache };
@@ -193,19 +203,19 @@ impl CachedDevice {
     ///
     /// # Errors
     /// Why that is not known, in the system's words.
-    pub fn state(&self, roots: &Roots) -> Result<CacheState, String> {
+    pub fn state(&self, roots: &Roots) -> Result<CacheState, StateUnknown> {
         if self.kind == CacheKind::Bcache {
             return Ok(BlockDevice::find(self.number, roots)
                 .map_or_else(CacheState::default, |device| bcache_state(&device.dir().join("bcache"))));
         }
-        let parts = ask(self.number, Asked::State, roots).map_err(|error| system_text(&error))?;
-        let table = ask(self.number, Asked::Table, roots).map_err(|error| system_text(&error))?;
+        let parts = ask(self.number, Asked::State, roots)?;
+        let table = ask(self.number, Asked::Table, roots)?;
         let state = parts.iter().zip(&table).find_map(|(part, table)| match part.kind.as_str() {
             "cache" => dm_cache_state(&part.words),
             "writecache" => writecache_state(&part.words, &table.words),
             _ => None,
         });
-        state.ok_or_else(|| "the kernel tells no state of it".to_string())
+        state.ok_or_else(|| StateUnknown("the kernel tells no state of it".to_string()))
     }
 }
 
@@ -290,22 +300,21 @@ pub struct ThinVolume {
 }
 
 /// The thin volumes of a chain by their places, or why their state is not known.
-pub fn thin_volumes(chain: &[Layer], roots: &Roots) -> Vec<(usize, Result<ThinVolume, String>)> {
+pub fn thin_volumes(chain: &[Layer], roots: &Roots) -> Vec<(usize, Result<ThinVolume, StateUnknown>)> {
     let thin = chain.iter().enumerate().filter_map(|(at, layer)| {
-        let is_thin = layer.details.as_ref()?.role == LayerRole::ThinVolume;
-        let number = layer.number.filter(|_| is_thin)?;
-        Some((at, thin_volume(number, roots)))
+        let (details, number) = (layer.details.as_ref()?, layer.number?);
+        (details.role == LayerRole::ThinVolume).then(|| (at, thin_volume(number, roots)))
     });
     thin.collect()
 }
 
-fn thin_volume(number: DeviceNumber, roots: &Roots) -> Result<ThinVolume, String> {
-    let parts = ask(number, Asked::State, roots).map_err(|error| system_text(&error))?;
+fn thin_volume(number: DeviceNumber, roots: &Roots) -> Result<ThinVolume, StateUnknown> {
+    let parts = ask(number, Asked::State, roots)?;
     let mut volume = ThinVolume { may_share: may_share(number, roots), ..ThinVolume::default() };
     for part in &parts {
         // `mapped highest`; a volume without data has `0 -`, one whose pool failed `Fail`.
         let sectors = part.words.split_whitespace().next().and_then(|word| word.parse::<u64>().ok());
-        let sectors = sectors.ok_or_else(|| format!("the kernel says '{}'", part.words))?;
+        let sectors = sectors.ok_or_else(|| StateUnknown(format!("the kernel says '{}'", part.words)))?;
         volume.mapped_bytes = volume.mapped_bytes.saturating_add(sectors.saturating_mul(SECTOR_BYTES));
         volume.size_bytes =
             volume.size_bytes.saturating_add(part.length_sectors.saturating_mul(SECTOR_BYTES));

@@ -60,7 +60,10 @@ fn missing_disks(details: Option<&LayerDetails>) -> u64 {
 
 /// What is said before a run.
 fn works(layer: &Layer) -> Option<String> {
-    let action = action(layer.details.as_ref().filter(|_| is_array(layer)))?;
+    if !is_array(layer) {
+        return None;
+    }
+    let action = action(layer.details.as_ref())?;
     Some(format!(
         "The array {} is busy with maintenance ({action}): its own I/O slows a test down.",
         layer.name

@@ -137,7 +137,10 @@ fn answered<'a>(
 
 /// bcache counts late, and only reads.
 fn by_counts(activity: &CacheActivity, way: Direction) -> Option<f64> {
-    let counts = activity.total.filter(|_| activity.kind != CacheKind::Bcache)?;
+    if activity.kind == CacheKind::Bcache {
+        return None;
+    }
+    let counts = activity.total?;
     let (hits, misses) =
         way.pick((counts.read_hits, counts.read_misses), (counts.write_hits, counts.write_misses));
     let all = hits.saturating_add(misses) as f64;
