@@ -27,7 +27,6 @@
 //! ```
 
 pub mod members;
-mod since_2_3;
 mod validate;
 pub mod xml;
 

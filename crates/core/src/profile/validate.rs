@@ -8,7 +8,8 @@
 use std::fmt;
 
 use super::{
-    BLOCK_BYTES_MAX, CacheMode, Distribution, DistributionKind, Profile, Target, TimeSpan, since_2_3,
+    BLOCK_BYTES_MAX, Batch, CacheMode, Distribution, DistributionKind, Profile, REQUESTS_MAX, Target,
+    TimeSpan,
 };
 use crate::text::size;
 
@@ -225,7 +226,7 @@ pub fn validate(profile: &Profile, will_run: bool) -> Vec<Finding> {
             found.target = Some(k);
             check_target(&mut found, span, target, will_run);
         }
-        since_2_3::check_shared_files(&mut found, span);
+        shared_files(&mut found, span);
     }
     found.findings
 }
@@ -243,7 +244,7 @@ fn check_time_span(found: &mut Collector, span: &TimeSpan) {
     if span.calculate_iops_std_dev && span.io_bucket_ms == 0 {
         found.error(Rule::INTERVAL_ZERO, &["-D"], "the interval of -D must be at least 1 ms");
     }
-    since_2_3::check_time_span(found, span);
+    since_2_3(found, span);
 }
 
 fn affinity(found: &mut Collector, span: &TimeSpan) {
@@ -257,10 +258,105 @@ fn affinity(found: &mut Collector, span: &TimeSpan) {
     }
 }
 
+/// Most completions that one wait takes (`-oc`).
+const COMPLETION_DEPTH_MAX: u32 = 16;
+
+/// The rules of a time span that came with 2.3 (`release-2.3.md` §1), in its order and words.
+fn since_2_3(found: &mut Collector, span: &TimeSpan) {
+    completion_depth(found, span);
+    ring(found, span);
+    if span.request_count > REQUESTS_MAX {
+        let given = span.request_count;
+        let words = format!("outstanding request count (-O) of {given} exceeds maximum of {REQUESTS_MAX}");
+        found.error(Rule::REQUESTS_MAX, &["-O"], words);
+    }
+}
+
+fn completion_depth(found: &mut Collector, span: &TimeSpan) {
+    let Some(depth) = span.completion_batch else { return };
+    if !(1..=COMPLETION_DEPTH_MAX).contains(&depth) {
+        let words = format!("completion depth (-oc) must be between 1 and {COMPLETION_DEPTH_MAX}");
+        found.error(Rule::COMPLETION_DEPTH, &["-oc"], words);
+    }
+    if span.completion_routines {
+        let words = "completion depth (-oc) cannot be used with completion routines (-x)";
+        found.error(Rule::COMPLETION_DEPTH, &["-oc", "-x"], words);
+    }
+    if !span.targets.is_empty() && span.targets.iter().all(|target| target.memory_mapped) {
+        let words = "completion depth (-oc) cannot be used when all targets use memory mapped I/O (-Sm)";
+        found.error(Rule::COMPLETION_DEPTH, &["-oc", "-S"], words);
+    }
+}
+
+fn ring(found: &mut Collector, span: &TimeSpan) {
+    let Some(ring) = span.ring else { return };
+    let (bad, legal) = match ring.batch {
+        Batch::Count(count) => (count == 0 || count > REQUESTS_MAX, REQUESTS_MAX),
+        Batch::Percent(percent) => (percent == 0 || percent > 100, 100),
+    };
+    if bad {
+        let what = if matches!(ring.batch, Batch::Percent(_)) { "percentage " } else { "" };
+        let words = format!("IoRing batch size {what}must be between 1 and {legal}");
+        found.error(Rule::BATCH, &["-u"], words);
+    }
+    if span.completion_routines {
+        found.error(
+            Rule::RING_ALONE,
+            &["-u", "-x"],
+            "IoRing (-u) can't be used with completion routines (-x)",
+        );
+    }
+    if span.targets.iter().any(|target| target.memory_mapped) {
+        found.error(Rule::RING_ALONE, &["-u", "-S"], "IoRing (-u) can't be used with memory mapped IO (-Sm)");
+    }
+}
+
+/// The rules of a target that came with 2.3.
+fn target_since_2_3(found: &mut Collector, span: &TimeSpan, target: &Target) {
+    // 2.3 forgets this where the I/O is random.
+    if target.request_count > REQUESTS_MAX && !span.is_pool() {
+        let given = target.request_count;
+        let words =
+            format!("per-target outstanding request count (-o) of {given} exceeds maximum of {REQUESTS_MAX}");
+        found.error(Rule::REQUESTS_MAX, &["-o"], words);
+    }
+    if target.bypass_io.is_none() {
+        return;
+    }
+    if target.cache != CacheMode::DisableOsCache {
+        let words = "BypassIO (-SY or -Sy) requires unbuffered IO (-Su)";
+        found.error(Rule::BYPASS_IO, &["-S"], words);
+    }
+    if target.writes() {
+        let words = "BypassIO (-SY or -Sy) can't be used with write operations (-w)";
+        found.error(Rule::BYPASS_IO, &["-S", "-w"], words);
+    }
+    if target.memory_mapped {
+        let words = "BypassIO (-SY or -Sy) can't be used with memory mapped IO (-Sm)";
+        found.error(Rule::BYPASS_IO, &["-S"], words);
+    }
+}
+
+/// Targets that share a file share its mode.
+fn shared_files(found: &mut Collector, span: &TimeSpan) {
+    for (place, target) in span.targets.iter().enumerate() {
+        let mut earlier = span.targets[..place].iter();
+        if earlier.any(|other| other.path == target.path && other.bypass_io != target.bypass_io) {
+            found.target = Some(place);
+            let words = format!(
+                "conflicting BypassIO modes for target '{}' -- all targets sharing a file must use the same \
+                 BypassIO mode",
+                target.path
+            );
+            found.error(Rule::BYPASS_IO, &["-S"], words);
+        }
+    }
+}
+
 fn check_target(found: &mut Collector, span: &TimeSpan, target: &Target, will_run: bool) {
     path(found, target, will_run);
     numbers(found, span, target);
-    since_2_3::check_target(found, span, target);
+    target_since_2_3(found, span, target);
     threads(found, span, target);
     pacing(found, span, target);
     if span.is_pool() {

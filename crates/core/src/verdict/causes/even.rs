@@ -8,7 +8,6 @@ use crate::text::{bytes, duration_ns, number, percent};
 use crate::verdict::cause::{Case, found, ratio};
 use crate::verdict::view::{Direction, IOS_MIN};
 
-use super::hidden::{LIMIT_IOPS_MAX, LINK_BYTES_PER_S, is_serial};
 use super::rhythm::{added, mean, variation};
 
 /// Intervals that are looked at together: of independent ones, one group in a thousand strays less than half of what
@@ -30,6 +29,16 @@ const SAME_LEVEL: f64 = 0.02;
 
 /// Levels that are told, at most.
 const LEVELS_MAX: usize = 3;
+
+/// A flat rate above this may as well be the most that a fast device can do; below it no device of today with a queue
+/// is that slow and that even.
+pub(super) const LIMIT_IOPS_MAX: f64 = 20_000.0;
+
+/// From this throughput on an even rate may be that of a link that is simply full.
+pub(super) const LINK_BYTES_PER_S: f64 = 100.0 * 1024.0 * 1024.0;
+
+/// These take one I/O at a time, evenly: a flat rate is theirs.
+const SERIAL_TRANSPORTS: [&str; 2] = ["mmc", "usb"];
 
 /// How far the sum of a series strays from an even line, up and down together.
 fn strays(series: &[f64]) -> f64 {
@@ -62,6 +71,14 @@ fn windows(series: &[f64]) -> Vec<&[f64]> {
         windows.push(&series[series.len() - WINDOW..]);
     }
     windows
+}
+
+pub(super) fn is_serial(case: &Case<'_>) -> bool {
+    let views = case.views();
+    let lowest = views.iter().flat_map(|view| view.lowest());
+    lowest
+        .filter_map(|layer| layer.transport.as_deref())
+        .any(|transport| SERIAL_TRANSPORTS.contains(&transport))
 }
 
 /// A rate that keeps account.

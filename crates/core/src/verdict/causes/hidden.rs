@@ -4,6 +4,7 @@
 //! A medium scatters: each I/O takes its own time, so the sums of a second vary by chance. A limit lets through what it
 //! allows, keeps account, and makes up for what it let through too much.
 
+use super::even::{LIMIT_IOPS_MAX, LINK_BYTES_PER_S, is_serial};
 use super::rhythm::{added, mean, variation};
 use super::{even, limits};
 use crate::result::FindingGrade::Suspect;
@@ -60,16 +61,6 @@ const FLAT_LATENCY_NS: f64 = 2e6;
 
 /// I/Os of this size or more fill a link.
 const LINK_BYTES: f64 = 64.0 * 1024.0;
-
-/// From this throughput on an even rate may be that of a link that is simply full.
-pub(super) const LINK_BYTES_PER_S: f64 = 100.0 * 1024.0 * 1024.0;
-
-/// A flat rate above this may as well be the most that a fast device can do; below it no device of today with a queue
-/// is that slow and that even.
-pub(super) const LIMIT_IOPS_MAX: f64 = 20_000.0;
-
-/// These take one I/O at a time, evenly: a flat rate is theirs.
-const SERIAL_TRANSPORTS: [&str; 2] = ["mmc", "usb"];
 
 /// Seconds this near to the highest one are at the ceiling.
 const CEILING_WITHIN: f64 = 0.005;
@@ -280,14 +271,6 @@ fn asks_the_same(case: &Case<'_>, other: &Case<'_>) -> bool {
         entries.map(|t| (&t.path, t.block_bytes, t.random_percent, t.write_percent))
     });
     ours.eq(theirs)
-}
-
-pub(super) fn is_serial(case: &Case<'_>) -> bool {
-    let views = case.views();
-    let lowest = views.iter().flat_map(|view| view.lowest());
-    lowest
-        .filter_map(|layer| layer.transport.as_deref())
-        .any(|transport| SERIAL_TRANSPORTS.contains(&transport))
 }
 
 /// Of the only disk, or the run's own; `None` when there are too few.

@@ -218,8 +218,8 @@ fn counts_of(series: &Timeline, way: Direction) -> Vec<f64> {
 /// Somebody froze the file system, or suspended a device.
 fn held(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
     let held = case.evidence().held.as_ref()?;
-    let in_time = |one: &&Held| one.seen_ns.iter().any(|&at_ns| is_in(low, at_ns as f64 / 1e9));
-    let what = match held.iter().find(in_time)?.device.as_deref() {
+    let one = held.iter().find(|one| was_held(one, low))?;
+    let what = match one.device.as_deref() {
         Some(device) => format!("the device {device} was suspended (dmsetup suspend)"),
         None => "the file system of the target was frozen (fsfreeze)".to_string(),
     };
@@ -227,9 +227,12 @@ fn held(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
     Some(Why::because(format!("At that time {what}."), advice))
 }
 
-/// Whether an instant lies in a stretch.
-fn is_in(low: &[Stretch], at_s: f64) -> bool {
-    low.iter().any(|stretch| (stretch.from_s..stretch.from_s + stretch.for_s).contains(&at_s))
+/// Whether it was seen in one of the stretches.
+fn was_held(held: &Held, low: &[Stretch]) -> bool {
+    held.seen_ns.iter().any(|&at_ns| {
+        let at_s = at_ns as f64 / 1e9;
+        low.iter().any(|stretch| (stretch.from_s..stretch.from_s + stretch.for_s).contains(&at_s))
+    })
 }
 
 /// A limit that was set when the rate fell.
@@ -547,8 +550,9 @@ fn answered_elsewhere(case: &Case<'_>, slow: u32, otherwise: u32) -> Option<Stri
         disks.insert(layer.name.as_str(), layer);
     }
     for disk in disks.values() {
-        let by = |cpu| disk.hardware_queues.iter().find_map(|queue| queue.is_answered_by(cpu));
-        if by(slow) != Some(false) || by(otherwise) != Some(true) {
+        let answers = [slow, otherwise]
+            .map(|cpu| disk.hardware_queues.iter().find_map(|queue| queue.is_answered_by(cpu)));
+        if answers != [Some(false), Some(true)] {
             return None;
         }
     }
