@@ -26,13 +26,9 @@ pub fn layout(
     let limit = if may_write_back { DIRTY_BYTES_MAX } else { 0 };
     let dirty = before.map_or(Some(0), |seen| seen.dirty_bytes);
     let is_little = dirty.is_some_and(|bytes| bytes > 0 && bytes <= limit);
-    let surveyed = |sync: bool| {
-        let each = parts.iter().map(|&(start, length)| survey(file, start, length, sync, end));
-        each.fold(Survey::default(), Survey::and)
-    };
-    let mut seen = surveyed(is_little);
+    let mut seen = survey_parts(file, parts, is_little, end);
     if seen.unwritten_bytes > 0 && dirty.is_none() && may_write_back {
-        seen = surveyed(true);
+        seen = survey_parts(file, parts, true, end);
     }
     // Where the kernel does not tell which pages are dirty, all cached pages may be.
     let all_cached = before.map(|seen| seen.cached_bytes);
@@ -44,6 +40,11 @@ pub fn layout(
         ));
     }
     seen
+}
+
+fn survey_parts(file: &File, parts: &[(u64, u64)], sync: bool, end: Instant) -> Survey {
+    let each = parts.iter().map(|&(start, length)| survey(file, start, length, sync, end));
+    each.fold(Survey::default(), Survey::and)
 }
 
 /// The same as a member of the document.

@@ -31,6 +31,16 @@ impl Lacking {
         (self.never_written() + self.shared + self.shared_below).min(1.0)
     }
 
+    /// What a first write makes a place for: nothing on a file system that never writes in place, where the first write
+    /// is like all others.
+    pub fn for_writes(self, facts: &TargetFacts) -> Lacking {
+        if writes_elsewhere(facts) {
+            Lacking { hole: 0.0, unwritten: 0.0, shared: 0.0, ..self }
+        } else {
+            self
+        }
+    }
+
     fn plus(self, other: Lacking) -> Lacking {
         Lacking {
             hole: self.hole + other.hole,
@@ -74,7 +84,7 @@ pub fn even_parts(facts: &TargetFacts) -> Vec<EvenPart> {
     if weight == 0 {
         let length_bytes = tested_bytes(facts);
         let extents = facts.extents.as_ref();
-        let lacking = lacking_of(facts, extents, &facts.allocation, length_bytes);
+        let lacking = lacking_of(extents, &facts.allocation, length_bytes);
         let extents_per_byte = extents_per_byte(extents, &facts.allocation);
         return vec![EvenPart {
             share: 1.0,
@@ -91,7 +101,7 @@ pub fn even_parts(facts: &TargetFacts) -> Vec<EvenPart> {
             length_bytes: part.length_bytes,
             extents_per_byte: extents_per_byte(extents, &part.allocation),
             residency: part.residency,
-            lacking: lacking_of(facts, extents, &part.allocation, part.length_bytes),
+            lacking: lacking_of(extents, &part.allocation, part.length_bytes),
         }
     });
     parts.collect()
@@ -145,22 +155,12 @@ fn tested_bytes(facts: &TargetFacts) -> u64 {
     looked.into_iter().flatten().find(|&bytes| bytes > 0).unwrap_or(facts.size_bytes)
 }
 
-fn lacking_of(
-    facts: &TargetFacts,
-    extents: Option<&ExtentMap>,
-    allocation: &[Allocation],
-    length_bytes: u64,
-) -> Lacking {
-    let own = extents.map_or(Lacking::default(), |map| {
-        let part = |bytes: u64| part_of(bytes, map.range_bytes);
-        // Where each write goes elsewhere anyway, the first one is like all others.
-        let shared = if writes_elsewhere(facts) { 0 } else { map.shared_bytes };
-        Lacking {
-            hole: part(map.hole_bytes),
-            unwritten: part(map.unwritten_bytes),
-            shared: part(shared),
-            ..Lacking::default()
-        }
+fn lacking_of(extents: Option<&ExtentMap>, allocation: &[Allocation], length_bytes: u64) -> Lacking {
+    let own = extents.map_or(Lacking::default(), |map| Lacking {
+        hole: part_of(map.hole_bytes, map.range_bytes),
+        unwritten: part_of(map.unwritten_bytes, map.range_bytes),
+        shared: part_of(map.shared_bytes, map.range_bytes),
+        ..Lacking::default()
     });
     // One layer on another lacks the same: the one that lacks most.
     let below = allocation.iter().map(|one| below(one, length_bytes));
@@ -175,8 +175,10 @@ fn below(one: &Allocation, length_bytes: u64) -> (f64, f64) {
         return (0.0, 0.0);
     }
     let beside = if one.is_tested_range { 0 } else { one.range_bytes.saturating_sub(length_bytes) };
-    let part = |bytes: u64| part_of(bytes.saturating_sub(beside), length_bytes).min(1.0);
-    (part(one.range_bytes.saturating_sub(one.allocated_bytes)), part(one.shared_bytes))
+    let missing = one.range_bytes.saturating_sub(one.allocated_bytes);
+    let [missing, shared] =
+        [missing, one.shared_bytes].map(|bytes| part_of(bytes.saturating_sub(beside), length_bytes).min(1.0));
+    (missing, shared)
 }
 
 /// Whether the file system of a file writes nothing in place.
@@ -187,8 +189,9 @@ pub fn writes_elsewhere(facts: &TargetFacts) -> bool {
 
 /// The layers below that lack room for a part of it at least, in words.
 pub fn where_below(facts: &TargetFacts) -> String {
-    let lacks = |one: &&Allocation| one.allocated_bytes < one.range_bytes || one.shared_bytes > 0;
-    let each = facts.allocation.iter().filter(lacks).map(|one| match one.by {
+    let lacks =
+        facts.allocation.iter().filter(|one| one.allocated_bytes < one.range_bytes || one.shared_bytes > 0);
+    let each = lacks.map(|one| match one.by {
         AllocatedBy::LoopFile => format!("the file of {}", one.layer),
         AllocatedBy::ThinPool => format!("the thin pool of {}", one.layer),
         AllocatedBy::Untold => format!("what is below {}", one.layer),

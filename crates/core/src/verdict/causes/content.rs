@@ -8,9 +8,7 @@ use crate::result::{
 use crate::text::{bytes, grouped, number, part_percent, percent, shell_word, size};
 use crate::verdict::cause::RuleFn::RealTarget;
 use crate::verdict::cause::{Case, Cause, Missing, OneResult, Sentence, found, ratio, remark, rule, suspect};
-use crate::verdict::room::{
-    Lacking, even_parts, lacking, never_written_share, where_below, writes_elsewhere,
-};
+use crate::verdict::room::{Lacking, even_parts, lacking, never_written_share, where_below};
 use crate::verdict::view::{Direction, IoCount, RestsOn, TargetView};
 
 pub(super) const CAUSES: &[Cause] = &[
@@ -135,13 +133,13 @@ fn first_writes(case: &Case<'_>, target: &TargetView<'_>) -> OneResult {
         return Ok(None);
     }
     let Some(facts) = layout(target)? else { return Ok(None) };
-    let lacks = lacking(facts);
+    let lacks = lacking(facts).for_writes(facts);
     let parts = even_parts(facts);
     let each = parts.iter().map(|part| {
         let length = if parts.len() == 1 { target.range_bytes() } else { part.length_bytes };
-        let passes = |seconds: f64| ratio(done.bytes * part.share * seconds, length as f64);
-        let warm_up = passes(f64::from(case.span.warmup_s));
-        let (first, passes) = (part.lacking.any(), passes(case.seconds()));
+        let passes_per_s = ratio(done.bytes * part.share, length as f64);
+        let (warm_up, passes) = (passes_per_s * f64::from(case.span.warmup_s), passes_per_s * case.seconds());
+        let first = part.lacking.for_writes(facts).any();
         (part.share * first * new_part(target, warm_up, passes), part.share * passes.min(1.0))
     });
     let (share, covered) = each.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
@@ -175,8 +173,12 @@ fn first_writes(case: &Case<'_>, target: &TargetView<'_>) -> OneResult {
 /// the first time; before, it was passed over `before` times.
 fn new_part(target: &TargetView<'_>, before: f64, passes: f64) -> f64 {
     let is_random = target.entries.iter().any(|entry| entry.random_percent > 0);
-    let met = |passes: f64| if is_random { 1.0 - (-passes).exp() } else { passes.min(1.0) };
-    ratio(met(before + passes) - met(before), passes)
+    ratio(met(is_random, before + passes) - met(is_random, before), passes)
+}
+
+/// The part of a range that so many passes over it meet.
+fn met(is_random: bool, passes: f64) -> f64 {
+    if is_random { 1.0 - (-passes).exp() } else { passes.min(1.0) }
 }
 
 /// What lacked a place, in words: `40 % shared with a copy or a snapshot, 10 % in holes`.
@@ -365,12 +367,9 @@ fn unwritten_now(facts: &TargetFacts) -> Option<String> {
 
 /// Parts whose first write makes a place for them.
 fn first_writes_now(facts: &TargetFacts) -> Option<String> {
-    let lacks = lacking(facts);
+    let lacks = lacking(facts).for_writes(facts);
     let is_memory = facts.layers.iter().any(|layer| layer.kind == LayerKind::MemoryFilesystem);
-    if lacks.any() < FIRST_REMARK
-        || is_memory
-        || writes_elsewhere(facts) && lacks.below + lacks.shared_below <= 0.0
-    {
+    if lacks.any() < FIRST_REMARK || is_memory {
         return None;
     }
     let the = if facts.kind == OpenedKind::BlockDevice { "device" } else { "file" };

@@ -60,7 +60,7 @@ fn later_writes_are_the_most_of_a_long_run() {
 #[test]
 fn a_file_system_that_never_writes_in_place_has_no_first_writes() {
     let on = |role: LayerRole| {
-        let mut doc = file_with(0, 0, 8 * GIB);
+        let mut doc = file_with(GIB, GIB, 6 * GIB);
         doc.facts()[0].layers[1].details = Some(LayerDetails::of(role));
         doc
     };
