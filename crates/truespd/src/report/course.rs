@@ -6,7 +6,7 @@ use super::heat::{BLUE, Cells, ORANGE};
 use truespd_core::measure::Histogram;
 use truespd_core::measure::slices::Slice;
 use truespd_core::profile::TimeSpan;
-use truespd_core::result::{Direction, Document, Limit, LimitKind, Measured, TimeSpanResult};
+use truespd_core::result::{Direction, Document, LayerRole, Limit, LimitKind, Measured, TimeSpanResult};
 use truespd_core::result::{Operations, metrics::completions};
 use truespd_core::text::{bytes, duration_ns, number, percent, rate};
 
@@ -443,8 +443,11 @@ impl<'d> Course<'d> {
             events.push(Event { at_s: change.seen_ns as f64 / 1e9, says });
         }
         for change in evidence.way_changes.iter().flatten() {
-            let what =
-                if change.after.is_some() { "its paths or copies changed" } else { "the device was gone" };
+            let what = match change.after.as_ref().map(|details| details.role) {
+                None => "the device was gone",
+                Some(LayerRole::Array | LayerRole::RaidVolume) => "its disks or its own work changed",
+                Some(_) => "its paths or copies changed",
+            };
             let says = format!("{}: {what}", change.device);
             events.push(Event { at_s: change.seen_ns as f64 / 1e9, says });
         }

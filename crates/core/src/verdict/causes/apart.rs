@@ -1,6 +1,6 @@
 //! Figures that are of neither: of a target on disks that differ, and of several targets that differ.
 
-use crate::profile::Target;
+use crate::profile::{Target, ThreadTarget};
 use crate::result::FindingGrade::{Remark, Suspect};
 use crate::result::Meaning::WrongNumber;
 use crate::result::{DiskActivity, Finding, Layer, LayerDetails, LayerKind, LayerRole, Theme};
@@ -31,6 +31,9 @@ const TIMES_REMARK: f64 = 2.0;
 
 /// A slow member of an array holds the others up.
 const TIMES_MEMBER_SUSPECT: f64 = 4.0;
+
+/// A disk with less than this part of the other's I/O is no part of the number.
+const LITTLE: f64 = 0.1;
 
 /// Targets this far apart have no common figure.
 const TARGETS_TIMES: f64 = 10.0;
@@ -90,6 +93,8 @@ pub(super) struct PerIo<'a> {
     pub ios: f64,
     pub per_s: f64,
     pub time_ns: f64,
+    /// Mean size of one.
+    bytes: f64,
     /// How long the disk was at work for each.
     busy_ns: f64,
 }
@@ -98,12 +103,14 @@ impl<'a> PerIo<'a> {
     pub fn of(disk: &'a DiskActivity, way: Direction, seconds: f64) -> Self {
         let total = &disk.total;
         let (ios, time_ns) = way.pick((total.reads, total.read_time_ns), (total.writes, total.write_time_ns));
+        let bytes = way.pick(total.read_bytes, total.write_bytes);
         let seconds = if disk.window_ns > 0 { disk.window_ns as f64 / 1e9 } else { seconds };
         PerIo {
             disk,
             ios: ios as f64,
             per_s: ratio(ios as f64, seconds),
             time_ns: ratio(time_ns as f64, ios as f64),
+            bytes: ratio(bytes as f64, ios as f64),
             busy_ns: ratio(total.busy_ns as f64, (total.reads + total.writes) as f64),
         }
     }
@@ -127,6 +134,14 @@ struct Apart<'a> {
 impl Apart<'_> {
     fn times(&self) -> f64 {
         ratio(self.slow.time_ns, self.fast.time_ns)
+    }
+
+    /// What a file system writes beside the data, to one of the disks, is no comparison: it is less, or of another size.
+    fn is_same_work(&self) -> bool {
+        let larger = self.slow.bytes.max(self.fast.bytes);
+        self.slow.ios >= LITTLE * self.fast.ios
+            && self.fast.ios >= LITTLE * self.slow.ios
+            && larger <= 2.0 * self.slow.bytes.min(self.fast.bytes)
     }
 
     /// A disk that gets more of the I/O has the longer line, and needs longer per I/O for that alone. Where it was also
@@ -156,7 +171,7 @@ fn furthest<'a>(case: &Case<'a>, target: &TargetView<'a>) -> Option<Apart<'a>> {
             }
             let Some((layer, joint)) = parting(layers, &slow.disk.name, &fast.disk.name) else { continue };
             let apart = Apart { way, layer, joint, fast, slow };
-            if apart.is_no_line(in_flight) {
+            if apart.is_same_work() && apart.is_no_line(in_flight) {
                 found = Some(apart);
             }
         }
@@ -208,7 +223,11 @@ fn asked(target: &Target) -> Target {
         base_bytes: 0,
         max_bytes: 0,
         create_bytes: None,
-        thread_targets: Vec::new(),
+        thread_targets: target
+            .thread_targets
+            .iter()
+            .map(|one| ThreadTarget { thread: 0, ..one.clone() })
+            .collect(),
         ..target.clone()
     }
 }

@@ -128,6 +128,11 @@ fn parts_on_disks_that_differ() {
     // The larger part of two equal disks has the longer line, and is not longer at work for each.
     mapped((4000, 200_000), (16_000, 1_500_000)).silent("disks-apart");
     mapped((10_000, 60_000), (1, 3_000_000)).silent("disks-apart");
+    // What a file system writes beside the data: less, or of another size.
+    mapped((10_000, 60_000), (900, 3_000_000)).silent("disks-apart");
+    let mut other_size = mapped((10_000, 60_000), (10_000, 3_000_000));
+    other_size.measured.evidence.disks[1].total.read_bytes *= 4;
+    other_size.silent("disks-apart");
     // Stripes, a thin pool with its metadata elsewhere.
     let array = |level: &str, each_ns: u64| {
         let details = LayerDetails {
