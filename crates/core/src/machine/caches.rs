@@ -1,6 +1,7 @@
 //! What caches of fast disks before slow ones answered, and how much of a thin volume has its place in the pool.
 //!
-//! Sources: the kernel's `Documentation/admin-guide/device-mapper` (`cache.rst`, `writecache.rst`, `thin-provisioning.rst`)
+//! Sources: the kernel's `Documentation/admin-guide/device-mapper` (`cache.rst`, `writecache.rst`,
+//! `thin-provisioning.rst`)
 //! and `admin-guide/bcache.rst`. Device-mapper answers root only: for others there is no evidence.
 
 use std::path::Path;
@@ -246,8 +247,8 @@ fn dm_cache_state(words: &str) -> Option<CacheState> {
     })
 }
 
-/// Errors, blocks, free ones, those on their way; since Linux 5.15 then reads, of them answered, writes, of them to blocks
-/// in the cache (two counts), past it, to new blocks of it. The size of a block stands in the table.
+/// Errors, blocks, free ones, those on their way; since Linux 5.15 then reads, of them answered, writes, of them to
+/// blocks in the cache (two counts), past it, to new blocks of it. The size of a block stands in the table.
 fn writecache_state(words: &str, table: &str) -> Option<CacheState> {
     let words: Vec<u64> = words.split_whitespace().map_while(|word| word.parse().ok()).collect();
     let block: u64 = table.split_whitespace().nth(3)?.parse().ok()?;

@@ -75,8 +75,8 @@ pub struct Evidence {
     /// Changes of these limits over the measured time, in order; none when nobody looked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit_changes: Option<Vec<LimitChange>>,
-    /// Changes of the paths to devices under the targets, of the copies that DRBD keeps of them, and of arrays, in order;
-    /// none when nobody looked, and without those of arrays where `caches` is none.
+    /// Changes of the paths to devices under the targets, of the copies that DRBD keeps of them, and of arrays, in
+    /// order; none when nobody looked, and without those of arrays where `caches` is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub way_changes: Option<Vec<WayChange>>,
     /// Frozen file systems and suspended devices, each once; none when nobody looked.

@@ -230,8 +230,8 @@ pub struct LayerDetails {
     /// No I/O is let through at the moment (device-mapper).
     #[serde(skip_serializing_if = "is_false")]
     pub is_suspended: bool,
-    /// Kinds of the parts of its table (device-mapper), each once: `linear`, `striped`, `cache`; empty where this process
-    /// may not ask.
+    /// Kinds of the parts of its table (device-mapper), each once: `linear`, `striped`, `cache`; empty where this
+    /// process may not ask.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mapped_as: Vec<String>,
     /// Format of what is encrypted, e.g. `LUKS2`.

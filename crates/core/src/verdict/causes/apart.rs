@@ -136,7 +136,8 @@ impl Apart<'_> {
         ratio(self.slow.time_ns, self.fast.time_ns)
     }
 
-    /// What a file system writes beside the data, to one of the disks, is no comparison: it is less, or of another size.
+    /// What a file system writes beside the data, to one of the disks, is no comparison: it is less, or of another
+    /// size.
     fn is_same_work(&self) -> bool {
         let larger = self.slow.bytes.max(self.fast.bytes);
         self.slow.ios >= LITTLE * self.fast.ios

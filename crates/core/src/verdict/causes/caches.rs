@@ -49,7 +49,8 @@ fn named(layer: &Layer) -> &str {
 fn has_a_cache(layer: &Layer) -> Option<String> {
     is_cached(layer).then(|| {
         format!(
-            "{} has a cache on another disk: what the cache holds is measured as the cache, not as the disk behind it. A \
+            "{} has a cache on another disk: what the cache holds is measured as the cache, not as the disk behind \
+             it. A \
              range that fits into it soon is there.",
             named(layer)
         )

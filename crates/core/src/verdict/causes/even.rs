@@ -153,7 +153,8 @@ pub(super) fn in_bursts(case: &Case<'_>, latency: Option<&Histogram>) -> Option<
         return None;
     }
     let says = format!(
-        "Half of the I/Os took {} or less and some up to {}, yet each second had {} of them, give or take {}: a limit lets \
+        "Half of the I/Os took {} or less and some up to {}, yet each second had {} of them, give or take {}: a \
+         limit lets \
          them through in bursts.",
         duration_ns(median_ns as f64),
         duration_ns(latency.max_ns() as f64),

@@ -131,8 +131,8 @@ pub(super) fn other_io(case: &Case<'_>) -> RuleResult {
 /// The most that the run itself can have made the disks move; `None` when that cannot be told.
 pub(super) fn own(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction, is_only: bool) -> Option<f64> {
     let done = group.done(way).bytes;
-    // A check reads, a resync and a recovery also write, whatever the test does; a cache fills by reads, and writes back
-    // what came before.
+    // A check reads, a resync and a recovery also write, whatever the test does; a cache fills by reads, and writes
+    // back what came before.
     if group.targets.iter().any(|target| arrays::worked(case, target).is_some() || caches::has_one(target)) {
         return None;
     }

@@ -365,7 +365,8 @@ fn other_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
         _ => format!("{threads} of {of} threads"),
     };
     let says = format!(
-        "While the rate was low, {who} ran on processor {slow}, which does not answer the interrupts of {disks}, otherwise \
+        "While the rate was low, {who} ran on processor {slow}, which does not answer the interrupts of {disks}, \
+         otherwise \
          on processor {otherwise}, which does."
     );
     let advice = "bind the threads: leave -n out, or choose the processors with -a, and measure each of them";
@@ -458,7 +459,8 @@ fn position(case: &Case<'_>, after_s: f64) -> Option<Why> {
     }
     let about = if case.span.warmup_s > 0 { "about " } else { "" };
     let clue = format!(
-        "The sequential run had come to {about}{} of {}: a run of each part (-B and -f) tells whether the place matters.",
+        "The sequential run had come to {about}{} of {}: a run of each part (-B and -f) tells whether the place \
+         matters.",
         bytes(warmed + at),
         bytes(range)
     );
@@ -486,7 +488,8 @@ fn credits(case: &Case<'_>, after_s: f64) -> Option<Why> {
         return None;
     }
     let says = format!(
-        "From then on it varied by {} only, as no medium does: a limit held it, as it does once burst credit is used up.",
+        "From then on it varied by {} only, as no medium does: a limit held it, as it does once burst credit is used \
+         up.",
         percent(variation)
     );
     let advice = "warm up (-W) until the credits are used up, to measure the rate that lasts";
