@@ -224,11 +224,7 @@ fn asked(target: &Target) -> Target {
         base_bytes: 0,
         max_bytes: 0,
         create_bytes: None,
-        thread_targets: target
-            .thread_targets
-            .iter()
-            .map(|one| ThreadTarget { thread: 0, ..one.clone() })
-            .collect(),
+        thread_targets: target.thread_targets.iter().map(|one| ThreadTarget { thread: 0, ..*one }).collect(),
         ..target.clone()
     }
 }
