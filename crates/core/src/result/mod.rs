@@ -29,8 +29,8 @@ mod verdict;
 
 pub use activity::{
     DiskActivity, DiskCounts, FileProtocol, FineSeries, HostActivity, LateTick, Limit, LimitChange,
-    LimitKind, Outstanding, Pressure, ProcessorWaits, Processors, QueueDepth, RequestCounts, ServedMount,
-    ServerCounts, ServingProgram, ThreadCost, ThreadProcessors, Ticks, Timeline,
+    LimitKind, OtherProgram, OtherPrograms, Outstanding, Pressure, ProcessorWaits, Processors, QueueDepth,
+    RequestCounts, ServedMount, ServerCounts, ServingProgram, ThreadCost, ThreadProcessors, Ticks, Timeline,
 };
 pub use chain::{
     CpuSet, DevicePath, HardwareQueue, Layer, LayerDetails, LayerKind, LayerRole, PathAccess, PathActivity,
