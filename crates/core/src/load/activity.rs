@@ -2,6 +2,7 @@
 //! its start, at its end and in between.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use super::counters::whole_seconds_ns;
 use super::facts::LimitSources;
@@ -15,14 +16,20 @@ use crate::machine::limits::{
     governors, own_disk_bytes, stalls, swapped_pages, throttle_files, throttled_ns,
 };
 use crate::machine::mounts::{FuseConnection, read_mounts};
+use crate::machine::programs::Accounts;
 use crate::machine::roots::Roots;
 use crate::machine::storage::whole_disks;
 use crate::machine::{chain, fileserver, held, topology};
 use crate::result::{
     CacheActivity, DiskActivity, Evidence, Held, HostActivity, LayerDetails, Limit, LimitChange,
-    PathActivity, Pressure, ProcessorWaits, ServedMount, ServingProgram, WayChange,
+    OtherProgram, OtherPrograms, PathActivity, Pressure, ProcessorWaits, ServedMount, ServingProgram,
+    WayChange,
 };
 use crate::sys::thread::{ThreadId, waiting_ns_of};
+
+/// Programs that moved less disturb no test.
+const PROGRAM_BYTES_MIN: u64 = 1 << 20;
+const PROGRAMS_TOLD_MAX: usize = 5;
 
 /// The counters to read. They are opened before the threads start; none for simulated time.
 #[derive(Debug, Default)]
@@ -43,6 +50,8 @@ pub struct Sources {
     caches: Vec<CachedDevice>,
     throttle_files: Vec<PathBuf>,
     limits: Option<LimitSources>,
+    /// What all programs had moved when the disks were looked for, and when that was.
+    programs_before: Option<(Accounts, Instant)>,
     roots: Roots,
 }
 
@@ -79,6 +88,7 @@ impl Sources {
                 caches.push(cache);
             }
         }
+        let programs_before = Accounts::read(&roots).map(|accounts| (accounts, Instant::now()));
         Sources {
             disks,
             lowest,
@@ -90,6 +100,7 @@ impl Sources {
             caches,
             throttle_files,
             limits,
+            programs_before,
             roots,
         }
     }
@@ -106,6 +117,27 @@ impl Sources {
     /// `None` for a device that is gone.
     fn disk_counts(&self) -> Vec<Option<DiskReading>> {
         self.disks.iter().map(|(_, counters)| counters.read().ok()).collect()
+    }
+
+    /// What others had moved since the disks were looked for.
+    fn other_programs(&self) -> Option<OtherPrograms> {
+        let (before, then) = self.programs_before.as_ref()?;
+        let after = Accounts::read(&self.roots)?;
+        let window_ns = u64::try_from(then.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let mut told = OtherPrograms { window_ns, ..OtherPrograms::default() };
+        for program in after.grown(before, PROGRAM_BYTES_MIN, &self.roots) {
+            told.read_bytes = told.read_bytes.saturating_add(program.read);
+            told.write_bytes = told.write_bytes.saturating_add(program.written);
+            if told.most.len() < PROGRAMS_TOLD_MAX {
+                told.most.push(OtherProgram {
+                    process: program.process,
+                    name: program.name,
+                    read_bytes: program.read,
+                    write_bytes: program.written,
+                });
+            }
+        }
+        Some(told)
     }
 
     fn ways_now(&self) -> Vec<Option<LayerDetails>> {
@@ -513,6 +545,7 @@ impl<'a> Recorder<'a> {
             cpu_throttled_ns: after.throttled_ns.zip(before.throttled_ns).map(|(now, then)| since(now, then)),
             own_disk_read_bytes,
             own_disk_write_bytes,
+            other_programs: self.sources.other_programs(),
         }
     }
 }

@@ -299,8 +299,12 @@ pub(crate) fn swapped_pages(roots: &Roots) -> Option<(u64, u64)> {
 /// Bytes that this process had read from and sent to disks, since it started. `None` where the kernel
 /// keeps no accounts of tasks.
 pub(crate) fn own_disk_bytes(roots: &Roots) -> Option<(u64, u64)> {
-    let text = fs::read_to_string(roots.proc.join("self/io")).ok()?;
-    Some((number_after(&text, "read_bytes:")?, number_after(&text, "write_bytes:")?))
+    disk_bytes_in(&fs::read_to_string(roots.proc.join("self/io")).ok()?)
+}
+
+/// The same from the text of an account.
+pub(super) fn disk_bytes_in(text: &str) -> Option<(u64, u64)> {
+    Some((number_after(text, "read_bytes:")?, number_after(text, "write_bytes:")?))
 }
 
 /// The number on the line that begins with `key`.

@@ -106,6 +106,38 @@ pub struct HostActivity {
     pub own_disk_read_bytes: Option<u64>,
     /// Likewise written.
     pub own_disk_write_bytes: Option<u64>,
+    /// What other programs had disks do, from before the first I/O to the end of the measured time; none where this
+    /// process may not see the accounts of all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_programs: Option<OtherPrograms>,
+}
+
+/// What other programs had disks do, any disks of the machine, by the kernel's accounts of tasks.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct OtherPrograms {
+    /// Time between the two readings of their accounts, in nanoseconds.
+    pub window_ns: u64,
+    /// Read by all of them that had 1 MiB or more moved, in bytes.
+    pub read_bytes: u64,
+    /// Likewise written.
+    pub write_bytes: u64,
+    /// Those that moved most, at most five.
+    pub most: Vec<OtherProgram>,
+}
+
+/// What one other program had disks do. It may have been a child of it that ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct OtherProgram {
+    /// Its number.
+    pub process: u32,
+    /// The name that the kernel has of it.
+    pub name: String,
+    /// Bytes read from disks.
+    pub read_bytes: u64,
+    /// Bytes sent to disks, or put into the page cache to be.
+    pub write_bytes: u64,
 }
 
 /// Stalls over the measured time, in nanoseconds (the kernel's `Documentation/accounting/psi.rst`).

@@ -29,9 +29,9 @@ mod verdict;
 
 pub use activity::{
     CacheActivity, CacheCounts, CacheKind, DiskActivity, DiskCounts, FileProtocol, FineSeries, Held,
-    HostActivity, LateTick, Limit, LimitChange, LimitKind, Outstanding, Pressure, ProcessorWaits, Processors,
-    QueueDepth, RequestCounts, ServedMount, ServerCounts, ServingProgram, ThreadCost, ThreadProcessors,
-    Ticks, Timeline,
+    HostActivity, LateTick, Limit, LimitChange, LimitKind, OtherProgram, OtherPrograms, Outstanding,
+    Pressure, ProcessorWaits, Processors, QueueDepth, RequestCounts, ServedMount, ServerCounts,
+    ServingProgram, ThreadCost, ThreadProcessors, Ticks, Timeline,
 };
 pub use chain::{
     CpuSet, DevicePath, HardwareQueue, Layer, LayerDetails, LayerKind, LayerRole, PathAccess, PathActivity,
