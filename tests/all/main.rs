@@ -173,6 +173,7 @@ mod verdict {
     mod activity;
     mod over_time;
     mod real;
+    mod traps;
 }
 
 mod xml {
