@@ -6,8 +6,8 @@ use std::io::Read;
 use std::path::Path;
 
 use flate2::read::GzDecoder;
-use truespd_core::result::{Finding, Grade};
 use truespd_core::result::json::read;
+use truespd_core::result::{Finding, Grade};
 use truespd_core::verdict::judge;
 
 /// One line of the index: what the bench expects of a kept document.

@@ -528,11 +528,11 @@ fn keeps_own_data(file: &File, roots: &Roots) -> bool {
 pub struct LoopFile {
     /// Kernel name of the loop device.
     pub device: String,
-    /// Open for reading.
+    /// The file, open for reading only.
     pub file: File,
     /// First byte of the part.
     pub start: u64,
-    /// Its length in bytes.
+    /// Length of the file in bytes.
     pub length: u64,
 }
 

@@ -34,9 +34,9 @@ impl From<std::io::Error> for StateUnknown {
 pub enum CacheKind {
     /// dm-cache, as LVM uses it for cached volumes.
     DmCache,
-    /// dm-writecache.
+    /// dm-writecache, which holds writes alone.
     DmWritecache,
-    /// bcache.
+    /// bcache, with its counts in sysfs.
     Bcache,
     /// The document does not tell.
     #[default]
@@ -45,7 +45,7 @@ pub enum CacheKind {
 }
 
 impl CacheKind {
-    /// Its name in sentences.
+    /// Its name, as sentences tell it.
     pub fn word(self) -> &'static str {
         match self {
             CacheKind::DmCache => "dm-cache",
@@ -56,7 +56,7 @@ impl CacheKind {
     }
 }
 
-/// What a cache counted.
+/// What a cache counted since it was set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct CacheCounts {
@@ -103,7 +103,7 @@ pub struct CacheState {
 /// A device with a cache, and the disks of both sides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CachedDevice {
-    /// Kernel name.
+    /// Kernel name of the cached device.
     pub name: String,
     pub number: DeviceNumber,
     pub kind: CacheKind,
@@ -161,23 +161,31 @@ const MODES: [&str; 3] = ["writeback", "writethrough", "passthrough"];
 fn sides_of_mapped(layer: &Layer, chain: &[Layer], roots: &Roots) -> Sides {
     let parts = layer.number.and_then(|number| ask(number, Asked::Table, roots).ok()).unwrap_or_default();
     let Some(part) = parts.iter().find(|part| matches!(part.kind.as_str(), "cache" | "writecache")) else {
-        let is_origin = |&below: &usize| {
-            let name = chain[below].details.as_ref().and_then(|details| details.name.as_deref());
-            name.is_some_and(|name| name.ends_with("_corig") || name.ends_with("_wcorig"))
-        };
-        let origin = layer.below.iter().copied().find(is_origin);
+        let origin = layer.below.iter().copied().find(|&below| is_named_as_origin(&chain[below]));
         return Sides { origin, ..Sides::default() };
     };
     let words: Vec<&str> = part.words.split_whitespace().collect();
-    let below = |word: Option<&&str>| {
-        let number = word?.parse().ok();
-        layer.below.iter().copied().find(|&at| number.is_some() && chain[at].number == number)
-    };
     let mode = words.iter().find(|word| MODES.contains(word)).map(|word| (*word).to_string());
     if part.kind == "cache" {
-        return Sides { metadata: below(words.first()), origin: below(words.get(2)), mode };
+        return Sides {
+            metadata: numbered(layer, chain, words.first()),
+            origin: numbered(layer, chain, words.get(2)),
+            mode,
+        };
     }
-    Sides { origin: below(words.get(1)), metadata: None, mode: Some(MODES[0].to_string()) }
+    Sides { origin: numbered(layer, chain, words.get(1)), metadata: None, mode: Some(MODES[0].to_string()) }
+}
+
+/// Whether LVM calls it what a cached volume stands on.
+fn is_named_as_origin(layer: &Layer) -> bool {
+    let name = layer.details.as_ref().and_then(|details| details.name.as_deref());
+    name.is_some_and(|name| name.ends_with("_corig") || name.ends_with("_wcorig"))
+}
+
+/// The layer right below that has the number which a word of the table tells.
+fn numbered(layer: &Layer, chain: &[Layer], word: Option<&&str>) -> Option<usize> {
+    let number = word?.parse().ok()?;
+    layer.below.iter().copied().find(|&at| chain[at].number == Some(number))
 }
 
 /// The folder of a bcache device is that of the device that is cached.
@@ -220,7 +228,7 @@ impl CachedDevice {
     }
 }
 
-/// `used/all`.
+/// The two numbers of `used/all`.
 fn part_of(word: &str) -> Option<(u64, u64)> {
     let (used, all) = word.split_once('/')?;
     Some((used.parse().ok()?, all.parse().ok()?))
@@ -229,19 +237,22 @@ fn part_of(word: &str) -> Option<(u64, u64)> {
 /// Size of metadata blocks, their number, sectors of a block, blocks, then the counts.
 fn dm_cache_state(words: &str) -> Option<CacheState> {
     let words: Vec<&str> = words.split_whitespace().collect();
-    let number = |at: usize| words.get(at)?.parse::<u64>().ok();
-    let block = number(2)?.saturating_mul(SECTOR_BYTES);
+    let block = words.get(2)?.parse::<u64>().ok()?.saturating_mul(SECTOR_BYTES);
     let (used, all) = part_of(words.get(3)?)?;
+    let counts: Vec<u64> = words[4..].iter().map_while(|word| word.parse().ok()).collect();
+    let [read_hits, read_misses, write_hits, write_misses, demoted, promoted, dirty, ..] = counts[..] else {
+        return None;
+    };
     Some(CacheState {
         counts: Some(CacheCounts {
-            read_hits: number(4)?,
-            read_misses: number(5)?,
-            write_hits: number(6)?,
-            write_misses: number(7)?,
-            demoted_bytes: number(8)?.saturating_mul(block),
-            promoted_bytes: number(9)?.saturating_mul(block),
+            read_hits,
+            read_misses,
+            write_hits,
+            write_misses,
+            demoted_bytes: demoted.saturating_mul(block),
+            promoted_bytes: promoted.saturating_mul(block),
         }),
-        dirty_bytes: Some(number(10)?.saturating_mul(block)),
+        dirty_bytes: Some(dirty.saturating_mul(block)),
         size_bytes: Some(all.saturating_mul(block)),
         used_bytes: Some(used.saturating_mul(block)),
     })
@@ -270,17 +281,18 @@ fn writecache_state(words: &str, table: &str) -> Option<CacheState> {
 
 /// Only reads are counted, and a count can come half a minute late.
 fn bcache_state(folder: &Path) -> CacheState {
-    let count = |name: &str| read_number::<u64>(&folder.join("stats_total").join(name));
-    let counts = count("cache_hits").zip(count("cache_misses")).map(|(hits, misses)| CacheCounts {
-        read_hits: hits,
-        read_misses: misses.saturating_add(count("cache_bypass_misses").unwrap_or(0)),
+    let [hits, misses, around] = ["cache_hits", "cache_misses", "cache_bypass_misses"]
+        .map(|name| read_number::<u64>(&folder.join("stats_total").join(name)));
+    let counts = hits.zip(misses).map(|(read_hits, misses)| CacheCounts {
+        read_hits,
+        read_misses: misses.saturating_add(around.unwrap_or(0)),
         ..CacheCounts::default()
     });
     let dirty_bytes = read_word(&folder.join("dirty_data")).and_then(|word| bytes_in_words(&word));
     CacheState { counts, dirty_bytes, ..CacheState::default() }
 }
 
-/// `1.5M`, `512.0k`, `0`.
+/// The bytes of words like `1.5M`, `512.0k` and `0`.
 fn bytes_in_words(word: &str) -> Option<u64> {
     let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let power = match &word[digits.len()..] {

@@ -40,11 +40,11 @@ impl Accounts {
         if processes.len() > PROCESSES_MAX {
             return None;
         }
-        let account = |process: u32| {
-            let text = fs::read_to_string(roots.proc.join(format!("{process}/io"))).ok()?;
-            Some((process, disk_bytes_in(&text)?))
-        };
-        let accounts: BTreeMap<_, _> = processes.into_iter().filter_map(account).collect();
+        let mut accounts = BTreeMap::new();
+        for process in processes {
+            let text = fs::read_to_string(roots.proc.join(format!("{process}/io"))).ok();
+            accounts.extend(text.and_then(|text| disk_bytes_in(&text)).map(|bytes| (process, bytes)));
+        }
         (!accounts.is_empty()).then_some(Accounts(accounts))
     }
 

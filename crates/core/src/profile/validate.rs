@@ -113,7 +113,7 @@ impl Rule {
     pub const BATCH: Rule = Rule(50);
     /// A time span without target.
     pub const NO_TARGET: Rule = Rule(51);
-    /// Placement together with `-n`.
+    /// A placement together with `-n`, which places nothing.
     pub const PLACEMENT_WITHOUT_EFFECT: Rule = Rule(52);
     /// `-oc` out of range, or with `-x` or mapped targets alone (2.3).
     pub const COMPLETION_DEPTH: Rule = Rule(53);

@@ -55,7 +55,7 @@ impl DiskActivity {
 pub struct CacheActivity {
     /// Kernel name of the device that has it, as in [`super::Layer::name`].
     pub layer: String,
-    /// What keeps it.
+    /// Which driver of the kernel keeps it.
     pub kind: CacheKind,
     /// When writes are done, in the kernel's word: `writeback`, `writethrough`, ...
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,7 +64,7 @@ pub struct CacheActivity {
     pub cache_disks: Vec<String>,
     /// Kernel names of the disks that it is for.
     pub origin_disks: Vec<String>,
-    /// Its size in bytes.
+    /// Size of the cache in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
     /// Bytes of it in use at the end.
@@ -92,9 +92,9 @@ pub struct HostActivity {
     pub steal_worst_percent: Option<f64>,
     /// Stalls by the kernel's account (PSI).
     pub pressure: Option<Pressure>,
-    /// Pages read from swap.
+    /// Pages that were read from swap.
     pub swap_in_pages: Option<u64>,
-    /// Pages written to swap.
+    /// Pages that were written to swap.
     pub swap_out_pages: Option<u64>,
     /// Memory available at the start of the measured time, in bytes.
     pub memory_available_bytes: Option<u64>,
@@ -130,11 +130,11 @@ pub struct OtherPrograms {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct OtherProgram {
-    /// Its number.
+    /// Number of its first process.
     pub process: u32,
     /// The name that the kernel has of it.
     pub name: String,
-    /// Bytes read from disks.
+    /// Bytes that it read from disks.
     pub read_bytes: u64,
     /// Bytes sent to disks, or put into the page cache to be.
     pub write_bytes: u64,

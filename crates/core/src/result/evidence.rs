@@ -285,7 +285,7 @@ pub struct ExtentMap {
 pub struct RangePart {
     /// Where it begins, in bytes from the beginning of the target.
     pub offset_bytes: u64,
-    /// Its length in bytes.
+    /// Length of the part in bytes.
     pub length_bytes: u64,
     /// Share of the I/O that goes there, in percent of all.
     pub io_percent: u32,
@@ -294,7 +294,7 @@ pub struct RangePart {
     /// As of the whole range ([`TargetFacts::allocation`]).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allocation: Vec<Allocation>,
-    /// Page cache of it.
+    /// Page cache of this part alone.
     pub residency: Option<Residency>,
 }
 
@@ -346,9 +346,9 @@ pub struct Allocation {
 pub struct Residency {
     /// Bytes looked at.
     pub range_bytes: u64,
-    /// Cached before the run.
+    /// Bytes of them cached before the run.
     pub cached_before_bytes: u64,
-    /// Cached after it.
+    /// Bytes of them cached after the run.
     pub cached_after_bytes: u64,
 }
 
@@ -376,7 +376,7 @@ pub struct LoopCache {
 pub struct ContentSample {
     /// Blocks looked at, spread over the tested range.
     pub blocks: u32,
-    /// Bytes of each.
+    /// Bytes of each such block.
     pub block_bytes: u32,
     /// Blocks of nothing but zeros.
     pub zero_blocks: u32,

@@ -69,7 +69,7 @@ fn part_of(bytes: u64, whole: u64) -> f64 {
 /// A part of the tested range that gets its I/O evenly.
 #[derive(Debug, Clone, Copy)]
 pub struct EvenPart {
-    /// Share of all I/O.
+    /// Share of all the I/O of the target.
     pub share: f64,
     pub length_bytes: u64,
     /// Separate extents per byte: on its file system, and in the files of loop devices below it.

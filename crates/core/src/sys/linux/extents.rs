@@ -16,7 +16,7 @@ use rustix::mm::{MapFlags, ProtFlags};
 /// What lies behind the bytes of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Extents {
-    /// Every byte was written.
+    /// Every byte of it was written.
     AllWritten,
     /// Nothing is allocated at this byte offset.
     Hole {
@@ -73,7 +73,7 @@ pub(crate) struct Survey {
 }
 
 impl Survey {
-    /// Two parts together.
+    /// What two parts hold together.
     pub fn and(mut self, other: Survey) -> Self {
         self.range_bytes += other.range_bytes;
         self.written_bytes += other.written_bytes;

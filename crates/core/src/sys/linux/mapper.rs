@@ -54,7 +54,7 @@ pub struct MappedPart {
     pub words: String,
 }
 
-/// What is asked.
+/// What a device is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
     Table,
@@ -133,13 +133,9 @@ fn parts(answer: &[u8], data_start: usize, count: u32) -> Vec<MappedPart> {
     for _ in 0..count {
         let Some(spec) = answer.get(at..at.saturating_add(SPEC_BYTES)) else { break };
         let next = u32::from_ne_bytes([spec[20], spec[21], spec[22], spec[23]]) as usize;
-        let number = |from: usize| {
-            let bytes: [u8; 8] = spec[from..from + 8].try_into().unwrap_or_default();
-            u64::from_ne_bytes(bytes)
-        };
         found.push(MappedPart {
-            start_sectors: number(0),
-            length_sectors: number(8),
+            start_sectors: number_at(spec, 0),
+            length_sectors: number_at(spec, 8),
             kind: text(&spec[KIND_BYTES]),
             words: text(&answer[at + SPEC_BYTES..]),
         });
@@ -151,6 +147,11 @@ fn parts(answer: &[u8], data_start: usize, count: u32) -> Vec<MappedPart> {
         at = after;
     }
     found
+}
+
+/// The number of 64 bits at a place.
+fn number_at(bytes: &[u8], from: usize) -> u64 {
+    u64::from_ne_bytes(bytes[from..from + 8].try_into().unwrap_or_default())
 }
 
 /// What stands before the first zero.

@@ -3,7 +3,7 @@
 use crate::profile::{Target, ThreadTarget};
 use crate::result::FindingGrade::{Remark, Suspect};
 use crate::result::Meaning::WrongNumber;
-use crate::result::{DiskActivity, Finding, Layer, LayerDetails, LayerKind, LayerRole, Theme};
+use crate::result::{DiskActivity, Finding, Layer, LayerKind, LayerRole, Theme};
 use crate::text::{duration_ns, number};
 use crate::verdict::cause::RuleFn::RealSpan;
 use crate::verdict::cause::{Case, Cause, RuleResult, found, ratio, rule};
@@ -41,7 +41,7 @@ const TARGETS_TIMES: f64 = 10.0;
 /// How parts of a target lie on several disks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Joint {
-    /// One after the other.
+    /// Parts that lie one after the other.
     Parts,
     /// Each takes part in everything.
     Members,
@@ -51,10 +51,9 @@ enum Joint {
 const ONE_AFTER_ANOTHER: [&str; 2] = ["linear", "single"];
 
 fn joint(layer: &Layer) -> Option<Joint> {
-    let level = |details: &LayerDetails| details.level.clone().or(details.data_profile.clone());
     let details = layer.details.as_ref();
-    let level = details.and_then(level);
-    let is_one_after_another = level.as_deref().is_some_and(|level| ONE_AFTER_ANOTHER.contains(&level));
+    let level = details.and_then(|details| details.level.as_deref().or(details.data_profile.as_deref()));
+    let is_one_after_another = level.is_some_and(|level| ONE_AFTER_ANOTHER.contains(&level));
     let is_striped = details.is_some_and(|details| details.mapped_as.iter().any(|kind| kind == "striped"));
     match (layer.role(), layer.kind) {
         // Its journal is no part of it.
@@ -77,10 +76,9 @@ fn reaches(layers: &[Layer], from: usize, disk: &str) -> bool {
 /// The layer where the ways to two disks part, with how they lie there.
 fn parting<'a>(layers: &'a [Layer], one: &str, other: &str) -> Option<(&'a Layer, Joint)> {
     let layer = layers.iter().find(|layer| {
-        let to = |disk: &str| -> Vec<u32> {
+        let [one, other] = [one, other].map(|disk| -> Vec<u32> {
             layer.below.iter().copied().filter(|&below| reaches(layers, below as usize, disk)).collect()
-        };
-        let (one, other) = (to(one), to(other));
+        });
         !one.is_empty() && !other.is_empty() && one != other
     })?;
     Some((layer, joint(layer)?))
@@ -93,7 +91,7 @@ pub(super) struct PerIo<'a> {
     pub ios: f64,
     pub per_s: f64,
     pub time_ns: f64,
-    /// Mean size of one.
+    /// Mean size of one I/O.
     bytes: f64,
     /// How long the disk was at work for each.
     busy_ns: f64,
@@ -229,7 +227,7 @@ fn asked(target: &Target) -> Target {
     }
 }
 
-/// Several targets that differ.
+/// Several targets that differ tenfold or more.
 fn targets_apart(case: &Case<'_>) -> RuleResult {
     let views = case.views();
     let rates: Vec<(&TargetView<'_>, f64)> =

@@ -3,9 +3,7 @@
 use super::apart::PerIo;
 use crate::result::FindingGrade::{Remark, Suspect};
 use crate::result::Meaning::WrongNumber;
-use crate::result::{
-    CacheActivity, CacheKind, DiskActivity, Finding, Layer, LayerRole, Theme, disks_in_words,
-};
+use crate::result::{CacheActivity, CacheKind, Finding, Layer, LayerRole, Theme, disks_in_words};
 use crate::text::{bytes, percent};
 use crate::verdict::cause::RuleFn::RealSpan;
 use crate::verdict::cause::{Case, Cause, Missing, RuleResult, Sentence, found, ratio, rule, unless_missing};
@@ -68,7 +66,7 @@ struct Answered<'a> {
     origin: Vec<PerIo<'a>>,
 }
 
-/// Caches below the targets.
+/// Caches of fast disks below the targets.
 fn cache_device(case: &Case<'_>) -> RuleResult {
     let (mut findings, mut missing) = (Vec::new(), None);
     let views = case.views();
@@ -125,8 +123,8 @@ fn answered<'a>(
 ) -> Option<Answered<'a>> {
     let disks = &case.evidence().disks;
     let [cache, origin] = [&activity.cache_disks, &activity.origin_disks].map(|names| {
-        let named = |disk: &&DiskActivity| names.contains(&disk.name);
-        disks.iter().filter(named).map(|disk| PerIo::of(disk, way, case.seconds())).collect::<Vec<_>>()
+        let named = disks.iter().filter(|disk| names.contains(&disk.name));
+        named.map(|disk| PerIo::of(disk, way, case.seconds())).collect::<Vec<_>>()
     });
     let is_through = activity.mode.as_deref().is_some_and(|mode| MODES_THROUGH.contains(&mode));
     if way == Direction::Write && is_through {
