@@ -19,8 +19,8 @@ pub(super) const CAUSES: &[Cause] = &[Cause::new("fragmented", Theme::Cache)
          request of a layer explains. Suspect from twice as many on where the extents of the file explain half of that \
          or more (or those of the file of a loop device), a remark from 1.5 times on; a remark where nothing explains \
          twice as many reads. Arrays and stripes are left out: they split by their nature.",
-        "make the file anew where it finds room in one piece (-c with --recreate, on a file system with free space), or \
-         test with blocks no larger than its extents (-b)",
+        "make the file anew where it finds room in one piece (-c with --recreate, on a file system with free space), \
+         or test with blocks no larger than its extents (-b)",
     )];
 
 /// So many times as many I/Os as honest splitting makes: the disks did another test.
@@ -126,8 +126,8 @@ fn sum(one: (f64, f64), other: (f64, f64)) -> (f64, f64) {
     (one.0 + other.0, one.1 + other.1)
 }
 
-/// Whether nothing between the test and the disks makes other I/Os of those of the test by its nature: no page cache, no
-/// array, nothing that compresses.
+/// Whether nothing between the test and the disks makes other I/Os of those of the test by its nature: no page cache,
+/// no array, nothing that compresses.
 fn goes_as_it_is(target: &TargetView<'_>) -> bool {
     let is_split = target
         .layers()
