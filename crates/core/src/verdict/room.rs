@@ -3,7 +3,9 @@
 //!
 //! Shares are those of the I/O: each part of a distribution (`-rd`) counts as much as it gets.
 
-use crate::result::{AllocatedBy, Allocation, ExtentMap, LayerKind, LayerRole, Residency, TargetFacts};
+use crate::result::{
+    AllocatedBy, Allocation, ExtentMap, LayerKind, LayerRole, OpenedKind, Residency, TargetFacts,
+};
 
 /// Shares of the tested range that a first write finds without a place of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -84,7 +86,7 @@ pub fn even_parts(facts: &TargetFacts) -> Vec<EvenPart> {
     if weight == 0 {
         let length_bytes = tested_bytes(facts);
         let extents = facts.extents.as_ref();
-        let lacking = lacking_of(extents, &facts.allocation, length_bytes);
+        let lacking = lacking_of(facts, extents, &facts.allocation, length_bytes);
         let extents_per_byte = extents_per_byte(extents, &facts.allocation);
         return vec![EvenPart {
             share: 1.0,
@@ -101,7 +103,7 @@ pub fn even_parts(facts: &TargetFacts) -> Vec<EvenPart> {
             length_bytes: part.length_bytes,
             extents_per_byte: extents_per_byte(extents, &part.allocation),
             residency: part.residency,
-            lacking: lacking_of(extents, &part.allocation, part.length_bytes),
+            lacking: lacking_of(facts, extents, &part.allocation, part.length_bytes),
         }
     });
     parts.collect()
@@ -155,7 +157,12 @@ fn tested_bytes(facts: &TargetFacts) -> u64 {
     looked.into_iter().flatten().find(|&bytes| bytes > 0).unwrap_or(facts.size_bytes)
 }
 
-fn lacking_of(extents: Option<&ExtentMap>, allocation: &[Allocation], length_bytes: u64) -> Lacking {
+fn lacking_of(
+    facts: &TargetFacts,
+    extents: Option<&ExtentMap>,
+    allocation: &[Allocation],
+    length_bytes: u64,
+) -> Lacking {
     let own = extents.map_or(Lacking::default(), |map| Lacking {
         hole: part_of(map.hole_bytes, map.range_bytes),
         unwritten: part_of(map.unwritten_bytes, map.range_bytes),
@@ -163,15 +170,16 @@ fn lacking_of(extents: Option<&ExtentMap>, allocation: &[Allocation], length_byt
         ..Lacking::default()
     });
     // One layer on another lacks the same: the one that lacks most.
-    let below = allocation.iter().map(|one| below(one, length_bytes));
+    let below = allocation.iter().map(|one| below(facts, one, length_bytes));
     let most = below.max_by(|a, b| (a.0 + a.1).total_cmp(&(b.0 + b.1))).unwrap_or_default();
     Lacking { below: most.0, shared_below: most.1, ..own }
 }
 
 /// What of a tested range a layer below has no room for, and what it shares, as parts of the range: at least, where all
-/// of the layer was looked at.
-fn below(one: &Allocation, length_bytes: u64) -> (f64, f64) {
-    if one.unknown.is_some() {
+/// of the layer was looked at and the target is a device.
+fn below(facts: &TargetFacts, one: &Allocation, length_bytes: u64) -> (f64, f64) {
+    // A file may take less of a layer than it is long, or lie anywhere in it.
+    if one.unknown.is_some() || (!one.is_tested_range && facts.kind != OpenedKind::BlockDevice) {
         return (0.0, 0.0);
     }
     let beside = if one.is_tested_range { 0 } else { one.range_bytes.saturating_sub(length_bytes) };

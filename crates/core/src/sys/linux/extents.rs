@@ -65,8 +65,7 @@ pub(crate) struct Survey {
     /// Bytes that another file or a snapshot shares, among the written ones.
     pub shared_bytes: u64,
     pub extents: u64,
-    /// Where the written ones lie on the device, first byte and length, as the file system tells it; neighbours are
-    /// one.
+    /// Where the written ones lie on the device, first byte and length, as the file system tells it.
     pub places: Vec<(u64, u64)>,
     /// Why the layout is not known, or not all of it, in words.
     pub unknown: Option<String>,

@@ -22,10 +22,9 @@ pub(super) const CAUSES: &[Cause] = &[
     Cause::new("first-writes", Theme::Content).inspected(Sentence::Facts(15, first_writes_now)).judged(
         rule(135, Suspect, WrongNumber, RealTarget(first_writes)),
         "Writes of the test can have been the first ones to their place: in holes, in space that was set aside and \
-         never \
-         written, in blocks shared with a copy or a snapshot, or without room in a layer below. Such writes are slower \
-         than all later ones. From 5 % of the writes the result is suspect, from 0.5 % it is a remark. File systems \
-         that never write in place are left out: there all writes are alike.",
+         never written, in blocks shared with a copy or a snapshot, or without room in a layer below. Such writes \
+         are slower than all later ones. From 5 % of the writes the result is suspect, from 0.5 % it is a remark. \
+         File systems that never write in place are left out: there all writes are alike.",
         "run it again: what this run has written has its place now. Or write the whole range once before measuring \
          (-w100 -Zr -b1M -s); -c makes files with every byte written",
     ),

@@ -20,8 +20,7 @@ pub(super) const CAUSES: &[Cause] = &[Cause::new("fragmented", Theme::Cache)
          or more (or those of the file of a loop device), a remark from 1.5 times on; a remark where nothing explains \
          twice as many reads. Arrays and stripes are left out: they split by their nature.",
         "make the file anew where it finds room in one piece (-c with --recreate, on a file system with free space), \
-         or \
-         test with blocks no larger than its extents (-b)",
+         or test with blocks no larger than its extents (-b)",
     )];
 
 /// So many times as many I/Os as honest splitting makes: the disks did another test.

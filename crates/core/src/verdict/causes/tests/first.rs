@@ -107,6 +107,11 @@ fn room_below_a_device() {
     // Where only all of the layer is known, its holes may lie beside the tested range.
     on_loop(8 * GIB, 0, false).silent("first-writes");
     says(&on_loop(4 * GIB, 0, false).fires("first-writes"), FindingGrade::Suspect, &["50 % of the tested"]);
+    // A file that is compressed takes less of the layer than it is long.
+    let mut file = on_loop(GIB, 0, false);
+    file.facts()[0].kind = OpenedKind::File;
+    file.facts()[0].extents = super::file(Vec::new()).extents;
+    file.silent("first-writes");
     let mut unknown = on_loop(0, 0, true);
     unknown.facts()[0].allocation[0].unknown = Some("4096 bytes wait".to_string());
     unknown.missing("first-writes", "below loop0 for 'test.dat': 4096 bytes wait");
