@@ -225,22 +225,25 @@ fn part_of(word: &str) -> Option<(u64, u64)> {
     Some((used.parse().ok()?, all.parse().ok()?))
 }
 
+fn number_at(words: &[&str], at: usize) -> Option<u64> {
+    words.get(at)?.parse().ok()
+}
+
 /// Size of metadata blocks, their number, sectors of a block, blocks, then the counts.
 fn dm_cache_state(words: &str) -> Option<CacheState> {
     let words: Vec<&str> = words.split_whitespace().collect();
-    let number = |at: usize| words.get(at)?.parse::<u64>().ok();
-    let block = number(2)?.saturating_mul(SECTOR_BYTES);
+    let block = number_at(&words, 2)?.saturating_mul(SECTOR_BYTES);
     let (used, all) = part_of(words.get(3)?)?;
     Some(CacheState {
         counts: Some(CacheCounts {
-            read_hits: number(4)?,
-            read_misses: number(5)?,
-            write_hits: number(6)?,
-            write_misses: number(7)?,
-            demoted_bytes: number(8)?.saturating_mul(block),
-            promoted_bytes: number(9)?.saturating_mul(block),
+            read_hits: number_at(&words, 4)?,
+            read_misses: number_at(&words, 5)?,
+            write_hits: number_at(&words, 6)?,
+            write_misses: number_at(&words, 7)?,
+            demoted_bytes: number_at(&words, 8)?.saturating_mul(block),
+            promoted_bytes: number_at(&words, 9)?.saturating_mul(block),
         }),
-        dirty_bytes: Some(number(10)?.saturating_mul(block)),
+        dirty_bytes: Some(number_at(&words, 10)?.saturating_mul(block)),
         size_bytes: Some(all.saturating_mul(block)),
         used_bytes: Some(used.saturating_mul(block)),
     })
@@ -269,10 +272,11 @@ fn writecache_state(words: &str, table: &str) -> Option<CacheState> {
 
 /// Only reads are counted, and a count can come half a minute late.
 fn bcache_state(folder: &Path) -> CacheState {
-    let count = |name: &str| read_number::<u64>(&folder.join("stats_total").join(name));
-    let counts = count("cache_hits").zip(count("cache_misses")).map(|(hits, misses)| CacheCounts {
+    let [hits, misses, around] = ["cache_hits", "cache_misses", "cache_bypass_misses"]
+        .map(|name| read_number::<u64>(&folder.join("stats_total").join(name)));
+    let counts = hits.zip(misses).map(|(hits, misses)| CacheCounts {
         read_hits: hits,
-        read_misses: misses.saturating_add(count("cache_bypass_misses").unwrap_or(0)),
+        read_misses: misses.saturating_add(around.unwrap_or(0)),
         ..CacheCounts::default()
     });
     let dirty_bytes = read_word(&folder.join("dirty_data")).and_then(|word| bytes_in_words(&word));

@@ -50,10 +50,13 @@ enum Joint {
 /// Levels of md and profiles of btrfs that put one part after the other.
 const ONE_AFTER_ANOTHER: [&str; 2] = ["linear", "single"];
 
+fn level_of(details: &LayerDetails) -> Option<String> {
+    details.level.clone().or(details.data_profile.clone())
+}
+
 fn joint(layer: &Layer) -> Option<Joint> {
-    let level = |details: &LayerDetails| details.level.clone().or(details.data_profile.clone());
     let details = layer.details.as_ref();
-    let level = details.and_then(level);
+    let level = details.and_then(level_of);
     let is_one_after_another = level.as_deref().is_some_and(|level| ONE_AFTER_ANOTHER.contains(&level));
     let is_striped = details.is_some_and(|details| details.mapped_as.iter().any(|kind| kind == "striped"));
     match (layer.role(), layer.kind) {
@@ -74,13 +77,15 @@ fn reaches(layers: &[Layer], from: usize, disk: &str) -> bool {
     layer.name == disk || layer.below.iter().any(|&below| reaches(layers, below as usize, disk))
 }
 
+/// The layers right below one that lead to a disk.
+fn ways(layers: &[Layer], layer: &Layer, disk: &str) -> Vec<u32> {
+    layer.below.iter().copied().filter(|&below| reaches(layers, below as usize, disk)).collect()
+}
+
 /// The layer where the ways to two disks part, with how they lie there.
 fn parting<'a>(layers: &'a [Layer], one: &str, other: &str) -> Option<(&'a Layer, Joint)> {
     let layer = layers.iter().find(|layer| {
-        let to = |disk: &str| -> Vec<u32> {
-            layer.below.iter().copied().filter(|&below| reaches(layers, below as usize, disk)).collect()
-        };
-        let (one, other) = (to(one), to(other));
+        let (one, other) = (ways(layers, layer, one), ways(layers, layer, other));
         !one.is_empty() && !other.is_empty() && one != other
     })?;
     Some((layer, joint(layer)?))
