@@ -2,6 +2,8 @@
 //!
 //! A new cause is a row, and a function for what is said before a run, in a result, or both.
 
+mod amplified;
+mod commands;
 mod content;
 mod disk;
 mod durability;
@@ -40,6 +42,7 @@ const THEMES: &[&[Cause]] = &[
     hosts::CAUSES,
     served::CAUSES,
     reach::CAUSES,
+    amplified::CAUSES,
     range::CAUSES,
     durability::CAUSES,
     content::CAUSES,
@@ -52,6 +55,7 @@ const THEMES: &[&[Cause]] = &[
     steady::CAUSES,
     pace::CAUSES,
     others::CAUSES,
+    commands::CAUSES,
     processor::CAUSES,
     memory::CAUSES,
     kernel::CAUSES,
