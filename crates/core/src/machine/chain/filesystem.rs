@@ -352,21 +352,26 @@ impl Mounted {
             _ => None,
         };
         let Some(inside) = inside else { return InOverlay::Unseen };
-        let all = || upper.iter().chain(&lower);
-        if all().any(|folder| !folder.is_absolute() || !folder.is_dir()) {
+        if upper.iter().chain(&lower).any(|folder| !folder.is_absolute() || !folder.is_dir()) {
             return InOverlay::Unseen;
         }
         if upper.is_some_and(|upper| upper.join(inside).symlink_metadata().is_ok()) {
             return InOverlay::Upper;
         }
-        let size = |path: &Path| path.metadata().ok().filter(|file| file.is_file()).map(|file| file.len());
         let found =
             lower.iter().map(|folder| folder.join(inside)).find(|place| place.symlink_metadata().is_ok());
         match found {
-            Some(place) if size(&place).is_some() && size(&place) == size(path) => InOverlay::Lower(place),
+            Some(place) if file_size(&place).is_some() && file_size(&place) == file_size(path) => {
+                InOverlay::Lower(place)
+            }
             _ => InOverlay::NotFound,
         }
     }
+}
+
+/// Of a regular file, in bytes.
+fn file_size(path: &Path) -> Option<u64> {
+    path.metadata().ok().filter(|file| file.is_file()).map(|file| file.len())
 }
 
 /// The profile in which btrfs keeps data: the only directories beside its counters.

@@ -16,8 +16,8 @@ pub(super) const CAUSES: &[Cause] = &[Cause::new("write-amplified", Theme::Cache
     "The layers below the test wrote more than it asked for: from four times the bytes the result is suspect, from \
      1.5 times it is a remark. What other programs wrote is taken off, and where that is not seen, only what is in the \
      account of this process counts. A mirror is expected to write each byte several times.",
-    "the rate is right for these layers and is not the disk's: larger writes (-b) or no write-through (-Su in the place \
-     of -Sh) show what the layers cost, and a test on the device itself what the disk can do",
+    "the rate is right for these layers and is not the disk's: larger writes (-b) or no write-through (-Su in the \
+     place of -Sh) show what the layers cost, and a test on the device itself what the disk can do",
 )];
 
 /// From so many times on the number is that of the layers more than of the disk. The journal of a file system that is
@@ -295,15 +295,20 @@ fn written<'a>(case: &Case<'_>, group: &'a DiskGroup<'a>, is_only: bool) -> Vec<
         Share::Exact(_) => true,
     };
     let others = others::programs_per_s(case, Direction::Write);
-    if let Some(others) = others.filter(|_| !is_beyond && !group.is_rebuilding()) {
+    if let Some(others) = others
+        && !is_beyond
+        && !group.is_rebuilding()
+    {
         let by = format!("{} wrote", group.names());
         known.push(Written { by, bytes: moved, asked: done + others, group });
         if let Some((name, top)) = top_device(case, group) {
             known.push(Written { by: format!("{name} took"), bytes: top, asked: done + others, group });
         }
     }
-    let own = host.and_then(|host| host.own_disk_write_bytes).filter(|_| is_only);
-    if let Some(own) = own {
+    let own = host.and_then(|host| host.own_disk_write_bytes);
+    if let Some(own) = own
+        && is_only
+    {
         // What the kernel tries twice is twice in the account.
         let bytes = ratio(own as f64, case.seconds()).min(moved);
         let by = "this process had the disks write".to_string();

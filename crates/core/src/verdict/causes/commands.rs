@@ -118,13 +118,6 @@ const OWN_FLUSHES: [LayerRole; 14] = [
 fn flushes(group: &DiskGroup<'_>) -> Option<Finding> {
     let flushes = group.flushes()?;
     let writes = group.done(Direction::Write).ios > 0.0;
-    let has_own = |target: &TargetView<'_>| {
-        target.layers().iter().any(|layer| {
-            OWN_FLUSHES.contains(&layer.role())
-                || layer.kind == LayerKind::Unknown
-                || (layer.kind == LayerKind::Loop && layer.direct_io != Some(true))
-        })
-    };
     if writes && group.targets.iter().any(has_own) {
         return None;
     }
@@ -146,6 +139,15 @@ fn flushes(group: &DiskGroup<'_>) -> Option<Finding> {
     );
     let finding = found(grade(others >= COMMANDS_SUSPECT * ios(group)), says).target(group.path());
     Some(finding.figure("flushes_per_s", flushes).figure("own_flushes_most_per_s", most))
+}
+
+/// Whether a layer flushes by itself, or through a page cache.
+fn has_own(target: &TargetView<'_>) -> bool {
+    target.layers().iter().any(|layer| {
+        OWN_FLUSHES.contains(&layer.role())
+            || layer.kind == LayerKind::Unknown
+            || (layer.kind == LayerKind::Loop && layer.direct_io != Some(true))
+    })
 }
 
 /// Flushes that the writes to a target can cause, per second.

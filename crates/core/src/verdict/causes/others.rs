@@ -148,7 +148,8 @@ fn moves_no_more(group: &DiskGroup<'_>, way: Direction) -> bool {
 /// What other programs moved, where the layers of the test turn one I/O into several, so that the disks do not tell.
 fn beside(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction) -> OneResult {
     let done = group.done(way).bytes;
-    let Some(programs) = programs_per_s(case, way).filter(|_| !group.is_rebuilding()) else {
+    let told = programs_per_s(case, way);
+    let Some(programs) = told.filter(|rate| *rate >= 0.0 && !group.is_rebuilding()) else {
         return Err(Missing(format!(
             "which of the {} on {} came from this run: the layers above turn one {} into several, or delay it",
             way.plural(),
@@ -162,8 +163,8 @@ fn beside(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction) -> OneResult {
         return Ok(None);
     }
     let says = format!(
-        "Other programs had disks {} {}/s during the run; as the layers of this test turn one {} into several, it is not \
-         told how much of that was on {}.{}",
+        "Other programs had disks {} {}/s during the run; as the layers of this test turn one {} into several, it is \
+         not told how much of that was on {}.{}",
         way.word(),
         bytes(programs),
         way.word(),
