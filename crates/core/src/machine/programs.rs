@@ -40,11 +40,10 @@ impl Accounts {
         if processes.len() > PROCESSES_MAX {
             return None;
         }
-        let mut accounts = BTreeMap::new();
-        for process in processes {
-            let text = fs::read_to_string(roots.proc.join(format!("{process}/io"))).ok();
-            accounts.extend(text.and_then(|text| disk_bytes_in(&text)).map(|bytes| (process, bytes)));
-        }
+        let accounts: BTreeMap<_, _> = processes
+            .into_iter()
+            .filter_map(|process| Some((process, account_of(process, roots)?)))
+            .collect();
         (!accounts.is_empty()).then_some(Accounts(accounts))
     }
 
@@ -78,6 +77,10 @@ impl Accounts {
         found.sort_by_key(|one| std::cmp::Reverse(one.read.saturating_add(one.written)));
         found
     }
+}
+
+fn account_of(process: u32, roots: &Roots) -> Option<(u64, u64)> {
+    disk_bytes_in(&fs::read_to_string(roots.proc.join(format!("{process}/io"))).ok()?)
 }
 
 /// By the flags in `/proc/PID/stat`, which stand behind the name in brackets.

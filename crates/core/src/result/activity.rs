@@ -120,7 +120,7 @@ pub struct OtherPrograms {
     pub window_ns: u64,
     /// Read by all of them that had 1 MiB or more moved, in bytes.
     pub read_bytes: u64,
-    /// Likewise written.
+    /// Written by all of these, in bytes.
     pub write_bytes: u64,
     /// Those that moved most, at most five.
     pub most: Vec<OtherProgram>,
@@ -130,11 +130,11 @@ pub struct OtherPrograms {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct OtherProgram {
-    /// Number of its first process.
+    /// The number that the system has of it.
     pub process: u32,
     /// The name that the kernel has of it.
     pub name: String,
-    /// Bytes that it read from disks.
+    /// Bytes that it had read from disks.
     pub read_bytes: u64,
     /// Bytes sent to disks, or put into the page cache to be.
     pub write_bytes: u64,

@@ -155,6 +155,11 @@ impl<'a> TargetView<'a> {
         self.entries.iter().filter(|target| target.writes()).all(|target| target.write_through)
     }
 
+    /// Some entry that writes asks for write-through, or may flush what it maps.
+    pub fn writes_durably(&self) -> bool {
+        self.entries.iter().any(|target| target.writes() && (target.write_through || target.memory_mapped))
+    }
+
     /// The layers, when the document tells.
     pub fn layers(&self) -> &'a [Layer] {
         self.facts.map_or(&[], |facts| &facts.layers)
@@ -235,6 +240,11 @@ impl<'a> TargetView<'a> {
         self.reducer().map(|(_, words)| words)
     }
 
+    /// Whether data are made smaller above the disks, whose counters then show something else than what was asked.
+    pub fn is_reduced_above_disks(&self) -> bool {
+        self.reducer().is_some_and(|(layer, _)| !layer.is_lowest())
+    }
+
     /// The first layer that makes data smaller, and what it does, in words.
     pub fn reducer(&self) -> Option<(&'a Layer, String)> {
         self.layers().iter().find_map(|layer| {
@@ -248,14 +258,23 @@ impl<'a> TargetView<'a> {
         })
     }
 
+    /// Whether parts of the tested file have no blocks of their own yet, or may have none.
+    pub fn allocates(&self) -> bool {
+        self.facts.and_then(|facts| facts.extents.as_ref()).is_some_and(|map| {
+            map.unknown.is_some() || map.unwritten_bytes + map.hole_bytes + map.shared_bytes > 0
+        })
+    }
+
+    /// How many times its layers are meant to write each byte: mirrors.
+    pub fn copies(&self) -> f64 {
+        self.layers().iter().filter_map(copies).product()
+    }
+
     /// Whether one write becomes several below: mirrors and parity, copies on write, journals, blocks that are
     /// allocated by the write.
     pub fn multiplies_writes(&self) -> bool {
-        let allocates = self.facts.and_then(|facts| facts.extents.as_ref()).is_some_and(|map| {
-            map.unknown.is_some() || map.unwritten_bytes + map.hole_bytes + map.shared_bytes > 0
-        });
         // The file of a loop device may have holes of its own, which nobody looked for.
-        allocates
+        self.allocates()
             || self.layer(LayerKind::Loop).is_some()
             || self.layers().iter().any(|layer| {
                 journals_data(layer) || is_redundant(layer) || MULTIPLY_WRITES.contains(&layer.role())
@@ -335,6 +354,22 @@ fn is_redundant(layer: &Layer) -> bool {
     }
 }
 
+/// How many times an array or a file system is meant to write each byte; `None` where it is not only copies.
+pub fn copies(layer: &Layer) -> Option<f64> {
+    let details = layer.details.as_ref();
+    let name = details.and_then(|details| details.level.as_deref().or(details.data_profile.as_deref()));
+    match (layer.kind, name) {
+        (LayerKind::Md, Some("raid1")) => Some(layer.below.len().max(1) as f64),
+        (LayerKind::Md, Some("raid10")) | (LayerKind::Filesystem, Some("raid1" | "raid10" | "dup")) => {
+            Some(2.0)
+        }
+        (LayerKind::Filesystem, Some("raid1c3")) => Some(3.0),
+        (LayerKind::Filesystem, Some("raid1c4")) => Some(4.0),
+        (LayerKind::Md, _) if is_redundant(layer) => None,
+        _ => Some(1.0),
+    }
+}
+
 /// Where the data of a target end up; of several places the first of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RestsOn {
@@ -383,6 +418,18 @@ impl DiskGroup<'_> {
         self.targets.iter().fold(Flow::default(), |sum, target| sum.plus(target.done(way)))
     }
 
+    /// The bytes that the disks are meant to write for the test, per second.
+    pub fn expected_writes(&self) -> f64 {
+        self.targets.iter().map(|target| target.write.bytes * target.copies()).sum()
+    }
+
+    /// Whether an array brings its copies up to date meanwhile, or lacks a disk.
+    pub fn is_rebuilding(&self) -> bool {
+        let layers = self.targets.iter().flat_map(|target| target.layers());
+        let mut details = layers.filter_map(|layer| layer.details.as_ref());
+        details.any(|array| array.missing_disks.is_some() || array.sync_action.is_some())
+    }
+
     pub fn moved(&self, way: Direction) -> Flow {
         self.disks
             .iter()
@@ -403,6 +450,18 @@ impl DiskGroup<'_> {
     /// Flushes that the disks completed, per second; `None` where the kernel does not count them.
     pub fn flushes(&self) -> Option<f64> {
         self.disks.iter().map(|disk| Some(ratio(disk.total.flushes? as f64, self.window(disk)))).sum()
+    }
+
+    /// How many discards the disks completed, how many that is per second, and how many bytes per second.
+    pub fn discards(&self) -> (f64, f64, f64) {
+        let mut sum = (0.0, 0.0, 0.0);
+        for disk in &self.disks {
+            let seconds = self.window(disk);
+            sum.0 += disk.total.discards as f64;
+            sum.1 += ratio(disk.total.discards as f64, seconds);
+            sum.2 += ratio(disk.total.discard_bytes as f64, seconds);
+        }
+        sum
     }
 
     /// The time between the readings of a disk's counters, in seconds.

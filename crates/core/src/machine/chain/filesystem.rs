@@ -157,7 +157,7 @@ impl Builder<'_> {
             &format!("file {name}"),
             |_| Layer { kind: LayerKind::File, name, size_bytes, ..Layer::default() },
             |builder| match mounted {
-                Some(mounted) => vec![builder.filesystem(device, mounted)],
+                Some(mounted) => vec![builder.filesystem_of(path, device, mounted)],
                 None => builder.below_path(path).into_iter().collect(),
             },
         )
@@ -184,6 +184,25 @@ impl Builder<'_> {
     fn mount_of(&self, path: &Path) -> Option<&Mount> {
         let matching = self.mounts.iter().filter(|m| path.starts_with(&m.mount_point));
         matching.max_by_key(|m| m.mount_point.components().count())
+    }
+
+    /// The file system of a file: an overlay may keep it in a lower layer, as long as nobody writes to it.
+    fn filesystem_of(&mut self, path: &Path, device: DeviceNumber, mounted: Mounted) -> usize {
+        if mounted.fs_type != "overlay" || !self.is_live() {
+            return self.filesystem(device, mounted);
+        }
+        let below = match mounted.place_in_overlay(path) {
+            InOverlay::Upper | InOverlay::Unseen => return self.filesystem(device, mounted),
+            InOverlay::Lower(below) => Some(below),
+            InOverlay::NotFound => None,
+        };
+        let named = below.as_deref().unwrap_or(Path::new("")).display();
+        let key = format!("mount overlay {} {device} of {named}", mounted.source_text());
+        self.add(
+            &key,
+            |builder| builder.filesystem_layer(LayerKind::Filesystem, &mounted),
+            |builder| below.and_then(|below| builder.below_path(&below)).into_iter().collect(),
+        )
     }
 
     fn filesystem(&mut self, device: DeviceNumber, mounted: Mounted) -> usize {
@@ -303,6 +322,58 @@ impl Builder<'_> {
     }
 }
 
+/// Where an overlay keeps a file.
+#[derive(Debug, PartialEq, Eq)]
+enum InOverlay {
+    Upper,
+    /// In this file of a lower layer: nobody has written to it.
+    Lower(PathBuf),
+    /// The folders of the layers are here, and the file is in none of them.
+    NotFound,
+    /// The folders are those of another view, as in a container.
+    Unseen,
+}
+
+impl Mounted {
+    /// Where this overlay keeps a file. The first layer that has the name counts, as for the kernel.
+    fn place_in_overlay(&self, path: &Path) -> InOverlay {
+        let upper = self.option("upperdir").map(Path::new);
+        let lower = self.mount.options.as_deref().unwrap_or_default().split(',');
+        let lower = lower.filter_map(|option| option.split_once('='));
+        let lower = lower.filter(|(name, _)| matches!(*name, "lowerdir" | "lowerdir+"));
+        let lower: Vec<&Path> = lower
+            .flat_map(|(_, folders)| folders.split(':'))
+            .filter(|one| !one.is_empty())
+            .map(Path::new)
+            .collect();
+        let whole = path.canonicalize();
+        let inside = match (&whole, &self.mount.point) {
+            (Ok(whole), Some(point)) => whole.strip_prefix(point).ok(),
+            _ => None,
+        };
+        let Some(inside) = inside else { return InOverlay::Unseen };
+        if upper.iter().chain(&lower).any(|folder| !folder.is_absolute() || !folder.is_dir()) {
+            return InOverlay::Unseen;
+        }
+        if upper.is_some_and(|upper| upper.join(inside).symlink_metadata().is_ok()) {
+            return InOverlay::Upper;
+        }
+        let found =
+            lower.iter().map(|folder| folder.join(inside)).find(|place| place.symlink_metadata().is_ok());
+        match found {
+            Some(place) if file_size(&place).is_some() && file_size(&place) == file_size(path) => {
+                InOverlay::Lower(place)
+            }
+            _ => InOverlay::NotFound,
+        }
+    }
+}
+
+/// Of a regular file, in bytes.
+fn file_size(path: &Path) -> Option<u64> {
+    path.metadata().ok().filter(|file| file.is_file()).map(|file| file.len())
+}
+
 /// The profile in which btrfs keeps data: the only directories beside its counters.
 fn first_profile(dir: &Path) -> Option<String> {
     let profiles: Vec<String> = names_in(dir).into_iter().filter(|name| dir.join(name).is_dir()).collect();
@@ -315,4 +386,35 @@ fn bytes(text: &str) -> Option<u64> {
         None => (text, 1),
     };
     digits.parse::<u64>().ok()?.checked_mul(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_overlay_keeps_a_file_in_its_first_layer() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let place = |name: &str| dir.path().join(name);
+        for folder in ["upper", "low1", "low2", "shown"] {
+            std::fs::create_dir(place(folder)).expect("a folder");
+        }
+        let file = |name: &str| std::fs::write(place(name), "data").expect("a file");
+        ["shown/f", "low2/f"].into_iter().for_each(file);
+        let folder = dir.path().display();
+        let options = format!("rw,lowerdir={folder}/low1:{folder}/low2,upperdir={folder}/upper");
+        let mount = MountedAs { source: None, point: Some(place("shown")), options: Some(options) };
+        let overlay = Mounted { fs_type: "overlay".to_string(), mount };
+        let found = || overlay.place_in_overlay(&place("shown/f"));
+        assert_eq!(found(), InOverlay::Lower(place("low2/f")));
+        file("low1/f");
+        assert_eq!(found(), InOverlay::Lower(place("low1/f")));
+        std::fs::write(place("low1/f"), "other").expect("a file");
+        assert_eq!(found(), InOverlay::NotFound);
+        file("upper/f");
+        assert_eq!(found(), InOverlay::Upper);
+        std::fs::remove_dir(place("low2"))
+            .unwrap_or_else(|_| std::fs::remove_dir_all(place("low2")).expect("gone"));
+        assert_eq!(found(), InOverlay::Unseen);
+    }
 }

@@ -423,7 +423,8 @@ fn volume_details(below: &[BlockDevice], name: &str, uuid: &str) -> LayerDetails
         LayerRole::ThinVolume
     } else if is_on("-vpool") {
         LayerRole::VdoVolume
-    } else if uuid.ends_with("-cow") || is_on("-cow") {
+    // What LVM hands to a snapshot and to the volume that it was taken of is called -real.
+    } else if uuid.ends_with("-cow") || is_on("-cow") || is_on("-real") {
         LayerRole::Snapshot
     } else if has("_corig") {
         LayerRole::CachedVolume

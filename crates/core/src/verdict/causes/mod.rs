@@ -2,9 +2,11 @@
 //!
 //! A new cause is a row, and a function for what is said before a run, in a result, or both.
 
+mod amplified;
 mod apart;
 mod arrays;
 mod caches;
+mod commands;
 mod content;
 mod disk;
 mod durability;
@@ -47,6 +49,7 @@ const THEMES: &[&[Cause]] = &[
     caches::CAUSES,
     apart::CAUSES,
     reach::CAUSES,
+    amplified::CAUSES,
     range::CAUSES,
     fragments::CAUSES,
     durability::CAUSES,
@@ -61,6 +64,7 @@ const THEMES: &[&[Cause]] = &[
     steady::CAUSES,
     pace::CAUSES,
     others::CAUSES,
+    commands::CAUSES,
     processor::CAUSES,
     memory::CAUSES,
     kernel::CAUSES,

@@ -1,13 +1,12 @@
 //! What else the machine did.
 
-use super::memory;
 use super::reach::{self, pages_of_others};
-use super::{arrays, caches};
+use super::{amplified, arrays, caches, memory};
 use crate::machine::host::of_programs;
 use crate::machine::limits::averages;
 use crate::result::FindingGrade::Suspect;
 use crate::result::Meaning::OtherLoad;
-use crate::result::{FindingGrade, LayerKind, Theme};
+use crate::result::{FindingGrade, LayerKind, OtherProgram, Theme};
 use crate::text::{bytes, part_percent, percent, rate};
 use crate::verdict::cause::RuleFn::RealTarget;
 use crate::verdict::cause::{
@@ -76,24 +75,27 @@ pub(super) fn other_io(case: &Case<'_>) -> RuleResult {
         findings.push(remark(says).target(Some(target.path())).figure("foreign_page_cache_bytes", grew));
     }
     for group in &groups {
-        let (mut ours, mut foreign, mut parts) = (0.0, 0.0, Vec::new());
+        let (mut ours, mut foreign, mut parts, mut is_least) = (0.0, 0.0, Vec::new(), false);
         for way in Direction::BOTH {
-            let Some(own) = own(case, group, way, groups.len() == 1) else {
-                ours += group.done(way).bytes;
-                let array = group.targets.iter().find_map(|target| arrays::worked(case, target));
-                let why = array.map_or_else(
-                    || format!("the layers above turn one {} into several, or delay it", way.word()),
-                    |array| format!("the array {} moved data for itself", array.name),
-                );
-                missing.get_or_insert(Missing(format!(
-                    "which of the {} on {} came from this run: {why}",
-                    way.plural(),
-                    group.names()
-                )));
-                continue;
+            let moved = group.moved(way).bytes;
+            let own = match share(case, group, way, groups.len() == 1) {
+                Share::Exact(own) => own,
+                Share::AtMost(most) if moved > most => {
+                    is_least = true;
+                    most
+                }
+                Share::AtMost(_) if moves_no_more(group, way) => group.done(way).bytes,
+                Share::AtMost(_) | Share::Unknown => {
+                    ours += group.done(way).bytes;
+                    match beside(case, group, way) {
+                        Ok(finding) => findings.extend(finding),
+                        Err(lacks) => missing = missing.or(Some(lacks)),
+                    }
+                    continue;
+                }
             };
             ours += own;
-            let others = (group.moved(way).bytes - own).max(0.0);
+            let others = (moved - own).max(0.0);
             if others > 0.0 {
                 parts.push(format!("{}/s of {}", bytes(others), way.plural()));
             }
@@ -108,7 +110,14 @@ pub(super) fn other_io(case: &Case<'_>) -> RuleResult {
         }
         let parts = parts.join(" and ");
         // The page cache answers most, and what the run itself has the disks move is nothing to compare with.
-        let says = if ours < OWN_LITTLE * foreign {
+        let says = if is_least {
+            format!(
+                "Other I/O used {} during the run: at least {parts} beyond the {}/s that this run and the layers below \
+                 it can have caused.",
+                group.names(),
+                bytes(ours)
+            )
+        } else if ours < OWN_LITTLE * foreign {
             format!(
                 "Other I/O used {} during the run: {parts}; this run itself had it move {}/s.",
                 group.names(),
@@ -122,44 +131,138 @@ pub(super) fn other_io(case: &Case<'_>) -> RuleResult {
                 percent(ratio(foreign, ours))
             )
         };
-        let finding = suspect(says).target(group.path());
+        let finding = suspect(says + &who(case)).target(group.path());
         findings.push(finding.figure("foreign_bytes_per_s", foreign).figure("own_bytes_per_s", ours));
     }
     unless_missing(findings, missing)
 }
 
-/// The most that the run itself can have made the disks move; `None` when that cannot be told.
+/// Whether the disks moved hardly more than completed, where nothing makes data smaller on the way.
+fn moves_no_more(group: &DiskGroup<'_>, way: Direction) -> bool {
+    let done = group.done(way).bytes;
+    let more = group.moved(way).bytes - done;
+    let is_little = more < FOREIGN_BYTES_PER_S || more < FOREIGN_SUSPECT * done;
+    is_little && !group.targets.iter().any(TargetView::is_reduced_above_disks)
+}
+
+/// What other programs moved, where the layers of the test turn one I/O into several, so that the disks do not tell.
+fn beside(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction) -> OneResult {
+    let done = group.done(way).bytes;
+    let told = programs_per_s(case, way);
+    let Some(programs) = told.filter(|rate| *rate >= 0.0 && !group.is_rebuilding()) else {
+        let array = group.targets.iter().find_map(|target| arrays::worked(case, target));
+        let why = array.map_or_else(
+            || format!("the layers above turn one {} into several, or delay it", way.word()),
+            |array| format!("the array {} moved data for itself", array.name),
+        );
+        return Err(Missing(format!(
+            "which of the {} on {} came from this run: {why}",
+            way.plural(),
+            group.names()
+        )));
+    };
+    let more = group.moved(way).bytes - done;
+    // What they moved on other disks would be missing here.
+    if programs < FOREIGN_BYTES_PER_S || programs < FOREIGN_SUSPECT * done || more < programs / 2.0 {
+        return Ok(None);
+    }
+    let says = format!(
+        "Other programs had disks {} {}/s during the run; as the layers of this test turn one {} into several, it is \
+         not told how much of that was on {}.{}",
+        way.word(),
+        bytes(programs),
+        way.word(),
+        group.names(),
+        who(case)
+    );
+    Ok(Some(remark(says).target(group.path()).figure("programs_bytes_per_s", programs)))
+}
+
+/// What other programs had disks move of a way, in bytes per second; `None` where their accounts are not seen.
+pub(super) fn programs_per_s(case: &Case<'_>, way: Direction) -> Option<f64> {
+    let told = case.evidence().host.as_ref()?.other_programs.as_ref()?;
+    let moved = way.pick(told.read_bytes, told.write_bytes);
+    Some(ratio(moved as f64, told.window_ns as f64 / 1e9))
+}
+
+/// Programs that are named, at most.
+const PROGRAMS_NAMED: usize = 2;
+
+/// Those that had disks move most meanwhile, as a sentence.
+fn who(case: &Case<'_>) -> String {
+    let told = case.evidence().host.as_ref().and_then(|host| host.other_programs.as_ref());
+    let most = told.map_or(&[][..], |told| &told.most);
+    let named: Vec<String> = most.iter().take(PROGRAMS_NAMED).map(did).collect();
+    if named.is_empty() { String::new() } else { format!(" By their accounts {}.", named.join("; ")) }
+}
+
+/// `dd (process 1234) read 8 GiB`.
+fn did(program: &OtherProgram) -> String {
+    let ways = [("read", program.read_bytes), ("wrote", program.write_bytes)];
+    // The smaller of two is left out where it is nothing beside the other.
+    let most = program.read_bytes.max(program.write_bytes);
+    let ways: Vec<String> = ways
+        .iter()
+        .filter(|(_, moved)| *moved > 0 && *moved >= most / 20)
+        .map(|(does, moved)| format!("{does} {}", bytes(*moved as f64)))
+        .collect();
+    format!("{} (process {}) {}", program.name, program.process, ways.join(" and "))
+}
+
+/// What the run itself had the disks move, in bytes per second.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Share {
+    Exact(f64),
+    /// The layers make several I/Os of one, and no more than this.
+    AtMost(f64),
+    /// A layer has no known limit, or delays what is written.
+    Unknown,
+}
+
+/// What the run itself had the disks move where that can be told; a journal beside larger writes does not matter.
 pub(super) fn own(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction, is_only: bool) -> Option<f64> {
+    let done = group.done(way).bytes;
+    match share(case, group, way, is_only) {
+        Share::Exact(own) => Some(own),
+        Share::AtMost(most) if most < 2.0 * done => Some(done),
+        Share::AtMost(_) | Share::Unknown => None,
+    }
+}
+
+/// What the run itself had the disks move of a way.
+pub(super) fn share(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction, is_only: bool) -> Share {
     let done = group.done(way).bytes;
     // A check reads, a resync and a recovery also write, whatever the test does; a cache fills by reads, and writes
     // back what came before.
     if group.targets.iter().any(|target| arrays::worked(case, target).is_some() || caches::has_one(target)) {
-        return None;
+        return Share::Unknown;
     }
     let is_direct = group.targets.iter().all(TargetView::is_direct);
     let writes = group.done(Direction::Write).bytes > 0.0;
     let multiplies = group.targets.iter().any(TargetView::multiplies_writes);
     // Parity is read back, compressed extents are read whole.
     let reads_more = (writes && group.targets.iter().any(TargetView::reads_to_write))
-        || group.targets.iter().any(|target| target.reduced_by().is_some() || target.multiplies_reads());
-    match way {
-        Direction::Read if reads_more => None,
+        || group.targets.iter().any(|target| target.is_reduced_above_disks() || target.multiplies_reads());
+    let most = amplified::most(group, way);
+    let is_several = match way {
+        Direction::Read => reads_more,
         // Cached writes reach the disk later, also those from before the measured time.
-        Direction::Write if writes && (multiplies || !is_direct) => None,
-        _ => {
-            // The account of the process is one for all groups.
-            if !is_only {
-                return Some(done);
-            }
-            // It knows what reading ahead brought, and what the page cache answered.
-            if !is_direct && let Some(own) = reach::own(case, group, way) {
-                return Some(own);
-            }
-            let host = case.evidence().host.as_ref();
-            let counted = host.and_then(|host| way.pick(host.own_disk_read_bytes, host.own_disk_write_bytes));
-            Some(done.max(ratio(counted.unwrap_or(0) as f64, case.seconds())))
-        }
+        Direction::Write => writes && (multiplies || !is_direct || most.is_some_and(|most| most > done)),
+    };
+    if is_several {
+        return most.map_or(Share::Unknown, Share::AtMost);
     }
+    // The account of the process is one for all groups.
+    if !is_only {
+        return Share::Exact(done);
+    }
+    // It knows what reading ahead brought, and what the page cache answered.
+    if !is_direct && let Some(own) = reach::own(case, group, way) {
+        return Share::Exact(own);
+    }
+    let host = case.evidence().host.as_ref();
+    let counted = host.and_then(|host| way.pick(host.own_disk_read_bytes, host.own_disk_write_bytes));
+    Share::Exact(done.max(ratio(counted.unwrap_or(0) as f64, case.seconds())))
 }
 
 /// Busy for this share of a second, the disk makes a test wait.

@@ -353,7 +353,8 @@ fn read_amplified(case: &Case<'_>) -> RuleResult {
             (!group.targets.iter().all(TargetView::is_direct)).then_some(missing),
         );
     };
-    let own = ratio(own as f64, case.seconds());
+    // The kernel counts a read twice that it tries twice, as when the queue of the device is full; the disks know.
+    let own = ratio(own as f64, case.seconds()).min(group.moved(Direction::Read).bytes);
     let times = ratio(own, done.bytes);
     if times < TIMES_REMARK || (own - done.bytes) * case.seconds() < EXCESS_BYTES {
         return Ok(Vec::new());
@@ -387,7 +388,8 @@ fn why_amplified(group: &DiskGroup<'_>) -> String {
     if group.targets.iter().any(|target| !target.is_direct()) {
         return "the page cache reads whole pages, and ahead of what is asked for".to_string();
     }
-    match group.targets.iter().find_map(TargetView::reduced_by) {
+    let reduced = group.targets.iter().filter(|target| target.is_reduced_above_disks());
+    match reduced.filter_map(TargetView::reduced_by).next() {
         Some(by) => format!("{by}, and reads compressed extents as a whole"),
         None => "the file system reads more than it is asked for".to_string(),
     }

@@ -114,7 +114,7 @@ fn others_on_the_same_disk() {
         d.facts()[0].extents.as_mut().expect("a map").unwritten_bytes = GIB;
     })
     .missing("other-io", "on vda came from this run: the layers above turn");
-    writes(|d| d.asked.cache = CacheMode::Cached)
+    writes(|d| (d.asked.cache, d.asked.write_through) = (CacheMode::Cached, false))
         .missing("other-io", "on vda came from this run: the layers above turn");
     let read_beside = writes(|d| d.disk().read_bytes += ours * SECONDS);
     says(&read_beside.fires("other-io"), FindingGrade::Suspect, &["78.1 MiB/s of reads"]);

@@ -1,6 +1,7 @@
 //! The rules on documents made for them: each starts from one that is clean in every respect.
 
 mod agreement;
+mod amplified;
 mod before_machine;
 mod before_target;
 mod cache;
