@@ -7,7 +7,7 @@ use std::path::Path;
 
 use flate2::read::GzDecoder;
 use truespd_core::result::json::read;
-use truespd_core::result::{Finding, Grade};
+use truespd_core::result::{Finding, FindingGrade};
 use truespd_core::verdict::judge;
 
 /// One line of the index: what the bench expects of a kept document.
@@ -37,7 +37,7 @@ impl<'a> Row<'a> {
             let mut others = verdict
                 .findings
                 .iter()
-                .filter(|finding| finding.grade > Grade::Certified && !of_rules(&finding.rule));
+                .filter(|finding| finding.grade > FindingGrade::Remark && !of_rules(&finding.rule));
             return others.next().map(|finding| format!("complains: {}: {}", finding.rule, finding.says));
         }
         let found: Vec<_> = verdict.findings.iter().filter(|finding| of_rules(&finding.rule)).collect();
@@ -46,10 +46,10 @@ impl<'a> Row<'a> {
         };
         let grade_is_right = match self.grade {
             "any" => true,
-            "remark" => worst == Grade::Certified,
-            "suspect" => worst == Grade::Suspect,
-            "worse" => worst > Grade::Certified,
-            "invalid" => worst == Grade::Invalid,
+            "remark" => worst == FindingGrade::Remark,
+            "suspect" => worst == FindingGrade::Suspect,
+            "worse" => worst > FindingGrade::Remark,
+            "invalid" => worst == FindingGrade::Invalid,
             other => panic!("no grade {other}"),
         };
         if !grade_is_right {
