@@ -13,7 +13,7 @@ use crate::verdict::view::{Direction, DiskGroup, Flow, IoCount, TargetView, copi
 
 pub(super) const CAUSES: &[Cause] = &[Cause::new("write-amplified", Theme::Cache).judged(
     rule(185, Suspect, HeldBack, RealSpan(write_amplified)),
-    "The layers below the test wrote more than it asked for: from four times the bytes the result is suspect, from \
+    "The layers below the test wrote more than it asked for: from eight times the bytes the result is suspect, from \
      1.5 times it is a remark. What other programs wrote is taken off, and where that is not seen, only what is in the \
      account of this process counts. A mirror is expected to write each byte several times.",
     "the rate is right for these layers and is not the disk's: larger writes (-b) or no write-through (-Su in the \
@@ -22,7 +22,7 @@ pub(super) const CAUSES: &[Cause] = &[Cause::new("write-amplified", Theme::Cache
 
 /// From so many times on the number is that of the layers more than of the disk. The journal of a file system that is
 /// written with each durable write of 4 KiB stays below: 1.1 to 3 times with ext4 and XFS.
-const TIMES_SUSPECT: f64 = 4.0;
+const TIMES_SUSPECT: f64 = 8.0;
 
 /// From here on it is worth a remark.
 const TIMES_REMARK: f64 = 1.5;

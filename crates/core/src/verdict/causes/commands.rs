@@ -36,7 +36,7 @@ const FLUSHES_PER_WRITE: f64 = 3.0;
 fn other_commands(case: &Case<'_>) -> RuleResult {
     let (mut findings, mut missing) = (Vec::new(), None);
     for group in &case.groups()? {
-        match discards(group) {
+        match discards(case, group) {
             Ok(finding) => findings.extend(finding),
             Err(lacks) => missing = missing.or(Some(lacks)),
         }
@@ -49,26 +49,46 @@ fn ios(group: &DiskGroup<'_>) -> f64 {
     Direction::BOTH.iter().map(|&way| group.done(way).ios).sum()
 }
 
-fn discards(group: &DiskGroup<'_>) -> Result<Option<Finding>, Missing> {
+/// Discards that a device completed: how many, and per second with their bytes.
+struct Discards {
+    of: String,
+    count: f64,
+    per_s: f64,
+    bytes_per_s: f64,
+}
+
+/// Those of the disks, and of each device above them: a loop device makes holes of them, which reach no disk.
+fn discards_of(case: &Case<'_>, group: &DiskGroup<'_>) -> Vec<Discards> {
     let (count, per_s, bytes_per_s) = group.discards();
-    if count < DISCARDS_MIN || per_s < DISCARDS_PER_S {
-        return Ok(None);
+    let mut all = vec![Discards { of: group.names(), count, per_s, bytes_per_s }];
+    for disk in &case.evidence().upper_disks {
+        let seconds = disk.window_ns as f64 / 1e9;
+        if group.targets.iter().any(|target| target.layers().iter().any(|layer| layer.name == disk.name)) {
+            let count = disk.total.discards as f64;
+            let bytes_per_s = ratio(disk.total.discard_bytes as f64, seconds);
+            all.push(Discards { of: disk.name.clone(), count, per_s: ratio(count, seconds), bytes_per_s });
+        }
     }
+    all
+}
+
+fn discards(case: &Case<'_>, group: &DiskGroup<'_>) -> Result<Option<Finding>, Missing> {
+    let all = discards_of(case, group);
+    let much = all.into_iter().find(|one| one.count >= DISCARDS_MIN && one.per_s >= DISCARDS_PER_S);
+    let Some(Discards { of, per_s, bytes_per_s, .. }) = much else { return Ok(None) };
     let writes = group.done(Direction::Write).bytes > 0.0;
     if writes && group.targets.iter().any(may_discard) {
         return Err(Missing(format!(
-            "who discarded blocks of {}: what the layers of this test replace, they may discard",
-            group.names()
+            "who discarded blocks of {of}: what the layers of this test replace, they may discard"
         )));
     }
     let moved: f64 = Direction::BOTH.iter().map(|&way| group.moved(way).bytes).sum();
     let is_much = per_s >= COMMANDS_SUSPECT * ios(group) || bytes_per_s >= moved;
     let says = format!(
-        "{}/s discards of {} went to {} during the run, and this run issued none: another program discarded blocks \
+        "{}/s discards of {} went to {of} during the run, and this run issued none: another program discarded blocks \
          (fstrim, blkdiscard, files deleted on a file system that discards).",
         number(per_s),
-        bytes(ratio(bytes_per_s, per_s)),
-        group.names()
+        bytes(ratio(bytes_per_s, per_s))
     );
     let finding = found(grade(is_much), says).target(group.path());
     Ok(Some(finding.figure("discards_per_s", per_s).figure("discarded_bytes_per_s", bytes_per_s)))

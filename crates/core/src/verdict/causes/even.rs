@@ -10,9 +10,9 @@ use crate::verdict::view::{Direction, IOS_MIN};
 
 use super::rhythm::{added, mean, variation};
 
-/// Intervals that are looked at together: of independent ones, one group in a thousand strays less than half of what
-/// its scatter lets expect, and one in a million less than a third.
-const WINDOW: usize = 50;
+/// Intervals that are looked at together: of independent ones, one group in two hundred strays less than half of what
+/// its scatter lets expect, and one in a hundred thousand less than a third.
+const WINDOW: usize = 30;
 
 /// A sum strays no further than this part of the root of all I/Os: a third of what it would where single I/Os vary by
 /// 30 %.
@@ -64,11 +64,12 @@ pub(super) fn is_kept(series: &[f64]) -> bool {
     even > 0 && even as f64 >= EVEN_WINDOWS * windows.len() as f64
 }
 
-/// The windows of a series: the last one ends with it.
+/// The windows of a series, each with enough I/Os: the last one ends with it.
 fn windows(series: &[f64]) -> Vec<&[f64]> {
-    let mut windows: Vec<&[f64]> = series.chunks_exact(WINDOW).collect();
-    if series.len() > WINDOW && !series.len().is_multiple_of(WINDOW) {
-        windows.push(&series[series.len() - WINDOW..]);
+    let length = WINDOW.max(ratio(IOS_MIN, mean(series)).ceil() as usize);
+    let mut windows: Vec<&[f64]> = series.chunks_exact(length).collect();
+    if series.len() > length && !series.len().is_multiple_of(length) {
+        windows.push(&series[series.len() - length..]);
     }
     windows
 }
@@ -111,7 +112,7 @@ pub(super) fn kept(case: &Case<'_>) -> Option<Finding> {
         "The storage kept to {}: over {} s the sum of all I/Os was never more than {} away from an even line. Media \
          scatter more, so this is the rate {what}.",
         rates.join(", then to "),
-        number(WINDOW as f64 * interval_s),
+        number(even[0].len() as f64 * interval_s),
         number(most.max(1.0).ceil())
     );
     let finding = found(grade, says).figure("iops", highest).figure("off_line_ios", most);

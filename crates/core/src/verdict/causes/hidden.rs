@@ -30,7 +30,7 @@ pub(super) const CAUSES: &[Cause] = &[Cause::new("provisioned-limit", Theme::Lim
     )
     .judged(
         rule(260, Suspect, HeldBack, RealSpan(provisioned)),
-        "The rate is that of a cgroup limit. Or it keeps account: over 5 s the sum of all I/Os strays from \
+        "The rate is that of a cgroup limit. Or it keeps account: over 3 s the sum of all I/Os strays from \
          an even line by no more than a tenth of the root of their number, which no medium's does. Or, at a \
          depth of 2 and less, most I/Os are quick and some take 10 ms and more, and the seconds vary by less than a \
          quarter of what that makes them. Or it varies less than any medium's (below 1 %) while I/Os \

@@ -175,7 +175,10 @@ fn beside(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction) -> OneResult {
         group.names(),
         who(case)
     );
-    Ok(Some(remark(says).target(group.path()).figure("programs_bytes_per_s", programs)))
+    // What they moved is most of what the disks did beside the test.
+    let grade =
+        if 2.0 * programs >= more && programs >= done { FindingGrade::Suspect } else { FindingGrade::Remark };
+    Ok(Some(found(grade, says).target(group.path()).figure("programs_bytes_per_s", programs)))
 }
 
 /// What other programs had disks move of a way, in bytes per second; `None` where their accounts are not seen.

@@ -130,7 +130,7 @@ fn others_beyond_what_layers_can_cause() {
         "Other programs had disks read 15 MiB/s during the run; as the layers of this test turn one read into \
          several, it is not told how much of that was on vda. By their accounts dd (process 1234) read 900 MiB.",
     ];
-    says(&beside.fires("other-io"), FindingGrade::Remark, &words);
+    says(&beside.fires("other-io"), FindingGrade::Suspect, &words);
     // On other disks: those of the test moved nothing more.
     compressed(600 << 10, &|d| d.host().other_programs = Some(programs(GIB, 0))).silent("other-io");
     // What a device in memory compresses is in none of its counters.
