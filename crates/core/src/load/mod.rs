@@ -21,6 +21,7 @@ mod phases;
 mod prepare;
 mod progress;
 pub mod ranks;
+mod serving;
 mod span;
 mod steps;
 mod targets;

@@ -5,6 +5,7 @@
 mod amplified;
 mod apart;
 mod arrays;
+mod bounds;
 mod caches;
 mod commands;
 mod content;

@@ -1,7 +1,7 @@
 //! What else the machine did.
 
 use super::reach::{self, pages_of_others};
-use super::{amplified, arrays, caches, memory};
+use super::{arrays, bounds, caches, memory};
 use crate::machine::host::of_programs;
 use crate::machine::limits::averages;
 use crate::result::FindingGrade::Suspect;
@@ -246,7 +246,7 @@ pub(super) fn share(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction, is_o
     // Parity is read back, compressed extents are read whole.
     let reads_more = (writes && group.targets.iter().any(TargetView::reads_to_write))
         || group.targets.iter().any(|target| target.is_reduced_above_disks() || target.multiplies_reads());
-    let most = amplified::most(group, way);
+    let most = bounds::most(group, way);
     let is_several = match way {
         Direction::Read => reads_more,
         // Cached writes reach the disk later, also those from before the measured time.
