@@ -1,5 +1,5 @@
-//! What the layers between a test and the disks make of its writes: copies on write, journals, parity and pages turn one
-//! into several, and read for it.
+//! What the layers between a test and the disks make of its writes: copies on write, journals, parity and pages turn
+//! one into several, and read for it.
 
 use super::bounds::PAGE;
 use super::others::{self, FOREIGN_BYTES_PER_S, Share};
