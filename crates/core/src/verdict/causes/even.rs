@@ -142,7 +142,7 @@ pub(super) fn in_bursts(case: &Case<'_>, latency: Option<&Histogram>) -> Option<
     let count = (1.0 / interval_s.max(1e-9)).round().max(1.0) as usize;
     let seconds = added(&series, count);
     let rate = mean(&seconds);
-    if depth > BURSTS_DEPTH_MAX || seconds.len() < 5 || rate < IOS_MIN || rate > LIMIT_IOPS_MAX {
+    if depth > BURSTS_DEPTH_MAX || seconds.len() < 5 || !(IOS_MIN..=LIMIT_IOPS_MAX).contains(&rate) {
         return None;
     }
     let varies = variation(&seconds);
