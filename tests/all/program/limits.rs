@@ -24,13 +24,18 @@ fn behind(lab: &Lab, wrapper: &[&str], line: &str) -> Ran {
 fn more_than_an_engine_takes() {
     let lab = Lab::new();
     for (words, says) in [
-        ("-o1000000 -t4", "1000000 outstanding I/Os for one thread are more than the engine"),
+        ("-o65536 -t4", "65536 outstanding I/Os for one thread are more than the engine"),
         ("-o4097 --engine threads", "more than the engine threads takes, which is 1 to 4096"),
-        ("-o70000 -Su --engine libaio", "more than the engine libaio takes, which is 1 to 65536"),
-        ("-F2 -O2000000", "outstanding I/Os for one thread are more than the engine"),
+        ("-F2 -O65536", "outstanding I/Os for one thread are more than the engine"),
     ] {
         let ran = lab.run(&format!("-c1M -d1 -W0 -b4K -r {words} new"));
         ran.refused(3, &[says, "use fewer outstanding I/Os per thread (-o, -O) and more threads"]);
+    }
+    for (words, says) in [
+        ("-o65537", "per-target outstanding request count (-o) of 65537 exceeds maximum of 65536"),
+        ("-F2 -O2000000", "outstanding request count (-O) of 2000000 exceeds maximum of 65536"),
+    ] {
+        lab.run(&format!("-c1M -d1 -W0 -b4K -r {words} new")).refused(3, &[says]);
     }
     let ran = lab.run("-c1M -d1 -W0 -b512 -r -t99999999 new");
     assert!(ran.stderr.contains(" threads "), "{ran}");

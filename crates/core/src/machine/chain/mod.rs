@@ -423,8 +423,7 @@ fn volume_details(below: &[BlockDevice], name: &str, uuid: &str) -> LayerDetails
         LayerRole::ThinVolume
     } else if is_on("-vpool") {
         LayerRole::VdoVolume
-    // What LVM hands to a snapshot and to the volume that it was taken of is called -real.
-    } else if uuid.ends_with("-cow") || is_on("-cow") || is_on("-real") {
+    } else if uuid.ends_with("-cow") || is_on("-cow") {
         LayerRole::Snapshot
     } else if has("_corig") {
         LayerRole::CachedVolume
@@ -432,6 +431,9 @@ fn volume_details(below: &[BlockDevice], name: &str, uuid: &str) -> LayerDetails
         LayerRole::WriteCachedVolume
     } else if has("_rimage_") || has("_mimage_") {
         LayerRole::RaidVolume
+    // What LVM hands to a snapshot and to the volume that it was taken of is called -real.
+    } else if is_on("-real") {
+        LayerRole::Snapshot
     } else {
         LayerRole::LogicalVolume
     };
