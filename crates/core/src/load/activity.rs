@@ -21,7 +21,7 @@ use crate::machine::roots::Roots;
 use crate::machine::{chain, fileserver, held, topology};
 use crate::result::{
     CacheActivity, DiskActivity, Evidence, Held, HostActivity, LayerDetails, Limit, LimitChange,
-    OtherProgram, OtherPrograms, PathActivity, Pressure, ProcessorWaits, ServedMount, WayChange,
+    OtherPrograms, PathActivity, Pressure, ProcessorWaits, ServedMount, WayChange,
 };
 use crate::sys::thread::{ThreadId, waiting_ns_of};
 
@@ -123,18 +123,12 @@ impl Sources {
         let after = Accounts::read(&self.roots)?;
         let window_ns = u64::try_from(then.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let mut told = OtherPrograms { window_ns, ..OtherPrograms::default() };
-        for program in after.grown(before, PROGRAM_BYTES_MIN, &self.roots) {
-            told.read_bytes = told.read_bytes.saturating_add(program.read);
-            told.write_bytes = told.write_bytes.saturating_add(program.written);
-            if told.most.len() < PROGRAMS_TOLD_MAX {
-                told.most.push(OtherProgram {
-                    process: program.process,
-                    name: program.name,
-                    read_bytes: program.read,
-                    write_bytes: program.written,
-                });
-            }
+        told.most = after.grown(before, PROGRAM_BYTES_MIN, &self.roots);
+        for program in &told.most {
+            told.read_bytes = told.read_bytes.saturating_add(program.read_bytes);
+            told.write_bytes = told.write_bytes.saturating_add(program.write_bytes);
         }
+        told.most.truncate(PROGRAMS_TOLD_MAX);
         Some(told)
     }
 

@@ -1,10 +1,10 @@
 //! What holds I/O back until somebody lets it go on: a frozen file system (`fsfreeze`), a suspended device
 //! (`dmsetup suspend`).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::device::DeviceNumber;
-use super::roots::{Roots, names_in};
+use super::roots::{Roots, names_in, read_word};
 
 /// Where a write waits while its file system is frozen (`sb_start_write` in the kernel's `include/linux/fs.h`).
 const WAITS_FOR_THAW: &str = "percpu_rwsem_wait";
@@ -36,8 +36,8 @@ pub fn suspended_file(device: DeviceNumber, roots: &Roots) -> Option<PathBuf> {
 }
 
 /// Whether such a file says so.
-pub fn is_suspended(file: &PathBuf) -> bool {
-    std::fs::read_to_string(file).is_ok_and(|word| word.trim() == "1")
+pub fn is_suspended(file: &Path) -> bool {
+    read_word(file).is_some_and(|word| word == "1")
 }
 
 #[cfg(test)]

@@ -6,6 +6,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::host::{Sight, sight};
 use super::limits::disk_bytes_in;
 use super::roots::{Roots, names_in, read_word};
@@ -16,13 +19,18 @@ const PROCESSES_MAX: usize = 1000;
 /// `PF_KTHREAD` in the kernel's `include/linux/sched.h`.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
-/// What one account grew by.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ProgramBytes {
+/// What one other program had disks do. It may have been a child of it that ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct OtherProgram {
+    /// The number that the system has of it.
     pub process: u32,
+    /// The name that the kernel has of it.
     pub name: String,
-    pub read: u64,
-    pub written: u64,
+    /// Bytes that it had read from disks.
+    pub read_bytes: u64,
+    /// Bytes sent to disks, or put into the page cache to be.
+    pub write_bytes: u64,
 }
 
 /// The accounts of all processes at one moment: bytes read from disks and sent to them.
@@ -49,7 +57,7 @@ impl Accounts {
 
     /// Programs whose account grew by `least` bytes or more, those that grew most first: neither this process nor
     /// threads of the kernel, which work for others.
-    pub(crate) fn grown(&self, before: &Accounts, least: u64, roots: &Roots) -> Vec<ProgramBytes> {
+    pub(crate) fn grown(&self, before: &Accounts, least: u64, roots: &Roots) -> Vec<OtherProgram> {
         // What a process had moved before is added to its parent when it ends.
         let ended = before.0.iter().filter(|(process, _)| !self.0.contains_key(process));
         let ended = ended.fold((0u64, 0u64), |sum, (_, (read, written))| {
@@ -72,9 +80,9 @@ impl Accounts {
                 continue;
             }
             let name = read_word(&dir.join("comm")).unwrap_or_default();
-            found.push(ProgramBytes { process, name, read, written });
+            found.push(OtherProgram { process, name, read_bytes: read, write_bytes: written });
         }
-        found.sort_by_key(|one| std::cmp::Reverse(one.read.saturating_add(one.written)));
+        found.sort_by_key(|one| std::cmp::Reverse(one.read_bytes.saturating_add(one.write_bytes)));
         found
     }
 }
@@ -122,7 +130,7 @@ mod tests {
         let after = Accounts::read(&roots).expect("all are seen");
         let told = |least: u64| -> Vec<(u32, u64, u64)> {
             let grown = after.grown(&before, least, &roots);
-            grown.into_iter().map(|one| (one.process, one.read, one.written)).collect()
+            grown.into_iter().map(|one| (one.process, one.read_bytes, one.write_bytes)).collect()
         };
         assert_eq!(told(400), [(7, 0, 3000), (11, 0, 2000), (10, 400, 0)]);
         assert_eq!(told(2500), [(7, 0, 3000)]);

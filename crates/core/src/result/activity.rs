@@ -5,6 +5,7 @@ pub use crate::machine::caches::{CacheCounts, CacheKind};
 pub use crate::machine::diskstat::DiskCounts;
 pub use crate::machine::fileserver::{FileProtocol, RequestCounts, ServerCounts};
 pub use crate::machine::limits::LimitKind;
+pub use crate::machine::programs::OtherProgram;
 use crate::text::{duration_ns, grouped};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -124,20 +125,6 @@ pub struct OtherPrograms {
     pub write_bytes: u64,
     /// Those that moved most, at most five.
     pub most: Vec<OtherProgram>,
-}
-
-/// What one other program had disks do. It may have been a child of it that ended.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct OtherProgram {
-    /// The number that the system has of it.
-    pub process: u32,
-    /// The name that the kernel has of it.
-    pub name: String,
-    /// Bytes that it had read from disks.
-    pub read_bytes: u64,
-    /// Bytes sent to disks, or put into the page cache to be.
-    pub write_bytes: u64,
 }
 
 /// Stalls over the measured time, in nanoseconds (the kernel's `Documentation/accounting/psi.rst`).

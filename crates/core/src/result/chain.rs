@@ -170,6 +170,11 @@ const NETWORKS: [(&str, &str); 7] = [
 const SERVERS_MAX: usize = 4;
 
 impl Layer {
+    /// The name that people know: that of LVM or device-mapper, otherwise the kernel's.
+    pub fn known_name(&self) -> &str {
+        self.details.as_ref().and_then(|details| details.name.as_deref()).unwrap_or(&self.name)
+    }
+
     /// The paths to it; empty for a device that is not known to have any.
     pub fn paths(&self) -> &[DevicePath] {
         self.details.as_ref().map_or(&[], |details| &details.paths)

@@ -454,14 +454,8 @@ impl DiskGroup<'_> {
 
     /// How many discards the disks completed, how many that is per second, and how many bytes per second.
     pub fn discards(&self) -> (f64, f64, f64) {
-        let mut sum = (0.0, 0.0, 0.0);
-        for disk in &self.disks {
-            let seconds = self.window(disk);
-            sum.0 += disk.total.discards as f64;
-            sum.1 += ratio(disk.total.discards as f64, seconds);
-            sum.2 += ratio(disk.total.discard_bytes as f64, seconds);
-        }
-        sum
+        let each = self.disks.iter().map(|disk| discards(disk, self.window(disk)));
+        each.fold((0.0, 0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1, sum.2 + one.2))
     }
 
     /// The time between the readings of a disk's counters, in seconds.
@@ -485,6 +479,12 @@ impl DiskGroup<'_> {
         let names: Vec<&str> = self.disks.iter().map(|disk| disk.name.as_str()).collect();
         disks_in_words(&names)
     }
+}
+
+/// Discards that a device completed in so many seconds: how many, and per second with their bytes.
+pub fn discards(disk: &DiskActivity, seconds: f64) -> (f64, f64, f64) {
+    let (count, bytes) = (disk.total.discards as f64, disk.total.discard_bytes as f64);
+    (count, ratio(count, seconds), ratio(bytes, seconds))
 }
 
 /// Counters of a time as a rate.

@@ -219,11 +219,12 @@ fn processor_number(text: &str, start: usize, max: u64, what: &str) -> Result<u3
     }
 }
 
+const PLACEMENT_LEGAL: &str = "-a and any of c, s and one of p, P, e, E: -ac, -acs, -acsE; or -aup alone";
+
 /// `-ac -as -ap -aP -ae -aE`, whose letters may be joined, and `-aup` (DiskSpd 2.3).
 pub fn placement(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    const LEGAL: &str = "-a and any of c, s and one of p, P, e, E: -ac, -acs, -acsE; or -aup alone";
     if v.text == "up" {
-        return efficiency(d, v, 0..2, EfficiencyOrder::Unordered, LEGAL);
+        return efficiency(d, v, 0..2, EfficiencyOrder::Unordered);
     }
     for (i, letter) in v.text.chars().enumerate() {
         let order = match letter {
@@ -240,29 +241,24 @@ pub fn placement(d: &mut Draft, v: &Value) -> Result<(), Slip> {
             'e' => EfficiencyOrder::EfficiencyFirst,
             'E' => EfficiencyOrder::FillEfficiencyFirst,
             other => {
-                let slip = Slip::new(format!("'{other}' is not a placement")).at(i..i + 1).legal(LEGAL);
+                let slip =
+                    Slip::new(format!("'{other}' is not a placement")).at(i..i + 1).legal(PLACEMENT_LEGAL);
                 return Err(if other == 'u' { slip.hint("-aup is an option of its own") } else { slip });
             }
         };
-        efficiency(d, v, i..i + 1, order, LEGAL)?;
+        efficiency(d, v, i..i + 1, order)?;
     }
     Ok(())
 }
 
 /// Sets the order by efficiency class, which may be given once.
-fn efficiency(
-    d: &mut Draft,
-    v: &Value,
-    at: Range<usize>,
-    order: EfficiencyOrder,
-    legal: &'static str,
-) -> Result<(), Slip> {
+fn efficiency(d: &mut Draft, v: &Value, at: Range<usize>, order: EfficiencyOrder) -> Result<(), Slip> {
     let here = Position { word: v.word, char: Some(at.start) };
     if let Some(earlier) = d.efficiency_order.replace(here) {
         return Err(Slip::new("the order of the processors by core type is given twice")
             .at(at)
             .with(earlier)
-            .legal(legal));
+            .legal(PLACEMENT_LEGAL));
     }
     d.span.placement.efficiency = order;
     Ok(())

@@ -188,8 +188,7 @@ fn disks_apart(case: &Case<'_>) -> RuleResult {
         }
         told.push(&apart.layer.name);
         let figures = format!("{}; {}", apart.fast.words(apart.way), apart.slow.words(apart.way));
-        let name = apart.layer.details.as_ref().and_then(|details| details.name.as_deref());
-        let name = name.unwrap_or(&apart.layer.name);
+        let name = apart.layer.known_name();
         let (grade, says) = match apart.joint {
             Joint::Parts => (
                 Suspect,

@@ -78,9 +78,8 @@ fn lacks_a_disk(layer: &Layer) -> Option<String> {
 
 /// The name of an array with its level.
 fn named(layer: &Layer) -> String {
-    let details = layer.details.as_ref();
-    let name = details.and_then(|details| details.name.as_deref()).unwrap_or(&layer.name);
-    let level = details.and_then(|details| details.level.as_deref());
+    let name = layer.known_name();
+    let level = layer.details.as_ref().and_then(|details| details.level.as_deref());
     level.map_or_else(|| name.to_string(), |level| format!("{name} ({level})"))
 }
 

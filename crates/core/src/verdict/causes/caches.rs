@@ -38,11 +38,6 @@ pub(super) fn has_one(target: &TargetView<'_>) -> bool {
     target.layers().iter().any(is_cached)
 }
 
-/// The name that people know.
-fn named(layer: &Layer) -> &str {
-    layer.details.as_ref().and_then(|details| details.name.as_deref()).unwrap_or(&layer.name)
-}
-
 /// What is said before a run.
 fn has_a_cache(layer: &Layer) -> Option<String> {
     is_cached(layer).then(|| {
@@ -50,7 +45,7 @@ fn has_a_cache(layer: &Layer) -> Option<String> {
             "{} has a cache on another disk: what the cache holds is measured as the cache, not as the disk behind \
              it. A \
              range that fits into it soon is there.",
-            named(layer)
+            layer.known_name()
         )
     })
 }
@@ -80,7 +75,7 @@ fn cache_device(case: &Case<'_>) -> RuleResult {
             views.iter().filter(|target| target.layers().iter().any(|one| one.name == layer.name)).collect();
         let activity = case.evidence().caches.iter().flatten().find(|cache| cache.layer == layer.name);
         let Some(activity) = activity else {
-            missing.get_or_insert(Missing(format!("what the cache of {} answered", named(layer))));
+            missing.get_or_insert(Missing(format!("what the cache of {} answered", layer.known_name())));
             continue;
         };
         // bcache without a cache hands everything on.
@@ -111,7 +106,7 @@ fn cache_device(case: &Case<'_>) -> RuleResult {
 
 fn unknown(activity: &CacheActivity, layer: &Layer, way: Direction) -> String {
     let why = activity.unknown.as_ref().map_or_else(String::new, |why| format!(" (device-mapper: {why})"));
-    format!("how many of the {} the cache of {} answered{why}", way.plural(), named(layer))
+    format!("how many of the {} the cache of {} answered{why}", way.plural(), layer.known_name())
 }
 
 /// What the cache answered: by its counts, otherwise by those of the disks. `None` when nothing tells.
@@ -173,7 +168,7 @@ fn finding(layer: &Layer, activity: &CacheActivity, told: &[Answered<'_>]) -> Op
     let parts: Vec<String> =
         told.iter().map(|one| format!("{} of the {}", percent(one.share), one.way.plural())).collect();
     let parts = parts.join(" and ");
-    let name = named(layer);
+    let name = layer.known_name();
     let fast = if activity.cache_disks.is_empty() {
         format!("the cache ({}) of {name}", activity.kind.word())
     } else {

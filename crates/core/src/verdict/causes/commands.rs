@@ -6,7 +6,7 @@ use crate::result::{Finding, FindingGrade, LayerKind, LayerRole, Theme};
 use crate::text::{bytes, number};
 use crate::verdict::cause::RuleFn::RealSpan;
 use crate::verdict::cause::{Case, Cause, Missing, RuleResult, found, ratio, rule, unless_missing};
-use crate::verdict::view::{Direction, DiskGroup, TargetView};
+use crate::verdict::view::{self, Direction, DiskGroup, TargetView};
 
 pub(super) const CAUSES: &[Cause] = &[Cause::new("other-commands", Theme::Neighbours).judged(
     rule(405, Suspect, OtherLoad, RealSpan(other_commands)),
@@ -62,11 +62,9 @@ fn discards_of(case: &Case<'_>, group: &DiskGroup<'_>) -> Vec<Discards> {
     let (count, per_s, bytes_per_s) = group.discards();
     let mut all = vec![Discards { of: group.names(), count, per_s, bytes_per_s }];
     for disk in &case.evidence().upper_disks {
-        let seconds = disk.window_ns as f64 / 1e9;
         if group.targets.iter().any(|target| target.layers().iter().any(|layer| layer.name == disk.name)) {
-            let count = disk.total.discards as f64;
-            let bytes_per_s = ratio(disk.total.discard_bytes as f64, seconds);
-            all.push(Discards { of: disk.name.clone(), count, per_s: ratio(count, seconds), bytes_per_s });
+            let (count, per_s, bytes_per_s) = view::discards(disk, disk.window_ns as f64 / 1e9);
+            all.push(Discards { of: disk.name.clone(), count, per_s, bytes_per_s });
         }
     }
     all
@@ -79,7 +77,7 @@ fn discards(case: &Case<'_>, group: &DiskGroup<'_>) -> Result<Option<Finding>, M
     let writes = group.done(Direction::Write).bytes > 0.0;
     if writes && group.targets.iter().any(may_discard) {
         return Err(Missing(format!(
-            "who discarded blocks of {of}: what the layers of this test replace, they may discard"
+            "who discarded blocks of {of}: the layers of this test may discard what they replace"
         )));
     }
     let moved: f64 = Direction::BOTH.iter().map(|&way| group.moved(way).bytes).sum();

@@ -59,9 +59,18 @@ fn is_even(series: &[f64]) -> bool {
 
 /// Whether most of a series in tenths of a second keeps account.
 pub(super) fn is_kept(series: &[f64]) -> bool {
-    let windows = windows(series);
-    let even = windows.iter().filter(|window| is_even(window)).count();
-    even > 0 && even as f64 >= EVEN_WINDOWS * windows.len() as f64
+    !even_windows(series).is_empty()
+}
+
+/// The windows of a series that are even; none where most are not.
+fn even_windows(series: &[f64]) -> Vec<&[f64]> {
+    let mut windows = windows(series);
+    let all = windows.len() as f64;
+    windows.retain(|window| is_even(window));
+    if (windows.len() as f64) < EVEN_WINDOWS * all {
+        windows.clear();
+    }
+    windows
 }
 
 /// The windows of a series, each with enough I/Os: the last one ends with it.
@@ -85,11 +94,10 @@ pub(super) fn is_serial(case: &Case<'_>) -> bool {
 /// A rate that keeps account.
 pub(super) fn kept(case: &Case<'_>) -> Option<Finding> {
     let (series, interval_s) = case.fine_series();
-    let windows = windows(&series);
-    if !is_kept(&series) || interval_s <= 0.0 {
+    let even = even_windows(&series);
+    if even.is_empty() || interval_s <= 0.0 {
         return None;
     }
-    let even: Vec<&&[f64]> = windows.iter().filter(|window| is_even(window)).collect();
     let most = even.iter().map(|window| strays(window)).fold(0.0, f64::max);
     let mut levels: Vec<f64> = Vec::new();
     for level in even.iter().map(|window| mean(window) / interval_s) {
