@@ -197,7 +197,7 @@ fn reason(layer: &Layer, target: &TargetView<'_>) -> Option<String> {
             format!("{name} writes its journal with each durable write")
         }
         (LayerKind::Filesystem, _) if target.allocates() => {
-            format!("the file has parts that were never written, and {name} writes where they are")
+            format!("{name} allocates blocks for parts of the file that were never written")
         }
         (LayerKind::Md, _) if details.is_some_and(|array| array.is_redundant == Some(false)) => return None,
         (LayerKind::Md, _) if copies(layer).is_none() => {
@@ -211,7 +211,7 @@ fn reason(layer: &Layer, target: &TargetView<'_>) -> Option<String> {
             format!("{name} is thin, and provides whole chunks by the first write to them")
         }
         (_, LayerRole::Integrity) => format!("{name} writes a journal and checksums (dm-integrity)"),
-        (_, LayerRole::Replica) => format!("{name} writes a log of what its copies may lack (DRBD)"),
+        (_, LayerRole::Replica) => format!("{name} logs which blocks its copies may lack (DRBD)"),
         (_, LayerRole::CachedVolume | LayerRole::WriteCachedVolume | LayerRole::Bcache) => {
             format!("{name} writes to its cache and to its disk")
         }

@@ -245,12 +245,13 @@ fn targets_apart(case: &Case<'_>) -> RuleResult {
     let all = views.len();
     let figures = format!("{} did {} IOPS, {} {}", fast.path(), number(*most), slow.path(), number(*least));
     let (grade, says) = if same && !case.is_paced() {
-        let says = format!(
-            "The {all} targets differ: {figures}. The sum and the mean over them are figures of none."
-        );
+        let says =
+            format!("The {all} targets differ: {figures}. Their sum and their mean describe none of them.");
         (Suspect, says)
     } else {
-        let says = format!("The {all} targets, asked for different things or at a rate, differ: {figures}.");
+        let says = format!(
+            "The {all} targets differ: {figures}. They were asked for different things, or at a set rate."
+        );
         (Remark, says)
     };
     let finding = found(grade, says).figure("targets", all as f64).figure("most_iops", *most);

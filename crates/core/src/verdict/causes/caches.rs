@@ -42,9 +42,8 @@ pub(super) fn has_one(target: &TargetView<'_>) -> bool {
 fn has_a_cache(layer: &Layer) -> Option<String> {
     is_cached(layer).then(|| {
         format!(
-            "{} has a cache on another disk: what the cache holds is measured as the cache, not as the disk behind \
-             it. A \
-             range that fits into it soon is there.",
+            "{} has a cache on another disk. What the cache holds is measured as the cache, not as the disk behind it, \
+             and a range that fits into the cache soon lies in it.",
             layer.known_name()
         )
     })

@@ -112,7 +112,7 @@ pub(super) fn kept(case: &Case<'_>) -> Option<Finding> {
     let highest = levels.iter().copied().fold(0.0, f64::max);
     let (grade, what) =
         if highest > LIMIT_IOPS_MAX || highest * done.size() >= LINK_BYTES_PER_S || is_serial(case) {
-            (FindingGrade::Remark, "of a limit, or of a link or device that is simply full")
+            (FindingGrade::Remark, "of a limit, or the most that a link or device can do")
         } else {
             (FindingGrade::Suspect, "of a limit, or of a device that takes the same time for every I/O")
         };
@@ -163,8 +163,7 @@ pub(super) fn in_bursts(case: &Case<'_>, latency: Option<&Histogram>) -> Option<
     }
     let says = format!(
         "Half of the I/Os took {} or less and some up to {}, yet each second had {} of them, give or take {}: a \
-         limit lets \
-         them through in bursts.",
+         limit lets them through in bursts.",
         duration_ns(median_ns as f64),
         duration_ns(latency.max_ns() as f64),
         number(rate),

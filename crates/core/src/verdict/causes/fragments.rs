@@ -117,7 +117,7 @@ fn unexplained(group: &DiskGroup<'_>, way: Direction, times: f64, sizes: &str) -
     );
     Some(
         remark(says).advise(
-            "read what the layers below do (truespd inspect); the disk's own rate is that of the pieces",
+            "see which layers lie below (truespd inspect); the disk did the smaller I/Os at the rate that is told here",
         ),
     )
 }

@@ -167,12 +167,12 @@ fn beside(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction) -> OneResult {
         return Ok(None);
     }
     let says = format!(
-        "Other programs had disks {} {}/s during the run; as the layers of this test turn one {} into several, it is \
-         not told how much of that was on {}.{}",
+        "Other programs had disks {} {}/s during the run. How much of that was on {} is not known, as the layers of \
+         this test turn one {} into several.{}",
         way.word(),
         bytes(programs),
-        way.word(),
         group.names(),
+        way.word(),
         who(case)
     );
     // What they moved is most of what the disks did beside the test.

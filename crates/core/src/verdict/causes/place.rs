@@ -78,8 +78,7 @@ fn memory_target(_: &Case<'_>, target: &TargetView<'_>) -> OneResult {
     if let Some(layer) = target.lowest().find(|layer| layer.role() == LayerRole::NullBlock) {
         let says = format!(
             "{} is a device of null_blk, which does no I/O and stores nothing (unless it was made with \
-             memory_backed=1): \
-             the number is that of the kernel above it.",
+             memory_backed=1): the number is that of the kernel above it.",
             layer.name
         );
         return Ok(Some(suspect(says)));

@@ -366,8 +366,7 @@ fn other_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
     };
     let says = format!(
         "While the rate was low, {who} ran on processor {slow}, which does not answer the interrupts of {disks}, \
-         otherwise \
-         on processor {otherwise}, which does."
+         otherwise on processor {otherwise}, which does."
     );
     let advice = "bind the threads: leave -n out, or choose the processors with -a, and measure each of them";
     let why = Why::because(says, advice).figure("processor_low", f64::from(slow));

@@ -127,8 +127,8 @@ fn others_beyond_what_layers_can_cause() {
     compressed(within, &|d| d.host().other_programs = Some(programs(0, 0))).silent("other-io");
     let beside = compressed(within, &|d| d.host().other_programs = Some(programs(15 * MIB * SECONDS, 0)));
     let words = [
-        "Other programs had disks read 15 MiB/s during the run; as the layers of this test turn one read into \
-         several, it is not told how much of that was on vda. By their accounts dd (process 1234) read 900 MiB.",
+        "Other programs had disks read 15 MiB/s during the run. How much of that was on vda is not known, as the layers \
+         of this test turn one read into several. By their accounts dd (process 1234) read 900 MiB.",
     ];
     says(&beside.fires("other-io"), FindingGrade::Suspect, &words);
     // On other disks: those of the test moved nothing more.

@@ -174,9 +174,13 @@ fn a_rate_that_keeps_account_is_that_of_a_limit() {
     says(&burst, FindingGrade::Suspect, &[words]);
     // A link that is full, and a fast device.
     let link = tenths_at(4.0, 1 << 20, |_| 11).fires("provisioned-limit");
-    says(&link, FindingGrade::Remark, &["or of a link or device that is simply full."]);
+    says(
+        &link,
+        FindingGrade::Remark,
+        &["this is the rate of a limit, or the most that a link or device can do."],
+    );
     let fast = tenths_at(32.0, 4096, |_| 9000).fires("provisioned-limit");
-    says(&fast, FindingGrade::Remark, &["simply full."]);
+    says(&fast, FindingGrade::Remark, &["or the most that a link or device can do."]);
     // A drive whose I/Os vary by 30 % strays by more, however even its seconds look.
     let drive = tenths_at(1.0, 4096, |i| [150, 156, 145, 149, 153, 141, 158][i as usize * i as usize % 7]);
     drive.silent("provisioned-limit");

@@ -242,7 +242,9 @@ fn targets_that_differ() {
     says(
         &fires(&two(|_| {}, 389), "targets-apart"),
         FindingGrade::Suspect,
-        &["The 2 targets differ: test.dat did 20,000 IOPS, slow.dat 389. The sum and the mean over them"],
+        &[
+            "The 2 targets differ: test.dat did 20,000 IOPS, slow.dat 389. Their sum and their mean describe none of them.",
+        ],
     );
     silent(&two(|_| {}, 2100), "targets-apart");
     let asked: [fn(&mut TimeSpan); 3] = [
