@@ -117,7 +117,7 @@ impl Sources {
         self.disks.iter().map(|(_, counters)| counters.read().ok()).collect()
     }
 
-    /// What others had moved since the disks were looked for.
+    /// What others had moved, and the kernel computed, since the disks were looked for.
     fn other_programs(&self) -> Option<OtherPrograms> {
         let (before, then) = self.programs_before.as_ref()?;
         let after = Accounts::read(&self.roots)?;
@@ -129,6 +129,8 @@ impl Sources {
             told.write_bytes = told.write_bytes.saturating_add(program.write_bytes);
         }
         told.most.truncate(PROGRAMS_TOLD_MAX);
+        told.kernel = after.kernel_worked(before);
+        told.kernel.truncate(PROGRAMS_TOLD_MAX);
         Some(told)
     }
 

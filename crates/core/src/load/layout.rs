@@ -4,9 +4,10 @@ use std::fs::File;
 use std::time::Instant;
 
 use crate::machine::beneath::loop_file;
-use crate::machine::caches::{StateUnknown, ThinVolume, thin_volumes};
+use crate::machine::caches::StateUnknown;
 use crate::machine::chain::{self, LayerKind};
 use crate::machine::device::BlockDevice;
+use crate::machine::places::{Snapshot, ThinVolume, snapshots, thin_volumes};
 use crate::machine::roots::Roots;
 use crate::result::{AllocatedBy, Allocation, ExtentMap};
 use crate::sys::extents::{Cached, Survey, cached, pieces, survey};
@@ -78,11 +79,31 @@ impl Below<'_> {
     /// What gives room to data on the first write, below the target. `layout` is that of a file, `waiting_bytes` what
     /// the page cache holds of the target that is not on the disk yet.
     pub fn look(&self, layout: Option<&Survey>, waiting_bytes: Option<u64>, end: Instant) -> Vec<Allocation> {
+        let roots = Roots::default();
         let mut found = self.loops(layout, waiting_bytes, end);
-        found.extend(
-            thin_volumes(self.chain, &Roots::default()).into_iter().map(|volume| self.of_thin(volume)),
-        );
+        found.extend(thin_volumes(self.chain, &roots).into_iter().map(|volume| self.of_thin(volume)));
+        found.extend(snapshots(self.chain, &roots).into_iter().map(|snapshot| self.of_snapshot(snapshot)));
         found
+    }
+
+    fn of_snapshot(&self, (at, told): (usize, Result<Snapshot, StateUnknown>)) -> Allocation {
+        let layer = self.chain[at].name.clone();
+        let allocation = Allocation { layer, by: AllocatedBy::Snapshot, ..Allocation::default() };
+        match told {
+            Err(why) => Allocation { unknown: Some(why.to_string()), ..allocation },
+            Ok(snapshot) => Allocation {
+                range_bytes: snapshot.size_bytes,
+                allocated_bytes: snapshot.size_bytes,
+                shared_bytes: snapshot.size_bytes.saturating_sub(snapshot.copied_bytes),
+                is_tested_range: self.is_all_of(at, snapshot.size_bytes),
+                ..allocation
+            },
+        }
+    }
+
+    /// Whether the part is all of a device of the chain.
+    fn is_all_of(&self, at: usize, size_bytes: u64) -> bool {
+        at == 0 && self.start == 0 && self.length == size_bytes
     }
 
     /// Of a thin volume nothing tells which parts have their place, only how much.
@@ -100,7 +121,7 @@ impl Below<'_> {
         Allocation {
             range_bytes: volume.size_bytes,
             allocated_bytes: volume.mapped_bytes.min(volume.size_bytes),
-            is_tested_range: at == 0 && self.start == 0 && self.length == volume.size_bytes,
+            is_tested_range: self.is_all_of(at, volume.size_bytes),
             unknown,
             ..allocation
         }

@@ -1,26 +1,25 @@
-//! What caches of fast disks before slow ones answered, and how much of a thin volume has its place in the pool.
+//! What caches of fast disks before slow ones answered.
 //!
-//! Sources: the kernel's `Documentation/admin-guide/device-mapper` (`cache.rst`, `writecache.rst`,
-//! `thin-provisioning.rst`)
-//! and `admin-guide/bcache.rst`. Device-mapper answers root only: for others there is no evidence.
+//! Sources: the kernel's `Documentation/admin-guide/device-mapper` (`cache.rst`, `writecache.rst`) and
+//! `admin-guide/bcache.rst`. Device-mapper answers root only: for others there is no evidence.
 
 use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::chain::{Layer, LayerRole, ask, kinds};
+use super::chain::{Layer, LayerRole, ask};
 use super::device::{BlockDevice, DeviceNumber};
 use super::roots::{Roots, read_number, read_word};
 use crate::sys::error::system_text;
 use crate::sys::mapper::Asked;
 
-const SECTOR_BYTES: u64 = 512;
+pub(super) const SECTOR_BYTES: u64 = 512;
 
 /// Why the state of a device is not known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct StateUnknown(String);
+pub struct StateUnknown(pub(super) String);
 
 impl From<std::io::Error> for StateUnknown {
     fn from(error: std::io::Error) -> Self {
@@ -301,52 +300,6 @@ fn bytes_in_words(word: &str) -> Option<u64> {
     };
     let number: f64 = digits.parse().ok()?;
     Some((number * 1024f64.powi(power as i32)) as u64)
-}
-
-/// A thin volume, and how much of it has its place in the pool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ThinVolume {
-    pub size_bytes: u64,
-    pub mapped_bytes: u64,
-    /// The pool holds, or held, others, of which one may be a snapshot of it.
-    pub may_share: bool,
-}
-
-/// The thin volumes of a chain by their places, or why their state is not known.
-pub fn thin_volumes(chain: &[Layer], roots: &Roots) -> Vec<(usize, Result<ThinVolume, StateUnknown>)> {
-    let thin = chain.iter().enumerate().filter_map(|(at, layer)| {
-        let (details, number) = (layer.details.as_ref()?, layer.number?);
-        (details.role == LayerRole::ThinVolume).then(|| (at, thin_volume(number, roots)))
-    });
-    thin.collect()
-}
-
-fn thin_volume(number: DeviceNumber, roots: &Roots) -> Result<ThinVolume, StateUnknown> {
-    let parts = ask(number, Asked::State, roots)?;
-    let mut volume = ThinVolume { may_share: may_share(number, roots), ..ThinVolume::default() };
-    for part in &parts {
-        // `mapped highest`; a volume without data has `0 -`, one whose pool failed `Fail`.
-        let sectors = part.words.split_whitespace().next().and_then(|word| word.parse::<u64>().ok());
-        let sectors = sectors.ok_or_else(|| StateUnknown(format!("the kernel says '{}'", part.words)))?;
-        volume.mapped_bytes = volume.mapped_bytes.saturating_add(sectors.saturating_mul(SECTOR_BYTES));
-        volume.size_bytes =
-            volume.size_bytes.saturating_add(part.length_sectors.saturating_mul(SECTOR_BYTES));
-    }
-    Ok(volume)
-}
-
-/// Whether the pool of a thin volume has others in use, or LVM has made more than one in it.
-fn may_share(number: DeviceNumber, roots: &Roots) -> bool {
-    let table = ask(number, Asked::Table, roots).unwrap_or_default();
-    let pool = table.first().and_then(|part| part.words.split_whitespace().next()?.parse().ok());
-    let Some(pool) = pool else { return true };
-    let state = ask(pool, Asked::State, roots).unwrap_or_default();
-    // It begins with the number of changes that LVM made.
-    let changes = state.first().and_then(|part| part.words.split_whitespace().next()?.parse::<u64>().ok());
-    let above = BlockDevice::find(pool, roots).map_or_else(Vec::new, |pool| pool.holders());
-    let volumes = above.iter().filter_map(BlockDevice::number);
-    let thin = volumes.filter(|volume| kinds(*volume, roots).iter().any(|kind| kind == "thin")).count();
-    changes.is_none_or(|changes| changes > 1) || thin > 1
 }
 
 #[cfg(test)]

@@ -426,7 +426,7 @@ impl TryFrom<String> for CpuSet {
 /// Where the kernel keeps the counters.
 const PATH: &str = "/proc/stat";
 /// `USER_HZ` is 100 on every common kernel.
-const NS_PER_TICK: u64 = 10_000_000;
+pub(super) const NS_PER_TICK: u64 = 10_000_000;
 
 /// What one processor did since boot, in clock ticks (1/100 s on every common kernel).
 ///

@@ -5,7 +5,7 @@ pub use crate::machine::caches::{CacheCounts, CacheKind};
 pub use crate::machine::diskstat::DiskCounts;
 pub use crate::machine::fileserver::{FileProtocol, RequestCounts, ServerCounts};
 pub use crate::machine::limits::LimitKind;
-pub use crate::machine::programs::OtherProgram;
+pub use crate::machine::programs::{KernelWork, OtherProgram};
 use crate::text::{duration_ns, grouped};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,6 +42,11 @@ impl DiskActivity {
     pub fn bytes_per_s(&self) -> [f64; 2] {
         let seconds = self.window_ns.max(1) as f64 / 1e9;
         [self.total.read_bytes, self.total.write_bytes].map(|bytes| bytes as f64 / seconds)
+    }
+
+    /// The time between the readings in seconds; the measured time where the document does not tell it.
+    pub fn window_s(&self, measured_s: f64) -> f64 {
+        if self.window_ns > 0 { self.window_ns as f64 / 1e9 } else { measured_s }
     }
 
     /// Nothing was read or written.
@@ -113,7 +118,8 @@ pub struct HostActivity {
     pub other_programs: Option<OtherPrograms>,
 }
 
-/// What other programs had disks do, any disks of the machine, by the kernel's accounts of tasks.
+/// What other programs had disks do, any disks of the machine, and what the kernel's threads computed, by its accounts
+/// of tasks.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct OtherPrograms {
@@ -125,6 +131,9 @@ pub struct OtherPrograms {
     pub write_bytes: u64,
     /// Those that moved most, at most five.
     pub most: Vec<OtherProgram>,
+    /// What threads of the kernel computed, those that computed most, at most five.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kernel: Vec<KernelWork>,
 }
 
 /// Stalls over the measured time, in nanoseconds (the kernel's `Documentation/accounting/psi.rst`).

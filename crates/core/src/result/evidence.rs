@@ -310,6 +310,8 @@ pub enum AllocatedBy {
     LoopFile,
     /// A thin pool (dm-thin): blocks of a volume that have no place in the pool yet, or share it with a snapshot.
     ThinPool,
+    /// A snapshot of device-mapper: blocks that it shares with the device that it was taken of.
+    Snapshot,
     /// The document does not tell.
     #[default]
     #[serde(rename = "", other)]

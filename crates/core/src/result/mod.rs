@@ -29,8 +29,8 @@ mod verdict;
 
 pub use activity::{
     CacheActivity, CacheCounts, CacheKind, DiskActivity, DiskCounts, FileProtocol, FineSeries, Held,
-    HostActivity, LateTick, Limit, LimitChange, LimitKind, OtherProgram, OtherPrograms, Outstanding,
-    Pressure, ProcessorWaits, Processors, QueueDepth, RequestCounts, ServedMount, ServerCounts,
+    HostActivity, KernelWork, LateTick, Limit, LimitChange, LimitKind, OtherProgram, OtherPrograms,
+    Outstanding, Pressure, ProcessorWaits, Processors, QueueDepth, RequestCounts, ServedMount, ServerCounts,
     ServingProgram, ThreadCost, ThreadProcessors, Ticks, Timeline,
 };
 pub use chain::{

@@ -4,7 +4,7 @@
 //! Shares are those of the I/O: each part of a distribution (`-rd`) counts as much as it gets.
 
 use crate::result::{
-    AllocatedBy, Allocation, ExtentMap, LayerKind, LayerRole, OpenedKind, Residency, TargetFacts,
+    AllocatedBy, Allocation, ExtentMap, Layer, LayerKind, LayerRole, OpenedKind, Residency, TargetFacts,
 };
 
 /// Shares of the tested range that a first write finds without a place of their own.
@@ -199,10 +199,15 @@ pub fn writes_elsewhere(facts: &TargetFacts) -> bool {
 pub fn where_below(facts: &TargetFacts) -> String {
     let lacks =
         facts.allocation.iter().filter(|one| one.allocated_bytes < one.range_bytes || one.shared_bytes > 0);
-    let each = lacks.map(|one| match one.by {
-        AllocatedBy::LoopFile => format!("the file of {}", one.layer),
-        AllocatedBy::ThinPool => format!("the thin pool of {}", one.layer),
-        AllocatedBy::Untold => format!("what is below {}", one.layer),
+    let each = lacks.map(|one| {
+        let layer = facts.layers.iter().find(|layer| layer.name == one.layer);
+        let name = layer.map_or(one.layer.as_str(), Layer::known_name);
+        match one.by {
+            AllocatedBy::LoopFile => format!("the file of {name}"),
+            AllocatedBy::ThinPool => format!("the thin pool of {name}"),
+            AllocatedBy::Snapshot => format!("{name} (dm-snapshot)"),
+            AllocatedBy::Untold => format!("what is below {name}"),
+        }
     });
     each.collect::<Vec<_>>().join(" and ")
 }

@@ -1,12 +1,13 @@
 //! A case as the rules need it: what was asked and completed per target, which disks are below, and
 //! what those did.
 
+use super::roles::traits;
 use super::room::{cached_share, never_written_share};
 use crate::profile::{Target, TimeSpan};
 use crate::result;
 use crate::result::{
-    DiskActivity, DiskCounts, Document, Evidence, Layer, LayerKind, LayerRole, Limit, LimitKind, Measured,
-    NvmeCommands, OpenedKind, Residency, TargetFacts, disks_in_words,
+    DiskActivity, DiskCounts, Document, Evidence, Layer, LayerDetails, LayerKind, LayerRole, Limit,
+    LimitKind, Measured, NvmeCommands, OpenedKind, Residency, TargetFacts, disks_in_words,
 };
 use crate::result::{Operations, metrics};
 use crate::text::{grouped, number, rate, size};
@@ -276,9 +277,10 @@ impl<'a> TargetView<'a> {
         // The file of a loop device may have holes of its own, which nobody looked for.
         self.allocates()
             || self.layer(LayerKind::Loop).is_some()
-            || self.layers().iter().any(|layer| {
-                journals_data(layer) || is_redundant(layer) || MULTIPLY_WRITES.contains(&layer.role())
-            })
+            || self
+                .layers()
+                .iter()
+                .any(|layer| journals_data(layer) || is_redundant(layer) || traits(layer.role()).writes_more)
     }
 
     /// Whether writes make a layer below read: parity, copies of what is replaced, parts of blocks and pages.
@@ -286,16 +288,14 @@ impl<'a> TargetView<'a> {
         self.layers().iter().any(|layer| {
             let level = layer.details.as_ref().and_then(|details| details.level.as_deref());
             let is_parity = is_redundant(layer) && !level.is_some_and(|level| COPY_LEVELS.contains(&level));
-            is_parity || layer.is_cached_loop() || MULTIPLY_WRITES.contains(&layer.role())
+            is_parity || layer.is_cached_loop() || traits(layer.role()).writes_more
         })
     }
 
     /// Whether one read becomes several below: on an array that lacks a disk, or in a cache that fills.
     pub fn multiplies_reads(&self) -> bool {
         self.layers().iter().any(|layer| {
-            let details = layer.details.as_ref();
-            details.is_some_and(|array| array.missing_disks.is_some() || array.sync_action.is_some())
-                || MULTIPLY_READS.contains(&layer.role())
+            layer.details.as_ref().is_some_and(LayerDetails::is_rebuilding) || traits(layer.role()).reads_more
         })
     }
 
@@ -305,35 +305,8 @@ impl<'a> TargetView<'a> {
     }
 }
 
-/// Layers whose writes become several: copies on write, caches, checksums, late allocation, a log of what the copies of
-/// DRBD may lack.
-const MULTIPLY_WRITES: [LayerRole; 12] = [
-    LayerRole::ThinPool,
-    LayerRole::ThinVolume,
-    LayerRole::Snapshot,
-    LayerRole::CachedVolume,
-    LayerRole::WriteCachedVolume,
-    LayerRole::RaidVolume,
-    LayerRole::VdoVolume,
-    LayerRole::Vdo,
-    LayerRole::Integrity,
-    LayerRole::CopyOnWrite,
-    LayerRole::Zfs,
-    LayerRole::Replica,
-];
-
 /// Levels of md that write the same several times and read nothing for it.
 const COPY_LEVELS: [&str; 2] = ["raid1", "raid10"];
-
-/// Layers whose reads become several: caches that fill, checksums.
-const MULTIPLY_READS: [LayerRole; 6] = [
-    LayerRole::Bcache,
-    LayerRole::CachedVolume,
-    LayerRole::WriteCachedVolume,
-    LayerRole::Integrity,
-    LayerRole::Verity,
-    LayerRole::Vdo,
-];
 
 fn journals_data(layer: &Layer) -> bool {
     layer.details.as_ref().is_some_and(|details| details.journals_data)
@@ -427,13 +400,13 @@ impl DiskGroup<'_> {
     pub fn is_rebuilding(&self) -> bool {
         let layers = self.targets.iter().flat_map(|target| target.layers());
         let mut details = layers.filter_map(|layer| layer.details.as_ref());
-        details.any(|array| array.missing_disks.is_some() || array.sync_action.is_some())
+        details.any(LayerDetails::is_rebuilding)
     }
 
     pub fn moved(&self, way: Direction) -> Flow {
         self.disks
             .iter()
-            .map(|disk| flow(&disk.total, way, self.window(disk)))
+            .map(|disk| flow(&disk.total, way, disk.window_s(self.seconds)))
             .fold(Flow::default(), Flow::plus)
     }
 
@@ -449,21 +422,16 @@ impl DiskGroup<'_> {
 
     /// Flushes that the disks completed, per second; `None` where the kernel does not count them.
     pub fn flushes(&self) -> Option<f64> {
-        self.disks.iter().map(|disk| Some(ratio(disk.total.flushes? as f64, self.window(disk)))).sum()
+        self.disks
+            .iter()
+            .map(|disk| Some(ratio(disk.total.flushes? as f64, disk.window_s(self.seconds))))
+            .sum()
     }
 
     /// How many discards the disks completed, how many that is per second, and how many bytes per second.
     pub fn discards(&self) -> (f64, f64, f64) {
-        let each = self.disks.iter().map(|disk| discards(disk, self.window(disk)));
+        let each = self.disks.iter().map(|disk| discards(disk, disk.window_s(self.seconds)));
         each.fold((0.0, 0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1, sum.2 + one.2))
-    }
-
-    /// The time between the readings of a disk's counters, in seconds.
-    fn window(&self, disk: &DiskActivity) -> f64 {
-        match disk.window_ns {
-            0 => self.seconds,
-            ns => ns as f64 / 1e9,
-        }
     }
 
     /// The path when there is one target only.

@@ -322,6 +322,11 @@ impl LayerDetails {
         LayerDetails { role, name: Some(name.into()), ..LayerDetails::default() }
     }
 
+    /// An array that lacks a disk, or brings its disks in step.
+    pub fn is_rebuilding(&self) -> bool {
+        self.missing_disks.is_some() || self.sync_action.is_some()
+    }
+
     /// `None` when nothing is known.
     pub(super) fn if_any(self) -> Option<Self> {
         (self != LayerDetails::default()).then_some(self)

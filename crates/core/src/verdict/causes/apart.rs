@@ -98,15 +98,14 @@ pub(super) struct PerIo<'a> {
 }
 
 impl<'a> PerIo<'a> {
-    pub fn of(disk: &'a DiskActivity, way: Direction, seconds: f64) -> Self {
+    pub fn of(disk: &'a DiskActivity, way: Direction, measured_s: f64) -> Self {
         let total = &disk.total;
         let (ios, time_ns) = way.pick((total.reads, total.read_time_ns), (total.writes, total.write_time_ns));
         let bytes = way.pick(total.read_bytes, total.write_bytes);
-        let seconds = if disk.window_ns > 0 { disk.window_ns as f64 / 1e9 } else { seconds };
         PerIo {
             disk,
             ios: ios as f64,
-            per_s: ratio(ios as f64, seconds),
+            per_s: ratio(ios as f64, disk.window_s(measured_s)),
             time_ns: ratio(time_ns as f64, ios as f64),
             bytes: ratio(bytes as f64, ios as f64),
             busy_ns: ratio(total.busy_ns as f64, (total.reads + total.writes) as f64),

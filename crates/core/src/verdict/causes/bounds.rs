@@ -143,7 +143,7 @@ fn through_filesystem(flows: &mut Flows, layer: &Layer, is_durable: bool, alloca
 fn through_array(flows: &mut Flows, layer: &Layer) {
     let Some(array) = &layer.details else { return flows.nothing_known() };
     // A resync is no I/O of the test, and as fast as it is let.
-    if array.missing_disks.is_some() || array.sync_action.is_some() {
+    if array.is_rebuilding() {
         return flows.nothing_known();
     }
     let disks = layer.below.len().max(1) as f64;

@@ -2,10 +2,11 @@
 
 use crate::result::FindingGrade::Suspect;
 use crate::result::Meaning::OtherLoad;
-use crate::result::{Finding, FindingGrade, LayerKind, LayerRole, Theme};
+use crate::result::{Finding, FindingGrade, LayerKind, Theme};
 use crate::text::{bytes, number};
 use crate::verdict::cause::RuleFn::RealSpan;
 use crate::verdict::cause::{Case, Cause, Missing, RuleResult, found, ratio, rule, unless_missing};
+use crate::verdict::roles::traits;
 use crate::verdict::view::{self, Direction, DiskGroup, TargetView};
 
 pub(super) const CAUSES: &[Cause] = &[Cause::new("other-commands", Theme::Neighbours).judged(
@@ -98,40 +99,8 @@ fn grade(is_much: bool) -> FindingGrade {
 
 /// Whether its layers discard what is replaced: file systems that write to new places, thin ones.
 fn may_discard(target: &TargetView<'_>) -> bool {
-    target.layers().iter().any(|layer| {
-        matches!(
-            layer.role(),
-            LayerRole::CopyOnWrite
-                | LayerRole::Zfs
-                | LayerRole::ZfsVolume
-                | LayerRole::ThinPool
-                | LayerRole::ThinVolume
-                | LayerRole::VdoPool
-                | LayerRole::VdoVolume
-                | LayerRole::Vdo
-                | LayerRole::CachedVolume
-                | LayerRole::Bcache
-        )
-    })
+    target.layers().iter().any(|layer| traits(layer.role()).discards)
 }
-
-/// Layers that flush by themselves, as their own notes must be on the disk.
-const OWN_FLUSHES: [LayerRole; 14] = [
-    LayerRole::ThinPool,
-    LayerRole::ThinVolume,
-    LayerRole::Snapshot,
-    LayerRole::CachedVolume,
-    LayerRole::WriteCachedVolume,
-    LayerRole::RaidVolume,
-    LayerRole::VdoPool,
-    LayerRole::VdoVolume,
-    LayerRole::Vdo,
-    LayerRole::Integrity,
-    LayerRole::Replica,
-    LayerRole::Bcache,
-    LayerRole::Zfs,
-    LayerRole::ZfsVolume,
-];
 
 fn flushes(group: &DiskGroup<'_>) -> Option<Finding> {
     let flushes = group.flushes()?;
@@ -162,7 +131,7 @@ fn flushes(group: &DiskGroup<'_>) -> Option<Finding> {
 /// Whether a layer flushes by itself, or through a page cache.
 fn has_own(target: &TargetView<'_>) -> bool {
     target.layers().iter().any(|layer| {
-        OWN_FLUSHES.contains(&layer.role())
+        traits(layer.role()).flushes
             || layer.kind == LayerKind::Unknown
             || (layer.kind == LayerKind::Loop && layer.direct_io != Some(true))
     })

@@ -10,9 +10,9 @@ use crate::verdict::view::{Direction, IOS_MIN};
 
 use super::rhythm::{added, mean, variation};
 
-/// Intervals that are looked at together: of independent ones, one group in two hundred strays less than half of what
-/// its scatter lets expect, and one in a hundred thousand less than a third.
-const WINDOW: usize = 30;
+/// Intervals that are looked at together: of independent ones, one group in 120 strays less than half of what
+/// its scatter lets expect, and one in twenty thousand less than a third.
+const WINDOW: usize = 25;
 
 /// A sum strays no further than this part of the root of all I/Os: a third of what it would where single I/Os vary by
 /// 30 %.
@@ -73,13 +73,15 @@ fn even_windows(series: &[f64]) -> Vec<&[f64]> {
     windows
 }
 
-/// The windows of a series, each with enough I/Os: the last one ends with it.
+/// The windows of a series, each with enough I/Os, in their order. They are laid from its end, as limits let a burst
+/// through at the beginning; the first one begins with it.
 fn windows(series: &[f64]) -> Vec<&[f64]> {
     let length = WINDOW.max(ratio(IOS_MIN, mean(series)).ceil() as usize);
-    let mut windows: Vec<&[f64]> = series.chunks_exact(length).collect();
+    let mut windows: Vec<&[f64]> = series.rchunks_exact(length).collect();
     if series.len() > length && !series.len().is_multiple_of(length) {
-        windows.push(&series[series.len() - length..]);
+        windows.push(&series[..length]);
     }
+    windows.reverse();
     windows
 }
 

@@ -60,7 +60,7 @@ fn reached(case: &Case<'_>, limit: &Limit) -> Option<Finding> {
         .disks
         .iter()
         .find(|disk| disk.name == device)
-        .map(|disk| pick(flow(&disk.total, way, disk.window_ns as f64 / 1e9)));
+        .map(|disk| pick(flow(&disk.total, way, disk.window_s(case.seconds()))));
     // A limit on a layer above the disks is met by what was issued to it.
     let mut views = case.views();
     views.retain(|view| view.layers().iter().any(|layer| layer.name == device));

@@ -17,6 +17,7 @@ mod fragments;
 mod hidden;
 mod hosts;
 mod kernel;
+mod layers;
 mod limits;
 mod memory;
 mod network;
@@ -58,6 +59,7 @@ const THEMES: &[&[Cause]] = &[
     place::CAUSES,
     paths::CAUSES,
     arrays::CAUSES,
+    layers::CAUSES,
     network::CAUSES,
     limits::CAUSES,
     hidden::CAUSES,

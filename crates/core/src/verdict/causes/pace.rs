@@ -2,7 +2,7 @@
 
 use super::rhythm::stopped_s;
 use super::why::{waiting_part, why_below};
-use super::{limits, memory};
+use super::{layers, limits, memory};
 use crate::machine::limits::averages;
 use crate::measure::Histogram;
 use crate::profile::Throughput;
@@ -81,6 +81,12 @@ pub(super) const CAUSES: &[Cause] = &[
         rule(510, Remark, HeldBack, RealSpan(bound_away)),
         "A thread was bound to a busy processor while other processors were idle.",
         "use -n to let the kernel place the threads, or -a to choose other processors",
+    ),
+    Cause::new("core-types", Theme::Machine).judged(
+        rule(515, Remark, HeldBack, RealSpan(core_types)),
+        "Threads of one run were bound to cores of different kinds (P-cores and E-cores): the result mixes both. \
+         DiskSpd 2.3 prints a NOTE.",
+        "bind all threads to cores of one kind (-a with a list, or fewer threads), or compare only runs with the same -a",
     ),
 ];
 
@@ -178,11 +184,9 @@ fn generator_bound(case: &Case<'_>) -> RuleResult {
         });
     }
     let (most, _, words) = worst(&evidence.threads, "waited for a processor", WAITING_SUSPECT, waiting_part);
-    if most >= WAITING_SUSPECT {
-        let says = format!("{words}; the latencies include this wait.");
-        let advice = "stop other programs, use fewer threads than processors, or let the kernel place the threads (-n)";
-        let finding = suspect(says).figure("waiting_for_cpu_percent", most * 100.0);
-        findings.push(finding.advise(advice));
+    // What a layer took is the finding of `layer-cost`.
+    if most >= WAITING_SUSPECT && !layers::took_the_processors(case) {
+        findings.push(waited(case, most, &words));
     }
     let throttled_ns = evidence.host.as_ref().and_then(|host| host.cpu_throttled_ns).unwrap_or(0);
     let held = ratio(throttled_ns as f64 / 1e9, case.seconds());
@@ -196,6 +200,24 @@ fn generator_bound(case: &Case<'_>) -> RuleResult {
         findings.push(finding.advise("raise the container's processor quota for the measurement"));
     }
     Ok(findings)
+}
+
+/// Threads waited for a processor: for work that belongs to their I/O, or for others.
+fn waited(case: &Case<'_>, most: f64, words: &str) -> Finding {
+    let all: f64 = case.evidence().threads.iter().map(waiting_part).sum();
+    let of_layers = layers::processors(case);
+    let finding = if of_layers >= all {
+        let took = number(of_layers);
+        remark(format!(
+            "{words}; the latencies include this wait. The kernel's own work on this I/O took {took} processors \
+             meanwhile: the wait is part of how this storage works."
+        ))
+    } else {
+        suspect(format!("{words}; the latencies include this wait."))
+    };
+    let advice =
+        "stop other programs, use fewer threads than processors, or let the kernel place the threads (-n)";
+    finding.figure("waiting_for_cpu_percent", most * 100.0).advise(advice)
 }
 
 /// The program's own work on an I/O of a thread, beside what an I/O took that thread.
@@ -220,9 +242,7 @@ impl OwnWork<'_> {
 
 /// `None` for a thread that completed nothing, or was not calibrated.
 fn own_work<'a>(case: &Case<'_>, cost: &'a SelfCost, id: u32) -> Option<OwnWork<'a>> {
-    let results =
-        case.measured.threads.iter().filter(|thread| thread.id == id).flat_map(|thread| &thread.targets);
-    let ios: f64 = results.map(|target| target.read.ios as f64 + target.write.ios as f64).sum();
+    let ios = ios_of_thread(case, id);
     let ns_per_io = ratio(case.seconds() * 1e9, ios);
     if ns_per_io > 0.0 { Some(OwnWork { load: cost.of_thread(id)?, ns_per_io }) } else { None }
 }
@@ -492,6 +512,39 @@ fn bound_away(case: &Case<'_>) -> RuleResult {
         return Ok(vec![finding.figure("idle_elsewhere_percent", idle)]);
     }
     Ok(Vec::new())
+}
+
+/// Threads on P-cores and on E-cores.
+fn core_types(case: &Case<'_>) -> RuleResult {
+    let topology = &case.document.system.topology;
+    let most = topology.efficiency_class_max();
+    // Threads and their I/Os: on the fastest kind of core, and on all others.
+    let [mut fast, mut slow] = [(0.0, 0.0); 2];
+    for thread in &case.evidence().threads {
+        let processor = topology.processors.iter().find(|processor| Some(processor.cpu) == thread.cpu);
+        let Some(processor) = processor else { continue };
+        let sum = if processor.efficiency_class == most { &mut fast } else { &mut slow };
+        *sum = (sum.0 + 1.0, sum.1 + ios_of_thread(case, thread.id));
+    }
+    if fast.0 == 0.0 || slow.0 == 0.0 {
+        return Ok(Vec::new());
+    }
+    let [on_fast, on_slow] = [fast, slow].map(|(threads, ios)| ratio(ios, threads * case.seconds()));
+    let says = format!(
+        "{} of the threads ran on P-cores ({} IOPS each on average) and {} on E-cores ({} IOPS each): rates and \
+         latencies mix both.",
+        number(fast.0),
+        number(on_fast),
+        number(slow.0),
+        number(on_slow)
+    );
+    let finding = remark(says).figure("iops_per_thread_on_p_cores", on_fast);
+    Ok(vec![finding.figure("iops_per_thread_on_e_cores", on_slow)])
+}
+
+fn ios_of_thread(case: &Case<'_>, id: u32) -> f64 {
+    let results = case.measured.threads.iter().filter(|thread| thread.id == id);
+    results.flat_map(|thread| &thread.targets).map(|one| one.read.ios as f64 + one.write.ios as f64).sum()
 }
 
 fn waiting(view: &HostView) -> CheckResult {

@@ -167,7 +167,7 @@ fn disks_meanwhile(case: &Case<'_>, figures: &mut Vec<(String, f64)>) -> Option<
     let mut busy = Vec::new();
     let mut idle = Vec::new();
     for way in Direction::BOTH.into_iter().filter(|&way| case.done(way).bytes > 0.0) {
-        let each = disks.iter().map(|disk| flow(&disk.total, way, disk.window_ns as f64 / 1e9).bytes);
+        let each = disks.iter().map(|disk| flow(&disk.total, way, disk.window_s(case.seconds())).bytes);
         let moved: f64 = each.sum();
         let share = ratio(moved, case.done(way).bytes);
         figures.push((format!("beside_{}_bytes_per_s", way.word()), moved));

@@ -127,6 +127,7 @@ const MADE_ELSEWHERE: &[&str] = &[
     "cache-device",
     "array-sync",
     "array-degraded",
+    "test-layer",
 ];
 
 #[test]

@@ -7,7 +7,7 @@ const MIB: u64 = 1 << 20;
 fn programs(read_bytes: u64, write_bytes: u64) -> OtherPrograms {
     let dd = OtherProgram { process: 1234, name: "dd".to_string(), read_bytes, write_bytes };
     let most = if read_bytes + write_bytes > 0 { vec![dd] } else { Vec::new() };
-    OtherPrograms { window_ns: SECONDS * NS_PER_S, read_bytes, write_bytes, most }
+    OtherPrograms { window_ns: SECONDS * NS_PER_S, read_bytes, write_bytes, most, ..OtherPrograms::default() }
 }
 
 /// 600 durable writes/s of 4 KiB on btrfs, which writes so many times the bytes; nobody else wrote.

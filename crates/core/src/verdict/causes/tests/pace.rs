@@ -220,6 +220,35 @@ fn a_thread_on_the_wrong_processor() {
     doc(|d| d.measured.evidence.threads.clear()).missing("bound-away", "processor time");
 }
 
+#[test]
+fn threads_on_cores_of_different_kinds() {
+    let classes = |classes: [u32; 2]| {
+        doc(|d| {
+            let processors = [0, 1].map(|cpu: u32| {
+                serde_json::json!({"cpu": cpu, "group": 0, "number": cpu, "core": cpu, "physical_core": cpu, "socket": 0,
+                    "node": 0, "efficiency_class": classes[cpu as usize]})
+            });
+            let topology =
+                serde_json::json!({"processors": processors, "nodes": 1, "sockets": 1, "groups": 1});
+            d.document.system.topology = serde_json::from_value(topology).expect("a topology");
+            let thread = d.measured.evidence.threads[0];
+            d.measured.evidence.threads.push(ThreadCost { id: 1, cpu: Some(1), ..thread });
+        })
+    };
+    says(
+        &classes([1, 0]).fires("core-types"),
+        FindingGrade::Remark,
+        &[
+            "1 of the threads ran on P-cores (20,000 IOPS each on average) and 1 on E-cores (0 IOPS each): rates and \
+             latencies mix both.",
+        ],
+    );
+    classes([1, 1]).silent("core-types");
+    let mut unbound = classes([1, 0]);
+    unbound.measured.evidence.threads[1].cpu = None;
+    unbound.silent("core-types");
+}
+
 /// 20,000 reads per second, all of them 100 us from their issue; a part of them late by `late_ns`.
 fn kept(parts_late: &[(f64, u64)]) -> Doc {
     doc(|d| {
