@@ -10,13 +10,14 @@ use crate::verdict::view::{Direction, IOS_MIN};
 
 use super::rhythm::{added, mean, variation};
 
-/// Intervals that are looked at together: of independent ones, one group in 120 strays less than half of what
-/// its scatter lets expect, and one in twenty thousand less than a third.
-const WINDOW: usize = 25;
+/// Intervals that are looked at together: of independent ones, one group in 65 strays less than half of what its scatter
+/// lets expect, and one in 7,000 less than a third. An even number, as bursts of a limit beside the
+/// tenths of a second fall into every second one.
+const WINDOW: usize = 24;
 
 /// A sum strays no further than this part of the root of all I/Os: a third of what it would where single I/Os vary by
 /// 30 %.
-const EVEN: f64 = 0.1;
+const EVEN: f64 = 0.08;
 
 /// And by one I/O more, which the ends of intervals cut.
 const CUT_IOS: f64 = 1.0;
@@ -40,21 +41,32 @@ pub(super) const LINK_BYTES_PER_S: f64 = 100.0 * 1024.0 * 1024.0;
 /// These take one I/O at a time, evenly: a flat rate is theirs.
 const SERIAL_TRANSPORTS: [&str; 2] = ["mmc", "usb"];
 
-/// How far the sum of a series strays from an even line, up and down together.
-fn strays(series: &[f64]) -> f64 {
+/// How far the sum of a series is from an even line at the end of each interval, sorted.
+fn off_line(series: &[f64]) -> Vec<f64> {
     let level = mean(series);
-    let (mut sum, mut low, mut high) = (0.0, 0.0f64, 0.0f64);
+    let mut sum = 0.0;
+    let mut off = Vec::with_capacity(series.len());
     for count in series {
         sum += count - level;
-        (low, high) = (low.min(sum), high.max(sum));
+        off.push(sum);
     }
-    high - low
+    off.sort_by(f64::total_cmp);
+    off
 }
 
-/// Whether a series strays less than that of any medium does.
+/// How far the sum of a series strays from an even line, up and down together.
+fn strays(series: &[f64]) -> f64 {
+    let off = off_line(series);
+    off.last().unwrap_or(&0.0).max(0.0) - off.first().unwrap_or(&0.0).min(0.0)
+}
+
+/// Whether a series strays less than that of any medium does, but for one interval up and one down: what comes late by a
+/// moment is made up for by the next interval.
 fn is_even(series: &[f64]) -> bool {
     let total: f64 = series.iter().sum();
-    total >= IOS_MIN && strays(series) <= CUT_IOS + EVEN * total.sqrt()
+    let off = off_line(series);
+    let [_, lowest, .., highest, _] = off.as_slice() else { return false };
+    total >= IOS_MIN && highest - lowest <= CUT_IOS + EVEN * total.sqrt()
 }
 
 /// Whether most of a series in tenths of a second keeps account.

@@ -164,13 +164,19 @@ fn tenths_at(depth: f64, block_bytes: u64, count: impl Fn(u64) -> u64) -> Doc {
 #[test]
 fn a_rate_that_keeps_account_is_that_of_a_limit() {
     let limit = tenths_at(1.0, 4096, |i| 150 + i % 2).fires("provisioned-limit");
-    let words = "The storage kept to 1,505 IOPS (5.9 MiB/s): over 2.50 s the sum of all I/Os was never more than 1 away from \
+    let words = "The storage kept to 1,505 IOPS (5.9 MiB/s): over 2.40 s the sum of all I/Os was never more than 1 away from \
         an even line. Media scatter more, so this is the rate of a limit, or of a device that takes the same time";
     says(&limit, FindingGrade::Suspect, &[words]);
     // What a limit had saved goes through at once.
     let mut saved = tenths_at(8.0, 4096, |i| if i == 0 { 381 } else { 192 + i % 2 });
     saved.measured.evidence.fine_series.as_mut().expect("it has one").completed.truncate(30);
     saved.fires("provisioned-limit");
+    // It lets through eight at a time, which every second tenth of a second has once more.
+    let mut eights = tenths_at(8.0, 4096, |i| if i == 0 { 195 } else { 96 + 8 * (i % 2) });
+    eights.measured.evidence.fine_series.as_mut().expect("it has one").completed.truncate(60);
+    eights.fires("provisioned-limit");
+    // One moment late, made up for at once.
+    tenths_at(1.0, 4096, |i| [94, 106, 100][(i as usize % 24).min(2)]).fires("provisioned-limit");
     let bytes = tenths_at(4.0, 1 << 20, |_| 2).fires("provisioned-limit");
     says(&bytes, FindingGrade::Suspect, &["The storage kept to 20 IOPS (20 MiB/s): over"]);
     let burst = tenths_at(2.0, 4096, |i| if i < 250 { 300 } else { 100 }).fires("provisioned-limit");
