@@ -10,14 +10,17 @@ use crate::verdict::view::{Direction, IOS_MIN};
 
 use super::rhythm::{added, mean, variation};
 
-/// Intervals that are looked at together: of independent ones, one group in 65 strays less than half of what its scatter
-/// lets expect, and one in 7,000 less than a third. An even number, as bursts of a limit beside the
-/// tenths of a second fall into every second one.
+/// Intervals that are looked at together: of independent ones, one group in 120 strays less than half of what its scatter
+/// lets expect, and one in twenty thousand less than a third. An even number, as bursts of a limit beside the tenths of
+/// a second fall into every second one.
 const WINDOW: usize = 24;
 
 /// A sum strays no further than this part of the root of all I/Os: a third of what it would where single I/Os vary by
 /// 30 %.
-const EVEN: f64 = 0.08;
+const EVEN: f64 = 0.1;
+
+/// The same where the highest and the lowest are left out.
+const EVEN_BUT_ONE: f64 = 0.08;
 
 /// And by one I/O more, which the ends of intervals cut.
 const CUT_IOS: f64 = 1.0;
@@ -60,13 +63,15 @@ fn strays(series: &[f64]) -> f64 {
     off.last().unwrap_or(&0.0).max(0.0) - off.first().unwrap_or(&0.0).min(0.0)
 }
 
-/// Whether a series strays less than that of any medium does, but for one interval up and one down: what comes late by a
-/// moment is made up for by the next interval.
+/// Whether a series strays less than that of any medium does: all of it, or all but one interval up and one down. What
+/// comes late by a moment is made up for in the next interval.
 fn is_even(series: &[f64]) -> bool {
     let total: f64 = series.iter().sum();
     let off = off_line(series);
     let [_, lowest, .., highest, _] = off.as_slice() else { return false };
-    total >= IOS_MIN && highest - lowest <= CUT_IOS + EVEN * total.sqrt()
+    total >= IOS_MIN
+        && (strays(series) <= CUT_IOS + EVEN * total.sqrt()
+            || highest - lowest <= EVEN_BUT_ONE * total.sqrt())
 }
 
 /// Whether most of a series in tenths of a second keeps account.
