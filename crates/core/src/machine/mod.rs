@@ -28,6 +28,7 @@ pub mod interrupts;
 pub mod limits;
 pub mod mounts;
 pub(crate) mod namespace;
+pub mod processor_caches;
 pub(crate) mod programs;
 pub mod roots;
 pub mod storage;

@@ -196,6 +196,10 @@ pub struct Worker {
     /// I/Os to hand over one by one before the next batch.
     one_by_one: u32,
     waits: WaitStatistics,
+    /// Waits by what they found, as [`WaitStatistics`] tells them.
+    wait_completions: [u64; 8],
+    /// Calls of a ring before the measured time.
+    submits_before: u64,
     in_flight_ns: u128,
     /// What completed outside of the measured time, for whoever watches.
     aside: Counted,
@@ -250,6 +254,8 @@ impl Worker {
             stamped_ns: 0,
             one_by_one: u32::from(lane.dispatch.no_batching_when_fast),
             waits: WaitStatistics::default(),
+            wait_completions: [0; 8],
+            submits_before: 0,
             in_flight_ns: 0,
             aside: Counted::default(),
             tell_at_ns: u64::MAX,
@@ -275,6 +281,13 @@ impl Worker {
             self.choose_loop::<T, true>(&given);
         } else {
             self.choose_loop::<T, false>(&given);
+        }
+        if self.counting {
+            // It ends before the measured time does.
+            self.note_submits();
+        }
+        if self.waits.completion_waits > 0 {
+            self.waits.wait_completions = Some(self.wait_completions);
         }
         let stuck = self.drain(&given);
         self.tell(&given);
@@ -474,6 +487,8 @@ impl Worker {
         if min == 0 {
             self.waits.lookasides += 1;
             self.waits.lookaside_completions[found.min(7)] += 1;
+        } else if !M::INLINE && idle == 0 {
+            self.wait_completions[found.min(7)] += 1;
         }
     }
 
@@ -577,7 +592,12 @@ impl Worker {
         if now >= phases.measure_end_ns() && !self.outstanding.is_noted() {
             self.note_outstanding(phases, before_ns);
         }
-        self.counting = phases.counts(now);
+        let was_counting = std::mem::replace(&mut self.counting, phases.counts(now));
+        if was_counting && !self.counting {
+            self.note_submits();
+        } else if self.counting && !was_counting && !phases.counts(before_ns) {
+            self.submits_before = self.engine.submits().unwrap_or(0);
+        }
         let intervals_ns = self.buckets.end_ns().min(self.latencies.end_ns());
         self.calm_until_ns = phases.next_edge_ns(now).min(intervals_ns).min(self.tell_at_ns);
         let is_over = !self.counting && now >= phases.stop_ns();
@@ -598,6 +618,11 @@ impl Worker {
         let flights = self.flights.iter();
         let since = flights.map(|f| (if has_stamps { f.issued_ns } else { before_ns }, f.target));
         self.outstanding.note(span_ns, since, self.idle.iter());
+    }
+
+    /// How often a ring was called since the measured time began.
+    fn note_submits(&mut self) {
+        self.waits.submits = self.engine.submits().map(|submits| submits - self.submits_before);
     }
 
     /// Tells the counts so far to whoever watches.
