@@ -31,7 +31,7 @@ impl Release {
         }
     }
 
-    /// `2.3`
+    /// What people write for it, and documents say: `2.3`.
     pub fn word(self) -> &'static str {
         match self {
             Release::V2_2 => "2.2",

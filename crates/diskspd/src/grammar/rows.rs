@@ -221,8 +221,8 @@ pub static SECTIONS: &[Section] = &[
                 .offers(SEPARATION)
                 .help("Buffers of threads: p so far apart that they share no sets of a cache, default of 2.3; n \
                        wherever the system puts them, default of 2.2.")
-                .linux("with 64-byte lines and 4 KiB pages 16 MiB apart, which costs addresses and no memory. -l counts \
-                        more."),
+                .linux("16 MiB apart with 4 KiB pages and 64-byte lines, which costs addresses and no memory. -l \
+                        counts more."),
         ],
     },
     Section {

@@ -1,4 +1,4 @@
-//! What a text result begins with: command line and input parameters (`text-output.md` §3, §4, `release-2.3.md` §5.2).
+//! How a text result begins: command line and input parameters (`text-output.md` §3, §4, `release-2.3.md` §5.2).
 
 use std::fmt;
 

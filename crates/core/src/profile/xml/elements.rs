@@ -11,8 +11,8 @@ use super::target;
 use super::write::Writer;
 use crate::profile::masks::{GROUP_LEN, within_group};
 use crate::profile::{
-    AffinityItem, Batch, BufferSeparation, EfficiencyOrder, Etw, Placement, Precreate, ProcessorId, Profile,
-    REQUESTS_MAX, Release, ResultFormat, RingOptions, TimeSpan, WholeGroup,
+    Batch, BufferSeparation, EfficiencyOrder, Etw, Placement, Precreate, ProcessorId, Profile, REQUESTS_MAX,
+    Release, ResultFormat, RingOptions, TimeSpan, WholeGroup,
 };
 
 const GROUP_MAX: u64 = 65_535;
@@ -275,11 +275,7 @@ fn read_affinity(span: &mut TimeSpan, element: Element<'_>) -> Result<()> {
         if mask == 0 {
             span.affinity_groups.push(WholeGroup { group, position: span.affinity.len() });
         }
-        let follows = span
-            .affinity
-            .last()
-            .is_some_and(|last| last.group == group && last.processor < mask.trailing_zeros());
-        if mask != 0 && follows {
+        if mask != 0 && joins(span, group, mask.trailing_zeros()) {
             span.affinity_mask_starts.push(span.affinity.len());
         }
         let processors = (0..GROUP_LEN).filter(|bit| mask >> bit & 1 == 1);
@@ -288,30 +284,28 @@ fn read_affinity(span: &mut TimeSpan, element: Element<'_>) -> Result<()> {
     })
 }
 
+/// Whether a processor would join the last mask of the list.
+fn joins(span: &TimeSpan, group: u32, processor: u32) -> bool {
+    let is_behind_group =
+        span.affinity_groups.last().is_some_and(|whole| whole.position == span.affinity.len());
+    let last = span.affinity.last();
+    !is_behind_group && last.is_some_and(|last| last.group == group && last.processor < processor)
+}
+
 /// In the form of 2.2 each processor by itself, unless the list has whole groups, which only that of 2.3 can name.
 fn write_affinity(span: &TimeSpan, name: &'static str, out: &mut Writer) {
     if !span.has_affinity_list() {
         return;
     }
     out.open(name, &[]);
-    if out.release() == Release::V2_3 {
+    if out.release() == Release::V2_3 || !span.affinity_groups.is_empty() {
         for mask in span.affinity_masks() {
             out.empty("Group", &[("Group", &mask.group), ("Mask", &mask)]);
         }
-        return out.close(name);
-    }
-    for item in span.affinity_items() {
-        match item {
-            AffinityItem::WholeGroup(group) => out.empty("Group", &[("Group", &group), ("Mask", &"0x0")]),
-            AffinityItem::Processor(id) if !span.affinity_groups.is_empty() => {
-                let id = within_group(id, GROUP_LEN - 1);
-                let mask = format!("{:#x}", 1u64 << (id.processor % GROUP_LEN));
-                out.empty("Group", &[("Group", &id.group), ("Mask", &mask)]);
-            }
-            AffinityItem::Processor(id) => {
-                let id = within_group(id, PROCESSOR_MAX);
-                out.empty("AffinityGroupAssignment", &[("Group", &id.group), ("Processor", &id.processor)]);
-            }
+    } else {
+        for id in &span.affinity {
+            let id = within_group(*id, PROCESSOR_MAX);
+            out.empty("AffinityGroupAssignment", &[("Group", &id.group), ("Processor", &id.processor)]);
         }
     }
     out.close(name);
