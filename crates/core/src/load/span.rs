@@ -403,6 +403,8 @@ pub fn node_note(threads: &[Placed], rules: &MemoryRules) -> Option<Note> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::{LaneInputs, PlannedTarget, assign, lanes, ranges_of};
+    use crate::profile::Target;
     use crate::sys::error::Code;
 
     fn on(nodes: &[(u32, usize)]) -> io::Result<BTreeMap<u32, usize>> {
@@ -488,6 +490,22 @@ mod tests {
         let threads = [here(0), unknown(1), unknown(2)];
         let told = node_note(&threads, &MemoryRules::default()).expect("a note");
         assert!(told.words.ends_with("is not known: No such device") && told.is_detail, "{told:?}");
+    }
+
+    #[test]
+    fn buffers_of_a_thread_begin_at_multiples_of_the_separation() {
+        let target = Target { block_bytes: 4096, write_percent: 50, ..Target::default() };
+        let asked = TimeSpan { targets: vec![target], ..TimeSpan::default() };
+        let (range, distribution) = ranges_of(&asked, &asked.targets[0], 1 << 20).expect("it fits");
+        let planned =
+            PlannedTarget { size_bytes: 1 << 20, direct: None, by_commands: false, range, distribution };
+        let inputs = LaneInputs { span: &asked, targets: &[&planned], engine: None, huge_page_bytes: 0 };
+        let lanes = lanes(assign(&asked, &[]), &inputs).expect("it fits");
+        let mut buffers = Vec::new();
+        let memory = Memory { source: None, separation_bytes: 32 << 20 };
+        allocate(&lanes[0].targets[0], &memory, &mut buffers).expect("memory");
+        assert_eq!(buffers.len(), 2, "of reads and of writes");
+        assert!(buffers.iter().all(|buffer| buffer.as_ptr().addr() % (32 << 20) == 0));
     }
 
     /// The real system call, as if the processor were on another node than the only one.

@@ -434,6 +434,7 @@ mod tests_of_force {
                 QUIET => "0",
                 NO_COLOUR | HISTORY => "1",
                 STORE => "/v",
+                COMPAT => "2.3",
                 _ => return None,
             };
             Some(OsString::from(value))
@@ -449,8 +450,10 @@ mod tests_of_force {
             &From::Variable(QUIET),
             &From::Variable(NO_COLOUR),
             &From::Usual,
+            &From::Variable(COMPAT),
         ];
         assert_eq!(names, wanted);
+        assert_eq!((by_file.release(), by_variable.release()), (Ok(Release::V2_2), Ok(Release::V2_3)));
         // An empty variable says nothing.
         let empty = |_: &str| Some(OsString::new());
         assert!(Force::new(&config, &empty).is_quiet());

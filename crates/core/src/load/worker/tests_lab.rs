@@ -50,6 +50,8 @@ pub struct State {
     /// What the engine says of itself, and stamps that respect it.
     pub copies: bool,
     pub is_inline: bool,
+    /// It counts its calls, as a ring does.
+    pub has_ring: bool,
     pub stamps_after_copies: usize,
     /// The engine breaks at this submission or reaping, counted from 1.
     pub breaks_at: (usize, usize),
@@ -146,6 +148,12 @@ impl Engine for Lab {
 
     fn copies(&self) -> bool {
         self.0.borrow().copies
+    }
+
+    fn submits(&self) -> Option<u64> {
+        let state = self.0.borrow();
+        let submits = state.calls.iter().filter(|call| matches!(call, Call::Submit(..))).count();
+        state.has_ring.then_some(submits as u64)
     }
 
     fn is_inline(&self) -> bool {
@@ -343,6 +351,7 @@ impl Bench {
             stamp_ns: 0,
             copies: false,
             is_inline: false,
+            has_ring: false,
             stamps_after_copies: 0,
             breaks_at: (0, 0),
             stop_at: None,

@@ -281,6 +281,22 @@ mod tests {
     }
 
     #[test]
+    fn separated_buffers_begin_at_multiples_and_take_no_more_memory() {
+        let distance = 16 << 20;
+        for (len, unit) in [(1, rustix::param::page_size()), (3 << 20, HUGE_BYTES), (20 << 20, HUGE_BYTES)] {
+            let buffers = [(); 4].map(|()| IoBuffer::apart(len, distance).expect("memory"));
+            for buffer in &buffers {
+                assert_eq!(buffer.as_ptr().addr() as u64 % distance, 0, "{len}");
+                assert_eq!((buffer.len(), buffer.mapped), (len, len.next_multiple_of(unit)));
+                buffer.with_slice_mut(0, len, |all| all.fill(1));
+            }
+        }
+        let usual = IoBuffer::apart(1, 0).expect("memory");
+        assert_eq!(usual.mapped, rustix::param::page_size());
+        assert!(matches!(IoBuffer::apart(1, u64::MAX), Err(BufferError::Memory { .. })));
+    }
+
+    #[test]
     fn small_pages_stay_small() {
         let len = 4 * HUGE_BYTES;
         let buffer = IoBuffer::in_small_pages(len).unwrap();
