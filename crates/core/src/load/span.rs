@@ -45,6 +45,8 @@ pub struct Span<'a> {
     pub wanted: Wanted,
     /// Dots (`-P`).
     pub progress_ios: u32,
+    /// Waits are told (`-vs`).
+    pub verbose_stats: bool,
     /// In the order of the profile.
     pub targets: Vec<TargetState>,
     pub lanes: Vec<Lane>,
@@ -181,6 +183,7 @@ fn prepare_here(lane: &Lane, span: &Span<'_>) -> Result<Prepared, Failure> {
     }
     worker.latencies = span.latencies.of_thread(lane.work.id);
     worker.progress_ios = u64::from(span.progress_ios);
+    worker.counts_waits = span.verbose_stats;
     Ok(Prepared { worker, engine: row.name, notes, placed })
 }
 

@@ -164,6 +164,7 @@ impl<'p> Run<'p> {
             lengths,
             wanted,
             progress_ios: self.profile.progress_ios,
+            verbose_stats: self.profile.verbose_stats,
             targets,
             lanes,
             processors: checked.cpus.clone(),

@@ -7,6 +7,7 @@
 //! Each kind of loop is compiled by itself ([`Mode`]): with and without a pace, over queues or inline, with completion
 //! routines, with a pool. What one kind needs costs the others nothing.
 
+mod modes;
 mod slots;
 
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use crate::engine::{AnyEngine, Completion, Engine, EngineError, Io, IoError, Op}
 use crate::plan::{Lane, LaneTarget, LaneWrites};
 use crate::result::{ThreadCost, WaitStatistics};
 use crate::sys::buffer::IoBuffer;
+use modes::{Inline, Mode, Queued, Routines};
 pub use slots::Late;
 use slots::{Idle, Outstanding};
 
@@ -37,48 +39,6 @@ const SHARED_STAMP_WORK: usize = 2;
 /// After an I/O that came back in the call that handed it over, so many are handed over one by one before the
 /// next batch.
 const ONE_BY_ONE: u32 = 64;
-
-/// What kind of loop it is. That is known where the loop starts, so no I/O asks for it.
-trait Mode {
-    /// Some target has a rate limit or pauses (`-g`, `-i`, `-j`).
-    const PACED: bool;
-    /// The engine finishes I/Os in the call that hands them over: they go one at a time.
-    const INLINE: bool;
-    /// Each completion reissues its own request (`-x`).
-    const ROUTINES: bool;
-    /// Each I/O goes to a target that is drawn for it (`-F` with `-O`).
-    const POOL: bool;
-}
-
-/// I/Os are in flight after they were handed over.
-struct Queued<const PACED: bool, const POOL: bool>;
-
-impl<const PACED: bool, const POOL: bool> Mode for Queued<PACED, POOL> {
-    const PACED: bool = PACED;
-    const INLINE: bool = false;
-    const ROUTINES: bool = false;
-    const POOL: bool = POOL;
-}
-
-/// I/Os are finished when they are handed over.
-struct Inline<const PACED: bool, const POOL: bool>;
-
-impl<const PACED: bool, const POOL: bool> Mode for Inline<PACED, POOL> {
-    const PACED: bool = PACED;
-    const INLINE: bool = true;
-    const ROUTINES: bool = false;
-    const POOL: bool = POOL;
-}
-
-/// Completion routines. They ignore rate limits and pauses, as in DiskSpd 2.2.
-struct Routines<const POOL: bool>;
-
-impl<const POOL: bool> Mode for Routines<POOL> {
-    const PACED: bool = false;
-    const INLINE: bool = false;
-    const ROUTINES: bool = true;
-    const POOL: bool = POOL;
-}
 
 /// What was counted on one target of the lane.
 #[derive(Debug)]
@@ -164,6 +124,8 @@ pub struct Worker {
     pub latencies: Present,
     /// One dot per this many completions, 0 = none.
     pub progress_ios: u64,
+    /// Waits are counted by what they find.
+    pub counts_waits: bool,
     /// Where to tell the counts, when somebody watches.
     pub live: Option<Arc<Cell>>,
     /// One per target of the lane.
@@ -228,6 +190,7 @@ impl Worker {
             buckets: Buckets::new(0, 0),
             latencies: Tables::none().of_thread(0),
             progress_ios: 0,
+            counts_waits: false,
             live: None,
             tallies: lane
                 .targets
@@ -277,16 +240,21 @@ impl Worker {
         }
         self.buckets.begin(phases.measure_start_ns());
         self.latencies.begin(phases.measure_start_ns());
-        if self.lane.pool.is_some() {
-            self.choose_loop::<T, true>(&given);
+        let has_pool = self.lane.pool.is_some();
+        if has_pool && self.counts_waits {
+            self.choose_loop::<T, true, true>(&given);
+        } else if has_pool {
+            self.choose_loop::<T, true, false>(&given);
+        } else if self.counts_waits {
+            self.choose_loop::<T, false, true>(&given);
         } else {
-            self.choose_loop::<T, false>(&given);
+            self.choose_loop::<T, false, false>(&given);
         }
         if self.counting {
             // It ends before the measured time does.
             self.note_submits();
         }
-        if self.waits.completion_waits > 0 {
+        if self.counts_waits && !self.engine.is_inline() {
             self.waits.wait_completions = Some(self.wait_completions);
         }
         let stuck = self.drain(&given);
@@ -306,10 +274,10 @@ impl Worker {
         }
     }
 
-    fn choose_loop<T: Time, const POOL: bool>(&mut self, given: &Given<'_, T>) {
+    fn choose_loop<T: Time, const POOL: bool, const WAITS: bool>(&mut self, given: &Given<'_, T>) {
         let is_inline = self.engine.is_inline();
         if self.lane.dispatch.reissue_own && !is_inline {
-            return self.go_round::<T, Routines<POOL>>(given);
+            return self.go_round::<T, Routines<POOL, WAITS>>(given);
         }
         let mut is_paced = false;
         for (meter, target) in self.meters.iter_mut().zip(&self.lane.targets) {
@@ -323,9 +291,9 @@ impl Worker {
         } else if is_inline {
             self.go_round::<T, Inline<false, POOL>>(given);
         } else if is_paced {
-            self.go_round::<T, Queued<true, POOL>>(given);
+            self.go_round::<T, Queued<true, POOL, WAITS>>(given);
         } else {
-            self.go_round::<T, Queued<false, POOL>>(given);
+            self.go_round::<T, Queued<false, POOL, WAITS>>(given);
         }
     }
 
@@ -487,7 +455,7 @@ impl Worker {
         if min == 0 {
             self.waits.lookasides += 1;
             self.waits.lookaside_completions[found.min(7)] += 1;
-        } else if !M::INLINE && idle == 0 {
+        } else if M::WAITS && idle == 0 {
             self.wait_completions[found.min(7)] += 1;
         }
     }

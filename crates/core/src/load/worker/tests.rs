@@ -517,7 +517,8 @@ fn dots_come_with_completions_of_all_phases() {
 
 #[test]
 fn waits_are_told_apart() {
-    let seen = Bench::new(9, LATENCY).service(|_, _| 200).script(|s| s.submit_ns = 10).run();
+    let bench = Bench::new(9, LATENCY).service(|_, _| 200).script(|s| s.submit_ns = 10);
+    let seen = bench.worker(|w| w.counts_waits = true).run();
     let waits = seen.waits;
     assert_eq!(waits.lookasides, waits.lookaside_completions.iter().sum::<u64>());
     let reaps = |min| seen.calls.iter().filter(|c| matches!(c, Call::Reap(m, ..) if *m == min)).count();

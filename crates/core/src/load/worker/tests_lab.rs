@@ -267,6 +267,7 @@ pub struct Parts {
     pub buckets: Buckets,
     pub latencies: Present,
     pub progress_ios: u64,
+    pub counts_waits: bool,
     pub live: Option<Arc<Cell>>,
     wanted: Wanted,
 }
@@ -385,6 +386,7 @@ impl Bench {
             buckets: Buckets::new(0, 0),
             latencies: Tables::none().of_thread(0),
             progress_ios: 0,
+            counts_waits: false,
             live: None,
             wanted,
         };
@@ -423,10 +425,12 @@ impl Bench {
 
     pub fn run(self) -> Seen {
         let dots = std::cell::Cell::new(0);
-        let Parts { lane, buffers, data_rng, buckets, latencies, progress_ios, live, wanted } = self.parts;
+        let Parts { lane, buffers, data_rng, buckets, latencies, progress_ios, counts_waits, live, wanted } =
+            self.parts;
         let mut worker = Worker::new(lane, AnyEngine::new(self.lab.clone()), buffers, wanted);
         (worker.data_rng, worker.buckets, worker.latencies) = (data_rng, buckets, latencies);
         (worker.progress_ios, worker.live) = (progress_ios, live);
+        worker.counts_waits = counts_waits;
         let outcome = worker.run(&self.lab, &self.phases, &|| dots.set(dots.get() + 1));
         let state = &mut *self.lab.0.borrow_mut();
         let (calls, ios) = (std::mem::take(&mut state.calls), std::mem::take(&mut state.ios));
