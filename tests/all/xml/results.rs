@@ -185,7 +185,7 @@ fn cache_of(node: Node<'_, '_>) -> ProcessorCache {
         associativity: attribute(node, "Associativity"),
         line_bytes: attribute(node, "LineSize"),
         size_bytes: attribute(node, "CacheSize"),
-        cpus: CpuSet::new(cpus),
+        processors: CpuSet::new(cpus),
     }
 }
 

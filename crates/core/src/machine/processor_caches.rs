@@ -17,7 +17,7 @@ pub const FULLY_ASSOCIATIVE: u32 = 255;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ProcessorCache {
-    /// 1 is the nearest.
+    /// 1 is the nearest to the core.
     pub level: u32,
     /// What it holds.
     pub kind: ProcessorCacheKind,
@@ -28,7 +28,7 @@ pub struct ProcessorCache {
     #[allow(missing_docs)]
     pub size_bytes: u64,
     /// The online processors that share it.
-    pub cpus: CpuSet,
+    pub processors: CpuSet,
 }
 
 impl Default for ProcessorCache {
@@ -39,7 +39,7 @@ impl Default for ProcessorCache {
             associativity: 0,
             line_bytes: 0,
             size_bytes: 0,
-            cpus: CpuSet::default(),
+            processors: CpuSet::default(),
         }
     }
 }
@@ -88,7 +88,7 @@ pub fn processor_caches(sys_root: &Path, topology: &Topology) -> Vec<ProcessorCa
     found
 }
 
-fn cache(folder: &Path, cpus: CpuSet) -> ProcessorCache {
+fn cache(folder: &Path, processors: CpuSet) -> ProcessorCache {
     let is_full = number_in(folder, "number_of_sets") == Some(1);
     ProcessorCache {
         level: number_in(folder, "level").unwrap_or(0),
@@ -100,7 +100,7 @@ fn cache(folder: &Path, cpus: CpuSet) -> ProcessorCache {
         },
         line_bytes: number_in(folder, "coherency_line_size").unwrap_or(0),
         size_bytes: read_word(&folder.join("size")).and_then(|word| bytes_of(&word)).unwrap_or(0),
-        cpus,
+        processors,
     }
 }
 
@@ -140,7 +140,13 @@ mod tests {
         let shown: Vec<_> = found
             .iter()
             .map(|one| {
-                (one.level, one.kind, one.size_bytes >> 10, one.associativity, String::from(one.cpus.clone()))
+                (
+                    one.level,
+                    one.kind,
+                    one.size_bytes >> 10,
+                    one.associativity,
+                    String::from(one.processors.clone()),
+                )
             })
             .collect();
         let wanted = [

@@ -297,8 +297,7 @@ pub struct WaitStatistics {
     pub lookasides: u64,
     /// Looks that found 0, 1, ... 6, 7 or more completions.
     pub lookaside_completions: [u64; 8],
-    /// Waits without limit that found 0, 1, ... 6, 7 or more completions, counted with `-vs`; none when they were not, and
-    /// when the document does not tell.
+    /// Waits without limit that found 0, 1, ... 6, 7 or more completions, counted with `-vs`; none when they were not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_completions: Option<[u64; 8]>,
     /// Calls of the measured time that handed I/Os to a ring; none with other engines, and when the document does not

@@ -143,14 +143,14 @@ fn rows(system: &System) -> Vec<Row<'_>> {
 }
 
 fn are_alike(one: &ProcessorCache, other: &ProcessorCache) -> bool {
-    let ProcessorCache { level, kind, associativity, line_bytes, size_bytes, cpus: _ } = *other;
+    let ProcessorCache { level, kind, associativity, line_bytes, size_bytes, processors: _ } = *other;
     (one.level, one.kind, one.associativity, one.line_bytes, one.size_bytes)
         == (level, kind, associativity, line_bytes, size_bytes)
 }
 
 /// The processors that share a cache, a mask for each group.
 pub(super) fn masks_of(cache: &ProcessorCache, topology: &Topology) -> Vec<GroupMask> {
-    let sharers = topology.processors.iter().filter(|processor| cache.cpus.contains(processor.cpu));
+    let sharers = topology.processors.iter().filter(|processor| cache.processors.contains(processor.cpu));
     by_group(sharers.map(id))
 }
 

@@ -1,4 +1,4 @@
-//! The kinds of the loop.
+//! The kinds of loops that a worker goes round in (docs/design/hot-path.md "Kinds of loops").
 
 /// What kind of loop it is. That is known where the loop starts, so no I/O asks for it.
 pub trait Mode {
