@@ -114,6 +114,7 @@ mod machine {
 mod profile {
     mod built_in;
     mod diskspd_2_3;
+    mod forms_of_2_3;
     mod rules;
     mod xml_examples;
     mod xml_round_trip;
@@ -122,6 +123,7 @@ mod profile {
 mod program {
     mod beside;
     mod causes;
+    mod compat;
     mod cost;
     mod create;
     mod devices;
@@ -177,5 +179,5 @@ mod verdict {
 }
 
 mod xml {
-    mod results;
+    pub mod results;
 }

@@ -26,9 +26,9 @@ pub use truespd_core::fault::ExitCode;
 use truespd_core::fault::{Failure, FailureKind, Outcome, Refusal, RefusalKind, Refusals};
 use truespd_core::load::{self, Event, FinishedRun};
 use truespd_core::machine::host::uptime_ms;
-use truespd_core::profile::ResultFormat;
 use truespd_core::profile::xml;
-use truespd_core::result::{Document, Verdict};
+use truespd_core::profile::{Release, ResultFormat};
+use truespd_core::result::{Document, System, Verdict};
 use truespd_core::sys::error::system_text;
 use truespd_core::sys::events::Latch;
 use truespd_core::sys::program;
@@ -105,7 +105,7 @@ fn dispatch(program: &Program, args: &[OsString], invocation: Invocation, front:
             print(&help(program), refused)
         }
         Invocation::Version => print(&crate::grammar::version(), ExitCode::Done),
-        Invocation::SystemInformation(format) => system_information(format),
+        Invocation::SystemInformation(format, asked) => system_information(format, asked),
         Invocation::SetEvents(names) => set_events(&names),
         Invocation::Run(request) => run(program, args, *request, front),
     }
@@ -150,12 +150,16 @@ pub fn begin() -> Result<(), ExitCode> {
     Err(tell(refusal.hint("send it to a file (> FILE), or to /dev/null if it is not wanted")))
 }
 
-fn system_information(format: ResultFormat) -> ExitCode {
+fn system_information(format: ResultFormat, asked: Option<Release>) -> ExitCode {
+    let release = match config::read().and_then(|_| release(asked)) {
+        Ok(release) => release,
+        Err(refusals) => return tell(refusals),
+    };
     match load::system() {
         Ok(system) => {
             let text = match format {
-                ResultFormat::Text => render::system_text(&system),
-                ResultFormat::Xml => render::xml::system(&system),
+                ResultFormat::Text => render::system_text(&system, release),
+                ResultFormat::Xml => render::xml::system(&system, release),
             };
             print(&text, ExitCode::Done)
         }
@@ -163,6 +167,14 @@ fn system_information(format: ResultFormat) -> ExitCode {
             let failure = Failure::new(FailureKind::Machine, "could not read the processors of this machine");
             tell(failure.because(error))
         }
+    }
+}
+
+/// The release that is asked for, else that of the variable or the configuration.
+fn release(asked: Option<Release>) -> Result<Release, Refusals> {
+    match asked {
+        Some(release) => Ok(release),
+        None => config::in_force().release().map_err(Refusals::from),
     }
 }
 
@@ -189,7 +201,14 @@ fn run(program: &Program, args: &[OsString], mut request: Request, front: &Front
     tell_how_understood(&request, shape.stderr);
     if request.profile_only {
         let text = match request.profile.result_format {
-            ResultFormat::Text => render::profile_text(&command_line(program, args), &request.profile),
+            ResultFormat::Text => {
+                // Only 2.3 tells of the machine, as far as it is known.
+                let machine = match request.profile.release {
+                    Release::V2_2 => System::default(),
+                    Release::V2_3 => load::system().unwrap_or_default(),
+                };
+                render::profile_text(&command_line(program, args), &request.profile, &machine)
+            }
             ResultFormat::Xml => xml::write(&request.profile, 0),
         };
         return print(&text, ExitCode::Done);
@@ -263,9 +282,12 @@ fn ready<'a>(program: &Program, args: &[OsString], request: &'a Request) -> Resu
         .map_err(|error| refuse_option(&typed(args), &program.name, "-engine", &error.to_string()))
 }
 
-/// Reads the profile of `-X` into the request, with the overrides and targets beside it; the error is
-/// what to show.
+/// Reads the profile of `-X` into the request, with the overrides and targets beside it, and takes the defaults of the
+/// release that is meant; the error is what to show.
 pub fn load_profile(program: &Program, args: &[OsString], request: &mut Request) -> Result<(), Refusals> {
+    let release = release(request.options.compat)?;
+    request.options.compat = Some(release);
+    request.profile.take_release(release);
     request.load_profile().map_err(|error| {
         error.refusals(|profile, findings| refuse_findings(&typed(args), &program.name, profile, findings))
     })

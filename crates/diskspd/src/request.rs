@@ -8,7 +8,7 @@ use std::path::Path;
 
 use truespd_core::fault::{Refusal, RefusalKind, Refusals};
 use truespd_core::profile::xml::{self, Overrides, XmlError};
-use truespd_core::profile::{EventNames, Finding, Profile, Severity, validate};
+use truespd_core::profile::{EventNames, Finding, Profile, Release, Severity, validate};
 use truespd_core::result::Grade;
 use truespd_core::sys::source::Source;
 use truespd_core::text::foreign::{Foreign, PathMap, mapped};
@@ -38,6 +38,8 @@ pub struct Request {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LongOptions {
+    /// `--compat`: the release of DiskSpd whose forms and defaults are meant.
+    pub compat: Option<Release>,
     /// `--engine`: the engine to use instead of the best one available.
     pub engine: Option<EngineChoice>,
     /// `--overwrite`: targets that may be written although they hold data that TrueSpd did not make.
@@ -207,6 +209,7 @@ impl Request {
             return Err(ProfileError::Rules { profile: Box::new(profile), findings });
         }
         self.warn(findings.iter());
+        profile.take_release(self.options.compat.unwrap_or_default());
         self.profile = profile;
         self.settle_paths();
         Ok(())

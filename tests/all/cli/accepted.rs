@@ -6,8 +6,8 @@ use diskspd::grammar::parse::Invocation;
 use diskspd::request::EngineChoice;
 use truespd_core::profile::{
     AffinityItem, Batch, CacheMode, Distribution, DistributionKind, DistributionRange, EfficiencyOrder, Etw,
-    FlushMode, IoPriority, Placement, ProcessorId, Profile, ResultFormat, RingOptions, Target, Throughput,
-    TimeSpan,
+    FlushMode, IoPriority, Placement, ProcessorId, Profile, Release, ResultFormat, RingOptions, Target,
+    Throughput, TimeSpan,
 };
 use truespd_core::result::Grade;
 
@@ -621,6 +621,25 @@ fn help_of_one_option() {
 }
 
 #[test]
+fn a_release_brings_its_defaults() {
+    let request = run("--compat 2.3 f");
+    assert_eq!(request.options.compat, Some(Release::V2_3));
+    let span = &request.profile.time_spans[0];
+    assert_eq!(span.placement.efficiency, EfficiencyOrder::PerformanceFirst);
+    assert!(span.separate_buffers && request.profile.release == Release::V2_3);
+    // What is asked for stays.
+    let span = run("--compat=2.3 -aup -bsn f").profile.time_spans.remove(0);
+    assert_eq!(span.placement.efficiency, EfficiencyOrder::Unordered);
+    assert!(span.pack_buffers && !span.separate_buffers);
+    assert!(!run("--compat 2.3 -n f").profile.time_spans[0].placement.is_asked());
+    let usual = run("--compat 2.2 f");
+    assert_eq!(usual.profile, run("f").profile);
+    assert_eq!((usual.options.compat, run("f").options.compat), (Some(Release::V2_2), None));
+    assert!(run("-bsp -l f").notes.iter().any(|note| note.contains("count more than -bsp")));
+    assert!(run("--compat 2.3 -l f").notes.is_empty(), "nobody typed it");
+}
+
+#[test]
 fn additions_of_diskspd_2_3() {
     f(&["-a0-3 f"], |x| x.span.affinity = cpus(&[(0, 0), (0, 1), (0, 2), (0, 3)]));
     f(&["-a7,1-2,g2,0-1 f"], |x| x.span.affinity = cpus(&[(0, 7), (0, 1), (0, 2), (2, 0), (2, 1)]));
@@ -646,7 +665,7 @@ fn additions_of_diskspd_2_3() {
         f(&[line], |x| x.span.placement = Placement { cores_first, span_groups, efficiency });
     }
     f(&["-bsn f", "-bsp -bsn f"], |x| x.span.pack_buffers = true);
-    f(&["-bsp f"], |_| {});
+    f(&["-bsp f", "-bsn -bsp f"], |x| x.span.separate_buffers = true);
     f(&["-oc12 f"], |x| x.span.completion_batch = Some(12));
     for (line, registered_buffers, batch) in [
         ("-u8 f", true, Batch::Count(8)),
@@ -659,9 +678,11 @@ fn additions_of_diskspd_2_3() {
     ] {
         f(&[line], |x| x.span.ring = Some(RingOptions { registered_buffers, batch }));
     }
-    assert_eq!(read("-Rs"), Ok(Invocation::SystemInformation(ResultFormat::Text)));
-    assert_eq!(read("-Rstext"), Ok(Invocation::SystemInformation(ResultFormat::Text)));
-    assert_eq!(read("-Rsxml"), Ok(Invocation::SystemInformation(ResultFormat::Xml)));
+    assert_eq!(read("-Rs"), Ok(Invocation::SystemInformation(ResultFormat::Text, None)));
+    assert_eq!(read("-Rstext"), Ok(Invocation::SystemInformation(ResultFormat::Text, None)));
+    assert_eq!(read("-Rsxml"), Ok(Invocation::SystemInformation(ResultFormat::Xml, None)));
+    let of_2_3 = Invocation::SystemInformation(ResultFormat::Text, Some(Release::V2_3));
+    assert_eq!((read("--compat 2.3 -Rs"), read("-Rs --compat=2.3")), (Ok(of_2_3.clone()), Ok(of_2_3)));
 }
 
 #[test]

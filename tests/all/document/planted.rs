@@ -93,6 +93,7 @@ fn results_of_runs() {
             "compare --unlike seed.json d.json --markdown",
             "compare --unlike seed.json d.json --fail-if iops<-5% --junit j.xml --json c.json",
             "render -Rtext d.json",
+            "render --compat 2.3 d.json -Rtext",
             "render -Rcsv d.json",
             "render -Rintervals d.json",
             "merge --force d.json seed.json --verdict",

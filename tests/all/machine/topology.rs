@@ -5,6 +5,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 use truespd_core::machine::topology::{Processor, Topology, TopologyError, parse_cpu_list};
+use truespd_core::profile::Release;
 
 /// Makes a sysfs tree of lines "path, tab, content".
 fn unpack(lines: &str) -> TempDir {
@@ -231,7 +232,7 @@ fn groups_tell_what_could_be_online() {
     assert_eq!(maxima(&topology("0,5", "")), [6]);
     let mut system = truespd_core::result::System { topology: topology("0-1", "0-7"), ..Default::default() };
     let maximum = |system: &truespd_core::result::System| {
-        let xml = diskspd::render::xml::system(system);
+        let xml = diskspd::render::xml::system(system, Release::V2_2);
         xml.split("MaximumProcessors=\"").nth(1).and_then(|rest| rest.split('"').next()).map(String::from)
     };
     assert_eq!(maximum(&system).as_deref(), Some("8"));

@@ -7,19 +7,19 @@ use diskspd::grammar::parse::Invocation;
 use truespd_core::machine::topology::{Processor, Topology};
 use truespd_core::plan::processor_order;
 use truespd_core::profile::{
-    AffinityItem, Batch, BypassIo, CacheMode, EfficiencyOrder, Placement, ProcessorId, Profile, Severity,
-    TimeSpan, WholeGroup, validate, xml,
+    Batch, BypassIo, CacheMode, EfficiencyOrder, Placement, ProcessorId, Profile, Severity, TimeSpan,
+    WholeGroup, validate, xml,
 };
 
 use crate::support::words::read;
 
 /// The lines of a list without its first one, each cut at tabs.
-fn cases(list: &str) -> Vec<Vec<&str>> {
+pub(super) fn cases(list: &str) -> Vec<Vec<&str>> {
     list.lines().skip(1).map(|line| line.split('\t').collect()).collect()
 }
 
 /// Where TrueSpd does otherwise on purpose: `tests/data/deliberate-differences.md` says why.
-const DELIBERATE: &[&str] = &[
+pub(super) const DELIBERATE: &[&str] = &[
     // 2.3 forgets its own limit where the I/O is random.
     "-r -o70000 f",
     // 2.3 reads the digits and drops the rest.
@@ -35,7 +35,7 @@ const DELIBERATE: &[&str] = &[
 ];
 
 /// The same of fragments.
-const DELIBERATE_XML: &[&str] = &[
+pub(super) const DELIBERATE_XML: &[&str] = &[
     // 2.3 forgets its own limit where the I/O is random.
     "<Random>8192</Random><RequestCount>70000</RequestCount>",
     // Valid by 2.3's own schema, and taken for what it says.
@@ -60,22 +60,9 @@ fn words_of_order(order: EfficiencyOrder) -> &'static str {
     }
 }
 
-/// A processor joins the last mask of its group while it lies above all of it.
 fn masks(span: &TimeSpan) -> String {
-    let mut masks: Vec<(u32, u64)> = Vec::new();
-    for item in span.affinity_items() {
-        match item {
-            AffinityItem::WholeGroup(group) => masks.push((group, 0)),
-            AffinityItem::Processor(ProcessorId { group, processor }) => {
-                let bit = 1u64 << processor;
-                match masks.last_mut() {
-                    Some((last, mask)) if *last == group && *mask != 0 && *mask < bit => *mask |= bit,
-                    _ => masks.push((group, bit)),
-                }
-            }
-        }
-    }
-    let masks: Vec<String> = masks.iter().map(|(group, mask)| format!("{group}:{mask:#x}")).collect();
+    let masks = span.affinity_masks();
+    let masks: Vec<String> = masks.iter().map(|mask| format!("{}:{mask}", mask.group)).collect();
     if masks.is_empty() { "none".to_string() } else { masks.join(",") }
 }
 
@@ -172,30 +159,44 @@ fn command_lines() {
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// The profile with a fragment at its place.
+pub(super) fn whole(place: &str, fragment: &str) -> String {
+    let plain = "<Target><Path>f</Path></Target>".to_string();
+    let (targets, span, whole) = match place {
+        "timespan" => (plain, fragment, ""),
+        "profile" => (plain, "", fragment),
+        "targets" => (fragment.to_string(), "", ""),
+        "target" => (format!("<Target><Path>f</Path>{fragment}</Target>"), "", ""),
+        _ => {
+            let (targets, span) = fragment.split_once('|').expect("two parts");
+            (targets.to_string(), span, "")
+        }
+    };
+    let span = format!("<TimeSpan>{span}<Targets>{targets}</Targets></TimeSpan>");
+    format!("<Profile>{whole}<TimeSpans>{span}</TimeSpans></Profile>")
+}
+
+/// The profile that is read of a text and of the targets behind it; `None` when it is refused.
+pub(super) fn accepted(text: &str, targets: &str) -> Option<Profile> {
+    let mut profile = xml::read(text).ok()?;
+    let targets: Vec<String> = targets.split_whitespace().map(str::to_string).collect();
+    if !targets.is_empty() {
+        xml::substitute_templates(&mut profile, &targets).ok()?;
+    }
+    let findings = validate(&profile, false);
+    findings.iter().all(|finding| finding.severity != Severity::Error).then_some(profile)
+}
+
 #[test]
 fn fragments_of_profiles() {
     let mut wrong = Vec::new();
     for case in cases(include_str!("../../data/diskspd-2.3/cases-xml.tsv")) {
         let [place, fragment, arguments, verdict, wanted, ..] = case[..] else { panic!("{case:?}") };
-        if !arguments.is_empty() || DELIBERATE_XML.contains(&fragment) {
+        if DELIBERATE_XML.contains(&fragment) {
             continue;
         }
-        let plain = "<Target><Path>f</Path></Target>".to_string();
-        let (targets, span, whole) = match place {
-            "timespan" => (plain, fragment, ""),
-            "profile" => (plain, "", fragment),
-            "targets" => (fragment.to_string(), "", ""),
-            "target" => (format!("<Target><Path>f</Path>{fragment}</Target>"), "", ""),
-            _ => {
-                let (targets, span) = fragment.split_once('|').expect("two parts");
-                (targets.to_string(), span, "")
-            }
-        };
-        let span = format!("<TimeSpan>{span}<Targets>{targets}</Targets></TimeSpan>");
-        let text = format!("<Profile>{whole}<TimeSpans>{span}</TimeSpans></Profile>");
-        let profile = xml::read(&text).ok().filter(|profile| {
-            validate(profile, false).iter().all(|finding| finding.severity != Severity::Error)
-        });
+        let text = whole(place, fragment);
+        let profile = accepted(&text, arguments);
         match profile {
             None if verdict == "refused" => {}
             None => wrong.push(format!("{place} {fragment}: refused: {:?}", xml::read(&text).err())),

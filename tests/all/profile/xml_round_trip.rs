@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use truespd_core::profile::xml::{read, read_bytes, write};
 use truespd_core::profile::{
     Batch, CacheMode, Distribution, DistributionKind, DistributionRange, EfficiencyOrder, Etw, FlushMode,
-    IoPriority, Placement, Precreate, ProcessorId, Profile, ResultFormat, RingOptions, Target, ThreadTarget,
-    Throughput, TimeSpan, WholeGroup,
+    IoPriority, Placement, Precreate, ProcessorId, Profile, Release, ResultFormat, RingOptions, Target,
+    ThreadTarget, Throughput, TimeSpan, WholeGroup,
 };
 
 /// Numbers with the ends of their range among them.
@@ -154,7 +154,7 @@ fn ring() -> impl Strategy<Value = RingOptions> {
 
 prop_compose! {
     fn time_span()(
-        flags in any::<[bool; 6]>(),
+        flags in any::<[bool; 7]>(),
         (duration_s, warmup_s, cooldown_s) in (number(), number(), number()),
         (thread_count, request_count, rand_seed) in (number(), number(), number()),
         io_bucket_ms in 1..=u32::MAX,
@@ -166,7 +166,7 @@ prop_compose! {
         targets in vec(target(), 1..4),
     ) -> TimeSpan {
         let [completion_routines, measure_latency, calculate_iops_std_dev, disable_affinity, random_write_data,
-            pack_buffers] = flags;
+            pack_buffers, separate_buffers] = flags;
         // A list with whole groups is written as masks, which name a processor by its own group only.
         let numbers = if groups.is_empty() { 256 } else { 64 };
         let affinity: Vec<_> = affinity.into_iter().map(|(group, number)| (group, number % numbers)).collect();
@@ -179,10 +179,10 @@ prop_compose! {
             affinity.into_iter().map(|(group, processor)| ProcessorId { group, processor }).collect();
         TimeSpan {
             completion_routines, measure_latency, calculate_iops_std_dev, disable_affinity, random_write_data,
-            pack_buffers, duration_s, warmup_s, cooldown_s, thread_count, request_count, rand_seed, io_bucket_ms,
+            pack_buffers, separate_buffers: separate_buffers && !pack_buffers, duration_s, warmup_s, cooldown_s, thread_count, request_count, rand_seed, io_bucket_ms,
             // Beside a list a placement has no effect.
             placement: if affinity.is_empty() && affinity_groups.is_empty() { placement } else { Placement::default() },
-            affinity, affinity_groups, ring, completion_batch, targets,
+            affinity, affinity_groups, affinity_mask_starts: Vec::new(), ring, completion_batch, targets,
         }
     }
 }
@@ -218,7 +218,8 @@ prop_compose! {
         time_spans in vec(time_span(), 1..3),
     ) -> Profile {
         let result_format = if is_xml { ResultFormat::Xml } else { ResultFormat::Text };
-        Profile { progress_ios, result_format, verbose, verbose_stats, experiment_flags, precreate, etw, time_spans }
+        let release = Release::V2_2;
+        Profile { release, progress_ios, result_format, verbose, verbose_stats, experiment_flags, precreate, etw, time_spans }
     }
 }
 
@@ -235,6 +236,25 @@ proptest! {
         prop_assert_eq!(&again, &profile);
         prop_assert_eq!(write(&again, indent), text.clone());
         prop_assert_eq!(&read_bytes(&utf16(&text)).expect("in any encoding"), &profile);
+    }
+
+    /// The form of 2.3 holds as much, and its defaults.
+    #[test]
+    fn what_is_written_in_the_form_of_2_3_is_read_again(profile in profile()) {
+        let mut profile = profile;
+        for span in &mut profile.time_spans {
+            // Masks name a processor by its own group only.
+            span.affinity.iter_mut().for_each(|id| id.processor %= 64);
+            if span.disable_affinity {
+                span.placement = Placement::default();
+            }
+        }
+        profile.take_release(Release::V2_3);
+        let text = write(&profile, 0);
+        let mut again = read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        again.take_release(Release::V2_3);
+        prop_assert_eq!(&again, &profile);
+        prop_assert_eq!(write(&again, 0), text);
     }
 
     /// The order of elements has no meaning, nor has white space between them.

@@ -261,6 +261,7 @@ pub fn system(machine: Machine) -> System {
         power_scheme: "performance".to_string(),
         kernel_release: "6.12.0-1-amd64".to_string(),
         memory_bytes: Some(8 << 30),
+        ..System::default()
     }
 }
 
@@ -317,6 +318,7 @@ fn waits(random: &mut Random) -> WaitStatistics {
         throttle_sleeps: random.below(1000),
         lookasides: lookaside_completions.iter().sum(),
         lookaside_completions,
+        ..WaitStatistics::default()
     }
 }
 

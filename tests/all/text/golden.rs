@@ -164,7 +164,7 @@ fn recorded_profile_output_byte_for_byte() {
         let number: u32 = digits.parse().expect("a number");
         let profile = profiles.get(&number).unwrap_or_else(|| panic!("{file}: no profile for {command}"));
         let expected = recorded.replacen("Command Line: diskspd.exe", "Command Line: diskspd", 1);
-        assert_eq!(profile_text(&words(command), profile), expected, "{file}: {command}");
+        assert_eq!(profile_text(&words(command), profile, &System::default()), expected, "{file}: {command}");
         compared += 1;
     }
     assert_eq!(compared, profiles.len());
@@ -186,7 +186,7 @@ fn recorded_runs_begin_with_their_profile() {
         // Each live run was recorded two numbers before its profile output.
         let profile =
             profiles.get(&(digits + 2)).unwrap_or_else(|| panic!("{file}: no profile for {command}"));
-        let expected = profile_text(&words(command), profile) + "System information:\n";
+        let expected = profile_text(&words(command), profile, &System::default()) + "System information:\n";
         assert!(recorded.starts_with(&expected), "{file}: {expected}");
         compared += 1;
     }
@@ -461,7 +461,11 @@ fn sample_with_two_time_spans() {
 fn lines_of_rare_options() {
     let base = || Target { write_percent: 50, request_count: 1, ..sample_target("x") };
     let lines = |target: Target, span: TimeSpan| {
-        profile_text(&words("diskspd x"), &one_span(TimeSpan { targets: vec![target], ..span }))
+        profile_text(
+            &words("diskspd x"),
+            &one_span(TimeSpan { targets: vec![target], ..span }),
+            &System::default(),
+        )
     };
     let plain = lines(base(), TimeSpan::default());
     let cases: Vec<(Target, &str)> = vec![
@@ -523,7 +527,7 @@ fn lines_of_rare_options() {
     let none = Target { throughput: Some(Throughput::Iops(0)), ..base() };
     assert_eq!(lines(none, TimeSpan::default()), plain, "a limit of 0 is no limit");
     let profile = Profile { verbose: true, experiment_flags: 31, ..one_span(TimeSpan::default()) };
-    let ours = profile_text(&words("diskspd"), &profile);
+    let ours = profile_text(&words("diskspd"), &profile, &System::default());
     let flags =
         "\n\nExperiment Flags: 0x1f (31)\n\nInput parameters:\n\n\tusing verbose mode\n\ttimespan:   1\n";
     assert!(ours.contains(flags), "{ours}");
@@ -531,7 +535,7 @@ fn lines_of_rare_options() {
 
 #[test]
 fn an_unknown_start_leaves_the_field_empty() {
-    let ours = system_text(&System { start_unix_s: None, ..system(Machine::Hybrid) });
+    let ours = system_text(&System { start_unix_s: None, ..system(Machine::Hybrid) }, Release::V2_2);
     assert!(ours.contains("\tstart time: \n\n\tcpu count:\t\t3\n"), "{ours}");
     assert!(ours.ends_with("\theterogeneous cores:\ty\n\n\tactive power scheme:\tperformance\n"), "{ours}");
 }

@@ -94,8 +94,8 @@ fn every_combination_is_read_strictly() {
         }
         let mut words = text.split(|c: char| !c.is_alphabetic());
         assert!(words.all(|word| !["nan", "inf"].contains(&word.to_lowercase().as_str())), "{text}");
-        let profile = profile_text(&document.command_line, &document.profile);
-        let system = system_text(&document.system);
+        let profile = profile_text(&document.command_line, &document.profile, &document.system);
+        let system = system_text(&document.system, document.profile.release);
         assert!(text.starts_with(&(profile.clone() + &system)), "the parts are the beginning of the whole");
         assert_eq!(parse_profile(&profile), Ok(parsed.profile));
         assert_eq!(parse_system(&system), Ok(parsed.system));

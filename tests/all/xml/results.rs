@@ -8,11 +8,12 @@ use crate::support::documents::{MIXES, Mix, Recipe, document, recipes};
 use crate::support::strict_xml::check;
 use diskspd::render::{format, xml};
 use roxmltree::Node;
-use truespd_core::machine::topology::{Processor, Topology};
+use truespd_core::machine::processor_caches::{ProcessorCache, ProcessorCacheKind};
+use truespd_core::machine::topology::{CpuSet, Processor, Topology};
 use truespd_core::measure::{Histogram, Intervals};
-use truespd_core::profile::{TimeSpan, xml as profile_xml};
+use truespd_core::profile::{Release, TimeSpan, xml as profile_xml};
 use truespd_core::result::{
-    CpuUse, Direction, DistributionPart, Document, Measured, System, TargetResult, ThreadResult,
+    CpuUse, Direction, DistributionPart, Document, InEffect, Measured, System, TargetResult, ThreadResult,
     TimeSpanResult, WaitStatistics,
 };
 
@@ -143,26 +144,94 @@ fn damaged_results_are_not_accepted() {
     assert!(missed.len() < tried / 50, "{missed:#?}");
 }
 
-/// A document with the numbers of a result, as far as the result tells them.
-fn document_of(text: &str) -> Document {
+/// A document with the numbers of a result, as far as the result tells them. One that names the processor is of 2.3.
+pub(crate) fn document_of(text: &str) -> Document {
     let parsed = roxmltree::Document::parse(text).expect("is XML");
     let root = parsed.root_element();
     let profile = &text[child(root, "Profile").range()];
-    let profile = profile_xml::read(profile).expect("is a profile");
+    let mut profile = profile_xml::read(profile).expect("is a profile");
+    let about = child(root, "System");
+    let processor_name = children(about, "ProcessorName").next().map(text_of).unwrap_or_default().to_string();
+    if !processor_name.is_empty() {
+        profile.release = Release::V2_3;
+    }
     let spans: Vec<Node<'_, '_>> = children(root, "TimeSpan").collect();
     let time_spans =
         spans.iter().zip(&profile.time_spans).map(|(node, span)| time_span_of(*node, span)).collect();
     let system = System {
-        computer_name: text_of(child(child(root, "System"), "ComputerName")).to_string(),
+        computer_name: text_of(child(about, "ComputerName")).to_string(),
         start_unix_s: None,
         topology: topology_of(root),
-        power_scheme: child(child(root, "System"), "PowerScheme")
-            .attribute("Name")
-            .expect("has it")
-            .to_string(),
+        processor_name,
+        page_bytes: children(about, "PageSize").next().and_then(|node| text_of(node).parse().ok()),
+        caches: children(child(about, "ProcessorTopology"), "Cache").map(cache_of).collect(),
+        power_scheme: child(about, "PowerScheme").attribute("Name").expect("has it").to_string(),
         ..System::default()
     };
     Document { command_line: Vec::new(), profile, system, time_spans, ..Document::default() }
+}
+
+fn cache_of(node: Node<'_, '_>) -> ProcessorCache {
+    let cpus = children(node, "Group").flat_map(cpus_of).collect();
+    ProcessorCache {
+        level: attribute(node, "Level"),
+        kind: match node.attribute("Type").expect("has a type") {
+            "Unified" => ProcessorCacheKind::Unified,
+            "Instruction" => ProcessorCacheKind::Instruction,
+            "Data" => ProcessorCacheKind::Data,
+            "Trace" => ProcessorCacheKind::Trace,
+            _ => ProcessorCacheKind::Unknown,
+        },
+        associativity: attribute(node, "Associativity"),
+        line_bytes: attribute(node, "LineSize"),
+        size_bytes: attribute(node, "CacheSize"),
+        processors: CpuSet::new(cpus),
+    }
+}
+
+fn attribute<T: std::str::FromStr>(node: Node<'_, '_>, name: &str) -> T {
+    let value = node.attribute(name).unwrap_or_else(|| panic!("no {name}"));
+    value.parse().unwrap_or_else(|_| panic!("{name} is no number"))
+}
+
+/// Kernel ids of the processors of a `Group` with a `Mask`, ascending.
+fn cpus_of(node: Node<'_, '_>) -> Vec<u32> {
+    let group: u32 = attribute(node, "Group");
+    let mask = node.attribute("Mask").expect("has a mask").trim_start_matches("0x");
+    let mask = u64::from_str_radix(mask, 16).expect("is hexadecimal");
+    (0..64).filter(|bit| mask >> bit & 1 == 1).map(|bit| 64 * group + bit).collect()
+}
+
+/// What 2.3 tells of processors and buffers.
+fn in_effect_of(node: Node<'_, '_>) -> Option<InEffect> {
+    let separation = children(node, "EffectiveBufferSeparation").next()?;
+    let masks = children(node, "EffectiveAffinity").flat_map(|list| children(list, "Group"));
+    Some(InEffect {
+        processors: masks.flat_map(cpus_of).collect(),
+        buffer_separation_bytes: text_of(separation).parse().expect("a number"),
+        dispatch: Vec::new(),
+    })
+}
+
+fn waits_of(thread: Node<'_, '_>) -> WaitStatistics {
+    let submits = children(thread, "SubmitCount").next().and_then(|node| text_of(node).parse().ok());
+    let Some(node) = children(thread, "WaitStatistics").next() else {
+        return WaitStatistics { submits, ..WaitStatistics::default() };
+    };
+    WaitStatistics {
+        completion_waits: number(node, "CompletionWait"),
+        throttle_waits: number(node, "ThrottleWait"),
+        throttle_sleeps: number(node, "ThrottleSleep"),
+        lookasides: number(node, "Lookaside"),
+        lookaside_completions: eight(child(node, "LookasideCompletion")),
+        wait_completions: children(node, "WaitCompletion").next().map(eight),
+        submits,
+    }
+}
+
+fn eight(node: Node<'_, '_>) -> [u64; 8] {
+    let numbers: Vec<u64> = text_of(node).split(' ').map(|word| word.parse().expect("a number")).collect();
+    numbers.try_into().expect("eight numbers")
 }
 
 fn child<'a>(node: Node<'a, 'a>, name: &str) -> Node<'a, 'a> {
@@ -193,7 +262,7 @@ fn topology_of(root: Node<'_, '_>) -> Topology {
             group: number(*row, "Group"),
             number: number(*row, "Id"),
             core: number(*row, "Core"),
-            physical_core: number(*row, "Core"),
+            physical_core: 64 * number::<u32>(*row, "Group") + number::<u32>(*row, "Core"),
             socket: number(*row, "Socket"),
             node: number(*row, "Node"),
             efficiency_class: number(*row, "EfficiencyClass"),
@@ -234,7 +303,7 @@ fn time_span_of(node: Node<'_, '_>, span: &TimeSpan) -> TimeSpanResult {
             .filter(|n| n.tag_name().name() == "Target")
             .map(|target| target_of(target, span))
             .collect(),
-        waits: WaitStatistics::default(),
+        waits: waits_of(thread),
     });
     // A run of no time at all still has its figures; the document keeps more digits than are written.
     let test_time_s = number::<f64>(node, "TestTimeSeconds").max(1e-4);
@@ -242,6 +311,7 @@ fn time_span_of(node: Node<'_, '_>, span: &TimeSpan) -> TimeSpanResult {
         test_time_s,
         cpu: cpu.collect(),
         threads: threads.collect(),
+        in_effect: in_effect_of(node),
         ..Measured::default()
     }))
 }
@@ -332,7 +402,7 @@ fn masked(line: &str, within_average: bool) -> String {
     out
 }
 
-fn masked_lines(text: &str) -> Vec<String> {
+pub(crate) fn masked_lines(text: &str) -> Vec<String> {
     let mut within_average = false;
     text.lines()
         .map(|line| {
@@ -458,7 +528,7 @@ fn names_are_escaped() {
 fn the_system_alone_is_that_of_the_whole() {
     let recipe = all_recipes().pop().expect("there are some");
     let document = document(&recipe, 1);
-    let alone = xml::system(&document.system);
+    let alone = xml::system(&document.system, document.profile.release);
     let indented: String = alone.lines().map(|line| format!("  {line}\n")).collect();
     assert!(xml::results(&document).contains(&indented));
     assert!(alone.starts_with("<System>\n") && alone.ends_with("</System>\n"));

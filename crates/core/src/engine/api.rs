@@ -173,6 +173,11 @@ pub trait Engine: std::fmt::Debug {
         false
     }
 
+    /// Calls that handed I/Os to the system since the engine was opened, for engines with a ring.
+    fn submits(&self) -> Option<u64> {
+        None
+    }
+
     /// The engine's own time in nanoseconds, for engines that simulate it.
     fn virtual_now_ns(&self) -> Option<u64> {
         None

@@ -292,6 +292,10 @@ impl Engine for Nvme {
         self.ring.in_flight() + self.refused.len() as u32
     }
 
+    fn submits(&self) -> Option<u64> {
+        Some(self.ring.submits())
+    }
+
     /// A command that the drive has cannot be cancelled: this only waits.
     fn drain(&mut self, limit: Duration, done: &mut Vec<Completion>) -> u32 {
         reap_all(self, Instant::now() + limit, done);

@@ -257,6 +257,8 @@ pub(super) struct Ring<S: squeue::EntryMarker, C: cqueue::EntryMarker> {
     held: u32,
     in_flight: u32,
     starved: u32,
+    /// Calls that had I/Os to hand over.
+    submits: u64,
 }
 
 pub(super) struct Memory {
@@ -320,6 +322,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<
             held: 0,
             in_flight: 0,
             starved: 0,
+            submits: 0,
         }
     }
 
@@ -327,6 +330,11 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<
     #[inline]
     pub(super) fn in_flight(&self) -> u32 {
         self.in_flight
+    }
+
+    /// Calls that had I/Os to hand over, so far.
+    pub(super) fn submits(&self) -> u64 {
+        self.submits
     }
 
     /// Puts the entries of I/Os into the submission queue, without those that have none.
@@ -391,6 +399,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<
     #[inline(always)]
     fn enter(&mut self, wait: u32, timeout: Option<Duration>) -> Result {
         let deadline = timeout.and_then(|t| Instant::now().checked_add(t));
+        self.submits += u64::from(self.held > 0);
         let entered = self.enter_once(wait, timeout);
         if entered == Ok(self.held) {
             self.held = 0;

@@ -106,6 +106,10 @@ impl Engine for AnyEngine {
         self.get().copies()
     }
 
+    fn submits(&self) -> Option<u64> {
+        self.get().submits()
+    }
+
     fn virtual_now_ns(&self) -> Option<u64> {
         self.get().virtual_now_ns()
     }

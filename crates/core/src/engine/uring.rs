@@ -143,6 +143,10 @@ impl Engine for Uring {
         self.ring.in_flight()
     }
 
+    fn submits(&self) -> Option<u64> {
+        Some(self.ring.submits())
+    }
+
     fn drain(&mut self, limit: Duration, done: &mut Vec<Completion>) -> u32 {
         let deadline = Instant::now() + limit;
         if self.in_flight() > 0 {

@@ -17,8 +17,8 @@ use crate::measure::{Histogram, MachineClock};
 use crate::plan::Lane;
 use crate::profile::TimeSpan;
 use crate::result::{
-    ClockFacts, CpuUse, DistributionPart, Evidence, Measured, Outstanding, OwnCost, QueueDepth, TargetResult,
-    ThreadResult,
+    ClockFacts, CpuUse, DispatchInEffect, DistributionPart, Evidence, InEffect, Measured, Outstanding,
+    OwnCost, QueueDepth, TargetResult, ThreadResult,
 };
 
 /// The numbers of a time span, and sentences for standard error.
@@ -52,6 +52,7 @@ pub fn measured(span: &Span<'_>, outcome: SpanOutcome, topology: &Topology) -> (
     for (id, of_thread) in outcome.outcomes {
         threads.push(thread(id, of_thread, outcome.measured_ns, span));
     }
+    let in_effect = in_effect(span, threads.len());
     let depth = queue_depth(&span.lanes, &threads, in_flight, outcome.measured_ns, !outstanding.is_empty());
     notes.push(Note::detail(queue_depth_words(&depth)));
     notes.extend(response_words(&threads).into_iter().map(Note::worth_telling));
@@ -82,9 +83,23 @@ pub fn measured(span: &Span<'_>, outcome: SpanOutcome, topology: &Topology) -> (
         engine_traits: outcome.engine_traits,
         engine_notes: outcome.engine_notes,
         latency_over_time: outcome.latencies,
+        in_effect: Some(in_effect),
         evidence,
     };
     (measured, notes)
+}
+
+/// The settings as the threads had them.
+fn in_effect(span: &Span<'_>, threads: usize) -> InEffect {
+    let lanes = span.lanes.iter().map(|lane| DispatchInEffect {
+        submit_batch: lane.dispatch.submit_batch,
+        completion_depth: lane.dispatch.reap_batch,
+    });
+    InEffect {
+        processors: span.processors.iter().copied().take(threads).collect(),
+        buffer_separation_bytes: span.separation_bytes,
+        dispatch: lanes.collect(),
+    }
 }
 
 /// The clock that gave the stamps.

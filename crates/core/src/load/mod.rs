@@ -31,6 +31,7 @@ use crate::fault::{Failure, FailureKind, Refusal};
 use crate::guard::Custody;
 use crate::guard::mark::Marks;
 use crate::machine::limits::memory_facts;
+use crate::machine::processor_caches::processor_caches;
 use crate::machine::roots::Roots;
 use crate::machine::topology::{Topology, TopologyError};
 use crate::measure::clock::MachineClock;
@@ -38,6 +39,7 @@ use crate::profile::Profile;
 use crate::result::{Document, System, TimeSpanResult};
 use crate::sys::error::system_text;
 use crate::sys::events::Latch;
+use crate::sys::system::page_bytes;
 use crate::sys::thread::Interrupter;
 
 pub use context::{Event, FinishedRun, Note, OnEvent, Options};
@@ -52,10 +54,14 @@ use ranks::CalledOff;
 /// When the processors cannot be read.
 pub fn system() -> Result<System, TopologyError> {
     let roots = Roots::default();
+    let topology = Topology::of_this_machine()?;
     Ok(System {
         computer_name: crate::machine::host::host_name(),
         start_unix_s: crate::machine::host::unix_time_s(),
-        topology: Topology::of_this_machine()?,
+        processor_name: crate::machine::host::processor_model(&roots).unwrap_or_default(),
+        caches: processor_caches(&roots.sys, &topology),
+        page_bytes: Some(page_bytes() as u64),
+        topology,
         power_scheme: crate::machine::host::power_scheme(&roots),
         kernel_release: crate::machine::host::kernel_release(),
         memory_bytes: memory_facts(&roots).ok().and_then(|m| m.total_bytes),

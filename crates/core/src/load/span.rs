@@ -45,9 +45,15 @@ pub struct Span<'a> {
     pub wanted: Wanted,
     /// Dots (`-P`).
     pub progress_ios: u32,
+    /// Waits are told (`-vs`).
+    pub verbose_stats: bool,
     /// In the order of the profile.
     pub targets: Vec<TargetState>,
     pub lanes: Vec<Lane>,
+    /// Kernel ids of the processors in the order in which threads are bound to them; empty when they float.
+    pub processors: Vec<u32>,
+    /// Buffers begin at multiples of this; 0: anywhere (`-bs`).
+    pub separation_bytes: u64,
     /// The engine simulates time: nothing of it reaches the machine.
     pub is_virtual: bool,
     /// The machine, when it has several memory nodes: then it is looked where buffers lie.
@@ -177,6 +183,7 @@ fn prepare_here(lane: &Lane, span: &Span<'_>) -> Result<Prepared, Failure> {
     }
     worker.latencies = span.latencies.of_thread(lane.work.id);
     worker.progress_ios = u64::from(span.progress_ios);
+    worker.counts_waits = span.verbose_stats;
     Ok(Prepared { worker, engine: row.name, notes, placed })
 }
 
@@ -204,7 +211,8 @@ fn allocate_all(lane: &Lane, span: &Span<'_>) -> Result<Vec<Arc<IoBuffer>>, Fail
     let mut buffers = Vec::new();
     for target in &lane.targets {
         let state = &span.targets[target.duty.target];
-        allocate(target, state.write_source.as_ref(), &mut buffers).map_err(|error| {
+        let memory = Memory { source: state.write_source.as_ref(), separation_bytes: span.separation_bytes };
+        allocate(target, &memory, &mut buffers).map_err(|error| {
             let words = format!("Could not allocate a buffer for target '{}'", state.typed);
             Failure::new(FailureKind::Resource, words).on(&state.typed).because(error)
         })?;
@@ -212,23 +220,32 @@ fn allocate_all(lane: &Lane, span: &Span<'_>) -> Result<Vec<Arc<IoBuffer>>, Fail
     Ok(buffers)
 }
 
+/// What the buffers of a target are made of.
+struct Memory<'a> {
+    /// The source of write data that all threads share.
+    source: Option<&'a Arc<IoBuffer>>,
+    separation_bytes: u64,
+}
+
 /// The buffers of one target. They are touched now, so that no page fault falls into the measurement.
 fn allocate(
     target: &LaneTarget,
-    source: Option<&Arc<IoBuffer>>,
+    memory: &Memory<'_>,
     buffers: &mut Vec<Arc<IoBuffer>>,
 ) -> Result<(), BufferError> {
     if target.reads {
-        buffers.push(filled(target, |bytes| bytes.fill(0))?);
+        buffers.push(filled(target, memory, |bytes| bytes.fill(0))?);
     }
     match target.writes {
         LaneWrites::None => {}
-        LaneWrites::Zero | LaneWrites::Random => buffers.push(filled(target, |bytes| bytes.fill(0))?),
+        LaneWrites::Zero | LaneWrites::Random => {
+            buffers.push(filled(target, memory, |bytes| bytes.fill(0))?);
+        }
         LaneWrites::Source(_) => {
-            let source = source.expect("a target whose writes have a source is opened with it");
+            let source = memory.source.expect("a target whose writes have a source is opened with it");
             buffers.push(Arc::clone(source));
         }
-        LaneWrites::Pattern { first } => buffers.push(filled(target, |bytes| {
+        LaneWrites::Pattern { first } => buffers.push(filled(target, memory, |bytes| {
             for (slot, block) in (0u64..).zip(bytes.chunks_mut(target.slot_stride_bytes as usize)) {
                 data::fill_pattern(block, first + slot * u64::from(target.block_bytes));
             }
@@ -238,10 +255,15 @@ fn allocate(
 }
 
 /// A buffer with a block for each slot of a target.
-fn filled(target: &LaneTarget, fill: impl FnOnce(&mut [u8])) -> Result<Arc<IoBuffer>, BufferError> {
+fn filled(
+    target: &LaneTarget,
+    memory: &Memory<'_>,
+    fill: impl FnOnce(&mut [u8]),
+) -> Result<Arc<IoBuffer>, BufferError> {
     let buffer = match target.huge_page_bytes {
+        // Large pages win (`release-2.3.md` §1.4).
         Some(page_bytes) => IoBuffer::with_large_pages(target.buffer_bytes(), page_bytes)?,
-        None => IoBuffer::new(target.buffer_bytes())?,
+        None => IoBuffer::apart(target.buffer_bytes(), memory.separation_bytes)?,
     };
     buffer.with_slice_mut(0, buffer.len(), fill);
     Ok(Arc::new(buffer))
@@ -384,6 +406,8 @@ pub fn node_note(threads: &[Placed], rules: &MemoryRules) -> Option<Note> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::{LaneInputs, PlannedTarget, assign, lanes, ranges_of};
+    use crate::profile::Target;
     use crate::sys::error::Code;
 
     fn on(nodes: &[(u32, usize)]) -> io::Result<BTreeMap<u32, usize>> {
@@ -469,6 +493,22 @@ mod tests {
         let threads = [here(0), unknown(1), unknown(2)];
         let told = node_note(&threads, &MemoryRules::default()).expect("a note");
         assert!(told.words.ends_with("is not known: No such device") && told.is_detail, "{told:?}");
+    }
+
+    #[test]
+    fn buffers_of_a_thread_begin_at_multiples_of_the_separation() {
+        let target = Target { block_bytes: 4096, write_percent: 50, ..Target::default() };
+        let asked = TimeSpan { targets: vec![target], ..TimeSpan::default() };
+        let (range, distribution) = ranges_of(&asked, &asked.targets[0], 1 << 20).expect("it fits");
+        let planned =
+            PlannedTarget { size_bytes: 1 << 20, direct: None, by_commands: false, range, distribution };
+        let inputs = LaneInputs { span: &asked, targets: &[&planned], engine: None, huge_page_bytes: 0 };
+        let lanes = lanes(assign(&asked, &[]), &inputs).expect("it fits");
+        let mut buffers = Vec::new();
+        let memory = Memory { source: None, separation_bytes: 32 << 20 };
+        allocate(&lanes[0].targets[0], &memory, &mut buffers).expect("memory");
+        assert_eq!(buffers.len(), 2, "of reads and of writes");
+        assert!(buffers.iter().all(|buffer| buffer.as_ptr().addr() % (32 << 20) == 0));
     }
 
     /// The real system call, as if the processor were on another node than the only one.

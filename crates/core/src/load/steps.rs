@@ -24,7 +24,7 @@ use crate::machine::storage::{TargetKind, resolve};
 use crate::measure::clock::MachineClock;
 use crate::measure::cpu::process_usage;
 use crate::plan::{Lane, LaneInputs, LaneTarget, LaneWrites, PlannedTarget, ThreadWork, assign, lanes};
-use crate::profile::{IoPriority, Size, Target, TimeSpan};
+use crate::profile::{BufferSeparation, IoPriority, Size, Target, TimeSpan};
 use crate::result::{Loss, Measured, SelfCost};
 use crate::sys::error::system_text;
 use crate::sys::identity::Identity;
@@ -104,7 +104,9 @@ impl<'p> Run<'p> {
     /// Opens the targets, and says what about them changes the meaning of the numbers.
     fn open_targets(&mut self, span: &TimeSpan, checked: &Checked) -> Result<Vec<TargetState>, Failures> {
         let guard = Guard { consent: self.options.consent(), marks: &self.marks, roots: &self.roots };
-        let targets = targets::open_all(span, &guard, &checked.identities, &mut self.custody)?;
+        let separation_bytes = self.separation_bytes(span);
+        let checked = &checked.identities;
+        let targets = targets::open_all(span, &guard, checked, separation_bytes, &mut self.custody)?;
         for (target, state) in span.targets.iter().zip(&targets) {
             let (path, size) = (&target.path, state.facts.size_bytes);
             let by_id = resolve(path, &self.roots).ok().and_then(|r| r.by_id);
@@ -162,8 +164,11 @@ impl<'p> Run<'p> {
             lengths,
             wanted,
             progress_ios: self.profile.progress_ios,
+            verbose_stats: self.profile.verbose_stats,
             targets,
             lanes,
+            processors: checked.cpus.clone(),
+            separation_bytes: self.separation_bytes(asked),
             is_virtual,
             several_nodes: (topology.nodes > 1 && !is_virtual).then(|| topology.clone()),
             latencies,
@@ -183,6 +188,12 @@ impl<'p> Run<'p> {
         };
         self.say_threads(&span);
         Ok(span)
+    }
+
+    /// How far apart the buffers of a time span lie on this machine.
+    fn separation_bytes(&self, span: &TimeSpan) -> u64 {
+        let wanted = span.buffer_separation().unwrap_or(BufferSeparation::SystemDefault);
+        self.report.document.system.separation_bytes(wanted).unwrap_or(0)
     }
 
     /// What the threads are about to do, when somebody wants to know.

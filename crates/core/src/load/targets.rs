@@ -73,18 +73,19 @@ fn hints(target: &Target) -> Vec<AccessHint> {
 }
 
 /// Opens all targets of a time span and works out their ranges; says everything that is wrong. `checked` is what each
-/// target was when it was checked.
+/// target was when it was checked, and sources of write data begin at multiples of `separation_bytes` (0: anywhere).
 pub fn open_all(
     span: &TimeSpan,
     guard: &Guard<'_>,
     checked: &[Option<Identity>],
+    separation_bytes: u64,
     custody: &mut Custody,
 ) -> Result<Vec<TargetState>, Vec<Failure>> {
-    let mut rng = DataRng::for_sources();
+    let mut sources = SourceMaker { rng: DataRng::for_sources(), separation_bytes };
     let mut states = Vec::new();
     let mut failures = Vec::new();
     for (target, identity) in span.targets.iter().zip(checked) {
-        match open_one(span, target, guard, *identity, custody, &mut rng) {
+        match open_one(span, target, guard, *identity, custody, &mut sources) {
             Ok(state) => states.push(state),
             Err(failure) => failures.push(failure),
         }
@@ -98,7 +99,7 @@ fn open_one(
     guard: &Guard<'_>,
     checked: Option<Identity>,
     custody: &mut Custody,
-    rng: &mut DataRng,
+    sources: &mut SourceMaker,
 ) -> Result<TargetState, Failure> {
     let path = resolve(&target.path, guard.roots)?.path;
     let (opened, identity, permit);
@@ -138,7 +139,7 @@ fn open_one(
     Ok(TargetState {
         typed: target.path.clone(),
         path: opened.facts.path.clone(),
-        write_source: write_source(target, rng)?,
+        write_source: sources.source_of(target)?,
         flags: open_flags(target),
         hints: hints(target),
         identity,
@@ -212,27 +213,36 @@ fn check_direct(target: &Target, opened: &OpenedTarget, planned: &PlannedTarget)
     probe_direct_read(opened, target.base_bytes, block).map_err(Failure::from)
 }
 
-/// Fills the shared source of write data.
-fn write_source(target: &Target, rng: &mut DataRng) -> Result<Option<Arc<IoBuffer>>, Failure> {
-    if target.write_source_bytes == 0 || !target.writes() {
-        return Ok(None);
-    }
-    let bytes = usize::try_from(target.write_source_bytes).unwrap_or(usize::MAX);
-    let buffer = IoBuffer::new(bytes)
-        .map_err(|e| Failure::new(FailureKind::Resource, format!("-Z{bytes}")).because(e))?;
-    match target.write_source_path.as_deref().filter(|p| !p.is_empty()) {
-        None => buffer.with_slice_mut(0, bytes, |all| rng.fill(all)),
-        Some(path) => {
-            let mut file = Source::open(Path::new(path)).map_err(|e| {
-                let words = format!("could not open '{path}', the source of write data (-Z<size>,<file>)");
-                Failure::new(FailureKind::Open, words).on(path).because(system_text(&e))
-            })?;
-            buffer
-                .with_slice_mut(0, bytes, |all| data::fill_from(all, &mut file, path))
-                .map_err(|e| Failure::new(FailureKind::Open, e.to_string()).on(path))?;
+/// Makes the sources of write data of a time span.
+struct SourceMaker {
+    rng: DataRng,
+    separation_bytes: u64,
+}
+
+impl SourceMaker {
+    /// Fills the source that all threads of a target share.
+    fn source_of(&mut self, target: &Target) -> Result<Option<Arc<IoBuffer>>, Failure> {
+        if target.write_source_bytes == 0 || !target.writes() {
+            return Ok(None);
         }
+        let bytes = usize::try_from(target.write_source_bytes).unwrap_or(usize::MAX);
+        let buffer = IoBuffer::apart(bytes, self.separation_bytes)
+            .map_err(|e| Failure::new(FailureKind::Resource, format!("-Z{bytes}")).because(e))?;
+        match target.write_source_path.as_deref().filter(|p| !p.is_empty()) {
+            None => buffer.with_slice_mut(0, bytes, |all| self.rng.fill(all)),
+            Some(path) => {
+                let mut file = Source::open(Path::new(path)).map_err(|e| {
+                    let words =
+                        format!("could not open '{path}', the source of write data (-Z<size>,<file>)");
+                    Failure::new(FailureKind::Open, words).on(path).because(system_text(&e))
+                })?;
+                buffer
+                    .with_slice_mut(0, bytes, |all| data::fill_from(all, &mut file, path))
+                    .map_err(|e| Failure::new(FailureKind::Open, e.to_string()).on(path))?;
+            }
+        }
+        Ok(Some(Arc::new(buffer)))
     }
-    Ok(Some(Arc::new(buffer)))
 }
 
 impl TargetState {

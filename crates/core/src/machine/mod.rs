@@ -29,6 +29,7 @@ pub mod limits;
 pub mod mounts;
 pub(crate) mod namespace;
 pub(crate) mod places;
+pub mod processor_caches;
 pub(crate) mod programs;
 pub mod roots;
 pub mod storage;

@@ -69,6 +69,23 @@ fn batches_are_what_was_asked_for_or_what_is_cheapest() {
     }
 }
 
+/// The list of DiskSpd 2.3: requests, what is asked for, what comes of it.
+#[test]
+fn batches_of_a_ring() {
+    let list = include_str!("../../../../tests/data/diskspd-2.3/cases-batch.tsv");
+    for line in list.lines().skip(1) {
+        let [requests, asked, used, ..] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let batch = match asked.strip_suffix('%') {
+            Some(percent) => Batch::Percent(percent.parse().expect("a number")),
+            None => Batch::Count(asked.parse().expect("a number")),
+        };
+        let ring = Some(RingOptions { registered_buffers: true, batch });
+        let span = TimeSpan { ring, targets: vec![Target::default()], ..TimeSpan::default() };
+        let (submit_batch, ..) = batches(&span, requests.parse().expect("a number"));
+        assert_eq!(submit_batch.to_string(), used, "{line}");
+    }
+}
+
 #[test]
 fn slots_follow_each_other_and_a_pool_has_all_for_every_target() {
     let fixed = span(|s| s.thread_count = 1);

@@ -26,7 +26,9 @@
 //! # Ok::<(), xml::XmlError>(())
 //! ```
 
+pub mod masks;
 pub mod members;
+mod release;
 mod validate;
 pub mod xml;
 
@@ -35,6 +37,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use masks::GroupMask;
+pub use release::{BufferSeparation, Release};
 pub use validate::{Finding, Rule, Severity, validate};
 pub use xml::hash;
 
@@ -109,6 +113,9 @@ pub struct EventNames {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Profile {
+    /// The release of DiskSpd whose forms the result has, and whose defaults were taken (`--compat`).
+    #[serde(skip_serializing_if = "Release::is_usual")]
+    pub release: Release,
     /// One progress dot per this many completed I/Os and thread; 0 = no dots (`-P`).
     pub progress_ios: u32,
     /// Format of the result on standard output (`-R`).
@@ -164,10 +171,12 @@ impl Placement {
         *self != Placement::default()
     }
 
-    /// The order by efficiency class that was asked for, or that of DiskSpd 2.3 beside `-ac` or `-as` alone.
+    /// The order by efficiency class that was asked for, or that of DiskSpd 2.3 beside `-ac` or `-as` alone. None where
+    /// nothing was asked for.
     pub fn efficiency_in_effect(&self) -> EfficiencyOrder {
         match self.efficiency {
-            EfficiencyOrder::Unset => EfficiencyOrder::PerformanceFirst,
+            EfficiencyOrder::Unset if self.is_asked() => EfficiencyOrder::PerformanceFirst,
+            EfficiencyOrder::Unset => EfficiencyOrder::Unordered,
             asked => asked,
         }
     }
@@ -275,16 +284,28 @@ pub struct TimeSpan {
     pub affinity: Vec<ProcessorId>,
     /// Whole groups within that list (`-ag<group>`); see [`TimeSpan::affinity_items`].
     pub affinity_groups: Vec<WholeGroup>,
+    /// Entries of [`TimeSpan::affinity`], by their place, that begin a mask of their own although they could join the
+    /// one before (XML `Group`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub affinity_mask_starts: Vec<usize>,
     /// Order of the list, or of all processors (`-ac -as -ap ...`).
     pub placement: Placement,
     /// io_uring settings (`-u`), `None` = default.
     pub ring: Option<RingOptions>,
     /// Completions taken per batch (`-oc`), `None` = DiskSpd's 16.
     pub completion_batch: Option<u32>,
-    /// Threads' buffers packed next to each other instead of separated (`-bsn`).
+    /// Threads' buffers wherever the system puts them (`-bsn`).
     pub pack_buffers: bool,
+    /// Threads' buffers far apart (`-bsp`, and 2.3's default).
+    #[serde(skip_serializing_if = "is_false")]
+    pub separate_buffers: bool,
     /// The targets, in the order given.
     pub targets: Vec<Target>,
+}
+
+/// For members that stand in a document only when they are set.
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl Default for TimeSpan {
@@ -304,10 +325,12 @@ impl Default for TimeSpan {
             random_write_data: false,
             affinity: Vec::new(),
             affinity_groups: Vec::new(),
+            affinity_mask_starts: Vec::new(),
             placement: Placement::default(),
             ring: None,
             completion_batch: None,
             pack_buffers: false,
+            separate_buffers: false,
             targets: Vec::new(),
         }
     }

@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CommonStart, Evidence, MissingRank, Rank, SourceVerdict, Timeline, Verdict, Window};
+use crate::machine::processor_caches::ProcessorCache;
 use crate::machine::topology::Topology;
 use crate::measure::{Histogram, Intervals, LatencySlices};
-use crate::profile::Profile;
+use crate::profile::{BufferSeparation, Profile};
 
 /// A run, as stored and rendered.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -102,14 +103,31 @@ pub struct System {
     pub computer_name: String,
     /// Start of the run, seconds since 1970 UTC.
     pub start_unix_s: Option<i64>,
+    /// Name of the first processor; empty where the kernel tells none, or the document does not.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub processor_name: String,
     /// Processors.
     pub topology: Topology,
+    /// Caches of the processors, each once; empty where the kernel tells none, or the document does not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub caches: Vec<ProcessorCache>,
+    /// Size of a page of memory; `None` when the document does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_bytes: Option<u64>,
     /// Frequency governor, or `<unknown>`.
     pub power_scheme: String,
     /// Release of the kernel, e.g. `6.1.0-28-amd64`.
     pub kernel_release: String,
     /// Memory of the machine in bytes, when known.
     pub memory_bytes: Option<u64>,
+}
+
+impl System {
+    /// How far apart buffers lie on this machine, in bytes; `None` when the document does not tell the size of a page.
+    pub fn separation_bytes(&self, wanted: BufferSeparation) -> Option<u64> {
+        let line_bytes = self.caches.iter().map(|cache| cache.line_bytes).max();
+        self.page_bytes.map(|page_bytes| wanted.bytes(page_bytes, line_bytes))
+    }
 }
 
 /// What became of one time span.
@@ -143,6 +161,9 @@ pub struct Measured {
     /// does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_over_time: Option<LatencySlices>,
+    /// What came of settings that DiskSpd 2.3 resolves; none in sums, and when the document does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_effect: Option<InEffect>,
     /// What the numbers rest on.
     pub evidence: Evidence,
 }
@@ -177,6 +198,29 @@ impl Measured {
         let out_ns = self.evidence.queue_depth?.reached * self.test_time_s * 1e9 - outstanding_ns;
         (ios > 0.0).then(|| (out_ns / ios).max(0.0))
     }
+}
+
+/// Settings as the run had them, beside those that were asked for (`release-2.3.md` §2 to §4).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct InEffect {
+    /// Kernel ids of the processors that threads were bound to, in the order of their threads and no longer than their
+    /// number; with more threads they begin again. Empty when threads were not bound.
+    pub processors: Vec<u32>,
+    /// Distance between the beginnings of threads' buffers; 0 when the system decided.
+    pub buffer_separation_bytes: u64,
+    /// One per thread.
+    pub dispatch: Vec<DispatchInEffect>,
+}
+
+/// How a thread handed I/Os over and took them back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct DispatchInEffect {
+    /// I/Os handed over at a time, at most (`-u`).
+    pub submit_batch: u32,
+    /// Completions taken at a time, at most (`-oc`).
+    pub completion_depth: u32,
 }
 
 /// What an engine does that changes what its numbers mean.
@@ -239,7 +283,7 @@ pub struct ThreadResult {
     pub waits: WaitStatistics,
 }
 
-/// How a thread waited (`io-semantics.md` §13).
+/// How a thread handed over and waited (`io-semantics.md` §13, `release-2.3.md` §3 and §5.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WaitStatistics {
@@ -253,6 +297,13 @@ pub struct WaitStatistics {
     pub lookasides: u64,
     /// Looks that found 0, 1, ... 6, 7 or more completions.
     pub lookaside_completions: [u64; 8],
+    /// Waits without limit that found 0, 1, ... 6, 7 or more completions, counted with `-vs`; none when they were not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_completions: Option<[u64; 8]>,
+    /// Calls of the measured time that handed I/Os to a ring; none with other engines, and when the document does not
+    /// tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub submits: Option<u64>,
 }
 
 impl WaitStatistics {
@@ -264,6 +315,15 @@ impl WaitStatistics {
         self.lookasides = self.lookasides.saturating_add(other.lookasides);
         for (sum, count) in self.lookaside_completions.iter_mut().zip(other.lookaside_completions) {
             *sum = sum.saturating_add(count);
+        }
+        if let Some(theirs) = &other.wait_completions {
+            let mine = self.wait_completions.get_or_insert_default();
+            for (sum, count) in mine.iter_mut().zip(theirs) {
+                *sum = sum.saturating_add(*count);
+            }
+        }
+        if let Some(theirs) = other.submits {
+            self.submits = Some(self.submits.unwrap_or(0).saturating_add(theirs));
         }
     }
 }

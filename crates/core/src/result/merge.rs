@@ -412,6 +412,7 @@ impl SpanSum {
             engine_traits: EngineTraits::common(rows.spans.iter().map(|(_, span)| span.engine_traits)),
             engine_notes: self.engine_notes.into_iter().collect(),
             latency_over_time: self.latencies.flatten(),
+            in_effect: None,
             evidence: Evidence {
                 window: rows.common(),
                 targets: if has_facts { self.facts.into_iter().collect() } else { Vec::new() },

@@ -38,9 +38,9 @@ pub use chain::{
     Replica, ReplicaPeer, WayChange, WriteCache, is_path as is_path_of_another, served as served_disks,
 };
 pub use document::{
-    CoarseSeries, CpuUse, Direction, DistributionPart, Document, EngineTraits, LatencySummary, Measured,
-    Operations, Source, SourceSpan, SourceTotals, System, TargetResult, ThreadResult, TimeSpanResult,
-    WaitStatistics,
+    CoarseSeries, CpuUse, Direction, DispatchInEffect, DistributionPart, Document, EngineTraits, InEffect,
+    LatencySummary, Measured, Operations, Source, SourceSpan, SourceTotals, System, TargetResult,
+    ThreadResult, TimeSpanResult, WaitStatistics,
 };
 pub use envelope::Part;
 pub use evidence::{

@@ -2,12 +2,13 @@
 //! rows), and one file's text to what it sets, or everything that is wrong with it.
 //!
 //! No key may change what a line of `diskspd` means: what it reads and writes, how, and what it prints on
-//! standard output.
+//! standard output. The one that says which `diskspd` is meant, that of 2.2 or that of 2.3, is there to do so.
 
 use std::path::PathBuf;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use truespd_core::profile::Release;
 use truespd_core::text::{nearest, printable, shortened};
 
 /// A key of the configuration file.
@@ -24,6 +25,8 @@ pub enum Key {
     OutputColour,
     /// Where a suite tests when no target is named.
     TargetsFolder,
+    /// The release of DiskSpd that `diskspd` is compatible with.
+    DiskspdCompat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +62,7 @@ pub const ALWAYS: &str = "always";
 pub const NEVER: &str = "never";
 
 /// All keys, in the order in which they are shown.
-pub static KEYS: [Row; 6] = [
+pub static KEYS: [Row; 7] = [
     Row { key: Key::HistoryKeep, table: "history", name: "keep", takes: Takes::Flag },
     Row { key: Key::HistoryDiskspd, table: "history", name: "diskspd", takes: Takes::Flag },
     Row { key: Key::HistoryStore, table: "history", name: "store", takes: Takes::Path },
@@ -71,6 +74,7 @@ pub static KEYS: [Row; 6] = [
         takes: Takes::Word(&[AUTO, ALWAYS, NEVER]),
     },
     Row { key: Key::TargetsFolder, table: "targets", name: "folder", takes: Takes::Path },
+    Row { key: Key::DiskspdCompat, table: "diskspd", name: "compat", takes: Takes::Word(&Release::WORDS) },
 ];
 
 impl Row {

@@ -22,10 +22,11 @@ pub use file::{ALWAYS, KEYS, Key, NEVER, Row, Value};
 
 use file::{AUTO, Wrong};
 use truespd_core::fault::{Refusal, RefusalKind, Refusals};
+use truespd_core::profile::Release;
 use truespd_core::sys::error::system_text;
 use truespd_core::sys::file::FileKind;
 use truespd_core::sys::system;
-use truespd_core::text::printable_path;
+use truespd_core::text::{printable, printable_path};
 
 const NAME: &str = "config.toml";
 
@@ -206,6 +207,8 @@ pub const STORE: &str = "TRUESPD_STORE";
 pub const HISTORY: &str = "TRUESPD_HISTORY";
 /// Silences as `--quiet` does, for programs whose command line cannot be changed. Anything but nothing and `0`.
 const QUIET: &str = "TRUESPD_QUIET";
+/// The release of DiskSpd that `diskspd` is compatible with.
+pub const COMPAT: &str = "TRUESPD_COMPAT";
 /// No colours (<https://no-color.org>): anything but nothing.
 const NO_COLOUR: &str = "NO_COLOR";
 
@@ -273,6 +276,17 @@ impl<'a> Force<'a> {
         }
     }
 
+    /// The release of DiskSpd whose forms and defaults are meant where the line names none.
+    ///
+    /// # Errors
+    /// As [`Force::setting`].
+    pub fn release(&self) -> Result<Release, Refusal> {
+        Ok(match self.setting(Key::DiskspdCompat)?.value {
+            Some(Value::Word(word)) => Release::of_word(word).unwrap_or_default(),
+            _ => Release::default(),
+        })
+    }
+
     /// All settings, in the order of the table.
     ///
     /// # Errors
@@ -295,6 +309,10 @@ impl<'a> Force<'a> {
             Key::HistoryStore => self.filled(STORE).map(|value| (STORE, Value::Path(value.into()))),
             Key::OutputQuiet => self.filled(QUIET).map(|value| (QUIET, Value::Flag(value != "0"))),
             Key::OutputColour => self.filled(NO_COLOUR).map(|_| (NO_COLOUR, Value::Word(NEVER))),
+            Key::DiskspdCompat => match self.filled(COMPAT) {
+                Some(value) => Some((COMPAT, Value::Word(release_of(&value)?.word()))),
+                None => None,
+            },
             Key::TargetsFolder => None,
         };
         Ok(found)
@@ -310,11 +328,20 @@ fn zero_or_one(value: &OsStr) -> Result<bool, Refusal> {
     }
 }
 
+fn release_of(value: &OsStr) -> Result<Release, Refusal> {
+    let word = value.to_string_lossy();
+    Release::of_word(&word).ok_or_else(|| {
+        Refusal::command_line(format!("the variable {COMPAT} is '{}'", printable(&word)))
+            .hint(format!("set it to {}", Release::WORDS.join(" or to ")))
+    })
+}
+
 fn usual(key: Key) -> Option<Value> {
     match key {
         Key::HistoryKeep => Some(Value::Flag(true)),
         Key::HistoryDiskspd | Key::OutputQuiet => Some(Value::Flag(false)),
         Key::OutputColour => Some(Value::Word(AUTO)),
+        Key::DiskspdCompat => Some(Value::Word(Release::default().word())),
         Key::HistoryStore | Key::TargetsFolder => None,
     }
 }
@@ -407,6 +434,7 @@ mod tests_of_force {
                 QUIET => "0",
                 NO_COLOUR | HISTORY => "1",
                 STORE => "/v",
+                COMPAT => "2.3",
                 _ => return None,
             };
             Some(OsString::from(value))
@@ -422,8 +450,10 @@ mod tests_of_force {
             &From::Variable(QUIET),
             &From::Variable(NO_COLOUR),
             &From::Usual,
+            &From::Variable(COMPAT),
         ];
         assert_eq!(names, wanted);
+        assert_eq!((by_file.release(), by_variable.release()), (Ok(Release::V2_2), Ok(Release::V2_3)));
         // An empty variable says nothing.
         let empty = |_: &str| Some(OsString::new());
         assert!(Force::new(&config, &empty).is_quiet());

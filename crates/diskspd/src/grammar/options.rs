@@ -16,25 +16,22 @@ use crate::run::grade;
 use truespd_core::engine;
 use truespd_core::engine::EngineError;
 use truespd_core::profile::{
-    Batch, EfficiencyOrder, Etw, IO_BUCKET_MS_DEFAULT, IoPriority, ProcessorId, REQUESTS_MAX, ResultFormat,
-    RingOptions, Throughput, WholeGroup,
+    Batch, BufferSeparation, EfficiencyOrder, Etw, IO_BUCKET_MS_DEFAULT, IoPriority, ProcessorId,
+    REQUESTS_MAX, Release, ResultFormat, RingOptions, Throughput, WholeGroup,
 };
 use truespd_core::text::foreign::{BadPathMap, PathMap};
 use truespd_core::text::printable;
 
 pub fn buffer_separation(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    d.span.pack_buffers = match v.text {
-        "n" => {
-            d.note("-bsn (buffers not separated) is only kept in the profile: threads always have their own");
-            true
-        }
-        "p" => false,
+    d.span.separate(match v.text {
+        "n" => BufferSeparation::SystemDefault,
+        "p" => BufferSeparation::Apart,
         text => {
             return Err(Slip::new("the kind of separation is missing or unknown")
                 .at(0..length(text))
-                .legal("-bsn (none) or -bsp (separated, the default)"));
+                .legal("-bsn (wherever the system puts them) or -bsp (far apart)"));
         }
-    };
+    });
     Ok(())
 }
 
@@ -406,6 +403,16 @@ pub fn trace(d: &mut Draft, v: &Value) -> Result<(), Slip> {
 
 pub fn completion_batch(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     d.span.completion_batch = Some(whole32(v.text, 1)?);
+    Ok(())
+}
+
+pub fn compat(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    let Some(release) = Release::of_word(v.text) else {
+        return Err(Slip::new(format!("'{}' is not a release of DiskSpd that is known", printable(v.text)))
+            .at(0..length(v.text))
+            .legal(Release::WORDS.join(" or ")));
+    };
+    d.long.compat = Some(release);
     Ok(())
 }
 

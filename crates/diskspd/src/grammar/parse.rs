@@ -12,7 +12,7 @@ use crate::grammar::value::{Slip, Value, length};
 use crate::request::{Grammar, Line, Request, is_idle};
 use truespd_core::fault::{Caret, Refusal, RefusalKind, Refusals};
 use truespd_core::machine::host::uptime_ms;
-use truespd_core::profile::{Finding, Profile, ResultFormat, Rule, Severity, validate};
+use truespd_core::profile::{Finding, Profile, Release, ResultFormat, Rule, Severity, validate};
 use truespd_core::text::foreign::PathMap;
 
 /// What a command line asks for.
@@ -25,8 +25,8 @@ pub enum Invocation {
     /// Nothing was given: print [`help`](crate::grammar::help()), exit 3.
     NoArguments,
     Version,
-    /// `-Rs`: print system information only.
-    SystemInformation(ResultFormat),
+    /// `-Rs`: print system information only, in the form of a release where `--compat` names one.
+    SystemInformation(ResultFormat, Option<Release>),
     /// `-ye`: set these existing events, in order, and exit 0.
     SetEvents(Vec<String>),
     /// Run a profile, or print it.
@@ -72,7 +72,7 @@ pub fn parse(args: &[String], program: &str, boot_ms: &dyn Fn() -> u64) -> Resul
         }
     }
     if let Some(format) = draft.system_information {
-        return Ok(Invocation::SystemInformation(format));
+        return Ok(Invocation::SystemInformation(format, draft.long.compat));
     }
     if !draft.set_events.is_empty() {
         return Ok(Invocation::SetEvents(draft.set_events));
@@ -175,14 +175,18 @@ impl<'a> Arguments<'a> {
         Err(self.refusal(refusal))
     }
 
-    /// `-Rs` must be the only argument.
+    /// `-Rs` must be the only argument, but for the release whose form it has.
     fn check_alone(&self) -> Result<(), Refusals> {
         let alone = self.options.iter().find(|word| word.row.is_some_and(|row| row.name == "Rs"));
+        let mut others = self.args.len() - self.targets;
+        for word in &self.options {
+            others += usize::from(word.row.is_none_or(|row| row.name != "-compat"));
+        }
         match alone {
-            Some(word) if self.args.len() > 1 => Err(self.refusal(
+            Some(word) if others > 1 => Err(self.refusal(
                 Refusal::command_line(format!("{} is not the only argument", self.args[word.index]))
                     .at([self.mark_all(word.index, true)])
-                    .legal("-Rs, -Rstext or -Rsxml as the only argument"),
+                    .legal("-Rs, -Rstext or -Rsxml as the only argument beside --compat"),
             )),
             _ => Ok(()),
         }
@@ -282,6 +286,7 @@ impl<'a> Arguments<'a> {
                 return Err(self.refuse(&request.profile, &findings));
             }
             request.warn(distinct(&findings));
+            request.profile.take_release(request.options.compat.unwrap_or_default());
         }
         Ok(Invocation::Run(Box::new(request)))
     }

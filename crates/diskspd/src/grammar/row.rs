@@ -264,6 +264,12 @@ impl Draft {
         if self.is_seed_of_moment {
             self.overrides.rand_seed = Some(seed_of_moment(boot_ms()));
         }
+        if self.target.large_pages && self.span.separate_buffers {
+            self.note(
+                "large pages (-l) count more than -bsp: only the sources of write data (-Z<size>) lie apart, and not \
+                 the buffers of threads",
+            );
+        }
         let mut profile = Profile::default();
         let mut profile_file = None;
         if self.profile_file.is_some() {

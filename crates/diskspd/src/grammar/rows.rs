@@ -83,6 +83,7 @@ const PRIORITIES: Offers = Words(&[
     ("2", "low: best effort, level 7"),
     ("3", "normal (the default)"),
 ]);
+const RELEASES: Offers = Words(&[("2.2", "the usual one"), ("2.3", "its forms and its defaults")]);
 const GRADES: Offers =
     Words(&[("certified", "nothing speaks against the result"), ("suspect", "certified or suspect")]);
 const TRACES: Offers = Words(&[
@@ -214,12 +215,14 @@ pub static SECTIONS: &[Section] = &[
                        buffers not registered.")
                 .linux("the ring is io_uring."),
             row("oc", "<n>", Value(options::completion_batch))
-                .offers(Usual(&["1", "4", "16", "32"]))
-                .help("Completions taken at a time, default 16."),
+                .offers(Usual(&["1", "4", "16"]))
+                .help("Completions taken at a time, 1 to 16, default 16."),
             row("bs", "<n|p>", Value(options::buffer_separation))
                 .offers(SEPARATION)
-                .help("Buffers of different threads: p separated (default), n packed.")
-                .linux("always separated; n is only kept in the profile."),
+                .help("Buffers of threads: p so far apart that they share no sets of a cache, default of 2.3; n \
+                       wherever the system puts them, default of 2.2.")
+                .linux("16 MiB apart with 4 KiB pages and 64-byte lines, which costs addresses and no memory. -l \
+                        counts more."),
         ],
     },
     Section {
@@ -404,6 +407,11 @@ pub static SECTIONS: &[Section] = &[
                 .help("The version."),
             row("-version", "", Switch(ALONE, |d| d.stop = Some(Stop::Version)))
                 .help("The version."),
+            row("-compat", "<2.2|2.3>", Value(options::compat))
+                .offers(RELEASES)
+                .help("The release of DiskSpd that is meant. 2.3: text, XML and printed profiles in its form, threads \
+                       on P-cores first, and buffers far apart (-bsp). Default 2.2, or what the variable \
+                       TRUESPD_COMPAT or the configuration file says."),
             row("-engine", "NAME[:parameters]", Value(options::engine))
                 .offers(Engines)
                 .help("The engine that issues I/O, instead of the best one available; listed below."),

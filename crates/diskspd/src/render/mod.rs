@@ -1,20 +1,25 @@
 //! Document to bytes: one table of formats.
 //!
 //! A renderer reads the document and nothing else: it asks no machine, takes no clock and judges no number.
-//! JSON is the document itself (`result::json`). Text is DiskSpd 2.2's, byte for byte (`text-output.md` of
-//! the contract).
+//! JSON is the document itself (`result::json`). Text and XML are DiskSpd's, byte for byte (`text-output.md`, `xml.md`
+//! and `release-2.3.md` of the contract), of the release that the document's profile names.
 
 mod csv;
+mod effective;
 mod figures;
+mod layout;
 mod parameters;
+mod system;
 mod text;
+mod waits;
 pub mod xml;
 
 use truespd_core::profile::ResultFormat;
 use truespd_core::result::Document;
 
 pub use csv::{csv, intervals};
-pub use parameters::{profile_text, system_text};
+pub use parameters::profile_text;
+pub use system::system_text;
 pub use text::text;
 
 /// A row of the table of formats.
@@ -25,6 +30,8 @@ pub struct Format {
     pub summary: &'static str,
     /// People read it: other words may stand under it.
     pub is_for_people: bool,
+    /// It is one of DiskSpd's, whose releases have forms of their own.
+    pub is_of_diskspd: bool,
     /// Every string stands in it as it is, by escapes that every reader takes for the character; in the
     /// others it is printable.
     pub keeps_strings: bool,
@@ -35,15 +42,17 @@ pub struct Format {
 pub const FORMATS: &[Format] = &[
     Format {
         name: "text",
-        summary: "DiskSpd's text result, line by line as version 2.2 writes it",
+        summary: "DiskSpd's text result, line by line as version 2.2 writes it, or 2.3 with --compat",
         is_for_people: true,
+        is_of_diskspd: true,
         keeps_strings: false,
         render: text,
     },
     Format {
         name: "xml",
-        summary: "DiskSpd's XML result, element by element as version 2.2 writes it",
+        summary: "DiskSpd's XML result, element by element as version 2.2 writes it, or 2.3 with --compat",
         is_for_people: false,
+        is_of_diskspd: true,
         keeps_strings: true,
         render: xml::results,
     },
@@ -51,6 +60,7 @@ pub const FORMATS: &[Format] = &[
         name: "json",
         summary: "the whole result as one versioned record, from which every other format can be made",
         is_for_people: false,
+        is_of_diskspd: false,
         keeps_strings: true,
         render: truespd_core::result::json::write,
     },
@@ -58,6 +68,7 @@ pub const FORMATS: &[Format] = &[
         name: "csv",
         summary: "one row per time span, thread, target and direction",
         is_for_people: false,
+        is_of_diskspd: false,
         keeps_strings: false,
         render: csv,
     },
@@ -65,6 +76,7 @@ pub const FORMATS: &[Format] = &[
         name: "intervals",
         summary: "the course of the run as CSV: one row per time span, interval and target",
         is_for_people: false,
+        is_of_diskspd: false,
         keeps_strings: false,
         render: intervals,
     },

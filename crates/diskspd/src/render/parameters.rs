@@ -1,11 +1,13 @@
-//! What a text result begins with: command line, input parameters and the system (`text-output.md` §3, §4, §5).
+//! How a text result begins: command line and input parameters (`text-output.md` §3, §4, `release-2.3.md` §5.2).
 
 use std::fmt;
 
-use super::figures::{line, utc};
+use super::figures::line;
+use super::layout::Layout;
+use truespd_core::profile::masks::mask_words;
 use truespd_core::profile::{
-    CacheMode, Distribution, DistributionKind, FlushMode, IoPriority, Profile, Size, SizeColumn, Target,
-    Throughput, TimeSpan,
+    Batch, BufferSeparation, BypassIo, CacheMode, Distribution, DistributionKind, EfficiencyOrder, FlushMode,
+    IoPriority, Profile, Release, Target, Throughput, TimeSpan,
 };
 use truespd_core::result::System;
 use truespd_core::text::hides;
@@ -29,9 +31,11 @@ impl fmt::Display for OneLine<'_> {
 
 /// What `-Rp` prints: command line and input parameters, up to the empty line after the last time span.
 ///
-/// `command_line` is the words as typed, program name first.
-pub fn profile_text(command_line: &[String], profile: &Profile) -> String {
+/// `command_line` is the words as typed, program name first. 2.3 tells some of it by the machine, as far as that is
+/// known.
+pub fn profile_text(command_line: &[String], profile: &Profile, machine: &System) -> String {
     let out = &mut String::new();
+    let layout = Layout::of(profile.release);
     line!(out);
     line!(out, "Command Line: {}", OneLine(&command_line.join(" ")));
     line!(out);
@@ -42,78 +46,139 @@ pub fn profile_text(command_line: &[String], profile: &Profile) -> String {
     line!(out, "Input parameters:");
     line!(out);
     if profile.verbose {
-        line!(out, "\tusing verbose mode");
+        line!(out, "{}using verbose mode", layout.head);
     }
     for (index, span) in profile.time_spans.iter().enumerate() {
-        line!(out, "\ttimespan: {:3}", index + 1);
-        line!(out, "\t-------------");
-        time_span(out, span);
+        line!(out, "{}timespan: {:3}", layout.head, index + 1);
+        line!(out, "{}-------------", layout.head);
+        time_span(out, layout, span, machine);
         for target in &span.targets {
-            target_block(out, span, target);
+            target_block(out, layout, span, target);
         }
         line!(out);
     }
     std::mem::take(out)
 }
 
-fn time_span(out: &mut String, span: &TimeSpan) {
-    line!(out, "\tduration: {}s", span.duration_s);
-    line!(out, "\twarm up time: {}s", span.warmup_s);
-    line!(out, "\tcool down time: {}s", span.cooldown_s);
-    if span.disable_affinity {
-        line!(out, "\taffinity disabled");
+fn time_span(out: &mut String, layout: Layout, span: &TimeSpan, machine: &System) {
+    let indent = layout.span;
+    line!(out, "{indent}duration: {}s", span.duration_s);
+    line!(out, "{indent}warm up time: {}s", span.warmup_s);
+    line!(out, "{indent}cool down time: {}s", span.cooldown_s);
+    if span.disable_affinity && layout.release == Release::V2_2 {
+        line!(out, "{indent}affinity disabled");
     }
     if span.measure_latency {
-        line!(out, "\tmeasuring latency");
+        line!(out, "{indent}measuring latency");
     }
     if span.calculate_iops_std_dev {
-        line!(out, "\tgathering IOPS at intervals of {}ms", span.io_bucket_ms);
+        line!(out, "{indent}gathering IOPS at intervals of {}ms", span.io_bucket_ms);
     }
-    line!(out, "\trandom seed: {}", span.rand_seed);
+    line!(out, "{indent}random seed: {}", span.rand_seed);
     if span.thread_count > 0 {
-        line!(out, "\tthread pool with {} threads", span.thread_count);
-        line!(out, "\tnumber of outstanding I/O operations per thread: {}", span.request_count);
+        line!(out, "{indent}thread pool with {} threads", span.thread_count);
+        line!(out, "{indent}number of outstanding I/O operations per thread: {}", span.request_count);
     }
-    if !span.affinity.is_empty() {
-        let list: Vec<String> =
-            span.affinity.iter().map(|id| format!("{}/{}", id.group, id.processor)).collect();
-        line!(out, "\tadvanced affinity round robin (group/core): {}", list.join(", "));
+    match layout.release {
+        Release::V2_2 => list_of_2_2(out, layout, span),
+        Release::V2_3 => settings_of_2_3(out, layout, span, machine),
     }
     if span.random_write_data {
-        line!(out, "\tgenerating random data for each write IO");
-        line!(out, "\t  WARNING: this increases the CPU cost of issuing writes and should only");
-        line!(out, "\t           be compared to other results using the -Zr flag");
+        line!(out, "{indent}generating random data for each write IO");
+        line!(out, "{indent}  WARNING: this increases the CPU cost of issuing writes and should only");
+        line!(out, "{indent}           be compared to other results using the -Zr flag");
     }
 }
 
-fn target_block(out: &mut String, span: &TimeSpan, target: &Target) {
-    match target.template() {
-        Some(name) => line!(out, "\tpath: template target '{}'", OneLine(name)),
-        None => line!(out, "\tpath: '{}'", OneLine(&target.path)),
+fn list_of_2_2(out: &mut String, layout: Layout, span: &TimeSpan) {
+    let indent = layout.span;
+    if !span.affinity.is_empty() {
+        let list: Vec<String> =
+            span.affinity.iter().map(|id| format!("{}/{}", id.group, id.processor)).collect();
+        line!(out, "{indent}advanced affinity round robin (group/core): {}", list.join(", "));
     }
-    line!(out, "\t\tthink time: {}ms", target.think_ms.unwrap_or(0));
-    line!(out, "\t\tburst size: {}", target.burst_ios.unwrap_or(0));
-    caches(out, target);
-    write_buffers(out, target);
-    if target.parallel {
-        line!(out, "\t\tusing parallel async I/O");
+}
+
+/// Ring, processors, buffers and completions, which 2.3 has lines for.
+fn settings_of_2_3(out: &mut String, layout: Layout, span: &TimeSpan, machine: &System) {
+    let indent = layout.span;
+    if let Some(ring) = &span.ring {
+        let batch = match ring.batch {
+            Batch::Count(requests) => requests.to_string(),
+            Batch::Percent(percent) => format!("{percent}%"),
+        };
+        let buffers = if ring.registered_buffers { "with" } else { "without" };
+        line!(out, "{indent}using IoRing (batch size: {batch}) {buffers} registered buffers");
     }
-    accesses(out, target);
-    if span.is_pool() {
-        line!(out, "\t\trelative IO weight in thread pool: {}", target.weight);
+    if span.disable_affinity {
+        line!(out, "{indent}affinity disabled");
     } else {
-        line!(out, "\t\tnumber of outstanding I/O operations per thread: {}", target.request_count);
+        line!(out, "{indent}affinity assignment: {}", order_words(span));
     }
-    bounds_and_hints(out, target);
+    let masks = span.affinity_masks();
+    if !masks.is_empty() {
+        let has_groups = machine.topology.groups > 1;
+        let form = if has_groups { "group/cpu" } else { "cpu" };
+        line!(out, "{indent}affinity ({form}): {}", mask_words(&masks, has_groups));
+    }
+    match span.buffer_separation() {
+        None | Some(BufferSeparation::SystemDefault) => {
+            line!(out, "{indent}buffer separation: system default");
+        }
+        Some(apart) => {
+            let bytes = machine.separation_bytes(apart).map(|bytes| format!(" ({})", layout.size(bytes)));
+            line!(out, "{indent}buffer separation: thread optimized{}", bytes.unwrap_or_default());
+        }
+    }
+    if let Some(depth) = span.completion_batch {
+        line!(out, "{indent}completion depth: {depth}");
+    }
+}
+
+/// `cpu order, fill groups, P-cores first`
+fn order_words(span: &TimeSpan) -> String {
+    let traversal = if span.placement.cores_first { "core-aware" } else { "cpu order" };
+    let groups = if span.placement.span_groups { "span groups" } else { "fill groups" };
+    let efficiency = match span.placement.efficiency_in_effect() {
+        EfficiencyOrder::Unset | EfficiencyOrder::Unordered => "no P/E order",
+        EfficiencyOrder::PerformanceFirst => "P-cores first",
+        EfficiencyOrder::FillPerformanceFirst => "fill P-cores first",
+        EfficiencyOrder::EfficiencyFirst => "E-cores first",
+        EfficiencyOrder::FillEfficiencyFirst => "fill E-cores first",
+    };
+    format!("{traversal}, {groups}, {efficiency}")
+}
+
+fn target_block(out: &mut String, layout: Layout, span: &TimeSpan, target: &Target) {
+    let indent = layout.target;
+    match target.template() {
+        Some(name) => line!(out, "{}path: template target '{}'", layout.span, OneLine(name)),
+        None => line!(out, "{}path: '{}'", layout.span, OneLine(&target.path)),
+    }
+    line!(out, "{indent}think time: {}ms", target.think_ms.unwrap_or(0));
+    line!(out, "{indent}burst size: {}", target.burst_ios.unwrap_or(0));
+    caches(out, layout, target);
+    write_buffers(out, layout, target);
+    if target.parallel {
+        line!(out, "{indent}using parallel async I/O");
+    }
+    accesses(out, layout, target);
+    if span.is_pool() {
+        line!(out, "{indent}relative IO weight in thread pool: {}", target.weight);
+    } else {
+        line!(out, "{indent}number of outstanding I/O operations per thread: {}", target.request_count);
+    }
+    bounds_and_hints(out, layout, target);
     if span.thread_count == 0 {
-        line!(out, "\t\tthreads per file: {}", target.threads_per_file);
-        if target.request_count > 1 {
+        line!(out, "{indent}threads per file: {}", target.threads_per_file);
+        let has_ring = layout.release == Release::V2_3 && span.ring.is_some();
+        if target.request_count > 1 && !has_ring {
             let completions = if span.completion_routines {
                 "completion routines (ReadFileEx/WriteFileEx)"
             } else {
                 "I/O Completion Ports"
             };
-            line!(out, "\t\tusing {completions}");
+            line!(out, "{indent}using {completions}");
         }
     }
     let priority = match target.priority {
@@ -121,23 +186,24 @@ fn target_block(out: &mut String, span: &TimeSpan, target: &Target) {
         IoPriority::Low => "low",
         IoPriority::Normal => "normal",
     };
-    line!(out, "\t\tIO priority: {priority}");
+    line!(out, "{indent}IO priority: {priority}");
     match target.throughput {
         Some(Throughput::Iops(limit)) if limit > 0 => {
-            line!(out, "\t\tthroughput rate-limited to {limit} IOPS");
+            line!(out, "{indent}throughput rate-limited to {limit} IOPS");
         }
         Some(Throughput::BytesPerMs(limit)) if limit > 0 => {
-            line!(out, "\t\tthroughput rate-limited to {limit} B/ms");
+            line!(out, "{indent}throughput rate-limited to {limit} B/ms");
         }
         _ => {}
     }
     if let Some(asked) = target.distribution.as_ref().filter(|asked| !asked.ranges.is_empty()) {
-        line!(out, "\t\tIO Distribution:");
-        distribution(out, asked);
+        line!(out, "{indent}IO Distribution:");
+        distribution(out, layout, asked);
     }
 }
 
-fn caches(out: &mut String, target: &Target) {
+fn caches(out: &mut String, layout: Layout, target: &Target) {
+    let indent = layout.target;
     let software = match target.cache {
         CacheMode::Cached => "using software cache",
         CacheMode::DisableLocalCache => "local software cache disabled, remote cache enabled",
@@ -148,8 +214,8 @@ fn caches(out: &mut String, target: &Target) {
         (true, CacheMode::DisableOsCache) => "hardware write cache disabled, writethrough on",
         (true, _) => "hardware and software write caches disabled, writethrough on",
     };
-    line!(out, "\t\t{software}");
-    line!(out, "\t\t{hardware}");
+    line!(out, "{indent}{software}");
+    line!(out, "{indent}{hardware}");
     if target.memory_mapped {
         let flush = match target.flush {
             None => "",
@@ -157,55 +223,65 @@ fn caches(out: &mut String, target: &Target) {
             Some(FlushMode::NonVolatileMemory) => ", flush mode: FlushNonVolatileMemory",
             Some(FlushMode::NonVolatileMemoryNoDrain) => ", flush mode: FlushNonVolatileMemory with no drain",
         };
-        line!(out, "\t\tmemory mapped I/O enabled{flush}");
+        line!(out, "{indent}memory mapped I/O enabled{flush}");
+    }
+    if layout.release == Release::V2_3 {
+        match target.bypass_io {
+            None => {}
+            Some(BypassIo::Partial) => line!(out, "{indent}using BypassIO (allow partial)"),
+            Some(BypassIo::Full) => line!(out, "{indent}using BypassIO (full bypass)"),
+        }
     }
 }
 
-fn write_buffers(out: &mut String, target: &Target) {
+fn write_buffers(out: &mut String, layout: Layout, target: &Target) {
+    let indent = layout.target;
     if target.zero_write_buffers {
-        line!(out, "\t\tzeroing write buffers");
+        line!(out, "{indent}zeroing write buffers");
     }
     if target.write_source_bytes > 0 {
-        line!(out, "\t\twrite buffer size: {}", Size(target.write_source_bytes));
+        line!(out, "{indent}write buffer size: {}", layout.size(target.write_source_bytes));
         match target.write_source_path.as_deref().filter(|path| !path.is_empty()) {
-            Some(path) => line!(out, "\t\twrite buffer source: '{}'", OneLine(path)),
-            None => line!(out, "\t\twrite buffer source: random fill"),
+            Some(path) => line!(out, "{indent}write buffer source: '{}'", OneLine(path)),
+            None => line!(out, "{indent}write buffer source: random fill"),
         }
     }
 }
 
-fn accesses(out: &mut String, target: &Target) {
+fn accesses(out: &mut String, layout: Layout, target: &Target) {
+    let indent = layout.target;
     match target.write_percent {
-        0 => line!(out, "\t\tperforming read test"),
-        100 => line!(out, "\t\tperforming write test"),
+        0 => line!(out, "{indent}performing read test"),
+        100 => line!(out, "{indent}performing write test"),
         write => {
             let read = 100u32.saturating_sub(write);
-            line!(out, "\t\tperforming mix test (read/write ratio: {read}/{write})");
+            line!(out, "{indent}performing mix test (read/write ratio: {read}/{write})");
         }
     }
-    line!(out, "\t\tblock size: {}", Size(target.block_bytes));
-    let stride = Size(target.stride());
+    line!(out, "{indent}block size: {}", layout.size(target.block_bytes));
+    let stride = layout.size(target.stride());
     match target.random_percent {
-        0 if target.interlocked => line!(out, "\t\tusing interlocked sequential I/O (stride: {stride})"),
-        0 => line!(out, "\t\tusing sequential I/O (stride: {stride})"),
-        100 => line!(out, "\t\tusing random I/O (alignment: {stride})"),
+        0 if target.interlocked => line!(out, "{indent}using interlocked sequential I/O (stride: {stride})"),
+        0 => line!(out, "{indent}using sequential I/O (stride: {stride})"),
+        100 => line!(out, "{indent}using random I/O (alignment: {stride})"),
         percent => {
             line!(
                 out,
-                "\t\tusing mixed random/sequential I/O ({percent}% random) (alignment/stride: {stride})"
+                "{indent}using mixed random/sequential I/O ({percent}% random) (alignment/stride: {stride})"
             );
         }
     }
 }
 
-fn bounds_and_hints(out: &mut String, target: &Target) {
+fn bounds_and_hints(out: &mut String, layout: Layout, target: &Target) {
+    let indent = layout.target;
     for (name, bytes) in [
         ("base file offset", target.base_bytes),
         ("max file size", target.max_bytes),
         ("thread stride size", target.thread_stride_bytes),
     ] {
         if bytes > 0 {
-            line!(out, "\t\t{name}: {}", Size(bytes));
+            line!(out, "{indent}{name}: {}", layout.size(bytes));
         }
     }
     for (name, given) in [
@@ -214,7 +290,7 @@ fn bounds_and_hints(out: &mut String, target: &Target) {
         ("FILE_ATTRIBUTE_TEMPORARY", target.temporary_file),
     ] {
         if given {
-            line!(out, "\t\tusing {name} hint");
+            line!(out, "{indent}using {name} hint");
         }
     }
 }
@@ -227,8 +303,9 @@ pub(super) struct Range {
     pub end: Option<u64>,
 }
 
-/// The ranges of a target as asked for, each line behind two tabs.
-fn distribution(out: &mut String, distribution: &Distribution) {
+/// The ranges of a target as asked for.
+fn distribution(out: &mut String, layout: Layout, distribution: &Distribution) {
+    let indent = layout.target;
     let mut first = 0u64;
     let mut ranges = Vec::with_capacity(distribution.ranges.len());
     for range in &distribution.ranges {
@@ -241,16 +318,16 @@ fn distribution(out: &mut String, distribution: &Distribution) {
         DistributionKind::Percent => {
             for Range { io_percent, first, end } in ranges {
                 let end = end.unwrap_or(first);
-                line!(out, "\t\t   {io_percent:3}% of IO => [{first:2}% - {end:3}%) of target");
+                line!(out, "{indent}   {io_percent:3}% of IO => [{first:2}% - {end:3}%) of target");
             }
         }
-        DistributionKind::Absolute => ranges_in_bytes(out, "\t\t", &ranges),
+        DistributionKind::Absolute => ranges_in_bytes(out, layout, indent, &ranges),
     }
 }
 
 /// Ranges in bytes. Shares that do not add up to 100 belong to a list that was cut short; they are
 /// shown scaled to 100, with a decimal.
-pub(super) fn ranges_in_bytes(out: &mut String, indent: &str, ranges: &[Range]) {
+pub(super) fn ranges_in_bytes(out: &mut String, layout: Layout, indent: &str, ranges: &[Range]) {
     let sum: u32 = ranges.iter().map(|range| range.io_percent).sum();
     for range in ranges {
         let share = if sum < 100 && sum > 0 {
@@ -260,34 +337,14 @@ pub(super) fn ranges_in_bytes(out: &mut String, indent: &str, ranges: &[Range]) 
         };
         let first = match range.first {
             0 => "     0   ".to_string(),
-            bytes => SizeColumn(bytes).to_string(),
+            bytes => layout.bound(bytes),
         };
         let end = match range.end {
             None => "      end".to_string(),
-            Some(bytes) => SizeColumn(bytes).to_string(),
+            Some(bytes) => layout.bound(bytes),
         };
         line!(out, "{indent}{share} of IO => [{first} - {end})");
     }
-}
-
-/// The system information block, as `-Rs` prints it.
-pub fn system_text(system: &System) -> String {
-    let out = &mut String::new();
-    let topology = &system.topology;
-    line!(out, "System information:");
-    line!(out);
-    line!(out, "\tcomputer name: {}", OneLine(&system.computer_name));
-    line!(out, "\tstart time: {}", system.start_unix_s.map(utc).unwrap_or_default());
-    line!(out);
-    line!(out, "\tcpu count:\t\t{}", topology.processors.len());
-    line!(out, "\tcore count:\t\t{}", topology.cores());
-    line!(out, "\tgroup count:\t\t{}", topology.groups);
-    line!(out, "\tnode count:\t\t{}", topology.nodes);
-    line!(out, "\tsocket count:\t\t{}", topology.sockets);
-    line!(out, "\theterogeneous cores:\t{}", if topology.efficiency_class_max() > 0 { 'y' } else { 'n' });
-    line!(out);
-    line!(out, "\tactive power scheme:\t{}", OneLine(&system.power_scheme));
-    std::mem::take(out)
 }
 
 #[cfg(test)]
@@ -299,7 +356,7 @@ mod tests {
         let ranges =
             ranges.iter().map(|&(io_percent, span)| DistributionRange { io_percent, span }).collect();
         let mut out = String::new();
-        distribution(&mut out, &Distribution { kind, ranges });
+        distribution(&mut out, Layout::of(Release::V2_2), &Distribution { kind, ranges });
         out
     }
 

@@ -1,30 +1,34 @@
-//! DiskSpd 2.2's text result (`text-output.md`).
+//! DiskSpd's text result (`text-output.md`), in the form of 2.2 or 2.3 (`release-2.3.md` §5).
 //!
 //! Lines end with LF; nothing is localised. Names that stand in a line of their own format (paths, words, the host's
 //! name) cannot break it: see [`OneLine`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::effective::effective_text;
 use super::figures::{INTERRUPTED, cpu_mean, line, measured, percentile_ns, rate, shown};
-use super::parameters::{OneLine, Range, profile_text, ranges_in_bytes, system_text};
+use super::layout::Layout;
+use super::parameters::{OneLine, Range, profile_text, ranges_in_bytes};
+use super::system::system_text;
+use super::waits::{ring, waits};
 use truespd_core::measure::Intervals;
-use truespd_core::profile::{Size, TimeSpan};
+use truespd_core::profile::{Release, TimeSpan};
 use truespd_core::result::hosts::{
     HostFigure, HostRow, Outlier, ROWS_MAX, Spread, folded, names, outliers, rows,
 };
 use truespd_core::result::{
     CpuUse, Direction, DistributionPart, Document, Measured, Operations, System, TargetResult, ThreadResult,
-    TimeSpanResult, WaitStatistics,
+    TimeSpanResult,
 };
 
 const MIB: f64 = 1024.0 * 1024.0;
 
-/// The whole document as DiskSpd 2.2 text, from the first empty line to the end of the last line. A sum of
+/// The whole document as the text of its release, from the first empty line to the end of the last line. A sum of
 /// several results has a section of TrueSpd's behind it.
 pub fn text(document: &Document) -> String {
-    let mut out = profile_text(&document.command_line, &document.profile);
+    let mut out = profile_text(&document.command_line, &document.profile, &document.system);
     let system = System { computer_name: document.host_words(), ..document.system.clone() };
-    out.push_str(&system_text(&system));
+    out.push_str(&system_text(&system, document.profile.release));
     for (index, (result, span)) in document.time_spans.iter().zip(&document.profile.time_spans).enumerate() {
         line!(out);
         line!(out, "Results for timespan {}:", index + 1);
@@ -45,20 +49,28 @@ pub fn text(document: &Document) -> String {
 
 /// The sections of a time span that was measured (`text-output.md` §6).
 fn time_span(out: &mut String, document: &Document, index: usize, span: &TimeSpan, measured: &Measured) {
+    let layout = Layout::of(document.profile.release);
+    let is_of_2_3 = layout.release == Release::V2_3;
     line!(out);
     line!(out, "actual test time:\t{:.2}s", measured.test_time_s);
     line!(out, "thread count:\t\t{}", document.threads_of(index));
     if span.is_pool() {
         line!(out, "request count:\t\t{}", span.request_count);
     }
+    if is_of_2_3 {
+        effective_text(out, &document.system, measured);
+    }
     processors(out, &document.system, &measured.cpu);
-    effective_distributions(out, &measured.threads);
+    effective_distributions(out, layout, &measured.threads);
     tables(out, document, span, measured);
+    if is_of_2_3 && span.ring.is_some() {
+        ring(out, measured, is_folded(document));
+    }
     if span.measure_latency {
         latency_charts(out, measured);
     }
     if document.profile.verbose_stats {
-        waits(out, &measured.threads, is_folded(document));
+        waits(out, layout.release, span, &measured.threads, is_folded(document));
     }
 }
 
@@ -106,7 +118,7 @@ fn percentages(used: &CpuUse) -> String {
 }
 
 /// The ranges really used (`text-output.md` §8), each list once, under the targets and threads that used it.
-fn effective_distributions(out: &mut String, threads: &[ThreadResult]) {
+fn effective_distributions(out: &mut String, layout: Layout, threads: &[ThreadResult]) {
     let mut users: BTreeMap<&[DistributionPart], BTreeMap<&str, BTreeSet<u32>>> = BTreeMap::new();
     for thread in threads {
         for target in &thread.targets {
@@ -133,7 +145,7 @@ fn effective_distributions(out: &mut String, threads: &[ThreadResult]) {
                 end: Some(part.offset_bytes.saturating_add(part.length_bytes)),
             })
             .collect();
-        ranges_in_bytes(out, "", &ranges);
+        ranges_in_bytes(out, layout, "", &ranges);
     }
 }
 
@@ -160,6 +172,7 @@ const NAMED_MAX: usize = 32;
 
 /// Total IO, Read IO, Write IO (`text-output.md` §9): always all three.
 fn tables(out: &mut String, document: &Document, span: &TimeSpan, measured: &Measured) {
+    let layout = Layout::of(document.profile.release);
     let names = if document.sources.len() > 1 { names(&document.sources) } else { Vec::new() };
     for (title, operations) in
         [("Total IO", Operations::All), ("Read IO", Operations::Reads), ("Write IO", Operations::Writes)]
@@ -167,9 +180,9 @@ fn tables(out: &mut String, document: &Document, span: &TimeSpan, measured: &Mea
         line!(out);
         line!(out, "{title}");
         let rows = if is_folded(document) {
-            folded_rows(operations, span, measured)
+            folded_rows(operations, layout, span, measured)
         } else {
-            thread_rows(operations, span, measured, &names)
+            thread_rows(operations, layout, span, measured, &names)
         };
         table(out, operations, span, measured, &rows);
     }
@@ -183,7 +196,13 @@ struct Row {
 }
 
 /// A row per thread and target; in a sum with the host.
-fn thread_rows(operations: Operations, span: &TimeSpan, measured: &Measured, names: &[String]) -> Vec<Row> {
+fn thread_rows(
+    operations: Operations,
+    layout: Layout,
+    span: &TimeSpan,
+    measured: &Measured,
+    names: &[String],
+) -> Vec<Row> {
     let mut rows = Vec::new();
     for thread in &measured.threads {
         let host = thread.source.and_then(|source| names.get(source as usize));
@@ -192,7 +211,7 @@ fn thread_rows(operations: Operations, span: &TimeSpan, measured: &Measured, nam
             rows.push(Row {
                 thread: thread.id.to_string(),
                 figures: cells(&target.sum(operations), span, measured.test_time_s),
-                target: format!("{} ({}){host}", OneLine(&target.path), Size(target.size_bytes)),
+                target: format!("{} ({}){host}", OneLine(&target.path), layout.size(target.size_bytes)),
             });
         }
     }
@@ -200,7 +219,7 @@ fn thread_rows(operations: Operations, span: &TimeSpan, measured: &Measured, nam
 }
 
 /// A row per target, or one for all of many.
-fn folded_rows(operations: Operations, span: &TimeSpan, measured: &Measured) -> Vec<Row> {
+fn folded_rows(operations: Operations, layout: Layout, span: &TimeSpan, measured: &Measured) -> Vec<Row> {
     let mut paths = measured.paths();
     if paths.len() > NAMED_MAX {
         let figures = cells(&measured.sum(operations, |_| true), span, measured.test_time_s);
@@ -215,7 +234,7 @@ fn folded_rows(operations: Operations, span: &TimeSpan, measured: &Measured) -> 
         rows.push(Row {
             thread: "all".to_string(),
             figures: cells(&sum, span, measured.test_time_s),
-            target: format!("{} ({})", OneLine(path), Size(size_bytes)),
+            target: format!("{} ({})", OneLine(path), layout.size(size_bytes)),
         });
     }
     rows
@@ -322,35 +341,6 @@ fn latency_chart(out: &mut String, measured: &Measured, wanted: impl Fn(&TargetR
             });
         line!(out, "{label:>7} | {read:>10} | {write:>10} | {total:>10}");
     }
-}
-
-/// How the threads waited, with `-vs` (`text-output.md` §11.2): one row per thread, or one for all of them.
-fn waits(out: &mut String, threads: &[ThreadResult], is_folded: bool) {
-    line!(out);
-    line!(out, "Wait Statistics");
-    line!(
-        out,
-        "thread | completion wait | throttle wait  -  sleep | lookaside | 0 - 7+ complete per lookaside"
-    );
-    line!(out, "{:-<95}", "");
-    if is_folded {
-        let mut all = WaitStatistics::default();
-        threads.iter().for_each(|thread| all.add(&thread.waits));
-        return waits_row(out, "all", &all);
-    }
-    threads.iter().for_each(|thread| waits_row(out, &thread.id.to_string(), &thread.waits));
-}
-
-fn waits_row(out: &mut String, thread: &str, waits: &WaitStatistics) {
-    let found = waits.lookaside_completions.map(|count| count.to_string()).join(" ");
-    line!(
-        out,
-        "{thread:>6} | {:15} | {:13}  - {:6} | {:9} | {found}",
-        waits.completion_waits,
-        waits.throttle_waits,
-        waits.throttle_sleeps,
-        waits.lookasides
-    );
 }
 
 /// Totals over the time spans that were measured (`text-output.md` §12); 0 everywhere when none was.

@@ -1,4 +1,4 @@
-//! DiskSpd 2.2's XML result (`xml.md`).
+//! DiskSpd's XML result (`xml.md`), in the form of 2.2 or 2.3 (`release-2.3.md` §6).
 //!
 //! Element order, counts and number formats are the contract. Sums are merged, never averaged; no figure
 //! is NaN, infinite or negative. Latencies are milliseconds, sizes bytes, rates per second.
@@ -7,11 +7,14 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::sync::LazyLock;
 
+use super::effective::Effective;
 use super::figures::{INTERRUPTED, cpu_mean, measured, percentile_ns, shown, utc};
+use super::system::{masks_of, processor_name};
+use truespd_core::machine::processor_caches::ProcessorCacheKind;
 use truespd_core::measure::intervals::Interval;
 use truespd_core::measure::{Histogram, Intervals};
-use truespd_core::profile::TimeSpan;
 use truespd_core::profile::xml::{Writer, write};
+use truespd_core::profile::{GroupMask, Release, TimeSpan};
 use truespd_core::result::hosts::names;
 use truespd_core::result::{
     CpuUse, Direction, DistributionPart, Document, Measured, Operations, System, TargetResult, ThreadResult,
@@ -32,9 +35,9 @@ fn milliseconds(latency_ns: f64) -> Fixed {
     Fixed(latency_ns / 1e6, 3)
 }
 
-/// The whole document as DiskSpd 2.2 XML. As there, no line end follows `</Results>`.
+/// The whole document as the XML of its release. As there, no line end follows `</Results>`.
 pub fn results(document: &Document) -> String {
-    let mut out = Writer::new(0);
+    let mut out = Writer::of_release(document.profile.release, 0);
     out.open("Results", &[]);
     let system = System { computer_name: document.host_words(), ..document.system.clone() };
     system_element(&mut out, &system);
@@ -59,6 +62,9 @@ fn time_span(out: &mut Writer, document: &Document, index: usize, span: &TimeSpa
     out.leaf("ThreadCount", document.threads_of(index));
     out.leaf("RequestCount", span.request_count);
     out.leaf("ProcCount", processors.len());
+    if out.release() == Release::V2_3 {
+        in_effect(out, &document.system, measured);
+    }
     cpu_utilization(out, &document.system, &measured.cpu);
     if span.measure_latency {
         latency(out, measured);
@@ -70,6 +76,26 @@ fn time_span(out: &mut Writer, document: &Document, index: usize, span: &TimeSpa
     for result in &measured.threads {
         let host = result.source.and_then(|source| names.get(source as usize));
         thread(out, span, result, host, document.profile.verbose_stats);
+    }
+}
+
+/// Buffers and processors as the threads had them, as far as the document tells.
+fn in_effect(out: &mut Writer, system: &System, measured: &Measured) {
+    if let Some(in_effect) = &measured.in_effect {
+        out.leaf("EffectiveBufferSeparation", in_effect.buffer_separation_bytes);
+    }
+    let Some(Effective { masks, mixed }) = Effective::of(system, measured) else { return };
+    out.open("EffectiveAffinity", &[]);
+    group_masks(out, &masks);
+    out.close("EffectiveAffinity");
+    if mixed.is_some() {
+        out.leaf("HeterogeneousAffinityWarning", true);
+    }
+}
+
+fn group_masks(out: &mut Writer, masks: &[GroupMask]) {
+    for mask in masks {
+        out.empty("Group", &[("Group", &mask.group), ("Mask", mask)]);
     }
 }
 
@@ -240,6 +266,12 @@ fn thread(out: &mut Writer, span: &TimeSpan, thread: &ThreadResult, host: Option
     if let Some(host) = host {
         out.leaf("TrueSpdHost", host);
     }
+    if out.release() == Release::V2_3
+        && span.ring.is_some()
+        && let Some(submits) = thread.waits.submits
+    {
+        out.leaf("SubmitCount", submits);
+    }
     for result in &thread.targets {
         target(out, span, result);
     }
@@ -264,9 +296,13 @@ fn target(out: &mut Writer, span: &TimeSpan, target: &TargetResult) {
         distribution(out, parts);
     }
     if span.measure_latency {
-        // 2.2 has none over both.
         mean_and_deviation(out, read.latencies(), "AverageReadLatencyMilliseconds", "ReadLatencyStdev");
         mean_and_deviation(out, write.latencies(), "AverageWriteLatencyMilliseconds", "WriteLatencyStdev");
+        // 2.2 has none over both.
+        if out.release() == Release::V2_3 {
+            let both = target.sum(Operations::All);
+            mean_and_deviation(out, both.latencies(), "AverageLatencyMilliseconds", "LatencyStdev");
+        }
     }
     if span.calculate_iops_std_dev {
         iops(out, DIRECTIONS.map(|operations| target.sum(operations).intervals));
@@ -297,14 +333,22 @@ fn waits(out: &mut Writer, waits: &WaitStatistics) {
     out.leaf("ThrottleWait", waits.throttle_waits);
     out.leaf("ThrottleSleep", waits.throttle_sleeps);
     out.leaf("Lookaside", waits.lookasides);
+    if out.release() == Release::V2_3 {
+        let completions = waits.wait_completions.unwrap_or_default().map(|count| count.to_string());
+        out.leaf("WaitCompletion", completions.join(" "));
+    }
     let completions = waits.lookaside_completions.map(|count| count.to_string());
     out.leaf("LookasideCompletion", completions.join(" "));
     out.close("WaitStatistics");
 }
 
-/// The version whose results these are; consumers ask for at least 2.1.
-const VERSION: &str = "2.2.0";
-const VERSION_DATE: &str = "2024/6/3";
+/// The version whose results these are, with its date; consumers ask for at least 2.1.
+fn version(release: Release) -> [&'static str; 2] {
+    match release {
+        Release::V2_2 => ["2.2.0", "2024/6/3"],
+        Release::V2_3 => ["2.3.0", "2026/06/15"],
+    }
+}
 
 /// Processors of a group as a bit each.
 #[derive(Default)]
@@ -322,23 +366,31 @@ impl Mask {
     }
 }
 
-/// The `System` element alone, as `-Rsxml` prints it.
-pub fn system(system: &System) -> String {
-    let mut out = Writer::new(0);
+/// The `System` element alone, as `-Rsxml` of a release prints it.
+pub fn system(system: &System, release: Release) -> String {
+    let mut out = Writer::of_release(release, 0);
     system_element(&mut out, system);
     out.finish()
 }
 
 fn system_element(out: &mut Writer, system: &System) {
     out.open("System", &[]);
+    let is_of_2_3 = out.release() == Release::V2_3;
+    let [version, date] = version(out.release());
     out.leaf("ComputerName", &system.computer_name);
+    if is_of_2_3 {
+        out.leaf("ProcessorName", processor_name(system));
+    }
     out.open("Tool", &[]);
-    out.leaf("Version", VERSION);
-    out.leaf("VersionDate", VERSION_DATE);
+    out.leaf("Version", version);
+    out.leaf("VersionDate", date);
     out.close("Tool");
     out.leaf("RunTime", system.start_unix_s.map(utc).unwrap_or_default());
     // Linux has governors instead of schemes, and they have no identifier.
     out.empty("PowerScheme", &[("Name", &system.power_scheme), ("Guid", &"")]);
+    if is_of_2_3 && let Some(page_bytes) = system.page_bytes {
+        out.leaf("PageSize", page_bytes);
+    }
     topology(out, system);
     out.close("System");
 }
@@ -351,7 +403,33 @@ fn topology(out: &mut Writer, system: &System) {
     sets(out, "Node", topology.processors.iter().map(|p| (p.node, p.group, p.number)));
     sets(out, "Socket", topology.processors.iter().map(|p| (p.socket, p.group, p.number)));
     cores(out, system);
+    if out.release() == Release::V2_3 {
+        caches(out, system);
+    }
     out.close("ProcessorTopology");
+}
+
+/// One element per cache, not combined as in the text.
+fn caches(out: &mut Writer, system: &System) {
+    for cache in &system.caches {
+        let kind = match cache.kind {
+            ProcessorCacheKind::Unified => "Unified",
+            ProcessorCacheKind::Instruction => "Instruction",
+            ProcessorCacheKind::Data => "Data",
+            ProcessorCacheKind::Trace => "Trace",
+            ProcessorCacheKind::Unknown => "Unknown",
+        };
+        let attributes: [(&str, &dyn Display); 5] = [
+            ("Level", &cache.level),
+            ("Associativity", &cache.associativity),
+            ("LineSize", &cache.line_bytes),
+            ("CacheSize", &cache.size_bytes),
+            ("Type", &kind),
+        ];
+        out.open("Cache", &attributes);
+        group_masks(out, &masks_of(cache, &system.topology));
+        out.close("Cache");
+    }
 }
 
 fn groups(out: &mut Writer, system: &System) {

@@ -7,6 +7,7 @@
 //! Each kind of loop is compiled by itself ([`Mode`]): with and without a pace, over queues or inline, with completion
 //! routines, with a pool. What one kind needs costs the others nothing.
 
+mod modes;
 mod slots;
 
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use crate::engine::{AnyEngine, Completion, Engine, EngineError, Io, IoError, Op}
 use crate::plan::{Lane, LaneTarget, LaneWrites};
 use crate::result::{ThreadCost, WaitStatistics};
 use crate::sys::buffer::IoBuffer;
+use modes::{Inline, Mode, Queued, Routines};
 pub use slots::Late;
 use slots::{Idle, Outstanding};
 
@@ -37,48 +39,6 @@ const SHARED_STAMP_WORK: usize = 2;
 /// After an I/O that came back in the call that handed it over, so many are handed over one by one before the
 /// next batch.
 const ONE_BY_ONE: u32 = 64;
-
-/// What kind of loop it is. That is known where the loop starts, so no I/O asks for it.
-trait Mode {
-    /// Some target has a rate limit or pauses (`-g`, `-i`, `-j`).
-    const PACED: bool;
-    /// The engine finishes I/Os in the call that hands them over: they go one at a time.
-    const INLINE: bool;
-    /// Each completion reissues its own request (`-x`).
-    const ROUTINES: bool;
-    /// Each I/O goes to a target that is drawn for it (`-F` with `-O`).
-    const POOL: bool;
-}
-
-/// I/Os are in flight after they were handed over.
-struct Queued<const PACED: bool, const POOL: bool>;
-
-impl<const PACED: bool, const POOL: bool> Mode for Queued<PACED, POOL> {
-    const PACED: bool = PACED;
-    const INLINE: bool = false;
-    const ROUTINES: bool = false;
-    const POOL: bool = POOL;
-}
-
-/// I/Os are finished when they are handed over.
-struct Inline<const PACED: bool, const POOL: bool>;
-
-impl<const PACED: bool, const POOL: bool> Mode for Inline<PACED, POOL> {
-    const PACED: bool = PACED;
-    const INLINE: bool = true;
-    const ROUTINES: bool = false;
-    const POOL: bool = POOL;
-}
-
-/// Completion routines. They ignore rate limits and pauses, as in DiskSpd 2.2.
-struct Routines<const POOL: bool>;
-
-impl<const POOL: bool> Mode for Routines<POOL> {
-    const PACED: bool = false;
-    const INLINE: bool = false;
-    const ROUTINES: bool = true;
-    const POOL: bool = POOL;
-}
 
 /// What was counted on one target of the lane.
 #[derive(Debug)]
@@ -164,6 +124,8 @@ pub struct Worker {
     pub latencies: Present,
     /// One dot per this many completions, 0 = none.
     pub progress_ios: u64,
+    /// Waits are counted by what they find.
+    pub counts_waits: bool,
     /// Where to tell the counts, when somebody watches.
     pub live: Option<Arc<Cell>>,
     /// One per target of the lane.
@@ -196,6 +158,10 @@ pub struct Worker {
     /// I/Os to hand over one by one before the next batch.
     one_by_one: u32,
     waits: WaitStatistics,
+    /// Waits by what they found, as [`WaitStatistics`] tells them.
+    wait_completions: [u64; 8],
+    /// Calls of a ring before the measured time.
+    submits_before: u64,
     in_flight_ns: u128,
     /// What completed outside of the measured time, for whoever watches.
     aside: Counted,
@@ -224,6 +190,7 @@ impl Worker {
             buckets: Buckets::new(0, 0),
             latencies: Tables::none().of_thread(0),
             progress_ios: 0,
+            counts_waits: false,
             live: None,
             tallies: lane
                 .targets
@@ -250,6 +217,8 @@ impl Worker {
             stamped_ns: 0,
             one_by_one: u32::from(lane.dispatch.no_batching_when_fast),
             waits: WaitStatistics::default(),
+            wait_completions: [0; 8],
+            submits_before: 0,
             in_flight_ns: 0,
             aside: Counted::default(),
             tell_at_ns: u64::MAX,
@@ -271,10 +240,22 @@ impl Worker {
         }
         self.buckets.begin(phases.measure_start_ns());
         self.latencies.begin(phases.measure_start_ns());
-        if self.lane.pool.is_some() {
-            self.choose_loop::<T, true>(&given);
+        let has_pool = self.lane.pool.is_some();
+        if has_pool && self.counts_waits {
+            self.choose_loop::<T, true, true>(&given);
+        } else if has_pool {
+            self.choose_loop::<T, true, false>(&given);
+        } else if self.counts_waits {
+            self.choose_loop::<T, false, true>(&given);
         } else {
-            self.choose_loop::<T, false>(&given);
+            self.choose_loop::<T, false, false>(&given);
+        }
+        if self.counting {
+            // It ends before the measured time does.
+            self.note_submits();
+        }
+        if self.counts_waits && !self.engine.is_inline() {
+            self.waits.wait_completions = Some(self.wait_completions);
         }
         let stuck = self.drain(&given);
         self.tell(&given);
@@ -293,10 +274,10 @@ impl Worker {
         }
     }
 
-    fn choose_loop<T: Time, const POOL: bool>(&mut self, given: &Given<'_, T>) {
+    fn choose_loop<T: Time, const POOL: bool, const WAITS: bool>(&mut self, given: &Given<'_, T>) {
         let is_inline = self.engine.is_inline();
         if self.lane.dispatch.reissue_own && !is_inline {
-            return self.go_round::<T, Routines<POOL>>(given);
+            return self.go_round::<T, Routines<POOL, WAITS>>(given);
         }
         let mut is_paced = false;
         for (meter, target) in self.meters.iter_mut().zip(&self.lane.targets) {
@@ -310,9 +291,9 @@ impl Worker {
         } else if is_inline {
             self.go_round::<T, Inline<false, POOL>>(given);
         } else if is_paced {
-            self.go_round::<T, Queued<true, POOL>>(given);
+            self.go_round::<T, Queued<true, POOL, WAITS>>(given);
         } else {
-            self.go_round::<T, Queued<false, POOL>>(given);
+            self.go_round::<T, Queued<false, POOL, WAITS>>(given);
         }
     }
 
@@ -474,6 +455,8 @@ impl Worker {
         if min == 0 {
             self.waits.lookasides += 1;
             self.waits.lookaside_completions[found.min(7)] += 1;
+        } else if M::WAITS && idle == 0 {
+            self.wait_completions[found.min(7)] += 1;
         }
     }
 
@@ -577,7 +560,12 @@ impl Worker {
         if now >= phases.measure_end_ns() && !self.outstanding.is_noted() {
             self.note_outstanding(phases, before_ns);
         }
-        self.counting = phases.counts(now);
+        let was_counting = std::mem::replace(&mut self.counting, phases.counts(now));
+        if was_counting && !self.counting {
+            self.note_submits();
+        } else if self.counting && !was_counting && !phases.counts(before_ns) {
+            self.submits_before = self.engine.submits().unwrap_or(0);
+        }
         let intervals_ns = self.buckets.end_ns().min(self.latencies.end_ns());
         self.calm_until_ns = phases.next_edge_ns(now).min(intervals_ns).min(self.tell_at_ns);
         let is_over = !self.counting && now >= phases.stop_ns();
@@ -598,6 +586,11 @@ impl Worker {
         let flights = self.flights.iter();
         let since = flights.map(|f| (if has_stamps { f.issued_ns } else { before_ns }, f.target));
         self.outstanding.note(span_ns, since, self.idle.iter());
+    }
+
+    /// How often a ring was called since the measured time began.
+    fn note_submits(&mut self) {
+        self.waits.submits = self.engine.submits().map(|submits| submits - self.submits_before);
     }
 
     /// Tells the counts so far to whoever watches.

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use super::tests_lab::{Bench, Call, LATENCY, NO_STATISTICS, Parts, lane_target, pattern};
+use super::tests_lab::{Bench, Call, LATENCY, NEVER, NO_STATISTICS, Parts, lane_target, pattern};
 use super::*;
 use crate::access::{Pace, PoolChoice, Rng, SharedOffset};
 use crate::measure::Histogram;
@@ -517,12 +517,15 @@ fn dots_come_with_completions_of_all_phases() {
 
 #[test]
 fn waits_are_told_apart() {
-    let seen = Bench::new(9, LATENCY).service(|_, _| 200).script(|s| s.submit_ns = 10).run();
+    let bench = Bench::new(9, LATENCY).service(|_, _| 200).script(|s| s.submit_ns = 10);
+    let seen = bench.worker(|w| w.counts_waits = true).run();
     let waits = seen.waits;
     assert_eq!(waits.lookasides, waits.lookaside_completions.iter().sum::<u64>());
     let reaps = |min| seen.calls.iter().filter(|c| matches!(c, Call::Reap(m, ..) if *m == min)).count();
     assert_eq!((waits.lookasides, waits.completion_waits), (reaps(0) as u64, reaps(1) as u64));
     assert_eq!((waits.throttle_waits, waits.throttle_sleeps), (0, 0));
+    let found = waits.wait_completions.expect("it waited");
+    assert_eq!((found.iter().sum(), waits.submits), (waits.completion_waits, None));
     // Two looks that find nothing, then a wait.
     let seen = Bench::new(3, LATENCY).lengths(0, 100, 0).run();
     assert_eq!(
@@ -535,6 +538,25 @@ fn waits_are_told_apart() {
     // The last look comes after the end, where nothing is accounted for.
     let found = [1, 0, 0, 0, 0, 0, 0, 2];
     assert_eq!((seen.waits.lookaside_completions, seen.waits.completion_waits), (found, 0));
+}
+
+#[test]
+fn calls_of_a_ring_are_those_of_the_measured_time() {
+    for (warmup_ns, fails_at, from_ns, to_ns) in
+        [(100, NEVER, 100, 300), (0, NEVER, 0, 200), (0, 3, 0, 200), (100, 4, 100, 300)]
+    {
+        let bench = Bench::new(1, NO_STATISTICS).lengths(warmup_ns, 200, 100).service(|_, _| 50);
+        let bench = bench.script(move |s| {
+            s.has_ring = true;
+            s.result = Box::new(move |number, io| if number == fails_at { Ok(0) } else { Ok(io.len) });
+        });
+        let seen = bench.run();
+        let calls = seen.calls.iter().filter(|call| match call {
+            Call::Submit(at_ns, _) => (from_ns..to_ns).contains(at_ns),
+            _ => false,
+        });
+        assert_eq!(seen.waits.submits, Some(calls.count() as u64), "{warmup_ns} {fails_at}");
+    }
 }
 
 // ---- what is told while it runs -----------------------------------------------------------------

@@ -50,6 +50,8 @@ pub struct State {
     /// What the engine says of itself, and stamps that respect it.
     pub copies: bool,
     pub is_inline: bool,
+    /// It counts its calls, as a ring does.
+    pub has_ring: bool,
     pub stamps_after_copies: usize,
     /// The engine breaks at this submission or reaping, counted from 1.
     pub breaks_at: (usize, usize),
@@ -146,6 +148,12 @@ impl Engine for Lab {
 
     fn copies(&self) -> bool {
         self.0.borrow().copies
+    }
+
+    fn submits(&self) -> Option<u64> {
+        let state = self.0.borrow();
+        let submits = state.calls.iter().filter(|call| matches!(call, Call::Submit(..))).count();
+        state.has_ring.then_some(submits as u64)
     }
 
     fn is_inline(&self) -> bool {
@@ -259,6 +267,7 @@ pub struct Parts {
     pub buckets: Buckets,
     pub latencies: Present,
     pub progress_ios: u64,
+    pub counts_waits: bool,
     pub live: Option<Arc<Cell>>,
     wanted: Wanted,
 }
@@ -343,6 +352,7 @@ impl Bench {
             stamp_ns: 0,
             copies: false,
             is_inline: false,
+            has_ring: false,
             stamps_after_copies: 0,
             breaks_at: (0, 0),
             stop_at: None,
@@ -376,6 +386,7 @@ impl Bench {
             buckets: Buckets::new(0, 0),
             latencies: Tables::none().of_thread(0),
             progress_ios: 0,
+            counts_waits: false,
             live: None,
             wanted,
         };
@@ -414,10 +425,12 @@ impl Bench {
 
     pub fn run(self) -> Seen {
         let dots = std::cell::Cell::new(0);
-        let Parts { lane, buffers, data_rng, buckets, latencies, progress_ios, live, wanted } = self.parts;
+        let Parts { lane, buffers, data_rng, buckets, latencies, progress_ios, counts_waits, live, wanted } =
+            self.parts;
         let mut worker = Worker::new(lane, AnyEngine::new(self.lab.clone()), buffers, wanted);
         (worker.data_rng, worker.buckets, worker.latencies) = (data_rng, buckets, latencies);
         (worker.progress_ios, worker.live) = (progress_ios, live);
+        worker.counts_waits = counts_waits;
         let outcome = worker.run(&self.lab, &self.phases, &|| dots.set(dots.get() + 1));
         let state = &mut *self.lab.0.borrow_mut();
         let (calls, ios) = (std::mem::take(&mut state.calls), std::mem::take(&mut state.ios));

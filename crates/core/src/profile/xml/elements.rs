@@ -9,15 +9,15 @@ use super::rows::{
 };
 use super::target;
 use super::write::Writer;
+use crate::profile::masks::{GROUP_LEN, within_group};
 use crate::profile::{
-    AffinityItem, Batch, EfficiencyOrder, Etw, Placement, Precreate, ProcessorId, Profile, REQUESTS_MAX,
-    ResultFormat, RingOptions, TimeSpan, WholeGroup,
+    Batch, BufferSeparation, EfficiencyOrder, Etw, Placement, Precreate, ProcessorId, Profile, REQUESTS_MAX,
+    Release, ResultFormat, RingOptions, TimeSpan, WholeGroup,
 };
 
 const GROUP_MAX: u64 = 65_535;
 /// Highest processor number within a group that the format allows.
 const PROCESSOR_MAX: u32 = 255;
-const GROUP_LEN: u32 = 64;
 
 const RESULT_FORMATS: &[(&str, ResultFormat)] = &[("text", ResultFormat::Text), ("xml", ResultFormat::Xml)];
 
@@ -42,7 +42,8 @@ pub(super) const PROFILE: &[Row<Profile>] = &[
     }),
     required(form("TimeSpans", read_time_spans, |p, name, out| {
         out.open(name, &[]);
-        p.time_spans.iter().for_each(|span| write_group("TimeSpan", span, TIME_SPAN, out));
+        let rows = time_span_rows(out.release());
+        p.time_spans.iter().for_each(|span| write_group("TimeSpan", span, rows.iter().copied(), out));
         out.close(name);
     })),
 ];
@@ -81,12 +82,12 @@ fn read_time_spans(profile: &mut Profile, element: Element<'_>) -> Result<()> {
     })
 }
 
-/// A profile as `-Rpxml` prints it: a line per element, each with its line end, the first one `indent`
-/// levels deep.
+/// A profile as `-Rpxml` of its release prints it: a line per element, each with its line end, the first one `indent`
+/// levels deep. In the form of 2.2 stands also what only 2.3 knows, where it was asked for.
 ///
-/// Source: `xml.md` §3.
+/// Source: `xml.md` §3, `release-2.3.md` §6.
 pub fn write(profile: &Profile, indent: usize) -> String {
-    let mut out = Writer::new(indent);
+    let mut out = Writer::of_release(profile.release, indent);
     write_group("Profile", profile, PROFILE, &mut out);
     out.finish()
 }
@@ -98,9 +99,10 @@ const HASH_DIGITS: usize = 16;
 ///
 /// Seeds, paths and the form of the output do not count, so that the same test on another disk has the same
 /// hash; sizes, times, caching and threads do. It is made from the XML of the profile, whose form DiskSpd
-/// decides and which therefore stays the same from version to version.
+/// decides and which therefore stays the same from version to version: that of 2.2, whatever form was asked for.
 pub fn hash(profile: &Profile) -> String {
     let mut plain = profile.clone();
+    plain.release = Release::V2_2;
     plain.result_format = ResultFormat::Text;
     plain.progress_ios = 0;
     (plain.verbose, plain.verbose_stats) = (false, false);
@@ -142,18 +144,31 @@ const TIME_SPAN: &[Row<TimeSpan>] = &[
     form(
         "BufferSeparation",
         |span, element| {
-            span.pack_buffers = element.one_of(SEPARATIONS, &[])?;
+            span.separate(element.one_of(SEPARATIONS, &[])?);
             Ok(())
         },
         |span, name, out| {
-            if span.pack_buffers {
-                out.leaf(name, word_of(SEPARATIONS, true).unwrap_or_default());
+            let usual = (out.release() == Release::V2_3).then_some(BufferSeparation::SystemDefault);
+            if let Some(word) = span.buffer_separation().or(usual).and_then(|one| word_of(SEPARATIONS, one)) {
+                out.leaf(name, word);
             }
         },
     ),
     optional!("CompletionDepth", completion_batch: u32, 1, u32::MAX),
     required(form("Targets", target::read_targets, target::write_targets)),
 ];
+
+/// The rows of a time span in the order of a release: 2.3 has moved one.
+fn time_span_rows(release: Release) -> Vec<&'static Row<TimeSpan>> {
+    let mut rows: Vec<&Row<TimeSpan>> = TIME_SPAN.iter().collect();
+    if release == Release::V2_3 {
+        let moved = rows.iter().position(|row| row.name == "DisableAffinity");
+        let row = rows.remove(moved.expect("the table has it"));
+        let before = rows.iter().position(|row| row.name == "IoRing");
+        rows.insert(before.expect("the table has it") + 1, row);
+    }
+    rows
+}
 
 /// Rules about elements of one time span that the result could not express otherwise.
 fn check_time_span(span: &mut TimeSpan, element: Element<'_>) -> Result<()> {
@@ -167,7 +182,8 @@ fn check_time_span(span: &mut TimeSpan, element: Element<'_>) -> Result<()> {
     Ok(())
 }
 
-const SEPARATIONS: &[(&str, bool)] = &[("PDECacheLine", false), ("SystemDefault", true)];
+const SEPARATIONS: &[(&str, BufferSeparation)] =
+    &[("PDECacheLine", BufferSeparation::Apart), ("SystemDefault", BufferSeparation::SystemDefault)];
 
 const TRAVERSALS: &[(&str, bool)] = &[("Cpu", false), ("CoreAware", true)];
 const GROUP_ORDERS: &[(&str, bool)] = &[("Fill", false), ("Span", true)];
@@ -192,7 +208,11 @@ fn read_placement(span: &mut TimeSpan, element: Element<'_>) -> Result<()> {
 
 fn write_placement(span: &TimeSpan, name: &'static str, out: &mut Writer) {
     let placement = &span.placement;
-    if !placement.is_asked() {
+    let is_left_out = match out.release() {
+        Release::V2_2 => !placement.is_asked(),
+        Release::V2_3 => span.disable_affinity,
+    };
+    if is_left_out {
         return;
     }
     let group = word_of(GROUP_ORDERS, placement.span_groups).unwrap_or_default();
@@ -255,42 +275,40 @@ fn read_affinity(span: &mut TimeSpan, element: Element<'_>) -> Result<()> {
         if mask == 0 {
             span.affinity_groups.push(WholeGroup { group, position: span.affinity.len() });
         }
+        if mask != 0 && joins(span, group, mask.trailing_zeros()) {
+            span.affinity_mask_starts.push(span.affinity.len());
+        }
         let processors = (0..GROUP_LEN).filter(|bit| mask >> bit & 1 == 1);
         span.affinity.extend(processors.map(|processor| ProcessorId { group, processor }));
         Ok(())
     })
 }
 
-/// In the form of 2.2, unless the list has whole groups, which only that of 2.3 can name.
+/// Whether a processor would join the last mask of the list.
+fn joins(span: &TimeSpan, group: u32, processor: u32) -> bool {
+    let is_behind_group =
+        span.affinity_groups.last().is_some_and(|whole| whole.position == span.affinity.len());
+    let last = span.affinity.last();
+    !is_behind_group && last.is_some_and(|last| last.group == group && last.processor < processor)
+}
+
+/// In the form of 2.2 each processor by itself, unless the list has whole groups, which only that of 2.3 can name.
 fn write_affinity(span: &TimeSpan, name: &'static str, out: &mut Writer) {
     if !span.has_affinity_list() {
         return;
     }
     out.open(name, &[]);
-    for item in span.affinity_items() {
-        match item {
-            AffinityItem::WholeGroup(group) => out.empty("Group", &[("Group", &group), ("Mask", &"0x0")]),
-            AffinityItem::Processor(id) if !span.affinity_groups.is_empty() => {
-                let id = within_group(id, GROUP_LEN - 1);
-                let mask = format!("{:#x}", 1u64 << (id.processor % GROUP_LEN));
-                out.empty("Group", &[("Group", &id.group), ("Mask", &mask)]);
-            }
-            AffinityItem::Processor(id) => {
-                let id = within_group(id, PROCESSOR_MAX);
-                out.empty("AffinityGroupAssignment", &[("Group", &id.group), ("Processor", &id.processor)]);
-            }
+    if out.release() == Release::V2_3 || !span.affinity_groups.is_empty() {
+        for mask in span.affinity_masks() {
+            out.empty("Group", &[("Group", &mask.group), ("Mask", &mask)]);
+        }
+    } else {
+        for id in &span.affinity {
+            let id = within_group(*id, PROCESSOR_MAX);
+            out.empty("AffinityGroupAssignment", &[("Group", &id.group), ("Processor", &id.processor)]);
         }
     }
     out.close(name);
-}
-
-/// A Linux processor whose number goes beyond what the form allows, named by the group that it is in.
-fn within_group(id: ProcessorId, number_max: u32) -> ProcessorId {
-    if id.processor > number_max {
-        ProcessorId { group: id.cpu() / GROUP_LEN, processor: id.cpu() % GROUP_LEN }
-    } else {
-        id
-    }
 }
 
 /// The element that an element of this name belongs in, for messages. Only where there is a single one.

@@ -377,7 +377,12 @@ pub(super) fn read_list<'a>(
 }
 
 /// Writes an element with its children, in table order.
-pub(super) fn write_group<T>(name: &'static str, from: &T, rows: &[Row<T>], out: &mut Writer) {
+pub(super) fn write_group<'r, T: 'static>(
+    name: &'static str,
+    from: &T,
+    rows: impl IntoIterator<Item = &'r Row<T>>,
+    out: &mut Writer,
+) {
     out.open(name, &[]);
     for row in rows {
         (row.write)(from, row.name, out);

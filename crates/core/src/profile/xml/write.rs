@@ -1,5 +1,6 @@
 //! XML out: elements a line each, two blanks per level, text escaped.
 
+use crate::profile::Release;
 use crate::text::hides;
 use std::fmt::{self, Display, Write as _};
 
@@ -14,12 +15,23 @@ pub type Attributes<'a> = &'a [(&'static str, &'a dyn Display)];
 pub struct Writer {
     out: String,
     depth: usize,
+    release: Release,
 }
 
 impl Writer {
     /// A writer whose first line is `depth` levels deep.
     pub fn new(depth: usize) -> Self {
-        Writer { out: String::new(), depth }
+        Writer::of_release(Release::default(), depth)
+    }
+
+    /// The same for what has the form of a release of DiskSpd.
+    pub fn of_release(release: Release, depth: usize) -> Self {
+        Writer { out: String::new(), depth, release }
+    }
+
+    /// The release whose form is written.
+    pub fn release(&self) -> Release {
+        self.release
     }
 
     /// `<name a="1">`; what follows is one level deeper.

@@ -66,9 +66,37 @@ impl IoBuffer {
             return Self::map(len, len.max(1).next_multiple_of(page), MapFlags::PRIVATE)
                 .map_err(|e| no_memory(len, e));
         }
-        let mapped = len.checked_next_multiple_of(HUGE_BYTES).unwrap_or(usize::MAX);
-        let wide = mapped.saturating_add(HUGE_BYTES);
-        Ok(Self::map(len, wide, MapFlags::PRIVATE).map_err(|e| no_memory(len, e))?.cut_to_alignment(mapped))
+        Self::aligned(len, HUGE_BYTES)
+    }
+
+    /// Like [`IoBuffer::new`], at a multiple of `separation_bytes` (0: anywhere). Only addresses lie between two such
+    /// buffers, and no memory.
+    ///
+    /// # Errors
+    /// [`BufferError::Memory`].
+    pub(crate) fn apart(len: usize, separation_bytes: u64) -> Result<Self, BufferError> {
+        match usize::try_from(separation_bytes).unwrap_or(usize::MAX) {
+            0 => Self::new(len),
+            alignment => Self::aligned(len, alignment),
+        }
+    }
+
+    /// Large ones are whole large pages, and the kernel is asked for such.
+    fn aligned(len: usize, alignment: usize) -> Result<Self, BufferError> {
+        let unit = if len < WIDE_FROM_BYTES { rustix::param::page_size() } else { HUGE_BYTES };
+        let mapped = len.max(1).checked_next_multiple_of(unit).unwrap_or(usize::MAX);
+        let alignment = alignment.checked_next_multiple_of(unit).unwrap_or(usize::MAX);
+        let wide = mapped.saturating_add(alignment);
+        let buffer = Self::map(len, wide, MapFlags::PRIVATE).map_err(|e| no_memory(len, e))?;
+        let buffer = buffer.cut_to_alignment(mapped, alignment);
+        if unit == HUGE_BYTES {
+            // SAFETY: advice on a mapping that is this value's own. Without large pages the memory is as good as any
+            // other.
+            let _ = unsafe {
+                rustix::mm::madvise(buffer.ptr.as_ptr().cast(), mapped, rustix::mm::Advice::LinuxHugepage)
+            };
+        }
+        Ok(buffer)
     }
 
     /// Like [`IoBuffer::new`], in pages of the smallest size whatever the system prefers: the block layer then cannot
@@ -87,10 +115,9 @@ impl IoBuffer {
         Ok(buffer)
     }
 
-    /// Gives back what lies before the first multiple of [`HUGE_BYTES`] and after `mapped` bytes from
-    /// there on, and advises large pages for the rest.
-    fn cut_to_alignment(mut self, mapped: usize) -> Self {
-        let before = self.ptr.as_ptr().align_offset(HUGE_BYTES);
+    /// Gives back what lies before the first multiple of `alignment` and after `mapped` bytes from there on.
+    fn cut_to_alignment(mut self, mapped: usize, alignment: usize) -> Self {
+        let before = self.ptr.as_ptr().addr().next_multiple_of(alignment) - self.ptr.as_ptr().addr();
         let after = self.mapped - before - mapped;
         // SAFETY: both parts belong to this mapping, which nobody knows of yet, and are whole pages.
         unsafe {
@@ -100,8 +127,6 @@ impl IoBuffer {
                     let _ = rustix::mm::munmap(part.as_ptr().cast(), bytes);
                 }
             }
-            // Only advice: without large pages the memory is as good as any other.
-            let _ = rustix::mm::madvise(start.as_ptr().cast(), mapped, rustix::mm::Advice::LinuxHugepage);
             self.ptr = start;
         }
         self.mapped = mapped;
@@ -253,6 +278,22 @@ mod tests {
                 });
             }
         }
+    }
+
+    #[test]
+    fn separated_buffers_begin_at_multiples_and_take_no_more_memory() {
+        let distance = 16 << 20;
+        for (len, unit) in [(1, rustix::param::page_size()), (3 << 20, HUGE_BYTES), (20 << 20, HUGE_BYTES)] {
+            let buffers = [(); 4].map(|()| IoBuffer::apart(len, distance).expect("memory"));
+            for buffer in &buffers {
+                assert_eq!(buffer.as_ptr().addr() as u64 % distance, 0, "{len}");
+                assert_eq!((buffer.len(), buffer.mapped), (len, len.next_multiple_of(unit)));
+                buffer.with_slice_mut(0, len, |all| all.fill(1));
+            }
+        }
+        let usual = IoBuffer::apart(1, 0).expect("memory");
+        assert_eq!(usual.mapped, rustix::param::page_size());
+        assert!(matches!(IoBuffer::apart(1, u64::MAX), Err(BufferError::Memory { .. })));
     }
 
     #[test]

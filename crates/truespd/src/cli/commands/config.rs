@@ -45,6 +45,9 @@ What a file may hold, all of it optional, with the defaults:
   [targets]
   folder = \"/path/dir\"     where mark, assess and workload create their files when no target is named
 
+  [diskspd]
+  compat = \"2.2\"           \"2.2\" or \"2.3\": whose forms and defaults diskspd has (TRUESPD_COMPAT)
+
 A wrong line is refused with exit code 3 before anything happens. In a file with `version = N` above the tables, \
 where N is
 newer than this program, unknown keys are warnings.")]

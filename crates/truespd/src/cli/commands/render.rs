@@ -26,6 +26,7 @@ use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 use truespd_core::fault::{ExitCode, Failure, Outcome, Refusal, RefusalKind};
+use truespd_core::profile::Release;
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::json::{ReadError, indented};
 use truespd_core::result::merge::{MergeError, Merger};
@@ -49,6 +50,9 @@ pub(crate) struct FormatArgument {
     /// Format [default: that of the run; of suites text, or json]
     #[arg(short = 'R', value_name = "FORMAT", value_parser = PossibleValuesParser::new(names()))]
     format: Option<String>,
+    /// Release of DiskSpd whose text and XML it is [default: that of the run]
+    #[arg(long, value_name = "RELEASE", value_parser = PossibleValuesParser::new(Release::WORDS))]
+    compat: Option<String>,
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
@@ -60,6 +64,18 @@ impl FormatArgument {
     pub fn of(&self, document: &Document) -> &'static Format {
         let asked = self.format.as_deref().and_then(render::format);
         asked.unwrap_or(render::format_of(document.profile.result_format))
+    }
+
+    /// The document in its format.
+    pub fn render(&self, document: &mut Document) -> String {
+        let format = self.of(document);
+        // Other formats hold the document as it is.
+        if format.is_of_diskspd
+            && let Some(release) = self.compat.as_deref().and_then(Release::of_word)
+        {
+            document.profile.release = release;
+        }
+        (format.render)(document)
     }
 
     /// A format was asked for.
@@ -247,16 +263,15 @@ pub(crate) fn show(arguments: &ShowArguments) -> ExitCode {
 
 /// A stored document in a format; `path` is where it is from, for messages.
 pub(crate) fn rendered(format: &FormatArgument, path: &Path, stored: &[u8]) -> Result<String, Refusal> {
-    let read = document(path, stored)?;
-    let kind = match &read {
+    let mut read = document(path, stored)?;
+    let kind = match &mut read {
         Read::Result(document) => {
-            let format = format.of(document);
-            if format.keeps_strings
-                && let Read::Result(as_it_is) = faithful(path, stored)?
+            if format.of(document).keeps_strings
+                && let Read::Result(mut as_it_is) = faithful(path, stored)?
             {
-                return Ok((format.render)(&as_it_is));
+                return Ok(format.render(&mut as_it_is));
             }
-            return Ok((format.render)(document));
+            return Ok(format.render(document));
         }
         Read::OfSuite(suite) => suite.kind(),
         Read::Plain(plain) => plain.kind,
@@ -429,7 +444,7 @@ pub(crate) fn merge(arguments: &MergeArguments) -> ExitCode {
     if arguments.json.is_some() && !arguments.format.is_given() {
         return ExitCode::Done;
     }
-    print(&(arguments.format.of(&document).render)(&document), ExitCode::Done)
+    print(&arguments.format.render(&mut document), ExitCode::Done)
 }
 
 /// One document after the other, so that only one is in memory beside the sum.
