@@ -67,8 +67,10 @@ pub struct Snapshot {
 pub fn snapshots(chain: &[Layer], roots: &Roots) -> Vec<(usize, Result<Snapshot, StateUnknown>)> {
     let mut found = Vec::new();
     for (at, layer) in chain.iter().enumerate() {
-        let is_one = layer.details.as_ref().is_some_and(|details| details.role == LayerRole::Snapshot);
-        let Some(number) = layer.number.filter(|_| is_one) else { continue };
+        let (Some(details), Some(number)) = (&layer.details, layer.number) else { continue };
+        if details.role != LayerRole::Snapshot {
+            continue;
+        }
         match snapshot(number, roots) {
             Ok(Some(snapshot)) => found.push((at, Ok(snapshot))),
             Ok(None) => {}
