@@ -15,7 +15,7 @@ pub(super) struct Traits {
     pub discards: bool,
     /// How the names of the kernel's threads and queues begin that work for it.
     pub threads: &'static [&'static str],
-    /// What these do.
+    /// What these threads do, in words.
     pub work: &'static str,
 }
 

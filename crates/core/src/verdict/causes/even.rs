@@ -10,9 +10,9 @@ use crate::verdict::view::{Direction, IOS_MIN};
 
 use super::rhythm::{added, mean, variation};
 
-/// Intervals that are looked at together: of independent ones, one group in 120 strays less than half of what its scatter
-/// lets expect, and one in twenty thousand less than a third. An even number, as bursts of a limit beside the tenths of
-/// a second fall into every second one.
+/// Intervals that are looked at together: of independent ones, one group in 120 strays less than half of what its
+/// scatter lets expect, and one in twenty thousand less than a third. An even number, as bursts of a limit beside the
+/// tenths of a second fall into every second one.
 const WINDOW: usize = 24;
 
 /// A sum strays no further than this part of the root of all I/Os: a third of what it would where single I/Os vary by

@@ -86,7 +86,8 @@ pub(super) const CAUSES: &[Cause] = &[
         rule(515, Remark, HeldBack, RealSpan(core_types)),
         "Threads of one run were bound to cores of different kinds (P-cores and E-cores): the result mixes both. \
          DiskSpd 2.3 prints a NOTE.",
-        "bind all threads to cores of one kind (-a with a list, or fewer threads), or compare only runs with the same -a",
+        "bind all threads to cores of one kind (-a with a list, or fewer threads), or compare only runs with the \
+         same -a",
     ),
 ];
 
