@@ -19,10 +19,7 @@ const WINDOW: usize = 24;
 /// 30 %.
 const EVEN: f64 = 0.1;
 
-/// The same where the highest and the lowest are left out.
-const EVEN_BUT_ONE: f64 = 0.08;
-
-/// And by one I/O more, which the ends of intervals cut.
+/// And by one I/O more, which the ends of intervals cut; not where the highest and the lowest are left out.
 const CUT_IOS: f64 = 1.0;
 
 /// So many of the windows must be even.
@@ -70,8 +67,7 @@ fn is_even(series: &[f64]) -> bool {
     let off = off_line(series);
     let [_, lowest, .., highest, _] = off.as_slice() else { return false };
     total >= IOS_MIN
-        && (strays(series) <= CUT_IOS + EVEN * total.sqrt()
-            || highest - lowest <= EVEN_BUT_ONE * total.sqrt())
+        && (strays(series) <= CUT_IOS + EVEN * total.sqrt() || highest - lowest <= EVEN * total.sqrt())
 }
 
 /// Whether most of a series in tenths of a second keeps account.

@@ -175,6 +175,10 @@ fn a_rate_that_keeps_account_is_that_of_a_limit() {
     let mut eights = tenths_at(8.0, 4096, |i| if i == 0 { 195 } else { 96 + 8 * (i % 2) });
     eights.measured.evidence.fine_series.as_mut().expect("it has one").completed.truncate(60);
     eights.fires("provisioned-limit");
+    // So it does here, with one group a moment late.
+    let counts = [105, 96, 96, 104];
+    let late = tenths_at(8.0, 4096, |i| if i % 24 < 4 { counts[i as usize % 24] } else { 96 + 8 * (i % 2) });
+    late.fires("provisioned-limit");
     let mut fours = tenths_at(4.0, 1 << 20, |i| 4 * ((i + 1) % 2));
     fours.measured.evidence.fine_series.as_mut().expect("it has one").completed.truncate(60);
     fours.fires("provisioned-limit");
