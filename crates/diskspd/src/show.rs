@@ -1,6 +1,6 @@
 //! What people see of a run: its verdict, in one line or whole, and the line of its progress.
 
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use crate::config;
@@ -8,7 +8,8 @@ use truespd_core::load::live::{HostRates, Phase, Progress};
 use truespd_core::result::{Finding, Grade, Verdict};
 use truespd_core::sys::program;
 use truespd_core::text::{
-    COLOURS, clock, columns_of, duration_ns, folded, hanging, number, printable, rate, size,
+    COLOURS, as_ascii, clock, columns_of, duration_ns, end_of, folded, hanging, number, printable, rate, size,
+    with_micro,
 };
 
 /// Width where there is no terminal.
@@ -27,12 +28,12 @@ pub struct Style {
 
 impl Style {
     pub fn of_stderr() -> Self {
-        let stream = std::io::stderr();
+        let stream = io::stderr();
         Self::of(program::terminal_columns(&stream), stream.is_terminal())
     }
 
     pub fn of_stdout() -> Self {
-        let stream = std::io::stdout();
+        let stream = io::stdout();
         Self::of(program::terminal_columns(&stream), stream.is_terminal())
     }
 
@@ -60,12 +61,29 @@ pub fn readable(columns: usize) -> usize {
 }
 
 /// Text for standard output with tables and sentences: on a terminal, lines that are too wide for it are
-/// broken at blanks.
+/// broken at blanks, and signs are those that it can show.
 pub fn fitting_stdout(text: String) -> String {
-    match program::terminal_columns(std::io::stdout()) {
-        Some(columns) => folded(&text, columns.max(*COLUMNS_LEGAL.start())),
+    match program::terminal_columns(io::stdout()) {
+        Some(columns) => on_terminal(&folded(&text, columns.max(*COLUMNS_LEGAL.start()))),
         None => text,
     }
+}
+
+/// The text with the signs of a terminal: that of microseconds, or only ASCII where it has no more.
+pub fn on_terminal(text: &str) -> String {
+    if is_ascii_only() { as_ascii(text) } else { with_micro(text) }
+}
+
+/// Whether the person's locale says that the terminal knows no other characters than ASCII: the first of the three that is
+/// set and not empty decides (setlocale(3)).
+pub fn is_ascii_only() -> bool {
+    let mut locales = ["LC_ALL", "LC_CTYPE", "LANG"].iter().filter_map(std::env::var_os);
+    locales.find(|value| !value.is_empty()).is_some_and(|locale| knows_ascii_only(&locale.to_string_lossy()))
+}
+
+fn knows_ascii_only(locale: &str) -> bool {
+    let locale = locale.to_ascii_lowercase();
+    !(locale.contains("utf-8") || locale.contains("utf8"))
 }
 
 /// Whether there are colours, by the word of the configuration, on a stream that takes them or does not.
@@ -183,7 +201,7 @@ const BEHIND_PATH: usize = 44;
 
 /// Whether standard error is a terminal on which a line can be drawn over itself.
 pub fn can_draw() -> bool {
-    std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+    io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
 /// What a line says: parts in the order of their importance.
@@ -219,24 +237,6 @@ impl Words {
         }
         line
     }
-}
-
-/// The text, or as much of its end as fits.
-fn end_of(text: &str, columns: usize) -> String {
-    if columns_of(text) <= columns {
-        return text.to_string();
-    }
-    let mut kept: Vec<char> = Vec::new();
-    let mut left = columns.saturating_sub(1);
-    for c in text.chars().rev() {
-        let width = columns_of(c.encode_utf8(&mut [0; 4]));
-        if width > left {
-            break;
-        }
-        left -= width;
-        kept.push(c);
-    }
-    std::iter::once('\u{2026}').chain(kept.into_iter().rev()).collect()
 }
 
 /// What a run does in a phase.
@@ -468,6 +468,15 @@ mod tests {
     }
 
     #[test]
+    fn the_locale_says_what_a_terminal_knows() {
+        for (locale, is_ascii) in
+            [("en_GB.UTF-8", false), ("de_DE.utf8", false), ("C", true), ("ja_JP.eucJP", true)]
+        {
+            assert_eq!(knows_ascii_only(locale), is_ascii, "{locale}");
+        }
+    }
+
+    #[test]
     fn widths_are_kept_within_reason() {
         assert_eq!(Style::of(None, false), Style { columns: 80, has_colour: false });
         assert_eq!(Style::of(Some(10), false).columns, 40);
@@ -568,12 +577,5 @@ mod tests_of_live {
             assert!(line.contains("/t.dat', 50 %") && columns_of(&line) < columns, "{line}");
         }
         assert!(filling.words(1, 2, None).whole().contains(&filling.path), "a log has room for all of it");
-    }
-
-    #[test]
-    fn wide_characters_take_their_columns() {
-        assert_eq!(end_of("\u{6f22}\u{5b57}", 3), "\u{2026}\u{5b57}");
-        assert_eq!(end_of("\u{6f22}\u{5b57}", 4), "\u{6f22}\u{5b57}");
-        assert_eq!(end_of("\u{6f22}\u{5b57}", 2), "\u{2026}");
     }
 }

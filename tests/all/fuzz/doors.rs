@@ -13,6 +13,7 @@ use truespd::history::{ExportedLine, Facts};
 use truespd::report::{Content, Input, page};
 use truespd::suite::SuiteDocument;
 use truespd::suite::workload::preset::{Form, Preset};
+use truespd::suite::Shown;
 use truespd::suite::{ab, assess, mark, study, workload};
 use truespd_core::engine;
 use truespd_core::machine::{chain, diskstat, fileserver, limits, mounts, topology};
@@ -237,11 +238,11 @@ impl Door for SuiteDocuments {
 
     fn try_input(&self, input: &[u8]) {
         let style = Style { columns: 80, has_colour: false };
-        try_suite::<ab::Comparison>(input, |report| report.text(style));
-        try_suite::<study::StudyReport>(input, |report| report.text(style));
-        try_suite::<assess::Assessment>(input, |report| report.text(style));
-        try_suite::<workload::Outcome>(input, |report| report.text(style));
-        try_suite::<mark::MarkReport>(input, |report| report.text(style));
+        try_suite::<ab::Comparison>(input, |report| report.text(Shown::whole(style)));
+        try_suite::<study::StudyReport>(input, |report| report.text(Shown::whole(style)));
+        try_suite::<assess::Assessment>(input, |report| report.text(Shown::whole(style)));
+        try_suite::<workload::Outcome>(input, |report| report.text(Shown::whole(style)));
+        try_suite::<mark::MarkReport>(input, |report| report.text(Shown::whole(style)));
         try_suite::<truespd::selfcost::CostReport>(input, |_| String::new());
     }
 }

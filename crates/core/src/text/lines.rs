@@ -56,6 +56,72 @@ pub fn folded(text: &str, columns: usize) -> String {
     out
 }
 
+/// The text, or as much of its end as fits into so many columns, behind an ellipsis.
+pub fn end_of(text: &str, columns: usize) -> String {
+    if columns_of(text) <= columns {
+        return text.to_string();
+    }
+    let kept = fitting(text.chars().rev(), columns);
+    std::iter::once('\u{2026}').chain(kept.into_iter().rev()).collect()
+}
+
+/// The text, or as much of its start as fits into so many columns, before an ellipsis.
+pub fn start_of(text: &str, columns: usize) -> String {
+    if columns_of(text) <= columns {
+        return text.to_string();
+    }
+    let kept: String = fitting(text.chars(), columns).into_iter().collect();
+    kept.trim_end().to_string() + "\u{2026}"
+}
+
+/// As many of the characters as fit beside an ellipsis.
+fn fitting(chars: impl Iterator<Item = char>, columns: usize) -> Vec<char> {
+    let mut kept: Vec<char> = Vec::new();
+    let mut left = columns.saturating_sub(1);
+    for c in chars {
+        let width = columns_of(c.encode_utf8(&mut [0; 4]));
+        if width > left {
+            break;
+        }
+        left -= width;
+        kept.push(c);
+    }
+    kept
+}
+
+/// The text with the sign of microseconds: `389 us` becomes `389 \u{b5}s`.
+pub fn with_micro(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(" us") {
+        let (before, behind) = (&rest[..at], &rest[at + 3..]);
+        let is_unit = before.ends_with(|c: char| c.is_ascii_digit())
+            && !behind.starts_with(|c: char| c.is_alphanumeric());
+        out.push_str(before);
+        out.push_str(if is_unit { " \u{b5}s" } else { " us" });
+        rest = behind;
+    }
+    out + rest
+}
+
+/// The text for a terminal without UTF-8: the signs and bars of this program in ASCII.
+pub fn as_ascii(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\u{b5}' => out.push('u'),
+            '\u{b1}' => out.push_str("+-"),
+            '\u{2026}' => out.push_str("..."),
+            '\u{2588}' => out.push('#'),
+            '\u{258c}'..='\u{258f}' | '\u{2589}'..='\u{258b}' => out.push('='),
+            '\u{2581}'..='\u{2583}' => out.push('_'),
+            '\u{2584}'..='\u{2587}' => out.push('='),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
 /// Columns that a text takes on a terminal.
 pub fn columns_of(text: &str) -> usize {
     textwrap::core::display_width(text)
@@ -265,14 +331,6 @@ pub fn printable_path(path: &Path) -> String {
     printable(&path.to_string_lossy())
 }
 
-/// A text as far as it fits into a sentence: so many characters, and dots where there are more.
-pub fn shortened(text: &str, chars_max: usize) -> String {
-    match text.char_indices().nth(chars_max) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_string(),
-    }
-}
-
 fn hides_in_text(c: char) -> bool {
     hides(c) && !matches!(c, '\n' | '\t')
 }
@@ -294,6 +352,32 @@ pub fn hides(c: char) -> bool {
             | '\u{fff9}'..='\u{fffb}'
             | '\u{1d173}'..='\u{1d17a}'
             | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests_of_ends {
+    use super::*;
+
+    #[test]
+    fn wide_characters_take_their_columns() {
+        assert_eq!(end_of("\u{6f22}\u{5b57}", 3), "\u{2026}\u{5b57}");
+        assert_eq!(end_of("\u{6f22}\u{5b57}", 4), "\u{6f22}\u{5b57}");
+        assert_eq!(end_of("\u{6f22}\u{5b57}", 2), "\u{2026}");
+        assert_eq!(start_of("\u{6f22}\u{5b57}", 3), "\u{6f22}\u{2026}");
+        assert_eq!((start_of("one two", 5), end_of("one two", 4)), ("one\u{2026}".into(), "\u{2026}two".into()));
+    }
+
+    #[test]
+    fn microseconds_are_written_with_their_sign() {
+        assert_eq!(with_micro("389 us, 12 usual uses; p99 1.2 us"), "389 \u{b5}s, 12 usual uses; p99 1.2 \u{b5}s");
+        assert_eq!(with_micro("usb us 1us"), "usb us 1us");
+    }
+
+    #[test]
+    fn other_terminals_get_what_they_can_show() {
+        assert_eq!(as_ascii("5 \u{b5}s \u{b1}1 % \u{2588}\u{2588}\u{258c} a\u{2026}"), "5 us +-1 % ##= a...");
+        assert_eq!(as_ascii("\u{e9}"), "\u{e9}", "what is no sign of ours stays");
+    }
 }
 
 #[cfg(test)]

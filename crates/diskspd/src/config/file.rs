@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use truespd_core::profile::Release;
-use truespd_core::text::{nearest, printable, shortened};
+use truespd_core::text::{nearest, printable, start_of};
 
 /// A key of the configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,7 +169,7 @@ impl Wrong {
 pub(super) fn parse(text: &str) -> Result<Said, Vec<Wrong>> {
     let table = DeTable::parse(text).map_err(|error| {
         let line = error.span().map_or(1, |span| line_of(text, span.start));
-        let shown = shortened(text.lines().nth(line - 1).unwrap_or_default().trim(), LINE_SHOWN_MAX);
+        let shown = start_of(text.lines().nth(line - 1).unwrap_or_default().trim(), LINE_SHOWN_MAX);
         let what = error.message().replace('\n', ", ");
         let wrong = Wrong::new(line, format!("{what}; the line is: {}", printable(&shown)));
         // Most slips are in the value, or the key stands there already.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use truespd_core::text::shortened;
+use truespd_core::text::start_of;
 
 /// Files may include files, but not themselves.
 const DEPTH_MAX: usize = 16;
@@ -156,7 +156,7 @@ impl Reader<'_> {
             let Some(name) = rest.strip_suffix(']') else {
                 return wrong(
                     &at,
-                    format!("a name in brackets has no end: {}", shortened(line, SHOWN_MAX)),
+                    format!("a name in brackets has no end: {}", start_of(line, SHOWN_MAX)),
                     Some("write [name]"),
                 );
             };
@@ -174,7 +174,7 @@ impl Reader<'_> {
             let hint = "a job file of fio begins with a name in brackets, such as [global] or [job]";
             return wrong(
                 &at,
-                format!("a line outside of a section: {}", shortened(line, SHOWN_MAX)),
+                format!("a line outside of a section: {}", start_of(line, SHOWN_MAX)),
                 Some(hint),
             );
         }

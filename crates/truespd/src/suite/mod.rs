@@ -10,13 +10,13 @@ pub mod study;
 pub mod workload;
 
 use diskspd::request::Line;
-use diskspd::show::{INDENT, Style, push_wrapped};
+use diskspd::show::{INDENT, Style, plural, push_wrapped};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use truespd_core::fault::Fault;
 use truespd_core::result::{Document, Finding, FindingGrade, Grade, Meaning, Part, Theme, standing};
-use truespd_core::text::{columns_of, printable};
+use truespd_core::text::{columns_of, hanging, printable, printable_text};
 
 /// What a suite leaves: a versioned document.
 pub trait SuiteDocument {
@@ -28,8 +28,8 @@ pub trait SuiteDocument {
     /// The figures of its tests: what the history keeps, finds and counts.
     fn parts(&self) -> Vec<Part>;
 
-    /// The tables for standard output.
-    fn text(&self, style: Style) -> String;
+    /// The tables for standard output; what answers the question comes last.
+    fn text(&self, shown: Shown) -> String;
 
     /// The worst verdict of its runs; none when no run was judged.
     fn grade(&self) -> Option<Grade> {
@@ -46,6 +46,33 @@ pub trait SuiteDocument {
             out.push_str(&verdict.text(style));
         }
         out
+    }
+}
+
+/// How the text of a suite's document is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shown {
+    pub style: Style,
+    /// With bars, for a terminal.
+    pub has_bars: bool,
+    /// With what the original program prints: CrystalDiskMark's text, winsat's lines.
+    pub has_original: bool,
+    pub findings: Findings,
+}
+
+/// How findings are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Findings {
+    /// Each with its sentence and its advice.
+    Whole,
+    /// Their names in one line, and what shows the rest.
+    Names { rest: &'static str },
+}
+
+impl Shown {
+    /// All of it, as a file has it.
+    pub fn whole(style: Style) -> Self {
+        Shown { style, has_bars: false, has_original: true, findings: Findings::Whole }
     }
 }
 
@@ -255,6 +282,8 @@ impl Spread {
 
 /// Kinds of runs that are named.
 const LISTED: usize = 2;
+/// Findings that are named in one line.
+const NAMED: usize = 4;
 
 /// The verdicts of a series of runs.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -362,6 +391,42 @@ impl SeriesVerdict {
         }
     }
 
+    /// As it is asked for, without an empty line around it.
+    pub fn shown(&self, shown: Shown) -> String {
+        match shown.findings {
+            Findings::Whole => self.text(shown.style),
+            Findings::Names { rest } => self.names(rest, shown.style),
+        }
+    }
+
+    /// `suspect: not-steady (1 run), steal (all runs) and 2 more; 2 remarks; REST tells why`; ends with a line end. The
+    /// last part is missing where there is nothing else to tell.
+    fn names(&self, rest: &str, style: Style) -> String {
+        let words = word(self.grade);
+        let grade = self.grade.map_or(words.to_string(), |grade| style.paint(grade, words));
+        let (remarks, found): (Vec<_>, Vec<_>) =
+            self.findings.iter().partition(|finding| finding.grade.is_remark());
+        let mut named = Vec::new();
+        for one in found.iter().take(NAMED) {
+            let runs = if one.runs == self.runs { "all runs".into() } else { plural(one.runs, "run") };
+            named.push(format!("{} ({runs})", one.rule));
+        }
+        let more = match found.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let mut parts: Vec<String> = Vec::from([named.join(", ") + &more]);
+        if !remarks.is_empty() {
+            parts.push(plural(remarks.len(), "remark"));
+        }
+        if !self.findings.is_empty() {
+            parts.push(format!("{rest} tells why"));
+        }
+        parts.retain(|part| !part.is_empty());
+        let colon = if parts.is_empty() { "" } else { ": " };
+        hanging("", &format!("{grade}{colon}{}", printable_text(&parts.join("; "))), style.columns)
+    }
+
     /// As people read it, one paragraph for each finding: rule, its runs, what was found, what to do. Remarks have no
     /// advice. Ends with a line end.
     pub fn text(&self, style: Style) -> String {
@@ -414,6 +479,41 @@ pub fn judged(
     let Some(verdict) = &document.verdict else { return (None, Vec::new()) };
     let findings: Vec<&Finding> = verdict.findings.iter().filter(|f| !is_beside_the_point(f)).collect();
     (Some(Grade::of(findings.iter().copied())), findings)
+}
+
+/// The findings, with those of a rule as remarks: what it tells belongs to the method of the suite, and says nothing
+/// against the figure.
+pub fn with_remark(findings: Vec<Finding>, rule: &str) -> Vec<Finding> {
+    let mut findings = findings;
+    for finding in &mut findings {
+        if finding.rule == rule {
+            finding.grade = FindingGrade::Remark;
+        }
+    }
+    findings
+}
+
+/// What stands behind a figure for people; nothing behind a certified one.
+pub fn doubt(grade: Grade) -> &'static str {
+    match grade {
+        Grade::Certified => "",
+        Grade::Suspect => "?",
+        Grade::Invalid => "!",
+    }
+}
+
+/// What the signs of [`doubt`] mean, those that are there: a line for each, with its end.
+pub fn doubts_text(grades: impl Iterator<Item = Grade> + Clone, columns: usize) -> String {
+    let mut out = String::new();
+    for (grade, means) in [
+        (Grade::Invalid, "invalid: these are not the storage's figures"),
+        (Grade::Suspect, "suspect: measured correctly, but may not mean what it seems to mean"),
+    ] {
+        if grades.clone().any(|one| one == grade) {
+            out.push_str(&hanging(&format!("{} ", doubt(grade)), means, columns));
+        }
+    }
+    out
 }
 
 /// The word for a grade.
@@ -506,6 +606,23 @@ mod tests_of_findings {
         let seen: Vec<_> = verdict.findings.iter().map(|told| (told.grade, told.runs)).collect();
         assert_eq!(seen, [(FindingGrade::Invalid, 1), (FindingGrade::Suspect, 1)]);
         assert_eq!(verdict.runs_with("cache", "x"), 2);
+    }
+
+    #[test]
+    fn names_of_findings_fit_into_a_line() {
+        let names = |verdict: &SeriesVerdict| verdict.names("--verdict", Style { columns: 200, ..PLAIN });
+        assert_eq!(names(&SeriesVerdict::default()), "not judged\n");
+        let suspect = |rule| finding(rule, FindingGrade::Suspect, "");
+        let mut verdict = SeriesVerdict::default();
+        verdict.take("read A", Some(Grade::Certified), []);
+        assert_eq!(names(&verdict), "certified\n");
+        verdict.take("read A", Some(Grade::Certified), [&finding("too-short", FindingGrade::Remark, "")]);
+        assert_eq!(names(&verdict), "certified: 1 remark; --verdict tells why\n");
+        verdict.take("read B", Some(Grade::Suspect), &["a", "b", "c", "d", "e"].map(suspect));
+        assert_eq!(
+            names(&verdict),
+            "suspect: a (1 run), b (1 run), c (1 run), d (1 run) and 1 more; 1 remark; --verdict tells why\n"
+        );
     }
 
     #[test]

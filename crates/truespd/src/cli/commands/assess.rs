@@ -83,6 +83,9 @@ pub(crate) struct AssessArguments {
     #[arg(long, short = 'd', value_name = "SECONDS", default_value_t = 8,
           value_parser = between::<1, 3600>)]
     duration: u32,
+    /// Print winsat's lines above the table: a terminal has only the table otherwise
+    #[arg(long)]
+    text: bool,
     /// Print the diskspd commands and profiles without running them
     #[arg(long)]
     print: bool,
@@ -123,6 +126,10 @@ impl Suite for AssessArguments {
 
     fn series(&self) -> &SeriesArguments {
         &self.series
+    }
+
+    fn wants_original(&self) -> bool {
+        self.text
     }
 
     fn ask(&self) -> Result<Asked<Self::Work>, Fault> {

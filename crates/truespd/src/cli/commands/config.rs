@@ -392,6 +392,11 @@ impl Keeping {
         })))
     }
 
+    /// Whether results are kept.
+    pub fn is_on(&self) -> bool {
+        self.place.is_some()
+    }
+
     /// Keeps the document of a suite that tested or read the paths of `used` on these disks, and tells where.
     pub fn keep_suite(
         &self,

@@ -19,7 +19,7 @@ use truespd_core::text::{decimal_rate, shell_line, typed_size};
 
 /// Run CrystalDiskMark's tests on a file in this directory, or on a device
 ///
-/// Prints CrystalDiskMark's table (the best run of each test), then the median, the spread and the verdict.
+/// Prints the verdict and a table of reads beside writes: the best run of each test, as CrystalDiskMark, and the spread.
 /// The test file is removed at the end, even when the program is killed. A device is only read, unless
 /// --overwrite names it. Takes about four minutes by default.
 #[derive(Debug, Args)]
@@ -29,6 +29,7 @@ Examples:
   truespd mark --preset nvme --mix /mnt/fast    tests for NVMe, also mixed with 70 % reads
   truespd mark --profile peak --loops 5 --size 16G /mnt/fast
   truespd mark --test RND4K-Q32T1 --test SEQ128K-Q4T2 --only read --save result.txt
+  truespd mark --durable                        writes count when they are durable
   truespd mark /dev/nvme1n1                     only reads, of the first GiB of a disk")]
 pub(crate) struct MarkArguments {
     /// Directory for the test file, or a block device (`#n` is the nth disk) [default: the folder of the
@@ -78,6 +79,14 @@ pub(crate) struct MarkArguments {
     /// Contents of the test file and of the writes
     #[arg(long, value_enum, default_value_t = DataWord::Random)]
     data: DataWord,
+
+    /// Count a write when it is durable (-Sh), not when the drive's write cache has it as CrystalDiskMark does
+    #[arg(long)]
+    durable: bool,
+
+    /// Print CrystalDiskMark's text above the table: a terminal has only the table otherwise
+    #[arg(long)]
+    text: bool,
 
     /// Write the result to this file in CrystalDiskMark's text format
     #[arg(long, value_name = "FILE")]
@@ -155,6 +164,10 @@ impl Suite for MarkArguments {
         outputs
     }
 
+    fn wants_original(&self) -> bool {
+        self.text
+    }
+
     fn ask(&self) -> Result<Asked<Self::Work>, Fault> {
         let place = self.series.place_or_usual(self.target.as_deref())?;
         let settings = settings(self, &place)?;
@@ -215,6 +228,7 @@ fn settings(arguments: &MarkArguments, place: &Place) -> Result<Settings, Refusa
         measure_s: arguments.measure.unwrap_or_else(|| preset.measure_s()),
         interval_s: arguments.interval.unwrap_or_else(|| preset.interval_s()),
         zero_data: arguments.data == DataWord::Zero,
+        is_durable: arguments.durable,
     })
 }
 

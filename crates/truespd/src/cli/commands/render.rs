@@ -2,7 +2,7 @@
 //! read documents of every kind here.
 
 use crate::cli::commands::bench_self;
-use crate::cli::commands::suite::Stored;
+use crate::cli::commands::suite::{Stored, shown_on_stdout};
 use crate::cli::commands::suites::Row;
 use crate::cli::commands::values::json_output;
 use crate::cli::kept::kept_one;
@@ -11,6 +11,7 @@ use crate::cli::show::rules::rules;
 use crate::cli::show::summary;
 use crate::compare::Comparison;
 use crate::selfcost::CostReport;
+use crate::suite::Shown;
 use crate::{compare, report};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -84,6 +85,23 @@ impl FormatArgument {
     }
 }
 
+/// What of a suite's text a terminal shows beside its table; a file or a pipe has everything.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct SuiteTextArguments {
+    /// Of a suite, show every finding with its sentence and advice
+    #[arg(long)]
+    verdict: bool,
+    /// Of mark and assess, print CrystalDiskMark's text and winsat's lines above the table
+    #[arg(long)]
+    text: bool,
+}
+
+impl SuiteTextArguments {
+    fn shown(self) -> Shown {
+        shown_on_stdout(self.verdict, self.text, "--verdict")
+    }
+}
+
 pub(crate) enum Read {
     /// The result of a run, or a sum of such.
     Result(Box<Document>),
@@ -95,10 +113,10 @@ pub(crate) enum Read {
 
 impl Read {
     /// The tables of what is no result of a run.
-    fn text(self, style: Style) -> String {
+    fn text(self, shown: Shown) -> String {
         match self {
             Read::Result(document) => render::text(&document),
-            Read::OfSuite(stored) => stored.text(style),
+            Read::OfSuite(stored) => fitting_stdout(stored.text(shown)),
             Read::Plain(plain) => fitting_stdout(plain.text),
         }
     }
@@ -235,7 +253,8 @@ pub(crate) fn unreadable(path: &Path, why: impl Display) -> Refusal {
 
 pub(crate) fn run(arguments: &RenderArguments) -> ExitCode {
     let path = &arguments.document;
-    match bytes(path).and_then(|stored| rendered(&arguments.format, path, &stored)) {
+    let suite = SuiteTextArguments::default();
+    match bytes(path).and_then(|stored| rendered(&arguments.format, &suite, path, &stored)) {
         Ok(text) => print(&text, ExitCode::Done),
         Err(refusal) => tell(refusal),
     }
@@ -246,23 +265,30 @@ pub(crate) fn run(arguments: &RenderArguments) -> ExitCode {
 pub(crate) struct ShowArguments {
     /// Result written with --json, of a run or a suite, or the id or label of a kept one; - for standard input
     document: PathBuf,
+    #[command(flatten)]
+    suite: SuiteTextArguments,
 }
 
 /// `truespd show`; tables of suites are as short as a summary would be.
 pub(crate) fn show(arguments: &ShowArguments) -> ExitCode {
-    let style = Style::of_stdout();
     match read_any(&arguments.document) {
         Ok(Read::Result(document)) => {
             let name = arguments.document.display().to_string();
-            print(&summary::text(&name, &document, style), ExitCode::Done)
+            let text = summary::text(&name, &document, Style::of_stdout());
+            print(&fitting_stdout(text), ExitCode::Done)
         }
-        Ok(other) => print(&other.text(style), ExitCode::Done),
+        Ok(other) => print(&other.text(arguments.suite.shown()), ExitCode::Done),
         Err(refusal) => tell(refusal),
     }
 }
 
 /// A stored document in a format; `path` is where it is from, for messages.
-pub(crate) fn rendered(format: &FormatArgument, path: &Path, stored: &[u8]) -> Result<String, Refusal> {
+pub(crate) fn rendered(
+    format: &FormatArgument,
+    suite: &SuiteTextArguments,
+    path: &Path,
+    stored: &[u8],
+) -> Result<String, Refusal> {
     let mut read = document(path, stored)?;
     let kind = match &mut read {
         Read::Result(document) => {
@@ -277,7 +303,8 @@ pub(crate) fn rendered(format: &FormatArgument, path: &Path, stored: &[u8]) -> R
         Read::Plain(plain) => plain.kind,
     };
     match format.format.as_deref() {
-        None | Some("text") => Ok(read.text(Style::of_stdout())),
+        None => Ok(read.text(suite.shown())),
+        Some("text") => Ok(read.text(Shown::whole(Style::of_stdout()))),
         Some("json") => Ok(faithful(path, stored)?.json()),
         Some(other) => {
             let shown = path.display();

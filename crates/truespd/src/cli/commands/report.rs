@@ -9,6 +9,7 @@ use crate::cli::commands::render::{Read, document};
 use crate::cli::kept::Kept;
 use crate::cli::operands::{stored, titles};
 use crate::compare::Question;
+use crate::suite::Shown;
 use crate::report::{Content, Input, page, plain, printed};
 use diskspd::console::tell;
 use diskspd::program::{ExitCode, print};
@@ -83,7 +84,7 @@ fn input(word: &Path, one: Kept, title: String) -> Result<Input, Refusal> {
     let content = match document(word, &one.bytes)? {
         Read::Result(document) => Content::Run(document),
         Read::OfSuite(suite) => {
-            let html = suite.html() + &printed(&suite.text(PLAIN));
+            let html = suite.html() + &printed(&suite.text(Shown::whole(PLAIN)));
             Content::Other { kind: suite.kind().to_string(), grade: suite.grade(), html }
         }
         Read::Plain(other) => {

@@ -6,7 +6,7 @@ use crate::report::suites::Page;
 use crate::series::place::Place;
 use crate::series::watch::WithTelemetry;
 use crate::series::{Series, SeriesRanks, Wishes, undo};
-use crate::suite::{Ended, SuiteDocument};
+use crate::suite::{Ended, Findings, Shown, SuiteDocument};
 use clap::{Args, FromArgMatches};
 use diskspd::console::{say_line, tell};
 use diskspd::grammar::parse::Lines;
@@ -18,6 +18,7 @@ use diskspd::show::{Style, fitting_stdout};
 use diskspd::telemetry::Telemetry;
 use diskspd::{telemetry, viewer};
 use std::ffi::OsString;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use truespd_core::fault::{ExitCode, Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind};
@@ -64,6 +65,11 @@ pub(crate) trait Suite: Args + FromArgMatches {
     /// What one of the files holds.
     fn content(&self, _output: &Output, document: &Self::Document) -> String {
         envelope::write(document)
+    }
+
+    /// Whether the form of the original program is asked for where a person reads.
+    fn wants_original(&self) -> bool {
+        false
     }
 
     /// Why the answer does not satisfy a word of `--require` that only this suite has; none if it does.
@@ -126,7 +132,11 @@ fn ask_and_run<S: Suite>(suite: &S, ranks: Option<Arc<dyn SeriesRanks>>) -> Resu
     };
     let text = match on_stdout.first() {
         Some(output) => suite.content(output, &document),
-        None => fitting_stdout(envelope::shown(&document, |shown| shown.text(Style::of_stdout()))),
+        None => {
+            let rest = if keeping.is_on() { "truespd history show --verdict" } else { "--verdict" };
+            let shown = shown_on_stdout(arguments.verdict, suite.wants_original(), rest);
+            fitting_stdout(envelope::shown(&document, |document| document.text(shown)))
+        }
     };
     code = print(&text, code);
     for error in outputs.write(|output| suite.content(output, &document)) {
@@ -138,6 +148,17 @@ fn ask_and_run<S: Suite>(suite: &S, ranks: Option<Arc<dyn SeriesRanks>>) -> Resu
     let grade = document.grade();
     let answer = Answer { is_complete, grade, lacks: &|required| S::lacks(&document, required) };
     Ok(arguments.held_to(&answer, code))
+}
+
+/// How a suite's document is shown on standard output: a terminal has the table and the names of the findings, and all
+/// the rest where it is asked for; a file or a pipe has everything. `rest` is what tells the findings whole.
+pub(crate) fn shown_on_stdout(has_findings: bool, has_original: bool, rest: &'static str) -> Shown {
+    let style = Style::of_stdout();
+    if !io::stdout().is_terminal() {
+        return Shown::whole(style);
+    }
+    let findings = if has_findings { Findings::Whole } else { Findings::Names { rest } };
+    Shown { style, has_bars: true, has_original, findings }
 }
 
 /// Options that all suites share.
@@ -163,6 +184,10 @@ pub(crate) struct SeriesArguments {
     /// Write a line of JSON to the end of this file for everything that happens; a pipe or /dev/fd/3 goes as well
     #[arg(long, value_name = "FILE")]
     pub events: Option<String>,
+
+    /// Show every finding with its sentence and advice: a terminal has only their names otherwise
+    #[arg(long)]
+    pub verdict: bool,
 
     /// Show the series on a full screen while it goes on; where standard error is no terminal, as lines
     #[arg(long)]

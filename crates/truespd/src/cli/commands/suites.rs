@@ -6,6 +6,7 @@ use crate::cli::commands::mark::MarkArguments;
 use crate::cli::commands::study::StudyArguments;
 use crate::cli::commands::suite::{MaybeStored, Suite, run, stored};
 use crate::cli::commands::workload::WorkloadArguments;
+use crate::cli::show::series::Throughput;
 use crate::series::SeriesRanks;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
@@ -34,6 +35,8 @@ pub(crate) struct Row {
     /// What the member `format` of its documents says.
     pub format: &'static str,
     pub stored: fn(&[u8]) -> MaybeStored,
+    /// How its tables write bytes per second.
+    pub throughput: Throughput,
     /// Words as people write them to words that the parser takes.
     pub words: fn(&[OsString]) -> Vec<OsString>,
     options: fn(Command) -> Command,
@@ -47,6 +50,7 @@ impl Row {
             schema: envelope::schema::<S::Document>,
             format: <S::Document as DocumentKind>::FORMAT,
             stored: stored::<S::Document>,
+            throughput: S::THROUGHPUT,
             words: S::words,
             options: <S as Args>::augment_args,
             run: |matches, ranks| Ok(run(&S::from_arg_matches(matches)?, ranks)),

@@ -9,11 +9,12 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Sparkline};
 
 use super::{Doing, Message, Model, Outcome, Spread, Weight, filling, message_lead, place, seconds};
+use crate::cli::show::series::Throughput;
 use diskspd::show::{hosts, phase_words};
 use diskspd::telemetry::{At, Sum};
 use truespd_core::load::live::Phase;
 use truespd_core::result::Grade;
-use truespd_core::text::{clock, columns_of, number, printable, program_line, rate, wrap};
+use truespd_core::text::{clock, columns_of, number, printable, program_line, rate, with_micro, wrap};
 
 /// Columns for the name of a row.
 const LEAD: usize = 17;
@@ -26,7 +27,7 @@ const CHARTS_FROM: usize = 12;
 /// Columns of a bar at most.
 const BAR_MOST: usize = 4;
 /// From so many rows on there are blank lines between the parts.
-const ROOMY_FROM: usize = 20;
+const ROOMY_FROM: usize = 30;
 /// Columns for the number of hosts.
 const HOSTS_LEAST: usize = 24;
 /// A run that tells nothing for so long is said to.
@@ -53,15 +54,19 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, appearance: &Appearance
     if columns == 0 || rows == 0 {
         return;
     }
-    let mut page = Page { frame, area, row: 0, is_roomy: rows >= ROOMY_FROM };
+    let mut page =
+        Page { frame, area, row: 0, is_roomy: rows >= ROOMY_FROM, has_micro: !appearance.is_ascii };
     page.text(head(model, appearance, columns));
     page.text(figures(model, columns));
     let disks = disks(model, columns, appearance);
     let has_footer = rows >= 12;
     // The charts take what the rest does not need.
     let gap = usize::from(page.is_roomy);
-    let said = message_rows(model, columns, appearance).min(rows / 4) + gap;
-    let brought = if model.results.is_empty() { 0 } else { (model.results.len() + 1).min(rows / 4) + gap };
+    // A small screen keeps its chart, and shows fewer messages and results.
+    let [most_said, most_brought] = if page.is_roomy { [rows / 4, rows / 4] } else { [rows / 6, rows / 8] };
+    let said = message_rows(model, columns, appearance).min(most_said) + gap;
+    let brought =
+        if model.results.is_empty() { 0 } else { (model.results.len() + 1).min(most_brought) + gap };
     let others = disks.len() + gap + said + brought + usize::from(has_footer);
     let left = rows.saturating_sub(page.row + others);
     for chart in charts(model, left) {
@@ -85,6 +90,8 @@ struct Page<'a, 'f> {
     area: Rect,
     row: usize,
     is_roomy: bool,
+    /// Microseconds have their sign.
+    has_micro: bool,
 }
 
 impl Page<'_, '_> {
@@ -106,6 +113,12 @@ impl Page<'_, '_> {
         if lines.is_empty() {
             return;
         }
+        let mut lines = lines;
+        if self.has_micro {
+            for span in lines.iter_mut().flat_map(|line| &mut line.spans) {
+                span.content = with_micro(&span.content).into();
+            }
+        }
         let area = self.next(lines.len());
         self.frame.render_widget(Paragraph::new(lines), area);
         self.gap();
@@ -121,6 +134,7 @@ impl Page<'_, '_> {
         let each = (columns / chart.planned.max(1)).clamp(1, BAR_MOST);
         let shown = &chart.values[chart.values.len().saturating_sub(columns / each)..];
         let words = format!("{:<LEAD$}0 to {}, the last {} s", chart.name, (chart.words)(most), shown.len());
+        let words = if self.has_micro { with_micro(&words) } else { words };
         self.frame.render_widget(Paragraph::new(words), Rect { height: 1, ..area });
         // The widget takes whole numbers.
         let scaled = shown.iter().map(|value| (value / most.max(f64::MIN_POSITIVE) * 1e6) as u64);
@@ -226,10 +240,11 @@ struct Figure {
 }
 
 const PROCESSORS: &str = "processors busy";
+const THROUGHPUT: &str = "throughput";
 
 const FIGURES: [Figure; 5] = [
     Figure { name: "IOPS", of: |at| at.iops, words: number },
-    Figure { name: "throughput", of: |at| at.bytes_per_s, words: rate },
+    Figure { name: THROUGHPUT, of: |at| at.bytes_per_s, words: rate },
     Figure { name: "mean latency", of: |at| at.latency_mean_s, words: seconds },
     Figure { name: "I/Os in flight", of: |at| at.in_flight_mean, words: tenths },
     Figure { name: PROCESSORS, of: |at| at.processors_busy_percent, words: percent },
@@ -251,9 +266,9 @@ fn figures(model: &Model, columns: usize) -> Vec<Line<'static>> {
     let mut lines = vec![Line::styled(names, Style::new().add_modifier(Modifier::DIM))];
     for figure in &FIGURES {
         let Some(spread) = Spread::of(model.measured().filter_map(figure.of)) else { continue };
-        let now = (figure.of)(last).map_or("-".into(), figure.words);
-        let cells =
-            [now, (figure.words)(spread.mean), (figure.words)(spread.least), (figure.words)(spread.most)];
+        let words = if figure.name == THROUGHPUT { model.throughput() } else { figure.words };
+        let now = (figure.of)(last).map_or("-".into(), words);
+        let cells = [now, words(spread.mean), words(spread.least), words(spread.most)];
         // Only rank 0 tells of its host.
         let is_of_rank_0 = last.hosts.is_some() && figure.name == PROCESSORS;
         let name = if is_of_rank_0 { "rank 0 busy" } else { figure.name };
@@ -311,13 +326,14 @@ fn disks(model: &Model, columns: usize, appearance: &Appearance) -> Vec<Line<'st
     let heading = if last.hosts.is_some() { "disk of rank 0" } else { "disk" };
     let mut lines =
         vec![Line::styled(disk_row(heading, &names, columns), Style::new().add_modifier(Modifier::DIM))];
+    let throughput = model.throughput();
     const DISKS_MAX: usize = 4;
     for disk in last.disks.iter().take(DISKS_MAX) {
         let cells = [
             number(disk.reads_per_s),
-            rate(disk.read_bytes_per_s),
+            throughput(disk.read_bytes_per_s),
             number(disk.writes_per_s),
-            rate(disk.write_bytes_per_s),
+            throughput(disk.write_bytes_per_s),
             disk.latency_mean_s.map_or("-".into(), seconds),
             tenths(disk.in_flight_mean),
         ];
@@ -351,22 +367,32 @@ fn results(model: &Model, columns: usize, rows: usize, appearance: &Appearance) 
     if model.results.is_empty() || rows < 2 {
         return Vec::new();
     }
-    let widths = [10, FIGURE, 10, 10];
-    let name_columns = columns.saturating_sub(widths.iter().sum::<usize>() + 11).max(LEAD);
+    let longest = model.results.iter().filter_map(|one| one.name.as_deref()).map(columns_of).max().unwrap_or(0);
+    let mut widths = vec![10, FIGURE, 10, 10];
+    let room = |widths: &[usize]| columns.saturating_sub(widths.iter().sum::<usize>() + 11);
+    // A name that is cut says less than the last figure.
+    while widths.len() > 2 && room(&widths) <= longest {
+        widths.pop();
+    }
+    let name_columns = room(&widths).max(LEAD);
     let mut cells = format!("{:<name_columns$}", "result");
-    for (name, width) in ["IOPS", "throughput", "mean", "p99"].iter().zip(widths) {
+    for (name, width) in ["IOPS", THROUGHPUT, "mean", "p99"].iter().zip(&widths) {
         cells.push_str(&format!("{name:>width$}"));
     }
     let mut lines = vec![Line::styled(cells, Style::new().add_modifier(Modifier::DIM))];
+    let throughput = model.throughput();
     let from = model.results.len().saturating_sub(rows - 1);
-    lines.extend(model.results[from..].iter().map(|one| outcome(one, name_columns, &widths, appearance)));
+    for one in &model.results[from..] {
+        lines.push(outcome(one, name_columns, &widths, throughput, appearance));
+    }
     lines
 }
 
 fn outcome(
     one: &Outcome,
     name_columns: usize,
-    widths: &[usize; 4],
+    widths: &[usize],
+    throughput: Throughput,
     appearance: &Appearance,
 ) -> Line<'static> {
     let name = one.name.as_deref().unwrap_or("this run");
@@ -374,7 +400,7 @@ fn outcome(
     let span = one.result.time_spans.last();
     let cells = [
         number(span.map_or(0.0, |span| span.read.iops + span.write.iops)),
-        rate(span.map_or(0.0, |span| span.read.bytes_per_s + span.write.bytes_per_s)),
+        throughput(span.map_or(0.0, |span| span.read.bytes_per_s + span.write.bytes_per_s)),
         latency(one, |sum| sum.latency_mean_s),
         latency(one, |sum| sum.latency_p99_s),
     ];
@@ -463,6 +489,10 @@ fn cut(text: &str, columns: usize) -> String {
             break;
         }
         kept.push(c);
+    }
+    // Between two words, where that costs little.
+    if let Some((words, _)) = kept.rsplit_once(' ').filter(|(words, _)| columns_of(words) * 4 > columns * 3) {
+        kept.truncate(words.len());
     }
     kept + "..."
 }

@@ -14,11 +14,13 @@ use std::collections::VecDeque;
 
 use jiff::Timestamp;
 
+use crate::cli::commands::suites::Row;
+use crate::cli::show::series::Throughput;
 use diskspd::show::phase_words;
 use diskspd::telemetry::{At, Brought, Happened, Heard};
 use truespd_core::load::live::Phase;
 use truespd_core::result::FindingGrade;
-use truespd_core::text::{clock, duration_ns, printable, size};
+use truespd_core::text::{clock, duration_ns, printable, rate, size};
 
 /// Seconds of the course that are kept.
 const COURSE_MAX: usize = 600;
@@ -97,6 +99,11 @@ pub(super) enum Weight {
 }
 
 impl Model {
+    /// How bytes per second are written: as in the tables of the suite that runs.
+    pub fn throughput(&self) -> Throughput {
+        self.command_line.get(1).and_then(|word| Row::named(word)).map_or(rate, |row| row.throughput)
+    }
+
     pub fn take(&mut self, heard: Heard) {
         let at = heard.time;
         self.now = Some(at);

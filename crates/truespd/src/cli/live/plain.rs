@@ -3,10 +3,11 @@
 use jiff::tz::TimeZone;
 
 use super::{Message, Model, Outcome, filling, message_lead, place, seconds};
+use crate::cli::show::series::Throughput;
 use diskspd::show::{hosts, phase_words};
 use diskspd::telemetry::{At, Happened, Heard, Span, Sum};
 use truespd_core::load::live::Phase;
-use truespd_core::text::{number, printable, program_line, rate};
+use truespd_core::text::{number, printable, program_line};
 
 /// From one line of the progress to the next, by the times of the events.
 const EVERY_S: f64 = 10.0;
@@ -25,14 +26,15 @@ impl Plain {
 
     /// The line for an event that `model` has just taken; none for most of the progress.
     pub fn line(&mut self, heard: &Heard, model: &Model) -> Option<String> {
+        let throughput = model.throughput();
         let words = match &heard.happened {
             Happened::Begin { command_line } => program_line(command_line),
             Happened::Step { name, .. } => format!("begins: {name}"),
             Happened::Fill { path, done_bytes, total_bytes } => {
                 self.is_due(None, heard).then(|| filling(path, *done_bytes, *total_bytes).0)?
             }
-            Happened::Progress(at) => self.is_due(Some(at.phase), heard).then(|| progress(at))?,
-            Happened::Result(_) => model.results.last().map(outcome)?,
+            Happened::Progress(at) => self.is_due(Some(at.phase), heard).then(|| progress(at, throughput))?,
+            Happened::Result(_) => model.results.last().map(|one| outcome(one, throughput))?,
             Happened::End => "over".into(),
             _ => message(model.messages.back()?),
         };
@@ -56,7 +58,7 @@ fn message(message: &Message) -> String {
     format!("{}{}", message_lead(message.weight), message.says)
 }
 
-fn progress(at: &At) -> String {
+fn progress(at: &At, throughput: Throughput) -> String {
     if matches!(at.phase, Phase::Start | Phase::End) {
         return phase_words(at.phase).into();
     }
@@ -65,7 +67,7 @@ fn progress(at: &At) -> String {
         words.push_str(&format!(", {} IOPS", number(iops)));
     }
     if let Some(bytes_per_s) = at.bytes_per_s {
-        words.push_str(&format!(", {}", rate(bytes_per_s)));
+        words.push_str(&format!(", {}", throughput(bytes_per_s)));
     }
     if let Some(latency_s) = at.latency_mean_s {
         words.push_str(&format!(", mean latency {}", seconds(latency_s)));
@@ -78,11 +80,11 @@ fn progress(at: &At) -> String {
 
 /// What came of a watched series, for people: a line for each run.
 pub(super) fn summary(model: &Model) -> String {
-    model.results.iter().map(|one| printable(&outcome(one)) + "\n").collect()
+    model.results.iter().map(|one| printable(&outcome(one, model.throughput())) + "\n").collect()
 }
 
-fn outcome(one: &Outcome) -> String {
-    let spans: Vec<String> = one.result.time_spans.iter().map(span).collect();
+fn outcome(one: &Outcome, throughput: Throughput) -> String {
+    let spans: Vec<String> = one.result.time_spans.iter().map(|of| span(of, throughput)).collect();
     let figures = if spans.is_empty() { "nothing was measured".to_string() } else { spans.join("; ") };
     let grade = one.result.verdict.map_or("not judged", |grade| grade.word());
     let why = one.result.findings.first().filter(|found| !found.grade.is_remark());
@@ -92,17 +94,17 @@ fn outcome(one: &Outcome) -> String {
 }
 
 /// The figures of reads, of writes, or of both.
-fn span(span: &Span) -> String {
+fn span(span: &Span, throughput: Throughput) -> String {
     let has_both = span.read.ios > 0 && span.write.ios > 0;
     match (has_both, span.write.ios > 0) {
-        (true, _) => format!("reads {}, writes {}", figures(&span.read), figures(&span.write)),
-        (false, true) => figures(&span.write),
-        (false, false) => figures(&span.read),
+        (true, _) => format!("reads {}, writes {}", figures(&span.read, throughput), figures(&span.write, throughput)),
+        (false, true) => figures(&span.write, throughput),
+        (false, false) => figures(&span.read, throughput),
     }
 }
 
-fn figures(sum: &Sum) -> String {
-    let mut words = format!("{} IOPS, {}", number(sum.iops), rate(sum.bytes_per_s));
+fn figures(sum: &Sum, throughput: Throughput) -> String {
+    let mut words = format!("{} IOPS, {}", number(sum.iops), throughput(sum.bytes_per_s));
     let latencies = [("mean", sum.latency_mean_s), ("p99", sum.latency_p99_s)];
     for (name, latency_s) in latencies {
         if let Some(latency_s) = latency_s {

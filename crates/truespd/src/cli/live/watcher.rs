@@ -17,8 +17,7 @@ use super::Model;
 use super::draw::{Appearance, draw};
 use super::plain::{self, Plain};
 use diskspd::console::write_out;
-use diskspd::show::Style;
-use diskspd::show::can_draw;
+use diskspd::show::{Style, can_draw, is_ascii_only};
 use diskspd::telemetry::{Happened, Heard};
 use diskspd::viewer::{LEFT, give_back, leave_at_panic, leave_screen, spawn};
 use truespd_core::machine::host::{ProcessState, state_of};
@@ -170,7 +169,7 @@ impl Watched {
         };
         let appearance = Appearance {
             has_colour: Style::of_stderr().has_colour,
-            is_ascii: is_ascii(),
+            is_ascii: is_ascii_only(),
             zone: TimeZone::system(),
             silent_s: 0,
             keys,
@@ -299,18 +298,6 @@ fn read(events: Events, sender: &SyncSender<News>) {
     let _ = sender.send(News::NoMore(result));
 }
 
-/// Whether the person's locale says that the terminal knows no other characters.
-fn is_ascii() -> bool {
-    let locale =
-        ["LC_ALL", "LC_CTYPE", "LANG"].iter().filter_map(std::env::var_os).find(|value| !value.is_empty());
-    locale.is_some_and(|locale| knows_ascii_only(&locale.to_string_lossy()))
-}
-
-fn knows_ascii_only(locale: &str) -> bool {
-    let locale = locale.to_ascii_lowercase();
-    !(locale.contains("utf-8") || locale.contains("utf8"))
-}
-
 /// The screen, while it is ours.
 struct Screen {
     terminal: Terminal<CrosstermBackend<Stderr>>,
@@ -342,23 +329,5 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         give_back(&self.modes);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::knows_ascii_only;
-
-    #[test]
-    fn locales() {
-        for (locale, is_ascii) in [
-            ("C", true),
-            ("POSIX", true),
-            ("de_DE.ISO-8859-1", true),
-            ("C.UTF-8", false),
-            ("en_US.utf8", false),
-        ] {
-            assert_eq!(knows_ascii_only(locale), is_ascii, "{locale}");
-        }
     }
 }

@@ -1,10 +1,11 @@
 //! Kept documents as people see them.
 
-use super::aligned;
+use super::{Column, Room, fitted};
 use crate::history::{Entry, Environment, Group, Rank};
 use crate::suite::word;
 use diskspd::show::{Style, plural};
 use jiff::Timestamp;
+use std::path::Path;
 use truespd_core::result::metrics::{Better, Metric};
 use truespd_core::result::{Document, Grade, Verdict};
 use truespd_core::text::{columns_of, hanging, printable};
@@ -21,26 +22,36 @@ fn moment(unix_s: i64, format: &str) -> String {
     Timestamp::from_second(unix_s).map_or("-".to_string(), |moment| moment.strftime(format).to_string())
 }
 
-/// A list of documents; empty without any.
-pub(crate) fn table(entries: &[Entry], style: Style) -> String {
+/// A list of documents; empty without any. On a terminal of so many columns it is made to fit.
+pub(crate) fn table(entries: &[Entry], terminal: Option<usize>, style: Style) -> String {
     if entries.is_empty() {
         return String::new();
     }
-    let head = [
-        "id",
-        "time (UTC)",
-        "kind",
-        "verdict",
-        "IOPS",
-        "throughput",
-        "mean",
-        "host",
-        "target",
-        "label, tags",
+    let column = |head: &str, room: Room, cell: fn(&Entry) -> String| Column {
+        head: head.to_string(),
+        cells: entries.iter().map(cell).collect(),
+        is_number: false,
+        room,
+    };
+    let figure = |head: &str, room: Room, metric: Metric| Column {
+        head: head.to_string(),
+        cells: entries.iter().map(|entry| figure(entry, metric)).collect(),
+        is_number: true,
+        room,
+    };
+    let columns = vec![
+        column("id", Room::Stays, |entry| entry.id.clone()),
+        column("time (UTC)", Room::Stays, |entry| moment(entry.time_s(), "%Y-%m-%d %H:%M")),
+        column("kind", Room::Stays, |entry| entry.facts.kind.clone()),
+        column("verdict", Room::Stays, |entry| word(entry.facts.grade).to_string()),
+        figure("IOPS", Room::Stays, Metric::IOPS),
+        figure("throughput", Room::Goes(1), Metric::BYTES),
+        figure("mean", Room::Goes(2), Metric::MEAN),
+        column("host", Room::Goes(5), |entry| entry.facts.host.clone()),
+        column("target", Room::End(10, 4), targets),
+        column("label, tags", Room::Start(11, 3), label_and_tags),
     ];
-    let mut rows = vec![head.map(String::from).to_vec()];
-    rows.extend(entries.iter().map(row));
-    let text = aligned(rows, &[false, false, false, false, true, true, true, false, false, false]);
+    let text = fitted(columns, terminal);
     // Colours take no room, so they come after the widths.
     let coloured = text.lines().skip(1).zip(entries).map(|(line, entry)| match entry.facts.grade {
         Some(grade) => line.replacen(grade.word(), &style.paint(grade, grade.word()), 1),
@@ -50,29 +61,33 @@ pub(crate) fn table(entries: &[Entry], style: Style) -> String {
     lines.join("\n") + "\n"
 }
 
-fn row(entry: &Entry) -> Vec<String> {
+/// A figure of a run, or the main one of a suite: the best of a mark's or an assessment's tests, the limit that a
+/// workload found.
+fn figure(entry: &Entry, metric: Metric) -> String {
     let facts = &entry.facts;
-    let [iops, bytes, mean] =
-        FIGURES.map(|metric| facts.figures.get(metric.id()).map_or("-".into(), |value| metric.show(*value)));
-    let target = match facts.targets.as_slice() {
+    let of_parts = facts.parts.iter().filter_map(|part| part.figures.get(metric.id()).copied());
+    let value = match facts.kind.as_str() {
+        "mark" | "assess" if metric.is_rate() => of_parts.reduce(f64::max),
+        "mark" | "assess" => of_parts.reduce(f64::min),
+        // The limit is the last of its parts.
+        "workload" => facts.parts.last().and_then(|part| part.figures.get(metric.id()).copied()),
+        _ => facts.figures.get(metric.id()).copied(),
+    };
+    value.map_or("-".into(), |value| metric.show(value))
+}
+
+fn targets(entry: &Entry) -> String {
+    match entry.facts.targets.as_slice() {
         [] => "-".to_string(),
         [only] => only.clone(),
         [first, others @ ..] => format!("{first} +{}", others.len()),
-    };
+    }
+}
+
+fn label_and_tags(entry: &Entry) -> String {
     let label = entry.given.label.iter().cloned();
     let tags = entry.given.tags.iter().map(|tag| format!("+{tag}"));
-    vec![
-        entry.id.clone(),
-        moment(entry.time_s(), "%Y-%m-%d %H:%M"),
-        facts.kind.clone(),
-        word(facts.grade).to_string(),
-        iops,
-        bytes,
-        mean,
-        facts.host.clone(),
-        target,
-        label.chain(tags).collect::<Vec<_>>().join(" "),
-    ]
+    label.chain(tags).collect::<Vec<_>>().join(" ")
 }
 
 /// What is known of a document, above it.
@@ -102,8 +117,13 @@ pub(crate) fn head(entry: &Entry, style: Style) -> String {
     told.map(|(name, value)| hanging(&format!("{name:<LEAD$}"), &printable(&value), style.columns)).collect()
 }
 
-/// Distributions of a metric; each ends with a line end.
-pub(crate) fn statistics(groups: &[Group], by: &[Environment], metric: Metric) -> String {
+/// Distributions of a metric; each ends with a line end. On a terminal of so many columns the table is made to fit.
+pub(crate) fn statistics(
+    groups: &[Group],
+    by: &[Environment],
+    metric: Metric,
+    terminal: Option<usize>,
+) -> String {
     let better = match metric.better() {
         Better::Higher => "more is better",
         Better::Lower => "less is better",
@@ -112,31 +132,69 @@ pub(crate) fn statistics(groups: &[Group], by: &[Environment], metric: Metric) -
     if groups.is_empty() {
         return format!("{title}no kept result has this figure\n");
     }
-    let has_parts = groups.iter().any(|group| group.part.is_some());
-    let test = has_parts.then_some("test");
-    let rest =
-        ["profile", "results", "min", "25 %", "median", "75 %", "max", "command of the newest"].into_iter();
-    let heads = by.iter().map(|one| one.name()).chain(test).chain(rest);
-    let mut rows = vec![heads.map(String::from).collect::<Vec<_>>()];
-    rows.extend(groups.iter().map(|group| {
-        let spread = &group.spread;
-        let environment = group.environment.iter().map(|value| value.clone().unwrap_or("-".into()));
-        let test = has_parts.then(|| match &group.part {
+    let mut columns = Vec::new();
+    for (place, one) in by.iter().enumerate() {
+        let cells = groups.iter().map(|group| group.environment[place].clone().unwrap_or("-".into()));
+        columns.push(Column {
+            head: one.name().to_string(),
+            cells: cells.collect(),
+            is_number: false,
+            room: Room::Start(8, 6),
+        });
+    }
+    if groups.iter().any(|group| group.part.is_some()) {
+        let cells = groups.iter().map(|group| match &group.part {
             Some(part) => format!("{} {part}", group.kind),
             None => "run".to_string(),
         });
-        let figures = [spread.min, spread.lower_quartile, spread.median, spread.upper_quartile, spread.max];
-        let profile: String = group.profile.chars().take(HASH_SHOWN).collect();
-        let mut row: Vec<String> =
-            environment.chain(test).chain([profile, spread.runs.to_string()]).collect();
-        row.extend(figures.map(|value| metric.show(value)));
-        row.push(group.command.clone());
-        row
-    }));
-    let names = by.len() + usize::from(has_parts);
-    let is_number: Vec<bool> =
-        (0..names).map(|_| false).chain([false, true, true, true, true, true, true, false]).collect();
-    title + &aligned(rows, &is_number)
+        columns.push(Column {
+            head: "test".into(),
+            cells: cells.collect(),
+            is_number: false,
+            room: Room::Start(20, 2),
+        });
+    }
+    let profiles = groups.iter().map(|group| group.profile.chars().take(HASH_SHOWN).collect());
+    columns.push(Column {
+        head: "profile".into(),
+        cells: profiles.collect(),
+        is_number: false,
+        room: Room::Goes(5),
+    });
+    let figures: [(&str, Room, fn(&Group) -> f64); 5] = [
+        ("min", Room::Goes(3), |group| group.spread.min),
+        ("25 %", Room::Goes(4), |group| group.spread.lower_quartile),
+        ("median", Room::Stays, |group| group.spread.median),
+        ("75 %", Room::Goes(4), |group| group.spread.upper_quartile),
+        ("max", Room::Goes(3), |group| group.spread.max),
+    ];
+    let results = groups.iter().map(|group| group.spread.runs.to_string()).collect();
+    columns.push(Column { head: "results".into(), cells: results, is_number: true, room: Room::Stays });
+    for (head, room, figure) in figures {
+        let cells = groups.iter().map(|group| metric.show(figure(group))).collect();
+        columns.push(Column { head: head.into(), cells, is_number: true, room });
+    }
+    let commands = groups.iter().map(|group| without_lost_folders(&group.command, Path::exists)).collect();
+    columns.push(Column {
+        head: "command of the newest".into(),
+        cells: commands,
+        is_number: false,
+        room: Room::Start(21, 7),
+    });
+    title + &fitted(columns, terminal)
+}
+
+/// The command without the folders of files that are gone: those of temporary folders say nothing any more.
+fn without_lost_folders(command: &str, exists: fn(&Path) -> bool) -> String {
+    let mut words = Vec::new();
+    for word in command.split(' ') {
+        let folder = Path::new(word).parent().filter(|folder| folder.starts_with("/tmp") || folder.starts_with("/var/tmp"));
+        match (folder, word.rsplit_once('/')) {
+            (Some(folder), Some((_, name))) if !exists(folder) => words.push(format!("\u{2026}/{name}")),
+            _ => words.push(word.to_string()),
+        }
+    }
+    words.join(" ")
 }
 
 /// Where a result stands, a line for each of its tests.
@@ -232,6 +290,40 @@ mod tests {
     use truespd_core::result::{Finding, FindingGrade};
 
     const PLAIN: Style = Style { columns: 80, has_colour: false };
+
+    #[test]
+    fn a_table_fits_the_terminal() {
+        let column = |head: &str, cell: &str, room| Column {
+            head: head.into(),
+            cells: vec![cell.into()],
+            is_number: false,
+            room,
+        };
+        let columns = || {
+            vec![
+                column("id", "3f7k2q1", Room::Stays),
+                column("host", "server", Room::Goes(3)),
+                column("target", "/srv/data/file", Room::End(8, 2)),
+                column("label", "before the change", Room::Start(6, 1)),
+                column("tags", "", Room::Stays),
+            ]
+        };
+        let row = |terminal| fitted(columns(), terminal).lines().nth(1).map(String::from).unwrap_or_default();
+        assert_eq!(row(None), "3f7k2q1  server  /srv/data/file  before the change");
+        assert_eq!(row(Some(50)), row(None));
+        assert_eq!(row(Some(49)), "3f7k2q1  /srv/data/file  before the change", "the host goes first");
+        assert_eq!(row(Some(38)), "3f7k2q1  \u{2026}data/file  before the change");
+        assert_eq!(row(Some(30)), "3f7k2q1  before the change");
+        assert_eq!(row(Some(20)), "3f7k2q1  before the\u{2026}");
+        assert_eq!(row(Some(4)), "3f7k2q1", "what stays, stays");
+    }
+
+    #[test]
+    fn temporary_folders_that_are_gone_are_not_shown() {
+        let shown = |exists| without_lost_folders("diskspd -b4K /tmp/.tmpX1/t.dat /srv/t.dat", exists);
+        assert_eq!(shown(|_| false), "diskspd -b4K \u{2026}/t.dat /srv/t.dat");
+        assert_eq!(shown(|_| true), "diskspd -b4K /tmp/.tmpX1/t.dat /srv/t.dat");
+    }
 
     #[test]
     fn every_document_has_a_line() {

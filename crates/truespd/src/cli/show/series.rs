@@ -11,7 +11,7 @@ use crate::series::watch::{Event, Watch};
 use crate::suite::word;
 use crate::suite::{Ahead, Known, Step};
 use diskspd::console::{self, PlainPace, say, say_line};
-use diskspd::show::{Words, phase_words, with_rates};
+use diskspd::show::{Words, on_terminal, phase_words, with_rates};
 use diskspd::viewer;
 use truespd_core::fault::Fault;
 use truespd_core::load;
@@ -152,7 +152,7 @@ impl View {
         let outcome = if is_run { outcome(document, self.throughput) } else { "done".into() };
         let words = format!("{}: {outcome}{from}", step.name);
         match &self.bars {
-            Some(bars) => bars.last.set_message(printable(&words)),
+            Some(bars) => bars.last.set_message(on_terminal(&printable(&words))),
             None if self.is_beside_screen => {}
             None if is_run => {
                 let behind = behind(ahead.known);
@@ -185,7 +185,7 @@ impl View {
     fn show_run(&self, percent: u64, words: &str) {
         if let Some(bars) = &self.bars {
             bars.run.set_position(percent);
-            bars.run.set_message(printable(words));
+            bars.run.set_message(on_terminal(&printable(words)));
             self.show_series();
         }
     }

@@ -15,7 +15,7 @@ use crate::suite::{Advice, Ended, Kind, Runner, Spread, Step, SuiteDocument};
 use crate::suite::{SeriesVerdict, judged};
 pub use design::{BLOCK_RUNS, Outcome, Plan, Side};
 use design::{BLOCKS_MIN, Design, P_MIN, UNCOUNTED_RUNS, figure, log_ratio, order, without_figure};
-use diskspd::show::Style;
+use crate::suite::Shown;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -505,8 +505,8 @@ impl SuiteDocument for Comparison {
         Part::apart(self.parts_of(["A", "B"]))
     }
 
-    fn text(&self, style: Style) -> String {
-        text(self) + &self.verdict.text(style)
+    fn text(&self, shown: Shown) -> String {
+        text(self) + &self.verdict.shown(shown)
     }
 }
 

@@ -7,9 +7,11 @@
 #[cfg(test)]
 mod tests;
 
-use crate::suite::{Advice, Ahead, Draft, Ended, Runner, SuiteDocument, run_steps};
-use crate::suite::{SeriesVerdict, judged, word};
-use diskspd::show::Style;
+use crate::suite::{
+    Advice, Ahead, Draft, Ended, Runner, SeriesVerdict, Shown, SuiteDocument, doubt, doubts_text, run_steps,
+    with_remark,
+};
+use diskspd::show::plural;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use truespd_core::profile;
@@ -17,13 +19,17 @@ use truespd_core::profile::{CacheMode, Profile, Target, Throughput, TimeSpan, xm
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::{Metric, Since, Unit, schema_of_any};
 use truespd_core::result::{Document, Finding, Grade, Part, Summary};
-use truespd_core::text::{size, wrap};
+use truespd_core::text::{hanging, size, wrap};
 
 /// Size of the file unless told otherwise: at the 20 MB/s that Microsoft asked for, writing it takes 54 of the 120 s.
 pub const FILE_BYTES: u64 = 1 << 30;
 /// The smallest file or device.
 pub const SIZE_MIN_BYTES: u64 = 16 << 20;
 const FLUSH_REGION_BYTES: u64 = 1 << 20;
+/// The rule about writes that a cache of the drive acknowledges: winsat counts those, too.
+const VOLATILE_CACHE: &str = "volatile-cache";
+/// Rules that say nothing about reads beside flushes.
+const BESIDE_FLUSHES: [&str; 2] = [VOLATILE_CACHE, "working-set"];
 /// Before every measurement, in seconds.
 const WARMUP_S: u32 = 1;
 /// Starting and ending a run, roughly, in seconds.
@@ -135,11 +141,15 @@ impl Plan {
 impl Assessment {
     /// Puts what a run measured where its figures stand.
     fn take(&mut self, test: Test, document: &Document) {
-        // Whether the writes are durable does not matter for the latency of the reads, and only the small
-        // writes use the page cache.
-        let (grade, findings) = judged(document, |finding: &Finding| {
-            test.is_flush() && ["volatile-cache", "working-set"].contains(&finding.rule.as_str())
+        let grade_and_findings = document.verdict.clone().map(|verdict| {
+            let mut findings = with_remark(verdict.findings, VOLATILE_CACHE);
+            // Whether the writes are durable does not matter for the latency of the reads, and only the small writes
+            // use the page cache.
+            findings.retain(|finding| !test.is_flush() || !BESIDE_FLUSHES.contains(&finding.rule.as_str()));
+            (Grade::of(&findings), findings)
         });
+        let (grade, findings) = grade_and_findings.unzip();
+        let findings: Vec<Finding> = findings.unwrap_or_default();
         let Some(measured) = document.measured().next().map(Summary::of) else { return };
         let mut has_value = false;
         for figure in self.figures.iter_mut().filter(|figure| figure.test == test.words()) {
@@ -149,7 +159,7 @@ impl Assessment {
             has_value |= figure.value.is_some();
         }
         if has_value {
-            self.verdict.take(&test.name(), grade, findings);
+            self.verdict.take(&test.name(), grade, &findings);
             self.verdict.advise(ADVICE);
         }
     }
@@ -252,6 +262,8 @@ pub struct TestRun {
     pub profile: Option<String>,
 }
 
+/// Columns of the longest label.
+const LABEL_COLUMNS: usize = 40;
 /// Column at which winsat's values begin.
 const VALUE_COLUMN: usize = 47;
 
@@ -445,9 +457,18 @@ impl SuiteDocument for Assessment {
         parts
     }
 
-    fn text(&self, style: Style) -> String {
-        let approximate = wrap(&self.approximate(), style.columns).join("\n");
-        format!("{}\n{}\n{approximate}\n", self.tables(), self.verdict.text(style))
+    fn text(&self, shown: Shown) -> String {
+        let columns = shown.style.columns;
+        let mut out = String::new();
+        if shown.has_original {
+            let approximate = wrap(&self.approximate(), columns).join("\n");
+            out.push_str(&format!("{}\n{approximate}\n\n", self.winsat()));
+        }
+        out.push_str(&hanging("", &self.answer(), columns));
+        out.push_str(&self.verdict.shown(shown));
+        out.push_str(&hanging("", &format!("Limits: {SOURCE}"), columns));
+        out.push_str(&doubts_text(self.figures.iter().filter_map(|figure| figure.grade), columns));
+        format!("{out}\n{}", self.table())
     }
 }
 
@@ -484,8 +505,35 @@ impl Assessment {
         all
     }
 
-    /// winsat's lines, and under them what winsat does not say.
-    pub fn tables(&self) -> String {
+    /// Whether the disk passes, and how many figures are not certified: a sentence.
+    pub fn answer(&self) -> String {
+        let not_passed = self.not_passed();
+        let limits = if self.figures.iter().all(|figure| figure.check() == Check::NoLimit) {
+            "Microsoft published no limit for these figures".to_string()
+        } else if not_passed.is_empty() {
+            "The disk meets all of Microsoft's limits".to_string()
+        } else {
+            format!("The disk does not meet all of Microsoft's limits: {}", not_passed.join("; "))
+        };
+        let mut doubts = Vec::new();
+        for grade in [Grade::Invalid, Grade::Suspect] {
+            let count = self.figures.iter().filter(|figure| figure.grade == Some(grade)).count();
+            if count > 0 {
+                let verb = if count == 1 { "is" } else { "are" };
+                doubts.push(format!("{} {verb} {}", plural(count, "figure"), grade.word()));
+            }
+        }
+        match doubts.as_slice() {
+            [] => format!("{limits}."),
+            doubts => {
+                let but = if not_passed.is_empty() { ", but" } else { "; also," };
+                format!("{limits}{but} {}.", doubts.join(" and "))
+            }
+        }
+    }
+
+    /// winsat's lines.
+    pub fn winsat(&self) -> String {
         let mut out = String::new();
         for figure in self.figures.iter().filter(|figure| figure.is_winsats) {
             let value = match figure.value {
@@ -499,21 +547,18 @@ impl Assessment {
             let label = format!("> {}", figure.label);
             out.push_str(&format!("{label:<VALUE_COLUMN$}{value}\n"));
         }
-        out.push_str(&format!("> Total Run Time {}\n", clock(self.run_time_s)));
-        out.push_str(&format!(
-            "\n{:<43}{:>13}  {:>12}  {:<9}  {}\n",
-            "", "measured", "limit", "result", "verdict"
-        ));
+        out + &format!("> Total Run Time {}\n", clock(self.run_time_s))
+    }
+
+    /// The figures beside their limits; what is not certified says so.
+    pub fn table(&self) -> String {
+        let mut out = format!("{:<LABEL_COLUMNS$}{:>13}  {:>10}  result\n", "", "measured", "limit");
         for figure in &self.figures {
             let (measured, limit) = (figure.shown(), figure.limit_shown());
-            let result = figure.check().word();
-            let verdict = if figure.value.is_some() { word(figure.grade) } else { "-" };
-            out.push_str(&format!(
-                "{:<43}{measured:>13}  {limit:>12}  {result:<9}  {verdict}\n",
-                figure.label
-            ));
+            let (result, doubt) = (figure.check().word(), figure.grade.map_or("", doubt));
+            let line = format!("{:<LABEL_COLUMNS$}{measured:>13}  {limit:>10}  {result} {doubt}", figure.label);
+            out.push_str(&format!("{}\n", line.trim_end()));
         }
-        out.push_str(&format!("limits: {SOURCE}\n"));
         out
     }
 
@@ -545,10 +590,6 @@ impl Assessment {
 const ADVICE: Advice = &[
     (&["too-short", "not-steady", "step-down", "warm-up-short"], "use -d 60"),
     (&["working-set"], "use --size 20G, or another size much larger than the caches"),
-    (
-        &["volatile-cache"],
-        "this is how winsat measures; for durable writes, run the commands of --print with -Sh instead of -Su",
-    ),
 ];
 
 /// Figures of a test. Limits count for winsat's own block sizes.

@@ -7,22 +7,25 @@
 //! that go through the file together share one position, median and spread stand beside the best, and every
 //! run has its verdict.
 
+mod saved;
+mod table;
 mod test;
 #[cfg(test)]
 mod tests;
 
 use crate::suite::SeriesVerdict;
-use crate::suite::{Advice, Ahead, Draft, Ended, Kind, Runner, Spread, SuiteDocument, run_steps};
-use diskspd::show::Style;
+use crate::suite::{
+    Advice, Ahead, Draft, Ended, Kind, Runner, Shown, Spread, SuiteDocument, run_steps, with_remark,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
+pub use saved::{Reader, text};
 pub use test::{NoTest, Operation, Pattern, Planned, Preset, Profile, Settings, Target, Test};
 use truespd_core::profile;
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::{Metric, Since};
 use truespd_core::result::{Document, Finding, Grade, Part, Summary};
-use truespd_core::text::printable;
 
 /// Name of the test file in the suite's folder.
 pub const FILE: &str = "data";
@@ -36,6 +39,8 @@ pub const MIX_READ_PERCENT_DEFAULT: u32 = 70;
 /// so that it writes one block everywhere. Fresh data for each write (`-Zr`) would take time between the I/Os
 /// of depth 1.
 const SOURCE_WORD: &str = "-Z64M";
+/// The rule about writes that a cache of the drive acknowledges.
+const VOLATILE_CACHE: &str = "volatile-cache";
 /// Starting, looking at the file and ending a run, in seconds.
 const AROUND_A_RUN_S: f64 = 0.5;
 
@@ -84,7 +89,7 @@ impl Settings {
         // Without another seed, every loop would repeat the same I/Os, which a cache below may still hold.
         words.push(format!("-z{}", number + 1));
         // The kernel places the threads, as it does those of other programs.
-        words.extend(["-n", "-Su", "-L", "-W0"].map(String::from));
+        words.extend(["-n", if self.is_durable { "-Sh" } else { "-Su" }, "-L", "-W0"].map(String::from));
         words.extend([format!("-d{}", self.measure_s), path.clone()]);
         words
     }
@@ -309,8 +314,8 @@ impl SuiteDocument for MarkReport {
         self.rows.iter().filter_map(Row::part).collect()
     }
 
-    fn text(&self, style: Style) -> String {
-        format!("{}\n{}", text(self, Reader::Person), below_table(self, style))
+    fn text(&self, shown: Shown) -> String {
+        table::text(self, shown)
     }
 }
 
@@ -321,11 +326,6 @@ const ADVICE: Advice = &[
     (&["zero-data", "reducible-reads", "reducible-writes"], "use --data random"),
     (&["generator-bound"], "stop other programs that use the processors, and repeat"),
     (&["queue-depth"], "use a test with more threads and a smaller queue depth each, e.g. --test RND4K-Q8T4"),
-    (
-        &["volatile-cache"],
-        "this is how CrystalDiskMark measures; for durable writes, run the commands of --print with -Sh instead \
-             of -Su",
-    ),
 ];
 
 impl Row {
@@ -377,7 +377,9 @@ impl Loop {
         else {
             return None;
         };
-        let verdict = document.verdict.clone().unwrap_or_default();
+        let findings = document.verdict.clone().unwrap_or_default().findings;
+        // CrystalDiskMark counts a write when the drive's cache has it.
+        let findings = with_remark(findings, VOLATILE_CACHE);
         Some(Loop {
             bytes_per_s,
             iops,
@@ -385,8 +387,8 @@ impl Loop {
             latency_p50_ns: p50 as u64,
             latency_p99_ns: p99 as u64,
             latency_max_ns: max as u64,
-            grade: verdict.grade,
-            findings: verdict.findings,
+            grade: Grade::of(&findings),
+            findings,
         })
     }
 }
@@ -414,218 +416,4 @@ impl DocumentKind for MarkReport {
     const ABOUT: &'static str =
         "The result of `truespd mark`, version 1. Units are at the end of names: `_ns`, `_bytes`, `_s`.";
     const NAME: &'static str = "result of truespd mark";
-}
-
-const COLUMNS: usize = 78;
-const MB: f64 = 1e6;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reader<'a> {
-    /// Programs that read CrystalDiskMark's files: what was not measured is 0 as in those, lines end as in those.
-    Program { comment: Option<&'a str> },
-    /// A person: only what was asked for, gaps where nothing was measured, and a mark after each line whose
-    /// figures may not mean what they seem to mean.
-    Person,
-}
-
-pub fn text(report: &MarkReport, reader: Reader<'_>) -> String {
-    let rule = "-".repeat(COLUMNS);
-    let product = format!(
-        "TrueSpd {} {} (tests and format of CrystalDiskMark)",
-        report.tool_version,
-        architecture(&report.host.architecture)
-    );
-    let origin = "CrystalDiskMark: https://crystalmark.info/";
-    let mut out = format!("{rule}\n{product}\n{origin:>COLUMNS$}\n{rule}\n");
-    out.push_str("* MB/s = 1,000,000 bytes/s [SATA/600 = 600,000,000 bytes/s]\n");
-    out.push_str("* KB = 1000 bytes, KiB = 1024 bytes\n\n");
-    let mix = report.settings.mix_read_percent;
-    for (part, title) in [
-        (Operation::Read, "[Read]\n".to_string()),
-        (Operation::Write, "[Write]\n".to_string()),
-        (Operation::Mix, format!("[Mix] Read {mix}%/Write {}%\n", 100 - mix)),
-    ] {
-        // CrystalDiskMark always has reads and writes.
-        let is_always = reader != Reader::Person && part != Operation::Mix;
-        if !is_always && !report.settings.parts.contains(&part) {
-            continue;
-        }
-        out.push_str(&title);
-        let rows: Vec<&Row> = report.rows.iter().filter(|row| row.part == part).collect();
-        for row in &rows {
-            out.push_str(&line(&row.test, row.outcome.as_ref(), reader));
-        }
-        if rows.is_empty() {
-            for test in &report.settings.tests {
-                out.push_str(&line(test, None, reader));
-            }
-        }
-        out.push('\n');
-    }
-    out.push_str(&about(report, reader));
-    match reader {
-        Reader::Program { .. } => out.replace('\n', "\r\n"),
-        Reader::Person => out,
-    }
-}
-
-fn line(test: &Test, outcome: Option<&Outcome>, reader: Reader<'_>) -> String {
-    let (block, unit) = test.block();
-    let name = format!("{} {block:4}{unit}iB (Q={:3}, T={:2}):", test.kind(), test.queues, test.threads);
-    let is_person = reader == Reader::Person;
-    let (mb_per_s, iops, us) = match outcome {
-        Some(best) => (best.best_bytes_per_s / MB, best.best_iops, best.best_latency_mean_ns / 1e3),
-        None if is_person => return format!("  {name}   not measured\n"),
-        None => (0.0, 0.0, 0.0),
-    };
-    // At the end, so that figures stand where scripts expect them.
-    let end = match outcome.map_or("", |outcome| mark(outcome.grade)) {
-        mark if is_person && !mark.is_empty() => format!(" {mark}"),
-        _ => String::new(),
-    };
-    format!("  {name} {mb_per_s:9.3} MB/s [{iops:9.1} IOPS] <{us:9.2} us>{end}\n")
-}
-
-/// What stands behind a line for people; nothing behind a certified one.
-fn mark(grade: Grade) -> &'static str {
-    match grade {
-        Grade::Certified => "",
-        Grade::Suspect => "?",
-        Grade::Invalid => "!",
-    }
-}
-
-fn about(report: &MarkReport, reader: Reader<'_>) -> String {
-    let settings = &report.settings;
-    let profile = match settings.profile {
-        Profile::Default => "Default",
-        Profile::Peak => "Peak",
-        Profile::Real => "Real",
-        Profile::Demo => "Demo",
-    };
-    let size = match settings.size_bytes {
-        bytes if bytes.is_multiple_of(1 << 30) => format!("{} GiB", bytes >> 30),
-        bytes => format!("{} MiB", bytes >> 20),
-    };
-    let mut mode = String::new();
-    if report.host.is_root {
-        mode.push_str(" [Admin]");
-    }
-    if settings.zero_data {
-        mode.push_str(" <0Fill>");
-    }
-    let host = &report.host;
-    let system = format!("{} [{}] ({})", host.system, host.kernel_release, architecture(&host.architecture));
-    let comment = match reader {
-        Reader::Program { comment: Some(comment) } => {
-            // A line end would be the end of the comment, and of the format.
-            format!("Comment: {}\n", printable(&comment.split_whitespace().collect::<Vec<_>>().join(" ")))
-        }
-        _ => String::new(),
-    };
-    let (measure_s, interval_s) = (settings.measure_s, settings.interval_s);
-    // CrystalDiskMark has the blank, too.
-    let end = if reader == Reader::Person { "" } else { " " };
-    format!(
-        "Profile: {profile}\n   Test: {size} (x{}){}\n   Mode:{mode}\n   Time: Measure {measure_s} sec / Interval \
-         {interval_s} sec{end}\n   Date: {}\n     OS: {system}\n{comment}",
-        settings.loops,
-        capacity(report),
-        date(&host.local_time)
-    )
-}
-
-/// ` [/mnt: 45% (214/476GiB)]`, for a device ` [/dev/sdb: 477GiB]`; MiB below 8 GiB.
-fn capacity(report: &MarkReport) -> String {
-    let place = &report.place;
-    let Some(size_bytes) = place.size_bytes.filter(|&bytes| bytes > 0) else { return String::new() };
-    let path = printable(&place.path);
-    // As CrystalDiskMark writes it.
-    let (unit_bytes, unit) = if size_bytes < 8 << 30 { (1u64 << 20, "MiB") } else { (1 << 30, "GiB") };
-    let size = size_bytes as f64 / unit_bytes as f64;
-    let Some(used_bytes) = place.used_bytes else { return format!(" [{path}: {size:.0}{unit}]") };
-    let used = used_bytes as f64 / unit_bytes as f64;
-    let percent = used_bytes as f64 / size_bytes as f64 * 100.0;
-    format!(" [{path}: {percent:.0}% ({used:.0}/{size:.0}{unit})]")
-}
-
-/// CrystalDiskMark's `yyyy/mm/dd h:mm:ss` of `yyyy-mm-ddThh:mm:ss`.
-fn date(local_time: &str) -> String {
-    let Some((day, time)) = local_time.split_once('T') else { return local_time.to_string() };
-    let time = match time.strip_prefix('0') {
-        Some(rest) if !rest.starts_with(':') => rest,
-        _ => time,
-    };
-    format!("{} {time}", day.replace('-', "/"))
-}
-
-fn architecture(name: &str) -> &str {
-    match name {
-        "x86_64" => "x64",
-        "aarch64" => "ARM64",
-        "x86" => "x86",
-        other => other,
-    }
-}
-
-/// Columns of `write SEQ128K-Q32T16`, and of its test.
-const LABEL_COLUMNS: usize = 20;
-const TEST_COLUMNS: usize = LABEL_COLUMNS - "write ".len();
-
-/// What stands under CrystalDiskMark's table: what the best of the loops hides, and what the verdicts say.
-fn below_table(report: &MarkReport, style: Style) -> String {
-    let mut out = String::new();
-    let measured: Vec<(&Row, &Outcome)> =
-        report.rows.iter().filter_map(|row| Some((row, row.outcome.as_ref()?))).collect();
-    for (grade, means) in [
-        (Grade::Invalid, "invalid: these are not the storage's figures"),
-        (Grade::Suspect, "suspect: measured correctly, but may not mean what it seems to mean"),
-    ] {
-        if measured.iter().any(|(_, outcome)| outcome.grade == grade) {
-            out.push_str(&format!("{} {means}\n", mark(grade)));
-        }
-    }
-    if !out.is_empty() {
-        out.push('\n');
-    }
-    let loops = report.settings.loops;
-    out.push_str(&match loops {
-        1 => "One run per test; its spread is not known:\n".to_string(),
-        loops => format!("Median of {loops} runs, \u{b1} half of their range (above: the best):\n"),
-    });
-    out.push_str(&format!(
-        "{:LABEL_COLUMNS$} {:>10} {:9} {:>13} {:9}   verdict\n",
-        "", "MB/s", "", "mean latency", ""
-    ));
-    for (row, outcome) in measured {
-        let (rate, latency) = (outcome.bytes_per_s, outcome.latency_mean_ns);
-        let [rates, latencies] = [rate, latency].map(|spread| match spread.count {
-            1 => " ".repeat(9),
-            _ => format!("\u{b1} {:5.1} %", spread.percent()),
-        });
-        out.push_str(&format!(
-            "{:<6}{:TEST_COLUMNS$} {:10.3} {rates} {:10.2} us {latencies}   {}\n",
-            row.part.word(),
-            row.test.to_string(),
-            rate.median / 1e6,
-            latency.median / 1e3,
-            style.paint(outcome.grade, outcome.grade.word())
-        ));
-    }
-    for (label, empty) in report.rows_with_empty_runs() {
-        out.push_str(&format!("{label}: {empty} of {loops} runs completed no I/O; use --measure 60\n"));
-    }
-    out + &format!("\n{}", report.verdict.text(style))
-}
-
-#[cfg(test)]
-mod tests_of_dates {
-    use super::*;
-
-    #[test]
-    fn dates_are_written_as_crystaldiskmark_writes_them() {
-        assert_eq!(date("2026-11-01T09:05:00"), "2026/11/01 9:05:00");
-        assert_eq!(date("2026-11-01T19:05:00"), "2026/11/01 19:05:00");
-        assert_eq!(date("2026-11-01T00:05:00"), "2026/11/01 0:05:00");
-    }
 }

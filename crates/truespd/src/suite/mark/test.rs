@@ -118,6 +118,9 @@ pub struct Settings {
     pub interval_s: u32,
     /// Zeros instead of random data.
     pub zero_data: bool,
+    /// A write counts when it is durable (`-Sh`), not when the drive's cache has it.
+    #[serde(default)]
+    pub is_durable: bool,
 }
 
 /// What the tests go to.

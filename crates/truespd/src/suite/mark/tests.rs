@@ -1,8 +1,10 @@
 use super::*;
 use crate::suite::Step;
-use crate::suite::SuiteDocument;
+use crate::suite::{Findings, SuiteDocument};
 use diskspd::request::{Line, Request};
+use diskspd::show::Style;
 use truespd_core::measure::Histogram;
+use truespd_core::text::columns_of;
 use truespd_core::result::envelope::{read, schema, write};
 use truespd_core::result::{
     Direction, Document, Finding, FindingGrade, Grade, Measured, TargetResult, ThreadResult, TimeSpanResult,
@@ -21,6 +23,7 @@ fn settings() -> Settings {
         measure_s: 5,
         interval_s: 5,
         zero_data: false,
+        is_durable: false,
     }
 }
 
@@ -196,6 +199,8 @@ fn lines_mean_what_crystaldiskmarks_mean() {
     let zeros = Settings { zero_data: true, ..settings.clone() };
     let planned = Planned { test: Test::rnd(4, 1, 1), part: Operation::Write };
     assert_eq!(zeros.words(planned, 1, &file())[1], "-Z");
+    let durable = Settings { is_durable: true, ..settings };
+    assert!(durable.words(planned, 1, &file()).join(" ").contains(" -n -Sh -L "));
 }
 
 #[test]
@@ -404,4 +409,81 @@ fn the_published_schema_is_that_of_the_types() {
         published == schema::<MarkReport>(),
         "publish it anew: truespd schema mark > schema/mark-v1.json"
     );
+}
+
+/// What a terminal of so many columns shows of two tests of reads, writes and mixed I/O.
+fn on_terminal(columns: usize, parts: Vec<Operation>) -> String {
+    let settings =
+        Settings { tests: vec![Test::seq(1024, 8, 1), Test::rnd(4, 32, 16)], parts, loops: 1, ..settings() };
+    let runs = settings.parts.len() * 2;
+    let mut answers = Vec::new();
+    for run in 0..runs {
+        let (rate, grade) = if run % 2 == 0 {
+            (12_345_678_901, FindingGrade::Remark)
+        } else {
+            (1_234_567_890, FindingGrade::Suspect)
+        };
+        answers.extend(vec![document(rate, 12_345_678, grade); 2]);
+    }
+    let (rows, ended) = settings.run(&file(), &mut Fake::new(answers));
+    assert_eq!(ended, Ok(()));
+    report(settings, rows, true).text(Shown {
+        style: Style { columns, has_colour: false },
+        has_bars: true,
+        has_original: false,
+        findings: Findings::Names { rest: "--verdict" },
+    })
+}
+
+#[test]
+fn the_table_is_the_last_thing_on_a_terminal() {
+    let both = vec![Operation::Read, Operation::Write];
+    let text = on_terminal(80, both.clone());
+    let full = "\u{2588}";
+    let table = format!(
+        "                         READ                            WRITE\n\
+         SEQ1M-Q8T1         12,346 MB/s   {}    12,346 MB/s   {}\n\
+         \x20                  11,774 IOPS, 12.3 ms            11,774 IOPS, 12.3 ms\n\
+         RND4K-Q32T16        1,235 MB/s ? {}\u{258d}                 1,235 MB/s ? {}\u{258d}\n\
+         \x20                 301,408 IOPS, 12.3 ms           301,408 IOPS, 12.3 ms\n",
+        full.repeat(14),
+        full.repeat(14),
+        full,
+        full
+    );
+    assert_eq!(text.split_once("\n\n").expect("a table").1, table);
+    assert!(text.contains("\nsuspect: served-from-cache (2 runs); --verdict tells why\n"), "{text}");
+    assert!(text.starts_with("CrystalDiskMark tests on host: /mnt (45 % full), 2026-11-21 09:05\n"), "{text}");
+    assert!(text.contains("\nOne run of 5 s, 1 GiB of random data\n"), "{text}");
+    assert!(text.lines().count() <= 23, "a screen of 24 lines has all of it\n{text}");
+    for columns in [40, 60, 80, 120] {
+        let text = on_terminal(columns, both.clone());
+        assert!(text.lines().all(|line| columns_of(line) <= columns.max(48)), "{columns}\n{text}");
+    }
+    let all = [both, vec![Operation::Mix]].concat();
+    let heads = |columns| on_terminal(columns, all.clone()).lines().filter(|line| line.contains("WRITE")).count();
+    let mixed = |text: &str| text.lines().any(|line| line.contains("WRITE") && line.contains("MIX (70 % reads)"));
+    assert!(mixed(&on_terminal(120, all.clone())) && !mixed(&on_terminal(80, all.clone())));
+    assert_eq!(heads(80), 1);
+}
+
+#[test]
+fn a_volatile_cache_is_a_remark_as_crystaldiskmark_counts_it() {
+    let settings = Settings {
+        tests: vec![Test::rnd(4, 1, 1)],
+        parts: vec![Operation::Write],
+        loops: 1,
+        ..settings()
+    };
+    let mut answer = document(1_000_000, 1_000, FindingGrade::Suspect);
+    let verdict = answer.verdict.as_mut().expect("judged");
+    verdict.findings[0].rule = VOLATILE_CACHE.into();
+    let (rows, _) = settings.run(&file(), &mut Fake::new(vec![answer; 2]));
+    let report = report(settings, rows, true);
+    assert_eq!(report.verdict.grade, Some(Grade::Certified));
+    let text = report.text(Shown::whole(Style { columns: 80, has_colour: false }));
+    assert!(text.contains("  remark  volatile-cache (the only run)"), "{text}");
+    assert!(text.contains("--durable counts"), "{text}");
+    let without = self::report(Settings { loops: 3, ..self::settings() }, Vec::new(), true);
+    assert!(!without.text(Shown::whole(Style { columns: 80, has_colour: false })).contains("--durable"));
 }

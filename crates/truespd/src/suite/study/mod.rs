@@ -6,7 +6,7 @@ mod tests;
 use crate::suite::ab::{Metric, Side, columns};
 use crate::suite::{SeriesVerdict, word};
 use crate::suite::{Spread, SuiteDocument, ab};
-use diskspd::show::Style;
+use crate::suite::Shown;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -264,10 +264,10 @@ impl SuiteDocument for StudyReport {
     }
 
     /// A table of each comparison with its verdict, the answers, what they mean.
-    fn text(&self, style: Style) -> String {
+    fn text(&self, shown: Shown) -> String {
         let mut out = String::new();
         for part in &self.parts {
-            out.push_str(&format!("{}{}\n", part.text(), part.comparison.verdict.text(style)));
+            out.push_str(&format!("{}{}\n", part.text(), part.comparison.verdict.shown(shown)));
         }
         if !self.nodes.is_empty() {
             // Names of nodes may hold anything.

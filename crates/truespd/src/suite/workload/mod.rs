@@ -7,7 +7,7 @@ mod tests;
 
 use crate::suite::{Advice, Ahead, Draft, Ended, Known, Runner, SuiteDocument, run_steps};
 use crate::suite::{SeriesVerdict, judged, word};
-use diskspd::show::Style;
+use crate::suite::Shown;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -352,8 +352,8 @@ impl SuiteDocument for Outcome {
         Part::apart(parts)
     }
 
-    fn text(&self, style: Style) -> String {
-        format!("{}\n{}", self.tables(), self.verdict.text(style))
+    fn text(&self, shown: Shown) -> String {
+        format!("{}\n{}", self.tables(), self.verdict.shown(shown))
     }
 }
 

@@ -1,7 +1,7 @@
 //! `truespd history list|show|stats`: kept documents found, listed, shown and counted.
 
 use crate::cli::commands::config::tag;
-use crate::cli::commands::render::{FormatArgument, Read, document, rendered};
+use crate::cli::commands::render::{FormatArgument, Read, SuiteTextArguments, document, rendered};
 use crate::cli::commands::suites;
 use crate::cli::commands::values::{metric, one_of};
 use crate::cli::show::history::{head, standing, statistics, table};
@@ -9,16 +9,18 @@ use crate::history::{Entry, Environment, Filter, Group, Journal, Rank, Store};
 use clap::Args;
 use diskspd::console::say_line;
 use diskspd::program::print;
-use diskspd::show::{Extent, Style, text};
+use diskspd::show::{Extent, Style, fitting_stdout, text};
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 use serde::Serialize;
+use std::io;
 use std::path::{Path, PathBuf};
 use truespd_core::fault::{ExitCode, Failure, FailureKind, Fault, Refusal, RefusalKind};
 use truespd_core::result::Grade;
 use truespd_core::result::json::indented;
 use truespd_core::result::metrics::Metric;
+use truespd_core::sys::program::terminal_columns;
 use truespd_core::text::grouped;
 
 pub(super) struct HistoryFile {
@@ -167,7 +169,10 @@ fn time_before(text: &str, now: Timestamp) -> Option<i64> {
 const ROWS: usize = 20;
 
 /// List kept results, the newest first
-#[derive(Debug, Args)]
+///
+/// Of a mark or an assessment the best of its tests are shown, of a workload the limit that it found. A terminal shows as
+/// many columns as fit.
+#[derive(Debug, Default, Args)]
 pub(crate) struct ListArguments {
     /// The newest N of them; 0 is all [default: 20, with --json all]
     #[arg(long, value_name = "N")]
@@ -200,36 +205,60 @@ pub(super) fn list(file: &HistoryFile, arguments: &ListArguments) -> CommandResu
     } else if entries.is_empty() {
         say_line(format_args!("no kept result matches these filters"));
     }
-    let code = print(&table(&entries, Style::of_stdout()), ExitCode::Done);
+    let code = print(&listed(&entries), ExitCode::Done);
     if count > entries.len() as u64 {
         say_line(format_args!("the newest {} of {}; --limit 0 lists all", entries.len(), grouped(count)));
     }
     Ok(code)
 }
 
+/// The list of results on standard output.
+pub(super) fn listed(entries: &[Entry]) -> String {
+    fitting_stdout(table(entries, terminal_columns(io::stdout()), Style::of_stdout()))
+}
+
 /// Show a kept result: what is known of it, its text and its verdict
 #[derive(Debug, Args)]
 pub(crate) struct ShowArguments {
-    /// Id, beginning of an id, or label
+    /// Id, beginning of an id, or label [default: the newest result]
     #[arg(value_name = "DOCUMENT")]
-    document: String,
+    document: Option<String>,
     /// Print the document itself, byte for byte as it was kept
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     format: FormatArgument,
+    #[command(flatten)]
+    suite: SuiteTextArguments,
 }
 
 pub(super) fn show(file: &HistoryFile, arguments: &ShowArguments) -> CommandResult {
-    let store = file.open_to_find(&arguments.document)?;
-    let entry = store.find_one(&arguments.document)?;
+    let (store, entry) = match &arguments.document {
+        Some(word) => {
+            let store = file.open_to_find(word)?;
+            let entry = store.find_one(word)?;
+            (store, entry)
+        }
+        None => {
+            let Some(store) = file.open_to_read()? else {
+                say_line(format_args!("{}", file.nothing_yet()));
+                return Ok(ExitCode::Done);
+            };
+            let mut newest = store.list(&Filter { limit: Some(1), ..Filter::default() })?;
+            let Some(entry) = newest.pop() else {
+                say_line(format_args!("{}", file.nothing_yet()));
+                return Ok(ExitCode::Done);
+            };
+            (store, entry)
+        }
+    };
     let bytes = store.document(&entry)?;
     if arguments.json {
         // Documents are JSON, and so UTF-8: other bytes would not have been kept.
         return Ok(print(&String::from_utf8_lossy(&bytes), ExitCode::Done));
     }
     let path = Path::new(&entry.id);
-    let body = rendered(&arguments.format, path, &bytes)?;
+    let body = rendered(&arguments.format, &arguments.suite, path, &bytes)?;
     if arguments.format.is_given() {
         return Ok(print(&body, ExitCode::Done));
     }
@@ -317,9 +346,9 @@ pub(super) fn stats(file: &HistoryFile, arguments: &StatsArguments) -> CommandRe
     } else {
         say_line(format_args!("{}", file.nothing_yet()));
     }
-    let mut text = statistics(&groups, by, metric);
+    let mut text = statistics(&groups, by, metric, terminal_columns(io::stdout()));
     text.push_str(&standing(&ranks, metric));
-    Ok(print(&text, ExitCode::Done))
+    Ok(print(&fitting_stdout(text), ExitCode::Done))
 }
 
 #[cfg(test)]

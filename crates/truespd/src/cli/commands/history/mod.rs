@@ -4,7 +4,6 @@ use crate::cli::commands::config;
 use crate::cli::commands::config::{Keeping, store_path};
 use crate::cli::commands::history::find::{CommandResult, FilterArguments, HistoryFile, Moment, ago};
 use crate::cli::commands::render::{Read, faithful, unreadable};
-use crate::cli::show::history::table;
 use crate::history::{Added, Entry, ExportedLine, FORMAT, Facts, Store};
 use clap::{ArgGroup, Args, Subcommand};
 use diskspd::console::{say_line, tell};
@@ -12,7 +11,7 @@ use diskspd::keeping::{HANDED_OVER, NotKept};
 use diskspd::program::print;
 use diskspd::request::{HistoryOptions, Output};
 use diskspd::run::outputs::LaterOutputs;
-use diskspd::show::{Style, plural};
+use diskspd::show::plural;
 use std::io;
 use std::io::{BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -37,8 +36,9 @@ pub(crate) struct HistoryCommand {
     /// ~/.local/share/truespd/history.sqlite]
     #[arg(long, value_name = "FILE", global = true)]
     store: Option<String>,
+    /// What is done; without it the newest results are listed.
     #[command(subcommand)]
-    action: Action,
+    action: Option<Action>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -56,7 +56,7 @@ enum Action {
 }
 
 pub(crate) fn run(arguments: &HistoryCommand) -> ExitCode {
-    if let Action::Import(import) = &arguments.action
+    if let Some(Action::Import(import)) = &arguments.action
         && import.is_handed_over
     {
         return take_over(arguments.store.as_deref(), import);
@@ -65,7 +65,8 @@ pub(crate) fn run(arguments: &HistoryCommand) -> ExitCode {
         Ok(path) => HistoryFile { path },
         Err(refusal) => return tell(refusal),
     };
-    let done = match &arguments.action {
+    let newest = Action::List(find::ListArguments::default());
+    let done = match arguments.action.as_ref().unwrap_or(&newest) {
         Action::List(arguments) => find::list(&file, arguments),
         Action::Show(arguments) => find::show(&file, arguments),
         Action::Label(arguments) => label(&file, arguments),
@@ -233,7 +234,7 @@ fn prune(file: &HistoryFile, arguments: &PruneArguments) -> CommandResult {
     let prunable = store.prunable(&arguments.which.filter(), before_s, keep_last)?;
     let results = plural(prunable.len(), "result");
     if arguments.dry_run {
-        let code = print(&table(&prunable, Style::of_stdout()), ExitCode::Done);
+        let code = print(&find::listed(&prunable), ExitCode::Done);
         say_line(format_args!("{results} would be removed"));
         return Ok(code);
     }
