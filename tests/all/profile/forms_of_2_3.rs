@@ -264,9 +264,11 @@ fn sizes() {
     }
 }
 
-/// A line without the figures of latencies, which a document made of a result cannot have: the columns of the tables,
-/// and the rows of the charts but their labels.
+/// A line without the figures of latencies that a document made of a result cannot have: those over several threads or
+/// over reads and writes, and the rows of the charts but their labels.
 struct Masker {
+    /// Each of its rows is of one thread and target, and of reads or of writes.
+    is_of_one_direction: bool,
     /// Columns with figures of latencies.
     columns: Vec<usize>,
 }
@@ -284,6 +286,13 @@ impl Masker {
         }
         if line.is_empty() {
             self.columns.clear();
+            self.is_of_one_direction = false;
+        }
+        if matches!(line, "Read IO" | "Write IO") {
+            self.is_of_one_direction = true;
+        }
+        if self.is_of_one_direction && !line.starts_with("total:") {
+            return line.to_string();
         }
         let mut out = Vec::new();
         for (place, cell) in cells.iter().enumerate() {
@@ -305,7 +314,7 @@ impl Masker {
 }
 
 fn masked_text(text: &str) -> Vec<String> {
-    let mut masker = Masker { columns: Vec::new() };
+    let mut masker = Masker { is_of_one_direction: false, columns: Vec::new() };
     text.lines().map(|line| masker.masked(line)).collect()
 }
 

@@ -94,3 +94,22 @@ fn a_profile_that_was_printed_prints_the_same_again() {
     let again = lab.run("--compat 2.3 -Rpxml -Xp.xml");
     assert_eq!(again.stdout, printed.stdout);
 }
+
+#[test]
+fn failed_ios_and_verbose_lines_have_the_words_of_the_release() {
+    let lab = Lab::new();
+    lab.write("f", &[7; 1 << 20]);
+    let line = "--engine sim:latency=1ms,error=eio#100 -v -b4K -s -o1 -d60 -W0 f";
+    let (number, buffers) = ("t[0] error during read hresult: 0x00000005) 'f': ", "buffers begin at multiples of ");
+    let ran = lab.run(&format!("--compat 2.3 {line}")).expect_code(1);
+    let ran = ran.says(&[number, "Input/output error", "There has been an error during threads execution"]);
+    let told = ran.stderr.lines().find_map(|line| line.split_once(buffers)).expect("buffers");
+    // `2026-10-02T07:41:09: `, as in both releases.
+    assert_eq!(told.0.len(), 21, "{ran}");
+    assert!(!ran.stderr.contains("error code: 5)"), "{ran}");
+    for line in [line.to_string(), format!("--compat 2.3 -bsn {line}")] {
+        let ran = lab.run(&line).expect_code(1);
+        assert!(!ran.stderr.contains(buffers), "{ran}");
+        assert_eq!(ran.stderr.contains("hresult"), line.contains("2.3"), "{ran}");
+    }
+}

@@ -3,7 +3,8 @@
 use std::fs;
 
 use crate::support::killed;
-use crate::support::program::Lab;
+use crate::support::program::{Lab, Running};
+use serde_json::Value;
 
 /// Words with tabs between them: one argument each.
 const A: &str = "-b4K\t-r\t-o4\t-t1\t-Su\t-g400i";
@@ -160,4 +161,24 @@ fn a_comparison_stopped_before_its_first_run_has_met_nothing() {
     let (lab, ran) = suite.end_by(rustix::process::Signal::INT);
     let ran = ran.expect_code(1).says(&["stopped before anything was measured"]);
     assert_eq!((ran.stdout.as_str(), lab.names().len()), ("", 0), "{ran}");
+}
+
+/// Variant B says for itself what it means.
+#[test]
+fn lines_of_a_person_follow_the_release_that_is_set() {
+    let lab = Lab::new();
+    let line = "ab --a --engine\tsim:latency=1ms\t-b4K --b --compat\t2.2\t--engine\tsim:latency=1ms\t-b8K --file . \
+                --size 16M --seconds 1 --warm-up 0 --blocks 2 --keep kept";
+    let mut command = killed::truespd(&lab, line);
+    command.env("TRUESPD_COMPAT", "2.3");
+    Running::new(command, line).finish().expect_code(0);
+    for entry in fs::read_dir(lab.path("kept")).expect("kept") {
+        let entry = entry.expect("an entry");
+        let run: Value = serde_json::from_slice(&fs::read(entry.path()).expect("a document")).expect("JSON");
+        let is_of_2_3 = run["result"]["profile"]["release"] == "2.3";
+        assert_eq!(is_of_2_3, entry.file_name().to_string_lossy().contains("-a-"), "{entry:?}");
+    }
+    let mut command = killed::truespd(&lab, line);
+    command.env("TRUESPD_COMPAT", "2.4");
+    Running::new(command, line).finish().refused(3, &["the variable TRUESPD_COMPAT is '2.4'"]);
 }

@@ -1,9 +1,9 @@
 //! `truespd workload` on real files: tables, a person's presets, `diskspd -X`, refusals, and that nothing stays.
 
 use crate::support::devices::{Loop, can_make_devices, text};
-use crate::support::program::Lab;
+use crate::support::program::{Lab, Running};
 
-use crate::support::killed::{assert_leaves_nothing, assert_renders, journals, run, scratch_folders};
+use crate::support::killed::{assert_leaves_nothing, assert_renders, journals, run, scratch_folders, truespd};
 
 /// The columns of a row of the first table that begins with these words.
 fn row(stdout: &str, words: &str) -> Vec<f64> {
@@ -211,4 +211,29 @@ fn devices_are_read_and_written_only_when_named_again() {
     assert!(std::fs::read(&device.image).expect("the image") == vec![7u8; 32 << 20], "nothing was written");
     let ran = run(&lab, &format!("workload fleet-vdi {node} -d 1 -W 0 --overwrite {node}")).expect_code(0);
     assert!(ran.stderr.contains("shrunk in proportion") && ran.stdout.contains("32KiB 20 % random"), "{ran}");
+}
+
+#[test]
+fn presets_of_a_person_follow_the_release_that_is_set_and_ours_do_not() {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("mine")).expect("a folder");
+    lab.write("mine/lines.toml", b"about = \"x\"\nlines = [\"-b8K -L\", \"--compat 2.2 -b4K\"]\nsize = \"16M\"\n");
+    let printed = lab.run("-Rpxml -b4K *1").expect_code(0).stdout;
+    lab.write("mine/whole.xml", printed.as_bytes());
+    let print = |name: &str, release: &str| {
+        let line = format!("workload {name} . --presets mine --print");
+        let mut command = truespd(&lab, &line);
+        command.env("TRUESPD_COMPAT", release);
+        Running::new(command, &line).finish()
+    };
+    let lines = print("lines", "2.3").expect_code(0).stdout;
+    assert!(lines.contains(" --compat 2.3 -b8K -L ") && lines.contains(" --compat 2.2 -b4K "), "{lines}");
+    let whole = print("whole", "2.3").expect_code(0).stdout;
+    assert!(whole.starts_with("diskspd --compat 2.3 -Xworkload.xml "), "{whole}");
+    assert!(whole.contains("<BufferSeparation>PDECacheLine</BufferSeparation>"), "{whole}");
+    for (name, release) in [("lines", "2.2"), ("whole", "2.2"), ("fleet-peak", "2.3"), ("oltp", "2.3")] {
+        let ran = print(name, release).expect_code(0);
+        assert!(!ran.stdout.contains("--compat 2.3") && !ran.stdout.contains("BufferSeparation"), "{ran}");
+    }
+    print("lines", "2.4").refused(3, &["the variable TRUESPD_COMPAT is '2.4'"]);
 }

@@ -322,11 +322,7 @@ fn target_of(node: Node<'_, '_>, span: &TimeSpan) -> TargetResult {
         Direction {
             bytes: number(node, &format!("{name}Bytes")),
             ios,
-            latency: span.measure_latency.then(|| {
-                let mut latency = Histogram::new();
-                (0..ios).for_each(|i| latency.record(1000 + i));
-                Box::new(latency)
-            }),
+            latency: span.measure_latency.then(|| Box::new(latency_of(node, name, ios))),
             intervals: span.calculate_iops_std_dev.then(|| series_of(node, name, span)),
             ..Direction::default()
         }
@@ -358,6 +354,30 @@ fn target_of(node: Node<'_, '_>, span: &TimeSpan) -> TargetResult {
     }
 }
 
+/// As many latencies as I/Os, with the mean and the deviation that the result tells: some below the mean, the others
+/// above it.
+fn latency_of(node: Node<'_, '_>, name: &str, ios: u64) -> Histogram {
+    let mut latency = Histogram::new();
+    let mean = children(node, &format!("Average{name}LatencyMilliseconds")).next();
+    let deviation = children(node, &format!("{name}LatencyStdev")).next();
+    let (Some(mean), Some(deviation)) = (mean, deviation) else {
+        (0..ios).for_each(|i| latency.record(1000 + i));
+        return latency;
+    };
+    let mean: f64 = text_of(mean).parse().expect("a number");
+    let deviation: f64 = text_of(deviation).parse().expect("a number");
+    // So many that the others need not be negative.
+    let share = deviation.powi(2) / (mean.powi(2) + deviation.powi(2));
+    let below = ((ios as f64 * share).ceil() as u64).max(ios / 2);
+    let above = ios - below;
+    let ratio = if above == 0 { 0.0 } else { (above as f64 / below as f64).sqrt() };
+    for i in 0..ios {
+        let ms = if i < below { mean - deviation * ratio } else { mean + deviation / ratio };
+        latency.record((ms * 1e6).round() as u64);
+    }
+    latency
+}
+
 fn series_of(node: Node<'_, '_>, name: &str, span: &TimeSpan) -> Intervals {
     let interval_ns = u64::from(span.io_bucket_ms) * 1_000_000;
     let mut series = Intervals::new(interval_ns, u64::from(span.duration_s) * 1_000_000_000);
@@ -370,17 +390,34 @@ fn series_of(node: Node<'_, '_>, name: &str, span: &TimeSpan) -> Intervals {
     series
 }
 
-/// A line without the figures that a document made from a result cannot have: latencies, deviations, the
-/// moment, and means of rounded figures.
-fn masked(line: &str, within_average: bool) -> String {
+/// Where a line stands, as far as masks depend on it.
+#[derive(Clone, Copy, PartialEq)]
+enum Within {
+    Average,
+    Target,
+    Other,
+}
+
+/// Figures of a target that [`latency_of`] keeps.
+const OF_TARGET: [&str; 4] = [
+    "AverageReadLatencyMilliseconds",
+    "ReadLatencyStdev",
+    "AverageWriteLatencyMilliseconds",
+    "WriteLatencyStdev",
+];
+
+/// A line without the figures that a document made from a result cannot have: latencies and deviations over several
+/// threads or at a time, percentiles, the moment, and means of rounded figures.
+fn masked(line: &str, within: Within) -> String {
     let name = line.trim_start().trim_start_matches('<').split(['>', ' ', '/']).next().unwrap_or("");
     let is_latency = name.contains("Latency") || name.contains("Milliseconds") || name.contains("StdDev");
     let hidden = match name {
         "RunTime" => true,
         "UsagePercent" | "UserPercent" | "KernelPercent" | "IdlePercent" => {
-            within_average || name == "UsagePercent"
+            within == Within::Average || name == "UsagePercent"
         }
         "TestTimeSeconds" => false,
+        _ if within == Within::Target && OF_TARGET.contains(&name) => false,
         _ => is_latency && line.contains("</"),
     };
     if hidden {
@@ -403,15 +440,16 @@ fn masked(line: &str, within_average: bool) -> String {
 }
 
 pub(crate) fn masked_lines(text: &str) -> Vec<String> {
-    let mut within_average = false;
+    let mut within = Within::Other;
     text.lines()
         .map(|line| {
             match line.trim() {
-                "<Average>" => within_average = true,
-                "</Average>" => within_average = false,
+                "<Average>" => within = Within::Average,
+                "<Target>" => within = Within::Target,
+                "</Average>" | "</Target>" => within = Within::Other,
                 _ => {}
             }
-            masked(line, within_average)
+            masked(line, within)
         })
         .collect()
 }
@@ -433,11 +471,12 @@ fn the_original_and_the_renderer_write_the_same_lines() {
 
 #[test]
 fn masks_hide_figures_and_nothing_else() {
-    assert_eq!(masked("  <ReadMilliseconds>0.028</ReadMilliseconds>", false), "  <ReadMilliseconds>…");
-    assert_eq!(masked("<IdlePercent>1.00</IdlePercent>", false), "<IdlePercent>1.00</IdlePercent>");
-    assert_eq!(masked("<IOCount>97</IOCount>", false), "<IOCount>97</IOCount>");
+    let masked = |line| masked(line, Within::Other);
+    assert_eq!(masked("  <ReadMilliseconds>0.028</ReadMilliseconds>"), "  <ReadMilliseconds>…");
+    assert_eq!(masked("<IdlePercent>1.00</IdlePercent>"), "<IdlePercent>1.00</IdlePercent>");
+    assert_eq!(masked("<IOCount>97</IOCount>"), "<IOCount>97</IOCount>");
     assert_eq!(
-        masked("<Bucket Read=\"1\" ReadLatencyStdDev=\"0.1\" Total=\"2\"/>", false),
+        masked("<Bucket Read=\"1\" ReadLatencyStdDev=\"0.1\" Total=\"2\"/>"),
         "<Bucket Read=\"1\" ReadLatencyStdDev=\"…\" Total=\"2\"/>"
     );
 }

@@ -15,7 +15,7 @@ use crate::measure::cpu::{
 };
 use crate::measure::{Histogram, MachineClock};
 use crate::plan::Lane;
-use crate::profile::TimeSpan;
+use crate::profile::{Release, TimeSpan};
 use crate::result::{
     ClockFacts, CpuUse, DispatchInEffect, DistributionPart, Evidence, InEffect, Measured, Outstanding,
     OwnCost, QueueDepth, TargetResult, ThreadResult,
@@ -228,8 +228,8 @@ fn part(range: &EffectiveRange) -> DistributionPart {
     DistributionPart { io_start, io_percent, offset_bytes, length_bytes }
 }
 
-/// One line about a failed I/O, with DiskSpd's phrase, offset and the system's text.
-pub fn failure_of(thread: u32, failure: &IoFailure, span: &TimeSpan) -> Failure {
+/// One line about a failed I/O, with the phrase of a release of DiskSpd, offset and the system's text.
+pub fn failure_of(thread: u32, failure: &IoFailure, span: &TimeSpan, release: Release) -> Failure {
     let path = &span.targets[failure.target].path;
     let op = match failure.op {
         Op::Read => "read",
@@ -246,10 +246,14 @@ pub fn failure_of(thread: u32, failure: &IoFailure, span: &TimeSpan) -> Failure 
             return failed.on(path).because(words);
         }
     };
+    // Without an opening bracket, as in DiskSpd. The number is that of Linux in both.
+    let code = match release {
+        Release::V2_2 => format!("error code: {code})"),
+        Release::V2_3 => format!("hresult: 0x{code:08x})"),
+    };
     let since = failure.since_measure_start_ns as f64 / 1e9;
     let words = format!(
-        "t[{thread}] error during {op} error code: {code}) '{path}': {} bytes at offset {}, {since:.3} s after \
-         measurement began",
+        "t[{thread}] error during {op} {code} '{path}': {} bytes at offset {}, {since:.3} s after measurement began",
         failure.bytes, failure.offset
     );
     Failure::new(fault::FailureKind::Io, words).on(path).because(why)

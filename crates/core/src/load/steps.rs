@@ -202,6 +202,10 @@ impl<'p> Run<'p> {
             return;
         }
         span.say(clock_words(&span.clock));
+        // Large pages win (`release-2.3.md` §1.4).
+        if span.separation_bytes > 0 && span.asked.targets.iter().any(|target| !target.large_pages) {
+            span.say(format!("buffers begin at multiples of {}", Size(span.separation_bytes)));
+        }
         for lane in &span.lanes {
             span.say(thread_words(&lane.work));
             for target in &lane.targets {
@@ -291,7 +295,9 @@ impl<'p> Run<'p> {
         }
         let mut failures: Failures = outcome.start_failures.iter().cloned().map(Failure::from).collect();
         for (thread, outcome) in &outcome.outcomes {
-            failures.extend(outcome.failures.iter().map(|f| document::failure_of(*thread, f, span.asked)));
+            for failure in &outcome.failures {
+                failures.push(document::failure_of(*thread, failure, span.asked, self.profile.release));
+            }
             // Those of the measured time are told by their targets.
             let never: u64 = outcome.late.iter().map(|late| late.never).sum();
             if u64::from(outcome.stuck) > never {

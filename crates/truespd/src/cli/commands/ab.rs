@@ -1,5 +1,6 @@
 //! `truespd ab`: do two variants of a run differ?
 
+use crate::cli::commands::config::with_release;
 use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite};
 use crate::cli::commands::values::{file_bytes, number, one_of};
 use crate::series::Series;
@@ -136,7 +137,7 @@ impl AbArguments {
         for (option, typed) in [("--a", &self.a), ("--b", &self.b)] {
             let words = split_line(typed)
                 .map_err(|open| Refusal::command_line(format!("{option}: the quote {open} is not closed")))?;
-            variants.push(self.comparing.variant(option, words, target)?);
+            variants.push(self.comparing.variant(option, with_release(words)?, target)?);
         }
         Ok(variants.try_into().expect("two"))
     }

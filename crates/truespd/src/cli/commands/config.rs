@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use truespd_core::fault::{ExitCode, Failure, Fault, Refusal, RefusalKind, Refusals};
 use truespd_core::machine::host::{host_name, unix_time_s};
+use truespd_core::profile::Release;
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::{Layer, envelope, json};
 use truespd_core::text::{printable, printable_path, shell_word};
@@ -265,6 +266,22 @@ pub(crate) fn usual_folder() -> Result<String, Refusal> {
         Some(_) => format!("is not a directory: '{shown}'"),
     };
     Err(Refusal::new(RefusalKind::Target, format!("no target is named, and {whence}, {why}")).hint(hint))
+}
+
+/// A person's own line of a suite, with the release of DiskSpd that the variable or the configuration names: a document
+/// holds the line, and so it tells what was meant. Lines of our own suites are those of 2.2, whatever is set.
+///
+/// # Errors
+/// The variable names no release.
+pub(crate) fn with_release(line: Vec<String>) -> Result<Vec<String>, Refusal> {
+    const OPTION: &str = "--compat";
+    let release = config::in_force().release()?;
+    if release == Release::default() || line.iter().any(|word| word == OPTION) {
+        return Ok(line);
+    }
+    let mut words = vec![OPTION.to_string(), release.word().to_string()];
+    words.extend(line);
+    Ok(words)
 }
 
 /// Options of suites about the history.

@@ -14,7 +14,7 @@ use std::time::Duration;
 pub use sweep::Point;
 use sweep::{LatencyLimit, Next, RUNS_USUAL};
 use truespd_core::profile;
-use truespd_core::profile::{Profile, Size, Target, Throughput, TimeSpan};
+use truespd_core::profile::{Profile, Release, Size, Target, Throughput, TimeSpan};
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::{Metric, Since};
 use truespd_core::result::{
@@ -42,7 +42,11 @@ impl Plan {
                 steps
             }
             Work::Profile { path, profile } => {
-                let mut words = vec![format!("-X{path}")];
+                let mut words = Vec::new();
+                if profile.release != Release::default() {
+                    words.extend(["--compat", profile.release.word()].map(str::to_string));
+                }
+                words.push(format!("-X{path}"));
                 words.extend(self.times.words());
                 words.extend(self.targets.iter().cloned());
                 let seconds = self.times.seconds() * profile.time_spans.len() as f64;

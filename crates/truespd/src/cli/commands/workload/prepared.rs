@@ -1,11 +1,13 @@
 //! A workload with its targets, before it runs: what its lines mean, and what is wrong with them.
 
 use crate::cli::commands::ab::{has_number, unwanted};
+use crate::cli::commands::config::with_release;
 use crate::cli::commands::values::bytes;
 use crate::series::place::Place;
 use crate::suite::workload::preset::{BUILT_IN, Form, Load, Preset, fitted};
 use crate::suite::workload::sweep::LatencyLimit;
 use crate::suite::workload::{Plan, Times, Work};
+use diskspd::config::in_force;
 use diskspd::console::say_line;
 use diskspd::grammar::parse;
 use diskspd::grammar::parse::{Invocation, refuse_findings, refuse_plan};
@@ -249,12 +251,26 @@ pub(crate) fn find(name: &str, given: Option<&str>) -> Result<Preset, Refusals> 
             return Err(twice.hint("keep one").into());
         }
         // With its blocks of what is legal.
-        return read(*form, path).map_err(|why| Refusals::from(why).of("", &[]));
+        let preset = read(*form, path).map_err(|why| Refusals::from(why).of("", &[]))?;
+        return Ok(of_release(preset)?);
     }
     if let Some((_, form, text)) = BUILT_IN.iter().find(|(known, ..)| *known == name) {
         return Ok(Preset::read(*form, text, bytes)?);
     }
     Err(refusal(format!("there is no workload '{name}'; legal: {}", names(given)?)).into())
+}
+
+/// A person's own preset as the release of DiskSpd means it that is set.
+fn of_release(mut preset: Preset) -> Result<Preset, Refusal> {
+    match &mut preset.load {
+        Load::Lines { lines, .. } => {
+            for line in lines {
+                *line = with_release(std::mem::take(line))?;
+            }
+        }
+        Load::Profile(profile) => profile.take_release(in_force().release()?),
+    }
+    Ok(preset)
 }
 
 /// The names of all workloads, a person's own first, with commas between them.
