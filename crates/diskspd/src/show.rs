@@ -8,8 +8,8 @@ use truespd_core::load::live::{HostRates, Phase, Progress};
 use truespd_core::result::{Finding, Grade, Verdict};
 use truespd_core::sys::program;
 use truespd_core::text::{
-    COLOURS, as_ascii, clock, columns_of, duration_ns, end_of, folded, hanging, number, printable, rate, size,
-    with_micro,
+    COLOURS, as_ascii, clock, columns_of, duration_ns, end_of, folded, hanging, number, printable, rate,
+    size, with_micro,
 };
 
 /// Width where there is no terminal.

@@ -100,7 +100,8 @@ fn failed_ios_and_verbose_lines_have_the_words_of_the_release() {
     let lab = Lab::new();
     lab.write("f", &[7; 1 << 20]);
     let line = "--engine sim:latency=1ms,error=eio#100 -v -b4K -s -o1 -d60 -W0 f";
-    let (number, buffers) = ("t[0] error during read hresult: 0x00000005) 'f': ", "buffers begin at multiples of ");
+    let (number, buffers) =
+        ("t[0] error during read hresult: 0x00000005) 'f': ", "buffers begin at multiples of ");
     let ran = lab.run(&format!("--compat 2.3 {line}")).expect_code(1);
     let ran = ran.says(&[number, "Input/output error", "There has been an error during threads execution"]);
     let told = ran.stderr.lines().find_map(|line| line.split_once(buffers)).expect("buffers");

@@ -3,7 +3,9 @@
 use crate::support::devices::{Loop, can_make_devices, text};
 use crate::support::program::{Lab, Running};
 
-use crate::support::killed::{assert_leaves_nothing, assert_renders, journals, run, scratch_folders, truespd};
+use crate::support::killed::{
+    assert_leaves_nothing, assert_renders, journals, run, scratch_folders, truespd,
+};
 
 /// The columns of a row of the first table that begins with these words.
 fn row(stdout: &str, words: &str) -> Vec<f64> {
@@ -217,7 +219,10 @@ fn devices_are_read_and_written_only_when_named_again() {
 fn presets_of_a_person_follow_the_release_that_is_set_and_ours_do_not() {
     let lab = Lab::new();
     std::fs::create_dir(lab.path("mine")).expect("a folder");
-    lab.write("mine/lines.toml", b"about = \"x\"\nlines = [\"-b8K -L\", \"--compat 2.2 -b4K\"]\nsize = \"16M\"\n");
+    lab.write(
+        "mine/lines.toml",
+        b"about = \"x\"\nlines = [\"-b8K -L\", \"--compat 2.2 -b4K\"]\nsize = \"16M\"\n",
+    );
     let printed = lab.run("-Rpxml -b4K *1").expect_code(0).stdout;
     lab.write("mine/whole.xml", printed.as_bytes());
     let print = |name: &str, release: &str| {

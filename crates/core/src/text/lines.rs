@@ -89,16 +89,18 @@ fn fitting(chars: impl Iterator<Item = char>, columns: usize) -> Vec<char> {
     kept
 }
 
+/// Microseconds as [`duration_ns`](super::duration_ns) writes them.
+const MICROSECONDS: &str = " us";
+
 /// The text with the sign of microseconds: `389 us` becomes `389 \u{b5}s`.
 pub fn with_micro(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(" us") {
-        let (before, behind) = (&rest[..at], &rest[at + 3..]);
+    while let Some((before, behind)) = rest.split_once(MICROSECONDS) {
         let is_unit = before.ends_with(|c: char| c.is_ascii_digit())
             && !behind.starts_with(|c: char| c.is_alphanumeric());
         out.push_str(before);
-        out.push_str(if is_unit { " \u{b5}s" } else { " us" });
+        out.push_str(if is_unit { " \u{b5}s" } else { MICROSECONDS });
         rest = behind;
     }
     out + rest
@@ -364,12 +366,18 @@ mod tests_of_ends {
         assert_eq!(end_of("\u{6f22}\u{5b57}", 4), "\u{6f22}\u{5b57}");
         assert_eq!(end_of("\u{6f22}\u{5b57}", 2), "\u{2026}");
         assert_eq!(start_of("\u{6f22}\u{5b57}", 3), "\u{6f22}\u{2026}");
-        assert_eq!((start_of("one two", 5), end_of("one two", 4)), ("one\u{2026}".into(), "\u{2026}two".into()));
+        assert_eq!(
+            (start_of("one two", 5), end_of("one two", 4)),
+            ("one\u{2026}".into(), "\u{2026}two".into())
+        );
     }
 
     #[test]
     fn microseconds_are_written_with_their_sign() {
-        assert_eq!(with_micro("389 us, 12 usual uses; p99 1.2 us"), "389 \u{b5}s, 12 usual uses; p99 1.2 \u{b5}s");
+        assert_eq!(
+            with_micro("389 us, 12 usual uses; p99 1.2 us"),
+            "389 \u{b5}s, 12 usual uses; p99 1.2 \u{b5}s"
+        );
         assert_eq!(with_micro("usb us 1us"), "usb us 1us");
     }
 

@@ -24,8 +24,8 @@ mod lines;
 
 pub use lines::{
     COLOURS, as_ascii, columns_of, end_of, folded, hanging, hides, nearest, printable, printable_json,
-    printable_path, printable_text, program_line, shell_line, shell_word, split_line, start_of,
-    visible_json, with_micro, wrap,
+    printable_path, printable_text, program_line, shell_line, shell_word, split_line, start_of, visible_json,
+    with_micro, wrap,
 };
 
 /// `1,234,567`: the digits before the point of a number as it is written, in groups of three.

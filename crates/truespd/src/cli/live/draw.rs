@@ -367,14 +367,15 @@ fn results(model: &Model, columns: usize, rows: usize, appearance: &Appearance) 
     if model.results.is_empty() || rows < 2 {
         return Vec::new();
     }
-    let longest = model.results.iter().filter_map(|one| one.name.as_deref()).map(columns_of).max().unwrap_or(0);
+    let longest =
+        model.results.iter().filter_map(|one| one.name.as_deref()).map(columns_of).max().unwrap_or(0);
     let mut widths = vec![10, FIGURE, 10, 10];
-    let room = |widths: &[usize]| columns.saturating_sub(widths.iter().sum::<usize>() + 11);
+    let mut room = columns.saturating_sub(widths.iter().sum::<usize>() + 11);
     // A name that is cut says less than the last figure.
-    while widths.len() > 2 && room(&widths) <= longest {
-        widths.pop();
+    while widths.len() > 2 && room <= longest {
+        room += widths.pop().unwrap_or_default();
     }
-    let name_columns = room(&widths).max(LEAD);
+    let name_columns = room.max(LEAD);
     let mut cells = format!("{:<name_columns$}", "result");
     for (name, width) in ["IOPS", THROUGHPUT, "mean", "p99"].iter().zip(&widths) {
         cells.push_str(&format!("{name:>width$}"));

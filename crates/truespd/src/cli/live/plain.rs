@@ -97,7 +97,9 @@ fn outcome(one: &Outcome, throughput: Throughput) -> String {
 fn span(span: &Span, throughput: Throughput) -> String {
     let has_both = span.read.ios > 0 && span.write.ios > 0;
     match (has_both, span.write.ios > 0) {
-        (true, _) => format!("reads {}, writes {}", figures(&span.read, throughput), figures(&span.write, throughput)),
+        (true, _) => {
+            format!("reads {}, writes {}", figures(&span.read, throughput), figures(&span.write, throughput))
+        }
         (false, true) => figures(&span.write, throughput),
         (false, false) => figures(&span.read, throughput),
     }

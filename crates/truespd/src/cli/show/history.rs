@@ -22,35 +22,32 @@ fn moment(unix_s: i64, format: &str) -> String {
     Timestamp::from_second(unix_s).map_or("-".to_string(), |moment| moment.strftime(format).to_string())
 }
 
+/// A column of a list: its head, whether it holds numbers, what becomes of it where there is no room, and its cells.
+type ListColumn = (&'static str, bool, Room, fn(&Entry) -> String);
+
+const COLUMNS: [ListColumn; 10] = [
+    ("id", false, Room::Stays, |entry| entry.id.clone()),
+    ("time (UTC)", false, Room::Stays, |entry| moment(entry.time_s(), "%Y-%m-%d %H:%M")),
+    ("kind", false, Room::Stays, |entry| entry.facts.kind.clone()),
+    ("verdict", false, Room::Stays, |entry| word(entry.facts.grade).to_string()),
+    ("IOPS", true, Room::Stays, |entry| figure(entry, Metric::IOPS)),
+    ("throughput", true, Room::Goes(1), |entry| figure(entry, Metric::BYTES)),
+    ("mean", true, Room::Goes(2), |entry| figure(entry, Metric::MEAN)),
+    ("host", false, Room::Goes(5), |entry| entry.facts.host.clone()),
+    ("target", false, Room::End(10, 4), targets),
+    ("label, tags", false, Room::Start(11, 3), label_and_tags),
+];
+
 /// A list of documents; empty without any. On a terminal of so many columns it is made to fit.
 pub(crate) fn table(entries: &[Entry], terminal: Option<usize>, style: Style) -> String {
     if entries.is_empty() {
         return String::new();
     }
-    let column = |head: &str, room: Room, cell: fn(&Entry) -> String| Column {
-        head: head.to_string(),
-        cells: entries.iter().map(cell).collect(),
-        is_number: false,
-        room,
-    };
-    let figure = |head: &str, room: Room, metric: Metric| Column {
-        head: head.to_string(),
-        cells: entries.iter().map(|entry| figure(entry, metric)).collect(),
-        is_number: true,
-        room,
-    };
-    let columns = vec![
-        column("id", Room::Stays, |entry| entry.id.clone()),
-        column("time (UTC)", Room::Stays, |entry| moment(entry.time_s(), "%Y-%m-%d %H:%M")),
-        column("kind", Room::Stays, |entry| entry.facts.kind.clone()),
-        column("verdict", Room::Stays, |entry| word(entry.facts.grade).to_string()),
-        figure("IOPS", Room::Stays, Metric::IOPS),
-        figure("throughput", Room::Goes(1), Metric::BYTES),
-        figure("mean", Room::Goes(2), Metric::MEAN),
-        column("host", Room::Goes(5), |entry| entry.facts.host.clone()),
-        column("target", Room::End(10, 4), targets),
-        column("label, tags", Room::Start(11, 3), label_and_tags),
-    ];
+    let mut columns = Vec::new();
+    for (head, is_number, room, cell) in COLUMNS {
+        let cells = entries.iter().map(cell).collect();
+        columns.push(Column { head: head.to_string(), cells, is_number, room });
+    }
     let text = fitted(columns, terminal);
     // Colours take no room, so they come after the widths.
     let coloured = text.lines().skip(1).zip(entries).map(|(line, entry)| match entry.facts.grade {
@@ -161,17 +158,15 @@ pub(crate) fn statistics(
         is_number: false,
         room: Room::Goes(5),
     });
-    let figures: [(&str, Room, fn(&Group) -> f64); 5] = [
-        ("min", Room::Goes(3), |group| group.spread.min),
-        ("25 %", Room::Goes(4), |group| group.spread.lower_quartile),
-        ("median", Room::Stays, |group| group.spread.median),
-        ("75 %", Room::Goes(4), |group| group.spread.upper_quartile),
-        ("max", Room::Goes(3), |group| group.spread.max),
-    ];
     let results = groups.iter().map(|group| group.spread.runs.to_string()).collect();
     columns.push(Column { head: "results".into(), cells: results, is_number: true, room: Room::Stays });
-    for (head, room, figure) in figures {
-        let cells = groups.iter().map(|group| metric.show(figure(group))).collect();
+    for (head, room, cells) in [
+        ("min", Room::Goes(3), shown_of(groups, metric, |group| group.spread.min)),
+        ("25 %", Room::Goes(4), shown_of(groups, metric, |group| group.spread.lower_quartile)),
+        ("median", Room::Stays, shown_of(groups, metric, |group| group.spread.median)),
+        ("75 %", Room::Goes(4), shown_of(groups, metric, |group| group.spread.upper_quartile)),
+        ("max", Room::Goes(3), shown_of(groups, metric, |group| group.spread.max)),
+    ] {
         columns.push(Column { head: head.into(), cells, is_number: true, room });
     }
     let commands = groups.iter().map(|group| without_lost_folders(&group.command, Path::exists)).collect();
@@ -184,11 +179,17 @@ pub(crate) fn statistics(
     title + &fitted(columns, terminal)
 }
 
+fn shown_of(groups: &[Group], metric: Metric, figure: fn(&Group) -> f64) -> Vec<String> {
+    groups.iter().map(|group| metric.show(figure(group))).collect()
+}
+
 /// The command without the folders of files that are gone: those of temporary folders say nothing any more.
 fn without_lost_folders(command: &str, exists: fn(&Path) -> bool) -> String {
     let mut words = Vec::new();
     for word in command.split(' ') {
-        let folder = Path::new(word).parent().filter(|folder| folder.starts_with("/tmp") || folder.starts_with("/var/tmp"));
+        let folder = Path::new(word)
+            .parent()
+            .filter(|folder| folder.starts_with("/tmp") || folder.starts_with("/var/tmp"));
         match (folder, word.rsplit_once('/')) {
             (Some(folder), Some((_, name))) if !exists(folder) => words.push(format!("\u{2026}/{name}")),
             _ => words.push(word.to_string()),

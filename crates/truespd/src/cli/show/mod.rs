@@ -73,8 +73,11 @@ pub(crate) fn fitted(columns: Vec<Column>, terminal: Option<usize>) -> String {
     kept.retain(|column| column.cells.iter().any(|cell| !cell.is_empty() && cell != "-"));
     while let Some(room) = terminal {
         let wide: usize = kept.iter().map(Column::width).sum::<usize>() + GAP * kept.len().saturating_sub(1);
-        let place = (0..kept.len()).filter(|place| kept[*place].rank() > 0).max_by_key(|place| kept[*place].rank());
-        let Some(place) = place.filter(|_| wide > room) else { break };
+        if wide <= room {
+            break;
+        }
+        let last = (0..kept.len()).max_by_key(|place| kept[*place].rank());
+        let Some(place) = last.filter(|place| kept[*place].rank() > 0) else { break };
         let width = kept[place].width();
         if !kept[place].narrow(width.saturating_sub(wide - room)) {
             kept.remove(place);

@@ -11,11 +11,11 @@ pub(crate) mod noise;
 #[cfg(test)]
 mod tests;
 
+use crate::suite::Shown;
 use crate::suite::{Advice, Ended, Kind, Runner, Spread, Step, SuiteDocument};
 use crate::suite::{SeriesVerdict, judged};
 pub use design::{BLOCK_RUNS, Outcome, Plan, Side};
 use design::{BLOCKS_MIN, Design, P_MIN, UNCOUNTED_RUNS, figure, log_ratio, order, without_figure};
-use crate::suite::Shown;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

@@ -556,7 +556,8 @@ impl Assessment {
         for figure in &self.figures {
             let (measured, limit) = (figure.shown(), figure.limit_shown());
             let (result, doubt) = (figure.check().word(), figure.grade.map_or("", doubt));
-            let line = format!("{:<LABEL_COLUMNS$}{measured:>13}  {limit:>10}  {result} {doubt}", figure.label);
+            let line =
+                format!("{:<LABEL_COLUMNS$}{measured:>13}  {limit:>10}  {result} {doubt}", figure.label);
             out.push_str(&format!("{}\n", line.trim_end()));
         }
         out

@@ -154,7 +154,10 @@ fn winsats_lines_and_microsofts_limits() {
     assert!(shown.contains("Device.Storage.Hd.AtaProtocol.Performance"), "{shown}");
     let table = assessment.table();
     assert!(shown.ends_with(&format!("\n\n{table}")), "the table is the last thing\n{shown}");
-    assert!(table.contains("Disk  Random 16.0 Read                     21.05 MB/s  > 0.5 MB/s  pass\n"), "{table}");
+    assert!(
+        table.contains("Disk  Random 16.0 Read                     21.05 MB/s  > 0.5 MB/s  pass\n"),
+        "{table}"
+    );
     assert!(
         table.contains("Average Read Time with Random Writes        41.000 ms     < 40 ms  undecided !\n"),
         "{table}"

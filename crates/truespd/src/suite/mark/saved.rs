@@ -1,7 +1,8 @@
 //! CrystalDiskMark's text form: what its `Save` writes, and programs read.
 
+use super::report::{MarkReport, Outcome, Row};
+use super::test::{Operation, Profile, Test};
 use crate::suite::doubt;
-use super::{MarkReport, Operation, Outcome, Profile, Row, Test};
 use truespd_core::text::printable;
 
 const COLUMNS: usize = 78;

@@ -1,8 +1,29 @@
 //! What a person sees of a mark: what was measured, its verdict, and CrystalDiskMark's columns beside each other.
 
-use super::{MarkReport, Operation, Outcome, Reader, Row, VOLATILE_CACHE, saved};
-use crate::suite::{Shown, doubt, doubts_text};
+use super::report::{MarkReport, Outcome, Row, VOLATILE_CACHE};
+use super::saved::{self, Reader};
+use super::test::Operation;
+use crate::suite::{SeriesVerdict, Shown, SuiteDocument, doubt, doubts_text};
+use truespd_core::result::Part;
 use truespd_core::text::{columns_of, duration_ns, hanging, number, percent, printable, size};
+
+impl SuiteDocument for MarkReport {
+    fn has_figures(&self) -> bool {
+        self.rows.iter().any(|row| row.outcome.is_some())
+    }
+
+    fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
+        vec![("", &self.verdict)]
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        self.rows.iter().filter_map(Row::part).collect()
+    }
+
+    fn text(&self, shown: Shown) -> String {
+        text(self, shown)
+    }
+}
 
 /// Columns of a test's name: `SEQ128K-Q32T16`, and a gap.
 const NAME: usize = 16;
@@ -13,10 +34,11 @@ const RATE: usize = 9;
 /// A bar on a wide terminal.
 const BAR_MAX: usize = 24;
 /// Eighths of a column, from the left.
-const EIGHTHS: [&str; 8] = ["", "\u{258f}", "\u{258e}", "\u{258d}", "\u{258c}", "\u{258b}", "\u{258a}", "\u{2589}"];
+const EIGHTHS: [&str; 8] =
+    ["", "\u{258f}", "\u{258e}", "\u{258d}", "\u{258c}", "\u{258b}", "\u{258a}", "\u{2589}"];
 
 /// All of it; ends with the table.
-pub(super) fn text(report: &MarkReport, shown: Shown) -> String {
+fn text(report: &MarkReport, shown: Shown) -> String {
     let columns = shown.style.columns;
     let mut out = String::new();
     if shown.has_original {
@@ -86,8 +108,10 @@ fn tables(report: &MarkReport, shown: Shown) -> String {
         let heads = parts.iter().map(|part| format!("{:RATE$}{}", "", head(*part, report)));
         out.push_str(&line("", heads, width));
         for test in &report.settings.tests {
-            let row = |part: &Operation| report.rows.iter().find(|row| row.part == *part && row.test == *test);
-            let rows: Vec<Option<&Row>> = parts.iter().map(row).collect();
+            let mut rows: Vec<Option<&Row>> = Vec::new();
+            for part in parts {
+                rows.push(report.rows.iter().find(|row| row.part == *part && row.test == *test));
+            }
             out.push_str(&line(&test.to_string(), rows.iter().map(|row| cells.rate(*row)), width));
             out.push_str(&line("", rows.iter().map(|row| times(*row)), width));
         }

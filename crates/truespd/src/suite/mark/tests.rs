@@ -1,15 +1,18 @@
+use super::report::VOLATILE_CACHE;
 use super::*;
 use crate::suite::Step;
+use crate::suite::{Ahead, Ended, Runner, Shown};
 use crate::suite::{Findings, SuiteDocument};
 use diskspd::request::{Line, Request};
 use diskspd::show::Style;
+use std::time::Duration;
 use truespd_core::measure::Histogram;
-use truespd_core::text::columns_of;
 use truespd_core::result::envelope::{read, schema, write};
 use truespd_core::result::{
     Direction, Document, Finding, FindingGrade, Grade, Measured, TargetResult, ThreadResult, TimeSpanResult,
     Verdict,
 };
+use truespd_core::text::columns_of;
 
 fn settings() -> Settings {
     Settings {
@@ -453,7 +456,10 @@ fn the_table_is_the_last_thing_on_a_terminal() {
     );
     assert_eq!(text.split_once("\n\n").expect("a table").1, table);
     assert!(text.contains("\nsuspect: served-from-cache (2 runs); --verdict tells why\n"), "{text}");
-    assert!(text.starts_with("CrystalDiskMark tests on host: /mnt (45 % full), 2026-11-21 09:05\n"), "{text}");
+    assert!(
+        text.starts_with("CrystalDiskMark tests on host: /mnt (45 % full), 2026-11-21 09:05\n"),
+        "{text}"
+    );
     assert!(text.contains("\nOne run of 5 s, 1 GiB of random data\n"), "{text}");
     assert!(text.lines().count() <= 23, "a screen of 24 lines has all of it\n{text}");
     for columns in [40, 60, 80, 120] {
@@ -461,20 +467,18 @@ fn the_table_is_the_last_thing_on_a_terminal() {
         assert!(text.lines().all(|line| columns_of(line) <= columns.max(48)), "{columns}\n{text}");
     }
     let all = [both, vec![Operation::Mix]].concat();
-    let heads = |columns| on_terminal(columns, all.clone()).lines().filter(|line| line.contains("WRITE")).count();
-    let mixed = |text: &str| text.lines().any(|line| line.contains("WRITE") && line.contains("MIX (70 % reads)"));
+    let heads =
+        |columns| on_terminal(columns, all.clone()).lines().filter(|line| line.contains("WRITE")).count();
+    let mixed =
+        |text: &str| text.lines().any(|line| line.contains("WRITE") && line.contains("MIX (70 % reads)"));
     assert!(mixed(&on_terminal(120, all.clone())) && !mixed(&on_terminal(80, all.clone())));
     assert_eq!(heads(80), 1);
 }
 
 #[test]
 fn a_volatile_cache_is_a_remark_as_crystaldiskmark_counts_it() {
-    let settings = Settings {
-        tests: vec![Test::rnd(4, 1, 1)],
-        parts: vec![Operation::Write],
-        loops: 1,
-        ..settings()
-    };
+    let settings =
+        Settings { tests: vec![Test::rnd(4, 1, 1)], parts: vec![Operation::Write], loops: 1, ..settings() };
     let mut answer = document(1_000_000, 1_000, FindingGrade::Suspect);
     let verdict = answer.verdict.as_mut().expect("judged");
     verdict.findings[0].rule = VOLATILE_CACHE.into();

@@ -3,10 +3,10 @@
 #[cfg(test)]
 mod tests;
 
+use crate::suite::Shown;
 use crate::suite::ab::{Metric, Side, columns};
 use crate::suite::{SeriesVerdict, word};
 use crate::suite::{Spread, SuiteDocument, ab};
-use crate::suite::Shown;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

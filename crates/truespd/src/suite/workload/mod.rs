@@ -5,9 +5,9 @@ pub mod sweep;
 #[cfg(test)]
 mod tests;
 
+use crate::suite::Shown;
 use crate::suite::{Advice, Ahead, Draft, Ended, Known, Runner, SuiteDocument, run_steps};
 use crate::suite::{SeriesVerdict, judged, word};
-use crate::suite::Shown;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
