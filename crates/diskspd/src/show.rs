@@ -74,8 +74,8 @@ pub fn on_terminal(text: &str) -> String {
     if is_ascii_only() { as_ascii(text) } else { with_micro(text) }
 }
 
-/// Whether the person's locale says that the terminal knows no other characters than ASCII: the first of the three that is
-/// set and not empty decides (setlocale(3)).
+/// Whether the person's locale says that the terminal knows no other characters than ASCII: the first of the three
+/// that is set and not empty decides (setlocale(3)).
 pub fn is_ascii_only() -> bool {
     let mut locales = ["LC_ALL", "LC_CTYPE", "LANG"].iter().filter_map(std::env::var_os);
     locales.find(|value| !value.is_empty()).is_some_and(|locale| knows_ascii_only(&locale.to_string_lossy()))

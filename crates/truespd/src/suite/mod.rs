@@ -60,7 +60,7 @@ pub struct Shown {
     pub findings: Findings,
 }
 
-/// How findings are told.
+/// How the findings of a series are told to a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Findings {
     /// Each with its sentence and its advice.

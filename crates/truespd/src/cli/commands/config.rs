@@ -409,7 +409,6 @@ impl Keeping {
         })))
     }
 
-    /// Whether results are kept.
     pub fn is_on(&self) -> bool {
         self.place.is_some()
     }

@@ -19,7 +19,8 @@ use truespd_core::text::{decimal_rate, shell_line, typed_size};
 
 /// Run CrystalDiskMark's tests on a file in this directory, or on a device
 ///
-/// Prints the verdict and a table of reads beside writes: the best run of each test, as CrystalDiskMark, and the spread.
+/// Prints the verdict and a table of reads beside writes: the best run of each test, as CrystalDiskMark, and the
+/// spread.
 /// The test file is removed at the end, even when the program is killed. A device is only read, unless
 /// --overwrite names it. Takes about four minutes by default.
 #[derive(Debug, Args)]

@@ -90,7 +90,6 @@ struct Page<'a, 'f> {
     area: Rect,
     row: usize,
     is_roomy: bool,
-    /// Microseconds have their sign.
     has_micro: bool,
 }
 

@@ -24,7 +24,6 @@ pub(crate) struct Column {
 /// What becomes of a column where there is no room for all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Room {
-    /// It always stays.
     Stays,
     /// Left out: the largest number first.
     Goes(u8),

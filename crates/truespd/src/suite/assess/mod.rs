@@ -532,7 +532,7 @@ impl Assessment {
         }
     }
 
-    /// winsat's lines.
+    /// What winsat itself prints: a line for each of its figures, and the time that all took.
     pub fn winsat(&self) -> String {
         let mut out = String::new();
         for figure in self.figures.iter().filter(|figure| figure.is_winsats) {

@@ -77,7 +77,6 @@ fn about(report: &MarkReport) -> String {
     format!("{words}, {}", minutes.replace('T', " "))
 }
 
-/// How it was measured.
 fn method(report: &MarkReport) -> String {
     let settings = &report.settings;
     let runs = match settings.loops {
