@@ -7,7 +7,7 @@ use super::html::{Cell, Table};
 use super::html::{escaped, first_large, note, paragraph, tiles};
 use super::verdicts::of_series;
 use crate::suite::ab::{self, Comparison, Effect, Metric, Variant, change, percent_of};
-use crate::suite::assess::{Assessment, Check, SOURCE};
+use crate::suite::assess::{Assessment, SOURCE};
 use crate::suite::mark::{MarkReport, Operation, Test};
 use crate::suite::study::Node;
 use crate::suite::study::StudyReport;
@@ -73,14 +73,7 @@ fn shown(metric: Metric) -> fn(f64) -> String {
 /// Whether the disk passes, every figure with its limit, the verdict, and what winsat does not tell.
 impl Page for Assessment {
     fn html(&self) -> String {
-        let not_passed = self.not_passed();
-        let meets = if self.figures.iter().all(|figure| figure.check() == Check::NoLimit) {
-            "Microsoft published no limit for these figures.".to_string()
-        } else if not_passed.is_empty() {
-            "The disk meets all of Microsoft's limits.".to_string()
-        } else {
-            format!("The disk does not meet all of Microsoft's limits: {}.", not_passed.join("; "))
-        };
+        let meets = self.limits_words() + ".";
         let mut table =
             Table::new("Figures and limits", ["figure", "measured", "limit", "result", "verdict"]);
         for figure in &self.figures {

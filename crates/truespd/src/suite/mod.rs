@@ -481,12 +481,15 @@ pub fn judged(
     (Some(Grade::of(findings.iter().copied())), findings)
 }
 
-/// The findings, with those of a rule as remarks: what it tells belongs to the method of the suite, and says nothing
-/// against the figure.
-pub fn with_remark(findings: Vec<Finding>, rule: &str) -> Vec<Finding> {
-    let mut findings = findings;
+/// The rule about writes that a cache of the drive acknowledges.
+const VOLATILE_CACHE: &str = "volatile-cache";
+
+/// The findings of a run for a suite whose method counts such writes, as CrystalDiskMark's and winsat's do: that they
+/// are not durable yet is a remark, and says nothing against the figure.
+pub fn counting_cached_writes(document: &Document) -> Vec<Finding> {
+    let mut findings = document.verdict.clone().unwrap_or_default().findings;
     for finding in &mut findings {
-        if finding.rule == rule {
+        if finding.rule == VOLATILE_CACHE {
             finding.grade = FindingGrade::Remark;
         }
     }
@@ -507,7 +510,7 @@ pub fn doubts_text(grades: impl Iterator<Item = Grade> + Clone, columns: usize) 
     let mut out = String::new();
     for (grade, means) in [
         (Grade::Invalid, "invalid: these are not the storage's figures"),
-        (Grade::Suspect, "suspect: measured correctly, but may not mean what it seems to mean"),
+        (Grade::Suspect, "suspect: the figure may not be the disk's own; the verdict says why"),
     ] {
         if grades.clone().any(|one| one == grade) {
             out.push_str(&hanging(&format!("{} ", doubt(grade)), means, columns));

@@ -276,7 +276,7 @@ pub(crate) fn usual_folder() -> Result<String, Refusal> {
 pub(crate) fn with_release(line: Vec<String>) -> Result<Vec<String>, Refusal> {
     const OPTION: &str = "--compat";
     let release = config::in_force().release()?;
-    if release == Release::default() || line.iter().any(|word| word == OPTION) {
+    if release == Release::default() || line.iter().any(|word| word.split('=').next() == Some(OPTION)) {
         return Ok(line);
     }
     let mut words = vec![OPTION.to_string(), release.word().to_string()];

@@ -108,11 +108,10 @@ impl Page<'_, '_> {
         }
     }
 
-    fn text(&mut self, lines: Vec<Line<'_>>) {
+    fn text(&mut self, mut lines: Vec<Line<'_>>) {
         if lines.is_empty() {
             return;
         }
-        let mut lines = lines;
         if self.has_micro {
             for span in lines.iter_mut().flat_map(|line| &mut line.spans) {
                 span.content = with_micro(&span.content).into();

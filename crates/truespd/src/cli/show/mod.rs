@@ -64,8 +64,7 @@ impl Column {
 
 /// A table of columns, those without any value left out, in so many columns of a terminal: what does not fit is made
 /// shorter or left out. Without a terminal everything is shown.
-pub(crate) fn fitted(columns: Vec<Column>, terminal: Option<usize>) -> String {
-    let mut kept = columns;
+pub(crate) fn fitted(mut kept: Vec<Column>, terminal: Option<usize>) -> String {
     for column in &mut kept {
         column.cells.iter_mut().for_each(|cell| *cell = printable(cell));
     }

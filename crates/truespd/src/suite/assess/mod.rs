@@ -8,8 +8,8 @@
 mod tests;
 
 use crate::suite::{
-    Advice, Ahead, Draft, Ended, Runner, SeriesVerdict, Shown, SuiteDocument, doubt, doubts_text, run_steps,
-    with_remark,
+    Advice, Ahead, Draft, Ended, Runner, SeriesVerdict, Shown, SuiteDocument, VOLATILE_CACHE,
+    counting_cached_writes, doubt, doubts_text, run_steps,
 };
 use diskspd::show::plural;
 use schemars::JsonSchema;
@@ -18,7 +18,7 @@ use truespd_core::profile;
 use truespd_core::profile::{CacheMode, Profile, Target, Throughput, TimeSpan, xml};
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::{Metric, Since, Unit, schema_of_any};
-use truespd_core::result::{Document, Finding, Grade, Part, Summary};
+use truespd_core::result::{Document, Grade, Part, Summary};
 use truespd_core::text::{hanging, size, wrap};
 
 /// Size of the file unless told otherwise: at the 20 MB/s that Microsoft asked for, writing it takes 54 of the 120 s.
@@ -26,8 +26,6 @@ pub const FILE_BYTES: u64 = 1 << 30;
 /// The smallest file or device.
 pub const SIZE_MIN_BYTES: u64 = 16 << 20;
 const FLUSH_REGION_BYTES: u64 = 1 << 20;
-/// The rule about writes that a cache of the drive acknowledges: winsat counts those, too.
-const VOLATILE_CACHE: &str = "volatile-cache";
 /// Rules that say nothing about reads beside flushes.
 const BESIDE_FLUSHES: [&str; 2] = [VOLATILE_CACHE, "working-set"];
 /// Before every measurement, in seconds.
@@ -141,15 +139,11 @@ impl Plan {
 impl Assessment {
     /// Puts what a run measured where its figures stand.
     fn take(&mut self, test: Test, document: &Document) {
-        let grade_and_findings = document.verdict.clone().map(|verdict| {
-            let mut findings = with_remark(verdict.findings, VOLATILE_CACHE);
-            // Whether the writes are durable does not matter for the latency of the reads, and only the small writes
-            // use the page cache.
-            findings.retain(|finding| !test.is_flush() || !BESIDE_FLUSHES.contains(&finding.rule.as_str()));
-            (Grade::of(&findings), findings)
-        });
-        let (grade, findings) = grade_and_findings.unzip();
-        let findings: Vec<Finding> = findings.unwrap_or_default();
+        let mut findings = counting_cached_writes(document);
+        // Whether the writes are durable does not matter for the latency of the reads, and only the small writes
+        // use the page cache.
+        findings.retain(|finding| !test.is_flush() || !BESIDE_FLUSHES.contains(&finding.rule.as_str()));
+        let grade = document.verdict.as_ref().map(|_| Grade::of(&findings));
         let Some(measured) = document.measured().next().map(Summary::of) else { return };
         let mut has_value = false;
         for figure in self.figures.iter_mut().filter(|figure| figure.test == test.words()) {
@@ -505,16 +499,21 @@ impl Assessment {
         all
     }
 
-    /// Whether the disk passes, and how many figures are not certified: a sentence.
-    pub fn answer(&self) -> String {
+    /// Whether the disk meets the limits: a sentence without its full stop.
+    pub fn limits_words(&self) -> String {
         let not_passed = self.not_passed();
-        let limits = if self.figures.iter().all(|figure| figure.check() == Check::NoLimit) {
+        if self.figures.iter().all(|figure| figure.check() == Check::NoLimit) {
             "Microsoft published no limit for these figures".to_string()
         } else if not_passed.is_empty() {
             "The disk meets all of Microsoft's limits".to_string()
         } else {
             format!("The disk does not meet all of Microsoft's limits: {}", not_passed.join("; "))
-        };
+        }
+    }
+
+    /// Whether the disk passes, and how many figures are not certified.
+    pub fn answer(&self) -> String {
+        let limits = self.limits_words();
         let mut doubts = Vec::new();
         for grade in [Grade::Invalid, Grade::Suspect] {
             let count = self.figures.iter().filter(|figure| figure.grade == Some(grade)).count();
@@ -526,7 +525,7 @@ impl Assessment {
         match doubts.as_slice() {
             [] => format!("{limits}."),
             doubts => {
-                let but = if not_passed.is_empty() { ", but" } else { "; also," };
+                let but = if self.not_passed().is_empty() { ", but" } else { "." };
                 format!("{limits}{but} {}.", doubts.join(" and "))
             }
         }

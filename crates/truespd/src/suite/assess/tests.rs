@@ -9,7 +9,9 @@ use truespd_core::measure::Histogram;
 use truespd_core::profile::{Severity, validate};
 use truespd_core::result::TimeSpanResult;
 use truespd_core::result::envelope::{read, schema, write};
-use truespd_core::result::{Direction, FindingGrade, Grade, Measured, TargetResult, ThreadResult, Verdict};
+use truespd_core::result::{
+    Direction, Finding, FindingGrade, Grade, Measured, TargetResult, ThreadResult, Verdict,
+};
 
 fn plan(tests: &[Test]) -> Plan {
     Plan {
@@ -165,7 +167,7 @@ fn winsats_lines_and_microsofts_limits() {
     assert!(table.lines().all(|line| line.len() <= 80), "{table}");
     assert_eq!(
         assessment.answer(),
-        "The disk does not meet all of Microsoft's limits: Average Read Time with Random Writes, invalid; also, 3 figures \
+        "The disk does not meet all of Microsoft's limits: Average Read Time with Random Writes, invalid. 3 figures \
          are invalid."
     );
     assert!(

@@ -2,7 +2,7 @@
 
 use super::test::{Operation, Pattern, Planned, Settings, Target, Test};
 use crate::suite::SeriesVerdict;
-use crate::suite::{Advice, Ahead, Draft, Ended, Kind, Runner, Spread, run_steps, with_remark};
+use crate::suite::{Advice, Ahead, Draft, Ended, Kind, Runner, Spread, counting_cached_writes, run_steps};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -23,8 +23,6 @@ pub const MIX_READ_PERCENT_DEFAULT: u32 = 70;
 /// so that it writes one block everywhere. Fresh data for each write (`-Zr`) would take time between the I/Os
 /// of depth 1.
 const SOURCE_WORD: &str = "-Z64M";
-/// The rule about writes that a cache of the drive acknowledges.
-pub(super) const VOLATILE_CACHE: &str = "volatile-cache";
 /// Starting, looking at the file and ending a run, in seconds.
 const AROUND_A_RUN_S: f64 = 0.5;
 
@@ -343,9 +341,7 @@ impl Loop {
         else {
             return None;
         };
-        let findings = document.verdict.clone().unwrap_or_default().findings;
-        // CrystalDiskMark counts a write when the drive's cache has it.
-        let findings = with_remark(findings, VOLATILE_CACHE);
+        let findings = counting_cached_writes(document);
         Some(Loop {
             bytes_per_s,
             iops,

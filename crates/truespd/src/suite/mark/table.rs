@@ -1,9 +1,9 @@
 //! What a person sees of a mark: what was measured, its verdict, and CrystalDiskMark's columns beside each other.
 
-use super::report::{MarkReport, Outcome, Row, VOLATILE_CACHE};
+use super::report::{MarkReport, Outcome, Row};
 use super::saved::{self, Reader};
 use super::test::Operation;
-use crate::suite::{SeriesVerdict, Shown, SuiteDocument, doubt, doubts_text};
+use crate::suite::{SeriesVerdict, Shown, SuiteDocument, VOLATILE_CACHE, doubt, doubts_text};
 use truespd_core::result::Part;
 use truespd_core::text::{columns_of, duration_ns, hanging, number, percent, printable, size};
 

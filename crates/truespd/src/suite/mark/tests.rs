@@ -1,6 +1,6 @@
-use super::report::VOLATILE_CACHE;
 use super::*;
 use crate::suite::Step;
+use crate::suite::VOLATILE_CACHE;
 use crate::suite::{Ahead, Ended, Runner, Shown};
 use crate::suite::{Findings, SuiteDocument};
 use diskspd::request::{Line, Request};

@@ -233,24 +233,18 @@ pub(crate) struct ShowArguments {
 }
 
 pub(super) fn show(file: &HistoryFile, arguments: &ShowArguments) -> CommandResult {
-    let (store, entry) = match &arguments.document {
-        Some(word) => {
-            let store = file.open_to_find(word)?;
-            let entry = store.find_one(word)?;
-            (store, entry)
-        }
-        None => {
-            let Some(store) = file.open_to_read()? else {
-                say_line(format_args!("{}", file.nothing_yet()));
-                return Ok(ExitCode::Done);
-            };
-            let mut newest = store.list(&Filter { limit: Some(1), ..Filter::default() })?;
-            let Some(entry) = newest.pop() else {
-                say_line(format_args!("{}", file.nothing_yet()));
-                return Ok(ExitCode::Done);
-            };
-            (store, entry)
-        }
+    let store = match &arguments.document {
+        Some(word) => Some(file.open_to_find(word)?),
+        None => file.open_to_read()?,
+    };
+    let entry = match (&store, &arguments.document) {
+        (Some(store), Some(word)) => Some(store.find_one(word)?),
+        (Some(store), None) => store.list(&Filter { limit: Some(1), ..Filter::default() })?.pop(),
+        (None, _) => None,
+    };
+    let (Some(store), Some(entry)) = (store, entry) else {
+        say_line(format_args!("{}", file.nothing_yet()));
+        return Ok(ExitCode::Done);
     };
     let bytes = store.document(&entry)?;
     if arguments.json {
