@@ -68,6 +68,8 @@ def stage(processor: Processor, built: Path, *, static: bool) -> None:
     (STAGE / "bin").mkdir(parents=True)
     for program in PROGRAMS:
         shutil.copy(built / program, STAGE / "bin" / program)
+    # Scripts that came from Windows find the program by its name there.
+    (STAGE / "bin/diskspd.exe").symlink_to("diskspd")
     man = STAGE / "share/man/man1"
     man.mkdir(parents=True)
     for page in sorted((WORK / "manual/man1").glob("*.1")):

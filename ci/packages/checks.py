@@ -189,6 +189,11 @@ def first_run(root: Path, words: list[str]) -> tuple[str, float]:
     return looks_right(done), time.monotonic() - began
 
 
+def has_link(bin: Path) -> None:
+    link = bin / "diskspd.exe"
+    assert link.is_symlink() and link.readlink() == Path("diskspd"), f"{link} does not lead to diskspd"
+
+
 def holds(share: Path, files: list[str]) -> None:
     for file in files:
         assert (share / file).exists(), f"{share / file} is not there"
@@ -205,6 +210,7 @@ def deb(processor: Processor) -> Outcome:
         result, seconds = first_run(root, FIRST_RUN)
         # A minimal Debian keeps no manual; its dpkg drops the pages.
         holds(root / "usr/share", [file for file in EVERYWHERE if not file.startswith("man/")] + ["doc/truespd/copyright"])
+        has_link(root / "usr/bin")
         inside(root, ["dpkg", "--purge", "truespd"])
         assert not (root / "usr/bin/diskspd").exists(), "dpkg --purge left the program"
     return Outcome(
@@ -225,6 +231,7 @@ def rpm(processor: Processor) -> Outcome:
         run("rpm", "--root", root, "--install", "--nodeps", *options, processor.rpm())
         installing = time.monotonic() - began
         holds(root / "usr/share", EVERYWHERE)
+        has_link(root / "usr/bin")
         if processor.is_this:
             result, seconds = first_run(root, FIRST_RUN)
         else:
@@ -239,6 +246,7 @@ def tarball(processor: Processor) -> Outcome:
         run("tar", "-C", root, "-xzf", processor.tarball())
         unpacking = time.monotonic() - began
         (top,) = root.glob("truespd-*")
+        has_link(top / "bin")
         for program in PROGRAMS:
             assert "INTERP" not in told("readelf", "--wide", "--program-headers", top / "bin" / program), f"{program} is not static"
         began = time.monotonic()

@@ -19,7 +19,7 @@ def make(processor: Processor) -> None:
         for directory in ("usr/bin", "usr/share/doc/truespd", "data", "tmp"):
             (root / directory).mkdir(parents=True)
         for program in (STAGE / "bin").iterdir():
-            shutil.copy(program, root / "usr/bin")
+            shutil.copy(program, root / "usr/bin", follow_symlinks=False)
         for paper in ("LICENSE", "THIRD-PARTY.txt"):
             shutil.copy(STAGE / "share/doc" / paper, root / "usr/share/doc/truespd")
         for writable in ("data", "tmp"):

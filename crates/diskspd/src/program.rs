@@ -11,7 +11,7 @@ use crate::console::{Message, StandardError};
 use crate::grammar::hints::refuse_strays;
 use crate::grammar::parse::Invocation;
 use crate::grammar::parse::{refuse_findings, refuse_option, refuse_plan};
-use crate::grammar::{help_for, help_of_for};
+use crate::grammar::{help_for, help_of_for, short_help_for};
 use crate::keeping::{self, Keep};
 use crate::render::{self, Format};
 use crate::request::{HistoryOptions, Request};
@@ -96,13 +96,14 @@ pub fn run_words(program: &Program, args: &[OsString], front: &Front) -> ExitCod
 fn dispatch(program: &Program, args: &[OsString], invocation: Invocation, front: &Front) -> ExitCode {
     match invocation {
         Invocation::Help => print(&help(program), ExitCode::Done),
+        Invocation::ShortHelp => print(&help_for_now(program), ExitCode::Done),
         Invocation::HelpOf(word) => {
             let help = help_of_for(&word, columns().unwrap_or(usize::MAX));
             print(&help.unwrap_or_default(), ExitCode::Done)
         }
         Invocation::NoArguments => {
             let refused = ExitCode::of(Outcome::Refused(RefusalKind::CommandLine));
-            print(&help(program), refused)
+            print(&help_for_now(program), refused)
         }
         Invocation::Version => print(&crate::grammar::version(), ExitCode::Done),
         Invocation::SystemInformation(format, asked) => system_information(format, asked),
@@ -114,6 +115,11 @@ fn dispatch(program: &Program, args: &[OsString], invocation: Invocation, front:
 /// The help, as wide as the terminal that it is for.
 fn help(program: &Program) -> String {
     help_for(&program.name, columns().unwrap_or(usize::MAX))
+}
+
+/// The short help on a terminal; a file and another program get all of it.
+fn help_for_now(program: &Program) -> String {
+    columns().map_or_else(|| help(program), |columns| short_help_for(&program.name, columns))
 }
 
 /// Width for text on standard output; `None` where that is no terminal.

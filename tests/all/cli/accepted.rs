@@ -617,7 +617,8 @@ fn help_of_one_option() {
     assert!(of("b").starts_with("  -b<size>") && of("b").contains("  -bs<n|p>"), "all forms of a letter");
     assert!(of("-b4k").starts_with("  -b<size>") && !of("-b4k").contains("-bs"));
     assert!(of("overwrite").starts_with("  --overwrite PATH") && of("engine").contains("io_uring"));
-    assert_eq!(read("--help -b4k f"), Ok(Invocation::Help), "with more words the whole help");
+    assert_eq!(read("--help -b4k f"), Ok(Invocation::ShortHelp), "with more words no single option");
+    assert_eq!(read("--help all"), Ok(Invocation::Help));
 }
 
 #[test]
@@ -688,9 +689,10 @@ fn additions_of_diskspd_2_3() {
 #[test]
 fn long_options() {
     assert_eq!(read(""), Ok(Invocation::NoArguments));
-    for line in ["-?", "--help", "-b4k '-?'", "--help --version -L", "-Xp.xml --help"] {
+    for line in ["-?", "--help all", "-b4k '-?'", "-? --version -L"] {
         assert_eq!(read(line), Ok(Invocation::Help), "{line}");
     }
+    assert_eq!(read("-Xp.xml --help"), Ok(Invocation::ShortHelp));
     assert_eq!(read("--version"), Ok(Invocation::Version));
     for line in [
         "--engine sim:seed=1,cpu=5us --overwrite /dev/x --overwrite=-y --recreate f",

@@ -35,7 +35,7 @@ fn lines_end_as_the_tables_say() {
                 let outcome = match read(line) {
                     Err(_) => "refused",
                     Ok(Invocation::SetEvents(_)) => "sets the event",
-                    Ok(Invocation::Help) => "help",
+                    Ok(Invocation::Help | Invocation::ShortHelp) => "help",
                     Ok(Invocation::HelpOf(_)) => "explains the option",
                     Ok(Invocation::Version) => "version",
                     Ok(Invocation::Run(request)) if !request.reinterpreted.is_empty() => "told",

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::symlink;
 use std::process::{Command, Output, Stdio};
 
 use crate::house::sources;
@@ -66,6 +67,14 @@ fn a_terminal_shows_the_page_formatted() {
         assert!(!shown.contains(".SH") && !shown.contains("\\fB"), "{has_viewer}:\n{shown}");
         assert!(ended.status.success(), "{has_viewer}: {shown}");
     }
+    // Without man, the pager that man would open.
+    for name in ["sh", "cat"] {
+        symlink(format!("/bin/{name}"), folder.join(name)).expect("a link");
+    }
+    let mut command = truespd(&lab, "manual truespd-ab");
+    command.env("MANPAGER", "cat -n").env("PATH", &folder);
+    let shown = OnTerminal::start(command, 80, On::Both).finish().screen.text();
+    assert!(shown.contains("compare two variants") && shown.contains("     1"), "{shown}");
     assert!(page(&lab, "truespd-ab").contains("\n.SH SYNOPSIS\n"));
 }
 

@@ -167,10 +167,10 @@ fn the_first_pass_comes_before_the_second() {
 
 #[test]
 fn help_acts_only_when_the_second_pass_reaches_it() {
-    for help in ["'-?'", "--help"] {
+    for (help, said) in [("'-?'", Invocation::Help), ("--help", Invocation::ShortHelp)] {
         refused(&format!("-L -t0 {help}"));
         refused(&format!("{help} -L -b4Q"));
-        assert_eq!(read(&format!("{help} -L -t0")), Ok(Invocation::Help));
+        assert_eq!(read(&format!("{help} -L -t0")), Ok(said));
     }
 }
 

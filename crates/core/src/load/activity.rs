@@ -320,8 +320,8 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// The last reading, and what all of them tell. The last interval ends with it when it was due. Steal time comes
-    /// from elsewhere.
+    /// The last reading, and what all of them tell. The last interval ends with it when its end was due. Steal time
+    /// comes from elsewhere.
     pub fn finish(mut self, now_ns: u64, measure_end_ns: u64) -> Evidence {
         let last = Reading::now(self.sources, &self.threads, now_ns);
         let host = self.host();
@@ -330,7 +330,13 @@ impl<'a> Recorder<'a> {
         if self.sources.limits.is_some() {
             (limit_changes, way_changes) = (Some(self.limit_changes(&last)), Some(self.way_changes(&last)));
         }
-        if self.due_ns <= measure_end_ns {
+        // A reading that came after the measured time would leave what follows it in no interval.
+        let had_ended =
+            self.readings.len() > 1 && self.readings[self.readings.len() - 1].at_ns >= measure_end_ns;
+        if had_ended {
+            self.readings.pop();
+        }
+        if had_ended || self.due_ns <= measure_end_ns {
             self.readings.push(last.clone());
         }
         // The first reading may come before the first I/O, and the last one after the last.

@@ -54,6 +54,54 @@ pub fn help_for(program: &str, columns: usize) -> String {
     text.written
 }
 
+/// What `--help` prints on a terminal of so many columns: the options that most command lines have.
+pub fn short_help_for(program: &str, columns: usize) -> String {
+    let program = program.rsplit('/').next().unwrap_or(program);
+    let mut text = Page::of(columns);
+    text.indent = if columns < NARROW { INDENT_NARROW } else { INDENT_SHORT };
+    text.push_str(&format!("Usage: {program} [options] target [targets]\n\n"));
+    for name in USUAL {
+        let row = rows::find(name).expect("a row of the table");
+        let (first, _) = row.help.split_once(". ").unwrap_or((row.help.trim_end_matches('.'), ""));
+        let lines = wrap(&format!("{first}."), text.columns - text.indent);
+        push_lines(&mut text, row, &lines);
+    }
+    text.push_str(&format!("\n  {program} {}\n\n", EXAMPLES[0].0));
+    push_wrapped(&mut text, SHORT_END, 0);
+    text.written
+}
+
+/// The options of the short help.
+const USUAL: [&str; 20] = [
+    "c",
+    "b",
+    "r",
+    "s",
+    "w",
+    "t",
+    "F",
+    "o",
+    "S",
+    "g",
+    "d",
+    "W",
+    "L",
+    "D",
+    "R",
+    "X",
+    "v",
+    "-json",
+    "-engine",
+    "-overwrite",
+];
+
+/// Column at which explanations of the short help start.
+const INDENT_SHORT: usize = 18;
+
+/// What ends the short help.
+const SHORT_END: &str = "A target is a file or a device. All options, engines, exit codes and examples: --help all. \
+    One option: --help -o.";
+
 /// Help that is being written.
 #[derive(Debug)]
 struct Page {
@@ -164,11 +212,17 @@ fn push_entry(text: &mut Page, name: &str, meaning: &str, indent: usize) {
 
 fn push_row(text: &mut Page, row: &Row) {
     let Page { columns, indent, .. } = *text;
-    let form = format!("  {}", row.form());
     let mut lines = wrap(row.help, columns - indent);
     if !row.linux.is_empty() {
         lines.extend(wrap(&format!("Linux: {}", row.linux), columns - indent));
     }
+    push_lines(text, row, &lines);
+}
+
+/// A row's form with these lines beside it.
+fn push_lines(text: &mut Page, row: &Row, lines: &[String]) {
+    let indent = text.indent;
+    let form = format!("  {}", row.form());
     let mut lines = lines.iter();
     text.push_str(&form);
     if columns_of(&form) + 2 <= indent
@@ -224,6 +278,17 @@ mod tests {
                 assert!(columns_of(line) <= columns, "{columns}: {line}");
             }
         }
+    }
+
+    #[test]
+    fn the_short_help_fits_a_screen() {
+        let text = short_help_for("/usr/bin/diskspd", 80);
+        assert!(text.lines().count() <= 40 && text.lines().all(|line| columns_of(line) <= 80), "{text}");
+        assert!(text.starts_with("Usage: diskspd ") && text.contains("--help all"), "{text}");
+        for name in USUAL {
+            assert!(text.contains(&format!("\n  -{name}")), "{name}: {text}");
+        }
+        assert!(short_help_for("diskspd", 40).lines().filter(|line| columns_of(line) > 40).count() <= 2);
     }
 
     #[test]

@@ -10,5 +10,5 @@ mod target;
 pub mod value;
 
 pub use help::{help, help_of, version};
-pub use help::{help_for, help_of_for};
+pub use help::{help_for, help_of_for, short_help_for};
 pub use parse::{parse, parse_os};

@@ -18,11 +18,13 @@ use truespd_core::text::foreign::PathMap;
 /// What a command line asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Invocation {
-    /// `-?` or `--help`: print [`help`](crate::grammar::help()), exit 0.
+    /// `-?` or `--help all`: print [`help`](crate::grammar::help()), exit 0.
     Help,
+    /// `--help`: on a terminal print [`short_help_for`](crate::grammar::short_help_for()), elsewhere as `Help`; exit 0.
+    ShortHelp,
     /// `--help WORD`: print [`help_of`](crate::grammar::help_of()) with it, exit 0.
     HelpOf(String),
-    /// Nothing was given: print [`help`](crate::grammar::help()), exit 3.
+    /// Nothing was given: print what `ShortHelp` prints, exit 3.
     NoArguments,
     Version,
     /// `-Rs`: print system information only, in the form of a release where `--compat` names one.
@@ -67,6 +69,7 @@ pub fn parse(args: &[String], program: &str, boot_ms: &dyn Fn() -> u64) -> Resul
         }
         match draft.stop {
             Some(Stop::Help) => return Ok(Invocation::Help),
+            Some(Stop::ShortHelp) => return Ok(Invocation::ShortHelp),
             Some(Stop::Version) => return Ok(Invocation::Version),
             None => {}
         }
@@ -163,6 +166,9 @@ impl<'a> Arguments<'a> {
 
     /// `--help` with a word that should be an option.
     fn help_of(&self, word: &str) -> Result<Invocation, Refusals> {
+        if word == "all" {
+            return Ok(Invocation::Help);
+        }
         if help_of(word).is_some() {
             return Ok(Invocation::HelpOf(word.to_string()));
         }
@@ -170,7 +176,7 @@ impl<'a> Arguments<'a> {
         let name = format!("--{}", word.trim_start_matches('-'));
         let refusal = Refusal::command_line(format!("'{word}' is not an option"))
             .at([self.mark_all(last, true)])
-            .legal("--help and an option, with or without its dashes: --help -b, --help overwrite")
+            .legal("--help all, or --help and an option, with or without its dashes: --help -b, --help overwrite")
             .with_hints(hints::named(&name));
         Err(self.refusal(refusal))
     }

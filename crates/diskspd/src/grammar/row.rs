@@ -204,6 +204,7 @@ impl Offers {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     Help,
+    ShortHelp,
     Version,
 }
 

@@ -398,10 +398,11 @@ pub static SECTIONS: &[Section] = &[
         title: "Help and TrueSpd's own options",
         rows: &[
             row("?", "", Anything(|d| d.stop = Some(Stop::Help)))
-                .help("This help.")
+                .help("This help: every option.")
                 .linux("quote it as '-?'."),
-            row("-help", "", Switch(ALONE, |d| d.stop = Some(Stop::Help)))
-                .help("This help. With an option behind it (--help -b, --help overwrite) only what that one does."),
+            row("-help", "", Switch(ALONE, |d| d.stop = Some(Stop::ShortHelp)))
+                .help("The usual options on a terminal, elsewhere and with --help all every option. With an option \
+                       behind it (--help -b, --help overwrite) only what that one does."),
             row("V", "", Switch(ALONE, |d| d.stop = Some(Stop::Version)))
                 .with_profile()
                 .help("The version."),
@@ -414,7 +415,7 @@ pub static SECTIONS: &[Section] = &[
                        TRUESPD_COMPAT or the configuration file says."),
             row("-engine", "NAME[:parameters]", Value(options::engine))
                 .offers(Engines)
-                .help("The engine that issues I/O, instead of the best one available; listed below."),
+                .help("The engine that issues I/O, instead of the best one available. They are listed below."),
             row("-overwrite", "PATH", Text(TARGET, |d, path| d.long.overwrite.push(path)))
                 .offers(Target)
                 .help("Allows a write test, or -c, on this target although it holds data that TrueSpd did not \

@@ -49,22 +49,35 @@ pub(crate) fn run(arguments: &ManualArguments, command: &clap::Command) -> ExitC
 /// Programs that show a page from standard input, in the order in which they are asked.
 const VIEWERS: [(&str, &[&str]); 2] = [("man", &["-l", "-"]), ("mandoc", &["-a"])];
 
-/// Shows a page on the terminal: by a program for that, or as plain text.
+/// Pagers for plain text where neither variable names one.
+const PAGERS: [&str; 2] = ["less", "more"];
+
+/// Shows a page on the terminal: by a program for that, as plain text in a pager, or just so.
 fn show(page: &ManualPage) -> ExitCode {
-    if VIEWERS.iter().any(|(program, options)| is_shown_by(program, options, &page.troff)) {
-        return ExitCode::Done;
+    for (program, options) in VIEWERS {
+        if is_shown_by(Command::new(program).args(options), &page.troff) {
+            return ExitCode::Done;
+        }
     }
     let columns = program::terminal_columns(std::io::stdout()).map_or(80, readable);
-    print(&manual::plain(&page.troff, columns), ExitCode::Done)
+    let plain = manual::plain(&page.troff, columns);
+    let named = ["MANPAGER", "PAGER"].iter().filter_map(|name| std::env::var(name).ok());
+    for pager in named.filter(|pager| !pager.is_empty()).chain(PAGERS.map(String::from)) {
+        // As for man, a pager may have options.
+        if is_shown_by(Command::new("sh").args(["-c", &pager]), &plain) {
+            return ExitCode::Done;
+        }
+    }
+    print(&plain, ExitCode::Done)
 }
 
-/// Whether a program is there and has shown the page, which it reads from a pipe.
-fn is_shown_by(program: &str, options: &[&str], troff: &str) -> bool {
-    let started = Command::new(program).args(options).stdin(Stdio::piped()).stderr(Stdio::null()).spawn();
+/// Whether a program is there and has shown a text, which it reads from a pipe.
+fn is_shown_by(viewer: &mut Command, text: &str) -> bool {
+    let started = viewer.stdin(Stdio::piped()).stderr(Stdio::null()).spawn();
     let Ok(mut viewer) = started else { return false };
     if let Some(mut page) = viewer.stdin.take() {
         // A reader that has seen enough closes it.
-        let _ = std::io::copy(&mut troff.as_bytes(), &mut page);
+        let _ = std::io::copy(&mut text.as_bytes(), &mut page);
     }
     viewer.wait().is_ok_and(|end| end.success())
 }
