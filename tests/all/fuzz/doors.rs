@@ -10,7 +10,7 @@ use diskspd::telemetry::Heard;
 use serde_json::Value;
 use truespd::compare::Question;
 use truespd::history::{ExportedLine, Facts};
-use truespd::report::{Content, Input, page};
+use truespd::report::{Content, Input, page, picture};
 use truespd::suite::Shown;
 use truespd::suite::SuiteDocument;
 use truespd::suite::workload::preset::{Form, Preset};
@@ -186,8 +186,13 @@ impl Door for ResultDocument {
         if input.len().is_multiple_of(8) {
             let content = Content::Run(Box::new(shown));
             let (name, group) = ("a".to_string(), "a".to_string());
-            let page = page(&[Input { name, group, stored: input.to_vec(), content }], &Question::default());
-            assert_is_tame("page", &page);
+            let inputs = [Input { name, label: None, group, stored: input.to_vec(), content }];
+            assert_is_tame("page", &page(&inputs, &Question::default()));
+            let drawn = picture(&inputs).and_then(|(picture, words)| picture.svg(&words));
+            if let Some(svg) = drawn {
+                assert_is_tame("svg", &svg);
+                roxmltree::Document::parse(&svg).unwrap_or_else(|error| panic!("{error}: {svg}"));
+            }
         }
         let written = json::write(&document);
         let again = json::read(written.as_bytes()).expect("what was written can be read");

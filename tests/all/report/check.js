@@ -61,10 +61,12 @@
     }
     for (const svg of document.querySelectorAll("figure svg:not(.store)")) {
       const title = svg.closest("figure").querySelector("h3").textContent;
-      if (!svg.querySelector("path.line, circle")) wrong.push("empty chart: " + title);
+      if (!svg.querySelector("path.line, circle, rect.bar")) wrong.push("empty chart: " + title);
       const size = 12 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
       if (size > 0 && size < 10) wrong.push("text of " + size + " pixels: " + title);
     }
+    const [first] = boxes(document.querySelectorAll("figure svg:not(.store)"));
+    if (first && !document.querySelector(".findings details[open]") && first[1].top > innerHeight) wrong.push("the first picture is below the first screen: " + first[1].top);
     if (document.querySelectorAll("h1").length !== 1) wrong.push("not one h1");
     apart("parts", document.querySelectorAll("main > *"));
     for (const section of document.querySelectorAll("main > section")) {

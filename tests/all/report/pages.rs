@@ -22,9 +22,9 @@ fn an_hours_page_is_small_and_gives_its_document_back() {
     assert!(back.stdout.as_bytes() == lab.read("hour.json"), "byte for byte");
     let page = String::from_utf8(lab.read("hour.html")).expect("text");
     for part in [
-        "IOPS over time",
-        "Throughput over time",
-        "Latency over time",
+        "IOPS and throughput over time",
+        "Latency over time: reads",
+        "Latency over time: writes",
         "Latency heat map: reads",
         "Latency heat map: writes",
         "Latency percentiles",
@@ -49,7 +49,7 @@ fn several_documents_share_charts_and_are_told_apart() {
     }
     run(&lab, "report a.json b.json -o both.html").expect_code(0);
     let page = String::from_utf8(lab.read("both.html")).expect("text");
-    assert_eq!(page.matches("<h3>IOPS over time</h3>").count(), 1);
+    assert_eq!(page.matches("<h3>IOPS and throughput over time</h3>").count(), 1);
     assert!(page.contains("Side by side"));
     // The shorter run ends at two thirds of the time, on its heat map as on all charts.
     let ends: Vec<&str> =
@@ -156,4 +156,78 @@ fn a_suites_page_has_its_tables_and_its_chart() {
     }
     let back = run(&lab, "render -Rjson rate.html").expect_code(0);
     assert!(back.stdout.as_bytes() == lab.read("rate.json"));
+}
+
+/// The title says what was measured and where; a label of a person stands in its place.
+#[test]
+fn a_title_says_what_it_is() {
+    let lab = Lab::new();
+    run(&lab, &format!("run --json a.json {SIMULATED} -W0 -d2 x.dat")).expect_code(0);
+    run(&lab, "report a.json -o a.html").expect_code(0);
+    let text = |name: &str| String::from_utf8(lab.read(name)).expect("text");
+    let title = |page: &str| {
+        let page = text(page);
+        let between = |open: &str, close: &str| {
+            page.split_once(open).and_then(|(_, rest)| rest.split_once(close)).expect(open).0.to_string()
+        };
+        (between("<title>", " - TrueSpd</title>"), between("<h1>", "</h1>"))
+    };
+    let (tab, heading) = title("a.html");
+    assert_eq!(tab, heading);
+    assert!(
+        heading.starts_with("4 KiB random, 30 % writes on ") && heading.ends_with(": x.dat"),
+        "{heading}"
+    );
+    run(&lab, &format!("run --label after-the-firmware {SIMULATED} -W0 -d2 x.dat")).expect_code(0);
+    run(&lab, "report after-the-firmware -o label.html").expect_code(0);
+    assert_eq!(title("label.html").1, "after-the-firmware");
+    assert!(text("label.html").contains("<p class=\"subtitle\">4 KiB random, 30 % writes on "), "what it is");
+    let mark = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/documents/suites/mark.json");
+    run(&lab, &format!("report {mark} -o mark.html")).expect_code(0);
+    assert!(title("mark.html").1.starts_with("CrystalDiskMark tests on "), "{:?}", title("mark.html"));
+}
+
+/// Without -o the page has the document's name; what is no page of ours stays.
+#[test]
+fn a_page_has_a_usual_name() {
+    let lab = Lab::new();
+    run(&lab, &format!("run --json a.json {SIMULATED} -W0 -d2 x.dat")).expect_code(0);
+    let made = run(&lab, "report a.json").expect_code(0);
+    assert!(made.stderr.contains("written: a.html") && made.stdout.is_empty(), "{made}");
+    run(&lab, "report a.json").expect_code(0);
+    lab.write("report.html", b"mine");
+    run(&lab, "report a.json a.html")
+        .refused(3, &["'report.html' is there, and is no page of TrueSpd", "-o FILE"]);
+    assert_eq!(lab.read("report.html"), b"mine");
+    run(&lab, "report a.html#1").refused(3, &["this file is also 'a.html'"]);
+}
+
+/// Pictures for chats: of a run, of a suite, and a refusal where there is nothing to draw.
+#[test]
+fn the_main_chart_is_a_picture() {
+    let lab = Lab::new();
+    run(&lab, &format!("run --json a.json {SIMULATED} -W0 -d4 x.dat")).expect_code(0);
+    run(&lab, "report a.json --svg a.svg --png a.png").expect_code(0);
+    assert!(!lab.names().contains(&"a.html".to_string()), "no page that nobody asked for");
+    let svg = String::from_utf8(lab.read("a.svg")).expect("text");
+    for part in [
+        "<svg xmlns=",
+        "4 KiB random, 30 % writes on ",
+        "verdict: ",
+        "IOPS and throughput over time",
+        ">reads<",
+    ] {
+        assert!(svg.contains(part), "{part}: {svg}");
+    }
+    assert!(lab.read("a.png").starts_with(b"\x89PNG"));
+    assert_eq!(run(&lab, "report a.json --svg -").expect_code(0).stdout, svg);
+    let suite =
+        |name: &str| format!("{}/../../tests/data/documents/suites/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    run(&lab, &format!("report {} --svg mark.svg -o mark.html", suite("mark"))).expect_code(0);
+    let mark = String::from_utf8(lab.read("mark.svg")).expect("text");
+    assert!(mark.contains(">READ<") && mark.contains(">WRITE<"), "{mark}");
+    run(&lab, &format!("report {} --png none.png", suite("assess"))).refused(3, &["has no chart", "-o FILE"]);
+    run(&lab, "report a.json --png -").refused(3, &["--png writes to a file"]);
+    run(&lab, "report a.json --svg - -o -").refused(3, &["standard output (-) can take one result only"]);
+    assert!(!lab.names().contains(&"none.png".to_string()));
 }

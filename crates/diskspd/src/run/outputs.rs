@@ -126,10 +126,11 @@ impl TextOutput {
     ///
     /// # Errors
     /// `OutputError::Write`.
-    pub fn write(self, text: &str) -> Result<(), OutputError> {
+    pub fn write(self, content: impl AsRef<[u8]>) -> Result<(), OutputError> {
+        let content = content.as_ref();
         let written = match self.sink {
-            Sink::Stream(mut stream) => stream.write_all(text.as_bytes()).and_then(|()| stream.flush()),
-            Sink::File(file) => file.finish(text.as_bytes(), Taken::Replaced),
+            Sink::Stream(mut stream) => stream.write_all(content).and_then(|()| stream.flush()),
+            Sink::File(file) => file.finish(content, Taken::Replaced),
         };
         written.map_err(|error| self.output.error(Problem::Write(error)))
     }
@@ -174,7 +175,7 @@ impl Outputs {
     pub fn write(self, document: &Document) -> Vec<OutputError> {
         let mut errors = Vec::new();
         for Opened { file, render } in self.opened {
-            errors.extend(file.write(&render(document)).err());
+            errors.extend(file.write(render(document)).err());
         }
         errors
     }
@@ -380,12 +381,12 @@ impl LaterOutputs {
     }
 
     /// Writes them and gives them their names; an error with one does not stop the others.
-    pub fn write(self, text: impl Fn(&Output) -> String) -> Vec<OutputError> {
+    pub fn write<C: AsRef<[u8]>>(self, content: impl Fn(&Output) -> C) -> Vec<OutputError> {
         let mut errors = Vec::new();
         for (output, stream) in self.outputs {
-            let text = text(&output);
+            let content = content(&output);
             let file = stream.map_or_else(|| TextOutput::open(&output), Ok);
-            errors.extend(file.and_then(|file| file.write(&text)).err());
+            errors.extend(file.and_then(|file| file.write(content)).err());
         }
         errors
     }

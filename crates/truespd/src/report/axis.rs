@@ -89,6 +89,11 @@ impl Axis {
         }
     }
 
+    /// Its upper end.
+    pub fn high(&self) -> f64 {
+        self.high
+    }
+
     /// Where a value lies: 0 at the low end, 1 at the high end.
     pub fn part(&self, value: f64) -> f64 {
         let part = match self.spread {

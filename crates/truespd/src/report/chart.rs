@@ -4,7 +4,7 @@
 //! read on a phone. The style sheet shows one of them, so that neither needs the script.
 
 use super::axis::{Axis, Point, Spread};
-use super::heat::Cells;
+use super::heat::{Cells, PERCENTILES};
 use super::html::{data, escaped, table};
 
 /// Lines of tables beside charts, at most.
@@ -56,6 +56,16 @@ pub(super) struct Phase {
     pub to: f64,
 }
 
+/// A unit that is so many times that of the y axis: bytes of an I/O.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SecondUnit {
+    pub name: &'static str,
+    pub times: f64,
+    pub show: fn(f64) -> String,
+    /// As [`Chart::unit`].
+    pub unit: fn(f64) -> f64,
+}
+
 /// Ticks of the x axis.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ticks {
@@ -80,6 +90,8 @@ pub struct Chart {
     pub show_y: fn(f64) -> String,
     /// The unit that `show_y` shows a largest value in, in which ticks are round.
     pub unit: fn(f64) -> f64,
+    /// What the same lines are in another unit, on an axis at the right.
+    pub(super) second: Option<SecondUnit>,
     /// The unit of the x axis in which ticks are round.
     pub x_unit: f64,
     /// Ticks of the x axis.
@@ -97,6 +109,10 @@ pub struct Chart {
     pub strips: Vec<[f64; 2]>,
     /// What the x axis shows at least.
     pub(super) x_within: Option<[f64; 2]>,
+    /// What the y axis shows at least.
+    pub(super) y_within: Vec<f64>,
+    /// The colour of the first line.
+    pub(super) first_colour: usize,
     pub(super) phases: Vec<Phase>,
     /// Moments with a number, which a list explains.
     pub(super) marks: Vec<f64>,
@@ -122,6 +138,7 @@ impl Chart {
             show_x,
             show_y,
             unit: |_| 1.0,
+            second: None,
             x_unit: 1.0,
             ticks: Ticks::Round,
             series: Vec::new(),
@@ -131,6 +148,8 @@ impl Chart {
             guides: Vec::new(),
             strips: Vec::new(),
             x_within: None,
+            y_within: Vec::new(),
+            first_colour: 0,
             phases: Vec::new(),
             marks: Vec::new(),
             cells: None,
@@ -162,6 +181,7 @@ impl Chart {
             return (x, cells.axis());
         }
         let mut ys: Vec<f64> = self.levels.iter().map(|level| level.at).collect();
+        ys.extend(&self.y_within);
         // What is shaded around 0 is seen where 0 is.
         if !self.strips.is_empty() {
             ys.push(0.0);
@@ -178,16 +198,16 @@ impl Chart {
     /// The class of a line, without its first letter: there are eight colours, and lines beyond take them
     /// again, with other dashes. Above cells, lines have colours that none of these has.
     fn colour(&self, place: usize) -> String {
-        match place {
+        match place + self.first_colour {
             _ if self.cells.is_some() => ["mid", "tail"][place.min(1)].to_string(),
-            0..8 => place.to_string(),
-            _ => format!("{} again", place % 8),
+            place @ 0..8 => place.to_string(),
+            place => format!("{} again", place % 8),
         }
     }
 
     /// The figure as HTML; nothing without a point.
     pub(super) fn html(&self) -> String {
-        if self.points().next().is_none() {
+        if self.is_empty() {
             return String::new();
         }
         let mut legend = String::new();
@@ -251,7 +271,11 @@ impl Chart {
     fn words(&self, point: &Point) -> String {
         let [low, high] = point.range.map(self.show_y);
         let value = (self.show_y)(point.y);
-        if low == high { value } else { format!("{value} ({low} to {high})") }
+        let value = if low == high { value } else { format!("{value} ({low} to {high})") };
+        match &self.second {
+            Some(second) => format!("{value}, {}", (second.show)(point.y * second.times)),
+            None => value,
+        }
     }
 
     /// All x of points, in order.
@@ -287,6 +311,30 @@ impl Chart {
     }
 
     fn svg(&self, frame: &Frame) -> String {
+        let Drawn { width, height, plot: [left, top, right, bottom], inside } = self.drawn(frame);
+        format!(
+            "<svg class=\"{}\" viewBox=\"0 0 {width} {height}\" data-plot=\"{left} {top} {right} {bottom}\" \
+             aria-hidden=\"true\">{inside}</svg>",
+            frame.class
+        )
+    }
+
+    /// The picture for wide windows.
+    pub(super) fn wide(&self) -> Drawn {
+        self.drawn(&WIDE)
+    }
+
+    /// The names of its lines, each with the class of its colour.
+    pub(super) fn legend(&self) -> Vec<(String, &str)> {
+        let names = self.series.iter().enumerate();
+        names.map(|(place, series)| (format!("s{}", self.colour(place)), series.name.as_str())).collect()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.points().next().is_none()
+    }
+
+    fn drawn(&self, frame: &Frame) -> Drawn {
         let (x, y) = self.axes();
         let y_ticks: Vec<(f64, String)> =
             y.ticks(5).into_iter().map(|value| (value, self.y_tick(value))).collect();
@@ -301,21 +349,20 @@ impl Chart {
         };
         let below = (lines - 1) as f64 * LINE;
         let more = if self.cells.is_some() { CELLS_HEIGHT } else { 0.0 };
-        let (class, width, height) = (frame.class, frame.width, frame.height + below + more);
+        let (width, height) = (frame.width, frame.height + below + more);
+        let second_ticks = self.second_ticks(&y);
+        let widest_second = second_ticks.iter().map(|(_, words)| words.chars().count()).max().unwrap_or(0);
         let plot = Plot {
             x,
             y,
             // Charts below each other line up.
             left: (widest as f64 * TICK_CHARACTER + 8.0).max(frame.left_min),
-            right: width - frame.right,
+            right: width - (widest_second as f64 * TICK_CHARACTER + 8.0).max(frame.right),
             top: TOP,
             bottom: height - BOTTOM - below,
         };
         let Plot { left, right, top, bottom, .. } = plot;
-        let mut out = format!(
-            "<svg class=\"{class}\" viewBox=\"0 0 {width} {height}\" data-plot=\"{left} {top} {right} {bottom}\" \
-             aria-hidden=\"true\">"
-        );
+        let mut out = String::new();
         self.push_behind(&mut out, &plot);
         for (value, words) in &y_ticks {
             let (y, x, words) = (plot.at_y(*value), left - 6.0, escaped(words));
@@ -325,37 +372,65 @@ impl Chart {
                  <text x=\"{x}\" y=\"{words_y:.1}\" text-anchor=\"end\">{words}</text>"
             );
         }
+        for (value, words) in &second_ticks {
+            let (y, end, x, words) = (plot.at_y(*value), right + 4.0, right + 7.0, escaped(words));
+            let words_y = y + 3.0;
+            out += &format!(
+                "<line class=\"axis\" x1=\"{right}\" x2=\"{end}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
+                 <text x=\"{x}\" y=\"{words_y:.1}\">{words}</text>"
+            );
+        }
         if let Some(cells) = &self.cells {
             out += &cells.draw(|x| plot.at_x(x), top, bottom);
         }
         push_x_ticks(&mut out, &plot, width, &x_ticks);
-        let (x_name, y_name, y) = (escaped(&self.x_name), escaped(&self.y_name), height - 3.0);
+        let (x_name, y_name, y) = (escaped(&self.x_name), escaped(&self.y_name), height - 6.0);
         out += &format!(
             "<line class=\"axis\" x1=\"{left}\" x2=\"{right}\" y1=\"{bottom}\" y2=\"{bottom}\"/>\
              <text class=\"name\" x=\"{right}\" y=\"{y}\" text-anchor=\"end\">{x_name}</text>\
              <text class=\"name\" x=\"2\" y=\"11\">{y_name}</text>"
         );
+        if let Some(second) = &self.second {
+            let (x, name) = (width - 2.0, escaped(second.name));
+            out += &format!("<text class=\"name\" x=\"{x}\" y=\"11\" text-anchor=\"end\">{name}</text>");
+        }
         push_marks(&mut out, &plot, &self.marks);
-        self.push_series(&mut out, &plot);
+        match &self.cells {
+            Some(cells) => self.push_over_cells(&mut out, &plot, cells, frame.points_over_cells),
+            None => self.push_series(&mut out, &plot),
+        }
         self.push_names(&mut out, &plot);
         out += "<line class=\"cursor\" y1=\"0\" y2=\"0\" visibility=\"hidden\"/>";
         if self.cells.is_some() {
             out += "<rect class=\"cell\" visibility=\"hidden\"/>";
         }
-        out + "</svg>"
+        Drawn { width, height, plot: [left, top, right, bottom], inside: out }
     }
 
-    /// Lines or dots. Lines over cells need an edge that parts them from those, and do not lead over columns
-    /// without I/Os.
-    fn push_series(&self, out: &mut String, plot: &Plot) {
-        let gap = self.cells.as_ref().map_or(f64::INFINITY, |cells| 1.5 * cells.column_s);
-        if self.cells.is_some() {
-            *out += "<g class=\"edge\">";
-            for series in &self.series {
-                push_line(out, series, plot, self.has_bands, gap);
+    /// Round values of the second unit, where they lie on the y axis, with their words.
+    fn second_ticks(&self, y: &Axis) -> Vec<(f64, String)> {
+        let Some(SecondUnit { times, show, unit, .. }) = self.second else { return Vec::new() };
+        let high = y.high() * times;
+        let ticks = Axis::exact(0.0, high, unit(high)).ticks(5).into_iter();
+        ticks.map(|tick| (tick / times, if tick == 0.0 { "0".to_string() } else { show(tick) })).collect()
+    }
+
+    /// Percentiles over the cells, each with an edge that parts it from those. A point stands for as many columns as
+    /// leave the line calm, and no line leads over a stretch without I/Os.
+    fn push_over_cells(&self, out: &mut String, plot: &Plot, cells: &Cells, points_max: usize) {
+        let gap = 1.5 * cells.column_s * cells.joined(points_max) as f64;
+        for (place, fraction) in PERCENTILES.into_iter().enumerate() {
+            let line = Series::new("", cells.percentiles(fraction, points_max));
+            for class in [format!("edge {}", self.colour(place)), format!("s{}", self.colour(place))] {
+                *out += &format!("<g class=\"{class}\">");
+                push_line(out, &line, plot, false, gap);
+                *out += "</g>";
             }
-            *out += "</g>";
         }
+    }
+
+    /// Lines or dots.
+    fn push_series(&self, out: &mut String, plot: &Plot) {
         // Dots of several series at one place stand beside each other.
         let has_neighbours = matches!(self.ticks, Ticks::Named(_))
             && self.sorted_xs().windows(2).any(|pair| pair[0] == pair[1]);
@@ -366,7 +441,7 @@ impl Chart {
             if self.is_dots {
                 push_dots(out, series, plot, (place as f64 - middle) * apart);
             } else {
-                push_line(out, series, plot, self.has_bands, gap);
+                push_line(out, series, plot, self.has_bands, f64::INFINITY);
             }
             *out += "</g>";
         }
@@ -424,6 +499,15 @@ fn min(values: &[f64]) -> f64 {
 
 fn max(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// A picture without the element around it.
+pub(super) struct Drawn {
+    pub width: f64,
+    pub height: f64,
+    /// Left, top, right and bottom of what lies between the axes.
+    pub plot: [f64; 4],
+    pub inside: String,
 }
 
 /// Where the values of a chart lie in its picture.
@@ -499,12 +583,28 @@ struct Frame {
     left_min: f64,
     right: f64,
     ticks: usize,
+    /// Points of a line over cells, at most.
+    points_over_cells: usize,
 }
 
-const WIDE: Frame =
-    Frame { class: "wide", width: 940.0, height: 280.0, left_min: 85.0, right: 16.0, ticks: 10 };
-const NARROW: Frame =
-    Frame { class: "narrow", width: 340.0, height: 250.0, left_min: 71.0, right: 10.0, ticks: 4 };
+const WIDE: Frame = Frame {
+    class: "wide",
+    width: 940.0,
+    height: 280.0,
+    left_min: 85.0,
+    right: 16.0,
+    ticks: 10,
+    points_over_cells: 80,
+};
+const NARROW: Frame = Frame {
+    class: "narrow",
+    width: 340.0,
+    height: 250.0,
+    left_min: 71.0,
+    right: 10.0,
+    ticks: 4,
+    points_over_cells: 24,
+};
 
 /// The band of the ranges, then the line, its end dashed from where samples are few. It is broken where
 /// points lie further apart than `gap`.

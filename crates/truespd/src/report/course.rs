@@ -1,14 +1,15 @@
 //! What a time span did over time: rates, latencies, disks, phases and events as charts.
 
 use super::axis::{Point, Spread, points, points_within};
-use super::chart::{Chart, Guide, Phase, Series, Ticks};
-use super::heat::{BLUE, Cells, ORANGE};
+use super::chart::{Chart, Guide, Phase, SecondUnit, Series, Ticks};
+use super::heat::{BLUE, Cells, ORANGE, PERCENTILES};
+use super::html::latency_words;
 use truespd_core::measure::Histogram;
 use truespd_core::measure::slices::Slice;
 use truespd_core::profile::TimeSpan;
 use truespd_core::result::{Direction, Document, LayerRole, Limit, LimitKind, Measured, TimeSpanResult};
 use truespd_core::result::{Operations, metrics::completions};
-use truespd_core::text::{bytes, duration_ns, number, percent, rate};
+use truespd_core::text::{bytes, number, percent, rate};
 
 /// A program that stood still for less is not marked.
 const PAUSE_MIN_NS: u64 = 50_000_000;
@@ -23,7 +24,11 @@ const LONG_S: f64 = 600.0;
 /// Bands of more lines than this cover each other.
 const BANDS_MAX: usize = 2;
 /// Columns of a heat map, at most.
-const COLUMNS_MAX: usize = 240;
+const COLUMNS_MAX: u64 = 240;
+/// Columns that it may have with any number of I/Os.
+const COLUMNS_MIN: u64 = 20;
+/// I/Os that make a column worth its room.
+const IOS_PER_COLUMN: u64 = 100;
 /// The percentile curve ends here: nine nines.
 const NINES: u32 = 9;
 /// Points of the curve for each nine.
@@ -83,14 +88,9 @@ fn minutes(value: f64) -> String {
     }
 }
 
-/// A latency of a chart, whose axes reach below a microsecond: `10 ns`, `94 us`, `16.6 ms`.
-pub(super) fn latency_words(ns: f64) -> String {
-    if ns < 1000.0 { format!("{ns:.0} ns") } else { duration_ns(ns) }
-}
-
 /// An empty chart over the measured time, with phases and events where there is one course.
 pub(super) fn over_time(title: &str, y_name: &str, show_y: fn(f64) -> String, courses: &[Course]) -> Chart {
-    let mut chart = Chart::new(title, "since the measured time began", y_name, seconds, show_y);
+    let mut chart = Chart::new(title, "measured time", y_name, seconds, show_y);
     let end = courses.iter().map(|course| course.measured.test_time_s).fold(0.0, f64::max);
     chart.x_within = Some([0.0, end]);
     if end >= LONG_S {
@@ -111,20 +111,29 @@ fn rate_unit(largest: f64) -> f64 {
 /// The charts of rates and latencies over time, one line for each course; reads and writes apart where there
 /// is one course.
 pub(super) fn rates_and_latencies(courses: &[Course]) -> Vec<Chart> {
-    let mut iops = over_time("IOPS over time", "I/Os completed per second", number, courses);
-    let mut throughput = over_time("Throughput over time", "bytes completed per second", rate, courses);
+    let mut charts = rates(courses);
+    charts.extend(latencies(courses));
+    charts
+}
+
+/// IOPS over time, with an axis of bytes per second where all I/Os have one size; otherwise those have a chart.
+pub(super) fn rates(courses: &[Course]) -> Vec<Chart> {
+    let mut iops = over_time("IOPS over time", "I/Os per second", number, courses);
+    let mut throughput = over_time("Throughput over time", "bytes per second", rate, courses);
     throughput.unit = rate_unit;
-    let mut latency =
-        over_time("Latency over time", "mean, smallest and largest latency", latency_words, courses);
-    latency.spread = Spread::Logarithmic;
     for course in courses {
         for (operations, name) in course.lines(courses.len() == 1) {
             let (rates, interval_s) = course.rates(operations);
             iops.series.push(Series::new(&name, points(&rates, None, interval_s)));
             let (rates, interval_s) = course.throughput(operations);
             throughput.series.push(Series::new(&name, points(&rates, None, interval_s)));
-            latency.series.push(Series::new(&name, course.latencies(operations)));
         }
+    }
+    if let Some(times) = only_size(courses) {
+        let name = "throughput";
+        iops.second = Some(SecondUnit { name, times: times as f64, show: rate, unit: rate_unit });
+        iops.title = "IOPS and throughput over time".into();
+        throughput.series.clear();
     }
     for chart in [&mut iops, &mut throughput] {
         let mut points = chart.series.iter().flat_map(|series| &series.points);
@@ -141,17 +150,57 @@ pub(super) fn rates_and_latencies(courses: &[Course]) -> Vec<Chart> {
         let grey = "Nothing is recorded in the grey times: warm-up and cool-down.";
         iops.about = format!("{} {grey}", iops.about).trim_start().to_string();
     }
-    for chart in [&mut iops, &mut throughput, &mut latency] {
+    for chart in [&mut iops, &mut throughput] {
         chart.series.retain(|series| !series.points.is_empty());
         chart.has_bands = chart.series.len() <= BANDS_MAX;
     }
-    latency.about = if latency.has_bands {
-        "The line is the mean of each interval; the band reaches from its fastest to its slowest I/O."
-    } else {
-        "The line is the mean of each interval. The table below has its smallest and largest latency."
+    vec![iops, throughput]
+}
+
+/// Bytes of every I/O, where they are the same.
+fn only_size(courses: &[Course]) -> Option<u64> {
+    let mut sizes = courses.iter().flat_map(|course| &course.span.targets).map(|target| target.block_bytes);
+    let first = sizes.next()?;
+    sizes.all(|size| size == first).then_some(first)
+}
+
+/// Latency over time. Reads and writes of one course have a chart each, of one scale: their bands would cover each
+/// other. Several courses share a chart, which has lines only.
+fn latencies(courses: &[Course]) -> Vec<Chart> {
+    let what = "mean, smallest and largest latency";
+    let mut all = over_time("Latency over time", what, latency_words, courses);
+    all.spread = Spread::Logarithmic;
+    for course in courses {
+        for (operations, name) in course.lines(courses.len() == 1) {
+            let points = course.latencies(operations);
+            if !points.is_empty() {
+                all.series.push(Series::new(name, points));
+            }
+        }
     }
-    .into();
-    vec![iops, throughput, latency]
+    if courses.len() > 1 && all.series.len() > 1 {
+        all.has_bands = false;
+        all.y_name = "mean latency".into();
+        all.about =
+            "The line is the mean of each interval. The table below has its smallest and largest latency."
+                .into();
+        return vec![all];
+    }
+    let ranges: Vec<f64> =
+        all.series.iter().flat_map(|series| &series.points).flat_map(|point| point.range).collect();
+    let mut charts = Vec::new();
+    for (place, series) in all.series.iter().enumerate() {
+        let mut chart = all.clone();
+        chart.title = format!("Latency over time: {}", series.name);
+        chart.first_colour = place;
+        chart.series = vec![series.clone()];
+        chart.y_within = ranges.clone();
+        chart.about =
+            "The line is the mean of each interval; the band reaches from its fastest to its slowest I/O."
+                .into();
+        charts.push(chart);
+    }
+    charts
 }
 
 /// Heat maps of latencies: one for each course, or for its reads and its writes where there is one course. Maps of
@@ -169,7 +218,9 @@ pub(super) fn heat_maps(courses: &[Course]) -> Vec<Chart> {
 /// Of the course at that place; none without latencies over time.
 fn heat_map(courses: &[Course], place: usize, operations: Operations, name: &str) -> Option<Chart> {
     let course = &courses[place];
-    let slices = course.measured.latency_over_time.as_ref()?.at_most(COLUMNS_MAX);
+    let ios: u64 = course.directions(operations).map(|direction| direction.ios).sum();
+    let columns_max = (ios / IOS_PER_COLUMN).clamp(COLUMNS_MIN, COLUMNS_MAX) as usize;
+    let slices = course.measured.latency_over_time.as_ref()?.at_most(columns_max);
     let (hue, what, word) = match operations {
         Operations::Reads => (BLUE, "reads", "reads"),
         Operations::Writes => (ORANGE, "writes", "writes"),
@@ -202,25 +253,15 @@ fn heat_map(courses: &[Course], place: usize, operations: Operations, name: &str
     chart.marks = course.events().iter().map(|event| event.at_s).collect();
     chart.about = format!(
         "Each column is {}, and each cell a range of latencies: the stronger its colour, the more {what} took so long. \
-         The scale stretches small counts, so that a single one is seen. The lines are median and 99th percentile of \
-         each column.",
-        duration_ns(slices.slice_ns() as f64)
+         The scale stretches small counts, so that a single one is seen. The thick line is the median, the thin one \
+         the 99th percentile.",
+        latency_words(slices.slice_ns() as f64)
     );
-    chart.series = vec![column_percentile(&cells, "p50", 0.5), column_percentile(&cells, "p99", 0.99)];
+    for (name, fraction) in ["p50", "p99"].into_iter().zip(PERCENTILES) {
+        chart.series.push(Series::new(name, cells.percentiles(fraction, cells.columns.len())));
+    }
     chart.cells = Some(cells);
     Some(chart)
-}
-
-/// A percentile of each column that has I/Os, in its middle.
-fn column_percentile(cells: &Cells, name: &str, fraction: f64) -> Series {
-    let mut points = Vec::new();
-    for (column, slice) in cells.columns.iter().enumerate() {
-        if let Some(ns) = slice.percentile_ns(fraction) {
-            let middle = (column as f64 + 0.5) * cells.column_s;
-            points.push(Point::at(middle.min(cells.end_s), ns));
-        }
-    }
-    Series::new(name, points)
 }
 
 /// The charts below those: percentiles of the whole time, and what others did meanwhile.
@@ -455,7 +496,7 @@ impl<'d> Course<'d> {
         let mut pauses: Vec<_> = ticks.filter(|tick| tick.late_ns >= PAUSE_MIN_NS).collect();
         pauses.sort_by_key(|tick| std::cmp::Reverse(tick.late_ns));
         for tick in pauses.into_iter().take(PAUSES_MAX) {
-            let says = format!("the program stood still for {}", duration_ns(tick.late_ns as f64));
+            let says = format!("the program stood still for {}", latency_words(tick.late_ns as f64));
             events.push(Event { at_s: tick.due_ns as f64 / 1e9, says });
         }
         events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));

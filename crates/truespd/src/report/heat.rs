@@ -11,13 +11,15 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::write::ZlibEncoder;
 use flate2::{Compression, Crc};
 
-use super::axis::Axis;
+use super::axis::{Axis, Point};
 use super::html::{data, escaped};
 use truespd_core::measure::slices;
 use truespd_core::measure::slices::Slice;
 use truespd_core::text::{grouped, percent};
 
 const SHADES: usize = 24;
+/// The lines over the cells.
+pub(super) const PERCENTILES: [f64; 2] = [0.5, 0.99];
 /// Fewer rows than this would be bars rather than cells: then there is room above and below.
 const ROWS_MIN: usize = 12;
 
@@ -54,6 +56,27 @@ pub(super) struct Cells {
 }
 
 impl Cells {
+    /// How many columns share a point of a line with so many points at most.
+    pub fn joined(&self, points_max: usize) -> usize {
+        self.columns.len().div_ceil(points_max.max(1)).max(1)
+    }
+
+    /// A percentile over time, in nanoseconds, with so many points at most; none where no I/O completed.
+    pub fn percentiles(&self, fraction: f64, points_max: usize) -> Vec<Point> {
+        let joined = self.joined(points_max);
+        let mut points = Vec::new();
+        for (place, columns) in self.columns.chunks(joined).enumerate() {
+            let mut all = Slice::default();
+            columns.iter().for_each(|column| all.add(column));
+            if let Some(ns) = all.percentile_ns(fraction) {
+                let first = (place * joined) as f64 * self.column_s;
+                let end = (first + columns.len() as f64 * self.column_s).min(self.end_s.max(first));
+                points.push(Point::at((first + end) / 2.0, ns));
+            }
+        }
+        points
+    }
+
     /// The most I/Os in one cell; 0 without any.
     pub fn most(&self) -> u64 {
         self.columns.iter().flat_map(Slice::buckets).map(|(_, count)| count).max().unwrap_or(0)

@@ -12,7 +12,7 @@ use flate2::write::GzEncoder;
 use std::io::{Read, Write};
 use truespd_core::result::json::BYTES_MAX;
 use truespd_core::result::{DirectionSummary, Grade, LatencySummary};
-use truespd_core::text::{duration_ns, number, printable, rate};
+use truespd_core::text::{duration_ns, number, printable, rate, with_micro};
 
 /// Text for an element or a quoted attribute. Characters that hide something are shown as escapes.
 pub(super) fn escaped(text: &str) -> String {
@@ -83,7 +83,7 @@ pub(super) fn tiles<N: AsRef<str>>(all: &[(N, Option<String>)]) -> String {
 
 /// Text as it is printed on a terminal.
 pub fn plain(text: &str) -> String {
-    let lines: String = text.lines().map(|line| escaped(line) + "\n").collect();
+    let lines: String = with_micro(text).lines().map(|line| escaped(line) + "\n").collect();
     format!("<pre class=\"table\" tabindex=\"0\">{lines}</pre>\n")
 }
 
@@ -385,6 +385,11 @@ impl Gap {
     }
 }
 
+/// A time in the unit that suits it: `10 ns`, `94 µs`, `16.6 ms`.
+pub(super) fn latency_words(ns: f64) -> String {
+    if ns < 1000.0 { format!("{ns:.0} ns") } else { with_micro(&duration_ns(ns)) }
+}
+
 /// The latencies that count: from when the rate (`-g`) wanted the I/O, where there is one.
 pub(super) fn times(sum: &DirectionSummary) -> Option<(&LatencySummary, &'static str)> {
     let response = sum.response.as_ref().map(|times| (times, "response time"));
@@ -398,7 +403,7 @@ pub(super) fn figures(sum: &DirectionSummary) -> [String; 7] {
     if let Some((times, _)) = times(sum) {
         let [p50, p99, p99_9, max] =
             [times.p50_ns, times.p99_ns, times.p99_9_ns, times.max_ns].map(|ns| ns as f64);
-        latencies = [times.mean_ns, p50, p99, p99_9, max].map(duration_ns);
+        latencies = [times.mean_ns, p50, p99, p99_9, max].map(latency_words);
     }
     let [mean, p50, p99, p99_9, max] = latencies;
     [number(sum.iops), rate(sum.bytes_per_s), mean, p50, p99, p99_9, max]

@@ -4,35 +4,39 @@
 //! documents lie in it byte for byte ([`document`]). The script only shows values at the pointer and the cursor keys.
 
 mod axis;
+mod bars;
 mod chart;
 mod compared;
 mod course;
 mod heat;
 mod html;
 mod parts;
+pub mod picture;
 pub mod suites;
 mod verdicts;
 
 use crate::compare::Question;
+use crate::suite::{RanOn, models};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use chart::Chart;
 use compared::{Group, compared, facts};
 use course::{
-    Course, Run, courses as courses_of, heat_maps, limit_words, percentiles_and_others, rates_and_latencies,
-    seconds,
+    Course, Run, courses as courses_of, heat_maps, limit_words, percentiles_and_others, rates,
+    rates_and_latencies, seconds,
 };
 use html::{
-    Cell, FIGURES, Table, collapsed, escaped, figures, first_large, listed, note, once, paragraph, tiles,
-    times,
+    Cell, FIGURES, Table, collapsed, escaped, figures, first_large, latency_words, listed, note, once,
+    paragraph, tiles, times,
 };
 pub use html::{EmbedError, count, document, is_page, plain, printed};
 use jiff::Timestamp;
+use picture::{Picture, Words};
 use sha2::{Digest, Sha256};
 use truespd_core::profile::{Target, TimeSpan};
 use truespd_core::result::hosts::ROWS_MAX;
-use truespd_core::result::{DirectionSummary, Document, Grade, Summary};
-use truespd_core::text::{bytes, duration_ns, number, printable, program_line, rate, size};
+use truespd_core::result::{DirectionSummary, Document, Grade, Summary, Verdict};
+use truespd_core::text::{bytes, number, printable, program_line, rate, size};
 use verdicts::verdicts;
 
 const STYLE: &str = include_str!("page.css");
@@ -42,19 +46,21 @@ pub enum Content {
     /// The result of a run.
     Run(Box<Document>),
     Other {
-        /// What kind of document it is, in words.
-        kind: String,
-        /// The worst verdict of its runs; none when no run was judged.
-        grade: Option<Grade>,
+        /// What it is, and where it ran.
+        title: String,
         /// What is shown of it: pieces of HTML.
         html: String,
+        /// The picture that says most of it, and the words below its title.
+        picture: Option<(Picture, Vec<String>)>,
     },
 }
 
 /// A document of a page.
 pub struct Input {
-    /// What the page calls it.
+    /// What the page calls it beside others.
     pub name: String,
+    /// The name that a person gave it.
+    pub label: Option<String>,
     /// What it is called together with the documents of the same group, which are one side where runs are compared.
     pub group: String,
     /// The document as it is stored.
@@ -67,12 +73,17 @@ pub fn page(inputs: &[Input], question: &Question) -> String {
     let groups = groups(inputs);
     let is_only = inputs.len() == 1;
     let mut body = if groups.is_empty() { String::new() } else { sections(&groups, question, is_only) };
-    let (mut names, mut documents) = (Vec::new(), String::new());
+    let mut documents = String::new();
     for input in inputs {
         body += &other(input, is_only);
         documents += &html::element(&input.stored);
-        names.push(input.name.as_str());
     }
+    let title = title(inputs);
+    // What a label does not say.
+    let about = match inputs {
+        [one] if one.label.is_some() => paragraph("subtitle", &one.title()),
+        _ => String::new(),
+    };
     let hash = STANDARD.encode(Sha256::digest(SCRIPT));
     format!(
         "{begin}<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -81,14 +92,124 @@ pub fn page(inputs: &[Input], question: &Question) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{title} - TrueSpd</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <header><p class=\"brand\">TrueSpd report</p><h1>{title}</h1></header>\n{body}\
+         <header><p class=\"brand\">TrueSpd report</p><h1>{title}</h1>{about}</header>\n{body}\
          <footer>Written by TrueSpd {version}. This page holds the documents that it shows: \
          <code>truespd render</code> reads them back.</footer>\n\
          </main>\n{documents}<script>{SCRIPT}</script>\n</body>\n</html>\n",
         begin = html::BEGIN,
-        title = escaped(&listed(&names)),
+        title = escaped(&title),
         version = env!("CARGO_PKG_VERSION"),
     )
+}
+
+/// What the page is about: the label of its only document, or what that is; of several what they are, and their names.
+pub fn title(inputs: &[Input]) -> String {
+    match inputs {
+        [one] => one.label.clone().unwrap_or_else(|| one.title()),
+        several => {
+            let names: Vec<&str> = several.iter().map(|input| input.name.as_str()).collect();
+            let titles = once(several.iter().map(Input::title));
+            match titles.as_slice() {
+                [title] => format!("{title}: {}", listed(&names)),
+                _ => format!("{} results: {}", several.len(), listed(&names)),
+            }
+        }
+    }
+}
+
+/// The picture that says most of the first document, or of all runs where that is one, with the words around it; none
+/// where there is nothing to draw.
+pub fn picture(inputs: &[Input]) -> Option<(Picture, Words)> {
+    let title = title(inputs);
+    if let Content::Other { picture, .. } = &inputs.first()?.content {
+        let (picture, lines) = picture.clone()?;
+        return Some((picture, Words { title, lines }));
+    }
+    let groups = groups(inputs);
+    let runs: Vec<Run> = groups.iter().flat_map(|group| &group.runs).copied().collect();
+    let mut courses: Vec<Course> = Vec::new();
+    for (name, document) in &runs {
+        courses.extend(courses_of(if runs.len() == 1 { "" } else { name }, document));
+    }
+    let chart = rates(&courses).into_iter().find(|chart| !chart.is_empty())?;
+    let lines = match (runs.as_slice(), courses.as_slice()) {
+        ([(_, document)], [course]) => {
+            let total = Summary::of(course.measured).total;
+            let mut figures = format!("{} IOPS, {}", number(total.iops), rate(total.bytes_per_s));
+            if let Some((times, what)) = times(&total) {
+                let [mean, p99] = [times.mean_ns, times.p99_ns as f64].map(latency_words);
+                figures += &format!(", mean {what} {mean}, 99 % within {p99}");
+            }
+            let mut lines = subtitle_lines(document);
+            lines.push(figures);
+            lines.extend(document.verdict.as_ref().map(verdict_words));
+            lines
+        }
+        _ => Vec::new(),
+    };
+    Some((chart.into(), Words { title, lines }))
+}
+
+/// `verdict: suspect (steal and working-set)`.
+fn verdict_words(verdict: &Verdict) -> String {
+    let mut rules = Vec::new();
+    for finding in verdict.findings.iter().filter(|finding| !finding.grade.is_remark()) {
+        rules.push(finding.rule.as_str());
+    }
+    words_of_verdict(verdict.grade, &once(rules))
+}
+
+/// The same of a grade and names of rules.
+pub fn words_of_verdict(grade: Grade, rules: &[&str]) -> String {
+    let names = if rules.is_empty() { String::new() } else { format!(" ({})", listed(rules)) };
+    format!("verdict: {}{names}", grade.word())
+}
+
+impl Input {
+    /// What it is, and where it ran.
+    fn title(&self) -> String {
+        match &self.content {
+            Content::Run(document) => title_of_run(document),
+            Content::Other { title, .. } => first_large(title),
+        }
+    }
+}
+
+/// `4 KiB random, 30 % writes on HOST: /mnt/data/file (Samsung 990 PRO)`.
+fn title_of_run(document: &Document) -> String {
+    let (mut loads, mut targets) = (Vec::new(), Vec::new());
+    for target in document.profile.time_spans.iter().flat_map(|span| &span.targets) {
+        loads.push(format!("{} {}", size(target.block_bytes), access(target)));
+        targets.push(target.path.clone());
+    }
+    let load = match once(loads).as_slice() {
+        [one] => one.clone(),
+        _ => "Several loads".to_string(),
+    };
+    let evidence = document.measured().flat_map(|measured| &measured.evidence.targets);
+    let disks: Vec<_> = evidence.flat_map(|target| target.lowest()).cloned().collect();
+    let targets = once(targets);
+    let targets =
+        if targets.len() > TARGETS_MAX { vec![format!("{} targets", targets.len())] } else { targets };
+    let ran_on = RanOn { computer_name: document.host_words(), targets, models: models(&disks) };
+    printable(&format!("{load}{}", ran_on.words())).to_string()
+}
+
+/// Targets that a title names, at most.
+const TARGETS_MAX: usize = 3;
+
+/// `random reads`, `sequential, 30 % writes`, `20 % random writes`.
+fn access(target: &Target) -> String {
+    let pattern = match target.random_percent {
+        0 => "sequential".to_string(),
+        100 => "random".to_string(),
+        percent => format!("{percent} % random"),
+    };
+    match target.write_percent {
+        0 => format!("{pattern} reads"),
+        100 => format!("{pattern} writes"),
+        percent => format!("{pattern}, {percent} % writes"),
+    }
 }
 
 /// The runs in their groups. Those of a single group stand for themselves, so that they can be compared.
@@ -114,13 +235,11 @@ fn groups(inputs: &[Input]) -> Vec<Group<'_>> {
 
 /// The section of a document that is no result of a run; the only one needs no heading of its own.
 fn other(input: &Input, is_only: bool) -> String {
-    let Content::Other { kind, grade, html } = &input.content else { return String::new() };
-    let badge = grade.map_or(String::new(), |grade| format!(", verdict: {}", html::badge(grade)));
-    let inside = format!("<p class=\"subtitle\">{}{badge}</p>\n{html}", escaped(&first_large(kind)));
+    let Content::Other { title, html, .. } = &input.content else { return String::new() };
     if is_only {
-        format!("<section class=\"head\">\n{inside}</section>\n")
+        format!("<section class=\"head\">\n{html}</section>\n")
     } else {
-        section(&input.name, &inside)
+        section(&input.name, &format!("{}{html}", paragraph("subtitle", &first_large(title))))
     }
 }
 
@@ -135,19 +254,25 @@ fn sections(groups: &[Group], question: &Question, is_alone: bool) -> String {
     for (name, document) in &runs {
         courses.extend(courses_of(if is_only { "" } else { name }, document));
     }
+    let mut charts = rates_and_latencies(&courses);
+    charts.extend(heat_maps(&courses));
+    charts.extend(percentiles_and_others(&courses));
+    let mut charts = charts.iter().map(Chart::html).filter(|chart| !chart.is_empty());
+    let first = charts.next().unwrap_or_default();
     let mut out = match runs.as_slice() {
-        [run] => head(run, &courses, is_alone),
-        _ => section("Side by side", &format!("{}{}", side_by_side(&courses, true), unmeasured(&runs))),
+        [run] => head(run, &courses, &first, is_alone),
+        _ => {
+            section("Side by side", &format!("{}{}{first}", side_by_side(&courses, true), unmeasured(&runs)))
+        }
     };
     if runs.len() > 1 {
         out.push_str(&section(&compared::title(groups), &compared(groups, question)));
         out.push_str(&section("Verdicts", &verdicts(&runs)));
     }
     if !courses.is_empty() {
-        let charts = [rates_and_latencies(&courses), heat_maps(&courses), percentiles_and_others(&courses)];
-        let drawn: String = charts.iter().flatten().map(Chart::html).collect();
+        let drawn = grid(&charts.collect::<String>());
         let below = [events(&courses), without_latency(&courses)].concat();
-        out.push_str(&section("Charts", &format!("{drawn}{below}")));
+        out.push_str(&section("More charts", &format!("{drawn}{below}")));
     }
     out.push_str(&section(
         "Reads and writes",
@@ -194,21 +319,29 @@ fn unmeasured(runs: &[Run]) -> String {
     paragraph("", &format!("Nothing was measured in {}.", listed(&names)))
 }
 
-/// What a reader wants to know of a run: figures, verdict, reasons, proof.
-fn head(run: &Run, spans: &[Course], is_alone: bool) -> String {
+/// Charts beside each other where the window has room.
+fn grid(charts: &str) -> String {
+    if charts.is_empty() { String::new() } else { format!("<div class=\"charts\">{charts}</div>\n") }
+}
+
+/// What a reader wants to know of a run: figures, verdict, its rate over time (`chart`).
+fn head(run: &Run, spans: &[Course], chart: &str, is_alone: bool) -> String {
     let title = if is_alone { String::new() } else { format!("<h2>{}</h2>\n", escaped(run.0)) };
-    let mut out = format!("<section class=\"head\">\n{title}");
-    out.push_str(&subtitle(run.1));
+    let mut out = format!("<section class=\"head\">\n{title}{}<div class=\"lead\"><div>", subtitle(run.1));
     match spans {
         [] => out.push_str("<p>Nothing was measured.</p>"),
         [course] => out.push_str(&total(&Summary::of(course.measured).total)),
         several => out.push_str(&side_by_side(several, false)),
     }
-    out + &verdicts(std::slice::from_ref(run)) + "</section>\n"
+    out + &format!("{}</div>{chart}</div></section>\n", verdicts(std::slice::from_ref(run)))
 }
 
 /// When and where it ran, and what it did.
 fn subtitle(document: &Document) -> String {
+    paragraph("subtitle", &subtitle_lines(document).join("\n"))
+}
+
+fn subtitle_lines(document: &Document) -> Vec<String> {
     let mut when = Vec::new();
     if let Some(began) = document.system.start_unix_s.and_then(|s| Timestamp::from_second(s).ok()) {
         when.push(began.strftime("%Y-%m-%d %H:%M:%S UTC").to_string());
@@ -223,30 +356,20 @@ fn subtitle(document: &Document) -> String {
         lines.extend(collapsed(loads).iter().map(|(paths, load)| format!("{}: {load}", listed(paths))));
     }
     lines.retain(|line| !line.is_empty());
-    let lines: Vec<String> = lines.iter().map(|line| printable(line).to_string()).collect();
-    paragraph("subtitle", &lines.join("\n"))
+    lines.iter().map(|line| printable(line).to_string()).collect()
 }
 
-/// What the threads do with a target: `4 KiB, random, 30 % writes, 2 threads, 8 outstanding each`.
+/// What the threads do with a target: `4 KiB random, 30 % writes, 2 threads, 8 outstanding each`.
 fn load(span: &TimeSpan, target: &Target) -> String {
-    let pattern = match target.random_percent {
-        0 => "sequential".to_string(),
-        100 => "random".to_string(),
-        percent => format!("{percent} % random"),
-    };
-    let share = match target.write_percent {
-        0 => "reads".to_string(),
-        100 => "writes".to_string(),
-        percent => format!("{percent} % writes"),
-    };
     let (threads, outstanding) = match span.thread_count {
         0 => (target.threads_per_file, target.request_count),
         threads => (threads, span.request_count),
     };
     let s = if threads == 1 { "" } else { "s" };
     format!(
-        "{}, {pattern}, {share}, {threads} thread{s}, {outstanding} outstanding each",
-        size(target.block_bytes)
+        "{} {}, {threads} thread{s}, {outstanding} outstanding each",
+        size(target.block_bytes),
+        access(target)
     )
 }
 
@@ -258,8 +381,8 @@ fn total(total: &DirectionSummary) -> String {
     tiles(&[
         ("IOPS".to_string(), Some(number(total.iops))),
         ("throughput".to_string(), Some(rate(total.bytes_per_s))),
-        (format!("mean {what}"), mean.map(duration_ns)),
-        ("99 % of I/Os within".to_string(), p99.map(duration_ns)),
+        (format!("mean {what}"), mean.map(latency_words)),
+        ("99 % of I/Os within".to_string(), p99.map(latency_words)),
     ])
 }
 

@@ -5,12 +5,12 @@ use super::axis::Point;
 use super::chart::{Chart, Series};
 use super::course::{Course, over_time};
 use super::html::{Cell, Table, figures};
-use super::html::{first_large, folded, note, paragraph};
+use super::html::{first_large, folded, latency_words, note, paragraph};
 use truespd_core::result::hosts::{
     HostFigure, HostRow, Outlier, ROWS_MAX, Spread, folded as folded_rows, names, outliers, rows,
 };
 use truespd_core::result::{DirectionSummary, Measured, Summary, ThreadResult};
-use truespd_core::text::{bytes, duration_ns, grouped, number, percent, rate};
+use truespd_core::text::{bytes, grouped, number, percent, rate};
 
 /// With more time spans than this, their tables are folded up.
 const OPEN_MAX: usize = 2;
@@ -178,7 +178,7 @@ pub(super) fn in_flight(courses: &[Course]) -> String {
         let depth = course.measured.evidence.queue_depth;
         let by_latency = total.latency.as_ref().map(|times| {
             let product = total.iops * times.mean_ns / 1e9;
-            format!("{}/s × {} = {}", number(total.iops), duration_ns(times.mean_ns), number(product))
+            format!("{}/s × {} = {}", number(total.iops), latency_words(times.mean_ns), number(product))
         });
         let counted = depth.filter(|depth| !depth.from_latency);
         is_counted |= counted.is_some();
@@ -279,7 +279,7 @@ fn outlier_words(outlier: &Outlier, rows: &[HostRow]) -> String {
     let name = &rows[outlier.row].name;
     match outlier.figure {
         HostFigure::Iops => format!("{name} ({} IOPS)", number(outlier.value)),
-        HostFigure::Latency => format!("{name} (mean latency {})", duration_ns(outlier.value)),
+        HostFigure::Latency => format!("{name} (mean latency {})", latency_words(outlier.value)),
     }
 }
 
@@ -324,11 +324,11 @@ fn host_table(caption: &str, rows: &[HostRow], most: f64) -> String {
         let times = row.times();
         let all = times.and_then(|times| times.all.as_ref());
         let [p50, p99, max] = match all {
-            Some(all) => [all.p50_ns, all.p99_ns, all.max_ns].map(|ns| duration_ns(ns as f64)),
+            Some(all) => [all.p50_ns, all.p99_ns, all.max_ns].map(|ns| latency_words(ns as f64)),
             None => [(); 3].map(|()| "-".to_string()),
         };
         let [mean, late] = [times.map(|times| times.mean_ns), row.late_ns.map(|ns| ns as f64)]
-            .map(|ns| ns.map_or("-".to_string(), duration_ns));
+            .map(|ns| ns.map_or("-".to_string(), latency_words));
         let texts = [number(row.iops), rate(row.bytes_per_s), mean, p50, p99, max, late];
         push_with_bar(&mut table, row.name.clone(), row.iops, most, texts);
         if let Some((_, cells)) = table.rows.last_mut() {

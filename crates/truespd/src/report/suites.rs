@@ -1,20 +1,21 @@
 //! The pages of suites: what a report shows of each kind of document.
 
-use super::axis::{Point, Spread};
+use super::axis::{Point, Spread as Spreading};
+use super::bars::{Bar, Bars};
 use super::chart::{Chart, Guide, Series, Ticks};
-use super::course::latency_words;
 use super::html::{Cell, Table};
-use super::html::{escaped, first_large, note, paragraph, tiles};
+use super::html::{escaped, first_large, latency_words, note, paragraph, tiles};
+use super::picture::Picture;
 use super::verdicts::of_series;
 use crate::suite::ab::{self, Comparison, Effect, Metric, Variant, change, percent_of};
 use crate::suite::assess::{Assessment, SOURCE};
-use crate::suite::mark::{MarkReport, Operation, Test};
+use crate::suite::mark::{self, MarkReport, Operation};
 use crate::suite::study::Node;
 use crate::suite::study::StudyReport;
-use crate::suite::word;
 use crate::suite::workload::{self, Outcome, Point as Tried, Search, SearchEnd};
+use crate::suite::{Spread, doubt, word};
 use truespd_core::result::metrics::Unit;
-use truespd_core::text::{bytes, decimal_rate, duration_ns, number, percent, rate, shell_line, size};
+use truespd_core::text::{bytes, decimal_rate, number, percent, rate, shell_line, size};
 
 const NS_PER_MS: f64 = 1e6;
 /// Logarithms of ratios lie within this, so that percentages stay numbers in any document.
@@ -25,6 +26,9 @@ const EMPTY: &str = "-";
 pub trait Page {
     /// What its page shows, as HTML.
     fn html(&self) -> String;
+
+    /// The picture that says most of it, and a line about it; none where its tables say all.
+    fn picture(&self) -> Option<(Picture, String)>;
 }
 
 /// A chart of things that stand beside each other, each with its name.
@@ -48,17 +52,16 @@ fn answer(words: &str) -> String {
     paragraph("answer", words)
 }
 
-/// The command lines that repeat it, each with its name.
+/// The command lines that repeat it, each below its name.
 fn repeat<'a>(lines: impl Iterator<Item = (String, &'a [String])>) -> String {
     let mut out = String::new();
     for (name, words) in lines {
         if !name.is_empty() {
-            out += &format!("<p>{}</p>", escaped(&name));
+            out += &format!("# {}\n", escaped(&name));
         }
-        let line = format!("diskspd {}", shell_line(words));
-        out += &format!("<pre tabindex=\"0\">{}</pre>\n", escaped(&line));
+        out += &format!("{}\n", escaped(&format!("diskspd {}", shell_line(words))));
     }
-    out
+    if out.is_empty() { out } else { format!("<pre tabindex=\"0\">{out}</pre>\n") }
 }
 
 /// A metric's values as an axis shows them.
@@ -73,7 +76,6 @@ fn shown(metric: Metric) -> fn(f64) -> String {
 /// Whether the disk passes, every figure with its limit, the verdict, and what winsat does not tell.
 impl Page for Assessment {
     fn html(&self) -> String {
-        let meets = self.limits_words() + ".";
         let mut table =
             Table::new("Figures and limits", ["figure", "measured", "limit", "result", "verdict"]);
         for figure in &self.figures {
@@ -84,62 +86,74 @@ impl Page for Assessment {
         }
         let limits = format!("Limits: {SOURCE}. Numbers in the names of figures are block sizes in KiB.");
         let approximate = note(&first_large(&self.approximate()));
-        [answer(&meets), table.html(), note(&limits), of_series(&self.verdict), approximate].concat()
+        [answer(&self.answer()), of_series(&self.verdict), table.html(), note(&limits), approximate].concat()
+    }
+
+    fn picture(&self) -> Option<(Picture, String)> {
+        None
     }
 }
 
-/// CrystalDiskMark's figures, the rates of all runs as a chart and a table, the verdict, the lines.
+/// What was measured, the verdict, the bars, all figures as a table, the lines.
 impl Page for MarkReport {
     fn html(&self) -> String {
-        let head = ["test", "rate", "IOPS", "mean latency", "verdict"];
-        let mut best = Table::new("The best of the runs, as CrystalDiskMark tells it", head);
-        let head = ["test", "median rate", "±", "median of mean latency", "±", "runs"];
-        let mut median = Table::new("The median of the runs, ± half of their range", head);
-        for row in &self.rows {
-            let Some(of) = &row.outcome else {
-                best.push(row.label(), vec![Cell::Text("not measured".into())]);
-                continue;
-            };
-            let cells = [
-                texts([
-                    decimal_rate(of.best_bytes_per_s),
-                    number(of.best_iops),
-                    duration_ns(of.best_latency_mean_ns),
-                ]),
-                vec![Cell::Grade(Some(of.grade))],
-            ]
-            .concat();
-            best.push(row.label(), cells);
-            let [rates, times] = [of.bytes_per_s, of.latency_mean_ns].map(|spread| match spread.count {
-                1 => EMPTY.to_string(),
-                _ => format!("{:.1} %", spread.percent()),
-            });
-            let [rate, time] = [decimal_rate(of.bytes_per_s.median), duration_ns(of.latency_mean_ns.median)];
-            median.push(row.label(), texts([rate, rates, time, times, of.bytes_per_s.count.to_string()]));
-        }
-        let mut out = paragraph("", &about_mark(self)) + &best.html();
-        out += &note(
-            "1 MB is 1,000,000 bytes. A name tells the pattern (SEQ: sequential, RND: random), the block size, the \
-             I/Os outstanding per thread (Q) and the threads (T).",
-        );
-        out += &(rates_of_tests(self).html() + &median.html());
+        let mut out = paragraph("subtitle", &about_mark(self))
+            + &of_series(&self.verdict)
+            + &rates_of_tests(self).html();
         let loops = self.settings.loops;
         for (label, empty) in self.rows_with_empty_runs() {
             let words = format!("{label}: {empty} of {loops} runs completed no I/O.");
             out += &paragraph("", &format!("{words} Measure longer: --measure 60."));
         }
-        out += &of_series(&self.verdict);
         if !self.is_complete {
             out += &paragraph("", "The series was stopped before its end.");
         }
+        out += &figures_of_mark(self).html();
+        out += &note(
+            "1 MB is 1,000,000 bytes. A name tells the pattern (SEQ: sequential, RND: random), the block size, the \
+             I/Os outstanding per thread (Q) and the threads (T). The rate, its IOPS and the latency are those of the \
+             best run, as CrystalDiskMark tells them; ± is half of the range of all runs.",
+        );
         let rows = self.rows.iter().filter(|row| !row.words.is_empty());
         out + &heading("To repeat it") + &repeat(rows.map(|row| (row.label(), row.words.as_slice())))
     }
+
+    fn picture(&self) -> Option<(Picture, String)> {
+        let (when, place) = (self.host.local_time.replace('T', " "), method_of_mark(self));
+        Some((rates_of_tests(self).into(), format!("{when}, {place}")))
+    }
+}
+
+/// Everything of each test in a row.
+fn figures_of_mark(report: &MarkReport) -> Table {
+    let head = ["test", "rate", "IOPS", "mean latency", "median rate", "median latency", "verdict"];
+    let mut table = Table::new("Figures", head);
+    for row in &report.rows {
+        let Some(of) = &row.outcome else {
+            table.push(row.label(), vec![Cell::Text("not measured".into())]);
+            continue;
+        };
+        let mut cells = texts([
+            decimal_rate(of.best_bytes_per_s),
+            number(of.best_iops),
+            latency_words(of.best_latency_mean_ns),
+            decimal_rate(of.bytes_per_s.median) + &half_range(of.bytes_per_s),
+            latency_words(of.latency_mean_ns.median) + &half_range(of.latency_mean_ns),
+        ]);
+        cells.push(Cell::Grade(Some(of.grade)));
+        table.push(row.label(), cells);
+    }
+    table
+}
+
+/// ` ±7.4 %`; a single run has no range.
+fn half_range(spread: Spread) -> String {
+    if spread.count == 1 { String::new() } else { format!(" ±{:.1} %", spread.percent()) }
 }
 
 /// What was measured, where, when and how.
 fn about_mark(report: &MarkReport) -> String {
-    let (host, place, settings) = (&report.host, &report.place, &report.settings);
+    let (host, place) = (&report.host, &report.place);
     let room = match (place.used_bytes, place.size_bytes) {
         (Some(used), Some(all)) if all > 0 => {
             format!(", {} of {} in use", percent(used as f64 / all as f64), bytes(all as f64))
@@ -147,57 +161,85 @@ fn about_mark(report: &MarkReport) -> String {
         (_, Some(all)) => format!(", {}", bytes(all as f64)),
         (_, None) => String::new(),
     };
-    let zeros = if settings.zero_data { ", zeros instead of random data" } else { "" };
     format!(
-        "{} on {} ({}, Linux {})\n{}{room}\n{} of test data{zeros}, {} runs of {} s for each test",
+        "{} on {} ({}, Linux {})\n{}{room}\n{}",
         host.local_time.replace('T', " "),
         host.computer_name,
         host.system,
         host.kernel_release,
         place.path,
-        size(settings.size_bytes),
-        settings.loops,
-        settings.measure_s
+        method_of_mark(report)
+    )
+}
+
+fn method_of_mark(report: &MarkReport) -> String {
+    let settings = &report.settings;
+    let zeros = if settings.zero_data { ", zeros instead of random data" } else { "" };
+    let durable = if settings.is_durable { ", durable writes" } else { "" };
+    let bytes = size(settings.size_bytes);
+    format!(
+        "{bytes} of test data{zeros}{durable}, {} runs of {} s for each test",
+        settings.loops, settings.measure_s
     )
 }
 
 /// The rates of each test: reads, writes and mixed beside each other.
-fn rates_of_tests(report: &MarkReport) -> Chart {
-    let mut tests: Vec<Test> = Vec::new();
-    for row in &report.rows {
-        if !tests.contains(&row.test) {
-            tests.push(row.test);
-        }
+fn rates_of_tests(report: &MarkReport) -> Bars {
+    let settings = &report.settings;
+    let mut bars = Bars {
+        title: "Reads and writes".into(),
+        about: "The bar is the best run. The line on it reaches from the slowest run to the fastest.".into(),
+        heads: settings.parts.iter().map(|part| head_of(*part, settings.mix_read_percent)).collect(),
+        rows: Vec::new(),
+    };
+    if settings.loops == 1 {
+        bars.about.clear();
     }
-    let names = tests.iter().map(|test| format!("{}\n{}", test.access(), test.load())).collect();
-    let mut chart = named("Rates of the tests", "test", "bytes per second", decimal_rate, names);
-    chart.spread = Spread::Logarithmic;
-    chart.about =
-        "The point is the median of the runs. The line reaches from the slowest to the fastest.".into();
-    for (part, name) in
-        [(Operation::Read, "reads"), (Operation::Write, "writes"), (Operation::Mix, "reads and writes")]
-    {
-        let mut points = Vec::new();
-        for (at, test) in tests.iter().enumerate() {
-            let row = report.rows.iter().find(|row| row.part == part && row.test == *test);
-            if let Some(outcome) = row.and_then(|row| row.outcome.as_ref()) {
-                let spread = outcome.bytes_per_s;
-                points.push(Point { x: at as f64, y: spread.median, range: [spread.min, spread.max] });
-            }
+    for test in &settings.tests {
+        let mut row = Vec::new();
+        for part in &settings.parts {
+            let found = report.rows.iter().find(|row| row.part == *part && row.test == *test);
+            row.push(found.and_then(|row| row.outcome.as_ref()).map(bar_of));
         }
-        if !points.is_empty() {
-            chart.series.push(Series::new(name, points));
-        }
+        bars.rows.push((test.to_string(), row));
     }
-    chart
+    bars
+}
+
+fn head_of(part: Operation, mix_read_percent: u32) -> String {
+    match part {
+        Operation::Read => "READ".into(),
+        Operation::Write => "WRITE".into(),
+        Operation::Mix => format!("MIX ({mix_read_percent} % reads)"),
+    }
+}
+
+fn bar_of(of: &mark::Outcome) -> Bar {
+    let (iops, latency) = (number(of.best_iops), latency_words(of.best_latency_mean_ns));
+    let doubt = doubt(of.grade);
+    Bar {
+        value: of.best_bytes_per_s,
+        range: [of.bytes_per_s.min, of.bytes_per_s.max],
+        words: decimal_rate(of.best_bytes_per_s),
+        more: format!("{iops} IOPS · {latency}{}", half_range(of.bytes_per_s)),
+        doubt: if doubt.is_empty() { String::new() } else { format!("{doubt} {}", of.grade.word()) },
+    }
 }
 
 /// The answer, both variants, the blocks, the verdict, the lines.
 impl Page for Comparison {
     fn html(&self) -> String {
-        let names = ["A".to_string(), "B".to_string()];
+        let names = names_of_sides();
         [compared(self, &names, ""), heading("To repeat it"), lines_of(self, &names)].concat()
     }
+
+    fn picture(&self) -> Option<(Picture, String)> {
+        Some((blocks(self, &names_of_sides(), "").into(), first_large(&ab::sentence(self))))
+    }
+}
+
+fn names_of_sides() -> [String; 2] {
+    ["A".to_string(), "B".to_string()]
 }
 
 /// What it means, then each comparison, then the runs of other nodes.
@@ -215,6 +257,12 @@ impl Page for StudyReport {
         }
         out + &nodes(&self.nodes)
     }
+
+    fn picture(&self) -> Option<(Picture, String)> {
+        let part = self.parts.first()?;
+        let chart = blocks(&part.comparison, &names_of_sides(), &format!(": {}", part.title));
+        Some((chart.into(), first_large(&ab::sentence(&part.comparison))))
+    }
 }
 
 fn sides<'c>(comparison: &'c Comparison, names: &[String; 2]) -> [(String, &'c Variant); 2] {
@@ -230,6 +278,10 @@ fn compared(comparison: &Comparison, names: &[String; 2], of: &str) -> String {
     let mut out = answer(&(first_large(&ab::sentence(comparison)) + "."));
     if let Some(effect) = &comparison.effect {
         out += &tiles_of_effect(effect, comparison.blocks_max);
+    }
+    out += &of_series(&comparison.verdict);
+    if !comparison.blocks.is_empty() {
+        out += &differences(comparison, of).html();
     }
     let what = first_large(&comparison.metric.heading(comparison.is_response));
     let head = ["variant", "median", "smallest", "largest", "runs", "IOPS of the disks", "verdict"];
@@ -259,9 +311,9 @@ fn compared(comparison: &Comparison, names: &[String; 2], of: &str) -> String {
         out += &note(&format!("{}.", first_large(remark)));
     }
     if !comparison.blocks.is_empty() {
-        out += &(differences(comparison, of).html() + &blocks(comparison, names, of).html());
+        out += &blocks(comparison, names, of).html();
     }
-    out + &of_series(&comparison.verdict)
+    out
 }
 
 fn tiles_of_effect(effect: &Effect, blocks_max: usize) -> String {
@@ -288,7 +340,7 @@ fn numbers_of_blocks(comparison: &Comparison) -> Vec<String> {
 fn differences(comparison: &Comparison, of: &str) -> Chart {
     let title = format!("Difference in each block{of}");
     let mut chart = named(&title, "block", "B compared with A", change, numbers_of_blocks(comparison));
-    chart.spread = Spread::Free;
+    chart.spread = Spreading::Free;
     let margin = comparison.margin_percent;
     chart.strips.push([-margin, margin]);
     chart.about = format!(
@@ -376,13 +428,19 @@ impl Page for Outcome {
         if !self.source.is_empty() {
             about.push_str(&format!("\nSource: {}", self.source));
         }
-        let mut out = paragraph("", &about);
-        if let Some(search) = &self.search {
-            out += &searched(search);
-        }
+        let mut out = paragraph("subtitle", &about);
+        out += &self.search.as_ref().map_or(String::new(), answered);
+        out += &of_series(&self.verdict);
+        out += &self.search.as_ref().map_or(String::new(), searched);
         out += &self.runs.iter().map(run_of_workload).collect::<String>();
         let lines = self.runs.iter().map(|run| (run.name.clone(), run.line.as_slice()));
-        out + &of_series(&self.verdict) + &heading("To repeat it") + &repeat(lines)
+        out + &heading("To repeat it") + &repeat(lines)
+    }
+
+    fn picture(&self) -> Option<(Picture, String)> {
+        let search = self.search.as_ref()?;
+        let answer = first_large(search.answer().trim_end());
+        Some((response_times(search, &search.by_rate()).into(), answer))
     }
 }
 
@@ -396,7 +454,7 @@ fn run_of_workload(run: &workload::Run) -> String {
     for row in &run.rows {
         let times = match &row.latency {
             Some(times) => [times.mean_ns, times.p50_ns as f64, times.p99_ns as f64, times.max_ns as f64]
-                .map(duration_ns),
+                .map(latency_words),
             None => [EMPTY; 4].map(String::from),
         };
         let mut cells = texts([number(row.iops), rate(row.bytes_per_s)]);
@@ -413,10 +471,11 @@ fn run_of_workload(run: &workload::Run) -> String {
 }
 
 fn ms(ms: f64) -> String {
-    duration_ns(ms * NS_PER_MS)
+    latency_words(ms * NS_PER_MS)
 }
 
-fn searched(search: &Search) -> String {
+/// What a search found.
+fn answered(search: &Search) -> String {
     let limit = format!("limit of the {} response time", search.limit.of.word());
     let mut figures = vec![(limit.as_str(), Some(ms(search.limit.ms)))];
     if let Some(rate) = found(search) {
@@ -424,11 +483,13 @@ fn searched(search: &Search) -> String {
         figures.push(("of the IOPS without a limit", Some(percent(rate / search.unlimited_iops))));
     }
     figures.push(("IOPS without a limit", Some(number(search.unlimited_iops))));
-    let mut out = answer(&first_large(search.answer().trim_end())) + &tiles(&figures);
+    answer(&first_large(search.answer().trim_end())) + &tiles(&figures)
+}
+
+/// The rates that it tried, as charts and as a table.
+fn searched(search: &Search) -> String {
     let points = search.by_rate();
-    if !points.is_empty() {
-        out += &(response_times(search, &points).html() + &reached_rates(&points).html());
-    }
+    let out = response_times(search, &points).html() + &reached_rates(&points).html();
     let head = ["offered", "reached", "mean", "p50", "p95", "p99", "longest", "limit kept", "verdict"];
     let mut table = Table::new("Rates that were tried, with their response times", head);
     for point in points {
@@ -464,7 +525,7 @@ fn curve(name: &str, points: &[&Tried], figure: fn(&Tried) -> f64) -> Series {
 fn response_times(search: &Search, points: &[&Tried]) -> Chart {
     let (title, x_name) = ("Response times against the rate", "I/Os per second offered");
     let mut chart = Chart::new(title, x_name, "response time", number, latency_words);
-    chart.spread = Spread::Logarithmic;
+    chart.spread = Spreading::Logarithmic;
     chart.is_dots = true;
     chart.about = "Each point is a run. Response times begin when the rate (-g) scheduled the I/O.".into();
     chart.series = vec![

@@ -1,9 +1,10 @@
 //! Verdicts on a page: the grade, why, and what the disks did. Of several results, each thing is told once.
 
 use super::course::Run;
-use super::html::{badge, collapsed, details, escaped, listed, once, paragraph};
+use super::html::{badge, collapsed, escaped, listed, once, paragraph};
 use crate::suite::SeriesVerdict;
 use truespd_core::result::{Finding, FindingGrade, Verdict};
+use truespd_core::text::with_micro;
 
 /// What a rule says of different runs or targets, at most.
 const SAYINGS_MAX: usize = 6;
@@ -14,7 +15,7 @@ pub(super) fn verdicts(runs: &[Run]) -> String {
     for (name, document) in runs {
         let lead = if runs.len() > 1 { escaped(name) } else { "verdict".to_string() };
         out += &match &document.verdict {
-            Some(verdict) => grade_and_proof(&lead, verdict, runs.len()),
+            Some(verdict) => grade_and_proof(&lead, verdict),
             None => format!(
                 "<p class=\"verdict\">{lead}: not judged. <code>truespd judge</code> does that.</p>\n"
             ),
@@ -23,52 +24,69 @@ pub(super) fn verdicts(runs: &[Run]) -> String {
             out += &paragraph("invalid", &format!("The run failed: {failure}"));
         }
     }
-    let results = rule_results(runs);
-    let items = results.iter().map(|found| (found[0].finding.grade, rule_html(found, runs.len())));
-    out + &finding_lists(items.collect()) + &unchecked(runs)
+    let reasons = rule_results(runs).iter().map(|found| reason_of(found, runs.len())).collect();
+    out + &finding_list(reasons, &unchecked(runs))
 }
 
-/// Reasons open, and remarks folded up; each an item of a list.
-fn finding_lists(items: Vec<(FindingGrade, String)>) -> String {
-    let (mut reasons, mut remarks, mut count) = (String::new(), String::new(), 0);
-    for (grade, item) in items {
+/// What a rule found.
+struct Reason {
+    grade: FindingGrade,
+    rule: String,
+    /// The runs that have it, what it says and what to do, as HTML.
+    body: String,
+}
+
+/// The names of what was found, each of which opens what it says. The first is open where the verdict is invalid.
+/// Remarks share one item, and so do rules without evidence (`unchecked`, which is such an item).
+fn finding_list(reasons: Vec<Reason>, unchecked: &str) -> String {
+    let (mut items, mut remarks, mut count) = (String::new(), String::new(), 0);
+    for Reason { grade, rule, body } in reasons {
+        let rule = escaped(&rule);
         if grade.is_remark() {
-            remarks += &item;
+            remarks += &format!("<li><strong>{rule}</strong>{body}</li>");
             count += 1;
-        } else {
-            reasons += &item;
+            continue;
         }
+        let open = if grade == FindingGrade::Invalid && items.is_empty() { " open" } else { "" };
+        let word = grade.word();
+        items +=
+            &format!("<li class=\"{word}\"><details{open}><summary>{rule}</summary>{body}</details></li>");
     }
-    let mut out = String::new();
-    if !reasons.is_empty() {
-        out += &format!("<ul class=\"findings\">{reasons}</ul>\n");
+    if count > 0 {
+        let words = if count == 1 { "1 remark".to_string() } else { format!("{count} remarks") };
+        items += &folded_item(&words, &remarks);
     }
-    if !remarks.is_empty() {
-        let summary = format!("Remarks, which do not change the verdict: {count}");
-        out += &details(&summary, &format!("<ul class=\"findings\">{remarks}</ul>"));
-    }
-    out
+    items += unchecked;
+    if items.is_empty() { items } else { format!("<ul class=\"findings\">{items}</ul>\n") }
+}
+
+/// An item that opens a list; both are HTML.
+fn folded_item(words: &str, items: &str) -> String {
+    format!("<li><details><summary>{words}</summary><ul>{items}</ul></details></li>")
 }
 
 /// The grade of a run, and what the counters of the disks or servers show.
-fn grade_and_proof(lead: &str, verdict: &Verdict, runs: usize) -> String {
-    let mut items = String::new();
+fn grade_and_proof(lead: &str, verdict: &Verdict) -> String {
+    let mut proofs = Vec::new();
     for proof in verdict.proofs.iter().filter(|proof| !proof.is_empty()) {
-        let (targets, words) = (escaped(&proof.targets.join(", ")), escaped(&proof.words()));
-        items += &format!("<li>{targets}: {words}</li>");
+        proofs.push(format!(
+            "{}: {}",
+            escaped(&proof.targets.join(", ")),
+            escaped(&with_micro(&proof.words()))
+        ));
     }
     let badge = badge(verdict.grade);
-    if items.is_empty() {
+    if proofs.is_empty() {
         return format!(
             "<p class=\"verdict\">{lead}: {badge} <span class=\"kind\">the counters of the disks prove nothing here\
              </span></p>\n"
         );
     }
-    let about = match runs {
-        1 => "<p class=\"proof\">Proof, from the counters of the disks or servers:</p>",
-        _ => "",
+    let proofs = match proofs.as_slice() {
+        [proof] => format!("<p class=\"proof\">{proof}</p>"),
+        proofs => format!("<ul class=\"proof\"><li>{}</li></ul>", proofs.join("</li><li>")),
     };
-    format!("<p class=\"verdict\">{lead}: {badge}</p>\n{about}<ul class=\"proof\">{items}</ul>\n")
+    format!("<p class=\"verdict\">{lead}: {badge}</p>\n{proofs}\n")
 }
 
 /// A finding of a run.
@@ -121,7 +139,7 @@ impl Found<'_> {
 }
 
 /// What a rule found in all runs: what it says and what to do, each once.
-fn rule_html(found: &[Found], run_count: usize) -> String {
+fn reason_of(found: &[Found], run_count: usize) -> Reason {
     let runs = once(found.iter().map(|one| one.run));
     let all_say = collapsed(found.iter().map(|one| (one.subject(runs.len() > 1), one.finding.says.as_str())));
     let advice = once(found.iter().map(|one| one.finding.advice.as_str()));
@@ -134,13 +152,13 @@ fn rule_html(found: &[Found], run_count: usize) -> String {
     for (subjects, says) in &all_say {
         let are_runs = subjects.iter().all(|subject| runs.contains(&subject.as_str()));
         if subjects.iter().all(String::is_empty) || (all_say.len() == 1 && are_runs) {
-            items.push(escaped(says));
+            items.push(escaped(&with_micro(says)));
         } else {
-            items.push(format!("{}: {}", escaped(&listed(subjects)), escaped(says)));
+            items.push(format!("{}: {}", escaped(&listed(subjects)), escaped(&with_micro(says))));
         }
     }
     let says = match items.as_slice() {
-        [one] => format!("<br>{one}<br>"),
+        [one] => format!("<p>{one}</p>"),
         several => {
             let mut list: String =
                 several.iter().take(SAYINGS_MAX).map(|one| format!("<li>{one}</li>")).collect();
@@ -154,18 +172,14 @@ fn rule_html(found: &[Found], run_count: usize) -> String {
     reason(finding.grade, &finding.rule, &of, &says, &advice.join("; "))
 }
 
-/// A finding; `says` is HTML.
-fn reason(grade: FindingGrade, rule: &str, of: &str, says: &str, advice: &str) -> String {
+/// `of`: the runs that have it. `says` is HTML.
+fn reason(grade: FindingGrade, rule: &str, of: &str, says: &str, advice: &str) -> Reason {
     let advice = match advice {
         "" => String::new(),
-        advice => format!("<em>What to do:</em> {}", escaped(advice)),
+        advice => format!("<p><em>What to do:</em> {}</p>", escaped(&with_micro(advice))),
     };
-    format!(
-        "<li class=\"{0}\"><strong>{1}</strong> <span class=\"kind\">{0}{2}</span>{says}{advice}</li>",
-        grade.word(),
-        escaped(rule),
-        escaped(of)
-    )
+    let body = format!("<p class=\"kind\">{}{}</p>{says}{advice}", grade.word(), escaped(of));
+    Reason { grade, rule: rule.to_string(), body }
 }
 
 /// Rules that had no evidence, and why.
@@ -185,23 +199,23 @@ fn unchecked(runs: &[Run]) -> String {
         let of = if runs.len() > 1 { format!(" ({})", listed(&once(names))) } else { String::new() };
         items += &format!("<li>{}{}: {}</li>", escaped(rule), escaped(&of), escaped(why));
     }
-    details(&format!("Rules without evidence: {}", all.len()), &format!("<ul>{items}</ul>"))
+    folded_item(&format!("rules without evidence: {}", all.len()), &items)
 }
 
 /// What the verdicts of a series say together.
 pub(super) fn of_series(verdict: &SeriesVerdict) -> String {
     let grade = verdict.grade.map_or("not judged".to_string(), badge);
-    let mut items = Vec::new();
+    let mut reasons = Vec::new();
     for found in &verdict.findings {
         let of = format!(", {}", found.runs_words(verdict.runs));
-        let says = format!("<br>{}<br>", escaped(&found.says));
-        items.push((found.grade, reason(found.grade, &found.rule, &of, &says, &found.advice)));
+        let says = format!("<p>{}</p>", escaped(&with_micro(&found.says)));
+        reasons.push(reason(found.grade, &found.rule, &of, &says, &found.advice));
     }
-    format!(
-        "<h3>Verdict</h3>\n<p class=\"verdict\">The worst verdict of {} runs: {grade}</p>\n{}",
-        verdict.runs,
-        finding_lists(items)
-    )
+    let lead = match verdict.runs {
+        1 => "verdict".to_string(),
+        runs => format!("worst verdict of {runs} runs"),
+    };
+    format!("<p class=\"verdict\">{lead}: {grade}</p>\n{}", finding_list(reasons, ""))
 }
 
 #[cfg(test)]
@@ -229,8 +243,8 @@ mod tests {
         let a = document(&[("too-short", None, "5 s"), ("cache", Some("x"), "12 %")]);
         let (b, c) = (document(&[("cache", Some("x"), "13 %")]), document(&[("too-short", None, "5 s")]));
         let html = verdicts(&[("a", &a), ("b", &b), ("c", &c)]);
-        assert_eq!(html.matches("too-short</strong>").count(), 1, "{html}");
-        assert!(html.contains("suspect, in a and c</span><br>5 s<br>"), "{html}");
+        assert_eq!(html.matches("too-short</summary>").count(), 1, "{html}");
+        assert!(html.contains("suspect, in a and c</p><p>5 s</p>"), "{html}");
         assert!(html.contains("<li>a (&#39;x&#39;): 12 %</li><li>b (&#39;x&#39;): 13 %</li>"), "{html}");
         assert_eq!(html.matches("cache advice").count(), 1);
         assert_eq!(html.matches("class=\"badge suspect\"").count(), 3);
@@ -242,7 +256,7 @@ mod tests {
             document(&[("cache", Some("x"), "some"), ("cache", Some("y"), "some"), ("steal", None, "3 %")]);
         let html = verdicts(&[("a", &a)]);
         assert!(html.contains("&#39;x&#39; and &#39;y&#39;: some"), "{html}");
-        assert!(html.contains("<span class=\"kind\">suspect</span><br>3 %<br>"), "{html}");
+        assert!(html.contains("<p class=\"kind\">suspect</p><p>3 %</p>"), "{html}");
         assert!(html.contains("verdict: <strong class=\"badge suspect\">"), "{html}");
     }
 

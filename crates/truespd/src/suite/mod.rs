@@ -15,12 +15,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use truespd_core::fault::Fault;
-use truespd_core::result::{Document, Finding, FindingGrade, Grade, Meaning, Part, Theme, standing};
+use truespd_core::machine::host;
+use truespd_core::result::{Document, Finding, FindingGrade, Grade, Layer, Meaning, Part, Theme, standing};
 use truespd_core::text::{columns_of, hanging, printable, printable_text};
 
 /// What a suite leaves: a versioned document.
 pub trait SuiteDocument {
     fn has_figures(&self) -> bool;
+
+    /// What it is, and where it ran: `CrystalDiskMark tests on HOST: /mnt/data (Samsung 990 PRO)`.
+    fn title(&self) -> String;
 
     /// The verdicts of its runs, each with the title of its part, which is empty where there is only one.
     fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)>;
@@ -47,6 +51,55 @@ pub trait SuiteDocument {
         }
         out
     }
+}
+
+/// Where the runs of a suite ran. Documents from before it was noted lack it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RanOn {
+    /// Name of the host.
+    pub computer_name: String,
+    /// Folders, files or devices that were tested.
+    pub targets: Vec<String>,
+    /// Models of the disks below them, as far as they are known.
+    pub models: Vec<String>,
+}
+
+impl RanOn {
+    /// On this host.
+    pub fn here(targets: Vec<String>, disks: &[Layer]) -> Self {
+        RanOn { computer_name: host::host_name(), targets, models: models(disks) }
+    }
+
+    pub fn is_unknown(&self) -> bool {
+        *self == RanOn::default()
+    }
+
+    /// ` on HOST: /mnt/data (Samsung 990 PRO)`; nothing where nothing is known.
+    pub fn words(&self) -> String {
+        let mut words = String::new();
+        if !self.computer_name.is_empty() {
+            words.push_str(&format!(" on {}", self.computer_name));
+        }
+        if !self.targets.is_empty() {
+            words.push_str(&format!(": {}", self.targets.join(", ")));
+        }
+        if !self.models.is_empty() {
+            words.push_str(&format!(" ({})", self.models.join(", ")));
+        }
+        words
+    }
+}
+
+/// The models of disks, each once.
+pub fn models(disks: &[Layer]) -> Vec<String> {
+    let mut models: Vec<String> = Vec::new();
+    for model in disks.iter().filter_map(|disk| disk.model.as_ref()) {
+        if !models.contains(model) {
+            models.push(model.clone());
+        }
+    }
+    models
 }
 
 /// How the text of a suite's document is shown.

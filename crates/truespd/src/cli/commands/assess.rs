@@ -11,6 +11,7 @@ use crate::cli::commands::suite::{
 use crate::cli::commands::values::{between, bytes, legal};
 use crate::series::Series;
 use crate::series::place::Place;
+use crate::suite::RanOn;
 use crate::suite::assess::{Assessment, FILE_BYTES, Plan, SIZE_MIN_BYTES, Test};
 use diskspd::run::{Required, required};
 use truespd_core::fault::{Fault, Refusal};
@@ -162,6 +163,7 @@ impl Suite for AssessArguments {
         }
         let (mut assessment, result) = plan.run(&parts, series);
         assessment.run_time_s = since.elapsed().as_secs_f64();
+        assessment.ran_on = RanOn::here(vec![place.word()], series.disks());
         Ok((assessment, result))
     }
 

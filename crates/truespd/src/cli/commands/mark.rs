@@ -12,8 +12,10 @@ use crate::suite::mark::{
     FILE, Host, MIX_READ_PERCENT, MIX_READ_PERCENT_DEFAULT, MarkReport, Operation, Preset, Profile, Reader,
     Settings, Storage, Target, Test, text,
 };
+use crate::suite::models;
 use diskspd::request::Output;
 use truespd_core::fault::{Fault, Refusal};
+use truespd_core::result::Layer;
 use truespd_core::result::envelope;
 use truespd_core::text::{decimal_rate, shell_line, typed_size};
 
@@ -197,7 +199,8 @@ impl Suite for MarkArguments {
             Target::File(series.scratch(&place.folder(), Self::NAME, &[FILE])?.file(FILE))
         };
         let (rows, result) = settings.run(&target, series);
-        Ok((MarkReport::new(Host::this(), described(&place), settings, rows, result.is_ok()), result))
+        let tested = described(&place, series.disks());
+        Ok((MarkReport::new(Host::this(), tested, settings, rows, result.is_ok()), result))
     }
 
     fn content(&self, output: &Output, report: &MarkReport) -> String {
@@ -274,12 +277,13 @@ fn lines(settings: &Settings, place: &Place) -> String {
 }
 
 /// What the tests go to, for the document.
-fn described(place: &Place) -> Storage {
+fn described(place: &Place, disks: &[Layer]) -> Storage {
     Storage {
         path: place.word(),
         is_device: place.is_device(),
         size_bytes: place.size_bytes().or(place.room().map(|room| room.size_bytes)),
         used_bytes: place.room().map(|room| room.used_bytes),
+        models: models(disks),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite, write
 use crate::cli::commands::values::{between, bytes, one_of};
 use crate::series::Series;
 use crate::series::place::{FILE_BYTES_MIN, Place};
+use crate::suite::RanOn;
 use crate::suite::workload::preset::{Load, Preset};
 use crate::suite::workload::sweep::{LatencyLimit, Of};
 use crate::suite::workload::{Outcome, Plan, Times, Work};
@@ -145,7 +146,10 @@ impl Suite for WorkloadArguments {
         if let Work::Profile { path, profile } = &plan.work {
             write_profile(path, &xml::write(profile, 0))?;
         }
-        Ok(plan.run(series))
+        let tested = places.iter().map(Place::word).collect();
+        let (mut outcome, result) = plan.run(series);
+        outcome.ran_on = RanOn::here(tested, series.disks());
+        Ok((outcome, result))
     }
 }
 

@@ -11,8 +11,8 @@ pub(crate) mod noise;
 #[cfg(test)]
 mod tests;
 
-use crate::suite::Shown;
 use crate::suite::{Advice, Ended, Kind, Runner, Spread, Step, SuiteDocument};
+use crate::suite::{RanOn, Shown};
 use crate::suite::{SeriesVerdict, judged};
 pub use design::{BLOCK_RUNS, Outcome, Plan, Side};
 use design::{BLOCKS_MIN, Design, P_MIN, UNCOUNTED_RUNS, figure, log_ratio, order, without_figure};
@@ -493,6 +493,11 @@ fn report(plan: &Plan, design: &Design, collected: Collected, stopped: Stopped) 
 }
 
 impl SuiteDocument for Comparison {
+    fn title(&self) -> String {
+        let ran_on = RanOn { computer_name: self.computer_name.clone(), ..RanOn::default() };
+        format!("A and B compared{}: {}", ran_on.words(), self.metric.heading(self.is_response))
+    }
+
     fn has_figures(&self) -> bool {
         !self.blocks.is_empty()
     }

@@ -8,7 +8,7 @@
 mod tests;
 
 use crate::suite::{
-    Advice, Ahead, Draft, Ended, Runner, SeriesVerdict, Shown, SuiteDocument, VOLATILE_CACHE,
+    Advice, Ahead, Draft, Ended, RanOn, Runner, SeriesVerdict, Shown, SuiteDocument, VOLATILE_CACHE,
     counting_cached_writes, doubt, doubts_text, run_steps,
 };
 use diskspd::show::plural;
@@ -418,6 +418,9 @@ pub struct Assessment {
     pub verdict: SeriesVerdict,
     /// From the start to the end, with the making of the file.
     pub run_time_s: f64,
+    /// Where it ran.
+    #[serde(default, skip_serializing_if = "RanOn::is_unknown")]
+    pub ran_on: RanOn,
 }
 
 impl DocumentKind for Assessment {
@@ -433,6 +436,10 @@ impl DocumentKind for Assessment {
 }
 
 impl SuiteDocument for Assessment {
+    fn title(&self) -> String {
+        format!("Windows's disk assessment{}", self.ran_on.words())
+    }
+
     fn has_figures(&self) -> bool {
         self.figures.iter().any(|figure| figure.value.is_some())
     }
@@ -478,6 +485,7 @@ impl Assessment {
             figures: plan.tests.iter().flat_map(|&test| figures(plan, test)).collect(),
             verdict: SeriesVerdict::default(),
             run_time_s: 0.0,
+            ran_on: RanOn::default(),
         }
     }
 

@@ -167,6 +167,9 @@ pub struct Storage {
     pub size_bytes: Option<u64>,
     /// Bytes used of the file system before the test; none for a device.
     pub used_bytes: Option<u64>,
+    /// Models of the disks below it, as far as they are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<String>,
 }
 
 /// One test with what it does, and its runs.

@@ -3,11 +3,17 @@
 use super::report::{MarkReport, Outcome, Row};
 use super::saved::{self, Reader};
 use super::test::Operation;
-use crate::suite::{SeriesVerdict, Shown, SuiteDocument, VOLATILE_CACHE, doubt, doubts_text};
+use crate::suite::{RanOn, SeriesVerdict, Shown, SuiteDocument, VOLATILE_CACHE, doubt, doubts_text};
 use truespd_core::result::Part;
 use truespd_core::text::{columns_of, duration_ns, hanging, number, percent, printable, size};
 
 impl SuiteDocument for MarkReport {
+    fn title(&self) -> String {
+        let (computer_name, targets) = (self.host.computer_name.clone(), vec![self.place.path.clone()]);
+        let ran_on = RanOn { computer_name, targets, models: self.place.models.clone() };
+        format!("CrystalDiskMark tests{}", ran_on.words())
+    }
+
     fn has_figures(&self) -> bool {
         self.rows.iter().any(|row| row.outcome.is_some())
     }
@@ -63,30 +69,31 @@ fn text(report: &MarkReport, shown: Shown) -> String {
     out + &tables(report, shown)
 }
 
-/// What it is, where, and when.
+/// What it is, and where.
 fn about(report: &MarkReport) -> String {
-    let (host, place) = (&report.host, &report.place);
-    let mut words =
-        format!("CrystalDiskMark tests on {}: {}", printable(&host.computer_name), printable(&place.path));
+    let place = &report.place;
+    let mut words = printable(&report.title()).to_string();
     if let (Some(used), Some(all)) = (place.used_bytes, place.size_bytes)
         && all > 0
     {
-        words.push_str(&format!(" ({} full)", percent(used as f64 / all as f64)));
+        words.push_str(&format!(", {} full", percent(used as f64 / all as f64)));
     }
-    let minutes = host.local_time.rsplit_once(':').map_or("", |(minutes, _)| minutes);
-    format!("{words}, {}", minutes.replace('T', " "))
+    words
 }
 
+/// When and how it was measured.
 fn method(report: &MarkReport) -> String {
+    let minutes = report.host.local_time.rsplit_once(':').map_or("", |(minutes, _)| minutes);
     let settings = &report.settings;
     let runs = match settings.loops {
-        1 => format!("One run of {} s", settings.measure_s),
-        loops => format!("Best of {loops} runs of {} s", settings.measure_s),
+        1 => format!("one run of {} s", settings.measure_s),
+        loops => format!("best of {loops} runs of {} s", settings.measure_s),
     };
     let data = if settings.zero_data { "zeros" } else { "random data" };
     let durable = if settings.is_durable { ", durable writes" } else { "" };
     let spread = if settings.loops > 1 { "; \u{b1} half of their range" } else { "" };
-    format!("{runs}, {} of {data}{durable}{spread}", size(settings.size_bytes))
+    let when = minutes.replace('T', " ");
+    format!("{when}: {runs}, {} of {data}{durable}{spread}", size(settings.size_bytes))
 }
 
 /// Whether a cache of the drive acknowledged writes.

@@ -129,6 +129,7 @@ fn report(settings: Settings, rows: Vec<Row>, is_complete: bool) -> MarkReport {
         is_device: false,
         size_bytes: Some(476 * gib),
         used_bytes: Some(214 * gib),
+        models: vec!["Samsung SSD 990 PRO".into()],
     };
     MarkReport::new(host, place, settings, rows, is_complete)
 }
@@ -457,10 +458,10 @@ fn the_table_is_the_last_thing_on_a_terminal() {
     assert_eq!(text.split_once("\n\n").expect("a table").1, table);
     assert!(text.contains("\nsuspect: served-from-cache (2 runs); --verdict tells why\n"), "{text}");
     assert!(
-        text.starts_with("CrystalDiskMark tests on host: /mnt (45 % full), 2026-11-21 09:05\n"),
+        text.starts_with("CrystalDiskMark tests on host: /mnt (Samsung SSD 990 PRO), 45 % full\n"),
         "{text}"
     );
-    assert!(text.contains("\nOne run of 5 s, 1 GiB of random data\n"), "{text}");
+    assert!(text.contains("\n2026-11-21 09:05: one run of 5 s, 1 GiB of random data\n"), "{text}");
     assert!(text.lines().count() <= 23, "a screen of 24 lines has all of it\n{text}");
     for columns in [40, 60, 80, 120] {
         let text = on_terminal(columns, both.clone());

@@ -3,8 +3,8 @@
 #[cfg(test)]
 mod tests;
 
-use crate::suite::Shown;
 use crate::suite::ab::{Metric, Side, columns};
+use crate::suite::{RanOn, Shown};
 use crate::suite::{SeriesVerdict, word};
 use crate::suite::{Spread, SuiteDocument, ab};
 use schemars::JsonSchema;
@@ -239,6 +239,12 @@ impl StudyReport {
 }
 
 impl SuiteDocument for StudyReport {
+    fn title(&self) -> String {
+        let name = self.parts.first().map(|part| part.comparison.computer_name.clone());
+        let ran_on = RanOn { computer_name: name.unwrap_or_default(), ..RanOn::default() };
+        format!("Study {}{}", self.study.name(), ran_on.words())
+    }
+
     fn has_figures(&self) -> bool {
         !(self.parts.is_empty() && self.nodes.is_empty())
     }

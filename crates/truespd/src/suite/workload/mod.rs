@@ -5,8 +5,8 @@ pub mod sweep;
 #[cfg(test)]
 mod tests;
 
-use crate::suite::Shown;
 use crate::suite::{Advice, Ahead, Draft, Ended, Known, Runner, SuiteDocument, run_steps};
+use crate::suite::{RanOn, Shown};
 use crate::suite::{SeriesVerdict, judged, word};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ use truespd_core::result::{
     Direction, DirectionSummary, Document, Grade, LatencySummary, Measured, Part, Summary, TargetResult,
     TimeSpanResult,
 };
-use truespd_core::text::printable;
+use truespd_core::text::{duration_ns, grouped, number, printable};
 
 /// Pause between the run without a limit and the first rate, in which the storage finishes what that run wrote.
 const SETTLE: Duration = Duration::from_secs(5);
@@ -324,6 +324,9 @@ pub struct Outcome {
     pub search: Option<Search>,
     /// What the verdicts of all runs say, those of the search with them.
     pub verdict: SeriesVerdict,
+    /// Where it ran.
+    #[serde(default, skip_serializing_if = "RanOn::is_unknown")]
+    pub ran_on: RanOn,
 }
 
 impl DocumentKind for Outcome {
@@ -339,6 +342,10 @@ impl DocumentKind for Outcome {
 }
 
 impl SuiteDocument for Outcome {
+    fn title(&self) -> String {
+        format!("Workload {}{}", self.workload, self.ran_on.words())
+    }
+
     fn has_figures(&self) -> bool {
         self.runs.iter().any(|run| !run.rows.is_empty())
     }
@@ -392,6 +399,7 @@ impl Outcome {
             runs: Vec::new(),
             search: None,
             verdict: SeriesVerdict::default(),
+            ran_on: RanOn::default(),
         }
     }
 
@@ -542,7 +550,8 @@ fn words_of(target: &Target) -> String {
 }
 
 fn run_text(run: &Run) -> String {
-    let cpu = run.cpu_usage_percent.map_or(String::new(), |cpu| format!(", processors {cpu:.0} % in use"));
+    let cpu =
+        run.cpu_usage_percent.map_or(String::new(), |cpu| format!(", processors {:.0} % in use", cpu + 0.0));
     let mut out = format!("{}: {}{cpu}\n", printable(&run.name), word(run.grade));
     let mark = if run.grade == Some(Grade::Invalid) { " INVALID" } else { "" };
     out.push_str(&format!(
@@ -644,13 +653,15 @@ impl Search {
             ),
             Some(SearchEnd::NoneKeepsIt) => match self.points.iter().min_by_key(|point| point.per_stream) {
                 Some(point) => format!(
-                    "no rate keeps {of} within {ms} ms: at {:.0} IOPS, {of} is {:.3} ms\n",
-                    point.offered_iops, point.held_ms
+                    "no rate keeps {of} within {ms} ms: at {} IOPS, {of} is {}\n",
+                    number(point.offered_iops),
+                    duration_ns(point.held_ms * 1e6)
                 ),
                 None => format!(
-                    "no rate could be tried: {:.1} IOPS without a limit are less than one for each of {} (threads x \
+                    "no rate could be tried: {} IOPS without a limit are less than one for each of {} (threads x \
                  targets); use a preset of your own with fewer threads\n",
-                    self.unlimited_iops, self.streams
+                    number(self.unlimited_iops),
+                    self.streams
                 ),
             },
             Some(SearchEnd::GaveUp) => format!(
@@ -660,24 +671,26 @@ impl Search {
             ),
             Some(SearchEnd::NoIo(rate)) => format!(
                 "undecided: no I/O was completed in the run at {} IOPS; longer runs (-d) may help{}\n",
-                rate.saturating_mul(self.streams),
+                grouped(rate.saturating_mul(self.streams)),
                 self.best_so_far()
             ),
             None => format!("stopped before it was decided{}\n", self.best_so_far()),
         }
     }
 
-    /// The answer: `1000 IOPS (p99 2.000 ms, ...), 50 % of ...`
+    /// The answer: `1,000 IOPS (p99 2 ms, ...), 50 % of ...`
     fn found_words(&self, rate: u64) -> String {
         // The latest run at this rate that kept the limit; at a rate that is found, most did.
         let run = self.points.iter().rfind(|point| point.per_stream == rate && point.is_within);
         let (held, grade) = run.map_or((0.0, None), |run| (run.held_ms, run.grade));
         let iops = rate.saturating_mul(self.streams);
         format!(
-            "{iops} IOPS ({} {held:.3} ms, kept in two runs or more), {:.0} % of the {:.0} IOPS without a limit{}",
+            "{} IOPS ({} {}, kept in two runs or more), {:.0} % of the {} IOPS without a limit{}",
+            grouped(iops),
             self.limit.of.word(),
+            duration_ns(held * 1e6),
             iops as f64 / self.unlimited_iops * 100.0,
-            self.unlimited_iops,
+            number(self.unlimited_iops),
             if grade == Some(Grade::Invalid) { " (INVALID: see the verdict)" } else { "" }
         )
     }

@@ -8,6 +8,7 @@ use truespd_core::profile::{Profile, Target, Throughput, TimeSpan};
 use truespd_core::result::TimeSpanResult;
 use truespd_core::result::envelope::{read, schema, write};
 use truespd_core::result::{Direction, FindingGrade, Grade, Measured, TargetResult, ThreadResult, Verdict};
+use truespd_core::text::grouped;
 
 const TIMES: Times = Times { warmup_s: 1, duration_s: 10, cooldown_s: 0 };
 
@@ -150,8 +151,11 @@ fn the_highest_rate_under_the_limit_is_found_and_shown() {
     let Some(SearchEnd::Found(rate)) = found.end else { panic!("{found:?}") };
     assert!(rate * 4 <= 5000 && rate * 4 + 200 >= 5000, "{rate}");
     let text = outcome.tables();
-    assert!(text.contains(&format!("highest rate within the limit: {} IOPS (p99 2.", rate * 4)), "{text}");
-    assert!(text.contains("% of the 8000 IOPS without a limit"), "{text}");
+    assert!(
+        text.contains(&format!("highest rate within the limit: {} IOPS (p99 2.", grouped(rate * 4))),
+        "{text}"
+    );
+    assert!(text.contains("% of the 8,000 IOPS without a limit"), "{text}");
     // Rates that break the limit go beyond the bar's end.
     assert!(text.lines().any(|line| line.contains(" no ") && line.ends_with('>')), "{text}");
     let judged = storage.lines.len();
@@ -180,7 +184,7 @@ fn where_every_rate_keeps_the_limit_what_is_outstanding_is_named() {
     let Some(SearchEnd::AllKeepIt(rate)) = found.end else { panic!("{found:?}") };
     assert!(rate * 4 >= 7700, "{rate}");
     let text = outcome.tables();
-    assert!(text.contains(&format!("highest rate within the limit: {} IOPS", rate * 4)), "{text}");
+    assert!(text.contains(&format!("highest rate within the limit: {} IOPS", grouped(rate * 4))), "{text}");
     assert!(
         text.contains(
             "the 32 outstanding I/Os are what ends the search, not the limit; a preset of \

@@ -1,0 +1,193 @@
+//! Tests below each other, with a bar for reads, for writes and for both: the picture of a mark, in CrystalDiskMark's
+//! order. The figures stand on the bars, so it needs no axis and no script.
+
+use super::html::escaped;
+
+/// A test in one direction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bar {
+    /// Where the bar ends.
+    pub value: f64,
+    /// The smallest and the largest of its runs.
+    pub range: [f64; 2],
+    /// The value with its unit.
+    pub words: String,
+    /// What else is known, in small letters.
+    pub more: String,
+    /// The sign and the word of a verdict that a reader must know; empty where it is certified.
+    pub doubt: String,
+}
+
+/// Bars of one scale.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bars {
+    pub title: String,
+    pub about: String,
+    /// Names of the columns.
+    pub heads: Vec<String>,
+    /// Name of each test, and its bars in the order of the columns.
+    pub rows: Vec<(String, Vec<Option<Bar>>)>,
+}
+
+/// Height of a bar.
+const TRACK: f64 = 32.0;
+/// Height of a bar with the small words below it, and the gap to the next.
+const BLOCK: f64 = 66.0;
+/// Where the figure stands on its bar, from the bar's top and left.
+const FIGURE: [f64; 2] = [20.0, 10.0];
+/// How far below its bar the line of small words stands.
+const MORE: f64 = 16.0;
+/// Height of the line of the columns' names.
+const HEADS: f64 = 24.0;
+
+/// Columns beside each other.
+pub(super) const WIDE: f64 = 940.0;
+/// Room of the tests' names there.
+const NAMES: f64 = 130.0;
+/// Room between columns.
+const GAP: f64 = 22.0;
+
+/// Columns below each other.
+const NARROW: f64 = 340.0;
+/// Room of the columns' names there.
+const SIDE: f64 = 54.0;
+/// Height of a test's name there.
+const NAME: f64 = 26.0;
+
+impl Bars {
+    /// The figure as HTML; nothing without a bar.
+    pub fn html(&self) -> String {
+        if self.most() <= 0.0 {
+            return String::new();
+        }
+        let (title, about) = (escaped(&self.title), escaped(&self.about));
+        let picture = |class: &str, (height, inside): (f64, String), width: f64| {
+            format!(
+                "<svg class=\"{class}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{title}\">{inside}</svg>"
+            )
+        };
+        let wide = picture("wide", self.wide(), WIDE);
+        let narrow = picture("narrow", self.narrow(), NARROW);
+        format!(
+            "<figure class=\"bars\"><figcaption><h3>{title}</h3></figcaption>{wide}{narrow}<p class=\"note\">{about}</p></figure>\n"
+        )
+    }
+
+    /// The largest value, which has the longest bar.
+    fn most(&self) -> f64 {
+        let bars = self.rows.iter().flat_map(|(_, bars)| bars.iter().flatten());
+        bars.map(|bar| bar.value.max(bar.range[1])).fold(0.0, f64::max)
+    }
+
+    /// Its height and its picture, with columns beside each other.
+    pub fn wide(&self) -> (f64, String) {
+        let count = self.heads.len().max(1) as f64;
+        let width = (WIDE - NAMES + GAP) / count - GAP;
+        let mut out = String::new();
+        for (place, head) in self.heads.iter().enumerate() {
+            let x = NAMES + place as f64 * (width + GAP);
+            out += &format!("<text class=\"head\" x=\"{x:.1}\" y=\"14\">{}</text>", escaped(head));
+        }
+        for (row, (name, bars)) in self.rows.iter().enumerate() {
+            let top = HEADS + row as f64 * BLOCK;
+            let y = top + FIGURE[0] + 2.0;
+            out += &format!("<text class=\"test\" x=\"0\" y=\"{y:.1}\">{}</text>", escaped(name));
+            for (place, bar) in bars.iter().enumerate() {
+                let left = NAMES + place as f64 * (width + GAP);
+                self.push(&mut out, bar.as_ref(), place, [left, top], width);
+            }
+        }
+        (HEADS + self.rows.len() as f64 * BLOCK, out)
+    }
+
+    /// The same with columns below each other, each with its name beside its bar.
+    fn narrow(&self) -> (f64, String) {
+        let (mut out, mut top) = (String::new(), 0.0);
+        for (name, bars) in &self.rows {
+            out += &format!("<text class=\"test\" x=\"0\" y=\"{:.1}\">{}</text>", top + 16.0, escaped(name));
+            top += NAME;
+            for (place, bar) in bars.iter().enumerate() {
+                let (y, head) = (top + FIGURE[0] - 1.0, self.heads.get(place).map_or("", String::as_str));
+                // `MIX (70 % reads)` has no room.
+                let head = head.split(' ').next().unwrap_or_default();
+                out += &format!("<text class=\"head\" x=\"0\" y=\"{y:.1}\">{}</text>", escaped(head));
+                self.push(&mut out, bar.as_ref(), place, [SIDE, top], NARROW - SIDE);
+                top += BLOCK - 8.0;
+            }
+        }
+        (top, out)
+    }
+
+    /// One bar on its track, with its figure, and the range of its runs as a line.
+    fn push(&self, out: &mut String, bar: Option<&Bar>, colour: usize, [left, top]: [f64; 2], width: f64) {
+        let Some(bar) = bar else {
+            let (x, y) = (left + FIGURE[1], top + FIGURE[0]);
+            *out += &format!("<text x=\"{x:.1}\" y=\"{y:.1}\">not measured</text>");
+            return;
+        };
+        let at = |value: f64| left + (value / self.most()).clamp(0.0, 1.0) * width;
+        let long = (at(bar.value) - left).max(2.0);
+        *out += &format!(
+            "<rect class=\"track\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{TRACK}\" rx=\"4\"/>\
+             <g class=\"s{colour}\"><rect class=\"bar\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{long:.1}\" \
+             height=\"{TRACK}\" rx=\"4\"/>"
+        );
+        let [low, high] = bar.range.map(at);
+        if high - low >= 1.0 {
+            let (y, above, below) = (top + TRACK - 4.0, top + TRACK - 7.0, top + TRACK - 1.0);
+            *out += &format!(
+                "<path class=\"line\" d=\"M{low:.1},{above:.1}V{below:.1}M{low:.1},{y:.1}H{high:.1}\
+                 M{high:.1},{above:.1}V{below:.1}\"/>"
+            );
+        }
+        let (x, y, more_y) = (left + FIGURE[1], top + FIGURE[0] - 1.0, top + TRACK + MORE);
+        *out += &format!(
+            "</g><text class=\"figure\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>\
+             <text x=\"{x:.1}\" y=\"{more_y:.1}\">{}",
+            escaped(&bar.words),
+            escaped(&bar.more)
+        );
+        if !bar.doubt.is_empty() {
+            *out += &format!(" <tspan class=\"doubt\">{}</tspan>", escaped(&bar.doubt));
+        }
+        *out += "</text>";
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bars(value: f64) -> Bars {
+        let bar = Bar {
+            value,
+            range: [value / 2.0, value],
+            words: "1 MB/s".into(),
+            more: "2 IOPS".into(),
+            doubt: "? suspect".into(),
+        };
+        let rows = vec![("<SEQ>".to_string(), vec![Some(bar), None])];
+        Bars { title: "Rates".into(), about: String::new(), heads: vec!["READ".into(), "WRITE".into()], rows }
+    }
+
+    #[test]
+    fn the_largest_fills_its_track_and_nothing_is_told_of_what_was_not_measured() {
+        let html = bars(10.0).html();
+        let width = (WIDE - NAMES + GAP) / 2.0 - GAP;
+        for part in [
+            format!("class=\"track\" x=\"130.0\" y=\"24.0\" width=\"{width:.1}\""),
+            format!("class=\"bar\" x=\"130.0\" y=\"24.0\" width=\"{width:.1}\""),
+            "&lt;SEQ&gt;".into(),
+            "not measured".into(),
+            "<tspan class=\"doubt\">? suspect</tspan>".into(),
+        ] {
+            assert!(html.contains(&part), "{part}: {html}");
+        }
+        assert_eq!(html.matches("class=\"figure\"").count(), 2, "wide and narrow");
+    }
+
+    #[test]
+    fn without_a_rate_there_is_no_picture() {
+        assert_eq!(bars(0.0).html(), "");
+    }
+}
