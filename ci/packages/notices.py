@@ -17,9 +17,11 @@ def text(processor: Processor, *, static: bool) -> str:
     for package in linked(processor):
         title = f"{package['name']} {package['version']}"
         rows.append(f"  {title}: {package['license'] or 'see below'}")
-        files = [file for file in sorted(Path(package["manifest_path"]).parent.iterdir()) if file.is_file() and NAMES.match(file.name)]
+        folder = Path(package["manifest_path"]).parent
+        # Fonts that a crate holds have a licence of their own beside them.
+        files = [file for file in sorted(folder.rglob("*")) if file.is_file() and NAMES.match(file.name) and file.suffix in ("", ".txt", ".md")]
         for file in files:
-            by_text.setdefault(file.read_text(errors="replace").strip(), []).append(f"{title}, {file.name}")
+            by_text.setdefault(file.read_text(errors="replace").strip(), []).append(f"{title}, {file.relative_to(folder)}")
     parts = ["TrueSpd is under the MIT licence (LICENSE). It is linked with these crates, each under its own licence:\n\n" + "\n".join(rows)]
     parts.append("and with the standard library of Rust (MIT OR Apache-2.0) and SQLite (public domain).")
     if static:
