@@ -21,6 +21,7 @@
 
 pub mod foreign;
 mod lines;
+pub mod table;
 
 pub use lines::{
     COLOURS, as_ascii, columns_of, end_of, folded, hanging, hides, nearest, printable, printable_json,

@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &BenchArguments) -> ExitCode {
     let text =
         if on_stdout { envelope::write(&report) } else { fitting_stdout(envelope::shown(&report, text)) };
     let code = print(&text, ExitCode::Done);
-    match output.map(|output| output.write(&envelope::write(&report))) {
+    match output.map(|output| output.write(envelope::write(&report))) {
         Some(Err(error)) => tell(Failure::from(error)),
         _ => code,
     }

@@ -1,7 +1,6 @@
 //! The configuration: reading it before a command begins, and `truespd config`, what is in force, and from where.
 
 use crate::cli::commands::values::json_output;
-use crate::cli::show::aligned;
 use crate::history::{Device, Facts, Given, HistoryError, NewEntry, Problem, Store};
 use crate::series::place::Place;
 use crate::suite::SuiteDocument;
@@ -24,6 +23,7 @@ use truespd_core::machine::host::{host_name, unix_time_s};
 use truespd_core::profile::Release;
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::{Layer, envelope, json};
+use truespd_core::text::table::aligned;
 use truespd_core::text::{printable, printable_path, shell_word};
 
 /// Show which settings are in force, and where each comes from: configuration file and line, variable, or default
@@ -153,7 +153,7 @@ fn show(arguments: &ConfigArguments) -> Result<ExitCode, Fault> {
         fitting_stdout(envelope::shown(&report, ConfigReport::text))
     };
     let code = print(&text, ExitCode::Done);
-    match output.map(|output| output.write(&envelope::write(&report))) {
+    match output.map(|output| output.write(envelope::write(&report))) {
         Some(Err(error)) => Err(Failure::from(error).into()),
         _ => Ok(code),
     }

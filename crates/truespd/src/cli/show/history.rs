@@ -1,6 +1,5 @@
 //! Kept documents as people see them.
 
-use super::{Column, Room, fitted};
 use crate::history::{Entry, Environment, Group, Rank};
 use crate::suite::word;
 use diskspd::show::{Style, plural};
@@ -8,6 +7,7 @@ use jiff::Timestamp;
 use std::path::Path;
 use truespd_core::result::metrics::{Better, Metric};
 use truespd_core::result::{Document, Grade, Verdict};
+use truespd_core::text::table::{Column, Room, fitted};
 use truespd_core::text::{columns_of, hanging, printable};
 
 /// Columns of the words before a value in [`head`].

@@ -15,6 +15,7 @@ use truespd_core::profile::Profile;
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::NoFigure;
 use truespd_core::result::{Document, Grade, Layer, Part};
+use truespd_core::text::table::{Column, Room, fitted};
 use truespd_core::text::{printable, shell_line};
 
 /// Which question.
@@ -273,7 +274,8 @@ impl SuiteDocument for StudyReport {
     fn text(&self, shown: Shown) -> String {
         let mut out = String::new();
         for part in &self.parts {
-            out.push_str(&format!("{}{}\n", part.text(), part.comparison.verdict.shown(shown)));
+            let text = part.text(shown.style.columns);
+            out.push_str(&format!("{text}{}\n", part.comparison.verdict.shown(shown)));
         }
         if !self.nodes.is_empty() {
             // Names of nodes may hold anything.
@@ -290,31 +292,43 @@ impl SuiteDocument for StudyReport {
 }
 
 impl ComparedPair {
-    fn text(&self) -> String {
+    /// Both sides in so many columns of a terminal, and what follows.
+    fn text(&self, columns: usize) -> String {
         let comparison = &self.comparison;
         let sides = [("A", &comparison.a), ("B", &comparison.b)];
         let mut out = format!("== {}\n", printable(&self.title));
         for (letter, variant) in sides {
             out.push_str(&format!("{letter}: {}\n", printable(&shell_line(&variant.words))));
         }
-        out.push_str(&format!(
-            "{:<22}{:>14}{:>14}{:>14}{:>14}{:>6}  verdict\n",
-            "", "median", "smallest", "largest", "disks' IOPS", "runs"
-        ));
+        let mut names = Vec::new();
+        let mut cells: [Vec<String>; 6] = Default::default();
         for ((letter, variant), name) in sides.iter().zip(&self.names) {
-            let name = format!("{letter} {}", printable(name));
-            let Some(figures) = variant.figures else {
-                out.push_str(&format!("{name:<22}{:>14}\n", "-"));
-                continue;
+            names.push(format!("{letter} {name}"));
+            let disks = variant.disk_iops.map(|iops| ab::Metric::IOPS.show(iops.round()));
+            let row = match variant.figures {
+                Some(figures) => [
+                    comparison.metric.show(figures.median),
+                    comparison.metric.show(figures.min),
+                    comparison.metric.show(figures.max),
+                    disks.unwrap_or("-".into()),
+                    figures.count.to_string(),
+                    variant.grade.loud_word().to_string(),
+                ],
+                None => ["-"; 6].map(String::from),
             };
-            let disks = variant.disk_iops.map_or("-".to_string(), |iops| ab::Metric::IOPS.show(iops.round()));
-            out.push_str(&format!(
-                "{name:<22}{}{disks:>14}{:>6}  {}\n",
-                ab::columns(comparison.metric, &figures),
-                figures.count,
-                variant.grade.loud_word()
-            ));
+            cells.iter_mut().zip(row).for_each(|(column, cell)| column.push(cell));
         }
+        let [median, smallest, largest, disks, runs, verdict] = cells;
+        let table = vec![
+            Column::words("", names, Room::Start(8, 1)),
+            Column::numbers("median", median, Room::Stays),
+            Column::numbers("smallest", smallest, Room::Stays),
+            Column::numbers("largest", largest, Room::Stays),
+            Column::numbers("disks' IOPS", disks, Room::Stays),
+            Column::numbers("runs", runs, Room::Stays),
+            Column::words("verdict", verdict, Room::Stays),
+        ];
+        out.push_str(&fitted(table, Some(columns)));
         if sides.iter().any(|(_, variant)| variant.disk_iops.is_some()) {
             out.push_str(
                 "disks' IOPS: of all programs, as the kernel counted them on the disks below the target\n",

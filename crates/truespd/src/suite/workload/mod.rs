@@ -21,7 +21,8 @@ use truespd_core::result::{
     Direction, DirectionSummary, Document, Grade, LatencySummary, Measured, Part, Summary, TargetResult,
     TimeSpanResult,
 };
-use truespd_core::text::{duration_ns, grouped, number, printable};
+use truespd_core::text::table::{Column, Room, fitted};
+use truespd_core::text::{duration_ns, grouped, number, printable, rate};
 
 /// Pause between the run without a limit and the first rate, in which the storage finishes what that run wrote.
 const SETTLE: Duration = Duration::from_secs(5);
@@ -214,7 +215,6 @@ pub enum Work {
     },
 }
 
-const MIB: f64 = 1_048_576.0;
 /// Columns of a run's table.
 const LATENCIES: [Metric; 4] = [Metric::MEAN, Metric::P50, Metric::P99, Metric::MAX];
 /// Columns of a bar whose middle is the limit.
@@ -364,7 +364,7 @@ impl SuiteDocument for Outcome {
     }
 
     fn text(&self, shown: Shown) -> String {
-        format!("{}\n{}", self.tables(), self.verdict.shown(shown))
+        format!("{}\n{}", self.tables(shown.style.columns), self.verdict.shown(shown))
     }
 }
 
@@ -434,8 +434,8 @@ impl Outcome {
         grade
     }
 
-    /// The tables, without the verdict.
-    pub fn tables(&self) -> String {
+    /// The tables in so many columns, without the verdict.
+    pub fn tables(&self, columns: usize) -> String {
         // A person's preset may hold anything.
         let mut out = format!("{}: {}\n", printable(&self.workload), printable(&self.about));
         if !self.source.is_empty() {
@@ -443,11 +443,11 @@ impl Outcome {
         }
         for run in &self.runs {
             out.push('\n');
-            out.push_str(&run_text(run));
+            out.push_str(&run_text(run, columns));
         }
         if let Some(search) = &self.search {
             out.push('\n');
-            out.push_str(&search_text(search));
+            out.push_str(&search_text(search, columns));
         }
         out
     }
@@ -549,59 +549,67 @@ fn words_of(target: &Target) -> String {
     format!("{} {pattern}{rate}", Size(target.block_bytes))
 }
 
-fn run_text(run: &Run) -> String {
+/// A run's figures, in so many columns of a terminal.
+fn run_text(run: &Run, columns: usize) -> String {
     let cpu =
         run.cpu_usage_percent.map_or(String::new(), |cpu| format!(", processors {:.0} % in use", cpu + 0.0));
     let mut out = format!("{}: {}{cpu}\n", printable(&run.name), word(run.grade));
-    let mark = if run.grade == Some(Grade::Invalid) { " INVALID" } else { "" };
-    out.push_str(&format!(
-        "{:<32}{:<6}{:>11}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
-        "", "", "IOPS", "MiB/s", "mean ms", "p50 ms", "p99 ms", "max ms"
-    ));
-    for row in &run.rows {
-        let star = if row.is_response { "*" } else { "" };
-        let latency = LATENCIES.map(|metric| {
+    let of_rows = |cell: fn(&Row) -> String| run.rows.iter().map(cell).collect::<Vec<_>>();
+    let mut table = vec![
+        Column::words("", of_rows(|row| row.what.clone()), Room::Start(16, 4)),
+        Column::words("", of_rows(|row| row.direction.clone()), Room::Stays),
+        Column::numbers("IOPS", of_rows(|row| number(row.iops)), Room::Stays),
+        Column::numbers("throughput", of_rows(|row| rate(row.bytes_per_s)), Room::Goes(3)),
+    ];
+    for ((head, room), metric) in
+        [("mean", Room::Stays), ("p50", Room::Goes(2)), ("p99", Room::Stays), ("longest", Room::Goes(1))]
+            .into_iter()
+            .zip(LATENCIES)
+    {
+        let mut cells = Vec::new();
+        for row in &run.rows {
             let ns = row.latency.as_ref().and_then(|latency| metric.of_latencies(latency));
-            format!("{:>10}", ns.map_or("-".into(), |ns| format!("{:.3}", ns / 1e6)))
-        });
-        let latency = latency.concat();
-        out.push_str(&format!(
-            "{:<32}{:<6}{:>11.1}{:>10.2}{latency}{star}{mark}\n",
-            row.what,
-            row.direction,
-            row.iops,
-            row.bytes_per_s / MIB
-        ));
+            let star = if row.is_response && ns.is_some() { "*" } else { "" };
+            cells.push(ns.map_or("-".to_string(), duration_ns) + star);
+        }
+        table.push(Column::numbers(head, cells, room));
     }
+    if run.grade == Some(Grade::Invalid) {
+        table.push(Column::words("", vec!["INVALID".into(); run.rows.len()], Room::Stays));
+    }
+    out.push_str(&fitted(table, Some(columns)));
     if run.rows.iter().any(|row| row.is_response) {
         out.push_str("* response time, from the time for which the rate scheduled the I/O\n");
     }
     out
 }
 
-fn search_text(search: &Search) -> String {
+/// The rates that were tried, and the answer.
+fn search_text(search: &Search, columns: usize) -> String {
     let LatencyLimit { of, ms: limit_ms } = search.limit;
     let of = of.word();
+    let points = search.by_rate();
+    let of_points = |cell: fn(&Point) -> String| points.iter().map(|point| cell(point)).collect::<Vec<_>>();
+    let time = |ms: f64| duration_ns(ms * 1e6);
+    let bars = points.iter().map(|point| bar(point.held_ms, limit_ms)).collect();
+    let table = vec![
+        Column::numbers("offered IOPS", of_points(|point| number(point.offered_iops)), Room::Stays),
+        Column::numbers("reached", of_points(|point| number(point.reached_iops)), Room::Stays),
+        Column::numbers("mean", points.iter().map(|point| time(point.mean_ms)).collect(), Room::Goes(3)),
+        Column::numbers("p50", points.iter().map(|point| time(point.p50_ms)).collect(), Room::Goes(4)),
+        Column::numbers("p95", points.iter().map(|point| time(point.p95_ms)).collect(), Room::Goes(2)),
+        Column::numbers("p99", points.iter().map(|point| time(point.p99_ms)).collect(), Room::Stays),
+        Column::numbers("longest", points.iter().map(|point| time(point.max_ms)).collect(), Room::Goes(1)),
+        Column::words(
+            "kept",
+            of_points(|point| if point.is_within { "yes" } else { "no" }.into()),
+            Room::Stays,
+        ),
+        Column::words("verdict", of_points(|point| word(point.grade).into()), Room::Stays),
+        Column::words(format!("{of}, up to twice the limit"), bars, Room::Goes(5)),
+    ];
     let mut out = format!("limit: {of} response time at most {limit_ms} ms, and the rate reached\n");
-    out.push_str(&format!(
-        "{:>12}{:>12}{:>10}{:>10}{:>10}{:>10}{:>10}  {:<6}{:<11}{of}, up to twice the limit\n",
-        "offered IOPS", "reached", "mean ms", "p50 ms", "p95 ms", "p99 ms", "max ms", "kept", "verdict"
-    ));
-    for point in search.by_rate() {
-        let kept = if point.is_within { "yes" } else { "no" };
-        out.push_str(&format!(
-            "{:>12.0}{:>12.0}{:>10.3}{:>10.3}{:>10.3}{:>10.3}{:>10.3}  {kept:<6}{:<11}{}\n",
-            point.offered_iops,
-            point.reached_iops,
-            point.mean_ms,
-            point.p50_ms,
-            point.p95_ms,
-            point.p99_ms,
-            point.max_ms,
-            word(point.grade),
-            bar(point.held_ms, limit_ms)
-        ));
-    }
+    out.push_str(&fitted(table, Some(columns)));
     out + &search.answer()
 }
 

@@ -150,9 +150,9 @@ fn the_highest_rate_under_the_limit_is_found_and_shown() {
     let found = outcome.search.as_ref().unwrap();
     let Some(SearchEnd::Found(rate)) = found.end else { panic!("{found:?}") };
     assert!(rate * 4 <= 5000 && rate * 4 + 200 >= 5000, "{rate}");
-    let text = outcome.tables();
+    let text = outcome.tables(120);
     assert!(
-        text.contains(&format!("highest rate within the limit: {} IOPS (p99 2.", grouped(rate * 4))),
+        text.contains(&format!("highest rate within the limit: {} IOPS (p99 2", grouped(rate * 4))),
         "{text}"
     );
     assert!(text.contains("% of the 8,000 IOPS without a limit"), "{text}");
@@ -173,7 +173,7 @@ fn the_highest_rate_under_the_limit_is_found_and_shown() {
 #[test]
 fn storage_that_is_never_quick_enough_is_told() {
     let (outcome, _) = search().run(&mut Storage::new(0.0));
-    let text = outcome.tables();
+    let text = outcome.tables(120);
     assert!(text.contains("no rate keeps p99 within 10 ms: at "), "{text}");
 }
 
@@ -183,7 +183,7 @@ fn where_every_rate_keeps_the_limit_what_is_outstanding_is_named() {
     let found = outcome.search.as_ref().unwrap();
     let Some(SearchEnd::AllKeepIt(rate)) = found.end else { panic!("{found:?}") };
     assert!(rate * 4 >= 7700, "{rate}");
-    let text = outcome.tables();
+    let text = outcome.tables(120);
     assert!(text.contains(&format!("highest rate within the limit: {} IOPS", grouped(rate * 4))), "{text}");
     assert!(
         text.contains(
@@ -198,9 +198,9 @@ fn where_every_rate_keeps_the_limit_what_is_outstanding_is_named() {
     let mut missed = outcome.clone();
     missed.search.as_mut().unwrap().points[0].is_reached = false;
     assert!(
-        missed.tables().contains("broke the limit, but some were not reached: the 32"),
+        missed.tables(120).contains("broke the limit, but some were not reached: the 32"),
         "{}",
-        missed.tables()
+        missed.tables(120)
     );
     // A rate that is missed, though its answers come in time, broke no limit; one whose answers are late did.
     let point = |per_stream, is_within, held_ms| Point { per_stream, is_within, held_ms, ..found.points[0] };
@@ -216,14 +216,14 @@ fn the_storage_settles_before_the_first_rate() {
     assert_eq!(storage.pauses, [(1, Duration::from_secs(5))]);
     let (outcome, result) = search().run(&mut Storage { leaves: true, ..Storage::new(5000.0) });
     assert_eq!(result, Err(Ended::Stopped));
-    assert!(outcome.tables().ends_with("stopped before it was decided\n"), "{}", outcome.tables());
+    assert!(outcome.tables(120).ends_with("stopped before it was decided\n"), "{}", outcome.tables(120));
 }
 
 #[test]
 fn what_has_no_answer_says_why_and_how_far_it_came() {
     let (outcome, result) = search().run(&mut Storage { is_dead: true, ..Storage::new(5000.0) });
     assert_eq!((result, outcome.search.as_ref().unwrap().end), (Ok(()), Some(SearchEnd::NoIo(200))));
-    let text = outcome.tables();
+    let text = outcome.tables(120);
     assert!(text.contains("undecided: no I/O was completed in the run at 800 IOPS"), "{text}");
     assert!(!text.contains("stopped"), "{text}");
     let (mut outcome, _) = search().run(&mut Storage::new(5000.0));
@@ -231,7 +231,7 @@ fn what_has_no_answer_says_why_and_how_far_it_came() {
     search.end = Some(SearchEnd::GaveUp);
     let runs = search.points.len();
     let best = search.points.iter().filter(|p| p.is_within).map(|p| p.per_stream * 4).max().unwrap();
-    let text = outcome.tables();
+    let text = outcome.tables(120);
     assert!(text.contains(&format!("undecided after {runs} runs: ")), "{text}");
     assert!(
         text.contains(&format!("the highest rate that kept the limit so far: {best} IOPS (in 2 of 2 runs)")),
@@ -242,7 +242,7 @@ fn what_has_no_answer_says_why_and_how_far_it_came() {
 #[test]
 fn a_presets_words_are_no_terminal_commands() {
     let plan = Plan { about: "a\u{1b}[2Jb".into(), source: "c\rd".into(), ..search() };
-    let text = plan.run(&mut Storage::new(5000.0)).0.tables();
+    let text = plan.run(&mut Storage::new(5000.0)).0.tables(120);
     assert!(text.contains("a\\u{1b}[2Jb") && text.contains("c\\rd"), "{text}");
 }
 
@@ -251,7 +251,7 @@ fn what_is_done_is_kept() {
     let mut storage = Storage { runs: 3, ..Storage::new(5000.0) };
     let (outcome, result) = search().run(&mut storage);
     assert_eq!(result, Err(Ended::Stopped));
-    let text = outcome.tables();
+    let text = outcome.tables(120);
     assert_eq!(outcome.search.as_ref().unwrap().points.len(), 2);
     assert!(
         outcome.has_figures() && text.contains("stopped before it was decided; the highest rate"),
@@ -336,7 +336,7 @@ fn an_invalid_run_is_marked_in_every_line() {
     let threads = vec![vec![target_result("/m/x", direction(100, 1, None), Direction::default())]];
     let work = Work::Lines(vec![vec!["-r".into()]]);
     let (outcome, _) = plan(work).run(&mut One(Some(document(span, threads, verdict))));
-    let text = outcome.tables();
+    let text = outcome.tables(120);
     assert!(
         text.lines().any(|line| line.contains("64KiB sequential") && line.ends_with("INVALID")),
         "{text}"
