@@ -32,10 +32,10 @@ const COLUMNS: [ListColumn; 10] = [
     ("verdict", false, Room::Stays, |entry| word(entry.facts.grade).to_string()),
     ("IOPS", true, Room::Stays, |entry| figure(entry, Metric::IOPS)),
     ("throughput", true, Room::Goes(1), |entry| figure(entry, Metric::BYTES)),
-    ("mean", true, Room::Goes(2), |entry| figure(entry, Metric::MEAN)),
+    ("mean", true, Room::Goes(3), |entry| figure(entry, Metric::MEAN)),
     ("host", false, Room::Goes(5), |entry| entry.facts.host.clone()),
     ("target", false, Room::End(10, 4), targets),
-    ("label, tags", false, Room::Start(11, 3), label_and_tags),
+    ("label, tags", false, Room::Start(11, 2), label_and_tags),
 ];
 
 /// A list of documents; empty without any. On a terminal of so many columns it is made to fit.
