@@ -8,9 +8,9 @@ const GAP: usize = 2;
 /// A column of a table that is made as narrow as a terminal.
 #[derive(Debug, Clone)]
 pub struct Column {
-    /// Its name.
+    /// What stands above its cells.
     pub head: String,
-    /// One for each row.
+    /// Its cells, one for each row.
     pub cells: Vec<String>,
     /// Its cells end at one place.
     pub is_number: bool,
@@ -21,7 +21,7 @@ pub struct Column {
 /// What becomes of a column where there is no room for all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Room {
-    /// Always shown.
+    /// It is shown at any width.
     Stays,
     /// Left out: the largest number first.
     Goes(u8),

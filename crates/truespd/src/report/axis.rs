@@ -89,7 +89,6 @@ impl Axis {
         }
     }
 
-    /// Its upper end.
     pub fn high(&self) -> f64 {
         self.high
     }

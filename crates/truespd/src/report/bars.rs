@@ -6,7 +6,6 @@ use super::html::escaped;
 /// A test in one direction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bar {
-    /// Where the bar ends.
     pub value: f64,
     /// The smallest and the largest of its runs.
     pub range: [f64; 2],
@@ -18,18 +17,15 @@ pub struct Bar {
     pub doubt: String,
 }
 
-/// Bars of one scale.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bars {
     pub title: String,
     pub about: String,
-    /// Names of the columns.
     pub heads: Vec<String>,
     /// Name of each test, and its bars in the order of the columns.
     pub rows: Vec<(String, Vec<Option<Bar>>)>,
 }
 
-/// Height of a bar.
 const TRACK: f64 = 32.0;
 /// Height of a bar with the small words below it, and the gap to the next.
 const BLOCK: f64 = 66.0;
@@ -40,14 +36,13 @@ const MORE: f64 = 16.0;
 /// Height of the line of the columns' names.
 const HEADS: f64 = 24.0;
 
-/// Columns beside each other.
+/// Width of the picture with columns beside each other.
 pub(super) const WIDE: f64 = 940.0;
 /// Room of the tests' names there.
 const NAMES: f64 = 130.0;
-/// Room between columns.
 const GAP: f64 = 22.0;
 
-/// Columns below each other.
+/// Width of the picture with columns below each other.
 const NARROW: f64 = 340.0;
 /// Room of the columns' names there.
 const SIDE: f64 = 54.0;
@@ -61,16 +56,16 @@ impl Bars {
             return String::new();
         }
         let (title, about) = (escaped(&self.title), escaped(&self.about));
-        let picture = |class: &str, (height, inside): (f64, String), width: f64| {
-            format!(
-                "<svg class=\"{class}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{title}\">{inside}</svg>"
-            )
-        };
-        let wide = picture("wide", self.wide(), WIDE);
-        let narrow = picture("narrow", self.narrow(), NARROW);
-        format!(
-            "<figure class=\"bars\"><figcaption><h3>{title}</h3></figcaption>{wide}{narrow}<p class=\"note\">{about}</p></figure>\n"
-        )
+        let mut out = format!("<figure class=\"bars\"><figcaption><h3>{title}</h3></figcaption>");
+        for (class, width, (height, inside)) in
+            [("wide", WIDE, self.wide()), ("narrow", NARROW, self.narrow())]
+        {
+            out += &format!(
+                "<svg class=\"{class}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{title}\">\
+                 {inside}</svg>"
+            );
+        }
+        out + &format!("<p class=\"note\">{about}</p></figure>\n")
     }
 
     /// The largest value, which has the longest bar.
@@ -125,14 +120,14 @@ impl Bars {
             *out += &format!("<text x=\"{x:.1}\" y=\"{y:.1}\">not measured</text>");
             return;
         };
-        let at = |value: f64| left + (value / self.most()).clamp(0.0, 1.0) * width;
-        let long = (at(bar.value) - left).max(2.0);
+        let scale = width / self.most();
+        let long = (bar.value * scale).clamp(2.0, width);
         *out += &format!(
             "<rect class=\"track\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{TRACK}\" rx=\"4\"/>\
              <g class=\"s{colour}\"><rect class=\"bar\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{long:.1}\" \
              height=\"{TRACK}\" rx=\"4\"/>"
         );
-        let [low, high] = bar.range.map(at);
+        let [low, high] = bar.range.map(|value| left + (value * scale).clamp(0.0, width));
         if high - low >= 1.0 {
             let (y, above, below) = (top + TRACK - 4.0, top + TRACK - 7.0, top + TRACK - 1.0);
             *out += &format!(

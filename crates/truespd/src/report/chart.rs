@@ -62,7 +62,7 @@ pub(super) struct SecondUnit {
     pub name: &'static str,
     pub times: f64,
     pub show: fn(f64) -> String,
-    /// As [`Chart::unit`].
+    /// In which its ticks are round, as [`Chart::unit`].
     pub unit: fn(f64) -> f64,
 }
 
@@ -429,7 +429,6 @@ impl Chart {
         }
     }
 
-    /// Lines or dots.
     fn push_series(&self, out: &mut String, plot: &Plot) {
         // Dots of several series at one place stand beside each other.
         let has_neighbours = matches!(self.ticks, Ticks::Named(_))

@@ -10,14 +10,13 @@ use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 use truespd_core::text::{columns_of, start_of};
 
-/// What is drawn.
 #[derive(Debug, Clone)]
 pub enum Picture {
     Chart(Box<Chart>),
     Bars(Bars),
 }
 
-/// The words around it.
+/// The words that stand around a picture.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Words {
     pub title: String,
@@ -25,11 +24,8 @@ pub struct Words {
     pub lines: Vec<String>,
 }
 
-/// Room around everything.
 const EDGE: f64 = 24.0;
-/// Height of the title.
 const TITLE: f64 = 34.0;
-/// Room above the chart.
 const ABOVE: f64 = 12.0;
 /// Height of a line below it.
 const LINE: f64 = 20.0;
@@ -88,8 +84,8 @@ impl Picture {
             .enumerate()
             .map(|(place, colour)| {
                 format!(
-                    " .s{place} .line,.s{place} .band{{stroke:{colour}}} .s{place} .band,.s{place} .bar,.s{place} circle,\
-                     .s{place} .key{{fill:{colour}}}"
+                    " .s{place} .line,.s{place} .band{{stroke:{colour}}} .s{place} .band,.s{place} .bar,\
+                     .s{place} circle,.s{place} .key{{fill:{colour}}}"
                 )
             })
             .collect();
@@ -111,7 +107,8 @@ impl Picture {
         Some(
             out + &format!(
                 "<g transform=\"translate({EDGE} {top})\">{inside}</g>\
-                 <text class=\"brand\" x=\"{right}\" y=\"{bottom}\" text-anchor=\"end\">TrueSpd {version}</text></svg>\n"
+                 <text class=\"brand\" x=\"{right}\" y=\"{bottom}\" text-anchor=\"end\">TrueSpd {version}</text>\
+                 </svg>\n"
             ),
         )
     }

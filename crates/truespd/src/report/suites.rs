@@ -474,7 +474,7 @@ fn ms(ms: f64) -> String {
     latency_words(ms * NS_PER_MS)
 }
 
-/// What a search found.
+/// What a search found, in words and figures.
 fn answered(search: &Search) -> String {
     let limit = format!("limit of the {} response time", search.limit.of.word());
     let mut figures = vec![(limit.as_str(), Some(ms(search.limit.ms)))];

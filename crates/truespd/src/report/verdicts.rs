@@ -28,7 +28,6 @@ pub(super) fn verdicts(runs: &[Run]) -> String {
     out + &finding_list(reasons, &unchecked(runs))
 }
 
-/// What a rule found.
 struct Reason {
     grade: FindingGrade,
     rule: String,

@@ -57,7 +57,7 @@ pub trait SuiteDocument {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RanOn {
-    /// Name of the host.
+    /// Name of the host that measured.
     pub computer_name: String,
     /// Folders, files or devices that were tested.
     pub targets: Vec<String>,
@@ -66,7 +66,7 @@ pub struct RanOn {
 }
 
 impl RanOn {
-    /// On this host.
+    /// On the host that this program runs on.
     pub fn here(targets: Vec<String>, disks: &[Layer]) -> Self {
         RanOn { computer_name: host::host_name(), targets, models: models(disks) }
     }

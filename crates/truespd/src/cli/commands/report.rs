@@ -26,8 +26,8 @@ const PLAIN: Style = Style { columns: 100, has_colour: false };
 ///
 /// The page needs no network and no other file. Runs are drawn into the same charts, and the first is
 /// compared with each other, as `truespd compare` does; kept runs of one label are one side. The results are
-/// in the page: `truespd render` reads them back. `--svg` and `--png` make a picture of its main chart instead, for chats
-/// and tickets.
+/// in the page: `truespd render` reads them back. `--svg` and `--png` make a picture of its main chart instead, for
+/// chats and tickets.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
     /// Results written with --json, of runs or suites, other reports, or ids and labels of the history; - for standard
@@ -37,14 +37,15 @@ pub(crate) struct ReportArguments {
     /// Compare runs of different profiles, or on different targets
     #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
     unlike: Option<Unlike>,
-    /// Page to write; - is standard output [default: the name of the document with .html, of several report.html; a page
-    /// of that name is replaced, another file is not]
+    /// Page to write; - is standard output [default: the name of the document with .html, of several report.html; a
+    /// page of that name is replaced, another file is not]
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
-    /// Write the main chart of the first document to this file as SVG; - is standard output. Without -o, no page is written
+    /// Write the main chart of the first document to this file as SVG; - is standard output. Without -o, no page is
+    /// written
     #[arg(long, value_name = "FILE")]
     svg: Option<String>,
-    /// The same as PNG
+    /// The same as PNG, twice as large
     #[arg(long, value_name = "FILE")]
     png: Option<String>,
 }
@@ -141,8 +142,8 @@ fn usual_name(documents: &[PathBuf]) -> Result<String, Refusal> {
         _ => "report".as_ref(),
     };
     let name = format!("{}.html", stem.to_string_lossy());
-    let is_ours = |path: &Path| std::fs::read(path).is_ok_and(|bytes| is_page(&bytes));
-    if Path::new(&name).symlink_metadata().is_ok() && !is_ours(Path::new(&name)) {
+    let path = Path::new(&name);
+    if path.symlink_metadata().is_ok() && !std::fs::read(path).is_ok_and(|bytes| is_page(&bytes)) {
         let message = format!("'{name}' is there, and is no page of TrueSpd");
         return Err(Refusal::new(RefusalKind::Input, message).on(name).hint("name the page: -o FILE"));
     }
@@ -159,17 +160,15 @@ impl Pictures {
     /// # Errors
     /// The first document has nothing to draw.
     fn of(inputs: &[Input], arguments: &ReportArguments) -> Result<Self, Refusal> {
-        let none = || {
+        let drawn = picture(inputs).and_then(|(picture, words)| {
+            let png = if arguments.png.is_some() { picture.png(&words)? } else { Vec::new() };
+            Some(Pictures { svg: picture.svg(&words)?, png })
+        });
+        drawn.ok_or_else(|| {
             let shown = arguments.documents[0].display().to_string();
             let message = format!("'{shown}' has no chart: nothing was measured, or its tables say all");
             Refusal::new(RefusalKind::Input, message).on(shown).hint("-o FILE writes its page")
-        };
-        let (picture, words) = picture(inputs).ok_or_else(none)?;
-        let mut pictures = Pictures { svg: picture.svg(&words).ok_or_else(none)?, png: Vec::new() };
-        if arguments.png.is_some() {
-            pictures.png = picture.png(&words).ok_or_else(none)?;
-        }
-        Ok(pictures)
+        })
     }
 }
 

@@ -418,7 +418,7 @@ pub struct Assessment {
     pub verdict: SeriesVerdict,
     /// From the start to the end, with the making of the file.
     pub run_time_s: f64,
-    /// Where it ran.
+    /// Where its runs measured, and on what.
     #[serde(default, skip_serializing_if = "RanOn::is_unknown")]
     pub ran_on: RanOn,
 }

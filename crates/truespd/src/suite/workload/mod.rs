@@ -324,7 +324,7 @@ pub struct Outcome {
     pub search: Option<Search>,
     /// What the verdicts of all runs say, those of the search with them.
     pub verdict: SeriesVerdict,
-    /// Where it ran.
+    /// Where its runs measured, and on what.
     #[serde(default, skip_serializing_if = "RanOn::is_unknown")]
     pub ran_on: RanOn,
 }
@@ -549,30 +549,34 @@ fn words_of(target: &Target) -> String {
     format!("{} {pattern}{rate}", Size(target.block_bytes))
 }
 
+/// A column's cells, one for each row.
+fn cells<R>(rows: &[R], cell: fn(&R) -> String) -> Vec<String> {
+    rows.iter().map(cell).collect()
+}
+
 /// A run's figures, in so many columns of a terminal.
 fn run_text(run: &Run, columns: usize) -> String {
     let cpu =
         run.cpu_usage_percent.map_or(String::new(), |cpu| format!(", processors {:.0} % in use", cpu + 0.0));
     let mut out = format!("{}: {}{cpu}\n", printable(&run.name), word(run.grade));
-    let of_rows = |cell: fn(&Row) -> String| run.rows.iter().map(cell).collect::<Vec<_>>();
     let mut table = vec![
-        Column::words("", of_rows(|row| row.what.clone()), Room::Start(16, 4)),
-        Column::words("", of_rows(|row| row.direction.clone()), Room::Stays),
-        Column::numbers("IOPS", of_rows(|row| number(row.iops)), Room::Stays),
-        Column::numbers("throughput", of_rows(|row| rate(row.bytes_per_s)), Room::Goes(3)),
+        Column::words("", cells(&run.rows, |row| row.what.clone()), Room::Start(16, 1)),
+        Column::words("", cells(&run.rows, |row| row.direction.clone()), Room::Stays),
+        Column::numbers("IOPS", cells(&run.rows, |row| number(row.iops)), Room::Stays),
+        Column::numbers("throughput", cells(&run.rows, |row| rate(row.bytes_per_s)), Room::Goes(2)),
     ];
     for ((head, room), metric) in
-        [("mean", Room::Stays), ("p50", Room::Goes(2)), ("p99", Room::Stays), ("longest", Room::Goes(1))]
+        [("mean", Room::Stays), ("p50", Room::Goes(4)), ("p99", Room::Stays), ("longest", Room::Goes(3))]
             .into_iter()
             .zip(LATENCIES)
     {
-        let mut cells = Vec::new();
+        let mut times = Vec::new();
         for row in &run.rows {
             let ns = row.latency.as_ref().and_then(|latency| metric.of_latencies(latency));
             let star = if row.is_response && ns.is_some() { "*" } else { "" };
-            cells.push(ns.map_or("-".to_string(), duration_ns) + star);
+            times.push(ns.map_or("-".to_string(), duration_ns) + star);
         }
-        table.push(Column::numbers(head, cells, room));
+        table.push(Column::numbers(head, times, room));
     }
     if run.grade == Some(Grade::Invalid) {
         table.push(Column::words("", vec!["INVALID".into(); run.rows.len()], Room::Stays));
@@ -584,30 +588,37 @@ fn run_text(run: &Run, columns: usize) -> String {
     out
 }
 
+/// A column of times: its head, what becomes of it where there is no room, and milliseconds.
+type TimeColumn = (&'static str, Room, fn(&Point) -> f64);
+
 /// The rates that were tried, and the answer.
 fn search_text(search: &Search, columns: usize) -> String {
     let LatencyLimit { of, ms: limit_ms } = search.limit;
     let of = of.word();
     let points = search.by_rate();
-    let of_points = |cell: fn(&Point) -> String| points.iter().map(|point| cell(point)).collect::<Vec<_>>();
-    let time = |ms: f64| duration_ns(ms * 1e6);
-    let bars = points.iter().map(|point| bar(point.held_ms, limit_ms)).collect();
-    let table = vec![
-        Column::numbers("offered IOPS", of_points(|point| number(point.offered_iops)), Room::Stays),
-        Column::numbers("reached", of_points(|point| number(point.reached_iops)), Room::Stays),
-        Column::numbers("mean", points.iter().map(|point| time(point.mean_ms)).collect(), Room::Goes(3)),
-        Column::numbers("p50", points.iter().map(|point| time(point.p50_ms)).collect(), Room::Goes(4)),
-        Column::numbers("p95", points.iter().map(|point| time(point.p95_ms)).collect(), Room::Goes(2)),
-        Column::numbers("p99", points.iter().map(|point| time(point.p99_ms)).collect(), Room::Stays),
-        Column::numbers("longest", points.iter().map(|point| time(point.max_ms)).collect(), Room::Goes(1)),
-        Column::words(
-            "kept",
-            of_points(|point| if point.is_within { "yes" } else { "no" }.into()),
-            Room::Stays,
-        ),
-        Column::words("verdict", of_points(|point| word(point.grade).into()), Room::Stays),
-        Column::words(format!("{of}, up to twice the limit"), bars, Room::Goes(5)),
+    let mut table = vec![
+        Column::numbers("offered IOPS", cells(&points, |point| number(point.offered_iops)), Room::Stays),
+        Column::numbers("reached", cells(&points, |point| number(point.reached_iops)), Room::Stays),
     ];
+    let times: [TimeColumn; 5] = [
+        ("mean", Room::Goes(3), |point| point.mean_ms),
+        ("p50", Room::Goes(4), |point| point.p50_ms),
+        ("p95", Room::Goes(2), |point| point.p95_ms),
+        ("p99", Room::Stays, |point| point.p99_ms),
+        ("longest", Room::Goes(1), |point| point.max_ms),
+    ];
+    for (head, room, ms) in times {
+        table.push(Column::numbers(
+            head,
+            points.iter().map(|point| duration_ns(ms(point) * 1e6)).collect(),
+            room,
+        ));
+    }
+    let kept = cells(&points, |point| if point.is_within { "yes" } else { "no" }.to_string());
+    table.push(Column::words("kept", kept, Room::Stays));
+    table.push(Column::words("verdict", cells(&points, |point| word(point.grade).to_string()), Room::Stays));
+    let bars = points.iter().map(|point| bar(point.held_ms, limit_ms)).collect();
+    table.push(Column::words(format!("{of}, up to twice the limit"), bars, Room::Goes(5)));
     let mut out = format!("limit: {of} response time at most {limit_ms} ms, and the rate reached\n");
     out.push_str(&fitted(table, Some(columns)));
     out + &search.answer()
