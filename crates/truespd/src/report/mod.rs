@@ -111,6 +111,7 @@ pub fn title(inputs: &[Input]) -> String {
             let titles = once(several.iter().map(Input::title));
             match titles.as_slice() {
                 [title] => format!("{title}: {}", listed(&names)),
+                [one, other] if several.len() == 2 => format!("{one}, and {other}"),
                 _ => format!("{} results: {}", several.len(), listed(&names)),
             }
         }
