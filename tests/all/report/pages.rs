@@ -226,7 +226,8 @@ fn the_main_chart_is_a_picture() {
     run(&lab, &format!("report {} --svg mark.svg -o mark.html", suite("mark"))).expect_code(0);
     let mark = String::from_utf8(lab.read("mark.svg")).expect("text");
     assert!(mark.contains(">READ<") && mark.contains(">WRITE<"), "{mark}");
-    run(&lab, &format!("report {} --png none.png", suite("assess"))).refused(3, &["has no chart", "-o FILE"]);
+    run(&lab, &format!("report {} --png none.png", suite("self-cost")))
+        .refused(3, &["has no chart", "-o FILE"]);
     run(&lab, "report a.json --png -").refused(3, &["--png writes to a file"]);
     run(&lab, "report a.json --svg - -o -").refused(3, &["standard output (-) can take one result only"]);
     assert!(!lab.names().contains(&"none.png".to_string()));

@@ -1,7 +1,8 @@
-//! Tests below each other, with a bar for reads, for writes and for both: the picture of a mark, in CrystalDiskMark's
-//! order. The figures stand on the bars, so it needs no axis and no script.
+//! Tests below each other, with a bar for each column: reads and writes of a mark in CrystalDiskMark's order, figures
+//! of an assessment against their limits. The figures stand on the bars, so they need no axis and no script.
 
 use super::html::escaped;
+use truespd_core::text::columns_of;
 
 /// A test in one direction.
 #[derive(Debug, Clone, PartialEq)]
@@ -9,6 +10,8 @@ pub struct Bar {
     pub value: f64,
     /// The smallest and the largest of its runs.
     pub range: [f64; 2],
+    /// Number of its colour, as those of lines.
+    pub colour: usize,
     /// The value with its unit.
     pub words: String,
     /// What else is known, in small letters.
@@ -22,6 +25,8 @@ pub struct Bars {
     pub title: String,
     pub about: String,
     pub heads: Vec<String>,
+    /// Where a bar is full; none for the largest value.
+    pub full: Option<f64>,
     /// Name of each test, and its bars in the order of the columns.
     pub rows: Vec<(String, Vec<Option<Bar>>)>,
 }
@@ -38,8 +43,10 @@ const HEADS: f64 = 24.0;
 
 /// Width of the picture with columns beside each other.
 pub(super) const WIDE: f64 = 940.0;
-/// Room of the tests' names there.
-const NAMES: f64 = 130.0;
+/// Room of the tests' names there, at least.
+const NAMES_MIN: f64 = 130.0;
+/// Room for a character of a test's name.
+const CHARACTER: f64 = 8.4;
 const GAP: f64 = 22.0;
 
 /// Width of the picture with columns below each other.
@@ -52,7 +59,7 @@ const NAME: f64 = 26.0;
 impl Bars {
     /// The figure as HTML; nothing without a bar.
     pub fn html(&self) -> String {
-        if self.most() <= 0.0 {
+        if self.is_empty() {
             return String::new();
         }
         let (title, about) = (escaped(&self.title), escaped(&self.about));
@@ -68,36 +75,54 @@ impl Bars {
         out + &format!("<p class=\"note\">{about}</p></figure>\n")
     }
 
-    /// The largest value, which has the longest bar.
+    fn bars(&self) -> impl Iterator<Item = &Bar> {
+        self.rows.iter().flat_map(|(_, bars)| bars.iter().flatten())
+    }
+
+    /// There is nothing to draw.
+    pub fn is_empty(&self) -> bool {
+        self.bars().all(|bar| bar.value <= 0.0)
+    }
+
+    /// The value that fills a track.
     fn most(&self) -> f64 {
-        let bars = self.rows.iter().flat_map(|(_, bars)| bars.iter().flatten());
-        bars.map(|bar| bar.value.max(bar.range[1])).fold(0.0, f64::max)
+        let largest = self.bars().map(|bar| bar.value.max(bar.range[1])).fold(f64::MIN_POSITIVE, f64::max);
+        self.full.unwrap_or(largest)
+    }
+
+    /// Room of the tests' names beside their bars.
+    fn names(&self) -> f64 {
+        let longest = self.rows.iter().map(|(name, _)| columns_of(name)).max().unwrap_or(0);
+        (longest as f64 * CHARACTER + GAP).max(NAMES_MIN)
     }
 
     /// Its height and its picture, with columns beside each other.
     pub fn wide(&self) -> (f64, String) {
-        let count = self.heads.len().max(1) as f64;
-        let width = (WIDE - NAMES + GAP) / count - GAP;
+        let (count, names) = (self.heads.len().max(1) as f64, self.names());
+        let width = (WIDE - names + GAP) / count - GAP;
+        let heads = if self.heads.len() > 1 { HEADS } else { 0.0 };
         let mut out = String::new();
         for (place, head) in self.heads.iter().enumerate() {
-            let x = NAMES + place as f64 * (width + GAP);
+            let x = names + place as f64 * (width + GAP);
             out += &format!("<text class=\"head\" x=\"{x:.1}\" y=\"14\">{}</text>", escaped(head));
         }
         for (row, (name, bars)) in self.rows.iter().enumerate() {
-            let top = HEADS + row as f64 * BLOCK;
+            let top = heads + row as f64 * BLOCK;
             let y = top + FIGURE[0] + 2.0;
             out += &format!("<text class=\"test\" x=\"0\" y=\"{y:.1}\">{}</text>", escaped(name));
             for (place, bar) in bars.iter().enumerate() {
-                let left = NAMES + place as f64 * (width + GAP);
-                self.push(&mut out, bar.as_ref(), place, [left, top], width);
+                let left = names + place as f64 * (width + GAP);
+                self.push(&mut out, bar.as_ref(), [left, top], width);
             }
         }
-        (HEADS + self.rows.len() as f64 * BLOCK, out)
+        (heads + self.rows.len() as f64 * BLOCK, out)
     }
 
     /// The same with columns below each other, each with its name beside its bar.
     fn narrow(&self) -> (f64, String) {
         let (mut out, mut top) = (String::new(), 0.0);
+        // A single column needs no name beside each bar.
+        let side = if self.heads.len() > 1 { SIDE } else { 0.0 };
         for (name, bars) in &self.rows {
             out += &format!("<text class=\"test\" x=\"0\" y=\"{:.1}\">{}</text>", top + 16.0, escaped(name));
             top += NAME;
@@ -105,8 +130,10 @@ impl Bars {
                 let (y, head) = (top + FIGURE[0] - 1.0, self.heads.get(place).map_or("", String::as_str));
                 // `MIX (70 % reads)` has no room.
                 let head = head.split(' ').next().unwrap_or_default();
-                out += &format!("<text class=\"head\" x=\"0\" y=\"{y:.1}\">{}</text>", escaped(head));
-                self.push(&mut out, bar.as_ref(), place, [SIDE, top], NARROW - SIDE);
+                if side > 0.0 {
+                    out += &format!("<text class=\"head\" x=\"0\" y=\"{y:.1}\">{}</text>", escaped(head));
+                }
+                self.push(&mut out, bar.as_ref(), [side, top], NARROW - side);
                 top += BLOCK - 8.0;
             }
         }
@@ -114,13 +141,13 @@ impl Bars {
     }
 
     /// One bar on its track, with its figure, and the range of its runs as a line.
-    fn push(&self, out: &mut String, bar: Option<&Bar>, colour: usize, [left, top]: [f64; 2], width: f64) {
+    fn push(&self, out: &mut String, bar: Option<&Bar>, [left, top]: [f64; 2], width: f64) {
         let Some(bar) = bar else {
             let (x, y) = (left + FIGURE[1], top + FIGURE[0]);
             *out += &format!("<text x=\"{x:.1}\" y=\"{y:.1}\">not measured</text>");
             return;
         };
-        let scale = width / self.most();
+        let (scale, colour) = (width / self.most(), bar.colour);
         let long = (bar.value * scale).clamp(2.0, width);
         *out += &format!(
             "<rect class=\"track\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{TRACK}\" rx=\"4\"/>\
@@ -157,18 +184,20 @@ mod tests {
         let bar = Bar {
             value,
             range: [value / 2.0, value],
+            colour: 0,
             words: "1 MB/s".into(),
             more: "2 IOPS".into(),
             doubt: "? suspect".into(),
         };
         let rows = vec![("<SEQ>".to_string(), vec![Some(bar), None])];
-        Bars { title: "Rates".into(), about: String::new(), heads: vec!["READ".into(), "WRITE".into()], rows }
+        let heads = vec!["READ".into(), "WRITE".into()];
+        Bars { title: "Rates".into(), about: String::new(), heads, full: None, rows }
     }
 
     #[test]
     fn the_largest_fills_its_track_and_nothing_is_told_of_what_was_not_measured() {
         let html = bars(10.0).html();
-        let width = (WIDE - NAMES + GAP) / 2.0 - GAP;
+        let width = (WIDE - NAMES_MIN + GAP) / 2.0 - GAP;
         for part in [
             format!("class=\"track\" x=\"130.0\" y=\"24.0\" width=\"{width:.1}\""),
             format!("class=\"bar\" x=\"130.0\" y=\"24.0\" width=\"{width:.1}\""),

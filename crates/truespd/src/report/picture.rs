@@ -72,6 +72,7 @@ impl Picture {
         let (inside, width, height) = match self {
             Picture::Chart(chart) if chart.is_empty() => return None,
             Picture::Chart(chart) => with_legend(chart),
+            Picture::Bars(bars) if bars.is_empty() => return None,
             Picture::Bars(bars) => {
                 let (height, inside) = bars.wide();
                 (inside, bars::WIDE, height)

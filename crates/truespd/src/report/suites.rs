@@ -8,12 +8,13 @@ use super::html::{escaped, first_large, latency_words, note, paragraph, tiles};
 use super::picture::Picture;
 use super::verdicts::of_series;
 use crate::suite::ab::{self, Comparison, Effect, Metric, Variant, change, percent_of};
-use crate::suite::assess::{Assessment, SOURCE};
+use crate::suite::assess::{Assessment, Check, Figure, Requirement, SOURCE};
 use crate::suite::mark::{self, MarkReport, Operation};
 use crate::suite::study::Node;
 use crate::suite::study::StudyReport;
 use crate::suite::workload::{self, Outcome, Point as Tried, Search, SearchEnd};
 use crate::suite::{Spread, doubt, word};
+use truespd_core::result::Grade;
 use truespd_core::result::metrics::Unit;
 use truespd_core::text::{bytes, decimal_rate, number, percent, rate, shell_line, size};
 
@@ -81,16 +82,61 @@ impl Page for Assessment {
         for figure in &self.figures {
             let mut cells = texts([figure.shown(), figure.limit_shown(), figure.check().word().to_string()]);
             cells.push(figure.value.map_or(Cell::Text(EMPTY.into()), |_| Cell::Grade(figure.grade)));
-            // winsat's labels have two blanks for its columns.
-            table.push(figure.label.split_whitespace().collect::<Vec<_>>().join(" "), cells);
+            table.push(label(figure), cells);
         }
         let limits = format!("Limits: {SOURCE}. Numbers in the names of figures are block sizes in KiB.");
         let approximate = note(&first_large(&self.approximate()));
-        [answer(&self.answer()), of_series(&self.verdict), table.html(), note(&limits), approximate].concat()
+        let picture = figures_and_limits(self).html();
+        [answer(&self.answer()), of_series(&self.verdict), picture, table.html(), note(&limits), approximate]
+            .concat()
     }
 
     fn picture(&self) -> Option<(Picture, String)> {
-        None
+        Some((figures_and_limits(self).into(), self.answer()))
+    }
+}
+
+/// How near each figure is to its limit. Those without one are in the table only.
+fn figures_and_limits(assessment: &Assessment) -> Bars {
+    let mut bars = Bars {
+        title: "Figures against their limits".into(),
+        about: "A full bar is the limit: the shorter the bar, the better. Of a latency it is the share of the limit, \
+                of a throughput the limit's share of what was reached."
+            .into(),
+        heads: vec![String::new()],
+        full: Some(1.0),
+        rows: Vec::new(),
+    };
+    for figure in &assessment.figures {
+        let (Some(limit), Some(value)) = (figure.limit, figure.value) else { continue };
+        let share = match limit {
+            Requirement::Above(limit) => limit / value,
+            Requirement::Below(limit) => value / limit,
+        };
+        let passes = figure.check() == Check::Pass;
+        let bar = Bar {
+            value: share,
+            range: [share, share],
+            colour: usize::from(!passes),
+            words: figure.shown(),
+            more: format!("limit {} · {}", figure.limit_shown(), figure.check().word()),
+            doubt: figure.grade.map_or(String::new(), doubt_words),
+        };
+        bars.rows.push((label(figure), vec![Some(bar)]));
+    }
+    bars
+}
+
+/// winsat's label, without the blanks that make its columns.
+fn label(figure: &Figure) -> String {
+    figure.label.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The sign and the word of a grade that a reader must know.
+fn doubt_words(grade: Grade) -> String {
+    match doubt(grade) {
+        "" => String::new(),
+        sign => format!("{sign} {}", grade.word()),
     }
 }
 
@@ -190,6 +236,7 @@ fn rates_of_tests(report: &MarkReport) -> Bars {
         title: "Reads and writes".into(),
         about: "The bar is the best run. The line on it reaches from the slowest run to the fastest.".into(),
         heads: settings.parts.iter().map(|part| head_of(*part, settings.mix_read_percent)).collect(),
+        full: None,
         rows: Vec::new(),
     };
     if settings.loops == 1 {
@@ -197,9 +244,9 @@ fn rates_of_tests(report: &MarkReport) -> Bars {
     }
     for test in &settings.tests {
         let mut row = Vec::new();
-        for part in &settings.parts {
+        for (place, part) in settings.parts.iter().enumerate() {
             let found = report.rows.iter().find(|row| row.part == *part && row.test == *test);
-            row.push(found.and_then(|row| row.outcome.as_ref()).map(bar_of));
+            row.push(found.and_then(|row| row.outcome.as_ref()).map(|of| bar_of(of, place)));
         }
         bars.rows.push((test.to_string(), row));
     }
@@ -214,15 +261,15 @@ fn head_of(part: Operation, mix_read_percent: u32) -> String {
     }
 }
 
-fn bar_of(of: &mark::Outcome) -> Bar {
+fn bar_of(of: &mark::Outcome, colour: usize) -> Bar {
     let (iops, latency) = (number(of.best_iops), latency_words(of.best_latency_mean_ns));
-    let doubt = doubt(of.grade);
     Bar {
         value: of.best_bytes_per_s,
         range: [of.bytes_per_s.min, of.bytes_per_s.max],
+        colour,
         words: decimal_rate(of.best_bytes_per_s),
         more: format!("{iops} IOPS · {latency}{}", half_range(of.bytes_per_s)),
-        doubt: if doubt.is_empty() { String::new() } else { format!("{doubt} {}", of.grade.word()) },
+        doubt: doubt_words(of.grade),
     }
 }
 
@@ -557,6 +604,20 @@ fn reached_rates(points: &[&Tried]) -> Chart {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_full_bar_is_the_limit() {
+        let stored = include_bytes!("../../../../tests/data/documents/suites/assess.json");
+        let mut assessment: Assessment = truespd_core::result::envelope::read(stored).expect("a document");
+        let figure = &mut assessment.figures[0];
+        (figure.value, figure.limit) = (Some(50.0), Some(Requirement::Above(100.0)));
+        let bars = figures_and_limits(&assessment);
+        let with_limit = assessment.figures.iter().filter(|figure| figure.limit.is_some()).count();
+        assert_eq!((bars.rows.len(), bars.full), (with_limit, Some(1.0)));
+        let bar = bars.rows[0].1[0].as_ref().expect("it was measured");
+        assert_eq!((bar.value, bar.colour), (2.0, 1), "beyond its limit, in another colour");
+        assert!(bar.more.contains("> 100 ") && bar.more.contains("FAIL"), "{}", bar.more);
+    }
 
     #[test]
     fn changes_have_a_sign_and_few_digits() {
