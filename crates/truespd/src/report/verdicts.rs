@@ -177,8 +177,12 @@ fn reason(grade: FindingGrade, rule: &str, of: &str, says: &str, advice: &str) -
         "" => String::new(),
         advice => format!("<p><em>What to do:</em> {}</p>", escaped(&with_micro(advice))),
     };
-    let body = format!("<p class=\"kind\">{}{}</p>{says}{advice}", grade.word(), escaped(of));
-    Reason { grade, rule: rule.to_string(), body }
+    // Remarks are called so together.
+    let mut kind = String::new();
+    if !grade.is_remark() || !of.is_empty() {
+        kind = format!("<p class=\"kind\">{}{}</p>", grade.word(), escaped(of));
+    }
+    Reason { grade, rule: rule.to_string(), body: format!("{kind}{says}{advice}") }
 }
 
 /// Rules that had no evidence, and why.
