@@ -8,7 +8,7 @@ use std::path::Path;
 use truespd_core::result::metrics::{Better, Metric};
 use truespd_core::result::{Document, Grade, Verdict};
 use truespd_core::text::table::{Column, Room, fitted};
-use truespd_core::text::{columns_of, hanging, printable};
+use truespd_core::text::{columns_of, hanging, printable, start_of};
 
 /// Columns of the words before a value in [`head`].
 const LEAD: usize = 10;
@@ -142,7 +142,7 @@ pub(crate) fn statistics(
     if groups.iter().any(|group| group.part.is_some()) {
         let cells = groups.iter().map(|group| match &group.part {
             Some(part) => format!("{} {part}", group.kind),
-            None => "run".to_string(),
+            None => load_words(&group.command),
         });
         columns.push(Column {
             head: "test".into(),
@@ -177,6 +177,20 @@ pub(crate) fn statistics(
         room: Room::Start(21, 7),
     });
     title + &fitted(columns, terminal)
+}
+
+/// Columns of a command in the place of a test's name: all figures have room beside it in 80 columns.
+const LOAD_COLUMNS: usize = 30;
+
+/// `run -b4K -o8 -r`: DiskSpd's words of a command, by which runs are told apart.
+fn load_words(command: &str) -> String {
+    let mut words = vec!["run"];
+    for word in command.split_whitespace() {
+        if word.starts_with('-') && !word.starts_with("--") {
+            words.push(word);
+        }
+    }
+    start_of(&words.join(" "), LOAD_COLUMNS)
 }
 
 fn shown_of(groups: &[Group], metric: Metric, figure: fn(&Group) -> f64) -> Vec<String> {
