@@ -33,6 +33,8 @@ const LINE: f64 = 20.0;
 const TITLE_COLUMNS: usize = 86;
 /// Columns of a line that has room.
 const LINE_COLUMNS: usize = 130;
+/// Lines of the legend, at most.
+const LEGEND_LINES: usize = 3;
 /// Room for a character of the legend.
 const LEGEND_CHARACTER: f64 = 8.0;
 /// Pixels for a unit of the picture: sharp on screens with small pixels.
@@ -134,17 +136,27 @@ impl Picture {
 fn with_legend(chart: &Chart) -> (String, f64, f64) {
     let Drawn { width, height, inside, .. } = chart.wide();
     let mut out = format!("<text class=\"test\" x=\"0\" y=\"12\">{}</text>", escaped(&chart.title));
-    let (mut x, y) = (0.0, LINE + 10.0);
-    for (class, name) in chart.legend() {
+    let (mut x, mut y) = (0.0, LINE + 10.0);
+    let names = chart.legend();
+    for (place, (class, name)) in names.iter().enumerate() {
+        let room = LEGEND_CHARACTER * columns_of(name) as f64 + 42.0;
+        if x > 0.0 && x + room > width {
+            (x, y) = (0.0, y + LINE);
+        }
+        if y > LINE * LEGEND_LINES as f64 + 10.0 {
+            let more = names.len() - place;
+            out += &format!("<text class=\"words\" x=\"0\" y=\"{y}\">and {more} more</text>");
+            break;
+        }
         let (key_y, words_x) = (y - 6.0, x + 24.0);
         out += &format!(
             "<g class=\"{class}\"><rect class=\"key\" x=\"{x}\" y=\"{key_y}\" width=\"18\" height=\"4\" rx=\"2\"/></g>\
              <text class=\"words\" x=\"{words_x}\" y=\"{y}\">{}</text>",
             escaped(name)
         );
-        x = words_x + LEGEND_CHARACTER * columns_of(name) as f64 + 18.0;
+        x += room;
     }
-    let top = 2.0 * LINE + 4.0;
+    let top = y + LINE - 6.0;
     (format!("{out}<g transform=\"translate(0 {top})\">{inside}</g>"), width, height + top)
 }
 
@@ -178,6 +190,19 @@ mod tests {
         // The letters are drawn: more than the two lines and the grid.
         let without = picture.png(&Words::default()).expect("it has points");
         assert!(png.len() > without.len() + 500, "{} and {}", png.len(), without.len());
+    }
+
+    #[test]
+    fn many_lines_are_named_as_far_as_there_is_room() {
+        let mut chart = Chart::new("Rates", "time", "IOPS", number, number);
+        for run in 0..100 {
+            let points = vec![Point::at(0.0, 1.0), Point::at(1.0, 2.0)];
+            chart.series.push(Series::new(format!("the run with number {run}"), points));
+        }
+        let svg = Picture::from(chart).svg(&Words::default()).expect("it has points");
+        let more = svg.split("and ").nth(1).and_then(|rest| rest.split(" more").next()).expect("a last line");
+        let named = svg.matches("the run with number").count();
+        assert_eq!(named + more.parse::<usize>().expect("a number"), 100, "{named}");
     }
 
     #[test]

@@ -19,6 +19,8 @@ use truespd_core::result::metrics::Unit;
 use truespd_core::text::{bytes, decimal_rate, number, percent, rate, shell_line, size};
 
 const NS_PER_MS: f64 = 1e6;
+/// Tests of a picture, at most: a document may have any number, and its table has them all.
+const TESTS_MAX: usize = 40;
 /// Logarithms of ratios lie within this, so that percentages stay numbers in any document.
 const LOG_MAX: f64 = 20.0;
 const EMPTY: &str = "-";
@@ -107,7 +109,7 @@ fn figures_and_limits(assessment: &Assessment) -> Bars {
         full: Some(1.0),
         rows: Vec::new(),
     };
-    for figure in &assessment.figures {
+    for figure in assessment.figures.iter().take(TESTS_MAX) {
         let (Some(limit), Some(value)) = (figure.limit, figure.value) else { continue };
         let share = match limit {
             Requirement::Above(limit) => limit / value,
@@ -242,7 +244,7 @@ fn rates_of_tests(report: &MarkReport) -> Bars {
     if settings.loops == 1 {
         bars.about.clear();
     }
-    for test in &settings.tests {
+    for test in settings.tests.iter().take(TESTS_MAX) {
         let mut row = Vec::new();
         for (place, part) in settings.parts.iter().enumerate() {
             let found = report.rows.iter().find(|row| row.part == *part && row.test == *test);
