@@ -197,7 +197,7 @@ fn a_page_has_a_usual_name() {
     run(&lab, "report a.json").expect_code(0);
     lab.write("report.html", b"mine");
     run(&lab, "report a.json a.html")
-        .refused(3, &["'report.html' is there, and is no page of TrueSpd", "-o FILE"]);
+        .refused(3, &["'report.html' exists and is not a page of TrueSpd", "-o FILE"]);
     assert_eq!(lab.read("report.html"), b"mine");
     run(&lab, "report a.html#1").refused(3, &["this file is also 'a.html'"]);
 }
@@ -228,7 +228,7 @@ fn the_main_chart_is_a_picture() {
     assert!(mark.contains(">READ<") && mark.contains(">WRITE<"), "{mark}");
     run(&lab, &format!("report {} --png none.png", suite("self-cost")))
         .refused(3, &["has no chart", "-o FILE"]);
-    run(&lab, "report a.json --png -").refused(3, &["--png writes to a file"]);
+    run(&lab, "report a.json --png -").refused(3, &["--png needs a file"]);
     run(&lab, "report a.json --svg - -o -").refused(3, &["standard output (-) can take one result only"]);
     assert!(!lab.names().contains(&"none.png".to_string()));
 }

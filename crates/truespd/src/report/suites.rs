@@ -102,8 +102,8 @@ impl Page for Assessment {
 fn figures_and_limits(assessment: &Assessment) -> Bars {
     let mut bars = Bars {
         title: "Figures against their limits".into(),
-        about: "A full bar is the limit: the shorter the bar, the better. Of a latency it is the share of the limit, \
-                of a throughput the limit's share of what was reached."
+        about: "A full bar means the limit; shorter is better. For latencies the bar is the measured value as a share \
+                of the limit, for throughput it is the limit as a share of the measured value."
             .into(),
         heads: vec![String::new()],
         full: Some(1.0),
@@ -159,8 +159,8 @@ impl Page for MarkReport {
         out += &figures_of_mark(self).html();
         out += &note(
             "1 MB is 1,000,000 bytes. A name tells the pattern (SEQ: sequential, RND: random), the block size, the \
-             I/Os outstanding per thread (Q) and the threads (T). The rate, its IOPS and the latency are those of the \
-             best run, as CrystalDiskMark tells them; ± is half of the range of all runs.",
+             I/Os outstanding per thread (Q) and the threads (T). The rate and its IOPS are those of the best run, the \
+             latency is the smallest mean, as in CrystalDiskMark; ± is half of the range of all runs.",
         );
         let rows = self.rows.iter().filter(|row| !row.words.is_empty());
         out + &heading("To repeat it") + &repeat(rows.map(|row| (row.label(), row.words.as_slice())))

@@ -37,8 +37,8 @@ pub(crate) struct ReportArguments {
     /// Compare runs of different profiles, or on different targets
     #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
     unlike: Option<Unlike>,
-    /// Page to write; - is standard output [default: the name of the document with .html, of several report.html; a
-    /// page of that name is replaced, another file is not]
+    /// Page to write; - is standard output [default: the name of the document with .html, of several report.html; an
+    /// existing page is replaced, any other file is refused]
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
     /// Write the main chart of the first document to this file as SVG; - is standard output. Without -o, no page is
@@ -130,7 +130,7 @@ fn outputs(arguments: &ReportArguments) -> Result<(Option<Output>, Vec<Output>),
     match on_stdout.as_slice() {
         [] => Ok((None, files)),
         [one] if one.format != PNG => Ok((Some(one.clone()), files)),
-        [_] => Err(Refusal::command_line("--png writes to a file, and - is standard output")),
+        [_] => Err(Refusal::command_line("--png needs a file: - is standard output")),
         _ => Err(Refusal::command_line("standard output (-) can take one result only")),
     }
 }
@@ -144,7 +144,7 @@ fn usual_name(documents: &[PathBuf]) -> Result<String, Refusal> {
     let name = format!("{}.html", stem.to_string_lossy());
     let path = Path::new(&name);
     if path.symlink_metadata().is_ok() && !std::fs::read(path).is_ok_and(|bytes| is_page(&bytes)) {
-        let message = format!("'{name}' is there, and is no page of TrueSpd");
+        let message = format!("'{name}' exists and is not a page of TrueSpd");
         return Err(Refusal::new(RefusalKind::Input, message).on(name).hint("name the page: -o FILE"));
     }
     Ok(name)
@@ -166,7 +166,8 @@ impl Pictures {
         });
         drawn.ok_or_else(|| {
             let shown = arguments.documents[0].display().to_string();
-            let message = format!("'{shown}' has no chart: nothing was measured, or its tables say all");
+            let message =
+                format!("'{shown}' has no chart: nothing was measured, or its page has tables only");
             Refusal::new(RefusalKind::Input, message).on(shown).hint("-o FILE writes its page")
         })
     }
