@@ -8,6 +8,7 @@ pub mod events;
 pub mod extents;
 pub mod file;
 pub mod identity;
+mod libm;
 pub mod lock;
 #[cfg(test)]
 pub(crate) mod made;
