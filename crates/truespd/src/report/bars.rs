@@ -2,7 +2,7 @@
 //! of an assessment against their limits. The figures stand on the bars, so they need no axis and no script.
 
 use super::html::escaped;
-use truespd_core::text::columns_of;
+use truespd_core::text::{columns_of, start_of};
 
 /// A test in one direction.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +45,8 @@ const HEADS: f64 = 24.0;
 pub(super) const WIDE: f64 = 940.0;
 /// Room of the tests' names there, at least.
 const NAMES_MIN: f64 = 130.0;
+/// Columns of a test's name, at most: a document may hold anything.
+const NAME_COLUMNS: usize = 42;
 /// Room for a character of a test's name.
 const CHARACTER: f64 = 8.4;
 const GAP: f64 = 22.0;
@@ -93,7 +95,7 @@ impl Bars {
     /// Room of the tests' names beside their bars.
     fn names(&self) -> f64 {
         let longest = self.rows.iter().map(|(name, _)| columns_of(name)).max().unwrap_or(0);
-        (longest as f64 * CHARACTER + GAP).max(NAMES_MIN)
+        (longest.min(NAME_COLUMNS) as f64 * CHARACTER + GAP).max(NAMES_MIN)
     }
 
     /// Its height and its picture, with columns beside each other.
@@ -109,7 +111,8 @@ impl Bars {
         for (row, (name, bars)) in self.rows.iter().enumerate() {
             let top = heads + row as f64 * BLOCK;
             let y = top + FIGURE[0] + 2.0;
-            out += &format!("<text class=\"test\" x=\"0\" y=\"{y:.1}\">{}</text>", escaped(name));
+            let name = escaped(&start_of(name, NAME_COLUMNS));
+            out += &format!("<text class=\"test\" x=\"0\" y=\"{y:.1}\">{name}</text>");
             for (place, bar) in bars.iter().enumerate() {
                 let left = names + place as f64 * (width + GAP);
                 self.push(&mut out, bar.as_ref(), [left, top], width);
@@ -124,7 +127,8 @@ impl Bars {
         // A single column needs no name beside each bar.
         let side = if self.heads.len() > 1 { SIDE } else { 0.0 };
         for (name, bars) in &self.rows {
-            out += &format!("<text class=\"test\" x=\"0\" y=\"{:.1}\">{}</text>", top + 16.0, escaped(name));
+            let (y, name) = (top + 16.0, escaped(&start_of(name, NAME_COLUMNS)));
+            out += &format!("<text class=\"test\" x=\"0\" y=\"{y:.1}\">{name}</text>");
             top += NAME;
             for (place, bar) in bars.iter().enumerate() {
                 let (y, head) = (top + FIGURE[0] - 1.0, self.heads.get(place).map_or("", String::as_str));
@@ -208,6 +212,14 @@ mod tests {
             assert!(html.contains(&part), "{part}: {html}");
         }
         assert_eq!(html.matches("class=\"figure\"").count(), 2, "wide and narrow");
+    }
+
+    #[test]
+    fn a_long_name_leaves_room_for_its_bar() {
+        let mut bars = bars(10.0);
+        bars.rows[0].0 = "x".repeat(500);
+        let html = bars.html();
+        assert!(!html.contains("width=\"-") && html.contains("x\u{2026}</text>"), "{html}");
     }
 
     #[test]
