@@ -58,6 +58,11 @@ class Cluster:
     def truespd(self, library: str) -> Path:
         return self.folders[library] / "truespd"
 
+    def object(self, library: str) -> Path:
+        """What truespd loads for a library."""
+        places = (self.folders[library], self.folders[library] / "../lib/truespd")
+        return next(path for place in places for path in place.glob("libtruespd-mpi-*.so"))
+
     def mpirun(self, library: str, hosts: list[str], *options) -> list:
         """mpirun with a rank on each of the hosts, in this order."""
         if library == "openmpi":
@@ -299,7 +304,7 @@ def check_ansible(cluster):
     """The play of contrib/cluster: installs, runs, fetches."""
     line = LINE.format(seconds=2, more="")
     set_up = {
-        "program": cluster.truespd("openmpi"), "packages": [], "folder": "/mnt/program", "documents": "/mnt/docs",
+        "program": str(cluster.truespd("openmpi")), "packages": [], "debs": [], "documents": "/mnt/docs",
         "results": SHARED / "results", "line": line, "longest": 60, "run_as_root": True,
     }  # fmt: skip
     extra = json.dumps(set_up, default=str)
@@ -336,28 +341,58 @@ def check_outside_of_mpi(cluster):
 
 @check
 def check_one_rank(cluster):
-    """One rank is a run like any other, also without the feature."""
+    """One rank is a run like any other, also without any package for MPI."""
     for library, program in (("openmpi", "openmpi"), ("mpich", "mpich"), ("openmpi", "none")):
         words = [cluster.truespd(program), "cluster", "run", *"-c1M -b4K -d1 -W0 -Su --documents /mnt/docs /mnt/file.dat".split()]
         is_result(good(cluster.lab.run(HOSTS[0], [*cluster.mpirun(library, HOSTS[:1]), *words])))
 
 
 @check
-def check_without_the_feature(cluster, library):
-    """A build without MPI that was started as one of three says how to build it."""
-    ran = good(cluster.run(library, HOSTS, LINE.format(seconds=1, more=""), program=cluster.truespd("none")), 3)
-    once(ran, "--features mpi")
-    nothing_written(cluster, ran)
+def check_without_the_package(cluster, library):
+    """truespd alone, started as one of three, names the package that is missing; also where that of the other library is there."""
+    for has in ("none", BOTH[1 - BOTH.index(library)]):
+        ran = good(cluster.run(library, HOSTS, LINE.format(seconds=1, more=""), program=cluster.truespd(has)), 3)
+        once(ran, f"apt install ./truespd-mpi-{library}_")
+        nothing_written(cluster, ran)
 
 
 @check
-def check_wrong_mpirun(cluster, library):
-    """mpirun of the other library: every process would be rank 0 of 1."""
-    other = BOTH[1 - BOTH.index(library)]
-    ran = cluster.run(library, HOSTS, LINE.format(seconds=1, more=""), program=cluster.truespd(other))
-    assert ran.code == 3, f"code {ran.code} instead of 3: {ran}"
-    says(ran, "mpirun")
-    nothing_written(cluster, ran)
+def check_package_on_some_hosts(cluster, library):
+    """The package is missing on one host: it says so with its name, and everything ends."""
+    needed = cluster.object(library)
+    for host in cluster.lab.hosts:
+        shutil.copy(cluster.truespd(library), host.disk / "truespd")
+        if host.name != HOSTS[2]:
+            shutil.copy(needed, host.disk)
+    ran = cluster.run(library, HOSTS, LINE.format(seconds=1, more=""), program="/mnt/truespd")
+    assert ran.code not in (0, None), f"{ran}"
+    says(ran, HOSTS[2], f"apt install ./truespd-mpi-{library}_")
+    nothing_written(cluster, ran, "truespd", needed.name)
+    nobody_left(ran)
+
+
+@check
+def check_both_packages(cluster, library):
+    """With the packages of both libraries, the launcher decides which is loaded."""
+    ran = good(cluster.run(library, HOSTS, LINE.format(seconds=1, more="--documents /mnt/docs"), program=cluster.truespd("both")))
+    is_result(ran)
+    assert len(documents(cluster)) == 3, f"{documents(cluster)}: {ran}"
+
+
+@check
+def check_damaged_object(cluster, library):
+    """What is to be loaded is cut off, of another version, or not ours: refused, with its path."""
+    whole = cluster.object(library)
+    for what, damaged in (
+        ("cannot be loaded", whole.read_bytes()[:5000]),
+        ("is not of truespd", whole.read_bytes().replace(b"TRUESPD_MPI", b"TRUESPD_MPX")),
+    ):
+        for host in cluster.lab.hosts:
+            shutil.copy(cluster.truespd(library), host.disk / "truespd")
+            (host.disk / whole.name).write_bytes(damaged)
+        ran = good(cluster.run(library, HOSTS, LINE.format(seconds=1, more=""), program="/mnt/truespd"), 3)
+        says(ran, what, f"/mnt/{whole.name}")
+        nothing_written(cluster, ran, "truespd", whole.name)
 
 
 @check
@@ -366,7 +401,9 @@ def check_other_version(cluster, library):
     program = cluster.truespd(library)
     version = cluster.lab.run(HOSTS[0], [program, "--version"]).out.split()[-1]
     other = version[:-1] + chr(ord(version[-1]) ^ 1)
+    needed = cluster.object(library)
     for host in cluster.lab.hosts:
+        shutil.copy(needed, host.disk)
         binary = program.read_bytes()
         if host.name == HOSTS[2]:
             binary = binary.replace(version.encode(), other.encode())
@@ -375,7 +412,7 @@ def check_other_version(cluster, library):
     ran = good(cluster.run(library, HOSTS, LINE.format(seconds=1, more=""), program="/mnt/truespd"), 3)
     once(ran, "different versions")
     says(ran, HOSTS[2], version, other)
-    nothing_written(cluster, ran, "truespd")
+    nothing_written(cluster, ran, "truespd", needed.name)
 
 
 @check

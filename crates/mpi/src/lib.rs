@@ -1,5 +1,5 @@
-//! Messages between the processes that `mpirun` or `srun` started, over MPI (Open MPI, MPICH and what is derived from
-//! them). Built with the feature `mpi` only.
+//! Messages between the processes that `mpirun` or `srun` started, over the MPI library that this object was built for.
+//! `truespd` loads it (crate `truespd-bus`) and calls what stands in [`object`].
 //!
 //! MPI is a bus of whole messages here, nothing else: no call of this file waits for another rank, except
 //! [`World::join`] and [`World::leave`], which all ranks have to call. MPI does not notice a host that is gone: whoever
@@ -13,6 +13,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use mpi::ffi;
+use truespd_bus::BusError;
+
+mod object;
 
 /// All messages have the same tag: their order is that of sending.
 const TAG: c_int = 1;
@@ -27,30 +30,6 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Of the MPI standard.
 const SUCCESS: c_int = 0;
 
-/// What MPI refused or could not do.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text}")]
-pub struct MpiError {
-    /// The error concerns what was on its way to or from this rank, and is told once; the others can go on. Without a
-    /// rank, nothing more can be sent or received.
-    pub rank: Option<u32>,
-    text: String,
-}
-
-impl MpiError {
-    /// The function of MPI `call` failed; `text` is the library's own.
-    fn of_call(call: &str, rank: Option<u32>, text: &str) -> Self {
-        let of_rank = rank.map_or(String::new(), |rank| format!(" (rank {rank})"));
-        MpiError { rank, text: format!("{call} failed{of_rank}: {text}") }
-    }
-}
-
-impl From<String> for MpiError {
-    fn from(text: String) -> Self {
-        MpiError { rank: None, text }
-    }
-}
-
 /// A message that MPI reads or writes, until its request is done.
 #[derive(Debug)]
 struct Transfer {
@@ -63,7 +42,7 @@ struct Transfer {
 
 impl Transfer {
     /// Lets MPI work on it. An error ends it, too.
-    fn test(&mut self, call: &'static str) -> Result<(), MpiError> {
+    fn test(&mut self, call: &'static str) -> Result<(), BusError> {
         if self.is_done {
             return Ok(());
         }
@@ -82,7 +61,7 @@ impl Transfer {
 /// All ranks, seen from one of them. It stays with the thread that joined: that one makes all calls of MPI
 /// (`MPI_THREAD_FUNNELED`).
 #[derive(Debug)]
-pub struct World {
+pub(crate) struct World {
     rank: u32,
     ranks: u32,
     outgoing: Vec<Transfer>,
@@ -106,7 +85,7 @@ impl World {
     /// # Errors
     /// What the library says; the process has joined before, or the library allows no threads beside the one that
     /// calls it.
-    pub fn join() -> Result<World, MpiError> {
+    pub(crate) fn join() -> Result<World, BusError> {
         if HAS_JOINED.swap(true, Ordering::AcqRel) {
             return Err("this process has joined MPI before".to_string().into());
         }
@@ -141,17 +120,17 @@ impl World {
     }
 
     /// Number of this process among them, from 0.
-    pub fn rank(&self) -> u32 {
+    pub(crate) fn rank(&self) -> u32 {
         self.rank
     }
 
     /// How many processes were started together.
-    pub fn ranks(&self) -> u32 {
+    pub(crate) fn ranks(&self) -> u32 {
         self.ranks
     }
 
     /// Name and version of the library, e.g. `Open MPI 4.1.4`.
-    pub fn library(&self) -> String {
+    pub(crate) fn library(&self) -> String {
         // SAFETY: a constant of the library.
         let most = unsafe { ffi::RSMPI_MAX_LIBRARY_VERSION_STRING };
         let text = text_of(most, |buffer, length| {
@@ -167,7 +146,7 @@ impl World {
     ///
     /// # Errors
     /// There is no such rank, the message is too long (MPI counts with 31 bits), what the library says.
-    pub fn send(&mut self, to: u32, message: Vec<u8>) -> Result<(), MpiError> {
+    pub(crate) fn send(&mut self, to: u32, message: Vec<u8>) -> Result<(), BusError> {
         if to >= self.ranks {
             return Err(no_such_rank(to, self.ranks));
         }
@@ -203,7 +182,7 @@ impl World {
     /// # Errors
     /// An error that names a rank is told once, and other ranks' messages can still
     /// be received.
-    pub fn receive(&mut self) -> Result<Option<(u32, Vec<u8>)>, MpiError> {
+    pub(crate) fn receive(&mut self) -> Result<Option<(u32, Vec<u8>)>, BusError> {
         self.move_sends_on()?;
         // The first look that finds nothing lets MPI read from the network, the second one finds what came.
         let mut looks = 0;
@@ -219,14 +198,14 @@ impl World {
     ///
     /// # Errors
     /// See [`World::receive`].
-    pub fn is_sent(&mut self) -> Result<bool, MpiError> {
+    pub(crate) fn is_sent(&mut self) -> Result<bool, BusError> {
         self.move_sends_on()?;
         Ok(self.outgoing.iter().all(|sent| self.given_up[sent.rank as usize]))
     }
 
     /// Nothing is expected of this rank any more: its messages are dropped, errors about it are not told, and
     /// [`World::is_sent`] does not ask for what it has not taken.
-    pub fn give_up(&mut self, rank: u32) {
+    pub(crate) fn give_up(&mut self, rank: u32) {
         if let Some(given_up) = self.given_up.get_mut(rank as usize) {
             *given_up = true;
         }
@@ -237,7 +216,7 @@ impl World {
     /// # Errors
     /// There are messages that were not sent or received, also of ranks that were
     /// given up: then MPI might wait for ever. What the library says.
-    pub fn leave(mut self) -> Result<(), MpiError> {
+    pub(crate) fn leave(mut self) -> Result<(), BusError> {
         self.move_sends_on()?;
         let messages = self.outgoing.len() + self.incoming.len();
         if messages > 0 {
@@ -250,14 +229,14 @@ impl World {
     }
 
     /// Ends the processes of all ranks; the launcher exits with this code.
-    pub fn abort(&self, exit_code: i32) -> ! {
+    pub(crate) fn abort(&self, exit_code: i32) -> ! {
         std::thread::sleep(LAST_WORDS);
         // SAFETY: this thread started MPI and makes all calls. Messages that are on their way end with the process.
         unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, exit_code) };
         std::process::exit(exit_code)
     }
 
-    fn move_sends_on(&mut self) -> Result<(), MpiError> {
+    fn move_sends_on(&mut self) -> Result<(), BusError> {
         let mut result = Ok(());
         for sent in &mut self.outgoing {
             let tested = sent.test("MPI_Isend");
@@ -275,7 +254,7 @@ impl World {
     }
 
     /// Looks for a message that has begun to arrive, and gives it memory; false when there is none.
-    fn begin_to_receive(&mut self) -> Result<bool, MpiError> {
+    fn begin_to_receive(&mut self) -> Result<bool, BusError> {
         // SAFETY: plain values of the library; zero is a value of a plain C structure.
         let (mut message, mut status, byte) =
             unsafe { (ffi::RSMPI_MESSAGE_NULL, mem::zeroed::<ffi::MPI_Status>(), ffi::RSMPI_UINT8_T) };
@@ -308,7 +287,7 @@ impl World {
         Ok(true)
     }
 
-    fn move_receipts_on(&mut self) -> Result<(), MpiError> {
+    fn move_receipts_on(&mut self) -> Result<(), BusError> {
         let mut result = Ok(());
         let mut at = 0;
         while let Some(received) = self.incoming.get_mut(at) {
@@ -353,7 +332,7 @@ impl Drop for World {
 /// Waits until all ranks have come here, so that all call MPI_Finalize as nearly at the same instant as can
 /// be: in MPICH before 4.2 over UCX, a rank that closes its connections after the others have done so may
 /// wait for them for ever (fixed by pmodels/mpich pull request 6596).
-fn meet() -> Result<(), MpiError> {
+fn meet() -> Result<(), BusError> {
     // SAFETY: values of the library; the request is overwritten by MPI_Ibarrier.
     let (mut request, world) = unsafe { (ffi::RSMPI_REQUEST_NULL, ffi::RSMPI_COMM_WORLD) };
     // SAFETY: called by all ranks, once, between MPI_Init_thread and MPI_Finalize; the pointer is valid for the call.
@@ -378,8 +357,14 @@ fn meet() -> Result<(), MpiError> {
     }
 }
 
+/// The function of MPI `call` failed; `text` is the library's own.
+fn of_call(call: &str, rank: Option<u32>, text: &str) -> BusError {
+    let of_rank = rank.map_or(String::new(), |rank| format!(" (rank {rank})"));
+    BusError { rank, text: format!("{call} failed{of_rank}: {text}") }
+}
+
 /// From now on calls of MPI return their errors, instead of ending all ranks.
-fn return_errors() -> Result<(), MpiError> {
+fn return_errors() -> Result<(), BusError> {
     // SAFETY: values of the library.
     let (all, this) = unsafe { (ffi::RSMPI_COMM_WORLD, ffi::RSMPI_COMM_SELF) };
     for ranks in [all, this] {
@@ -394,7 +379,7 @@ fn return_errors() -> Result<(), MpiError> {
 fn number(
     ask: unsafe extern "C" fn(ffi::MPI_Comm, *mut c_int) -> c_int,
     call: &'static str,
-) -> Result<u32, MpiError> {
+) -> Result<u32, BusError> {
     let mut number: c_int = 0;
     // SAFETY: MPI_Comm_rank or MPI_Comm_size after MPI_Init_thread; the pointer is valid for the call.
     let code = unsafe { ask(ffi::RSMPI_COMM_WORLD, &raw mut number) };
@@ -402,7 +387,7 @@ fn number(
     Ok(number.cast_unsigned())
 }
 
-fn checked(code: c_int, call: &'static str, rank: Option<u32>) -> Result<(), MpiError> {
+fn checked(code: c_int, call: &'static str, rank: Option<u32>) -> Result<(), BusError> {
     if code == SUCCESS {
         return Ok(());
     }
@@ -411,10 +396,10 @@ fn checked(code: c_int, call: &'static str, rank: Option<u32>) -> Result<(), Mpi
         unsafe { ffi::MPI_Error_string(code, buffer, length) }
     });
     let text = if text.is_empty() { format!("error {code}") } else { text };
-    Err(MpiError::of_call(call, rank, &text))
+    Err(of_call(call, rank, &text))
 }
 
-fn no_such_rank(rank: u32, ranks: u32) -> MpiError {
+fn no_such_rank(rank: u32, ranks: u32) -> BusError {
     format!("there is no rank {rank}: the ranks are 0 to {}", ranks.saturating_sub(1)).into()
 }
 
@@ -479,7 +464,7 @@ mod tests {
 
     #[test]
     fn an_error_says_of_whom() {
-        let error = |rank| MpiError::of_call("MPI_Isend", rank, "gone");
+        let error = |rank| of_call("MPI_Isend", rank, "gone");
         assert_eq!(error(Some(3)).to_string(), "MPI_Isend failed (rank 3): gone");
         assert_eq!(error(None).to_string(), "MPI_Isend failed: gone");
         assert_eq!(no_such_rank(4, 4).to_string(), "there is no rank 4: the ranks are 0 to 3");

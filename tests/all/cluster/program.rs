@@ -1,13 +1,14 @@
-//! `truespd cluster` as a person meets it without several hosts: no launcher, one rank, a build without MPI.
+//! `truespd cluster` as a person meets it without several hosts: no launcher, one rank, no package for MPI.
 //! With several ranks `ci/cluster` runs it under real launchers.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use truespd_core::result::json;
 
 use crate::support::killed::{run, truespd};
-use crate::support::program::{Lab, Ran, Running};
+use crate::support::program::{Lab, Ran, Running, copy_to_run};
 
 /// What mpirun of Open MPI tells the processes that it starts.
 fn launched(lab: &Lab, line: &str, ranks: &str, rank: &str) -> Ran {
@@ -62,16 +63,27 @@ fn help_needs_no_launcher() {
     run(&lab, "cluster sing").refused(3, &["no such cluster run", "run, mark, workload"]);
 }
 
-#[cfg(not(feature = "mpi"))]
 #[test]
-fn a_build_without_mpi_says_once_how_to_build() {
+fn what_is_missing_for_an_mpi_library_is_named_by_its_package() {
     let lab = Lab::new();
-    let line = "cluster run -c1M -d1 -W0 f{rank}";
-    launched(&lab, line, "3", "0")
-        .refused(3, &["started 3 ranks", "cargo build --release --features mpi", "libopenmpi-dev"]);
-    let other = launched(&lab, line, "3", "2").expect_code(3);
-    assert_eq!((other.stdout.as_str(), other.stderr.as_str()), ("", ""), "rank 0 says it");
-    assert!(lab.names().is_empty(), "{:?}", lab.names());
+    // A folder of the test's own: objects may lie beside the program that was built.
+    let program = lab.path("truespd");
+    copy_to_run(Path::new(env!("CARGO_BIN_EXE_truespd")), &program);
+    let rank = |rank: &str| {
+        let line = "cluster run -c1M -d1 -W0 f{rank}";
+        let mut command = Command::new(&program);
+        command.args(line.split(' ')).current_dir(lab.work()).stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.env("OMPI_COMM_WORLD_SIZE", "3").env("OMPI_COMM_WORLD_RANK", rank);
+        Running::new(command, line).finish()
+    };
+    rank("0").refused(3, &["started 3 ranks", "apt install ./truespd-mpi-openmpi_*.deb", "dnf install"]);
+    // Rank 0 may have it.
+    rank("2").refused(3, &["host ", "apt install ./truespd-mpi-openmpi_*.deb"]);
+    fs::write(lab.path("libtruespd-mpi-openmpi.so"), "no object").expect("written");
+    let damaged = rank("0");
+    damaged.refused(3, &["libtruespd-mpi-openmpi.so' cannot be loaded", "invalid ELF header"]);
+    assert_eq!(lab.names(), ["libtruespd-mpi-openmpi.so", "truespd"]);
 }
 
 #[test]

@@ -7,6 +7,7 @@
 //! result and ends all.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -14,13 +15,14 @@ use std::time::Duration;
 
 use super::options::{Options, Own};
 use crate::cluster::per_rank::Values;
-use crate::cluster::transport::{Open, Threads, Transport};
+use crate::cluster::transport::{Mpi, Open, Threads, Transport};
 use crate::cluster::{Cluster, JoinError, Joining};
 use diskspd::console::tell;
 use diskspd::grammar::parse::{Invocation, parse};
 use diskspd::run::stop_on_signals;
+use truespd_bus::Kind;
 use truespd_core::fault::{ExitCode, Failure, FailureKind, Outcome, Refusal, RefusalKind, Refusals};
-use truespd_core::machine::host::Launched;
+use truespd_core::machine::host::{Launched, Launcher, Meeting};
 use truespd_core::machine::topology::Topology;
 use truespd_core::sys::events::Latch;
 use truespd_core::sys::signals::{EndWishes, die_with, pass_on};
@@ -124,7 +126,7 @@ fn longest(own: &Own) -> Duration {
 /// The transport for what started this process.
 ///
 /// # Errors
-/// Nothing did, or this build has no MPI and there are several ranks.
+/// Nothing did, or there are several ranks and nothing to load for their MPI library.
 pub(super) fn transport(launched: Option<Launched>) -> Result<Open, Refusal> {
     let Some(Launched { by, ranks, .. }) = launched else {
         return Err(Refusal::new(
@@ -137,25 +139,46 @@ pub(super) fn transport(launched: Option<Launched>) -> Result<Open, Refusal> {
     if ranks == Some(1) {
         return Ok(Box::new(|| Ok(Box::new(Threads::alone()) as Box<dyn Transport>)));
     }
-    of_mpi(ranks).ok_or_else(|| {
-        let ranks = ranks.map_or_else(|| "several".to_string(), |ranks| ranks.to_string());
-        let message = format!("{by} started {ranks} ranks, but this truespd was built without MPI");
-        Refusal::new(RefusalKind::Machine, message)
-            .hint("build it on a host with the MPI library of that launcher: cargo build --release --features mpi")
-            .hint("(Debian: apt install libopenmpi-dev or libmpich-dev, and libclang-dev; MPICC=mpicc.mpich chooses \
-                MPICH)")
-    })
+    let programs = std::env::current_exe().ok().and_then(|program| program.parent().map(Path::to_path_buf));
+    let object = programs.and_then(|folder| families(by).iter().find_map(|family| family.object(&folder)));
+    match object {
+        Some(object) => Ok(Box::new(move || Ok(Box::new(Mpi::join(&object, ranks)?) as Box<dyn Transport>))),
+        None => Err(no_object(by, ranks)),
+    }
 }
 
-#[cfg(feature = "mpi")]
-fn of_mpi(ranks: Option<u32>) -> Option<Open> {
-    use crate::cluster::transport::mpi::Mpi;
-    Some(Box::new(move || Ok(Box::new(Mpi::join(ranks)?) as Box<dyn Transport>)))
+/// Families of MPI libraries that find each other by what the launcher offers, the likeliest first.
+fn families(by: Launcher) -> &'static [Kind] {
+    match by {
+        Launcher::OpenMpi => &[Kind::OpenMpi, Kind::Abi],
+        Launcher::Srun(Meeting::Pmix) | Launcher::Other(Meeting::Pmix) => {
+            &[Kind::OpenMpi, Kind::Mpich, Kind::Abi]
+        }
+        Launcher::Mpich | Launcher::Srun(Meeting::Pmi) | Launcher::Other(_) => &[Kind::Mpich, Kind::Abi],
+        // None of them will find the others, and says so.
+        Launcher::Srun(Meeting::None) => &Kind::ALL,
+    }
 }
 
-#[cfg(not(feature = "mpi"))]
-fn of_mpi(_: Option<u32>) -> Option<Open> {
-    None
+/// The package that is missing, and how it is installed.
+fn no_object(by: Launcher, ranks: Option<u32>) -> Refusal {
+    let ranks = ranks.map_or_else(|| "several".to_string(), |ranks| ranks.to_string());
+    let package = families(by)[0].package();
+    let message = format!("{by} started {ranks} ranks, but truespd has nothing here to reach them by");
+    let refusal = Refusal::new(RefusalKind::Machine, message);
+    if cfg!(target_feature = "crt-static") {
+        return refusal
+            .hint(format!(
+                "this static program loads no MPI library: install the packages truespd and {package} on every host"
+            ))
+            .hint("or run truespd on each host by itself, and add the documents up: truespd merge a.json b.json");
+    }
+    refusal
+        .hint(format!(
+            "install {package} on every host, from where truespd came: apt install ./{package}_*.deb, or dnf install \
+             ./{package}-*.rpm"
+        ))
+        .hint("docs/clusters.md says how it is built from source")
 }
 
 /// A rank that has joined.
@@ -244,7 +267,6 @@ impl std::fmt::Debug for Signals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use truespd_core::machine::host::Launcher;
 
     #[test]
     fn a_parent_waits_for_the_whole_run_and_a_while() {
@@ -267,12 +289,13 @@ mod tests {
         assert_eq!((transport.rank(), transport.ranks()), (0, 1));
     }
 
-    #[cfg(not(feature = "mpi"))]
     #[test]
-    fn a_build_without_mpi_says_how_to_build() {
-        let many = Launched { by: Launcher::Mpich, ranks: Some(3), rank: Some(2) };
-        let refusal = transport(Some(many)).err().expect("refused");
+    fn what_is_missing_is_named_by_its_package() {
+        let many = |by| no_object(by, Some(3));
+        let refusal = many(Launcher::Mpich);
         assert!(refusal.message.contains("mpirun of MPICH started 3 ranks"), "{refusal}");
-        assert!(refusal.hints[0].contains("--features mpi"), "{refusal}");
+        assert!(refusal.hints[0].contains("apt install ./truespd-mpi-mpich_*"), "{refusal}");
+        let refusal = many(Launcher::Srun(Meeting::Pmix));
+        assert!(refusal.hints[0].contains("truespd-mpi-openmpi"), "{refusal}");
     }
 }

@@ -6,6 +6,7 @@ mod run;
 mod series;
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use clap::Args;
 
@@ -17,7 +18,7 @@ use diskspd::console::tell;
 use diskspd::program::{ExitCode, Program, print, tell_warnings};
 use options::Own;
 use truespd_core::fault::{FailureKind, Outcome, Refusal, RefusalKind};
-use truespd_core::machine::host::launched;
+use truespd_core::machine::host::{host_name, launched};
 
 /// One run on many hosts at the same time, by MPI: mpirun -np 3 --host a,b,c truespd cluster run LINE
 #[derive(Debug, Args)]
@@ -55,6 +56,9 @@ pub(crate) fn described(own: clap::Command) -> clap::Command {
         .subcommand(options::described())
         .subcommands(suites.map(|row| options::described_suite(row.name, row.command())))
 }
+
+/// How long a rank waits with what rank 0 may say as well.
+const AFTER_RANK_0: Duration = Duration::from_secs(2);
 
 pub(crate) fn run(program: &Program, arguments: &ClusterArguments) -> ExitCode {
     run_words(program, &arguments.words)
@@ -113,7 +117,13 @@ pub(crate) fn run_words(program: &Program, words: &[OsString]) -> ExitCode {
     }
     let open = match launch::transport(launched) {
         Ok(open) => open,
-        Err(refusal) => return told(refusal),
+        Err(refusal) if is_first => return tell(refusal),
+        Err(mut refusal) => {
+            // Where it concerns every host, rank 0 says it, and the launcher ends this process meanwhile.
+            std::thread::sleep(AFTER_RANK_0);
+            refusal.message = format!("on host {}, {}", host_name(), refusal.message);
+            return tell(refusal);
+        }
     };
     let has_others = launched.is_some_and(|launched| launched.ranks != Some(1));
     if has_others && let Err(code) = launch::is_rank(&own, matches!(what, Load::Line), is_first) {
