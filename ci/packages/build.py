@@ -12,6 +12,8 @@ from . import image, notices, toolchain
 from .place import CRATE, DIST, PACKAGE, ROOT, STAGE, VERSION, WORK, Processor, epoch, here, run, say
 
 PROGRAMS = ("diskspd", "truespd")
+# Compiler of each MPI library.
+LIBRARIES = {"openmpi": "mpicc.openmpi", "mpich": "mpicc.mpich"}
 
 
 def everything(processors: list[Processor]) -> None:
@@ -25,6 +27,9 @@ def everything(processors: list[Processor]) -> None:
         stage(processor, programs(processor, static=False), static=False)
         deb(processor, variables)
         rpm(processor, variables)
+        if processor.is_this:
+            for library, compiler in LIBRARIES.items():
+                mpi(processor, library, compiler, variables)
         stage(processor, programs(processor, static=True), static=True)
         tarball(processor)
         image.make(processor)
@@ -42,17 +47,22 @@ def programs(processor: Processor, *, static: bool) -> Path:
     form = "static" if static else "dynamic"
     say(f"building for {processor.name}, {form}")
     target = WORK / form
+    variables = flagged(processor, static=static)
+    run("cargo", "build", "--release", "--locked", "--bins", "--target", processor.target, "--target-dir", target, cwd=ROOT, env=variables)
+    return target / processor.target / "release"
+
+
+def flagged(processor: Processor, *, static: bool) -> dict[str, str]:
+    """The variables of a build whose programs hold no path of this machine."""
     variables = toolchain.environment(processor)
     home = os.environ.get("CARGO_HOME") or str(Path.home() / ".cargo")
-    # No path of this machine stays in the programs.
     flags = [f"--remap-path-prefix={ROOT}=/truespd", f"--remap-path-prefix={home}=/cargo"]
     if static:
         flags += ["-C", "target-feature=+crt-static"]
     variables["CARGO_ENCODED_RUSTFLAGS"] = "\x1f".join(flags)
     variables.pop("RUSTFLAGS", None)
     variables |= {"CARGO_PROFILE_RELEASE_DEBUG": "0", "CARGO_PROFILE_RELEASE_STRIP": "symbols"}
-    run("cargo", "build", "--release", "--locked", "--bins", "--target", processor.target, "--target-dir", target, cwd=ROOT, env=variables)
-    return target / processor.target / "release"
+    return variables
 
 
 def documents(built: Path) -> None:
@@ -102,6 +112,25 @@ def deb(processor: Processor, variables: dict[str, str]) -> None:
 def rpm(processor: Processor, variables: dict[str, str]) -> None:
     say(f"dist/{processor.rpm().name}")
     run("cargo", "generate-rpm", "-p", CRATE.relative_to(ROOT), "--target", processor.target, "--auto-req", "disabled", "--output", processor.rpm(), cwd=ROOT, env=variables)
+
+
+def mpi(processor: Processor, library: str, compiler: str, variables: dict[str, str]) -> None:
+    """What truespd loads for one MPI library, and its two packages. For this processor only: its headers and its compiler are those of the system."""
+    say(f"building for {library}")
+    target = WORK / f"mpi-{library}"
+    run("cargo", "build", "--release", "--locked", "-p", "truespd-mpi", "--target", processor.target, "--target-dir", target, cwd=ROOT,
+        env={**flagged(processor, static=False), "MPICC": compiler})  # fmt: skip
+    folder = WORK / "mpi"
+    (folder / "rpm").mkdir(parents=True, exist_ok=True)
+    file = folder / f"libtruespd-mpi-{library}.so"
+    shutil.copy(target / processor.target / "release/libtruespd_mpi.so", file)
+    # Debian calls the library of MPICH by another name than MPICH itself, Fedora and Intel MPI do.
+    shutil.copy(file, folder / "rpm")
+    run("patchelf", "--replace-needed", "libmpich.so.12", "libmpi.so.12", folder / "rpm" / file.name)
+    run("cargo", "deb", "-p", "truespd-mpi", "--variant", library, "--quiet", "--no-build", "--no-strip", "--locked", "--target", processor.target,
+        "--output", processor.mpi_deb(library), cwd=ROOT, env=variables)  # fmt: skip
+    run("cargo", "generate-rpm", "-p", "crates/mpi", "--variant", library, "--target", processor.target, "--auto-req", "disabled",
+        "--output", processor.mpi_rpm(library), cwd=ROOT, env=variables)  # fmt: skip
 
 
 def tarball(processor: Processor) -> None:

@@ -56,6 +56,12 @@ class Processor:
     def rpm(self) -> Path:
         return DIST / f"truespd-{VERSION}-1.{self.name}.rpm"
 
+    def mpi_deb(self, library: str) -> Path:
+        return DIST / f"truespd-mpi-{library}_{VERSION}-1_{self.debian}.deb"
+
+    def mpi_rpm(self, library: str) -> Path:
+        return DIST / f"truespd-mpi-{library}-{VERSION}-1.{self.name}.rpm"
+
     def tarball(self) -> Path:
         return DIST / f"truespd-{VERSION}-{self.name}-linux.tar.gz"
 

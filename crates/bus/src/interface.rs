@@ -70,7 +70,7 @@ impl Text {
     }
 }
 
-/// What `join` fills in.
+/// What `join` fills in for the rank that called it.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Joined {
@@ -81,7 +81,7 @@ pub struct Joined {
     pub library: Text,
 }
 
-/// What `receive` fills in.
+/// What `receive` fills in when a message is here.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Message {
@@ -90,7 +90,7 @@ pub struct Message {
     pub length: usize,
 }
 
-/// Why a function failed.
+/// Why a function failed, in the words of the MPI library.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Failed {
@@ -100,7 +100,7 @@ pub struct Failed {
 }
 
 impl Failed {
-    /// Room for an error.
+    /// Room for an error that is not there yet.
     pub const NONE: Failed = Failed { rank: -1, text: Text::EMPTY };
 }
 

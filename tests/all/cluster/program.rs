@@ -82,7 +82,7 @@ fn what_is_missing_for_an_mpi_library_is_named_by_its_package() {
     rank("2").refused(3, &["host ", "apt install ./truespd-mpi-openmpi_*.deb"]);
     fs::write(lab.path("libtruespd-mpi-openmpi.so"), "no object").expect("written");
     let damaged = rank("0");
-    damaged.refused(3, &["libtruespd-mpi-openmpi.so' cannot be loaded", "invalid ELF header"]);
+    damaged.refused(3, &["libtruespd-mpi-openmpi.so' cannot be loaded"]);
     assert_eq!(lab.names(), ["libtruespd-mpi-openmpi.so", "truespd"]);
 }
 

@@ -50,6 +50,8 @@ pub struct Sources {
     limits: Option<LimitSources>,
     /// What all programs had moved when the disks were looked for, and when that was.
     programs_before: Option<(Accounts, Instant)>,
+    /// Processes of this run on this host, which are no other programs.
+    of_run: Vec<u32>,
     roots: Roots,
 }
 
@@ -99,8 +101,14 @@ impl Sources {
             throttle_files,
             limits,
             programs_before,
+            of_run: Vec::new(),
             roots,
         }
+    }
+
+    /// These processes belong to this run.
+    pub fn share_with(&mut self, processes: Vec<u32>) {
+        self.of_run = processes;
     }
 
     pub fn lowest_names(&self) -> impl Iterator<Item = &str> {
@@ -124,6 +132,7 @@ impl Sources {
         let window_ns = u64::try_from(then.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let mut told = OtherPrograms { window_ns, ..OtherPrograms::default() };
         told.most = after.grown(before, PROGRAM_BYTES_MIN, &self.roots);
+        told.most.retain(|program| !self.of_run.contains(&program.process));
         for program in &told.most {
             told.read_bytes = told.read_bytes.saturating_add(program.read_bytes);
             told.write_bytes = told.write_bytes.saturating_add(program.write_bytes);
@@ -356,7 +365,16 @@ impl<'a> Recorder<'a> {
                 index if index < self.sources.below => &mut upper,
                 _ => &mut beside,
             };
-            list.push(DiskActivity { name, window_ns, late_ns, total, interval_ns, intervals, paths });
+            list.push(DiskActivity {
+                name,
+                window_ns,
+                late_ns,
+                total,
+                interval_ns,
+                intervals,
+                paths,
+                other_ranks: None,
+            });
         }
         Evidence {
             disks: lowest,

@@ -219,6 +219,8 @@ impl<'p> Run<'p> {
         if !span.is_virtual {
             let (roots, targets) = (&self.roots, &span.targets);
             span.sources = Sources::open(targets.iter().map(|t| &t.chain[..]), roots);
+            let ranks = self.options.ranks.as_ref();
+            span.sources.share_with(ranks.map(|ranks| ranks.processes()).unwrap_or_default());
             span.self_cost = self_cost(span.asked, &span.lanes, &planned(targets), &span.clock);
             if let Some(cost) = &span.self_cost {
                 span.say(cost_words(cost));

@@ -31,6 +31,34 @@ pub struct DiskActivity {
     /// What each path carried, of an NVMe disk that has several; `total` is the sum of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<PathActivity>,
+    /// What completed on targets of the other ranks of this run on this host, on this disk. Of several disks below a
+    /// target each has an equal part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_ranks: Option<Completed>,
+}
+
+/// I/Os that completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Completed {
+    /// Number of reads that completed.
+    pub reads: u64,
+    /// Bytes of these reads.
+    pub read_bytes: u64,
+    /// Number of writes that completed.
+    pub writes: u64,
+    /// Bytes of these writes.
+    pub write_bytes: u64,
+}
+
+impl Completed {
+    /// Adds what completed elsewhere.
+    pub fn add(&mut self, other: &Completed) {
+        self.reads = self.reads.saturating_add(other.reads);
+        self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
+        self.writes = self.writes.saturating_add(other.writes);
+        self.write_bytes = self.write_bytes.saturating_add(other.write_bytes);
+    }
 }
 
 fn is_zero(number: &u64) -> bool {

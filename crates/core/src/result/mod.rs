@@ -28,8 +28,8 @@ mod summary;
 mod verdict;
 
 pub use activity::{
-    CacheActivity, CacheCounts, CacheKind, DiskActivity, DiskCounts, FileProtocol, FineSeries, Held,
-    HostActivity, KernelWork, LateTick, Limit, LimitChange, LimitKind, OtherProgram, OtherPrograms,
+    CacheActivity, CacheCounts, CacheKind, Completed, DiskActivity, DiskCounts, FileProtocol, FineSeries,
+    Held, HostActivity, KernelWork, LateTick, Limit, LimitChange, LimitKind, OtherProgram, OtherPrograms,
     Outstanding, Pressure, ProcessorWaits, Processors, QueueDepth, RequestCounts, ServedMount, ServerCounts,
     ServingProgram, ThreadCost, ThreadProcessors, Ticks, Timeline,
 };

@@ -21,6 +21,7 @@ mod cause;
 mod causes;
 pub mod doctor;
 pub mod inspect;
+pub mod ranks;
 mod roles;
 mod room;
 mod view;

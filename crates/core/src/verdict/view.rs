@@ -403,11 +403,32 @@ impl DiskGroup<'_> {
         details.any(LayerDetails::is_rebuilding)
     }
 
+    /// What the disks moved. Where other ranks of this run share them, the part of it that is due to this rank: by what
+    /// completed here and there, so that a proof and what others moved are those of the whole host.
     pub fn moved(&self, way: Direction) -> Flow {
-        self.disks
+        let moved = self
+            .disks
             .iter()
             .map(|disk| flow(&disk.total, way, disk.window_s(self.seconds)))
-            .fold(Flow::default(), Flow::plus)
+            .fold(Flow::default(), Flow::plus);
+        let part = self.own_part(way);
+        Flow { ios: moved.ios * part.ios, bytes: moved.bytes * part.bytes }
+    }
+
+    /// The part of all ranks' I/Os, and of their bytes, that completed here; 1 without others.
+    fn own_part(&self, way: Direction) -> Flow {
+        let (done, mut others) = (self.done(way), Flow::default());
+        for other in self.disks.iter().filter_map(|disk| disk.other_ranks) {
+            let (ios, bytes) = way.pick((other.reads, other.read_bytes), (other.writes, other.write_bytes));
+            let seconds = self.seconds;
+            others =
+                others.plus(Flow { ios: ratio(ios as f64, seconds), bytes: ratio(bytes as f64, seconds) });
+        }
+        if others.ios == 0.0 {
+            return Flow { ios: 1.0, bytes: 1.0 };
+        }
+        let all = done.plus(others);
+        Flow { ios: ratio(done.ios, all.ios), bytes: ratio(done.bytes, all.bytes) }
     }
 
     /// The bytes that completed on the targets.
@@ -417,7 +438,8 @@ impl DiskGroup<'_> {
 
     /// The bytes that the disks moved from the first to the last reading of their counters.
     pub fn moved_bytes(&self, way: Direction) -> f64 {
-        self.disks.iter().map(|disk| flow(&disk.total, way, 1.0).bytes).sum()
+        let moved: f64 = self.disks.iter().map(|disk| flow(&disk.total, way, 1.0).bytes).sum();
+        moved * self.own_part(way).bytes
     }
 
     /// Flushes that the disks completed, per second; `None` where the kernel does not count them.

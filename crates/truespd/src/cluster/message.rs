@@ -10,6 +10,7 @@ use super::progress::RankProgress;
 use truespd_core::fault::{Refusal, RefusalKind};
 use truespd_core::load::ranks::Place;
 use truespd_core::result::ClockOffset;
+use truespd_core::verdict::ranks::DoneOnDisks;
 
 /// What one rank says to another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -73,6 +74,10 @@ pub enum Message {
     LoadIsOver,
     /// From rank 0: the clock of the receiver, compared after its load.
     ClockAfter(ClockOffset),
+    /// To rank 0, where a host has several ranks: what this one did on which disk.
+    Done(Vec<DoneOnDisks>),
+    /// From rank 0: what the other ranks of the receiver's host did.
+    OthersDone(Vec<DoneOnDisks>),
     /// To rank 0: the result; the document is the bytes of the letter, when there is one.
     Ended {
         has_measured: bool,

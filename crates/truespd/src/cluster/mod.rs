@@ -37,6 +37,7 @@ use truespd_core::machine::roots::Roots;
 use truespd_core::result::{ClockOffset, Document, LostRank, Rank, TimeSpanResult, json};
 use truespd_core::sys::events::Latch;
 use truespd_core::sys::thread::allowed_processors;
+use truespd_core::verdict::ranks::{DoneOnDisks, done_on_disks, note_other_ranks};
 
 /// What a rank needs to join.
 pub struct Joining {
@@ -223,11 +224,13 @@ impl Cluster {
         }
     }
 
-    /// Says in the document which rank it is of, and how its clock goes.
+    /// Says in the document which rank it is of, how its clock goes, and what the other ranks of its host did on its disks.
     pub fn sign(&self, document: &mut Document) {
         self.shared.is_running.store(false, Ordering::Relaxed);
         let ThisRank { run, rank, ranks, standing, .. } = self.me.clone();
         document.rank = Some(Rank { run, rank, ranks, local: standing.local, lost: Vec::new() });
+        let others = self.exchange(done_on_disks(document));
+        note_other_ranks(document, &others);
         let after = match &mut *self.role() {
             Role::Hub(_) => Some(ClockOffset { ahead_ns: 0, uncertainty_ns: 0, at_unix_ns: wall_ns() }),
             Role::Spoke(spoke) => spoke.clock_after(),
@@ -240,6 +243,15 @@ impl Cluster {
                 start.clock_after = next;
                 next = Some(start.clock_before);
             }
+        }
+    }
+
+    /// Tells what this rank did on its disks; what the other ranks of its host did on them.
+    fn exchange(&self, done: Vec<DoneOnDisks>) -> Vec<DoneOnDisks> {
+        match &mut *self.role() {
+            Role::Hub(hub) => hub.exchange(done),
+            Role::Spoke(spoke) if self.me.standing.local_ranks > 1 => spoke.exchange(done),
+            Role::Spoke(_) => Vec::new(),
         }
     }
 

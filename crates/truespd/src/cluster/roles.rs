@@ -5,10 +5,12 @@ use super::agreement::{Decision, decide, hosts_in_words, standings};
 use super::message::{Checked, Hello, Left, Letter, Message, Welcome};
 use super::post::{Arrival, Command, Leaving, Link, Next, wall_ns};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use truespd_core::fault::{ExitCode, Outcome, Refusal, RefusalKind, Refusals};
 use truespd_core::load::ranks::{AgreedStart, CalledOff, Maker};
 use truespd_core::result::{ClockOffset, CommonStart, LostHow, LostRank};
+use truespd_core::verdict::ranks::{DoneOnDisks, add_done};
 
 /// How long all ranks may take to say who they are, beyond the patience.
 const HELLO_PATIENCE: Duration = Duration::from_secs(20);
@@ -44,6 +46,14 @@ pub struct Hub {
     ready: BTreeMap<usize, BTreeSet<u32>>,
     checked: BTreeMap<u32, Checked>,
     decision: Decision,
+    /// What ranks of hosts with several ranks did on their disks.
+    done: BTreeMap<u32, Vec<DoneOnDisks>>,
+    /// Those of them that were told what the others did.
+    answered: BTreeSet<u32>,
+    /// Rank 0 has asked all. Who says it later is answered at once.
+    has_exchanged: bool,
+    /// The ranks of each host, by each of its ranks.
+    hosts: BTreeMap<u32, Arc<[u32]>>,
 }
 
 impl Hub {
@@ -69,6 +79,10 @@ impl Hub {
             ready: BTreeMap::new(),
             checked: BTreeMap::new(),
             decision: Decision::default(),
+            done: BTreeMap::new(),
+            answered: BTreeSet::new(),
+            has_exchanged: false,
+            hosts: BTreeMap::new(),
         };
         let standings = match hub.hear_all(ranks).map(|()| standings(&hub.hellos, ranks_per_host)) {
             Ok(Ok(standings)) => standings,
@@ -77,6 +91,7 @@ impl Hub {
                 return Err(refusals);
             }
         };
+        hub.hosts = hosts_of(&hub.hellos);
         let mut standings = standings;
         let own = standings.remove(&0).expect("rank 0 has said who it is");
         for (rank, standing) in standings {
@@ -192,6 +207,8 @@ impl Hub {
             if self.awaited.iter().all(|rank| ready.contains(rank)) {
                 break;
             }
+            // A rank that tells what it did has ended: it failed, and does not wait for the others.
+            self.answer_all();
             match self.link.next(None, true) {
                 Next::Stopped => return Err(self.call_off()),
                 Next::Late => {}
@@ -248,6 +265,53 @@ impl Hub {
         clocks
     }
 
+    /// Hears what the ranks of hosts with several ranks did on their disks, and tells each what the others did; the
+    /// answer for rank 0. Who says it too late gets the answer then.
+    pub fn exchange(&mut self, own: Vec<DoneOnDisks>) -> Vec<DoneOnDisks> {
+        let mut waiting: Vec<u32> = self.hellos.keys().copied().collect();
+        waiting.retain(|rank| self.on_host_of(*rank).count() > 0);
+        let deadline = Instant::now() + DONE_PATIENCE;
+        self.done.insert(0, own);
+        while let Some(rank) = waiting.last() {
+            if self.done.contains_key(rank) || !self.awaited.contains(rank) {
+                waiting.pop();
+                continue;
+            }
+            match self.link.next(Some(deadline), false) {
+                Next::Arrival(arrival) => self.take(arrival),
+                Next::Late => break,
+                Next::Stopped => {}
+            }
+        }
+        self.has_exchanged = true;
+        self.answer_all();
+        self.done_beside(0)
+    }
+
+    /// Tells each rank that has said what it did what the others on its host did, once.
+    fn answer_all(&mut self) {
+        for rank in self.done.keys().copied().collect::<Vec<_>>() {
+            if self.awaited.contains(&rank) && self.answered.insert(rank) {
+                self.link.send(rank, Message::OthersDone(self.done_beside(rank)));
+            }
+        }
+    }
+
+    /// Other ranks on the host of a rank.
+    fn on_host_of(&self, rank: u32) -> impl Iterator<Item = u32> {
+        let others = self.hosts.get(&rank).into_iter().flat_map(|host| host.iter().copied());
+        others.filter(move |other| *other != rank)
+    }
+
+    /// What the other ranks on the host of a rank did, as far as they have said.
+    fn done_beside(&self, rank: u32) -> Vec<DoneOnDisks> {
+        let mut others = Vec::new();
+        for other in self.on_host_of(rank) {
+            add_done(&mut others, self.done.get(&other).map_or(&[][..], Vec::as_slice));
+        }
+        others
+    }
+
     fn call_off(&self) -> CalledOff {
         self.link.broadcast(Message::Off);
         CalledOff
@@ -259,6 +323,12 @@ impl Hub {
                 Message::Checked(checked) => drop(self.checked.insert(from, checked)),
                 Message::Ready { time_span } => {
                     self.ready.entry(time_span).or_default().insert(from);
+                }
+                Message::Done(done) => {
+                    self.done.insert(from, done);
+                    if self.has_exchanged {
+                        self.answer_all();
+                    }
                 }
                 Message::Ended { has_measured, failures } => {
                     let document = (!tail.is_empty()).then_some(tail);
@@ -294,6 +364,10 @@ impl Hub {
     pub fn collect(&mut self) -> BTreeMap<u32, HandedIn> {
         // Where the load of rank 0 did not begin, the others still wait for it.
         self.link.broadcast(Message::Off);
+        if !self.has_exchanged {
+            // Rank 0 has nothing to add, and the others on a host may have.
+            self.exchange(Vec::new());
+        }
         let deadline = Instant::now() + LOAD_PATIENCE;
         while !self.awaited.is_empty() {
             match self.link.next(Some(deadline), false) {
@@ -321,6 +395,9 @@ impl Hub {
             self.hellos.keys().copied().filter(|rank| *rank != 0 && !lost.contains(rank)).collect();
         self.checked.clear();
         self.ready.clear();
+        self.done.clear();
+        self.answered.clear();
+        self.has_exchanged = false;
         handed_in
     }
 
@@ -366,6 +443,22 @@ impl Hub {
     }
 }
 
+/// The ranks of each host, by each of its ranks.
+fn hosts_of(hellos: &BTreeMap<u32, Hello>) -> BTreeMap<u32, Arc<[u32]>> {
+    let mut hosts: BTreeMap<(&str, &str), Vec<u32>> = BTreeMap::new();
+    for (rank, hello) in hellos {
+        hosts.entry((&hello.host, &hello.boot)).or_default().push(*rank);
+    }
+    let mut by_rank = BTreeMap::new();
+    for ranks in hosts.into_values() {
+        let ranks: Arc<[u32]> = ranks.into();
+        for rank in ranks.iter() {
+            by_rank.insert(*rank, Arc::clone(&ranks));
+        }
+    }
+    by_rank
+}
+
 /// The transport does not work.
 pub fn broken(words: &str) -> Refusal {
     Refusal::new(RefusalKind::Machine, format!("the ranks cannot reach each other: {words}"))
@@ -373,6 +466,8 @@ pub fn broken(words: &str) -> Refusal {
 
 /// How long the comparison of the clocks after the load may take.
 const CLOCK_PATIENCE: Duration = Duration::from_secs(3);
+/// How long the ranks of one host may take to say what they did on its disks: some still wait for their last I/Os.
+const DONE_PATIENCE: Duration = Duration::from_secs(10);
 /// How long rank 0 may take to end this rank.
 const ENDED_BY_RANK_0: Duration = Duration::from_secs(3);
 /// How long rank 0 may take for the sum of all results, after this rank handed in its own: other ranks may
@@ -387,6 +482,8 @@ pub struct Spoke {
     /// The decision to start, with the files of `-c` that another rank makes.
     go: Option<Vec<Left>>,
     clock_after: Option<ClockOffset>,
+    /// What the other ranks of this host did.
+    others_done: Option<Vec<DoneOnDisks>>,
     /// Files of `-c` that another rank makes.
     left: Vec<Left>,
     made: BTreeSet<(u32, String)>,
@@ -411,6 +508,7 @@ impl Spoke {
             welcome: None,
             go: None,
             clock_after: None,
+            others_done: None,
             left: Vec::new(),
             made: BTreeSet::new(),
             ready: BTreeMap::new(),
@@ -503,6 +601,14 @@ impl Spoke {
         self.wait_for(Some(deadline), false, |spoke| spoke.clock_after.take())
     }
 
+    /// Says what this rank did on its disks; what the others of its host did, or nothing where rank 0 does not answer.
+    pub fn exchange(&mut self, own: Vec<DoneOnDisks>) -> Vec<DoneOnDisks> {
+        self.others_done = None;
+        self.link.send(0, Message::Done(own));
+        let deadline = Instant::now() + 2 * DONE_PATIENCE;
+        self.wait_for(Some(deadline), false, |spoke| spoke.others_done.take()).unwrap_or_default()
+    }
+
     pub fn hand_in(&self, document: Option<Vec<u8>>, has_measured: bool, failures: Vec<String>) {
         let message = Message::Ended { has_measured, failures };
         let letter = Letter { message, tail: document.unwrap_or_default() };
@@ -550,6 +656,7 @@ impl Spoke {
                 Message::Welcome(welcome) => self.welcome = Some(welcome),
                 Message::Go { left } => self.go = Some(left),
                 Message::ClockAfter(clock) => self.clock_after = Some(clock),
+                Message::OthersDone(done) => self.others_done = Some(done),
                 Message::Made { rank, typed } => drop(self.made.insert((rank, typed))),
                 Message::Start { time_span, agreed_unix_ns, clock } => {
                     self.ready.insert(time_span, (agreed_unix_ns, clock));

@@ -8,9 +8,10 @@ use super::transport::{Threads, Transport, TransportError};
 use super::{Cluster, Finished, JoinError, Joining};
 use truespd_core::fault::{ExitCode, Refusal, RefusalKind};
 use truespd_core::load::ranks::{CalledOff, Maker, Place, Ranks};
-use truespd_core::result::{Document, LostHow, json};
+use truespd_core::result::{Completed, Document, LostHow, json};
 use truespd_core::sys::events::Latch;
 use truespd_core::sys::identity::Identity;
+use truespd_core::verdict::ranks::DoneOnDisks;
 
 /// Silence after which a rank is lost here: more than the pause between two signs of life.
 const PATIENCE: Duration = Duration::from_millis(1_600);
@@ -151,6 +152,31 @@ fn all_start_at_one_instant_and_end_with_one_code() {
         let signed = document.rank.expect("signed");
         assert_eq!((signed.rank, signed.ranks, &signed.run), (*rank, 5, &first.0.run));
     }
+}
+
+#[test]
+fn ranks_of_a_host_learn_what_the_others_did_on_its_disks() {
+    let done = |reads: u64| {
+        let of_disk = Completed { reads, read_bytes: 4096 * reads, ..Completed::default() };
+        vec![DoneOnDisks::from([("vda".to_string(), of_disk)])]
+    };
+    let others = all(labs(4), |lab| {
+        let (cluster, ..) = lab.join().expect("joined");
+        let rank = cluster.me().rank;
+        // The last one has nothing to say: it failed, and nobody waits for it.
+        if rank == 3 {
+            cluster.hand_in_nothing(vec!["no".into()]);
+            return (cluster.await_end(), Vec::new());
+        }
+        let others = cluster.exchange(done(10u64.pow(rank)));
+        if !cluster.me().is_hub() {
+            cluster.hand_in_nothing(Vec::new());
+            return (cluster.await_end(), others);
+        }
+        (end(&cluster, ExitCode::Done).0, others)
+    });
+    let of_others: Vec<_> = others.into_iter().map(|(_, others)| others).collect();
+    assert_eq!(of_others[..3], [done(110), done(101), done(11)]);
 }
 
 #[test]

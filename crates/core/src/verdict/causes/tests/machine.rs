@@ -1,5 +1,5 @@
 use super::*;
-use crate::result::{Limit, LimitKind, OtherRun};
+use crate::result::{Completed, Limit, LimitKind, OtherRun};
 
 #[test]
 fn other_tests_of_the_same_target() {
@@ -45,6 +45,21 @@ fn others_on_the_same_disk() {
         d.disk().write_bytes += 50_000 * SECONDS;
     })
     .silent("other-io");
+    // What other ranks of this run did on the disk is no stranger's, and what goes beyond it still is one's.
+    let ranks = |foreign: u64| {
+        doc(move |d| {
+            d.reads_per_s = 20_000;
+            d.refresh();
+            let disk = d.disk();
+            let (reads, read_bytes) = (3 * disk.reads, 3 * disk.read_bytes);
+            (disk.reads, disk.read_bytes) = (4 * disk.reads, 4 * disk.read_bytes + foreign * SECONDS);
+            let others = Completed { reads, read_bytes, ..Completed::default() };
+            d.measured.evidence.disks[0].other_ranks = Some(others);
+        })
+    };
+    ranks(0).silent("other-io");
+    ranks(0).silent("served-from-cache");
+    ranks(2 * ours).fires("other-io");
     // What reading ahead brought is our own.
     doc(|d| {
         d.asked.cache = CacheMode::Cached;

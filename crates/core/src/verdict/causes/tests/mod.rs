@@ -218,6 +218,7 @@ impl Doc {
                     ..counts(1)
                 })
                 .collect(),
+            other_ranks: None,
         }];
         evidence.series = Some(Timeline {
             interval_ns: NS_PER_S,
