@@ -246,7 +246,7 @@ pub enum LineError {
     /// One of a later version.
     #[error("has the format version {0}: a newer truespd wrote it; this program reads version {VERSION}")]
     Newer(u32),
-    /// Something else.
+    /// A line of some other program.
     #[error("has the format \"{0}\", version {1}; this program reads \"{FORMAT}\", version {VERSION}")]
     Other(String, u32),
     /// The id is not that of the document.

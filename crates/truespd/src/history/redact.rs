@@ -1,8 +1,8 @@
 //! Documents without names: those of hosts, people, files, programs and servers, and whatever a person wrote.
 //!
-//! Nothing is searched for. Each string of a document has a row in [`ROWS`] that says what it is, and what has no row is
-//! left out: a member that is added later is hidden until somebody decides. Sentences are not searched either. They are
-//! made anew from the redacted document, or they are those of the catalogue of rules.
+//! Nothing is searched for. Each string of a document has a row in [`ROWS`] that says what it is, and what has no row
+//! is left out: a member that is added later is hidden until somebody decides. Sentences are not searched either.
+//! They are made anew from the redacted document, or they are those of the catalogue of rules.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ const NOTE: &str =
 /// Digits of a pseudonym: 35 bits.
 const PSEUDONYM_DIGITS: usize = 7;
 
-/// What a string is.
+/// What a string of a document is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Is {
     /// A word of this program, of the kernel or of a device: it stays.
@@ -34,7 +34,7 @@ enum Is {
     Host,
     /// A machine that serves storage, by name or address; likewise.
     Server,
-    /// One cluster run; likewise.
+    /// One cluster run; its ranks stay together.
     Run,
     /// A file or device that is measured, or that lies below one.
     Path,
@@ -44,17 +44,17 @@ enum Is {
     Layer,
     /// Kind of a file system.
     Filesystem,
-    /// What is mounted.
+    /// What is mounted at a place.
     MountSource,
     MountPoint,
     MountOptions,
     /// A name that somebody gave to a volume.
     Volume,
-    /// What storage calls itself.
+    /// What the storage calls itself.
     Storage,
     /// An address of a path to storage.
     Address,
-    /// A program of somebody.
+    /// A program that somebody ran.
     Program,
     /// A thread of the kernel, whose name may hold that of a device.
     Thread,
@@ -63,6 +63,8 @@ enum Is {
     Word,
     /// The sides of a comparison: words of a study, or names that a person gave.
     Side,
+    /// What is compared, which names targets.
+    Title,
     /// A sentence, of which only is left that there was one.
     Sentence,
 }
@@ -154,7 +156,7 @@ const ROWS: &[(&str, &[&str], Is)] = &[
     ("*", &["command_line", "words", "line"], Is::Word),
     ("other_runs", &["command_line"], Is::Sentence),
     ("parts", &["names"], Is::Side),
-    ("parts", &["title"], Is::Side),
+    ("parts", &["title"], Is::Title),
 ];
 
 /// What the string of a member is; one without a row is a sentence.
@@ -223,8 +225,8 @@ impl Redaction {
         Ok(redacted)
     }
 
-    /// The document of a suite with its facts, as JSON that its reader has to read once more: what has no place in its type
-    /// must not come through.
+    /// The document of a suite with its facts, as JSON that its reader has to read once more: what has no place in
+    /// its type must not come through.
     ///
     /// # Errors
     /// It is no JSON.
@@ -354,7 +356,9 @@ impl Names<'_> {
             Is::Group if text == "/" => text.to_string(),
             Is::Group => format!("/{}", self.numbered(is, "group", text)),
             Is::Word => self.word(text),
-            Is::Side => self.side(text),
+            Is::Side if words::is_of_a_study(text) => text.to_string(),
+            Is::Side => self.path(text),
+            Is::Title => self.numbered(is, "comparison", text),
         }
     }
 
@@ -429,17 +433,6 @@ impl Names<'_> {
             Some(kept) => kept.to_string(),
             None => words::without_value(word),
         }
-    }
-
-    /// `cache on`, or targets: `/dev/a against /dev/b`.
-    fn side(&mut self, text: &str) -> String {
-        if let Some((a, b)) = text.split_once(" against ") {
-            return format!("{} against {}", self.path(a), self.path(b));
-        }
-        if let Some((done, on)) = text.split_once(", ").filter(|(done, _)| words::DONE.contains(done)) {
-            return format!("{done}, {}", self.side(on));
-        }
-        if words::is_of_a_study(text) { text.to_string() } else { self.path(text) }
     }
 }
 

@@ -1,9 +1,9 @@
 //! A folder that several histories share: a file for each document, compressed, named by the digest of the document and
 //! written once.
 //!
-//! A file gets its name when all of it is on the medium, and a name is given only once, so that a reader never sees half a
-//! document and no writer can take away what another one wrote. Nobody waits for anybody: there are no locks, which network
-//! file systems and programs that synchronise folders keep or do not keep.
+//! A file gets its name when all of it is on the medium, and a name is given only once, so that a reader never sees
+//! half a document and no writer can take away what another one wrote. Nobody waits for anybody: there are no locks,
+//! which network file systems and programs that synchronise folders keep or do not keep.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -46,7 +46,7 @@ const LEFTOVER_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 /// folder has its marker.
 const OF_OTHERS: [&str; 6] = [".DS_Store", ".dropbox", ".snapshot", ".stfolder", "desktop.ini", "lost+found"];
 
-/// Such a folder, open.
+/// Such a folder while it is open.
 #[derive(Debug)]
 pub struct Shared {
     path: PathBuf,
@@ -56,9 +56,9 @@ pub struct Shared {
 /// What became of a document that was to be put there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Put {
-    /// It was written.
+    /// It was written by this call.
     New,
-    /// It was there.
+    /// It was there, and is whole.
     Known,
 }
 
@@ -89,10 +89,10 @@ pub enum FileError {
     /// Its end is missing, as after a crash of the machine that wrote it, or a copy that was not finished.
     #[error("is cut off")]
     CutOff,
-    /// It does not decompress.
+    /// What is in it does not decompress.
     #[error("is damaged: {0}")]
     Damaged(String),
-    /// More than anybody reads.
+    /// It is more than anybody reads.
     #[error("is larger than 1 GiB when it is decompressed, the most that is read of a result")]
     TooLarge,
     /// No exported line, or that of another document.
@@ -106,7 +106,7 @@ pub enum FileError {
     Taken(Box<FileError>),
 }
 
-/// What a marker says.
+/// What the marker of a folder says.
 #[derive(Debug, Serialize, Deserialize)]
 struct Marker {
     format: String,
@@ -116,8 +116,8 @@ struct Marker {
 }
 
 impl Shared {
-    /// Opens a folder to put documents into, and makes it where there is none. What is there already has to be one of these
-    /// folders, or empty: nothing is added to other people's files.
+    /// Opens a folder to put documents into, and makes it where there is none. What is there already has to be one of
+    /// these folders, or empty: nothing is added to other people's files.
     ///
     /// # Errors
     /// [`HistoryError`]; nothing was changed.
@@ -305,8 +305,8 @@ impl Shared {
     /// Gives what was written its name, where nothing has it.
     fn give_name(&self, unfinished: &str, name: &str) -> Result<Put, Code> {
         let given = match self.folder.rename_entry_to_free(unfinished, OsStr::new(name)) {
-            // No such flag, and no second names for a file (FAT, some file systems in user space). Between this look and the
-            // renaming somebody else may give the name: to the same document, because the name is its digest.
+            // No such flag, and no second names for a file (FAT, some file systems in user space). Between this look
+            // and the renaming somebody else may give the name: to the same document, because the name is its digest.
             Err(Code::NOT_PERMITTED | Code::NOT_SUPPORTED) if self.kind_of(name).is_none() => {
                 self.folder.rename_entry(unfinished, OsStr::new(name))
             }
@@ -329,8 +329,8 @@ impl Shared {
         }
     }
 
-    /// Removes what killed writers left. Its age is told by the clock of the file system, and so is now: the clocks of the
-    /// machines do not matter.
+    /// Removes what killed writers left. Its age is told by the clock of the file system, and so is now: the clocks
+    /// of the machines do not matter.
     fn remove_leftovers(&self) {
         let Ok(names) = self.names() else { return };
         if names.unfinished.is_empty() {
@@ -399,4 +399,44 @@ fn is_digest(text: &str) -> bool {
 fn cannot(path: &Path, what: &str, why: &str) -> HistoryError {
     let message = format!("'{}' cannot {what}: {why}", printable_path(path));
     HistoryError::new(path, message, "see whether it is mounted, and who may write there: ls -ld FOLDER")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::{Facts, Store};
+
+    /// Their digests have the same first seven digits, which are their ids as long as they are alone.
+    const OF_ONE_ID: [&str; 2] = ["88277", "102584"];
+
+    #[test]
+    fn documents_of_one_id_stay_two() {
+        let dir = tempfile::tempdir().unwrap();
+        let shared = Shared::open_to_put(&dir.path().join("team")).unwrap();
+        let lines = OF_ONE_ID.map(|text| ExportedLine::of_new(text.into(), Facts::default(), 0));
+        assert_eq!(lines[0].digest()[..7], lines[1].digest()[..7]);
+        for line in &lines {
+            assert_eq!(shared.put(line).unwrap(), Put::New);
+            assert_eq!(shared.put(line).unwrap(), Put::Known);
+        }
+        let names = shared.names().unwrap();
+        let read: Vec<ExportedLine> =
+            names.documents.iter().map(|digest| shared.read(digest).unwrap()).collect();
+        let mut store = Store::open(&dir.path().join("history.sqlite")).unwrap();
+        let added = store.add_all(read.into_iter().map(Ok::<_, HistoryError>)).unwrap();
+        assert_eq!(added.iter().map(|one| one.id.len()).collect::<Vec<_>>(), [7, 8]);
+        assert_eq!(store.digests().unwrap(), names.documents);
+    }
+
+    #[test]
+    fn a_name_is_given_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let shared = Shared::open_to_put(dir.path()).unwrap();
+        let unfinished = shared.write_unfinished(b"a").unwrap();
+        assert_eq!(shared.give_name(&unfinished, "name"), Ok(Put::New));
+        let unfinished = shared.write_unfinished(b"b").unwrap();
+        assert_eq!(shared.give_name(&unfinished, "name"), Ok(Put::Known));
+        assert_eq!(fs::read(dir.path().join("name")).unwrap(), b"a");
+        assert_eq!(shared.names().unwrap().unfinished.len(), 0);
+    }
 }

@@ -119,8 +119,9 @@ pub(super) fn harmless_options(options: &str) -> String {
 }
 
 fn is_plain(text: &str) -> bool {
-    let is_of_it = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-.:".contains(&byte);
-    (1..=32).contains(&text.len()) && text.bytes().all(is_of_it)
+    let mut bytes = text.bytes();
+    (1..=32).contains(&text.len())
+        && bytes.all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-.:".contains(&byte))
 }
 
 /// What of a word of a command line may stay; none where it may hold a name.
@@ -173,12 +174,9 @@ pub(super) fn without_value(word: &str) -> String {
 
 /// What the ready-made comparisons call their sides.
 const SIDES: [&str; 4] = ["past the cache", "through the cache", "cache on", "cache off"];
-/// What they do.
-pub(super) const DONE: [&str; 3] = ["reads", "writes", "durable writes"];
-
+/// Whether it is one of those, and no target.
 pub(super) fn is_of_a_study(text: &str) -> bool {
-    let count = text.strip_suffix(" target").or_else(|| text.strip_suffix(" targets"));
-    SIDES.contains(&text) || count.is_some_and(|count| count.bytes().all(|byte| byte.is_ascii_digit()))
+    SIDES.contains(&text)
 }
 
 #[cfg(test)]

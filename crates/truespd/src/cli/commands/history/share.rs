@@ -17,12 +17,12 @@ use truespd_core::text::{printable, printable_path};
 
 /// Put kept results into a folder that others share
 ///
-/// Each result is a file of its own, named by its digest and written once, so that any number of people and machines may
-/// push into one folder (NFS, SMB, a folder that a program synchronises) at the same time. What is there already stays as
-/// it is. The first push makes the folder.
+/// Each result is a file of its own, named by its digest and written once, so that any number of people and machines
+/// may push into one folder (NFS, SMB, a folder that a program synchronises) at the same time. What is there already
+/// stays as it is. The first push makes the folder.
 #[derive(Debug, Args)]
 pub(crate) struct PushArguments {
-    /// Folder that is shared
+    /// Folder that others reach, too
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
     #[command(flatten)]
@@ -41,11 +41,11 @@ pub(crate) struct PullArguments {
     folder: PathBuf,
 }
 
-/// Whether names are left out.
+/// Whether names are left out of what is written.
 #[derive(Debug, Args)]
 pub(crate) struct RedactArguments {
-    /// Leave out names of hosts, users, files, programs, volumes and servers, and labels, notes, tags and revisions. Models,
-    /// firmware, kernel, figures and verdict stay
+    /// Leave out names of hosts, users, files, programs, volumes and servers, and labels, notes, tags and revisions.
+    /// Models, firmware, kernel, figures and verdict stay
     #[arg(long)]
     redact: bool,
     /// With --redact: keep labels, notes, tags and revisions as they are
@@ -77,16 +77,14 @@ impl<'s> Lines<'s> {
 
     fn redacted(&self, entry: &Entry, bytes: &[u8], redaction: &Redaction) -> Result<ExportedLine, Failure> {
         let path = Path::new(&entry.id);
-        let cannot = |error: serde_json::Error| {
-            Failure::from(unreadable(path, format!("cannot be given away without names: {error}")))
-        };
         let (document, facts) = match faithful(path, bytes)? {
             Read::Result(document) => {
-                let redacted = redaction.result(&document).map_err(cannot)?;
+                let redacted = redaction.result(&document).map_err(|error| cannot_redact(path, &error))?;
                 (json::write(&redacted), Facts::of_result(&redacted))
             }
             Read::OfSuite(_) => {
-                let (text, facts) = redaction.suite(bytes, &entry.facts).map_err(cannot)?;
+                let (text, facts) =
+                    redaction.suite(bytes, &entry.facts).map_err(|error| cannot_redact(path, &error))?;
                 let Read::OfSuite(stored) = faithful(path, text.as_bytes())? else {
                     return Err(unreadable(path, "is no document of a suite any more").into());
                 };
@@ -99,21 +97,37 @@ impl<'s> Lines<'s> {
     }
 }
 
-/// Failures that are told one by one; of more there is the number.
+fn cannot_redact(path: &Path, error: &serde_json::Error) -> Failure {
+    unreadable(path, format!("cannot be given away without names: {error}")).into()
+}
+
+/// What went wrong with single results. A folder may hold a million files of others, so only the first are told one by
+/// one, and of the rest there is the number.
+#[derive(Default)]
+struct Failures {
+    first: Vec<Failure>,
+    more: usize,
+}
+
+/// How many are told one by one.
 const TOLD: usize = 10;
 
-/// Tells what went wrong with single results; `left` is what became of them.
-fn told(mut failures: Vec<Failure>, left: &str) -> ExitCode {
-    if failures.is_empty() {
-        return ExitCode::Done;
+impl Failures {
+    fn add(&mut self, failure: Failure) {
+        if self.first.len() < TOLD { self.first.push(failure) } else { self.more += 1 }
     }
-    let more = failures.len().saturating_sub(TOLD);
-    failures.truncate(TOLD);
-    let code = tell(Fault::from(failures));
-    if more > 0 {
-        say_line(format_args!("ERROR: {more} more like these; {left}"));
+
+    /// Tells them; `left` is what became of the results.
+    fn tell(self, left: &str) -> ExitCode {
+        if self.first.is_empty() {
+            return ExitCode::Done;
+        }
+        let code = tell(Fault::from(self.first));
+        if self.more > 0 {
+            say_line(format_args!("ERROR: {} more like these; {left}", self.more));
+        }
+        code
     }
-    code
 }
 
 fn of_file(path: &Path, error: &FileError) -> Failure {
@@ -137,12 +151,12 @@ pub(super) fn push(file: &HistoryFile, arguments: &PushArguments) -> CommandResu
     entries.reverse();
     let lines = Lines::new(&store, &arguments.redact)?;
     let shared = Shared::open_to_put(&arguments.folder)?;
-    let (mut new, mut known, mut failures) = (0, 0, Vec::new());
+    let (mut new, mut known, mut failures) = (0, 0, Failures::default());
     for entry in &entries {
         let line = match lines.of(entry) {
             Ok(line) => line.whole(),
             Err(failure) => {
-                failures.push(failure);
+                failures.add(failure);
                 continue;
             }
         };
@@ -150,7 +164,7 @@ pub(super) fn push(file: &HistoryFile, arguments: &PushArguments) -> CommandResu
             Ok(Put::New) => new += 1,
             Ok(Put::Known) => known += 1,
             Err(error) => {
-                failures.push(of_file(&shared.path_of(&line.digest()), &error));
+                failures.add(of_file(&shared.path_of(&line.digest()), &error));
                 // Each of the others would fail for the same reason.
                 if matches!(error, FileError::Write(_)) {
                     break;
@@ -159,7 +173,7 @@ pub(super) fn push(file: &HistoryFile, arguments: &PushArguments) -> CommandResu
         }
     }
     shared.flush();
-    let code = told(failures, "they were not pushed");
+    let code = failures.tell("they were not pushed");
     Ok(print(&format!("{} pushed{}\n", plural(new, "result"), there_already(known)), code))
 }
 
@@ -182,7 +196,7 @@ pub(super) fn pull(file: &HistoryFile, arguments: &PullArguments) -> CommandResu
     let mut store = Store::open(&file.path)?;
     let kept = store.digests()?;
     let mut seen = Seen { now_s: unix_time_s(), ..Seen::default() };
-    let (mut new, mut known, mut failures) = (0, 0, Vec::new());
+    let (mut new, mut known, mut failures) = (0, 0, Failures::default());
     let (mut batch, mut bytes) = (Vec::new(), 0);
     for digest in &names.documents {
         if kept.contains(digest) {
@@ -194,7 +208,7 @@ pub(super) fn pull(file: &HistoryFile, arguments: &PullArguments) -> CommandResu
                 bytes += line.document.len();
                 batch.push(line);
             }
-            Err(failure) => failures.push(failure),
+            Err(failure) => failures.add(failure),
         }
         if batch.len() >= AT_ONCE || bytes >= BYTES_AT_ONCE {
             keep(&mut store, &mut batch, &mut new, &mut known)?;
@@ -203,13 +217,14 @@ pub(super) fn pull(file: &HistoryFile, arguments: &PullArguments) -> CommandResu
     }
     keep(&mut store, &mut batch, &mut new, &mut known)?;
     seen.say();
-    for name in &names.others {
+    for name in names.others.iter().take(TOLD) {
         let path = arguments.folder.join(name);
         let shown = printable_path(&path);
         let message = format!("'{shown}' is nothing that truespd history push wrote");
-        failures.push(Failure::new(FailureKind::Output, message).on(shown));
+        failures.add(Failure::new(FailureKind::Output, message).on(shown));
     }
-    let code = told(failures, "they were left out");
+    failures.more += names.others.len().saturating_sub(TOLD);
+    let code = failures.tell("they were left out");
     Ok(print(&format!("{} imported{}\n", plural(new, "result"), there_already(known)), code))
 }
 
@@ -296,8 +311,8 @@ impl Seen {
         for (host, count) in self.clocks.iter().take(TOLD) {
             let (host, results) = (printable(host), plural(*count, "result"));
             say_line(format_args!(
-                "note: the clock of '{host}' was wrong: {results} began in the future or before 2001; --since and --until \
-                 do not find them where they belong"
+                "note: the clock of '{host}' was wrong: {results} began in the future or before 2001; --since and \
+                 --until do not find them where they belong"
             ));
         }
     }
