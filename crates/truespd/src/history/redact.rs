@@ -285,6 +285,7 @@ impl Names<'_> {
                 };
                 *text = self.instead(is, text);
             }
+            Value::Array(items) if what(around, member) == Is::Word => self.words(items),
             Value::Array(items) => {
                 for item in &mut *items {
                     self.member(around, member, kind, item);
@@ -355,7 +356,7 @@ impl Names<'_> {
             Is::Thread => self.numbered(is, "thread", text),
             Is::Group if text == "/" => text.to_string(),
             Is::Group => format!("/{}", self.numbered(is, "group", text)),
-            Is::Word => self.word(text),
+            Is::Word => kept_word(text).map_or_else(|| words::without_value(text), str::to_string),
             Is::Side if words::is_of_a_study(text) => text.to_string(),
             Is::Side => self.path(text),
             Is::Title => self.numbered(is, "comparison", text),
@@ -424,14 +425,15 @@ impl Names<'_> {
         }
     }
 
-    /// A word of a command line: a target by its new name, an option that holds nothing but numbers, or nothing.
-    fn word(&mut self, word: &str) -> String {
-        if let Some(known) = self.given.get(&(Is::Path, word.to_string())) {
-            return known.clone();
-        }
-        match kept_word(word) {
-            Some(kept) => kept.to_string(),
-            None => words::without_value(word),
+    /// A command line: targets by their new names, options that hold nothing but numbers, and of others their letter.
+    fn words(&mut self, items: &mut [Value]) {
+        let mut is_value = true;
+        for (place, item) in items.iter_mut().enumerate() {
+            let Value::String(word) = item else { continue };
+            let is_target = place > 0 && !is_value && !word.starts_with('-') && kept_word(word).is_none();
+            // A value may stand behind an option of two dashes, as a word of its own.
+            is_value = word.starts_with("--") && !word.contains('=');
+            *word = if is_target { self.path(word) } else { self.instead(Is::Word, word) };
         }
     }
 }
