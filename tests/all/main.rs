@@ -84,6 +84,8 @@ mod history {
     mod crashes;
     mod file;
     mod keeping;
+    mod redacted;
+    mod shared;
     mod suites;
     pub mod tools;
 }

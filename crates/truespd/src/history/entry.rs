@@ -12,9 +12,9 @@ use truespd_core::result::{Document, Grade, Layer, Measured, Part};
 use truespd_core::text::{program_line, visible_json};
 
 /// Letters and digits of ids: no `i`, `l`, `o` and `u`, which look like others (Crockford's base 32).
-const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+pub(super) const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// Digits of a digest: 130 bits.
-const DIGEST_DIGITS: usize = 26;
+pub(super) const DIGEST_DIGITS: usize = 26;
 /// Digits of an id, as long as no other document begins with them.
 pub(super) const ID_DIGITS: usize = 7;
 
@@ -231,6 +231,9 @@ pub struct ExportedLine {
     kept_unix_s: i64,
     facts: Facts,
     given: Given,
+    /// Names were left out of it ([`super::Redaction`]).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redacted: bool,
     pub document: String,
 }
 
@@ -240,7 +243,10 @@ pub enum LineError {
     /// Not JSON, or not with these members.
     #[error("is not a document that `truespd history export` wrote, or not all of it: {0}")]
     Malformed(#[from] serde_json::Error),
-    /// Something else, or of a later version.
+    /// One of a later version.
+    #[error("has the format version {0}: a newer truespd wrote it; this program reads version {VERSION}")]
+    Newer(u32),
+    /// A line of some other program.
     #[error("has the format \"{0}\", version {1}; this program reads \"{FORMAT}\", version {VERSION}")]
     Other(String, u32),
     /// The id is not that of the document.
@@ -264,8 +270,36 @@ impl ExportedLine {
             kept_unix_s,
             facts,
             given: Given::default(),
+            redacted: false,
             document,
         }
+    }
+
+    /// The same under the whole digest: how long an id is depends on what else is in a history.
+    pub fn whole(self) -> Self {
+        ExportedLine { id: self.digest(), ..self }
+    }
+
+    /// A redacted document with its own facts, and with what the person said where that is kept.
+    pub fn without_names(self, facts: Facts, keeps_notes: bool) -> Self {
+        let given = if keeps_notes { self.given } else { Given::default() };
+        let id = digest(self.document.as_bytes());
+        ExportedLine { id, facts, given, redacted: true, ..self }
+    }
+
+    /// The digest of the document, of which ids are the first digits.
+    pub fn digest(&self) -> String {
+        digest(self.document.as_bytes())
+    }
+
+    /// The same document with these facts, those that it tells itself, in place of those that somebody wrote beside it.
+    pub fn with_facts(self, facts: Facts) -> Self {
+        ExportedLine { facts, ..self }
+    }
+
+    /// What was written beside the document.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
     }
 
     /// As text, without a line end.
@@ -284,6 +318,9 @@ impl ExportedLine {
             format_version: u32,
         }
         let Head { format, format_version } = serde_json::from_slice(line)?;
+        if format == FORMAT && format_version > VERSION {
+            return Err(LineError::Newer(format_version));
+        }
         if format != FORMAT || format_version != VERSION {
             return Err(LineError::Other(format, format_version));
         }

@@ -17,11 +17,15 @@ use truespd_core::text::{printable, printable_path};
 
 mod entry;
 mod open;
+mod redact;
+mod shared;
 mod statistics;
 mod store;
 
 pub use entry::{Added, Device, Entry, ExportedLine, FORMAT, Facts, Given, LineError, NewEntry};
 pub use open::{DEFAULT_NAME, Journal, Store};
+pub use redact::Redaction;
+pub use shared::{FileError, Names, Put, Shared};
 pub use statistics::{Environment, Group, Rank, Spread};
 pub use store::Filter;
 

@@ -20,7 +20,11 @@ const APPLICATION_ID: i64 = 0x5453_7064;
 
 /// What makes version `n` of a file of version `n - 1`, from version 1 on. A released step never changes; a
 /// new version is a new step, with a file of the version before it in `tests/data/history`.
-const STEPS: &[&str] = &[include_str!("schema/version-1.sql"), include_str!("schema/version-2.sql")];
+const STEPS: &[&str] = &[
+    include_str!("schema/version-1.sql"),
+    include_str!("schema/version-2.sql"),
+    include_str!("schema/version-3.sql"),
+];
 
 /// Name of the file in the person's data folder.
 pub const DEFAULT_NAME: &str = "history.sqlite";

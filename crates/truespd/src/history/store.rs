@@ -1,5 +1,6 @@
 //! Keeping, finding, reading, naming and removing documents.
 
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
 
 use flate2::Compression;
@@ -103,6 +104,26 @@ impl Store {
         let query = format!("SELECT count(*) FROM document d {condition}");
         let count = self.db.query_row(&query, params_from_iter(values), |row| row.get(0));
         count.map_err(|error| self.fault(error))
+    }
+
+    /// The digests of all documents.
+    ///
+    /// # Errors
+    /// [`HistoryError`].
+    pub fn digests(&self) -> Result<BTreeSet<String>, HistoryError> {
+        let mut statement =
+            self.db.prepare("SELECT digest FROM document").map_err(|error| self.fault(error))?;
+        let rows = statement.query_map([], |row| row.get(0)).and_then(Iterator::collect);
+        rows.map_err(|error| self.fault(error))
+    }
+
+    /// What only this history knows: pseudonyms come from it, so that nobody can find a name by trying all names.
+    ///
+    /// # Errors
+    /// [`HistoryError`].
+    pub fn secret(&self) -> Result<Vec<u8>, HistoryError> {
+        let found = self.db.query_row("SELECT bytes FROM secret", [], |row| row.get(0));
+        found.map_err(|error| self.fault(error))
     }
 
     pub(super) fn entries(

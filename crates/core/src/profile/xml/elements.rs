@@ -111,6 +111,9 @@ pub fn hash(profile: &Profile) -> String {
         span.rand_seed = 0;
         for (place, target) in span.targets.iter_mut().enumerate() {
             target.path = place.to_string();
+            if let Some(path) = &mut target.write_source_path {
+                *path = "source".to_string();
+            }
         }
     }
     let hash = Sha256::digest(write(&plain, 0).as_bytes());

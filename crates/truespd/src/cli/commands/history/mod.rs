@@ -25,6 +25,7 @@ use truespd_core::sys::source::{BYTES_MAX, Source, read_line};
 use truespd_core::text::printable;
 
 mod find;
+mod share;
 
 /// Find kept results again: every run and suite of truespd is kept in one file
 ///
@@ -51,6 +52,8 @@ enum Action {
     Rm(RemoveArguments),
     Export(ExportArguments),
     Import(ImportArguments),
+    Push(share::PushArguments),
+    Pull(share::PullArguments),
     Prune(PruneArguments),
     Stats(find::StatsArguments),
 }
@@ -75,6 +78,8 @@ pub(crate) fn run(arguments: &HistoryCommand) -> ExitCode {
         Action::Rm(arguments) => remove(&file, arguments),
         Action::Export(arguments) => export(&file, arguments),
         Action::Import(arguments) => import(&file, arguments),
+        Action::Push(arguments) => share::push(&file, arguments),
+        Action::Pull(arguments) => share::pull(&file, arguments),
         Action::Prune(arguments) => prune(&file, arguments),
         Action::Stats(arguments) => find::stats(&file, arguments),
     };
@@ -258,6 +263,8 @@ pub(crate) struct ExportArguments {
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
     #[command(flatten)]
+    redact: share::RedactArguments,
+    #[command(flatten)]
     which: FilterArguments,
 }
 
@@ -301,12 +308,13 @@ fn export(file: &HistoryFile, arguments: &ExportArguments) -> CommandResult {
             Some(LaterOutputs::check(output.collect(), &taken).map_err(Refusal::from)?)
         }
     };
+    let lines = share::Lines::new(&store, &arguments.redact)?;
     let mut entries = store.list(&arguments.which.filter())?;
     // In the order in which they were made, as a log is.
     entries.reverse();
     let Some(outputs) = outputs else {
         for entry in &entries {
-            let code = print(&line(&store, entry)?, ExitCode::Done);
+            let code = print(&line(&lines, entry)?, ExitCode::Done);
             if code != ExitCode::Done {
                 return Ok(code);
             }
@@ -314,7 +322,7 @@ fn export(file: &HistoryFile, arguments: &ExportArguments) -> CommandResult {
         return Ok(ExitCode::Done);
     };
     // All are read before the file is made: what cannot be read leaves an earlier one as it is.
-    let text: String = entries.iter().map(|entry| line(&store, entry)).collect::<Result<_, _>>()?;
+    let text: String = entries.iter().map(|entry| line(&lines, entry)).collect::<Result<_, _>>()?;
     let failures: Vec<Failure> = outputs.write(|_| text.clone()).into_iter().map(Failure::from).collect();
     if !failures.is_empty() {
         return Err(failures.into());
@@ -322,10 +330,8 @@ fn export(file: &HistoryFile, arguments: &ExportArguments) -> CommandResult {
     Ok(print(&format!("{} exported\n", plural(entries.len(), "result")), ExitCode::Done))
 }
 
-fn line(store: &Store, entry: &Entry) -> Result<String, Failure> {
-    let bytes = store.document(entry)?;
-    let document = String::from_utf8_lossy(&bytes).into_owned();
-    Ok(ExportedLine::new(entry, document).text() + "\n")
+fn line(lines: &share::Lines<'_>, entry: &Entry) -> Result<String, Failure> {
+    Ok(lines.of(entry)?.text() + "\n")
 }
 
 /// Keeps the result of a run of `diskspd`, and answers with a line that it tells.
