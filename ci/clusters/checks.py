@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from . import slurm
+from . import roots, slurm
 from .lab import HOME, HOSTS, RUN, SHARED, Lab, LabError, Ran, Running, processes, ranks_of, until
 
 ALL = {}
@@ -44,9 +44,11 @@ def check(function):
 class Cluster:
     """The lab with the program in it."""
 
-    def __init__(self, lab: Lab, folders: dict[str, Path]):
+    def __init__(self, lab: Lab, folders: dict[str, Path], root: Path | None = None):
         self.lab = lab
         self.folders = folders
+        # A minimal Debian with the packages.
+        self.root = root
         self.has_slurm = False
 
     def with_slurm(self) -> None:
@@ -204,6 +206,39 @@ def check_one_host(cluster, library):
     assert ranks == [(rank, rank, 4) for rank in range(4)], f"{ranks}: {ran}"
     nobody_left(ran)
     return f"start spread {spread_us(results):.0f} us"
+
+
+@check
+def check_clean_roots(cluster):
+    """Three hosts with a minimal Debian and the packages, no compiler and no source: the line of docs/clusters.md, as a person without root."""
+    assert not list(cluster.root.glob("usr/bin/*cc")), "the clean root has a compiler"
+    roots.enter(cluster.lab, cluster.root)
+    line = ["--bind-to", "none", "truespd", "cluster", "run", *"-c64M -b4K -r -o4 -t1 -W1 -d2 -Su -L /data/file.dat".split()]
+    ran = good(roots.run(cluster.lab, ["mpirun", "-np", len(HOSTS), "--host", ",".join(HOSTS), *line]))
+    is_result(ran)
+    says(ran, *HOSTS, f"each of the {len(HOSTS)} ranks left its own result")
+    # Where the package is missing on one host, that host is named.
+    cluster.lab.run(HOSTS[2], ["chroot", roots.ROOT, "dpkg", "--purge", "truespd-mpi-openmpi"])
+    ran = roots.run(cluster.lab, ["mpirun", "-np", len(HOSTS), "--host", ",".join(HOSTS), *line])
+    assert ran.code not in (0, None), f"{ran}"
+    says(ran, f"on host {HOSTS[2]}", "apt install ./truespd-mpi-openmpi_")
+
+
+@check
+def check_one_host_no_strangers(cluster):
+    """Four ranks on one host and one real disk: none takes the others for other programs."""
+    folder = cluster.lab.folder / "disk"
+    folder.mkdir(exist_ok=True)
+    try:
+        line = f"-c64M -b4K -r -o4 -t1 -W1 -d3 -w30 -Su --json /mnt/sum.json --documents /mnt/docs {folder}/{{rank}}.dat"
+        ran = good(cluster.run("openmpi", ONE_HOST, line))
+        for each in adds_up(cluster, ran, 4):
+            disk = each["time_spans"][0]["measured"]["evidence"]["disks"][0]
+            assert disk["other_ranks"]["reads"] > 0, f"{disk}: {ran}"
+            rules = [finding["rule"] for finding in each["verdict"]["findings"]]
+            assert "other-io" not in rules, f"{rules}: {ran}"
+    finally:
+        shutil.rmtree(folder)
 
 
 @check
