@@ -16,13 +16,13 @@ pub fn done_on_disks(document: &Document) -> Vec<DoneOnDisks> {
     for (number, case) in cases(document) {
         let of_span = &mut done[number as usize - 1];
         for group in case.groups().unwrap_or_default() {
-            let part = |rate: f64| (rate * case.seconds() / group.disks.len() as f64).round() as u64;
+            let seconds_each = case.seconds() / group.disks.len() as f64;
             let [read, write] = Direction::BOTH.map(|way| group.done(way));
             let each = Completed {
-                reads: part(read.ios),
-                read_bytes: part(read.bytes),
-                writes: part(write.ios),
-                write_bytes: part(write.bytes),
+                reads: (read.ios * seconds_each).round() as u64,
+                read_bytes: (read.bytes * seconds_each).round() as u64,
+                writes: (write.ios * seconds_each).round() as u64,
+                write_bytes: (write.bytes * seconds_each).round() as u64,
             };
             for disk in &group.disks {
                 of_span.entry(disk.name.clone()).or_default().add(&each);
