@@ -37,22 +37,22 @@ pub struct DiskActivity {
     pub other_ranks: Option<Completed>,
 }
 
-/// I/Os that completed.
+/// I/Os that completed, with their bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Completed {
-    /// Number of reads that completed.
+    /// Number of reads that completed in the measured time.
     pub reads: u64,
-    /// Bytes of these reads.
+    /// Bytes that these reads brought.
     pub read_bytes: u64,
-    /// Number of writes that completed.
+    /// Number of writes that completed in the measured time.
     pub writes: u64,
-    /// Bytes of these writes.
+    /// Bytes that these writes took.
     pub write_bytes: u64,
 }
 
 impl Completed {
-    /// Adds what completed elsewhere.
+    /// Adds what completed somewhere else, without going beyond the largest number.
     pub fn add(&mut self, other: &Completed) {
         self.reads = self.reads.saturating_add(other.reads);
         self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
