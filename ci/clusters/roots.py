@@ -31,6 +31,8 @@ def installed(folder: Path, debs: list[Path]) -> Path:
     shutil.rmtree(root, ignore_errors=True)
     root.mkdir(parents=True)
     debian_root(root)
+    # debootstrap's folder was for root alone.
+    root.chmod(0o755)
     shutil.copy("/etc/resolv.conf", root / "etc/resolv.conf")
     for deb in debs:
         shutil.copy(deb, root / "root")

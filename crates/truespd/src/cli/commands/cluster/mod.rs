@@ -119,8 +119,9 @@ pub(crate) fn run_words(program: &Program, words: &[OsString]) -> ExitCode {
         Ok(open) => open,
         Err(refusal) if is_first => return tell(refusal),
         Err(mut refusal) => {
-            // Where it concerns every host, rank 0 says it, and the launcher ends this process meanwhile.
+            // Where it concerns every host, rank 0 says it first, and some launchers end this process meanwhile.
             std::thread::sleep(AFTER_RANK_0);
+            refusal.hints.truncate(1);
             refusal.message = format!("on host {}, {}", host_name(), refusal.message);
             return tell(refusal);
         }
