@@ -224,7 +224,8 @@ impl Cluster {
         }
     }
 
-    /// Says in the document which rank it is of, how its clock goes, and what the other ranks of its host did on its disks.
+    /// Says in the document which rank it is of, how its clock goes, and what the other ranks of its host did on its
+    /// disks.
     pub fn sign(&self, document: &mut Document) {
         self.shared.is_running.store(false, Ordering::Relaxed);
         let ThisRank { run, rank, ranks, standing, .. } = self.me.clone();
