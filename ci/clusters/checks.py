@@ -426,7 +426,7 @@ def check_damaged_object(cluster, library):
     whole = cluster.object(library)
     for what, damaged in (
         ("cannot be loaded", whole.read_bytes()[:5000]),
-        ("is not of truespd", whole.read_bytes().replace(b"TRUESPD_MPI", b"TRUESPD_MPX")),
+        ("is not of truespd", whole.read_bytes().replace(b"truespd_mpi_table", b"truespd_mpi_tablX")),
     ):
         for host in cluster.lab.hosts:
             shutil.copy(cluster.truespd(library), host.disk / "truespd")

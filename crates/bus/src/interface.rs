@@ -8,7 +8,7 @@ use std::ffi::c_void;
 use crate::BusError;
 
 /// Name of the table in a shared object.
-pub const TABLE: &std::ffi::CStr = c"TRUESPD_MPI";
+pub const TABLE: &std::ffi::CStr = c"truespd_mpi_table";
 /// Grows with every change of this file. A table of another number is not read any further.
 pub const VERSION: u32 = 1;
 /// Bytes of a text in the answers below.

@@ -8,8 +8,8 @@ use truespd_bus::interface::{Answer, DONE, FAILED, Failed, Joined, Message, NO, 
 
 use crate::World;
 
-#[unsafe(no_mangle)]
-static TRUESPD_MPI: Table = Table { version: VERSION, join, send, receive, is_sent, give_up, leave, abort };
+#[unsafe(export_name = "truespd_mpi_table")]
+static TABLE: Table = Table { version: VERSION, join, send, receive, is_sent, give_up, leave, abort };
 
 /// What `join` hands out: the ranks, and the bytes of the last message, which the caller reads.
 struct Handle {
