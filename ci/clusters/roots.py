@@ -3,16 +3,14 @@
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
+
+from packages.checks import debian_root
 
 from .lab import HOSTS, RUN, Lab, LabError, Ran, until
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from packages.checks import debian_root  # noqa: E402
-
 # As docs/clusters.md says it, with the names of the files.
-INSTALL = "apt-get update -q && apt-get install -q -y --no-install-recommends openmpi-bin openssh-server /root/*.deb"
+INSTALL = "apt-get update -q && apt-get install -q -y --no-install-recommends openmpi-bin openssh-server /packages/*.deb"
 # A person who measures, with a folder for the test, who reaches the other hosts by ssh without a question.
 PERSON = """
 useradd --create-home --shell /bin/sh bench
@@ -34,8 +32,9 @@ def installed(folder: Path, debs: list[Path]) -> Path:
     # debootstrap's folder was for root alone.
     root.chmod(0o755)
     shutil.copy("/etc/resolv.conf", root / "etc/resolv.conf")
+    (root / "packages").mkdir()
     for deb in debs:
-        shutil.copy(deb, root / "root")
+        shutil.copy(deb, root / "packages")
     mounts = 'mount -t proc proc "$0/proc"; mount --bind /dev "$0/dev"'
     for script in (INSTALL, PERSON):
         words = ["unshare", "--mount", "--propagation", "private", "sh", "-ec", f'{mounts}; exec chroot "$0" sh -ec "$1"', root, script]

@@ -9,11 +9,9 @@ import tarfile
 from pathlib import Path
 
 from . import image, notices, toolchain
-from .place import CRATE, DIST, PACKAGE, ROOT, STAGE, VERSION, WORK, Processor, epoch, here, run, say
+from .place import CRATE, DIST, LIBRARIES, PACKAGE, ROOT, STAGE, VERSION, WORK, Processor, epoch, here, run, say
 
 PROGRAMS = ("diskspd", "truespd")
-# Compiler of each MPI library.
-LIBRARIES = {"openmpi": "mpicc.openmpi", "mpich": "mpicc.mpich"}
 
 
 def everything(processors: list[Processor]) -> None:

@@ -19,6 +19,10 @@ PACKAGE = tomllib.loads((CRATE / "Cargo.toml").read_text())["package"]
 VERSION = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
 
 
+# Compiler of each MPI library.
+LIBRARIES = {"openmpi": "mpicc.openmpi", "mpich": "mpicc.mpich"}
+
+
 class Missing(Exception):
     """Something that this machine does not have; the text says what to do."""
 

@@ -229,7 +229,7 @@ fn what_is_bad_is_named_and_the_rest_is_kept() {
         "777.json.gz' is no regular file",
         "888.json.gz' is no regular file",
         "999.json.gz' is no regular file",
-        "notes.txt' is nothing that truespd history push wrote",
+        "notes.txt' was not written by truespd history push",
     ] {
         assert!(told.contains(words), "{words}: {told}");
     }

@@ -33,6 +33,15 @@ pub fn hosts_in_words(hellos: &BTreeMap<u32, Hello>, ranks: &[u32]) -> String {
     }
 }
 
+/// The ranks of each host, which is told from others by its name and its boot.
+pub fn by_host(hellos: &BTreeMap<u32, Hello>) -> BTreeMap<(&str, &str), Vec<u32>> {
+    let mut hosts: BTreeMap<(&str, &str), Vec<u32>> = BTreeMap::new();
+    for (rank, hello) in hellos {
+        hosts.entry((&hello.host, &hello.boot)).or_default().push(*rank);
+    }
+    hosts
+}
+
 /// Where each rank stands.
 ///
 /// # Errors
@@ -46,10 +55,7 @@ pub fn standings(
     if refusals.is_empty() {
         refusals.extend(other_words(hellos));
     }
-    let mut hosts: BTreeMap<(&str, &str), Vec<u32>> = BTreeMap::new();
-    for (rank, hello) in hellos {
-        hosts.entry((&hello.host, &hello.boot)).or_default().push(*rank);
-    }
+    let hosts = by_host(hellos);
     if let Some(wanted) = ranks_per_host {
         let other = hosts.iter().find(|(_, ranks)| ranks.len() != wanted as usize);
         refusals.extend(other.map(|((host, _), ranks)| {

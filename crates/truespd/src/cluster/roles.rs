@@ -1,7 +1,7 @@
 //! What rank 0 does (it hears everybody, decides, and says when), and what every other rank does (it says how far it
 //! is, and waits for the word of rank 0).
 
-use super::agreement::{Decision, decide, hosts_in_words, standings};
+use super::agreement::{Decision, by_host, decide, hosts_in_words, standings};
 use super::message::{Checked, Hello, Left, Letter, Message, Welcome};
 use super::post::{Arrival, Command, Leaving, Link, Next, wall_ns};
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,7 +53,7 @@ pub struct Hub {
     /// Rank 0 has asked all. Who says it later is answered at once.
     has_exchanged: bool,
     /// The ranks of each host, by each of its ranks.
-    hosts: BTreeMap<u32, Arc<[u32]>>,
+    ranks_of_host: BTreeMap<u32, Arc<[u32]>>,
 }
 
 impl Hub {
@@ -82,7 +82,7 @@ impl Hub {
             done: BTreeMap::new(),
             answered: BTreeSet::new(),
             has_exchanged: false,
-            hosts: BTreeMap::new(),
+            ranks_of_host: BTreeMap::new(),
         };
         let standings = match hub.hear_all(ranks).map(|()| standings(&hub.hellos, ranks_per_host)) {
             Ok(Ok(standings)) => standings,
@@ -91,7 +91,7 @@ impl Hub {
                 return Err(refusals);
             }
         };
-        hub.hosts = hosts_of(&hub.hellos);
+        hub.ranks_of_host = ranks_by_rank(&hub.hellos);
         let mut standings = standings;
         let own = standings.remove(&0).expect("rank 0 has said who it is");
         for (rank, standing) in standings {
@@ -299,7 +299,7 @@ impl Hub {
 
     /// Other ranks on the host of a rank.
     fn on_host_of(&self, rank: u32) -> impl Iterator<Item = u32> {
-        let others = self.hosts.get(&rank).into_iter().flat_map(|host| host.iter().copied());
+        let others = self.ranks_of_host.get(&rank).into_iter().flat_map(|host| host.iter().copied());
         others.filter(move |other| *other != rank)
     }
 
@@ -444,13 +444,9 @@ impl Hub {
 }
 
 /// The ranks of each host, by each of its ranks.
-fn hosts_of(hellos: &BTreeMap<u32, Hello>) -> BTreeMap<u32, Arc<[u32]>> {
-    let mut hosts: BTreeMap<(&str, &str), Vec<u32>> = BTreeMap::new();
-    for (rank, hello) in hellos {
-        hosts.entry((&hello.host, &hello.boot)).or_default().push(*rank);
-    }
+fn ranks_by_rank(hellos: &BTreeMap<u32, Hello>) -> BTreeMap<u32, Arc<[u32]>> {
     let mut by_rank = BTreeMap::new();
-    for ranks in hosts.into_values() {
+    for ranks in by_host(hellos).into_values() {
         let ranks: Arc<[u32]> = ranks.into();
         for rank in ranks.iter() {
             by_rank.insert(*rank, Arc::clone(&ranks));

@@ -93,7 +93,7 @@ pub enum FileError {
     #[error("is damaged: {0}")]
     Damaged(String),
     /// It is more than anybody reads.
-    #[error("is larger than 1 GiB when it is decompressed, the most that is read of a result")]
+    #[error("is larger than 1 GiB when it is decompressed; truespd reads no larger result")]
     TooLarge,
     /// No exported line, or that of another document.
     #[error(transparent)]
@@ -150,7 +150,11 @@ impl Shared {
         if !shared.has_marker()? {
             let shown = printable_path(path);
             let message = format!("'{shown}' holds no results of truespd: the file '{MARKER}' is missing");
-            return Err(HistoryError::new(path, message, "truespd history push FOLDER makes such a folder"));
+            return Err(HistoryError::new(
+                path,
+                message,
+                "give a folder that was made by truespd history push FOLDER",
+            ));
         }
         Ok(shared)
     }
@@ -216,11 +220,11 @@ impl Shared {
             names.others.iter().take(3).map(|name| printable_path(Path::new(name))).collect();
         let more = if names.others.len() > some.len() { ", ..." } else { "" };
         let message = format!(
-            "the folder '{}' is not empty and holds no results of truespd: it has {}{more}",
+            "the folder '{}' is not empty, and truespd history push did not make it: it has {}{more}",
             printable_path(&self.path),
             some.join(", ")
         );
-        HistoryError::new(&self.path, message, "give an empty folder, or a new name in it")
+        HistoryError::new(&self.path, message, "give an empty folder, or one that does not exist yet")
     }
 
     fn kind_of(&self, name: &str) -> Option<FileKind> {

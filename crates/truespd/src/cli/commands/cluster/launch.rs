@@ -164,21 +164,22 @@ fn families(by: Launcher) -> &'static [Kind] {
 fn no_object(by: Launcher, ranks: Option<u32>) -> Refusal {
     let ranks = ranks.map_or_else(|| "several".to_string(), |ranks| ranks.to_string());
     let package = families(by)[0].package();
-    let message = format!("{by} started {ranks} ranks, but truespd has nothing here to reach them by");
+    let message =
+        format!("{by} started {ranks} ranks, but truespd cannot reach them: {package} is not installed");
     let refusal = Refusal::new(RefusalKind::Machine, message);
     if cfg!(target_feature = "crt-static") {
         return refusal
             .hint(format!(
                 "this static program loads no MPI library: install the packages truespd and {package} on every host"
             ))
-            .hint("or run truespd on each host by itself, and add the documents up: truespd merge a.json b.json");
+            .hint("or measure on each host with --json FILE, and add up the files: truespd merge a.json b.json");
     }
     refusal
         .hint(format!(
             "install {package} on every host, from where truespd came: apt install ./{package}_*.deb, or dnf install \
              ./{package}-*.rpm"
         ))
-        .hint("docs/clusters.md says how it is built from source")
+        .hint("to build it from source, see docs/clusters.md")
 }
 
 /// A rank that has joined.

@@ -136,7 +136,7 @@ fn of_file(path: &Path, error: &FileError) -> Failure {
     match error {
         FileError::Taken(_) => failure.hint("remove that file, and push again"),
         FileError::CutOff | FileError::Damaged(_) => {
-            failure.hint("remove that file, and push the result again where it was made")
+            failure.hint("remove that file, and then push once more from a history that has the result")
         }
         _ => failure,
     }
@@ -220,7 +220,7 @@ pub(super) fn pull(file: &HistoryFile, arguments: &PullArguments) -> CommandResu
     for name in names.others.iter().take(TOLD) {
         let path = arguments.folder.join(name);
         let shown = printable_path(&path);
-        let message = format!("'{shown}' is nothing that truespd history push wrote");
+        let message = format!("'{shown}' was not written by truespd history push");
         failures.add(Failure::new(FailureKind::Output, message).on(shown));
     }
     failures.more += names.others.len().saturating_sub(TOLD);
