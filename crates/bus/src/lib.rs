@@ -4,6 +4,8 @@
 //! loaded when a launcher has started several ranks. [`interface`] is what the two have in common.
 
 use std::ffi::c_void;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
@@ -198,6 +200,11 @@ fn load(object: &Path) -> Result<&'static Table, BusError> {
     if cfg!(target_feature = "crt-static") {
         return Err(format!("'{shown}' is not loaded: a static program loads no libraries").into());
     }
+    if is_cut_off(object) {
+        return Err(
+            format!("'{shown}' cannot be loaded: its end is missing; install its package again").into()
+        );
+    }
     let library = open(object).map_err(|error| format!("'{shown}' cannot be loaded: {error}"))?;
     // SAFETY: an object of this name has this table; it stays loaded for ever.
     let table: &'static Table = unsafe {
@@ -216,6 +223,21 @@ fn load(object: &Path) -> Result<&'static Table, BusError> {
     Ok(table)
 }
 
+/// Whether the end of an object of 64 bits is missing: the loader of the system maps what is not there, and the process
+/// dies by SIGBUS. The table of sections stands at the end (elf(5)). What cannot be read is left to the loader.
+fn is_cut_off(object: &Path) -> bool {
+    let mut header = [0; 64];
+    let Ok(mut file) = File::open(object) else { return false };
+    let (Ok(()), Ok(facts)) = (file.read_exact(&mut header), file.metadata()) else { return false };
+    const IS_64_BITS: u8 = 2;
+    if !header.starts_with(b"\x7fELF") || header[4] != IS_64_BITS {
+        return false;
+    }
+    let place = header[0x28..0x30].try_into().map_or(0, u64::from_ne_bytes);
+    let [size, count] = [0x3a, 0x3c].map(|at| u64::from(u16::from_ne_bytes([header[at], header[at + 1]])));
+    place.saturating_add(size * count) > facts.len()
+}
+
 /// With all names visible to what MPI itself loads: Open MPI's components look for the library's names there.
 #[cfg(unix)]
 fn open(object: &Path) -> Result<libloading::Library, libloading::Error> {
@@ -228,4 +250,23 @@ fn open(object: &Path) -> Result<libloading::Library, libloading::Error> {
 fn open(object: &Path) -> Result<libloading::Library, libloading::Error> {
     // SAFETY: an object of ours and an MPI library, whose initialisers only set up their own state.
     unsafe { libloading::Library::new(object) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_without_their_end_are_seen() {
+        let whole = std::env::current_exe().expect("a program");
+        assert!(!is_cut_off(&whole), "a program is an object, too");
+        let bytes = std::fs::read(&whole).expect("readable");
+        let cut = std::env::temp_dir().join(format!("truespd-bus-{}", std::process::id()));
+        for (length, is_cut) in [(0, false), (30, false), (5000, true), (bytes.len() - 1, true)] {
+            std::fs::write(&cut, &bytes[..length]).expect("written");
+            let seen = is_cut_off(&cut);
+            std::fs::remove_file(&cut).expect("removed");
+            assert_eq!(seen, is_cut, "{length}");
+        }
+    }
 }
