@@ -178,7 +178,7 @@ impl Facts {
     }
 }
 
-fn found_text(value: &Value, name: &str) -> String {
+pub(super) fn found_text(value: &Value, name: &str) -> String {
     found(value, &[name]).and_then(Value::as_str).unwrap_or_default().to_string()
 }
 

@@ -21,6 +21,7 @@ mod redact;
 mod shared;
 mod statistics;
 mod store;
+mod surroundings;
 
 pub use entry::{Added, Device, Entry, ExportedLine, FORMAT, Facts, Given, LineError, NewEntry};
 pub use open::{DEFAULT_NAME, Journal, Store};
@@ -28,6 +29,7 @@ pub use redact::Redaction;
 pub use shared::{FileError, Names, Put, Shared};
 pub use statistics::{Environment, Group, Rank, Spread};
 pub use store::Filter;
+pub use surroundings::Surroundings;
 
 /// What a caller decides by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -177,6 +177,8 @@ pub(super) fn first_large(words: &str) -> String {
 
 /// How a page begins; what begins otherwise is read as something else.
 pub(super) const BEGIN: &str = "<!doctype html><!-- TrueSpd report, version 1 -->\n";
+/// What only a page over a history has.
+pub(super) const HISTORY: &str = "<p class=\"brand\">TrueSpd history</p>";
 const OPEN: &str = "<script type=\"application/vnd.truespd.document\">";
 const CLOSE: &str = "</script>\n";
 /// Bytes that a document may have when it is unpacked: so many, or so many times what it takes in the page.
@@ -194,11 +196,19 @@ pub enum EmbedError {
         "is a report, but document {0} in it is far larger than a document of its size in the page can be"
     )]
     TooLarge(usize),
+    /// A page over a history that was too large to be in it.
+    #[error("is a page over a history, whose documents are not in it; its last lines say where they are")]
+    Elsewhere,
 }
 
 /// The element that holds a document.
 pub(super) fn element(document: &[u8]) -> String {
-    format!("{OPEN}{}{CLOSE}", packed(document))
+    packed_element(&packed(document))
+}
+
+/// The same of one that is packed already.
+pub(super) fn packed_element(packed: &str) -> String {
+    format!("{OPEN}{packed}{CLOSE}")
 }
 
 pub(super) fn packed(bytes: &[u8]) -> String {
@@ -215,9 +225,11 @@ pub fn is_page(bytes: &[u8]) -> bool {
 /// How many documents a page has.
 ///
 /// # Errors
-/// [`EmbedError::Damaged`]: there is none.
+/// [`EmbedError::Damaged`] or [`EmbedError::Elsewhere`]: there is none.
 pub fn count(page: &[u8]) -> Result<usize, EmbedError> {
-    match String::from_utf8_lossy(page).matches(OPEN).count() {
+    let text = String::from_utf8_lossy(page);
+    match text.matches(OPEN).count() {
+        0 if text.contains(HISTORY) => Err(EmbedError::Elsewhere),
         0 => Err(EmbedError::Damaged(1)),
         count => Ok(count),
     }

@@ -9,6 +9,7 @@ mod chart;
 mod compared;
 mod course;
 mod heat;
+pub mod history;
 mod html;
 mod parts;
 pub mod picture;
@@ -40,7 +41,7 @@ use truespd_core::text::{bytes, number, printable, program_line, rate, size};
 use verdicts::verdicts;
 
 const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+const SCRIPT: &str = concat!(include_str!("unpack.js"), include_str!("page.js"));
 
 pub enum Content {
     /// The result of a run.
@@ -84,11 +85,8 @@ pub fn page(inputs: &[Input], question: &Question) -> String {
         [one] if one.label.is_some() => paragraph("subtitle", &one.title()),
         _ => String::new(),
     };
-    let hash = STANDARD.encode(Sha256::digest(SCRIPT));
     format!(
-        "{begin}<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-         img-src data:; script-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'\">\n\
+        "{begin}<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n{policy}\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{title} - TrueSpd</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
@@ -97,8 +95,18 @@ pub fn page(inputs: &[Input], question: &Question) -> String {
          <code>truespd render</code> reads them back.</footer>\n\
          </main>\n{documents}<script>{SCRIPT}</script>\n</body>\n</html>\n",
         begin = html::BEGIN,
+        policy = policy(SCRIPT),
         title = escaped(&title),
         version = env!("CARGO_PKG_VERSION"),
+    )
+}
+
+/// The policy of a page: no connection, and no script but this one.
+fn policy(script: &str) -> String {
+    let hash = STANDARD.encode(Sha256::digest(script));
+    format!(
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+         img-src data:; script-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'\">\n"
     )
 }
 
@@ -207,6 +215,16 @@ fn title_of_run(document: &Document) -> String {
         if targets.len() > TARGETS_MAX { vec![format!("{} targets", targets.len())] } else { targets };
     let ran_on = RanOn { computer_name: document.host_words(), targets, models: models(&disks) };
     printable(&format!("{load}{}", ran_on.words())).to_string()
+}
+
+/// What a run does, without where: `4 KiB random reads, 2 threads, 8 outstanding each, 60 s`.
+pub fn words_of_test(document: &Document) -> String {
+    let mut spans = Vec::new();
+    for span in &document.profile.time_spans {
+        let loads: Vec<String> = once(span.targets.iter().map(|target| load(span, target)));
+        spans.push(format!("{}, {} s", loads.join("; "), span.duration_s));
+    }
+    listed(&once(spans))
 }
 
 /// Targets that a title names, at most.

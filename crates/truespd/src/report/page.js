@@ -1,4 +1,3 @@
-"use strict";
 // Shows the values of a chart where the pointer is, or where the arrow keys led.
 
 // The cells of a heat map: counts by column and row, and the words of the rows' limits and of the columns' ends.
@@ -20,12 +19,6 @@ const cellsOf = (data) => {
         limits[row] + " to " + limits[row + 1] + ": " + number(count) + share];
     },
   };
-};
-
-// Long attributes are packed as gzip in base64. A browser that cannot unpack them shows no values here; the tables have them.
-const unpack = (text) => {
-  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
 };
 
 for (const plot of document.querySelectorAll(".plot")) {

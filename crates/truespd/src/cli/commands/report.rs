@@ -1,21 +1,29 @@
 //! `truespd report`: stored results as one HTML page.
 
+mod history;
+mod open;
+
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use crate::cli::commands::compare::Unlike;
+use crate::cli::commands::config::store_path;
+use crate::cli::commands::history::find::{FilterArguments, HistoryFile};
 use crate::cli::commands::render::{Read, document};
+use crate::cli::commands::report::history::Beside;
 use crate::cli::kept::Kept;
 use crate::cli::operands::{stored, titles};
 use crate::compare::Question;
+use crate::report;
 use crate::report::{Content, Input, is_page, page, picture, plain, printed, words_of_verdict};
 use crate::suite::Shown;
 use diskspd::console::{say_line, tell};
 use diskspd::program::{ExitCode, print};
 use diskspd::request::Output;
 use diskspd::run::outputs::LaterOutputs;
-use diskspd::show::Style;
+use diskspd::show::{Style, plural};
 use truespd_core::fault::{Failure, Fault, Refusal, RefusalKind};
 use truespd_core::text::printable;
 
@@ -28,17 +36,27 @@ const PLAIN: Style = Style { columns: 100, has_colour: false };
 /// compared with each other, as `truespd compare` does; kept runs of one label are one side. The results are
 /// in the page: `truespd render` reads them back. `--svg` and `--png` make a picture of its main chart instead, for
 /// chats and tickets.
+///
+/// `--history` makes one page over everything that is kept, or what its filters leave: how each test is distributed
+/// over hosts, models, firmware and kernels, where each result stands, and what changed over time.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
     /// Results written with --json, of runs or suites, other reports, or ids and labels of the history; - for standard
     /// input
-    #[arg(required = true)]
+    #[arg(required_unless_present = "history")]
     documents: Vec<PathBuf>,
     /// Compare runs of different profiles, or on different targets
     #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
     unlike: Option<Unlike>,
-    /// Page to write; - is standard output [default: the name of the document with .html, of several report.html; an
-    /// existing page is replaced, any other file is refused]
+    /// Make the page over the history instead: all kept results, or those that the filters below name. Its documents
+    /// are in the page, or in the folder PAGE-documents beside it when they are large
+    #[arg(long, conflicts_with_all = ["documents", "unlike", "svg", "png"])]
+    history: bool,
+    /// File of the history, for --history
+    #[arg(long, value_name = "FILE", requires = "history")]
+    store: Option<String>,
+    /// Page to write; - is standard output [default: the name of the document with .html, of several report.html, of
+    /// the history history.html; an existing page is replaced, any other file is refused]
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
     /// Write the main chart of the first document to this file as SVG; - is standard output. Without -o, no page is
@@ -48,10 +66,16 @@ pub(crate) struct ReportArguments {
     /// The same as PNG, twice as large
     #[arg(long, value_name = "FILE")]
     png: Option<String>,
+    /// Show the page in the browser
+    #[arg(long)]
+    open: bool,
+    #[command(flatten)]
+    which: FilterArguments,
 }
 
 pub(crate) fn run(arguments: &ReportArguments) -> ExitCode {
-    written(arguments).unwrap_or_else(tell)
+    let written = if arguments.history { written_of_history(arguments) } else { written(arguments) };
+    written.unwrap_or_else(tell)
 }
 
 /// Names of the outputs in messages.
@@ -60,6 +84,11 @@ const SVG: &str = "svg";
 const PNG: &str = "png";
 
 fn written(arguments: &ReportArguments) -> Result<ExitCode, Fault> {
+    let filters = arguments.which.words();
+    if !filters.is_empty() {
+        let message = format!("{filters} is for a page over the history");
+        return Err(Refusal::command_line(message).hint("add --history and name no document").into());
+    }
     if arguments.documents.iter().filter(|path| *path == Path::new("-")).count() > 1 {
         return Err(Refusal::command_line("standard input (-) can be read only once").into());
     }
@@ -94,17 +123,20 @@ fn written(arguments: &ReportArguments) -> Result<ExitCode, Fault> {
     let is_page_wanted = files.files().chain(&on_stdout).any(|output| output.format == PAGE);
     let page = if is_page_wanted { page(&inputs, &question) } else { String::new() };
     let mut code = ExitCode::Done;
-    let written: Vec<String> = files.files().map(|output| output.path.clone()).collect();
+    let written: Vec<Output> = files.files().cloned().collect();
     let errors = files.write(|output| match output.format {
         SVG => pictures.svg.clone().into_bytes(),
         PNG => pictures.png.clone(),
         _ => page.clone().into_bytes(),
     });
     if errors.is_empty() && arguments.output.is_none() {
-        written.iter().for_each(|path| say_line(format_args!("written: {}", printable(path))));
+        written.iter().for_each(|output| say_line(format_args!("written: {}", printable(&output.path))));
     }
     for error in errors {
         code = tell(Failure::from(error));
+    }
+    if let (Some(page), ExitCode::Done) = (page_to_open(arguments, &written), code) {
+        open::open(page);
     }
     match on_stdout {
         Some(output) if output.format == SVG => Ok(print(&pictures.svg, code)),
@@ -119,14 +151,22 @@ fn outputs(arguments: &ReportArguments) -> Result<(Option<Output>, Vec<Output>),
     let has_picture = arguments.svg.is_some() || arguments.png.is_some();
     match &arguments.output {
         Some(path) => files.push(Output { format: PAGE, path: path.clone() }),
+        None if has_picture && arguments.open => {
+            return Err(Refusal::command_line("--open shows a page").hint("name the page: -o FILE"));
+        }
         None if has_picture => {}
-        None => files.push(Output { format: PAGE, path: usual_name(&arguments.documents)? }),
+        None => files.push(Output { format: PAGE, path: usual_name(usual_stem(&arguments.documents))? }),
     }
     for (format, path) in [(SVG, &arguments.svg), (PNG, &arguments.png)] {
         files.extend(path.iter().map(|path| Output { format, path: path.clone() }));
     }
     let (on_stdout, files): (Vec<Output>, Vec<Output>) =
         files.into_iter().partition(|output| output.path == "-");
+    if arguments.open && on_stdout.iter().any(|output| output.format == PAGE) {
+        return Err(
+            Refusal::command_line("--open needs a file: - is standard output").hint("name one: -o FILE")
+        );
+    }
     match on_stdout.as_slice() {
         [] => Ok((None, files)),
         [one] if one.format != PNG => Ok((Some(one.clone()), files)),
@@ -135,12 +175,16 @@ fn outputs(arguments: &ReportArguments) -> Result<(Option<Output>, Vec<Output>),
     }
 }
 
-/// The name of the only document with another ending, in this folder. A file that is no page of ours stays.
-fn usual_name(documents: &[PathBuf]) -> Result<String, Refusal> {
-    let stem = match documents {
+/// The name of the only document without its ending.
+fn usual_stem(documents: &[PathBuf]) -> &OsStr {
+    match documents {
         [only] if only != Path::new("-") => only.file_stem().unwrap_or(only.as_os_str()),
         _ => "report".as_ref(),
-    };
+    }
+}
+
+/// The page of this name in this folder. A file that is no page of ours stays.
+fn usual_name(stem: &OsStr) -> Result<String, Refusal> {
     let name = format!("{}.html", stem.to_string_lossy());
     let path = Path::new(&name);
     if path.symlink_metadata().is_ok() && !std::fs::read(path).is_ok_and(|bytes| is_page(&bytes)) {
@@ -148,6 +192,73 @@ fn usual_name(documents: &[PathBuf]) -> Result<String, Refusal> {
         return Err(Refusal::new(RefusalKind::Input, message).on(name).hint("name the page: -o FILE"));
     }
     Ok(name)
+}
+
+/// The page that `--open` shows, when it was written.
+fn page_to_open<'o>(arguments: &ReportArguments, written: &'o [Output]) -> Option<&'o str> {
+    let page = written.iter().find(|output| output.format == PAGE)?;
+    arguments.open.then_some(page.path.as_str())
+}
+
+/// The page over the history, with its documents.
+fn written_of_history(arguments: &ReportArguments) -> Result<ExitCode, Fault> {
+    let file = HistoryFile { path: store_path(arguments.store.as_deref())? };
+    let filters = arguments.which.words();
+    let path = match &arguments.output {
+        Some(path) => path.clone(),
+        None => usual_name("history".as_ref())?,
+    };
+    if path == "-" && arguments.open {
+        return Err(Refusal::command_line("--open needs a file: - is standard output")
+            .hint("name one: -o FILE")
+            .into());
+    }
+    let Some(store) = file.open_to_read()? else { return Err(nothing_of(&file, file.nothing_yet()).into()) };
+    let entries = store.list(&arguments.which.filter())?;
+    if entries.is_empty() && filters.is_empty() {
+        return Err(nothing_of(&file, file.nothing_yet()).into());
+    }
+    if entries.is_empty() {
+        let refusal = nothing_of(&file, format!("no kept result matches {filters}"));
+        return Err(refusal.hint("truespd history list shows what there is").into());
+    }
+    let page = Output { format: PAGE, path };
+    let is_on_stdout = page.path == "-";
+    let outputs = if is_on_stdout { Vec::new() } else { vec![page.clone()] };
+    let taken = [file.path.to_string_lossy().into_owned()];
+    let outputs = LaterOutputs::check(outputs, &taken).map_err(Refusal::from)?;
+    let count = entries.len();
+    let mut gathered = history::gathered(&store, entries, filters);
+    if gathered.kept.results.is_empty() {
+        let refusal = nothing_of(&file, format!("none of the {} has figures", plural(count, "kept result")));
+        return Err(refusal.hint("runs that failed, and runs of several time spans, have none").into());
+    }
+    if is_on_stdout {
+        return Ok(print(&report::history::page(&gathered.kept), ExitCode::Done));
+    }
+    let beside = Beside::of(&page, &store, &mut gathered)?;
+    if let Some(beside) = &beside {
+        beside.write(&store, &gathered)?;
+    }
+    let html = report::history::page(&gathered.kept);
+    let failures: Vec<Failure> = outputs.write(|_| html.as_str()).into_iter().map(Failure::from).collect();
+    if !failures.is_empty() {
+        return Err(failures.into());
+    }
+    if arguments.output.is_none() {
+        say_line(format_args!("written: {}", printable(&page.path)));
+    }
+    if let Some(beside) = &beside {
+        say_line(format_args!("its documents are in the folder {}", beside.shown()));
+    }
+    if arguments.open {
+        open::open(&page.path);
+    }
+    Ok(ExitCode::Done)
+}
+
+fn nothing_of(file: &HistoryFile, message: String) -> Refusal {
+    Refusal::new(RefusalKind::Input, message).on(file.path.display().to_string())
 }
 
 #[derive(Default)]

@@ -21,9 +21,9 @@ use truespd_core::result::Grade;
 use truespd_core::result::json::indented;
 use truespd_core::result::metrics::Metric;
 use truespd_core::sys::program::terminal_columns;
-use truespd_core::text::grouped;
+use truespd_core::text::{grouped, shell_word};
 
-pub(super) struct HistoryFile {
+pub(crate) struct HistoryFile {
     pub path: PathBuf,
 }
 
@@ -64,7 +64,7 @@ pub(super) type CommandResult = Result<ExitCode, Fault>;
 /// Which documents: those that all of these options name.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Which results (all of these)")]
-pub(super) struct FilterArguments {
+pub(crate) struct FilterArguments {
     /// Of this host
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
@@ -118,6 +118,36 @@ impl FilterArguments {
             limit: None,
         }
     }
+
+    /// The options as they could be typed; empty when there are none.
+    pub fn words(&self) -> String {
+        let grade = self.verdict.map(|grade| grade.word().to_string());
+        let mut words = Vec::new();
+        for (option, value) in [
+            ("host", &self.host),
+            ("device", &self.device),
+            ("firmware", &self.firmware),
+            ("target", &self.target),
+            ("since", &self.since.map(Moment::words)),
+            ("until", &self.until.map(Moment::words)),
+            ("verdict", &grade),
+            ("kind", &self.kind),
+            ("label", &self.label),
+            ("profile", &self.profile),
+        ] {
+            words.extend(value.iter().map(|value| format!("--{option} {}", shell_word(value))));
+        }
+        words.extend(self.tag.iter().map(|tag| format!("--tag {}", shell_word(tag))));
+        words.join(" ")
+    }
+}
+
+impl Moment {
+    /// `2026-11-23T10:00:00`.
+    fn words(self) -> String {
+        let stamp = Timestamp::from_second(self.0);
+        stamp.map_or_else(|_| self.0.to_string(), |stamp| stamp.strftime("%Y-%m-%dT%H:%M:%S").to_string())
+    }
 }
 
 fn grade(text: &str) -> Result<Grade, Refusal> {
@@ -134,7 +164,7 @@ const LEGAL: &str =
 
 /// A moment in seconds since 1970 UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Moment(pub i64);
+pub(crate) struct Moment(pub i64);
 
 fn moment(text: &str) -> Result<Moment, Refusal> {
     moment_of(text, Timestamp::now()).ok_or_else(|| Refusal::command_line(LEGAL))

@@ -24,7 +24,7 @@ use truespd_core::sys::error::system_text;
 use truespd_core::sys::source::{BYTES_MAX, Source, read_line};
 use truespd_core::text::printable;
 
-mod find;
+pub(crate) mod find;
 mod share;
 
 /// Find kept results again: every run and suite of truespd is kept in one file
