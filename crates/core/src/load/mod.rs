@@ -59,6 +59,7 @@ pub fn system() -> Result<System, TopologyError> {
         computer_name: crate::machine::host::host_name(),
         start_unix_s: crate::machine::host::unix_time_s(),
         processor_name: crate::machine::host::processor_model(&roots).unwrap_or_default(),
+        machine_model: crate::machine::host::machine_model(&roots),
         caches: processor_caches(&roots.sys, &topology),
         page_bytes: Some(page_bytes() as u64),
         topology,

@@ -60,6 +60,30 @@ pub fn processor_model(roots: &Roots) -> Option<String> {
         .filter(|name| !name.is_empty())
 }
 
+/// What the firmware calls the machine: maker and model of its DMI tables, or the model of its device tree. Empty where
+/// it has neither.
+///
+/// Sources: the kernel's `drivers/firmware/dmi-id.c`; Devicetree Specification 0.4, 2.3.2 (`model`).
+pub fn machine_model(roots: &Roots) -> String {
+    let maker = firmware_words(&roots.sys.join("class/dmi/id/sys_vendor"));
+    let product = firmware_words(&roots.sys.join("class/dmi/id/product_name"));
+    if maker.is_empty() && product.is_empty() {
+        return firmware_words(&roots.sys.join("firmware/devicetree/base/model"));
+    }
+    // `Google` makes the `Google Compute Engine`.
+    if product.starts_with(&maker) {
+        return product;
+    }
+    format!("{maker} {product}").trim_end().to_string()
+}
+
+/// Strings of a device tree end with a zero.
+fn firmware_words(path: &Path) -> String {
+    let text = read_word(path).unwrap_or_default();
+    let words: Vec<&str> = text.split_whitespace().map(|word| word.trim_end_matches('\0')).collect();
+    crate::text::printable(&words.join(" "))
+}
+
 /// Which boot this is; the same for all processes until the next.
 pub fn boot_id(roots: &Roots) -> Option<String> {
     read_word(&roots.proc.join("sys/kernel/random/boot_id")).filter(|id| !id.is_empty())
@@ -461,6 +485,35 @@ mod tests {
         ] {
             std::fs::write(dir.path().join("cpuinfo"), text).unwrap();
             assert_eq!(processor_model(&roots).as_deref(), name);
+        }
+    }
+
+    #[test]
+    fn a_machine_is_called_what_its_firmware_tells() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots { sys: dir.path().into(), ..Roots::default() };
+        assert_eq!(machine_model(&roots), "");
+        for (folder, files, expected) in [
+            (
+                "firmware/devicetree/base",
+                vec![("model", "Raspberry Pi 4 Model B\0")],
+                "Raspberry Pi 4 Model B",
+            ),
+            ("class/dmi/id", vec![("sys_vendor", "Google\n")], "Google"),
+            ("class/dmi/id", vec![("product_name", "Google Compute Engine\n")], "Google Compute Engine"),
+            (
+                "class/dmi/id",
+                vec![("sys_vendor", "Amazon  EC2\n"), ("product_name", "m5.large\n")],
+                "Amazon EC2 m5.large",
+            ),
+            ("class/dmi/id", vec![("sys_vendor", "a\x1bb"), ("product_name", "")], "a\\u{1b}b"),
+        ] {
+            let folder = dir.path().join(folder);
+            std::fs::create_dir_all(&folder).unwrap();
+            for (name, text) in files {
+                std::fs::write(folder.join(name), text).unwrap();
+            }
+            assert_eq!(machine_model(&roots), expected);
         }
     }
 

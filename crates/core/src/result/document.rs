@@ -106,6 +106,10 @@ pub struct System {
     /// Name of the first processor; empty where the kernel tells none, or the document does not.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub processor_name: String,
+    /// What the firmware calls the machine, maker and model: `Dell Inc. PowerEdge R740`, `Amazon EC2 m5.large`; empty
+    /// where it tells nothing, or the document does not.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub machine_model: String,
     /// Processors.
     pub topology: Topology,
     /// Caches of the processors, each once; empty where the kernel tells none, or the document does not.

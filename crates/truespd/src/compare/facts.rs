@@ -92,6 +92,7 @@ fn facts(document: &Document) -> Vec<Fact> {
     for (area, name, value) in [
         (Area::Program, "version of TrueSpd", document.tool_version.clone()),
         (Area::Kernel, "kernel", system.kernel_release.clone()),
+        (Area::Machine, "machine", system.machine_model.clone()),
         (Area::Machine, "power scheme", system.power_scheme.clone()),
         (Area::Machine, "processors", topology.processors.len().to_string()),
         (Area::Machine, "sockets", topology.sockets.to_string()),

@@ -94,7 +94,15 @@ const ROWS: &[(&str, &[&str], Is)] = &[
     ("*", &["scheduler", "write_cache", "transport", "compression", "profile", "metric"], Is::Harmless),
     (
         "*",
-        &["kernel_release", "power_scheme", "processor_name", "governors", "driver", "level"],
+        &[
+            "kernel_release",
+            "power_scheme",
+            "processor_name",
+            "machine_model",
+            "governors",
+            "driver",
+            "level",
+        ],
         Is::Harmless,
     ),
     (

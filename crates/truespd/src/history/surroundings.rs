@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::entry::{Device, found_text};
+use super::entry::found_text;
 
 /// What DiskSpd prints for what it does not know.
 const UNKNOWN: &str = "<unknown>";
@@ -14,6 +14,8 @@ const UNKNOWN: &str = "<unknown>";
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Surroundings {
     pub kernel: String,
+    /// What the firmware calls the machine.
+    pub machine_model: String,
     /// Name of the first processor.
     pub processor: String,
     /// How many processors the machine has; 0 where nothing is told.
@@ -21,8 +23,6 @@ pub struct Surroundings {
     pub memory_bytes: Option<u64>,
     /// Type of the file system of the first target.
     pub filesystem: String,
-    /// How the first target's disk is attached: `nvme`, `virtio`.
-    pub transport: String,
     /// Settings with their values, as a person calls them.
     pub settings: Vec<(&'static str, String)>,
 }
@@ -43,6 +43,7 @@ struct ToldResult {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct ToldSystem {
+    machine_model: String,
     processor_name: String,
     topology: ToldTopology,
     power_scheme: String,
@@ -83,13 +84,6 @@ struct ToldTarget {
     mount_options: Option<String>,
     scheduler: Option<String>,
     write_cache: Option<String>,
-    layers: Vec<ToldLayer>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct ToldLayer {
-    transport: Option<String>,
 }
 
 #[derive(Deserialize, Default)]
@@ -129,65 +123,15 @@ impl Surroundings {
         }
         Surroundings {
             kernel: system.kernel_release,
+            machine_model: system.machine_model,
             processor: system.processor_name,
             processors: system.topology.processors.len(),
             memory_bytes: system.memory_bytes,
             filesystem: target.filesystem.unwrap_or_default(),
-            transport: target.layers.into_iter().find_map(|layer| layer.transport).unwrap_or_default(),
             settings,
         }
     }
-
-    /// Where the machine stands, by what its kernel and its disks are called: documents do not tell it themselves.
-    pub fn platform(&self, devices: &[Device]) -> &'static str {
-        let kernel = self.kernel.to_lowercase();
-        for (part, platform) in BY_KERNEL {
-            if kernel.contains(part) {
-                return platform;
-            }
-        }
-        for device in devices {
-            let model = device.model.as_deref().unwrap_or_default().to_lowercase();
-            for (part, platform) in BY_MODEL {
-                if model.contains(part) {
-                    return platform;
-                }
-            }
-            if device.name.starts_with("xvd") {
-                return "Xen";
-            }
-        }
-        if self.transport == "virtio" { "virtual machine (virtio)" } else { "" }
-    }
 }
-
-/// Parts of the names of kernels that clouds build for themselves.
-const BY_KERNEL: &[(&str, &str)] = &[
-    ("-aws", "Amazon EC2"),
-    (".amzn", "Amazon EC2"),
-    ("-azure", "Microsoft Azure"),
-    ("-gcp", "Google Cloud"),
-    ("-gke", "Google Cloud"),
-    ("-oracle", "Oracle Cloud"),
-    ("-ibm", "IBM Cloud"),
-    ("microsoft-standard", "Windows (WSL)"),
-];
-
-/// Parts of the models of disks that only virtual machines have.
-const BY_MODEL: &[(&str, &str)] = &[
-    ("amazon", "Amazon EC2"),
-    ("persistentdisk", "Google Cloud"),
-    ("ephemeraldisk", "Google Cloud"),
-    ("nvme_card", "Google Cloud"),
-    ("msft nvme", "Microsoft Azure"),
-    ("microsoft nvme", "Microsoft Azure"),
-    ("msft virtual", "Hyper-V or Azure"),
-    ("virtual disk", "Hyper-V or Azure"),
-    ("blockvolume", "Oracle Cloud"),
-    ("vmware", "VMware"),
-    ("vbox", "VirtualBox"),
-    ("qemu", "QEMU"),
-];
 
 #[cfg(test)]
 mod tests {
@@ -208,23 +152,11 @@ mod tests {
     #[test]
     fn settings_are_those_of_the_first_target() {
         let document = br#"{"result":{"system":{"kernel_release":"6.1","power_scheme":"<unknown>","memory_bytes":5,
-            "topology":{"processors":[{},{}]}},"time_spans":[{"measured":{"engine":"io_uring","evidence":{"targets":[
-            {"filesystem":"ext4","scheduler":"none","layers":[{"transport":null},{"transport":"virtio"}]}]}}}]}}"#;
+            "machine_model":"A B","topology":{"processors":[{},{}]}},"time_spans":[{"measured":{"engine":"io_uring","evidence":{"targets":[
+            {"filesystem":"ext4","scheduler":"none"},{"filesystem":"xfs"}]}}}]}}"#;
         let told = Surroundings::of("result", document);
         assert_eq!((told.kernel.as_str(), told.processors, told.memory_bytes), ("6.1", 2, Some(5)));
-        assert_eq!((told.filesystem.as_str(), told.transport.as_str()), ("ext4", "virtio"));
+        assert_eq!((told.filesystem.as_str(), told.machine_model.as_str()), ("ext4", "A B"));
         assert_eq!(told.settings, [("engine", "io_uring".to_string()), ("scheduler", "none".to_string())]);
-    }
-
-    #[test]
-    fn a_cloud_is_known_by_its_kernel_or_its_disks() {
-        let of = |kernel: &str, model: &str| {
-            let device = Device { model: Some(model.to_string()), ..Device::default() };
-            Surroundings { kernel: kernel.to_string(), ..Surroundings::default() }.platform(&[device])
-        };
-        assert_eq!(of("6.8.0-1021-aws", ""), "Amazon EC2");
-        assert_eq!(of("6.1.0", "Amazon Elastic Block Store"), "Amazon EC2");
-        assert_eq!(of("6.8.0-1021-azure", "Virtual Disk"), "Microsoft Azure");
-        assert_eq!(of("6.1.0-28-amd64", "Samsung SSD 990 PRO"), "");
     }
 }

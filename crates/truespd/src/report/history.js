@@ -1,5 +1,5 @@
 // The page over a history: finds, filters and draws kept results. Words of results are written as text, never as markup.
-const GROUPS = [["host", "host"], ["model", "disk model"], ["firmware", "model and firmware"], ["kernel", "kernel"], ["platform", "platform"], ["filesystem", "file system"]];
+const GROUPS = [["host", "host"], ["model", "disk model"], ["firmware", "model and firmware"], ["kernel", "kernel"], ["machine", "machine type"], ["filesystem", "file system"]];
 const ROWS_FIRST = 12;
 const LIST_FIRST = 20;
 const MARKS_MAX = 24;
@@ -34,7 +34,8 @@ const scaled = (value, steps) => {
   return digits + unit;
 };
 const STEPS = {
-  "per second": [[1e6, " M"], [1e4, " k"], [1, ""]],
+  axis: [[1e6, " M"], [1e3, " k"], [1, ""]],
+  "per second": [[1e6, " M"], [1, ""]],
   bytes: [[2 ** 20, " MiB/s"], [2 ** 10, " KiB/s"], [1, " B/s"]],
   ns: [[1e9, " s"], [1e6, " ms"], [1e3, " \u00b5s"], [1, " ns"]],
 };
@@ -81,7 +82,11 @@ const start = (data) => {
   const graded = data.grades.length;
   const word = (name, row) => words[columns[name][row]];
   const metricOf = (id) => metrics.find((one) => one.id === id);
-  const settings = (row) => columns.settings[row].map((number) => words[number].split(/\t|\\u\{9\}/));
+  const settings = (row) => {
+    const pairs = [], numbers = columns.settings[row];
+    for (let place = 0; place < numbers.length; place += 2) pairs.push([words[numbers[place]], words[numbers[place + 1]]]);
+    return pairs;
+  };
   const diskName = (row) => [word("host", row), word("device", row) || word("targets", row), word("model", row)].filter(Boolean).join(" \u00b7 ");
   const odd = (row) => columns.time[row] < OLDEST_S || columns.time[row] > data.made + 86400;
   const groupName = (row, by) => {
@@ -91,7 +96,7 @@ const start = (data) => {
   };
   const texts = [];
   const textOf = (row) => (texts[row] = texts[row] || [columns.id[row], tests[columns.test[row]].words, data.grades[columns.grade[row]] || "not judged",
-    ...["host", "targets", "device", "model", "firmware", "kernel", "platform", "filesystem", "command", "label", "note", "tags"].map((name) => word(name, row))].join("\n").toLowerCase());
+    ...["host", "targets", "device", "model", "firmware", "kernel", "machine", "filesystem", "command", "label", "note", "tags"].map((name) => word(name, row))].join("\n").toLowerCase());
 
   const state = { test: 0, metric: metrics[0].id, by: "host", all: false, search: "", from: null, until: null, chosen: null, disk: null, rows: ROWS_FIRST, listed: LIST_FIRST };
   const look = document.getElementById("look");
@@ -206,6 +211,7 @@ const start = (data) => {
   look.append(make("section", { className: "head" }, command, spread.box), detail, make("section", { className: "head" }, drift.box), make("section", { className: "found" }, make("h2", {}, "Results"), list, moreList));
 
   const gradeOf = (row) => data.grades[columns.grade[row]] || "not judged";
+  const tickWords = (tick) => scaled(tick, STEPS[metricOf(state.metric).unit === "per second" ? "axis" : metricOf(state.metric).unit]);
   const value = (row) => figures[state.metric][row];
   const show = (value) => scaled(value, STEPS[metricOf(state.metric).unit]) + (metricOf(state.metric).unit === "per second" ? " IOPS" : "");
   const shown = (row) => (value(row) === null ? "no figure" : show(value(row)));
@@ -251,7 +257,7 @@ const start = (data) => {
     if (row === null) return;
     const sameModel = counted.filter((other) => word("model", other) === word("model", row)).map(value).sort((a, b) => a - b);
     const facts = [["where it stands", rank(row, sorted, "of this test")], word("model", row) && ["on this disk model", rank(row, sameModel, "on it")], ["figures", bars(row)], ["host", word("host", row)],
-      ["disk", [word("device", row), word("model", row), word("firmware", row)].filter(Boolean).join(" \u00b7 ")], ["target", word("targets", row)], ["kernel", word("kernel", row)], ["platform", word("platform", row)],
+      ["disk", [word("device", row), word("model", row), word("firmware", row)].filter(Boolean).join(" \u00b7 ")], ["target", word("targets", row)], ["kernel", word("kernel", row)], ["machine type", word("machine", row)],
       ["file system", word("filesystem", row)], ["settings", settings(row).map((pair) => pair.join(" ")).join(", ")], ["begun", stamp(columns.time[row]) + " UTC" + (odd(row) ? " (its clock was wrong)" : "")],
       ["label", word("label", row)], ["tags", word("tags", row)], ["note", word("note", row)], ["command", word("command", row)]].filter((pair) => pair && pair[1]);
     const id = columns.id[row];
@@ -269,7 +275,7 @@ const start = (data) => {
   const ticked = (svg, axis, left, right, top, bottom) => {
     let free = -Infinity;
     for (const tick of axis.ticks) {
-      const x = left + axis.place(tick) * (right - left), text = scaled(tick, STEPS[metricOf(state.metric).unit]), half = text.length * 3.6;
+      const x = left + axis.place(tick) * (right - left), text = tickWords(tick), half = text.length * 3.6;
       if (x < left || x > right) continue;
       svg.append(draw("line", { class: "grid", x1: x, x2: x, y1: top, y2: bottom }));
       if (x - half < free + 6 || x + half > right + 8) continue;
@@ -354,7 +360,7 @@ const start = (data) => {
         svg.append(draw("line", { class: "grid", x1: left, x2: right, y1: y, y2: y }));
         if (free - y < 15) continue;
         free = y;
-        svg.append(draw("text", { x: left - 8, y: y + 4, "text-anchor": "end" }, scaled(tick, STEPS[metricOf(state.metric).unit])));
+        svg.append(draw("text", { x: left - 8, y: y + 4, "text-anchor": "end" }, tickWords(tick)));
       }
       const ends = last - first > 2 * 86400 ? [stamp(first).slice(0, 10), stamp(last).slice(0, 10)] : [stamp(first), stamp(last)];
       svg.append(draw("text", { x: left, y: height - 8 }, ends[0]));

@@ -33,7 +33,6 @@ pub struct KeptResult {
     pub firmware: String,
     pub kernel: String,
     pub filesystem: String,
-    pub platform: String,
     /// What was set, with names.
     pub settings: Vec<(&'static str, String)>,
     /// The words as typed.
@@ -50,6 +49,8 @@ pub struct KeptResult {
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Machine {
     pub name: String,
+    /// What the firmware calls it: `Amazon EC2 m5.large`.
+    pub model: String,
     pub processor: String,
     /// 0 where nothing is told.
     pub processors: usize,
@@ -210,14 +211,16 @@ fn machine_names(results: &[KeptResult]) -> BTreeMap<&Machine, String> {
 
 impl Machine {
     fn is_told(&self) -> bool {
-        self.processors > 0 || self.memory_gib > 0 || !self.processor.is_empty()
+        self.processors > 0 || self.memory_gib > 0 || !self.processor.is_empty() || !self.model.is_empty()
     }
 
-    /// `AMD EPYC, 8 processors, 16 GiB`.
+    /// `Amazon EC2 m5.large, AMD EPYC, 8 processors, 16 GiB`.
     fn words(&self) -> String {
         let mut words = Vec::new();
-        if !self.processor.is_empty() {
-            words.push(self.processor.clone());
+        for told in [&self.model, &self.processor] {
+            if !told.is_empty() {
+                words.push(told.clone());
+            }
         }
         if self.processors > 0 {
             words.push(counted(self.processors, "processor"));
@@ -262,7 +265,7 @@ fn table(kept: &Kept, hosts: &BTreeMap<&Machine, String>) -> Value {
             ("firmware", &result.firmware),
             ("kernel", &result.kernel),
             ("filesystem", &result.filesystem),
-            ("platform", &result.platform),
+            ("machine", &result.machine.model),
             ("command", &result.command),
             ("label", &result.label),
             ("note", &result.note),
@@ -272,7 +275,7 @@ fn table(kept: &Kept, hosts: &BTreeMap<&Machine, String>) -> Value {
         }
         let mut settings = Vec::new();
         for (name, value) in &result.settings {
-            settings.push(words.number(&format!("{name}\t{value}")));
+            settings.extend([words.number(name), words.number(value)]);
         }
         let grade = result.grade.map_or(Grade::ALL.len(), |grade| grade as usize);
         // Of a folder any number says that it is there.

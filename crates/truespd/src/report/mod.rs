@@ -534,6 +534,9 @@ fn machine((name, document): &Run) -> Vec<[String; 2]> {
         row("frequency governor", system.power_scheme.clone()),
         row("TrueSpd", document.tool_version.clone()),
     ];
+    if !system.machine_model.is_empty() {
+        rows.insert(1, row("machine", system.machine_model.clone()));
+    }
     if let Some(memory) = system.memory_bytes {
         rows.push(row("memory", bytes(memory as f64)));
     }

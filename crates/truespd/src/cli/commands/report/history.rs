@@ -109,9 +109,9 @@ fn base(entry: &Entry, bytes: &[u8]) -> KeptResult {
         id: entry.id.clone(),
         has_document: !bytes.is_empty(),
         time_s: entry.time_s(),
-        platform: told.platform(&facts.devices).to_string(),
         machine: Machine {
             name: facts.host.clone(),
+            model: told.machine_model,
             processor: told.processor,
             processors: told.processors,
             memory_gib: told.memory_bytes.map_or(0, whole_gib),
