@@ -3,6 +3,8 @@ const GROUPS = [["host", "host"], ["model", "disk model"], ["firmware", "model a
 const ROWS_FIRST = 12;
 const LIST_FIRST = 20;
 const MARKS_MAX = 24;
+// Columns of the list that hold words: host, disk, label, verdict, document.
+const TEXT_COLUMNS = [1, 2, 5, 6, 7];
 // Clocks that say a year before this, or a day after the page was made, are wrong.
 const OLDEST_S = 946684800;
 
@@ -420,11 +422,11 @@ const start = (data) => {
       button.addEventListener("click", () => choose(row));
       const cells = [word("host", row), word("model", row) || word("device", row), shown(row), found ? percent(found.part) : "-", word("label", row) || "-", gradeOf(row), link(row)];
       return make("tr", { role: "row" }, make("th", { scope: "row", role: "rowheader" }, button),
-        ...cells.map((cell, place) => make("td", { role: "cell", className: cell === "-" ? "none" : place === 5 ? "grade " + cell : "", "data-name": head[place + 1] }, cell)));
+        ...cells.map((cell, place) => make("td", { role: "cell", className: (TEXT_COLUMNS.includes(place + 1) ? "text " : "") + (cell === "-" ? "none" : place === 5 ? "grade " + cell : ""), "data-name": head[place + 1] }, cell)));
     };
     list.replaceChildren(make("div", { className: "scroll cards", tabIndex: 0, role: "region", ariaLabel: "Results" }, make("table", { role: "table" },
-      make("caption", {}, "The newest first: " + count(some.length) + " of " + count(drawn.length)),
-      make("thead", { role: "rowgroup" }, make("tr", { role: "row" }, ...head.map((name) => make("th", { scope: "col", role: "columnheader" }, name)))),
+      make("caption", {}, "The newest first: " + count(some.length) + " of " + count(drawn.length) + ". \u201cBetter than\u201d: how many of the " + (state.all ? "" : "certified ") + "results of this test are worse"),
+      make("thead", { role: "rowgroup" }, make("tr", { role: "row" }, ...head.map((name, place) => make("th", { scope: "col", role: "columnheader", className: TEXT_COLUMNS.includes(place) ? "text" : "" }, name)))),
       make("tbody", { role: "rowgroup" }, ...some.map(row)))));
     moreList.hidden = some.length === drawn.length;
     moreList.textContent = "Show 100 more";
