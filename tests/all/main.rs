@@ -149,6 +149,7 @@ mod program {
 mod report {
     mod browser;
     mod compared;
+    mod history;
     mod hosts;
     mod pages;
 }

@@ -56,7 +56,7 @@ fn frames(pages: &[String], width: u32) -> String {
 }
 
 /// What the check says of each page at each width.
-fn checked(lab: &Lab, pages: &[&str]) -> Option<Vec<Value>> {
+pub(super) fn checked(lab: &Lab, pages: &[&str]) -> Option<Vec<Value>> {
     let mut copies = Vec::new();
     for page in pages {
         let text = String::from_utf8(lab.read(page)).expect("text");
@@ -84,10 +84,10 @@ fn checked(lab: &Lab, pages: &[&str]) -> Option<Vec<Value>> {
 }
 
 /// A page, how many charts it has at least, and how many of them are heat maps.
-type Expected<'p> = (&'p str, u64, u64);
+pub(super) type Expected<'p> = (&'p str, u64, u64);
 
 /// Looks at pages.
-fn assert_good(lab: &Lab, pages: &[Expected]) {
+pub(super) fn assert_good(lab: &Lab, pages: &[Expected]) {
     let names: Vec<String> = pages.iter().map(|(page, ..)| (*page).to_string()).collect();
     lab.write("plain.html", format!("<!doctype html><title>t</title>{}", frames(&names, 1280)).as_bytes());
     let Some((dom, log)) = browse(lab, "plain.html") else { return };

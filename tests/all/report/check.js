@@ -43,10 +43,48 @@
   };
   addEventListener("load", copy);
   // The values of long charts are unpacked while the page is shown already.
-  const unpacked = () => [...document.querySelectorAll(".plot")].every((plot) => plot.dataset.values !== undefined);
+  const isDrawn = () => !document.getElementById("look") || document.body.classList.contains("drawn");
+  const unpacked = () => isDrawn() && [...document.querySelectorAll(".plot")].every((plot) => plot.dataset.values !== undefined);
   const later = (turns) => setTimeout(() => (turns === 0 || unpacked() ? look() : later(turns - 1)), 200);
   addEventListener("load", () => later(100));
-  const look = () => {
+  // The page of a history: the search, the choices, a result that is chosen, and its document.
+  const kept = async () => {
+    const page = document.getElementById("look");
+    if (!page) return;
+    const rows = () => [...page.querySelectorAll(".found tbody tr")].map((row) => row.textContent);
+    const type = async (text) => {
+      const search = page.querySelector("input[type=search]");
+      search.value = text;
+      search.dispatchEvent(new Event("input"));
+      await new Promise((done) => setTimeout(done, 300));
+    };
+    const all = rows().length;
+    await type("no-such-word");
+    if (rows().length !== 0 || page.querySelector(".plot").clientHeight > 0) wrong.push("search: it finds what is not there");
+    await type("NODE-1");
+    if (rows().length === 0 || rows().length === all || !rows().every((row) => row.includes("node-1"))) wrong.push("search: " + rows());
+    await type("");
+    if (rows().length !== all) wrong.push("search: not all come back");
+    for (const select of page.querySelectorAll("select")) {
+      for (const option of [...select.options]) {
+        select.value = option.value;
+        select.dispatchEvent(new Event("change"));
+        if (!/^\d/.test(page.querySelector(".told").textContent)) wrong.push("choice: " + option.textContent);
+      }
+      select.selectedIndex = 0;
+      select.dispatchEvent(new Event("change"));
+    }
+    page.querySelector(".found button.link").click();
+    const chosen = document.getElementById("chosen");
+    if (chosen.hidden || !/better than \d+ %|no other/.test(chosen.textContent)) wrong.push("chosen: " + chosen.textContent);
+    if (/undefined|NaN|\\t/.test(page.textContent)) wrong.push("words: " + page.textContent.match(/.{20}(undefined|NaN|\\t).{20}/));
+    chosen.querySelector(":scope > button")?.click();
+    if (!chosen.hidden) wrong.push("chosen: it does not close");
+    const packed = document.querySelector('script[type="application/vnd.truespd.document"]');
+    if (packed && !JSON.parse(await unpack(packed.textContent)).format) wrong.push("document: it is none");
+  };
+  const look = async () => {
+    await kept();
     const wide = document.documentElement.scrollWidth;
     if (wide > innerWidth) wrong.push("wider than the window: " + wide + " > " + innerWidth);
     for (const [element, box] of boxes(document.querySelectorAll("main *"))) {

@@ -317,7 +317,7 @@ const start = (data) => {
       const top = line * each + (narrow ? 22 : 4), middle = top + 17, at = (number) => left + axis.place(number) * (right - left);
       const of = group.all.map((row) => ({ row, line, x: at(value(row)), y: middle + jitter(row) * 24 })).sort((a, b) => a.x - b.x);
       points.push(...of);
-      const figure = group.median === null ? many(group.all.length, "result") + ", none counts" : show(group.median) + " \u00b7 " + count(group.counted.length);
+      const figure = group.median === null ? count(group.all.length) + ", none certified" : show(group.median) + " \u00b7 " + count(group.counted.length);
       if (narrow) {
         svg.append(draw("text", { class: "group", x: 2, y: top - 4 }, short(group.name, Math.floor((width - figure.length * 7 - 16) / 7))));
         svg.append(draw("text", { class: "sum", x: width - 2, y: top - 4, "text-anchor": "end" }, figure));

@@ -53,7 +53,7 @@ pub(crate) struct ReportArguments {
     #[arg(long, conflicts_with_all = ["documents", "unlike", "svg", "png"])]
     history: bool,
     /// File of the history, for --history
-    #[arg(long, value_name = "FILE", requires = "history")]
+    #[arg(long, value_name = "FILE")]
     store: Option<String>,
     /// Page to write; - is standard output [default: the name of the document with .html, of several report.html, of
     /// the history history.html; an existing page is replaced, any other file is refused]
@@ -84,7 +84,10 @@ const SVG: &str = "svg";
 const PNG: &str = "png";
 
 fn written(arguments: &ReportArguments) -> Result<ExitCode, Fault> {
-    let filters = arguments.which.words();
+    let mut filters = arguments.which.words();
+    if let Some(store) = &arguments.store {
+        filters = format!("--store {store} {filters}").trim_end().to_string();
+    }
     if !filters.is_empty() {
         let message = format!("{filters} is for a page over the history");
         return Err(Refusal::command_line(message).hint("add --history and name no document").into());
