@@ -385,6 +385,7 @@ const MAY_WRITE: &[(&str, &str, &str)] = &[
     ("selfcost/callgrind.rs", "tempfile", "a folder for callgrind's own files"),
     ("history/open.rs", "Connection::open", "the file of the history"),
     ("history/open.rs", "File::options", "the file of the history, new and empty"),
+    ("history/beside.rs", "make_entry", "documents, in the folder beside a page"),
     ("history/shared.rs", "make_entry", "results and the marker, in a folder that is shared"),
     ("history/shared.rs", "rename_entry", "results and the marker, given their names"),
     ("guard/make.rs", "make_folders", "the folders of a file of -c"),

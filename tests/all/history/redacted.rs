@@ -61,6 +61,7 @@ const MAY_STAY: &[&str] = &[
     "measured/engine",
     "system/kernel_release",
     "system/power_scheme",
+    "system/machine_model",
     "system/processor_name",
     "targets/scheduler",
     "targets/write_cache",

@@ -15,6 +15,7 @@ use truespd_core::fault::{Failure, FailureKind, Fault, Refusal, RefusalKind};
 use truespd_core::sys::error::system_text;
 use truespd_core::text::{printable, printable_path};
 
+mod beside;
 mod entry;
 mod open;
 mod redact;
@@ -23,6 +24,7 @@ mod statistics;
 mod store;
 mod surroundings;
 
+pub use beside::Beside;
 pub use entry::{Added, Device, Entry, ExportedLine, FORMAT, Facts, Given, LineError, NewEntry};
 pub use open::{DEFAULT_NAME, Journal, Store};
 pub use redact::Redaction;

@@ -228,7 +228,7 @@ const start = (data) => {
   };
   const rank = (row, of, what) => {
     const found = value(row) === null ? null : place(row, of);
-    return found === null ? "no other " + (state.all ? "" : "certified ") + "result " + what : "better than " + percent(found.part) + " of " + many(found.others, "equal") + " " + what;
+    return found === null ? "no other " + (state.all ? "" : "certified ") + "result " + what : "better than " + percent(found.part) + " of " + many(found.others, "other result") + " " + what;
   };
   const link = (row) => {
     const id = columns.id[row], number = columns.document[row];
@@ -258,7 +258,7 @@ const start = (data) => {
     detail.hidden = row === null;
     if (row === null) return;
     const sameModel = counted.filter((other) => word("model", other) === word("model", row)).map(value).sort((a, b) => a - b);
-    const facts = [["where it stands", rank(row, sorted, "of this test")], word("model", row) && ["on this disk model", rank(row, sameModel, "on it")], ["figures", bars(row)], ["host", word("host", row)],
+    const facts = [["where it stands", rank(row, sorted, "of this test")], word("model", row) && ["on this disk model", rank(row, sameModel, "of it")], ["figures", bars(row)], ["host", word("host", row)],
       ["disk", [word("device", row), word("model", row), word("firmware", row)].filter(Boolean).join(" \u00b7 ")], ["target", word("targets", row)], ["kernel", word("kernel", row)], ["machine type", word("machine", row)],
       ["file system", word("filesystem", row)], ["settings", settings(row).map((pair) => pair.join(" ")).join(", ")], ["begun", stamp(columns.time[row]) + " UTC" + (odd(row) ? " (its clock was wrong)" : "")],
       ["label", word("label", row)], ["tags", word("tags", row)], ["note", word("note", row)], ["command", word("command", row)]].filter((pair) => pair && pair[1]);
@@ -449,7 +449,7 @@ const start = (data) => {
     testSelect.value = state.test;
     command.textContent = tests[state.test].command;
     const elsewhere = perTest.reduce((a, b) => a + b, 0) - rows.length;
-    told.textContent = many(rows.length, "result") + " of this test, " + (state.all ? "all" : count(counted.length) + " certified") + (wanted.length || state.from || state.until ? "; " + many(elsewhere, "more match") .replace("matchs", "match") + " in other tests" : "") + (measured.length < rows.length ? "; " + count(rows.length - measured.length) + " without this figure" : "") + ".";
+    told.textContent = many(rows.length, "result") + " of this test, " + (state.all ? "all" : count(counted.length) + " certified") + (wanted.length || state.from || state.until ? "; " + many(elsewhere, "more match") .replace("matchs", "match") + " in other tests" : "") + (counted.length === 0 && measured.length > 0 ? "; \u201cMore filters\u201d can count the others" : "") + (measured.length < rows.length ? "; " + count(rows.length - measured.length) + " without this figure" : "") + ".";
     const none = measured.length === 0;
     spread.box.hidden = none;
     drift.box.parentElement.hidden = none;

@@ -12,7 +12,6 @@ use crate::cli::commands::compare::Unlike;
 use crate::cli::commands::config::store_path;
 use crate::cli::commands::history::find::{FilterArguments, HistoryFile};
 use crate::cli::commands::render::{Read, document};
-use crate::cli::commands::report::history::Beside;
 use crate::cli::kept::Kept;
 use crate::cli::operands::{stored, titles};
 use crate::compare::Question;
@@ -239,9 +238,9 @@ fn written_of_history(arguments: &ReportArguments) -> Result<ExitCode, Fault> {
     if is_on_stdout {
         return Ok(print(&report::history::page(&gathered.kept), ExitCode::Done));
     }
-    let beside = Beside::of(&page, &store, &mut gathered)?;
+    let beside = gathered.beside(&page, &store)?;
     if let Some(beside) = &beside {
-        beside.write(&store, &gathered)?;
+        beside.write(&store, &gathered.entries).map_err(Failure::from)?;
     }
     let html = report::history::page(&gathered.kept);
     let failures: Vec<Failure> = outputs.write(|_| html.as_str()).into_iter().map(Failure::from).collect();

@@ -1,22 +1,15 @@
 //! `truespd report --history`: the kept results as a table for their page, and their documents in it or beside it.
 
 use crate::cli::commands::render::{Read, document};
-use crate::history::{Entry, Store, Surroundings};
+use crate::history::{Beside, Entry, HistoryError, Store, Surroundings};
 use crate::report::history::{Documents, Kept, KeptResult, KeptTest, Machine, packed};
 use crate::report::words_of_test;
 use diskspd::console::say_line;
 use diskspd::request::Output;
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
-use std::io;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use truespd_core::fault::{Failure, FailureKind, Fault, Refusal, RefusalKind};
 use truespd_core::machine::host::unix_time_s;
 use truespd_core::result::Part;
-use truespd_core::sys::error::system_text;
-use truespd_core::sys::file::Stat;
-use truespd_core::sys::system::user;
 
 /// Bytes that documents take in a page at most; more of them lie beside it.
 const INSIDE_BYTES_MAX: usize = 4 << 20;
@@ -25,7 +18,7 @@ const INSIDE_BYTES_MAX: usize = 4 << 20;
 pub(super) struct Gathered {
     pub kept: Kept,
     /// Those whose documents can be read.
-    entries: Vec<Entry>,
+    pub entries: Vec<Entry>,
 }
 
 /// What makes a test: kind of document, part of a suite, hash of the profile.
@@ -181,113 +174,17 @@ fn frequent_first(tests: Vec<KeptTest>, results: &mut [KeptResult]) -> Vec<KeptT
     order.into_iter().map(|test| tests[test].clone()).collect()
 }
 
-/// A folder of documents beside a page. Nothing in it is ever replaced.
-pub(super) struct Beside {
-    path: PathBuf,
-}
-
-impl Beside {
-    /// For a page that does not hold its documents, as it is told there. What the folder holds already must be these
-    /// documents, or the beginning of one that was being written.
+impl Gathered {
+    /// The folder for documents that do not fit into the page, which is told its name. Nothing is written yet.
     ///
     /// # Errors
-    /// Something else has one of the names.
-    pub fn of(page: &Output, store: &Store, gathered: &mut Gathered) -> Result<Option<Beside>, Refusal> {
-        let Documents::Kept = gathered.kept.documents else { return Ok(None) };
-        let path =
-            PathBuf::from(format!("{}-documents", page.path.strip_suffix(".html").unwrap_or(&page.path)));
+    /// They cannot go there.
+    pub fn beside(&mut self, page: &Output, store: &Store) -> Result<Option<Beside>, HistoryError> {
+        let Documents::Kept = self.kept.documents else { return Ok(None) };
+        let stem = page.path.strip_suffix(".html").unwrap_or(&page.path);
+        let path = PathBuf::from(format!("{stem}-documents"));
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        gathered.kept.documents = Documents::Beside(name);
-        let beside = Beside { path };
-        let there = match beside.path.symlink_metadata() {
-            Ok(there) => there,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Some(beside)),
-            Err(error) => return Err(refused(&beside.path, &system_text(&error))),
-        };
-        if !there.is_dir() {
-            return Err(refused(&beside.path, "this is no folder"));
-        }
-        if Stat::of(&there).owner != user() {
-            return Err(refused(&beside.path, "this folder belongs to another user"));
-        }
-        for entry in &gathered.entries {
-            let path = beside.file(entry)?;
-            if let Ok(there) = path.symlink_metadata()
-                && !(there.is_file() && begins(&path, &store.document(entry)?))
-            {
-                return Err(refused(&path, "this is another file"));
-            }
-        }
-        Ok(Some(beside))
+        self.kept.documents = Documents::Beside(name);
+        Beside::check(path, store, &self.entries).map(Some)
     }
-
-    /// For messages.
-    pub fn shown(&self) -> String {
-        self.path.display().to_string()
-    }
-
-    /// The file of a document. Ids of a history are digits and letters; a damaged one must not lead elsewhere.
-    fn file(&self, entry: &Entry) -> Result<PathBuf, Refusal> {
-        if !entry.id.is_empty() && entry.id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-            return Ok(self.path.join(format!("{}.json", entry.id)));
-        }
-        let message = format!("the history is damaged: '{}' is no id", entry.id);
-        Err(Refusal::new(RefusalKind::Input, message).hint("history export and import make a new one"))
-    }
-
-    /// Writes what is missing. What was made before an error stays: the next page completes and uses it.
-    ///
-    /// # Errors
-    /// A file cannot be written.
-    pub fn write(&self, store: &Store, gathered: &Gathered) -> Result<(), Fault> {
-        match fs::create_dir(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(failed(&self.path, &error).into());
-            }
-            _ => {}
-        }
-        for entry in &gathered.entries {
-            let path = self.file(entry)?;
-            let bytes = store.document(entry)?;
-            written(&path, &bytes).map_err(|error| failed(&path, &error))?;
-        }
-        Ok(())
-    }
-}
-
-/// Makes the file, or writes the rest of one that has its beginning.
-fn written(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    match File::create_new(path) {
-        Ok(mut file) => file.write_all(bytes),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let there = fs::read(path)?;
-            match bytes.strip_prefix(there.as_slice()) {
-                Some([]) => Ok(()),
-                Some(rest) => OpenOptions::new().append(true).open(path)?.write_all(rest),
-                None => Err(error),
-            }
-        }
-        Err(error) => Err(error),
-    }
-}
-
-/// Whether a file holds the beginning of a document, or all of it.
-fn begins(path: &Path, document: &[u8]) -> bool {
-    let is_longer = path.metadata().is_ok_and(|there| there.len() > document.len() as u64);
-    !is_longer && fs::read(path).is_ok_and(|there| document.starts_with(&there))
-}
-
-fn refused(path: &Path, why: &str) -> Refusal {
-    let shown = path.display();
-    let message = format!("the documents of the page do not go to '{shown}': {why}");
-    let hint =
-        "move it away, give the page another name with -o, or fewer results with --since and other filters";
-    Refusal::new(RefusalKind::Output, message).on(shown.to_string()).hint(hint)
-}
-
-fn failed(path: &Path, error: &io::Error) -> Failure {
-    let shown = path.display();
-    let message = format!("'{shown}' cannot be written: {}", system_text(error));
-    let hint = "the page was not written; what is in the folder is used next time";
-    Failure::new(FailureKind::Output, message).on(shown.to_string()).hint(hint)
 }

@@ -3,8 +3,6 @@
 use diskspd::console::say_line;
 use std::env;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -71,13 +69,7 @@ fn is_started(words: &[String], url: &str) -> io::Result<bool> {
     if !rest.iter().any(|word| word.contains("%s")) {
         command.arg(url);
     }
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        // Ctrl+C in this terminal does not close it.
-        .process_group(0)
-        .spawn()?;
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
     let began = Instant::now();
     while began.elapsed() < PATIENCE {
         if let Some(status) = child.try_wait()? {
@@ -91,7 +83,7 @@ fn is_started(words: &[String], url: &str) -> io::Result<bool> {
 /// The address of a file by its whole path.
 fn url(path: &Path) -> String {
     let mut url = "file://".to_string();
-    for byte in path.as_os_str().as_bytes() {
+    for byte in path.as_os_str().as_encoded_bytes() {
         let c = char::from(*byte);
         if c.is_ascii_alphanumeric() || "/-._~".contains(c) {
             url.push(c);
@@ -125,8 +117,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let told = dir.path().join("told");
         let words = |script: &str| vec!["sh".into(), "-c".into(), script.into(), told.display().to_string()];
-        assert!(is_started(&words("printf %s \"$1\" > \"$0\""), "file:///a;b").unwrap());
-        // `%s` of the words became the address.
+        assert!(is_started(&words("echo \"$1\" > \"$0\""), "file:///a;b").unwrap());
+        assert_eq!(std::fs::read_to_string(&told).unwrap(), "file:///a;b\n");
+        // `%s` of the words becomes the address.
         assert!(is_started(&words("echo %s > \"$0\""), "file:///ab").unwrap());
         assert_eq!(std::fs::read_to_string(&told).unwrap(), "file:///ab\n");
         assert!(!is_started(&words("exit 3"), "file:///ab").unwrap());
