@@ -12,7 +12,6 @@ use truespd_core::sys::file::{Directory, FileKind, Stat};
 use truespd_core::sys::system::user;
 use truespd_core::text::printable_path;
 
-/// Such a folder.
 #[derive(Debug)]
 pub struct Beside {
     path: PathBuf,
@@ -54,7 +53,6 @@ impl Beside {
         Ok(beside)
     }
 
-    /// For messages.
     pub fn shown(&self) -> String {
         printable_path(&self.path)
     }

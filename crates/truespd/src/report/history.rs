@@ -27,7 +27,6 @@ pub struct KeptResult {
     pub time_s: i64,
     pub machine: Machine,
     pub targets: String,
-    /// Names of the disks.
     pub device: String,
     pub model: String,
     pub firmware: String,
@@ -35,7 +34,6 @@ pub struct KeptResult {
     pub filesystem: String,
     /// What was set, with names.
     pub settings: Vec<(&'static str, String)>,
-    /// The words as typed.
     pub command: String,
     pub label: String,
     pub note: String,
@@ -65,28 +63,23 @@ pub struct KeptTest {
     pub words: String,
     /// Command line of the newest result.
     pub command: String,
-    /// Hash of the profile.
     pub profile: String,
 }
 
-/// Where the documents are.
 #[derive(Debug, Clone)]
 pub enum Documents {
     /// In the page: for each an id and what [`packed`] made of it.
     Inside(Vec<(String, String)>),
     /// In this folder beside the page, each as `ID.json`.
     Beside(String),
-    /// In the history only.
     Kept,
 }
 
-/// What the page shows.
 #[derive(Debug, Clone)]
 pub struct Kept {
     pub results: Vec<KeptResult>,
     pub tests: Vec<KeptTest>,
     pub documents: Documents,
-    /// Documents without a figure.
     pub unmeasured: usize,
     /// The filters of the command line, as typed; empty when there are none.
     pub filters: String,
@@ -104,7 +97,6 @@ const WORD_COLUMNS: usize = 240;
 /// Tests in the summary at most.
 const TESTS_MAX: usize = 100;
 
-/// Words that stand once.
 #[derive(Default)]
 struct Words {
     known: HashMap<String, usize>,

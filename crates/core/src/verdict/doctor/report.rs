@@ -36,7 +36,6 @@ impl State {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
-    /// All.
     #[default]
     Every,
     /// Those of latencies, and all with few outstanding I/Os.
