@@ -82,6 +82,7 @@ mod guard {
 mod history {
     mod commands;
     mod crashes;
+    mod expected;
     mod file;
     mod keeping;
     mod redacted;

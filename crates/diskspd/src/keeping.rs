@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use truespd_core::fault::{Refusal, Refusals};
-use truespd_core::result::{Document, json};
+use truespd_core::result::{Document, Usual, json};
 use truespd_core::sys::error::system_text;
 
 use crate::config::{self, Force, Key};
@@ -25,8 +25,31 @@ pub enum NotKept {
     Answered(String),
 }
 
-/// Keeps a document, and returns the line about it.
-pub type Keep = Box<dyn Fn(&Document) -> Result<String, NotKept>>;
+/// Where the results of a run are kept.
+pub trait Keep {
+    /// Keeps a document, and returns the line about it.
+    ///
+    /// # Errors
+    /// Why it is not kept.
+    fn keep(&self, document: &Document) -> Result<String, NotKept>;
+
+    /// What the results that are kept lead to expect of this one, which is not kept yet; none where nothing is known.
+    fn usual(&self, _document: &Document) -> Option<Usual> {
+        None
+    }
+}
+
+/// Hands results to `truespd`.
+struct Handing {
+    /// The words of `truespd` that keep one.
+    words: Vec<String>,
+}
+
+impl Keep for Handing {
+    fn keep(&self, document: &Document) -> Result<String, NotKept> {
+        hand_over(&self.words, &json::write(document))
+    }
+}
 
 /// The program that keeps results.
 const KEEPER: &str = "truespd";
@@ -55,13 +78,12 @@ pub fn is_wanted(options: &HistoryOptions, force: &Force<'_>, usual: Key) -> Res
 ///
 /// # Errors
 /// As [`is_wanted`].
-pub fn by_truespd(options: &HistoryOptions) -> Result<Option<Keep>, Refusals> {
+pub fn by_truespd(options: &HistoryOptions) -> Result<Option<Box<dyn Keep>>, Refusals> {
     config::read()?;
     if !is_wanted(options, &config::in_force(), Key::HistoryDiskspd)? {
         return Ok(None);
     }
-    let words = words(options);
-    Ok(Some(Box::new(move |document| hand_over(&words, &json::write(document)))))
+    Ok(Some(Box::new(Handing { words: words(options) })))
 }
 
 /// The words of `truespd` that keep a document with these options.

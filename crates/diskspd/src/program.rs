@@ -28,13 +28,14 @@ use truespd_core::load::{self, Event, FinishedRun};
 use truespd_core::machine::host::uptime_ms;
 use truespd_core::profile::xml;
 use truespd_core::profile::{Release, ResultFormat};
-use truespd_core::result::{Document, System, Verdict};
+use truespd_core::result::{Document, System, Usual, Verdict};
 use truespd_core::sys::error::system_text;
 use truespd_core::sys::events::Latch;
 use truespd_core::sys::program;
 use truespd_core::sys::program::is_output_closed;
 use truespd_core::sys::program::with_room;
 use truespd_core::sys::signals::survive_file_size_limit;
+use truespd_core::verdict::judge;
 
 /// What the program was started as.
 #[derive(Debug, Clone)]
@@ -48,7 +49,7 @@ pub struct Program {
 pub struct Front {
     pub verdict_to: VerdictTo,
     /// How its result is kept, if it is.
-    pub keeping: fn(&HistoryOptions) -> Result<Option<Keep>, Refusals>,
+    pub keeping: fn(&HistoryOptions) -> Result<Option<Box<dyn Keep>>, Refusals>,
 }
 
 /// `diskspd`: standard output is DiskSpd's, and `truespd` keeps results.
@@ -240,7 +241,7 @@ fn run(program: &Program, args: &[OsString], mut request: Request, front: &Front
         return tell(refuse_option(&typed(args), &program.name, "-live", hint));
     }
     match ready(program, args, &request) {
-        Ok(ready) => measure(program, args, &request, ready, shape, keep.as_ref()),
+        Ok(ready) => measure(program, args, &request, ready, shape, keep.as_deref()),
         Err(refusals) => tell(refusals),
     }
 }
@@ -310,7 +311,7 @@ fn measure(
     request: &Request,
     ready: Ready<'_>,
     shape: Shape,
-    keep: Option<&Keep>,
+    keep: Option<&dyn Keep>,
 ) -> ExitCode {
     let options = &request.options;
     let has_view = options.live && can_draw();
@@ -342,7 +343,10 @@ fn measure(
         }
     };
     let every = telemetry.every().into_iter().chain(progress_as.every()).min();
-    let report = ready.telling(every).run(&on_event, &stop);
+    let mut report = ready.telling(every).run(&on_event, &stop);
+    if let (Ok(report), Some(keep)) = (&mut report, keep) {
+        seen_beside_others(&mut report.document, keep);
+    }
     viewer::leave();
     console.finish();
     if let Ok(report) = &report {
@@ -389,7 +393,7 @@ struct Asked<'a> {
     args: &'a [OsString],
     request: &'a Request,
     shape: Shape,
-    keep: Option<&'a Keep>,
+    keep: Option<&'a dyn Keep>,
 }
 
 impl Asked<'_> {
@@ -407,7 +411,8 @@ impl Asked<'_> {
             Ok(report) => {
                 let verdict = report.document.verdict.clone().unwrap_or_default();
                 let is_unmet = request.options.require.is_some_and(|required| verdict.grade > required);
-                let show = Show { verdict, shape, has_all: request.options.verdict, is_unmet };
+                let usual = report.document.usual.clone();
+                let show = Show { verdict, usual, shape, has_all: request.options.verdict, is_unmet };
                 let code = print_report(&report, outputs, console, &show);
                 // At last, so that nothing is lost for it.
                 keep_result(keep, &report.document, shape.stderr);
@@ -429,13 +434,21 @@ impl Asked<'_> {
     }
 }
 
+/// Puts into a document what earlier results lead to expect, and judges it with that.
+fn seen_beside_others(document: &mut Document, keep: &dyn Keep) {
+    document.usual = keep.usual(document);
+    if document.usual.is_some() {
+        document.verdict = Some(judge(document));
+    }
+}
+
 /// Keeps the result of a run that measured something, and tells where.
-pub fn keep_result(keep: Option<&Keep>, document: &Document, stderr: StandardError) {
+pub fn keep_result(keep: Option<&dyn Keep>, document: &Document, stderr: StandardError) {
     let Some(keep) = keep else { return };
     if document.measured().next().is_none() {
         return;
     }
-    match keep(document) {
+    match keep.keep(document) {
         Ok(words) => say_message(stderr, Message::Kept, &words),
         Err(error) => say_message(stderr, Message::Warning, &error.to_string()),
     }
@@ -462,6 +475,7 @@ pub fn stopped_unmeasured() -> ExitCode {
 /// The verdict and how it is shown.
 pub struct Show {
     pub verdict: Verdict,
+    pub usual: Option<Usual>,
     pub shape: Shape,
     pub has_all: bool,
     /// `--require` is not met: the verdict is the reason for the exit code.
@@ -480,7 +494,10 @@ impl Show {
     /// What stands under the result on standard output.
     fn under_result(&self) -> String {
         if self.is_under_result() {
-            format!("\n{}", text(&self.verdict, "verdict", self.extent(), Style::of_stdout()))
+            format!(
+                "\n{}",
+                self.with_usual(text(&self.verdict, "verdict", self.extent(), Style::of_stdout()))
+            )
         } else {
             String::new()
         }
@@ -492,13 +509,20 @@ impl Show {
             return String::new();
         }
         if self.has_all {
-            return text(&self.verdict, "verdict", Extent::All, Style::of_stderr());
+            return self.with_usual(text(&self.verdict, "verdict", Extent::All, Style::of_stderr()));
         }
         // The reasons of a failure are shown below.
         if !report.failures.is_empty() || !is_told {
             return String::new();
         }
-        format!("{}\n", line(&self.verdict, Style::of_stderr()))
+        self.with_usual(format!("{}\n", line(&self.verdict, Style::of_stderr())))
+    }
+
+    /// The text of a verdict, with what is usual below its first line.
+    fn with_usual(&self, verdict: String) -> String {
+        let Some(usual) = &self.usual else { return verdict };
+        let (first, rest) = verdict.split_once('\n').unwrap_or((&verdict, ""));
+        format!("{first}\nusual for this disk: {}\n{rest}", usual.words())
     }
 
     /// Facts about the run that standard error shows.

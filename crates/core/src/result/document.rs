@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CommonStart, Evidence, MissingRank, Rank, SourceVerdict, Timeline, Verdict, Window};
+use super::{CommonStart, Evidence, MissingRank, Rank, SourceVerdict, Timeline, Usual, Verdict, Window};
 use crate::machine::processor_caches::ProcessorCache;
 use crate::machine::topology::Topology;
 use crate::measure::{Histogram, Intervals, LatencySlices};
@@ -34,6 +34,10 @@ pub struct Document {
     /// What the rules of that version said of it; none in documents from before there were rules.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
+    /// What earlier results lead to expect, as `truespd run` finds it in the history before it keeps this one; none where
+    /// there are too few.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usual: Option<Usual>,
     /// Its place in a cluster run; none for a run of one process, and for a sum.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<Rank>,

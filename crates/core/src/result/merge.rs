@@ -255,6 +255,7 @@ impl Merger {
             command_line: base.command_line.clone(),
             system: base.system.clone(),
             verdict: None,
+            usual: None,
             tool_version: base.tool_version.clone(),
             warnings: warnings.into_iter().collect(),
             notes,

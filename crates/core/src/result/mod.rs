@@ -25,6 +25,7 @@ pub mod merge;
 pub mod metrics;
 mod rank;
 mod summary;
+mod usual;
 mod verdict;
 
 pub use activity::{
@@ -50,6 +51,7 @@ pub use evidence::{
 };
 pub use rank::{ClockOffset, CommonStart, LostHow, LostRank, MissingRank, RANKS_MAX, Rank};
 pub use summary::{DirectionSummary, NodeSummary, Summary};
+pub use usual::{Usual, range_words};
 pub use verdict::{
     Figure, FileServer, Finding, FindingGrade, Grade, Meaning, Proof, Served, SourceVerdict, Standing, Theme,
     Unchecked, Verdict, disks_in_words, standing,

@@ -17,6 +17,7 @@ use truespd_core::text::{printable, printable_path};
 
 mod beside;
 mod entry;
+mod expectation;
 mod open;
 mod redact;
 mod shared;
@@ -26,6 +27,7 @@ mod surroundings;
 
 pub use beside::Beside;
 pub use entry::{Added, Device, Entry, ExportedLine, FORMAT, Facts, Given, LineError, NewEntry};
+pub use expectation::{Expectation, Likeness, metric_of};
 pub use open::{DEFAULT_NAME, Journal, Store};
 pub use redact::Redaction;
 pub use shared::{FileError, Names, Put, Shared};

@@ -23,6 +23,8 @@ pub struct Surroundings {
     pub memory_bytes: Option<u64>,
     /// Type of the file system of the first target.
     pub filesystem: String,
+    /// Kinds of the layers of the first target, from the top.
+    pub layers: Vec<String>,
     /// Settings with their values, as a person calls them.
     pub settings: Vec<(&'static str, String)>,
 }
@@ -84,6 +86,13 @@ struct ToldTarget {
     mount_options: Option<String>,
     scheduler: Option<String>,
     write_cache: Option<String>,
+    layers: Vec<ToldLayer>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct ToldLayer {
+    kind: String,
 }
 
 #[derive(Deserialize, Default)]
@@ -128,8 +137,18 @@ impl Surroundings {
             processors: system.topology.processors.len(),
             memory_bytes: system.memory_bytes,
             filesystem: target.filesystem.unwrap_or_default(),
+            layers: target.layers.into_iter().map(|layer| layer.kind).collect(),
             settings,
         }
+    }
+
+    /// Whether nothing tells that these are of two machines.
+    pub fn may_be_machine_of(&self, other: &Surroundings) -> bool {
+        let told = [(&self.machine_model, &other.machine_model), (&self.processor, &other.processor)];
+        let is_unlike = |(a, b): &(&String, &String)| !a.is_empty() && !b.is_empty() && a != b;
+        let has_unlike_count =
+            self.processors > 0 && other.processors > 0 && self.processors != other.processors;
+        !told.iter().any(is_unlike) && !has_unlike_count
     }
 }
 

@@ -537,6 +537,9 @@ fn machine((name, document): &Run) -> Vec<[String; 2]> {
     if !system.machine_model.is_empty() {
         rows.insert(1, row("machine", system.machine_model.clone()));
     }
+    if let Some(usual) = &document.usual {
+        rows.push(row("usual for this disk", usual.words()));
+    }
     if let Some(memory) = system.memory_bytes {
         rows.push(row("memory", bytes(memory as f64)));
     }

@@ -34,6 +34,7 @@ mod served;
 mod steady;
 #[cfg(test)]
 mod tests;
+mod usual;
 mod why;
 
 use super::doctor::Check;
@@ -73,6 +74,7 @@ const THEMES: &[&[Cause]] = &[
     kernel::CAUSES,
     disk::CAUSES,
     filesystem::CAUSES,
+    usual::CAUSES,
 ];
 
 /// The catalogue, theme by theme.

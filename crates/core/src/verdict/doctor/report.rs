@@ -36,6 +36,7 @@ impl State {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
+    /// All that a run measures.
     #[default]
     Every,
     /// Those of latencies, and all with few outstanding I/Os.

@@ -22,7 +22,7 @@ use truespd_core::fault::{ExitCode, Failure, Fault, Refusal, RefusalKind, Refusa
 use truespd_core::machine::host::{host_name, unix_time_s};
 use truespd_core::profile::Release;
 use truespd_core::result::envelope::DocumentKind;
-use truespd_core::result::{Layer, envelope, json};
+use truespd_core::result::{Document, Layer, Usual, envelope, json};
 use truespd_core::text::table::aligned;
 use truespd_core::text::{printable, printable_path, shell_word};
 
@@ -398,15 +398,12 @@ impl Keeping {
     ///
     /// # Errors
     /// As [`Keeping::of`].
-    pub fn of_run(options: &HistoryOptions) -> Result<Option<Keep>, Refusals> {
+    pub fn of_run(options: &HistoryOptions) -> Result<Option<Box<dyn Keep>>, Refusals> {
         let keeping = Keeping::of(options)?;
-        if keeping.place.is_none() {
+        if !keeping.is_on() {
             return Ok(None);
         }
-        Ok(Some(Box::new(move |document| {
-            let text = json::write(document);
-            keeping.kept(text.as_bytes(), &Facts::of_result(document))
-        })))
+        Ok(Some(Box::new(keeping)))
     }
 
     pub fn is_on(&self) -> bool {
@@ -453,6 +450,19 @@ impl Keeping {
         let store =
             self.typed.as_deref().map(|file| format!(" --store {}", shell_word(file))).unwrap_or_default();
         Ok(format!("kept as {id} (truespd history show{store} {id})"))
+    }
+}
+
+impl Keep for Keeping {
+    fn keep(&self, document: &Document) -> Result<String, NotKept> {
+        self.kept(json::write(document).as_bytes(), &Facts::of_result(document))
+    }
+
+    /// A history that cannot be read tells nothing: keeping the result will say what is wrong with it.
+    fn usual(&self, document: &Document) -> Option<Usual> {
+        let path = self.place.as_ref()?.as_ref().ok()?;
+        let store = Store::open_to_read(path).ok()??;
+        store.usual(document).ok()?
     }
 }
 

@@ -45,6 +45,9 @@ pub(crate) fn text(name: &str, document: &Document, style: Style) -> String {
     out.push_str(&missing(document, style));
     out.push('\n');
     out.push_str(&judged(document.verdict.as_ref(), style));
+    if let Some(usual) = &document.usual {
+        out.push_str(&format!("{}{} on this disk\n", lead("usual"), usual.words()));
+    }
     out
 }
 

@@ -20,6 +20,7 @@ mod paths;
 mod standstill;
 mod steady;
 mod uneven;
+mod usual;
 
 use crate::measure::Histogram;
 use crate::profile::{CacheMode, Profile, Target, TimeSpan};

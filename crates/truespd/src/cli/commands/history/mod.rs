@@ -24,6 +24,7 @@ use truespd_core::sys::error::system_text;
 use truespd_core::sys::source::{BYTES_MAX, Source, read_line};
 use truespd_core::text::printable;
 
+mod expect;
 pub(crate) mod find;
 mod share;
 
@@ -56,6 +57,7 @@ enum Action {
     Pull(share::PullArguments),
     Prune(PruneArguments),
     Stats(find::StatsArguments),
+    Expect(expect::ExpectArguments),
 }
 
 pub(crate) fn run(arguments: &HistoryCommand) -> ExitCode {
@@ -82,6 +84,7 @@ pub(crate) fn run(arguments: &HistoryCommand) -> ExitCode {
         Action::Pull(arguments) => share::pull(&file, arguments),
         Action::Prune(arguments) => prune(&file, arguments),
         Action::Stats(arguments) => find::stats(&file, arguments),
+        Action::Expect(arguments) => expect::expect(&file, arguments),
     };
     done.unwrap_or_else(tell)
 }
