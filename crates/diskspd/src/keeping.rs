@@ -39,7 +39,9 @@ pub trait Keep {
     }
 }
 
-/// Hands results to `truespd`.
+/// Who keeps the result of a run; none where it is not kept.
+pub type Keeper = Option<Box<dyn Keep>>;
+
 struct Handing {
     /// The words of `truespd` that keep one.
     words: Vec<String>,
@@ -78,7 +80,7 @@ pub fn is_wanted(options: &HistoryOptions, force: &Force<'_>, usual: Key) -> Res
 ///
 /// # Errors
 /// As [`is_wanted`].
-pub fn by_truespd(options: &HistoryOptions) -> Result<Option<Box<dyn Keep>>, Refusals> {
+pub fn by_truespd(options: &HistoryOptions) -> Result<Keeper, Refusals> {
     config::read()?;
     if !is_wanted(options, &config::in_force(), Key::HistoryDiskspd)? {
         return Ok(None);

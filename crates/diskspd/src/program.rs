@@ -12,7 +12,7 @@ use crate::grammar::hints::refuse_strays;
 use crate::grammar::parse::Invocation;
 use crate::grammar::parse::{refuse_findings, refuse_option, refuse_plan};
 use crate::grammar::{help_for, help_of_for, short_help_for};
-use crate::keeping::{self, Keep};
+use crate::keeping::{self, Keep, Keeper};
 use crate::render::{self, Format};
 use crate::request::{HistoryOptions, Request};
 use crate::run::Ready;
@@ -28,6 +28,7 @@ use truespd_core::load::{self, Event, FinishedRun};
 use truespd_core::machine::host::uptime_ms;
 use truespd_core::profile::xml;
 use truespd_core::profile::{Release, ResultFormat};
+use truespd_core::result::metrics::usual_words;
 use truespd_core::result::{Document, System, Usual, Verdict};
 use truespd_core::sys::error::system_text;
 use truespd_core::sys::events::Latch;
@@ -49,7 +50,7 @@ pub struct Program {
 pub struct Front {
     pub verdict_to: VerdictTo,
     /// How its result is kept, if it is.
-    pub keeping: fn(&HistoryOptions) -> Result<Option<Box<dyn Keep>>, Refusals>,
+    pub keeping: fn(&HistoryOptions) -> Result<Keeper, Refusals>,
 }
 
 /// `diskspd`: standard output is DiskSpd's, and `truespd` keeps results.
@@ -520,9 +521,9 @@ impl Show {
 
     /// The text of a verdict, with what is usual below its first line.
     fn with_usual(&self, verdict: String) -> String {
-        let Some(usual) = &self.usual else { return verdict };
+        let Some(usual) = self.usual.as_ref().and_then(usual_words) else { return verdict };
         let (first, rest) = verdict.split_once('\n').unwrap_or((&verdict, ""));
-        format!("{first}\nusual for this disk: {}\n{rest}", usual.words())
+        format!("{first}\nusual for this disk: {usual}\n{rest}")
     }
 
     /// Facts about the run that standard error shows.

@@ -119,10 +119,17 @@ fn results_count_by_how_like_they_are() {
     assert_eq!((&last["runs"], &last["hosts"]), (&json!(41), &json!(2)), "{counts:?}");
     let text = place.out(&format!("history expect {LINE}"));
     assert!(text.contains("known from 20 runs of this disk under this kernel"), "{text}");
+    // Of two engines each has its own, where it is named.
+    keep(&place, &like, &far_away(8), &|result| {
+        result["time_spans"][0]["measured"]["engine"] = "libaio".into();
+    });
+    let [psync, libaio] =
+        ["psync", "libaio"].map(|engine| expectations(&place, &format!("--engine {engine}")));
+    assert_eq!((&psync[0]["runs"], &libaio[0]["runs"]), (&json!(20), &json!(8)));
     // Grades other than certified count where that is asked for.
     keep(&place, &like, &around_one(9), &|result| result["verdict"]["grade"] = "suspect".into());
-    assert_eq!(expectations(&place, "--all")[0]["runs"], json!(29));
-    assert_eq!(expectations(&place, "")[0]["runs"], json!(20));
+    assert_eq!(expectations(&place, "--all --engine psync")[0]["runs"], json!(29));
+    assert_eq!(expectations(&place, "--engine psync")[0]["runs"], json!(20));
 }
 
 #[test]

@@ -69,6 +69,7 @@ const MAY_STAY: &[&str] = &[
     "server/version",
     "tool_version",
     "unchecked/rule",
+    "usual/metric",
     "verdict/rules",
     "a/profile",
     "b/profile",

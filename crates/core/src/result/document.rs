@@ -34,8 +34,8 @@ pub struct Document {
     /// What the rules of that version said of it; none in documents from before there were rules.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
-    /// What earlier results lead to expect, as `truespd run` finds it in the history before it keeps this one; none where
-    /// there are too few.
+    /// What earlier results lead to expect, as `truespd run` finds it in the history before it keeps this one; none
+    /// where there are too few.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usual: Option<Usual>,
     /// Its place in a cluster run; none for a run of one process, and for a sum.

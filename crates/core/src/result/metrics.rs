@@ -5,11 +5,12 @@
 
 use super::{
     Direction, DirectionSummary, Document, LatencySummary, Measured, Operations, Summary, TimeSpanResult,
+    Usual,
 };
 use crate::measure::estimate::Part;
 use crate::measure::intervals::Interval;
 use crate::profile::Target;
-use crate::text::precise;
+use crate::text::{grouped, precise};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
@@ -251,9 +252,14 @@ impl Metric {
         panic!("no such metric")
     }
 
-    /// All of them.
+    /// All of them, in the order of the table.
     pub fn all() -> impl Iterator<Item = Metric> {
         TABLE.iter().map(Metric)
+    }
+
+    /// The one with this id.
+    pub fn named(id: &str) -> Option<Metric> {
+        Self::all().find(|metric| metric.0.id == id)
     }
 
     /// Those that `ab` and `study` offer.
@@ -319,6 +325,11 @@ impl Metric {
                 format!("{} {unit}", precise(scaled))
             }
         }
+    }
+
+    /// A range of figures with what they are: `43,900 to 45,200 IOPS`, `900 us to 1.20 ms mean latency`.
+    pub fn show_range(self, low: f64, high: f64) -> String {
+        format!("{} to {} {}", self.show(low), self.show(high), self.words(false))
     }
 
     /// Of what reads, writes or both did; none without latencies where it needs some, and none where it is of
@@ -422,6 +433,12 @@ impl Metric {
     }
 }
 
+/// `43,900 to 45,200 IOPS (31 runs)`; nothing where a later version had a metric that this one has not.
+pub fn usual_words(usual: &Usual) -> Option<String> {
+    let range = Metric::named(&usual.metric)?.show_range(usual.low, usual.high);
+    Some(format!("{range} ({} runs)", grouped(usual.runs)))
+}
+
 /// Whether every target has a rate (`-g`).
 pub fn is_paced(document: &Document) -> bool {
     let mut targets = document.profile.time_spans.iter().flat_map(|span| &span.targets).peekable();
@@ -505,8 +522,7 @@ impl Serialize for Metric {
 impl<'de> Deserialize<'de> for Metric {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let id = Cow::<'de, str>::deserialize(deserializer)?;
-        let found = Metric::all().find(|metric| metric.0.id == id);
-        found.ok_or_else(|| de::Error::custom(format!("unknown metric `{id}`")))
+        Metric::named(&id).ok_or_else(|| de::Error::custom(format!("unknown metric `{id}`")))
     }
 }
 

@@ -51,7 +51,7 @@ pub use evidence::{
 };
 pub use rank::{ClockOffset, CommonStart, LostHow, LostRank, MissingRank, RANKS_MAX, Rank};
 pub use summary::{DirectionSummary, NodeSummary, Summary};
-pub use usual::{Usual, range_words};
+pub use usual::Usual;
 pub use verdict::{
     Figure, FileServer, Finding, FindingGrade, Grade, Meaning, Proof, Served, SourceVerdict, Standing, Theme,
     Unchecked, Verdict, disks_in_words, standing,

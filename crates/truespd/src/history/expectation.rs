@@ -26,15 +26,15 @@ const MEDIAN_ERROR: f64 = 0.025;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Likeness {
-    /// This disk, through the same layers, under this kernel.
+    /// This disk, through the same engine, file system and layers, under this kernel.
     DiskAndKernel,
-    /// This disk, through the same layers.
+    /// This disk, through the same of them.
     Disk,
-    /// A disk of this model, through the same layers.
+    /// A disk of this model, through the same of them.
     Model,
     /// A disk of this model.
     ModelOnly,
-    /// Any disk.
+    /// Any disk, of which nothing more is known.
     Any,
 }
 
@@ -74,7 +74,6 @@ struct Place {
     around: Surroundings,
 }
 
-/// A kept result.
 struct Kept {
     likeness: Likeness,
     host: String,
@@ -87,8 +86,8 @@ pub fn metric_of(document: &Document) -> Metric {
 }
 
 impl Store {
-    /// What earlier certified results of the same test on the same disk lead to expect of this one; none where there are
-    /// too few.
+    /// What earlier certified results of the same test on the same disk lead to expect of this one; none where there
+    /// are too few.
     ///
     /// # Errors
     /// [`HistoryError`].
@@ -100,6 +99,7 @@ impl Store {
                 break;
             }
             let (runs, median) = (expectation.runs as u64, expectation.median);
+            let metric = metric.id().to_string();
             return Ok(Some(Usual { metric, runs, low, median, high }));
         }
         Ok(None)
@@ -151,11 +151,10 @@ impl Store {
 
     /// A document that cannot be read is that of any disk: its facts do not tell the layers.
     fn likeness(&self, here: &Place, entry: &Entry) -> Likeness {
-        let models =
-            |devices: &[Device]| devices.iter().map(|device| device.model.clone()).collect::<Vec<_>>();
         let (mine, theirs) = (&here.facts.devices, &entry.facts.devices);
         let is_disk = !mine.is_empty() && mine == theirs && here.facts.host == entry.facts.host;
-        let is_model = models(mine) == models(theirs) && models(mine).iter().any(Option::is_some);
+        let models = [mine, theirs].map(|devices| models(devices));
+        let is_model = models[0] == models[1] && models[0].iter().any(Option::is_some);
         if !is_disk && !is_model {
             return Likeness::Any;
         }
@@ -163,7 +162,7 @@ impl Store {
             Ok(bytes) => Surroundings::of(&entry.facts.kind, &bytes),
             Err(_) => Surroundings::default(),
         };
-        let is_same_way = around.filesystem == here.around.filesystem && around.layers == here.around.layers;
+        let is_same_way = here.around.is_same_way(&around);
         let is_this_machine = is_disk && here.around.may_be_machine_of(&around);
         if is_this_machine && is_same_way && around.kernel == here.around.kernel {
             Likeness::DiskAndKernel
@@ -177,6 +176,10 @@ impl Store {
             Likeness::Any
         }
     }
+}
+
+fn models(devices: &[Device]) -> Vec<Option<&str>> {
+    devices.iter().map(|device| device.model.as_deref()).collect()
 }
 
 impl Expectation {
@@ -202,8 +205,8 @@ impl Expectation {
     }
 }
 
-/// From the `rank`-th smallest value to the `rank`-th largest; none for the rank 0. Of `n` values so many parts of `n + 1`
-/// of all later ones lie in it: `n + 1 - 2 * rank`, whatever their distribution.
+/// From the `rank`-th smallest value to the `rank`-th largest; none for the rank 0. Of `n` values so many parts of
+/// `n + 1` of all later ones lie in it: `n + 1 - 2 * rank`, whatever their distribution.
 ///
 /// Source: David, Nagaraja: Order Statistics, 3rd edition, 7.2 (quantiles), 7.3 (prediction).
 fn between(values: &[f64], rank: usize) -> Option<[f64; 2]> {

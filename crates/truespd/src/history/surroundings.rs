@@ -9,6 +9,7 @@ use super::entry::found_text;
 
 /// What DiskSpd prints for what it does not know.
 const UNKNOWN: &str = "<unknown>";
+const ENGINE: &str = "engine";
 
 /// The machine and the settings of a result; empty is what its document does not tell.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -119,7 +120,7 @@ impl Surroundings {
         let governor = if governors.is_empty() { system.power_scheme } else { governors.join(", ") };
         let mut settings = Vec::new();
         for (name, value) in [
-            ("engine", Some(measured.engine)),
+            (ENGINE, Some(measured.engine)),
             ("scheduler", target.scheduler),
             ("write cache", target.write_cache),
             ("governor", Some(governor)),
@@ -142,13 +143,25 @@ impl Surroundings {
         }
     }
 
+    /// Whether I/O went the same way, as far as both tell: by one engine, through the same file system and layers.
+    pub fn is_same_way(&self, other: &Surroundings) -> bool {
+        let engines = [self.setting(ENGINE), other.setting(ENGINE)];
+        let is_one_engine = engines[0] == engines[1] || engines.contains(&"");
+        is_one_engine && self.filesystem == other.filesystem && self.layers == other.layers
+    }
+
+    fn setting(&self, wanted: &str) -> &str {
+        self.settings.iter().find(|(name, _)| *name == wanted).map_or("", |(_, value)| value)
+    }
+
     /// Whether nothing tells that these are of two machines.
     pub fn may_be_machine_of(&self, other: &Surroundings) -> bool {
-        let told = [(&self.machine_model, &other.machine_model), (&self.processor, &other.processor)];
-        let is_unlike = |(a, b): &(&String, &String)| !a.is_empty() && !b.is_empty() && a != b;
-        let has_unlike_count =
-            self.processors > 0 && other.processors > 0 && self.processors != other.processors;
-        !told.iter().any(is_unlike) && !has_unlike_count
+        let mut is_like =
+            self.processors == 0 || other.processors == 0 || self.processors == other.processors;
+        for (a, b) in [(&self.machine_model, &other.machine_model), (&self.processor, &other.processor)] {
+            is_like &= a.is_empty() || b.is_empty() || a == b;
+        }
+        is_like
     }
 }
 

@@ -36,6 +36,7 @@ use picture::{Picture, Words};
 use sha2::{Digest, Sha256};
 use truespd_core::profile::{Target, TimeSpan};
 use truespd_core::result::hosts::ROWS_MAX;
+use truespd_core::result::metrics::usual_words;
 use truespd_core::result::{DirectionSummary, Document, Grade, Summary, Verdict};
 use truespd_core::text::{bytes, number, printable, program_line, rate, size};
 use verdicts::verdicts;
@@ -537,8 +538,8 @@ fn machine((name, document): &Run) -> Vec<[String; 2]> {
     if !system.machine_model.is_empty() {
         rows.insert(1, row("machine", system.machine_model.clone()));
     }
-    if let Some(usual) = &document.usual {
-        rows.push(row("usual for this disk", usual.words()));
+    if let Some(usual) = document.usual.as_ref().and_then(usual_words) {
+        rows.push(row("usual for this disk", usual));
     }
     if let Some(memory) = system.memory_bytes {
         rows.push(row("memory", bytes(memory as f64)));

@@ -3,8 +3,8 @@
 use crate::result::Document;
 use crate::result::FindingGrade::Remark;
 use crate::result::Meaning::Seen;
-use crate::result::metrics::Better;
-use crate::result::{Theme, range_words};
+use crate::result::Theme;
+use crate::result::metrics::{Better, Metric};
 use crate::text::{grouped, percent};
 use crate::verdict::cause::RuleFn::Document as OfDocument;
 use crate::verdict::cause::{Cause, RuleResult, remark, rule};
@@ -26,25 +26,26 @@ const BEYOND_PART: f64 = 0.02;
 
 fn unusual(document: &Document) -> RuleResult {
     let Some(usual) = &document.usual else { return Ok(Vec::new()) };
-    let Ok(value) = usual.metric.of(document) else { return Ok(Vec::new()) };
+    let Some(metric) = Metric::named(&usual.metric) else { return Ok(Vec::new()) };
+    let Ok(value) = metric.of(document) else { return Ok(Vec::new()) };
     let beyond = (usual.low - value).max(value - usual.high);
     let allowed = ((usual.high - usual.low) * BEYOND_WIDTHS).max(usual.median * BEYOND_PART);
     if beyond <= allowed {
         return Ok(Vec::new());
     }
-    let is_better = match usual.metric.better() {
+    let is_better = match metric.better() {
         Better::Higher => value > usual.high,
         Better::Lower => value < usual.low,
     };
     let says = format!(
         "The figure of {} {} is {} than usual for this disk, by {} of the usual median. Of {} earlier certified \
          results, nine of ten lie from {}. The cause is not known.",
-        usual.metric.show(value),
-        usual.metric.words(usual.metric.is_response(document)),
+        metric.show(value),
+        metric.words(metric.is_response(document)),
         if is_better { "better" } else { "worse" },
         percent((value / usual.median - 1.0).abs()),
         grouped(usual.runs),
-        range_words(usual.metric, usual.low, usual.high),
+        metric.show_range(usual.low, usual.high),
     );
     let finding = remark(says)
         .figure("value", value)

@@ -10,7 +10,7 @@ use diskspd::config::{Config, Force, From, KEYS, Key, Row, Setting, State, Value
 use diskspd::console::Message;
 use diskspd::console::{say_line, tell};
 use diskspd::grammar::value::{history_label, history_tag};
-use diskspd::keeping::{Keep, NotKept, is_wanted};
+use diskspd::keeping::{Keep, Keeper, NotKept, is_wanted};
 use diskspd::program::print;
 use diskspd::request::HistoryOptions;
 use diskspd::run::outputs::TextOutput;
@@ -398,7 +398,7 @@ impl Keeping {
     ///
     /// # Errors
     /// As [`Keeping::of`].
-    pub fn of_run(options: &HistoryOptions) -> Result<Option<Box<dyn Keep>>, Refusals> {
+    pub fn of_run(options: &HistoryOptions) -> Result<Keeper, Refusals> {
         let keeping = Keeping::of(options)?;
         if !keeping.is_on() {
             return Ok(None);

@@ -6,11 +6,12 @@ use jiff::Timestamp;
 use diskspd::show::{Style, plural};
 use truespd_core::machine::topology::Topology;
 use truespd_core::profile::{Target, TimeSpan};
+use truespd_core::result::Operations;
 use truespd_core::result::hosts::{Spread, Times, folded, rows};
+use truespd_core::result::metrics::{completions, usual_words};
 use truespd_core::result::{
     DirectionSummary, Document, Grade, LatencySummary, Measured, Proof, Summary, TimeSpanResult, Verdict,
 };
-use truespd_core::result::{Operations, metrics::completions};
 use truespd_core::text::{
     clock, columns_of, duration_ns, hanging, number, printable, program_line, rate, typed_size, wrap,
 };
@@ -45,8 +46,8 @@ pub(crate) fn text(name: &str, document: &Document, style: Style) -> String {
     out.push_str(&missing(document, style));
     out.push('\n');
     out.push_str(&judged(document.verdict.as_ref(), style));
-    if let Some(usual) = &document.usual {
-        out.push_str(&format!("{}{} on this disk\n", lead("usual"), usual.words()));
+    if let Some(usual) = document.usual.as_ref().and_then(usual_words) {
+        out.push_str(&format!("{}{usual} on this disk\n", lead("usual")));
     }
     out
 }

@@ -1,11 +1,10 @@
 use super::*;
 use crate::profile::Throughput;
 use crate::result::Usual;
-use crate::result::metrics::Metric;
 
 /// The clean 20,000 IOPS beside earlier results.
 fn beside(low: f64, median: f64, high: f64) -> Doc {
-    let usual = Usual { metric: Metric::IOPS, runs: 31, low, median, high };
+    let usual = Usual { metric: "iops".into(), runs: 31, low, median, high };
     doc(|d| d.document.usual = Some(usual))
 }
 
@@ -41,7 +40,7 @@ fn figures_far_outside_of_the_usual_range() {
 #[test]
 fn a_set_rate_is_judged_by_its_latency() {
     let paced = |low: f64, high: f64| {
-        let usual = Usual { metric: Metric::P99, runs: 19, low, median: low, high };
+        let usual = Usual { metric: "p99".into(), runs: 19, low, median: low, high };
         doc(|d| {
             d.latency = true;
             d.asked.throughput = Some(Throughput::Iops(20_000));

@@ -8,7 +8,7 @@ use crate::cluster::{Cluster, Finished, ThisRank};
 use diskspd::console::Message;
 use diskspd::console::{Console, ProgressAs, say_line, say_message, tell};
 use diskspd::grammar::parse::{Invocation, parse, refuse_option, refuse_plan};
-use diskspd::keeping::Keep;
+use diskspd::keeping::Keeper;
 use diskspd::program::{
     Program, Shape, Show, VerdictTo, is_empty, keep_result, live_view, load_profile, print_report,
     stop_notice, stopped_unmeasured, tell_how_understood,
@@ -68,7 +68,7 @@ struct Prepared {
     words: Vec<String>,
     request: Request,
     shape: Shape,
-    keep: Option<Box<dyn Keep>>,
+    keep: Keeper,
 }
 
 impl OneRank<'_> {

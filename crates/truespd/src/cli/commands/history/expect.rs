@@ -22,9 +22,7 @@ use truespd_core::machine::roots::Roots;
 use truespd_core::machine::storage::{self, ReadFlags, resolve};
 use truespd_core::result::json::indented;
 use truespd_core::result::metrics::Metric;
-use truespd_core::result::{
-    Document, Evidence, Grade, Layer, Measured, TargetFacts, TimeSpanResult, range_words,
-};
+use truespd_core::result::{Document, Evidence, Grade, Layer, Measured, TargetFacts, TimeSpanResult};
 use truespd_core::sys::program::terminal_columns;
 use truespd_core::text::printable;
 use truespd_core::text::table::{Column, Room, fitted};
@@ -94,6 +92,7 @@ fn asked(words: &[OsString]) -> Result<Document, Fault> {
     };
     let mut request: Request = *request;
     load_profile(&program, words, &mut request)?;
+    let engine = request.options.engine.as_ref().map_or(String::new(), |engine| engine.name.clone());
     let roots = Roots::default();
     let mut time_spans = Vec::new();
     for span in &request.profile.time_spans {
@@ -102,7 +101,8 @@ fn asked(words: &[OsString]) -> Result<Document, Fault> {
             targets.push(facts_of(&target.path, &roots)?);
         }
         let evidence = Evidence { targets, ..Evidence::default() };
-        time_spans.push(TimeSpanResult::Measured(Box::new(Measured { evidence, ..Measured::default() })));
+        let measured = Measured { evidence, engine: engine.clone(), ..Measured::default() };
+        time_spans.push(TimeSpanResult::Measured(Box::new(measured)));
     }
     let system = load::system().map_err(|error| Refusal::new(RefusalKind::Machine, error.to_string()))?;
     Ok(Document { profile: request.profile, system, time_spans, ..Document::default() })
@@ -148,7 +148,7 @@ fn answer(expectations: &[Expectation], metric: Metric) -> String {
     };
     let mut words = format!(
         "expect {} in nine of ten runs; known from {} runs of {}\n",
-        range_words(metric, low, high),
+        metric.show_range(low, high),
         one.runs,
         one.likeness.words()
     );
@@ -159,10 +159,6 @@ fn answer(expectations: &[Expectation], metric: Metric) -> String {
 }
 
 fn table(expectations: &[Expectation], metric: Metric) -> String {
-    let range = |range: Option<[f64; 2]>| match range {
-        Some([low, high]) => format!("{} to {}", metric.show(low), metric.show(high)),
-        None => "-".to_string(),
-    };
     let mut columns = vec![
         Column::words("results of", Vec::new(), Room::Stays),
         Column::numbers("runs", Vec::new(), Room::Stays),
@@ -178,13 +174,20 @@ fn table(expectations: &[Expectation], metric: Metric) -> String {
             one.runs.to_string(),
             one.hosts.to_string(),
             metric.show(one.median),
-            range(one.median_interval),
-            range(one.usual),
-            range(Some([one.min, one.max])),
+            range(metric, one.median_interval),
+            range(metric, one.usual),
+            range(metric, Some([one.min, one.max])),
         ];
         for (column, cell) in columns.iter_mut().zip(cells) {
             column.cells.push(cell);
         }
     }
     fitted(columns, terminal_columns(io::stdout()))
+}
+
+fn range(metric: Metric, range: Option<[f64; 2]>) -> String {
+    match range {
+        Some([low, high]) => format!("{} to {}", metric.show(low), metric.show(high)),
+        None => "-".to_string(),
+    }
 }
