@@ -164,7 +164,7 @@ impl Hub {
     pub fn agree(&mut self, own: Checked) -> Result<(), CalledOff> {
         let has_own = !own.refusals.is_empty();
         self.checked.insert(0, own);
-        while self.awaited.iter().any(|rank| !self.checked.contains_key(rank)) {
+        while !are_all(&self.awaited, self.checked.len(), |rank| self.checked.contains_key(rank)) {
             match self.link.next(None, true) {
                 Next::Stopped => return Err(self.call_off()),
                 Next::Late => {}
@@ -204,7 +204,7 @@ impl Hub {
     pub fn start(&mut self, time_span: usize) -> Result<AgreedStart, CalledOff> {
         loop {
             let ready = self.ready.entry(time_span).or_default();
-            if self.awaited.iter().all(|rank| ready.contains(rank)) {
+            if are_all(&self.awaited, ready.len(), |rank| ready.contains(rank)) {
                 break;
             }
             // A rank that tells what it did has ended: it failed, and does not wait for the others.
@@ -469,6 +469,12 @@ const ENDED_BY_RANK_0: Duration = Duration::from_secs(3);
 /// How long rank 0 may take for the sum of all results, after this rank handed in its own: other ranks may
 /// still wait for their last I/Os.
 const SUM_PATIENCE: Duration = Duration::from_secs(300);
+
+/// Whether so many ranks that have said something are all that are awaited. It is asked with each letter, so it looks at
+/// single ranks only when there are enough.
+fn are_all(awaited: &BTreeSet<u32>, said: usize, has_said: impl Fn(&u32) -> bool) -> bool {
+    said >= awaited.len() && awaited.iter().all(has_said)
+}
 
 /// A rank that is not rank 0.
 #[derive(Debug)]

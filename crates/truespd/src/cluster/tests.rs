@@ -1,5 +1,7 @@
 //! Ranks as threads of one process, with what may happen to them.
 
+mod growth;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
