@@ -470,8 +470,8 @@ const ENDED_BY_RANK_0: Duration = Duration::from_secs(3);
 /// still wait for their last I/Os.
 const SUM_PATIENCE: Duration = Duration::from_secs(300);
 
-/// Whether so many ranks that have said something are all that are awaited. It is asked with each letter, so it looks at
-/// single ranks only when there are enough.
+/// Whether so many ranks that have said something are all that are awaited. It is asked with each letter, so it looks
+/// at single ranks only when there are enough.
 fn are_all(awaited: &BTreeSet<u32>, said: usize, has_said: impl Fn(&u32) -> bool) -> bool {
     said >= awaited.len() && awaited.iter().all(has_said)
 }

@@ -2,7 +2,6 @@
 
 use std::fmt::Debug;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
@@ -55,7 +54,7 @@ pub type Open = Box<dyn FnOnce() -> Result<Box<dyn Transport>, TransportError> +
 #[derive(Debug)]
 pub struct Threads {
     rank: u32,
-    to: Arc<[Sender<(u32, Vec<u8>)>]>,
+    to: Vec<Sender<(u32, Vec<u8>)>>,
     from: Receiver<(u32, Vec<u8>)>,
 }
 
@@ -63,14 +62,13 @@ impl Threads {
     /// All ranks of a run.
     pub fn all(ranks: u32) -> Vec<Threads> {
         let (to, from): (Vec<_>, Vec<_>) = (0..ranks).map(|_| channel()).unzip();
-        let to: Arc<[_]> = to.into();
-        (0..ranks).zip(from).map(|(rank, from)| Threads { rank, to: Arc::clone(&to), from }).collect()
+        (0..ranks).zip(from).map(|(rank, from)| Threads { rank, to: to.clone(), from }).collect()
     }
 
     /// The only rank of its run.
     pub fn alone() -> Threads {
         let (to, from) = channel();
-        Threads { rank: 0, to: [to].into(), from }
+        Threads { rank: 0, to: vec![to], from }
     }
 }
 
