@@ -92,6 +92,7 @@ def checks(processors: list[Processor]) -> Iterator[tuple[str, Callable[[], Outc
     if any(each.is_this for each in processors):
         yield "image without io_uring, not as root", rootless_image
         yield "image without system calls newer than Linux 4.4", old_kernel
+        yield "image of contrib/cluster", cluster_image
     yield "crates", crates
 
 
@@ -392,6 +393,43 @@ def container(configuration: dict, words: list[str], seccomp: dict) -> dict:
         "root": {"path": "rootfs"}, "hostname": "truespd", "mounts": mounts,
         "linux": {"namespaces": namespaces, "uidMappings": one, "gidMappings": one, "seccomp": seccomp},
     }  # fmt: skip
+
+
+# In a container of that image: two ranks by its MPI, and its sshd, which the MPI operator starts, without root.
+IN_CLUSTER_IMAGE = """
+set -e
+cd ~
+mpirun --oversubscribe -np 2 truespd cluster run --no-history -c8M -b4K -r -o2 -L -d1 'f{rank}.dat' --json sum.json > /dev/null
+ssh-keygen -q -t rsa -N '' -f .ssh/id_rsa
+cp .ssh/id_rsa.pub .ssh/authorized_keys
+/usr/sbin/sshd -f .sshd_config
+ssh localhost id -un
+kill "$(cat sshd.pid)"
+cat sum.json
+"""
+
+
+def cluster_image() -> Outcome:
+    """Built from Debian by buildah as its first lines say, with the packages in dist/, and used."""
+    with folder() as place:
+        storage = ["--root", f"{place}/storage", "--runroot", f"{place}/run", "--storage-driver", "vfs"]
+        variables = {**os.environ, "BUILDAH_ISOLATION": "chroot"}
+        root = place / "debian"
+        root.mkdir()
+        debian_root(root)
+        base = told("buildah", *storage, "from", "scratch", env=variables)
+        run("buildah", *storage, "copy", "--quiet", base, root, "/", env=variables, stdout=subprocess.DEVNULL)
+        run("buildah", *storage, "commit", "--quiet", "--rm", base, "localhost/debian", env=variables, stdout=subprocess.DEVNULL)
+        words = ["--network", "host", "--build-arg", "BASE=localhost/debian", "-t", "truespd-cluster", "-f", ROOT / "contrib/cluster/Containerfile"]
+        run("buildah", *storage, "build", "--quiet", *words, DIST, env=variables, stdout=subprocess.DEVNULL)
+        container = told("buildah", *storage, "from", "localhost/truespd-cluster", env=variables)
+        said = told("buildah", *storage, "run", container, "--", "bash", "-c", IN_CLUSTER_IMAGE, env=variables)
+        who, _, document = said.partition("\n")
+        assert who == "mpiuser", f"ssh reaches '{who}'"
+        sources = json.loads(document)["result"]["sources"]
+        assert len(sources) == 2, f"a sum of {len(sources)} results"
+        size = told("buildah", *storage, "images", "--format", "{{.Size}}", "localhost/truespd-cluster", env=variables)
+        return Outcome(f"{size}; two ranks, one sum; sshd as mpiuser")
 
 
 def crates() -> Outcome:

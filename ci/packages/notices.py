@@ -38,7 +38,7 @@ def linked(processor: Processor) -> list[dict]:
     packages = {package["id"]: package for package in known["packages"]}
     nodes = {node["id"]: node for node in known["resolve"]["nodes"]}
     own = {package["id"] for package in known["packages"] if package["source"] is None}
-    found, ahead = set(), [name for name in own if packages[name]["name"] in ("diskspd", "truespd")]
+    found, ahead = set(), [name for name in own if packages[name]["name"] in ("diskspd", "truespd", "truespd-mpi")]
     while ahead:
         node = nodes[ahead.pop()]
         for needed in node["deps"]:

@@ -158,8 +158,11 @@ pub(super) fn refusal(errno: i32, disabled: Option<u32>) -> EngineError {
     };
     match (errno, disabled) {
         (libc::ENOSYS, _) => unavailable(
-            format!("this kernel has no io_uring: it is older than Linux 5.1 or built without it ({text})"),
-            "Use another engine (--engine libaio, --engine threads)",
+            format!(
+                "the kernel, or a filter of system calls as in containers, says that it has no io_uring ({text})"
+            ),
+            "In a container allow io_uring_setup, io_uring_enter and io_uring_register in its seccomp profile. \
+             With a kernel before Linux 5.1, or one without io_uring, use --engine libaio or --engine threads",
         ),
         (libc::EPERM | libc::EACCES, Some(2)) => unavailable(
             format!(

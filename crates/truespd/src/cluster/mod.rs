@@ -19,7 +19,7 @@ pub mod transport;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -128,7 +128,7 @@ impl Cluster {
         let shared = Arc::new(Shared::new(stop));
         let (commands, to_post) = channel();
         let (to_rank, arrivals) = channel();
-        let (rank, ranks) = start_post(open, to_post, to_rank, Arc::clone(&shared), patience)
+        let (rank, ranks) = start_post(open, to_post, to_rank, Arc::clone(&shared), patience, OPEN_PATIENCE)
             .map_err(|error| JoinError::Transport(broken(&error.to_string())))?;
         let link = Link { commands: commands.clone(), arrivals, shared: Arc::clone(&shared) };
         let host = host_name();
@@ -349,6 +349,10 @@ impl Ranks for Cluster {
     }
 }
 
+/// How long MPI may take until all ranks have begun. MPICH's waits for ever for one that ended before; the largest
+/// machines start tens of thousands of ranks in less.
+const OPEN_PATIENCE: Duration = Duration::from_secs(120);
+
 /// Starts the thread that has the transport; the number of this rank, and of all.
 fn start_post(
     open: Open,
@@ -356,6 +360,7 @@ fn start_post(
     arrivals: Sender<Arrival>,
     shared: Arc<Shared>,
     patience: Duration,
+    open_patience: Duration,
 ) -> Result<(u32, u32), TransportError> {
     let (opened, is_open) = channel();
     let started = std::thread::Builder::new().name("cluster-post".into()).spawn(move || match open() {
@@ -366,7 +371,15 @@ fn start_post(
         Err(error) => drop(opened.send(Err(error))),
     });
     started.map_err(|error| TransportError(format!("no thread could be started: {error}")))?;
-    is_open.recv().unwrap_or_else(|_| Err(TransportError("it ended without a word".into())))
+    match is_open.recv_timeout(open_patience) {
+        Ok(opened) => opened,
+        Err(RecvTimeoutError::Disconnected) => Err(TransportError("it ended without a word".into())),
+        Err(RecvTimeoutError::Timeout) => Err(TransportError(format!(
+            "MPI has waited {} s for all ranks to begin, and some have not; look above for what they said, and whether \
+             every host has the package and answers",
+            open_patience.as_secs()
+        ))),
+    }
 }
 
 /// A name for a run that no other has: when it began, and something by chance.

@@ -4,10 +4,12 @@ mod growth;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+use super::post::Shared;
 use super::transport::{Threads, Transport, TransportError};
-use super::{Cluster, Finished, JoinError, Joining};
+use super::{Cluster, Finished, JoinError, Joining, start_post};
 use truespd_core::fault::{ExitCode, Refusal, RefusalKind};
 use truespd_core::load::ranks::{CalledOff, Maker, Place, Ranks};
 use truespd_core::result::{Completed, Document, LostHow, json};
@@ -436,4 +438,19 @@ fn a_rank_that_left_a_series_is_told_at_the_next_run() {
         others
     });
     assert!(ranks[0][0].message.contains("(rank 1): the folder is gone"), "{:?}", ranks[0]);
+}
+
+/// With MPICH a rank that ended before it joined leaves the others in MPI's start for ever.
+#[test]
+fn a_transport_that_never_opens_is_given_up() {
+    let ((_commands, to_post), (to_rank, _arrivals)) = (channel(), channel());
+    let shared = Arc::new(Shared::new(Latch::new().expect("a descriptor")));
+    let (_let_go, held) = channel::<()>();
+    let open = Box::new(move || {
+        let _ = held.recv();
+        Err(TransportError("let go".into()))
+    });
+    let opened = start_post(open, to_post, to_rank, shared, PATIENCE, Duration::from_millis(20));
+    let error = opened.expect_err("it does not open");
+    assert!(error.to_string().contains("some have not"), "{error}");
 }
