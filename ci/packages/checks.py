@@ -399,7 +399,8 @@ def container(configuration: dict, words: list[str], seccomp: dict) -> dict:
 IN_CLUSTER_IMAGE = """
 set -e
 cd ~
-mpirun --oversubscribe -np 2 truespd cluster run --no-history -c8M -b4K -r -o2 -L -d1 'f{rank}.dat' --json sum.json > /dev/null
+mpirun --oversubscribe -np 2 truespd cluster run --no-history --json sum.json -c8M -b4K -r -o2 -L -d1 'f{rank}.dat' > /dev/null
+mkdir -m 700 .ssh
 ssh-keygen -q -t rsa -N '' -f .ssh/id_rsa
 cp .ssh/id_rsa.pub .ssh/authorized_keys
 /usr/sbin/sshd -f .sshd_config
