@@ -29,7 +29,7 @@ use truespd_core::machine::host::uptime_ms;
 use truespd_core::profile::xml;
 use truespd_core::profile::{Release, ResultFormat};
 use truespd_core::result::metrics::usual_words;
-use truespd_core::result::{Document, System, Usual, Verdict};
+use truespd_core::result::{Document, System, Verdict};
 use truespd_core::sys::error::system_text;
 use truespd_core::sys::events::Latch;
 use truespd_core::sys::program;
@@ -412,8 +412,7 @@ impl Asked<'_> {
             Ok(report) => {
                 let verdict = report.document.verdict.clone().unwrap_or_default();
                 let is_unmet = request.options.require.is_some_and(|required| verdict.grade > required);
-                let usual = report.document.usual.clone();
-                let show = Show { verdict, usual, shape, has_all: request.options.verdict, is_unmet };
+                let show = Show { verdict, shape, has_all: request.options.verdict, is_unmet };
                 let code = print_report(&report, outputs, console, &show);
                 // At last, so that nothing is lost for it.
                 keep_result(keep, &report.document, shape.stderr);
@@ -476,7 +475,6 @@ pub fn stopped_unmeasured() -> ExitCode {
 /// The verdict and how it is shown.
 pub struct Show {
     pub verdict: Verdict,
-    pub usual: Option<Usual>,
     pub shape: Shape,
     pub has_all: bool,
     /// `--require` is not met: the verdict is the reason for the exit code.
@@ -493,11 +491,11 @@ impl Show {
     }
 
     /// What stands under the result on standard output.
-    fn under_result(&self) -> String {
+    fn under_result(&self, document: &Document) -> String {
         if self.is_under_result() {
             format!(
                 "\n{}",
-                self.with_usual(text(&self.verdict, "verdict", self.extent(), Style::of_stdout()))
+                with_usual(document, text(&self.verdict, "verdict", self.extent(), Style::of_stdout()))
             )
         } else {
             String::new()
@@ -510,20 +508,16 @@ impl Show {
             return String::new();
         }
         if self.has_all {
-            return self.with_usual(text(&self.verdict, "verdict", Extent::All, Style::of_stderr()));
+            return with_usual(
+                &report.document,
+                text(&self.verdict, "verdict", Extent::All, Style::of_stderr()),
+            );
         }
         // The reasons of a failure are shown below.
         if !report.failures.is_empty() || !is_told {
             return String::new();
         }
-        self.with_usual(format!("{}\n", line(&self.verdict, Style::of_stderr())))
-    }
-
-    /// The text of a verdict, with what is usual below its first line.
-    fn with_usual(&self, verdict: String) -> String {
-        let Some(usual) = self.usual.as_ref().and_then(usual_words) else { return verdict };
-        let (first, rest) = verdict.split_once('\n').unwrap_or((&verdict, ""));
-        format!("{first}\nusual for this disk: {usual}\n{rest}")
+        with_usual(&report.document, format!("{}\n", line(&self.verdict, Style::of_stderr())))
     }
 
     /// Facts about the run that standard error shows.
@@ -539,11 +533,19 @@ impl Show {
     }
 }
 
+/// The text of a verdict, with what is usual below its first line.
+fn with_usual(document: &Document, verdict: String) -> String {
+    let Some(usual) = document.usual.as_ref().and_then(usual_words) else { return verdict };
+    let (first, rest) = verdict.split_once('\n').unwrap_or((&verdict, ""));
+    format!("{first}\nusual for this disk: {usual}\n{rest}")
+}
+
 pub fn print_report(report: &FinishedRun, outputs: Outputs, console: &Console, show: &Show) -> ExitCode {
     let Shape { format, stderr, .. } = show.shape;
     let waits_with_notice = console.is_interrupted() && format.is_for_people && !shows_notice_at_once();
     let notice = if waits_with_notice { NOTICE } else { "" };
-    let result = format!("{notice}{}{}", (format.render)(&report.document), show.under_result());
+    let result =
+        format!("{notice}{}{}", (format.render)(&report.document), show.under_result(&report.document));
     let mut code = print(&result, ExitCode::Done);
     let errors = outputs.write(&report.document);
     let verdict = show.on_stderr(report);

@@ -159,7 +159,7 @@ pub(super) fn refusal(errno: i32, disabled: Option<u32>) -> EngineError {
     match (errno, disabled) {
         (libc::ENOSYS, _) => unavailable(
             format!(
-                "the kernel, or a filter of system calls as in containers, says that it has no io_uring ({text})"
+                "the kernel has no io_uring, or a filter of system calls hides it, as in containers ({text})"
             ),
             "In a container allow io_uring_setup, io_uring_enter and io_uring_register in its seccomp profile. \
              With a kernel before Linux 5.1, or one without io_uring, use --engine libaio or --engine threads",

@@ -91,7 +91,8 @@ impl Beside {
     }
 
     fn refused(&self, path: &Path, why: &str) -> HistoryError {
-        let message = format!("the documents of the page do not go to '{}': {why}", printable_path(path));
+        let message =
+            format!("the documents of the page cannot be put into '{}': {why}", printable_path(path));
         let hint = "move it away, give the page another name with -o, or take fewer results (--since)";
         HistoryError::new(&self.path, message, hint)
     }
@@ -101,7 +102,7 @@ impl Beside {
         HistoryError::new(
             &self.path,
             message,
-            "the page was not written; what is in the folder is used next time",
+            "the page was not written; run the command again: what is in the folder already is used",
         )
     }
 }

@@ -11,6 +11,7 @@ use super::store::Filter;
 use super::surroundings::Surroundings;
 use super::{Entry, HistoryError};
 use truespd_core::profile;
+use truespd_core::result::hosts::Spread;
 use truespd_core::result::metrics::{Metric, is_paced};
 use truespd_core::result::{Document, Grade, Usual, json};
 
@@ -93,7 +94,13 @@ impl Store {
     /// [`HistoryError`].
     pub fn usual(&self, document: &Document) -> Result<Option<Usual>, HistoryError> {
         let metric = metric_of(document);
-        for expectation in self.expectations(document, metric, Some(Grade::Certified))? {
+        if metric.of(document).is_err() {
+            return Ok(None);
+        }
+        // Of no other host is a result on this disk.
+        let hosts = [Some(document.host_words())];
+        let kept = self.alike(document, metric, Some(Grade::Certified), hosts)?;
+        for expectation in Expectation::all(&kept) {
             let Some([low, high]) = expectation.usual else { continue };
             if expectation.likeness > Likeness::Disk {
                 break;
@@ -116,14 +123,26 @@ impl Store {
         metric: Metric,
         grade: Option<Grade>,
     ) -> Result<Vec<Expectation>, HistoryError> {
+        // Those of this host by themselves: those of many others must not leave them out.
+        let kept = self.alike(document, metric, grade, [Some(document.host_words()), None])?;
+        Ok(Expectation::all(&kept))
+    }
+
+    /// The newest results of the same test that each of these hosts has, or all of them together have.
+    fn alike(
+        &self,
+        document: &Document,
+        metric: Metric,
+        grade: Option<Grade>,
+        hosts: impl IntoIterator<Item = Option<String>>,
+    ) -> Result<Vec<Kept>, HistoryError> {
         let here = Place {
             facts: Facts::of_result(document),
             around: Surroundings::of("result", json::write(document).as_bytes()),
         };
         let mut seen = BTreeSet::new();
         let mut kept = Vec::new();
-        // Those of this host by themselves: those of many others must not leave them out.
-        for host in [Some(document.host_words()), None] {
+        for host in hosts {
             let filter = Filter {
                 host,
                 grade,
@@ -140,13 +159,7 @@ impl Store {
                 }
             }
         }
-        let mut expectations = Vec::new();
-        for likeness in Likeness::ALL {
-            if kept.iter().any(|one| one.likeness == likeness) {
-                expectations.extend(Expectation::of(likeness, &kept));
-            }
-        }
-        Ok(expectations)
+        Ok(kept)
     }
 
     /// A document that cannot be read is that of any disk: its facts do not tell the layers.
@@ -183,6 +196,17 @@ fn models(devices: &[Device]) -> Vec<Option<&str>> {
 }
 
 impl Expectation {
+    /// The most like first; a likeness without results of its own is left out.
+    fn all(kept: &[Kept]) -> Vec<Expectation> {
+        let mut expectations = Vec::new();
+        for likeness in Likeness::ALL {
+            if kept.iter().any(|one| one.likeness == likeness) {
+                expectations.extend(Expectation::of(likeness, kept));
+            }
+        }
+        expectations
+    }
+
     fn of(likeness: Likeness, kept: &[Kept]) -> Option<Expectation> {
         let of: Vec<&Kept> = kept.iter().filter(|one| one.likeness <= likeness).collect();
         let mut values: Vec<f64> = of.iter().map(|one| one.value).collect();
@@ -190,13 +214,13 @@ impl Expectation {
         let mut hosts: Vec<&str> = of.iter().map(|one| one.host.as_str()).collect();
         hosts.sort_unstable();
         hosts.dedup();
-        let (min, max) = (*values.first()?, *values.last()?);
+        let Spread { least: min, median, most: max } = Spread::of(values.iter().copied())?;
         let runs = values.len();
         Some(Expectation {
             likeness,
             runs,
             hosts: hosts.len(),
-            median: (values[runs / 2] + values[(runs - 1) / 2]) / 2.0,
+            median,
             median_interval: between(&values, rank_below_median(runs)),
             usual: between(&values, (runs + 1) / RESULTS_PER_CUT),
             min,

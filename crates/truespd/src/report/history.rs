@@ -9,6 +9,7 @@ use super::{STYLE, policy, word};
 use serde_json::{Map, Number, Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use truespd_core::result::Grade;
+use truespd_core::result::hosts::Spread;
 use truespd_core::result::metrics::{Better, Metric, Unit};
 use truespd_core::text::{bytes, grouped, number, printable, rate, start_of};
 
@@ -371,12 +372,8 @@ fn summary(kept: &Kept, hosts: &BTreeMap<&Machine, String>) -> String {
 }
 
 fn median(results: &[&KeptResult], metric: Metric) -> Option<f64> {
-    let mut values: Vec<f64> =
-        results.iter().filter_map(|result| drawable(result.figures.get(metric.id()))).collect();
-    values.sort_by(f64::total_cmp);
-    let upper = *values.get(values.len() / 2)?;
-    let lower = values[(values.len() - 1) / 2];
-    Some(lower / 2.0 + upper / 2.0)
+    let values = results.iter().filter_map(|result| drawable(result.figures.get(metric.id())));
+    Spread::of(values).map(|spread| spread.median)
 }
 
 #[cfg(test)]

@@ -197,7 +197,9 @@ pub enum EmbedError {
     )]
     TooLarge(usize),
     /// A page over a history that was too large to be in it.
-    #[error("is a page over a history, whose documents are not in it; its last lines say where they are")]
+    #[error(
+        "is a page over a history, and its documents are not in the page: its last line says where they are"
+    )]
     Elsewhere,
 }
 

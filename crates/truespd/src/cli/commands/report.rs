@@ -165,9 +165,7 @@ fn outputs(arguments: &ReportArguments) -> Result<(Option<Output>, Vec<Output>),
     let (on_stdout, files): (Vec<Output>, Vec<Output>) =
         files.into_iter().partition(|output| output.path == "-");
     if arguments.open && on_stdout.iter().any(|output| output.format == PAGE) {
-        return Err(
-            Refusal::command_line("--open needs a file: - is standard output").hint("name one: -o FILE")
-        );
+        return Err(opens_no_stream());
     }
     match on_stdout.as_slice() {
         [] => Ok((None, files)),
@@ -175,6 +173,10 @@ fn outputs(arguments: &ReportArguments) -> Result<(Option<Output>, Vec<Output>),
         [_] => Err(Refusal::command_line("--png needs a file: - is standard output")),
         _ => Err(Refusal::command_line("standard output (-) can take one result only")),
     }
+}
+
+fn opens_no_stream() -> Refusal {
+    Refusal::command_line("--open needs a file: - is standard output").hint("name one: -o FILE")
 }
 
 /// The name of the only document without its ending.
@@ -211,9 +213,7 @@ fn written_of_history(arguments: &ReportArguments) -> Result<ExitCode, Fault> {
         None => usual_name("history".as_ref())?,
     };
     if path == "-" && arguments.open {
-        return Err(Refusal::command_line("--open needs a file: - is standard output")
-            .hint("name one: -o FILE")
-            .into());
+        return Err(opens_no_stream().into());
     }
     let Some(store) = file.open_to_read()? else { return Err(nothing_of(&file, file.nothing_yet()).into()) };
     let entries = store.list(&arguments.which.filter())?;
