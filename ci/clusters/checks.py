@@ -304,8 +304,10 @@ def check_live_metrics(cluster):
 @check
 def check_mark(cluster, library):
     """truespd cluster mark: a suite on every rank."""
-    words = [cluster.truespd(library), "cluster", "mark", "--test", "RND4K-Q4T1", "--loops", "1", "--measure", "1", "--interval", "0", "--size", "16M", "/mnt"]
-    good(cluster.lab.run(HOSTS[0], [*cluster.mpirun(library, HOSTS), *words], 60))
+    words = [cluster.truespd(library), "cluster", "mark", "--test", "RND4K-Q4T1", "--loops", "1", "--measure", "1", "--interval", "0", "--size", "16M", "--json", "/mnt/mark.json", "/mnt"]
+    ran = good(cluster.lab.run(HOSTS[0], [*cluster.mpirun(library, HOSTS), *words], 60))
+    told = result(cluster.lab[HOSTS[0]].disk / "mark.json")["host"]
+    assert told["ranks"] == len(HOSTS), f"{told}: {ran}"
 
 
 def srun(cluster: Cluster, library: str, line: str, *options) -> Ran:
@@ -526,7 +528,10 @@ def check_one_file_of_two_ranks(cluster, library):
     ran = good(cluster.run(library, ONE_HOST, "-c1M -b4K -d1 -W0 -Su /mnt/file.dat"), 3)
     says(ran, "--shared", "{rank}")
     nothing_written(cluster, ran)
-    good(cluster.run(library, ONE_HOST, "--shared -c1M -b4K -d1 -W0 -Su --documents /mnt/docs /mnt/file.dat"))
+    shared = "--shared -c1M -b4K -d1 -W0 -Su --documents /mnt/docs"
+    says(good(cluster.run(library, ONE_HOST, f"{shared} --exclusive /mnt/file.dat"), 3), "--exclusive", "one rank on each host")
+    nothing_written(cluster, ran)
+    good(cluster.run(library, ONE_HOST, f"{shared} /mnt/file.dat"))
 
 
 @check

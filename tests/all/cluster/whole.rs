@@ -112,7 +112,7 @@ fn ranks_measure_the_same_time_and_their_sum_has_all_ios() {
     for (document, name) in std::iter::once(&lives[0].0).chain(&lives[0].1).zip(names) {
         merger.add(&name, document.clone()).expect("they belong together");
     }
-    let sum = merger.finish().expect("a sum");
+    let sum = merger.finish().expect("a sum").document;
     assert_eq!(ios(&sum), own.iter().map(ios).sum::<u64>());
     assert_eq!(
         latencies(std::slice::from_ref(&sum)),

@@ -28,7 +28,7 @@ fn host(name: &str, number: u64) -> Document {
 fn sum(hosts: impl IntoIterator<Item = Document>) -> Document {
     let mut merger = Merger::new(false);
     hosts.into_iter().for_each(|host| merger.add("it", host).expect("the same test"));
-    merger.finish().expect("a sum")
+    merger.finish().expect("a sum").document
 }
 
 /// The sum of so many hosts, the third of which is slow.

@@ -6,7 +6,7 @@ use crate::support::documents::{Machine, Ranges, Recipe, document};
 use diskspd::render::text;
 use truespd_core::measure::LatencySlices;
 use truespd_core::result::json::{self, write};
-use truespd_core::result::merge::{MergeError, Merger};
+use truespd_core::result::merge::{MergeError, Merger, without_rows};
 use truespd_core::result::{
     ClockOffset, CommonStart, Document, LostHow, LostRank, Measured, Rank, Summary, TimeSpanResult, Timeline,
     Window,
@@ -56,7 +56,7 @@ fn merge(documents: &[&Document], force: bool) -> Result<Document, MergeError> {
     for (i, &document) in documents.iter().enumerate() {
         merger.add(&format!("'{i}.json'"), document.clone())?;
     }
-    merger.finish()
+    Ok(merger.finish()?.document)
 }
 
 /// No I/Os in slices of 200 ms.
@@ -198,10 +198,54 @@ fn results_of_other_tests_are_refused_with_the_difference() {
     other.profile.time_spans[1].targets[0].block_bytes = 512;
     let refused = merge(&[&one, &other], false).expect_err("another block size").to_string();
     assert!(refused.contains("'1.json' is the result of another test than '0.json': "), "{refused}");
-    assert!(refused.contains("time span 2, target 1, block size: 8 KiB in '0.json', 512 bytes in '1.json'; --force adds them anyway"), "{refused}");
+    assert!(
+        refused.contains("time span 2, target 1, block size: 8 KiB in '0.json', 512 bytes in '1.json'"),
+        "{refused}"
+    );
     assert!(merge(&[&one, &other], true).is_ok(), "forced");
     let reversed = merge(&[&other, &one], true).expect("forced");
     assert_eq!(write(&reversed), write(&merge(&[&one, &other], true).expect("forced")));
+}
+
+#[test]
+fn a_forced_sum_tells_what_does_not_fit() {
+    let sum = |documents: &[Document]| {
+        let mut merger = Merger::new(true);
+        for document in documents {
+            merger.add("it", document.clone()).expect("forced");
+        }
+        merger.finish().expect("forced").forced
+    };
+    let (one, mut other) = (host(0), host(1));
+    assert_eq!(sum(&[one.clone(), other.clone()]), None);
+    other.profile.time_spans[1].targets[0].block_bytes = 512;
+    let misfit = sum(&[one.clone(), other.clone(), one.clone()]);
+    assert!(matches!(misfit, Some(MergeError::OtherProfile(_))), "the first reason: {misfit:?}");
+    let twice = sum(&[one.clone(), one]).expect("twice");
+    assert!(matches!(twice, MergeError::Twice(_)) && twice.can_be_forced(), "{twice:?}");
+}
+
+#[test]
+fn a_sum_without_its_rows_comes_to_the_same() {
+    let hosts: Vec<Document> = (0..5).map(host).collect();
+    let sum = merge(&hosts.iter().collect::<Vec<_>>(), false).expect("of one test");
+    let bare = without_rows(sum.clone());
+    assert!(
+        write(&bare).len() * 3 < write(&sum).len(),
+        "{} of {} bytes",
+        write(&bare).len(),
+        write(&sum).len()
+    );
+    let stored = truespd_core::result::json::read(write(&bare).as_bytes()).expect("it is a document");
+    assert_eq!(write(&stored), write(&bare));
+    for (whole, rest) in sum.measured().zip(stored.measured()) {
+        assert_eq!(
+            whole.threads.len(),
+            5 * rest.threads.len() * hosts[0].measured().next().expect("one").threads.len()
+        );
+        let [whole, rest] = [whole, rest].map(Summary::of);
+        assert_eq!((whole.total, whole.read, whole.write), (rest.total, rest.read, rest.write));
+    }
 }
 
 #[test]

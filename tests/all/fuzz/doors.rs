@@ -206,7 +206,7 @@ fn add(one: Document, other: Document) {
         let mut merge = Merger::new(force);
         let added = merge.add("one.json", one.clone()).and_then(|()| merge.add("other.json", other.clone()));
         match added.and_then(|()| merge.finish()) {
-            Ok(sum) => FORMATS.iter().for_each(|format| drop((format.render)(&sum))),
+            Ok(sum) => FORMATS.iter().for_each(|format| drop((format.render)(&sum.document))),
             Err(error) => assert_says_something(&error),
         }
     }

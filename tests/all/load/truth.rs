@@ -251,7 +251,7 @@ fn response_times_are_stored_and_summed_and_change_no_result() {
 
     let mut merger = Merger::new(true);
     (0..2).for_each(|_| merger.add("it", document.clone()).expect("the same test"));
-    let sum = merger.finish().expect("a sum");
+    let sum = merger.finish().expect("a sum").document;
     let mut twice = reads(&mut document).response.clone().expect("a rate was set");
     twice.merge(&twice.clone());
     let mut responses = Histogram::new();

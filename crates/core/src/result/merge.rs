@@ -62,16 +62,34 @@ pub enum MergeError {
     Twice(String),
 }
 
+impl MergeError {
+    /// The results can be added all the same, if the person wants that.
+    pub fn can_be_forced(&self) -> bool {
+        matches!(self, MergeError::OtherProfile(_) | MergeError::NotTogether(_) | MergeError::Twice(_))
+    }
+}
+
 /// Adds documents one by one.
 #[derive(Debug)]
 pub struct Merger {
     force: bool,
+    /// The first misfit in spite of which results were added.
+    forced: Option<MergeError>,
     first: Option<First>,
     /// The profile of the source that stands first in the table, with that source's place.
     base: Option<(String, Profile)>,
     spans: Vec<SpanSum>,
     sources: Vec<(String, Source)>,
     counted: Counted,
+}
+
+/// What came of the results that were added.
+#[derive(Debug)]
+pub struct Sum {
+    /// All results in one document.
+    pub document: Document,
+    /// Why the results do not fit together, where they were added all the same; the first reason.
+    pub forced: Option<MergeError>,
 }
 
 /// The document that came first, which the others are held against.
@@ -104,6 +122,7 @@ impl Merger {
     pub fn new(force: bool) -> Self {
         Merger {
             force,
+            forced: None,
             first: None,
             base: None,
             spans: Vec::new(),
@@ -155,20 +174,22 @@ impl Merger {
         Ok(())
     }
 
-    fn check(&self, name: &str, document: &Document) -> Result<(), MergeError> {
+    /// Refuses results that do not fit together, or notes it where they are added all the same.
+    fn misfit(&mut self, error: MergeError) -> Result<(), MergeError> {
+        if !self.force {
+            return Err(error);
+        }
+        self.forced.get_or_insert(error);
+        Ok(())
+    }
+
+    fn check(&mut self, name: &str, document: &Document) -> Result<(), MergeError> {
         let Some(first) = &self.first else { return Ok(()) };
         let (ours, theirs) = (same_test(&first.profile), same_test(&document.profile));
         if ours == theirs {
             return Ok(());
         }
         let is_one_run = first.run.is_some() && first.run.as_deref() == run_of(document);
-        if !self.force && !is_one_run {
-            let difference = first_difference((&first.name, &ours), (name, &theirs));
-            return Err(MergeError::OtherProfile(format!(
-                "{name} is the result of another test than {}: {difference}; --force adds them anyway",
-                first.name
-            )));
-        }
         for (i, (a, b)) in ours.time_spans.iter().zip(&theirs.time_spans).enumerate() {
             let what = if a.measure_latency != b.measure_latency {
                 "latency measurements (-L)"
@@ -179,13 +200,17 @@ impl Merger {
                 continue;
             };
             return Err(MergeError::NoSum(format!(
-                "{name} cannot be added to {}, not even with --force: in time span {} the {what} differ, and such \
-                 statistics have no sum",
+                "{name} cannot be added to {}: in time span {} the {what} differ, and such statistics have no sum",
                 first.name,
                 i + 1
             )));
         }
-        Ok(())
+        if is_one_run {
+            return Ok(());
+        }
+        let difference = first_difference((&first.name, &ours), (name, &theirs));
+        let words = format!("{name} is the result of another test than {}: {difference}", first.name);
+        self.misfit(MergeError::OtherProfile(words))
     }
 
     /// Folds threads as far as the sources that are here demand.
@@ -206,21 +231,19 @@ impl Merger {
     ///
     /// # Errors
     /// When there was nothing, a result came twice, or the runs did not run at the same time.
-    pub fn finish(self) -> Result<Document, MergeError> {
-        let Some((_, profile)) = self.base else { return Err(MergeError::Nothing) };
-        let mut keyed: Vec<(usize, (String, Source))> = self.sources.into_iter().enumerate().collect();
+    pub fn finish(mut self) -> Result<Sum, MergeError> {
+        let Some((_, profile)) = self.base.take() else { return Err(MergeError::Nothing) };
+        let sources = std::mem::take(&mut self.sources);
+        let mut keyed: Vec<(usize, (String, Source))> = sources.into_iter().enumerate().collect();
         if keyed.len() > SERIES_OF_MAX {
             keyed.iter_mut().for_each(|(_, (_, source))| drop_series(source));
         }
         keyed.sort_by(|(_, a), (_, b)| a.0.cmp(&b.0).then_with(|| series_of(&a.1).cmp(series_of(&b.1))));
-        if !self.force
-            && let Some(twice) = keyed.windows(2).find(|two| is_same(&two[0].1, &two[1].1))
-        {
+        if let Some(twice) = keyed.windows(2).find(|two| is_same(&two[0].1, &two[1].1)) {
             let source = &twice[0].1.1;
             let (host, words) = (&source.system.computer_name, source.command_line.join(" "));
-            return Err(MergeError::Twice(format!(
-                "the result of {host} ({words}) is given more than once; --force counts it each time"
-            )));
+            let words = format!("the result of {host} ({words}) is given more than once");
+            self.misfit(MergeError::Twice(words))?;
         }
         let mut place_of = vec![0; keyed.len()];
         keyed.iter().zip(0..).for_each(|((added, _), place)| place_of[*added] = place);
@@ -231,17 +254,14 @@ impl Merger {
         let mut notes = vec![format!("the sum of {} results", sources.len())];
         notes.extend(self.spans.iter().map(|sum| sum.threads.folded()).max().and_then(Fold::note));
         let mut time_spans = Vec::with_capacity(self.spans.len());
-        for (i, sum) in self.spans.into_iter().enumerate() {
+        for (i, sum) in std::mem::take(&mut self.spans).into_iter().enumerate() {
             let rows = Rows::of(&sources, i);
-            if !self.force
-                && let Some((host_early, host_late)) = rows.apart()
-            {
-                return Err(MergeError::NotTogether(format!(
+            if let Some((host_early, host_late)) = rows.apart() {
+                self.misfit(MergeError::NotTogether(format!(
                     "time span {}: the runs did not measure at the same time ({host_early} ended before {host_late} \
-                     began), so their rates have no sum; check the clocks of the hosts, or use --force to add the \
-                     results anyway",
+                     began), so their rates have no sum; check the clocks of the hosts",
                     i + 1
-                )));
+                )))?;
             }
             warnings.extend(rows.warnings());
             time_spans.push(sum.finish(&rows, &place_of, sources.len() <= FACTS_OF_MAX));
@@ -251,7 +271,7 @@ impl Merger {
             .iter()
             .flat_map(|s| s.failures.iter().map(|failure| format!("{}: {failure}", s.system.computer_name)));
         let base = &sources[0];
-        Ok(Document {
+        let document = Document {
             command_line: base.command_line.clone(),
             system: base.system.clone(),
             verdict: None,
@@ -265,8 +285,24 @@ impl Merger {
             time_spans,
             sources,
             missing,
-        })
+        };
+        Ok(Sum { document, forced: self.forced })
     }
+}
+
+/// A sum without the rows of its results and with all threads as one: a few kilobytes however many results there are.
+/// What it all came to is the same.
+pub fn without_rows(mut sum: Document) -> Document {
+    for span in &mut sum.time_spans {
+        if let TimeSpanResult::Measured(measured) = span {
+            let mut threads = Threads::default();
+            threads.fold(Fold::All);
+            threads.add(0, true, std::mem::take(&mut measured.threads));
+            measured.threads = threads.finish(&[], &[]);
+        }
+    }
+    sum.sources = Vec::new();
+    sum
 }
 
 /// What the results warn of, each once. Of many hosts each may have words of its own: the rows have them all.

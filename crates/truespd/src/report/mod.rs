@@ -214,7 +214,7 @@ fn title_of_run(document: &Document) -> String {
     let targets = once(targets);
     let targets =
         if targets.len() > TARGETS_MAX { vec![format!("{} targets", targets.len())] } else { targets };
-    let ran_on = RanOn { computer_name: document.host_words(), targets, models: models(&disks) };
+    let ran_on = RanOn { computer_name: document.host_words(), ranks: 1, targets, models: models(&disks) };
     printable(&format!("{load}{}", ran_on.words())).to_string()
 }
 

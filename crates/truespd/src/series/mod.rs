@@ -141,6 +141,11 @@ impl Series {
         })
     }
 
+    /// Processes that measure together: 1 without a cluster.
+    pub fn ranks(&self) -> u32 {
+        self.ranks.as_ref().map_or(1, |ranks| ranks.count())
+    }
+
     /// The disks below the targets of all its runs, each once, as the first of these met it.
     pub fn disks(&self) -> &[Layer] {
         &self.disks
@@ -423,6 +428,9 @@ impl Runner for Series {
 
 /// The other processes of a series.
 pub trait SeriesRanks: Debug + Send + Sync {
+    /// How many there are, with this one.
+    fn count(&self) -> u32;
+
     /// This process shows the series, writes its results and keeps them.
     fn shows(&self) -> bool;
 

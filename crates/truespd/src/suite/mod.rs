@@ -29,8 +29,24 @@ pub trait SuiteDocument {
     /// The verdicts of its runs, each with the title of its part, which is empty where there is only one.
     fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)>;
 
-    /// The figures of its tests: what the history keeps, finds and counts.
+    /// Ranks of a cluster run that measured together; 1 without a cluster.
+    fn ranks(&self) -> u32 {
+        1
+    }
+
+    /// The figures of its tests.
     fn parts(&self) -> Vec<Part>;
+
+    /// The same as the history keeps, finds and counts them: what several ranks did together is another test.
+    fn kept_parts(&self) -> Vec<Part> {
+        let mut parts = self.parts();
+        if self.ranks() > 1 {
+            for part in &mut parts {
+                part.name.push_str(&format!(" ({} ranks)", self.ranks()));
+            }
+        }
+        parts
+    }
 
     /// The tables for standard output; what answers the question comes last.
     fn text(&self, shown: Shown) -> String;
@@ -54,30 +70,53 @@ pub trait SuiteDocument {
 }
 
 /// Where the runs of a suite ran. Documents from before it was noted lack it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RanOn {
-    /// Name of the host that measured.
+    /// Name of the host that measured: in a cluster run, that of rank 0.
     pub computer_name: String,
+    /// Ranks of a cluster run that measured together; 1 without a cluster.
+    #[serde(skip_serializing_if = "is_one")]
+    pub ranks: u32,
     /// Folders, files or devices that were tested.
     pub targets: Vec<String>,
     /// Models of the disks below them, as far as they are known.
     pub models: Vec<String>,
 }
 
+impl Default for RanOn {
+    fn default() -> Self {
+        RanOn { computer_name: String::new(), ranks: 1, targets: Vec::new(), models: Vec::new() }
+    }
+}
+
+/// Whether a document need not tell how many ranks measured.
+pub fn is_one(ranks: &u32) -> bool {
+    *ranks == 1
+}
+
+/// What documents from before there were cluster runs of suites mean.
+pub fn one_rank() -> u32 {
+    1
+}
+
 impl RanOn {
-    /// On the host that this program runs on.
-    pub fn here(targets: Vec<String>, disks: &[Layer]) -> Self {
-        RanOn { computer_name: host::host_name(), targets, models: models(disks) }
+    /// On the host that this program runs on, by so many ranks.
+    pub fn here(ranks: u32, targets: Vec<String>, disks: &[Layer]) -> Self {
+        RanOn { computer_name: host::host_name(), ranks, targets, models: models(disks) }
     }
 
     pub fn is_unknown(&self) -> bool {
         *self == RanOn::default()
     }
 
-    /// ` on HOST: /mnt/data (Samsung 990 PRO)`; nothing where nothing is known.
+    /// ` on HOST: /mnt/data (Samsung 990 PRO)`, ` on 4 ranks, rank 0 on HOST: /mnt/data`; nothing where nothing is
+    /// known.
     pub fn words(&self) -> String {
         let mut words = String::new();
+        if self.ranks > 1 {
+            words.push_str(&format!(" on {} ranks, rank 0", self.ranks));
+        }
         if !self.computer_name.is_empty() {
             words.push_str(&format!(" on {}", self.computer_name));
         }

@@ -163,7 +163,7 @@ impl Suite for AssessArguments {
         }
         let (mut assessment, result) = plan.run(&parts, series);
         assessment.run_time_s = since.elapsed().as_secs_f64();
-        assessment.ran_on = RanOn::here(vec![place.word()], series.disks());
+        assessment.ran_on = RanOn::here(series.ranks(), vec![place.word()], series.disks());
         Ok((assessment, result))
     }
 

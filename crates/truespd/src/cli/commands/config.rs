@@ -423,8 +423,8 @@ impl Keeping {
             return;
         }
         // What this program has just written is JSON.
-        let mut facts =
-            Facts::of_suite(kind, document.grade(), document.parts(), text.as_bytes()).unwrap_or_default();
+        let mut facts = Facts::of_suite(kind, document.grade(), document.kept_parts(), text.as_bytes())
+            .unwrap_or_default();
         if facts.host.is_empty() {
             facts.host = host_name();
         }

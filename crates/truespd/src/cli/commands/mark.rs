@@ -200,7 +200,7 @@ impl Suite for MarkArguments {
         };
         let (rows, result) = settings.run(&target, series);
         let tested = described(&place, series.disks());
-        Ok((MarkReport::new(Host::this(), tested, settings, rows, result.is_ok()), result))
+        Ok((MarkReport::new(Host::this(series.ranks()), tested, settings, rows, result.is_ok()), result))
     }
 
     fn content(&self, output: &Output, report: &MarkReport) -> String {

@@ -476,11 +476,15 @@ pub(crate) fn merge(arguments: &MergeArguments) -> ExitCode {
 
 /// One document after the other, so that only one is in memory beside the sum.
 fn sum(arguments: &MergeArguments) -> Result<Document, Refusal> {
-    let unfit = |error: MergeError| Refusal::new(RefusalKind::Input, error.to_string());
     let mut merger = Merger::new(arguments.force);
     for path in &arguments.documents {
         let document = read(path)?;
         merger.add(&format!("'{}'", path.display()), document).map_err(unfit)?;
     }
-    merger.finish().map_err(unfit)
+    Ok(merger.finish().map_err(unfit)?.document)
+}
+
+fn unfit(error: MergeError) -> Refusal {
+    let refusal = Refusal::new(RefusalKind::Input, error.to_string());
+    if error.can_be_forced() { refusal.hint("--force adds them all the same") } else { refusal }
 }

@@ -148,7 +148,7 @@ impl Suite for WorkloadArguments {
         }
         let tested = places.iter().map(Place::word).collect();
         let (mut outcome, result) = plan.run(series);
-        outcome.ran_on = RanOn::here(tested, series.disks());
+        outcome.ran_on = RanOn::here(series.ranks(), tested, series.disks());
         Ok((outcome, result))
     }
 }

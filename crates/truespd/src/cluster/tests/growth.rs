@@ -132,7 +132,7 @@ fn merged(own: Document, finished: &Finished) -> Document {
         let document = json::read(one.document.as_ref().expect("it handed one in")).expect("a result");
         merger.add(&format!("rank {rank}"), document).expect("of the same run");
     }
-    merger.finish().expect("a sum")
+    merger.finish().expect("a sum").document
 }
 
 /// The most memory that this process had so far, in MiB.

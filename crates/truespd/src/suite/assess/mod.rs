@@ -448,6 +448,10 @@ impl SuiteDocument for Assessment {
         vec![("", &self.verdict)]
     }
 
+    fn ranks(&self) -> u32 {
+        self.ran_on.ranks
+    }
+
     /// Figures of one run are one part.
     fn parts(&self) -> Vec<Part> {
         let mut parts = Vec::new();

@@ -1,8 +1,8 @@
 //! The document of a mark: its runs, what follows from them, and how it is made.
 
 use super::test::{Operation, Pattern, Planned, Settings, Target, Test};
-use crate::suite::SeriesVerdict;
 use crate::suite::{Advice, Ahead, Draft, Ended, Kind, Runner, Spread, counting_cached_writes, run_steps};
+use crate::suite::{SeriesVerdict, is_one, one_rank};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -139,8 +139,11 @@ pub struct MarkReport {
 /// The machine and the moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Host {
-    /// Host name.
+    /// Host name: in a cluster run, that of rank 0.
     pub computer_name: String,
+    /// Ranks of a cluster run that measured together; 1 without a cluster.
+    #[serde(default = "one_rank", skip_serializing_if = "is_one")]
+    pub ranks: u32,
     /// The system's name for people, e.g. `Debian GNU/Linux 13 (trixie)`.
     pub system: String,
     /// Release of the kernel.
@@ -245,10 +248,12 @@ pub struct Outcome {
 }
 
 impl Host {
-    pub fn this() -> Self {
+    /// The host that this program runs on, where so many ranks measured together.
+    pub fn this(ranks: u32) -> Self {
         use truespd_core::machine::host;
         Host {
             computer_name: host::host_name(),
+            ranks,
             system: host::system_name(),
             kernel_release: host::kernel_release(),
             architecture: std::env::consts::ARCH.to_string(),

@@ -10,7 +10,7 @@ use truespd_core::text::{columns_of, duration_ns, hanging, number, percent, prin
 impl SuiteDocument for MarkReport {
     fn title(&self) -> String {
         let (computer_name, targets) = (self.host.computer_name.clone(), vec![self.place.path.clone()]);
-        let ran_on = RanOn { computer_name, targets, models: self.place.models.clone() };
+        let ran_on = RanOn { computer_name, ranks: self.ranks(), targets, models: self.place.models.clone() };
         format!("CrystalDiskMark tests{}", ran_on.words())
     }
 
@@ -20,6 +20,10 @@ impl SuiteDocument for MarkReport {
 
     fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
         vec![("", &self.verdict)]
+    }
+
+    fn ranks(&self) -> u32 {
+        self.host.ranks
     }
 
     fn parts(&self) -> Vec<Part> {

@@ -116,6 +116,7 @@ fn same(count: usize) -> Vec<Document> {
 fn report(settings: Settings, rows: Vec<Row>, is_complete: bool) -> MarkReport {
     let host = Host {
         computer_name: "host".into(),
+        ranks: 1,
         system: "Debian GNU/Linux 13 (trixie)".into(),
         kernel_release: "6.12.1".into(),
         architecture: "x86_64".into(),

@@ -19,7 +19,7 @@ use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::{Metric, Since};
 use truespd_core::result::{
     Direction, DirectionSummary, Document, Grade, LatencySummary, Measured, Part, Summary, TargetResult,
-    TimeSpanResult,
+    ThreadResult, TimeSpanResult,
 };
 use truespd_core::text::table::{Column, Room, fitted};
 use truespd_core::text::{duration_ns, grouped, number, printable, rate};
@@ -354,6 +354,10 @@ impl SuiteDocument for Outcome {
         vec![("", &self.verdict)]
     }
 
+    fn ranks(&self) -> u32 {
+        self.ran_on.ranks
+    }
+
     fn parts(&self) -> Vec<Part> {
         let mut parts = Vec::new();
         for run in &self.runs {
@@ -462,11 +466,11 @@ const ADVICE: Advice = &[
     ),
 ];
 
-/// Reads and writes of each target, in the profile's order, and the sum when there are several rows.
+/// Reads and writes of each target that is known, in the profile's order, and the sum unless it is the only row.
 fn rows_of(span: &TimeSpan, measured: &Measured, prefix: &str) -> Vec<Row> {
     let mut rows = Vec::new();
     for (index, target) in span.targets.iter().enumerate() {
-        let parts = results_of(span, measured, index);
+        let Some(parts) = results_of(span, measured, index) else { continue };
         let what = format!("{prefix}{}", words_of(target));
         if target.reads() {
             let reads = parts.iter().map(|part| &part.read);
@@ -477,10 +481,10 @@ fn rows_of(span: &TimeSpan, measured: &Measured, prefix: &str) -> Vec<Row> {
             rows.push(row(&what, "write", &sum(writes, measured.test_time_s)));
         }
     }
-    if rows.len() > 1 {
+    if rows.len() != 1 {
         let mut total = Summary::of(measured).total;
         // With targets with and without a rate, the sum would have the response times of only some I/Os.
-        if !rows.iter().all(|row: &Row| row.is_response) {
+        if rows.is_empty() || !rows.iter().all(|row: &Row| row.is_response) {
             total.response = None;
         }
         rows.push(row(&format!("{prefix}all"), "total", &total));
@@ -488,21 +492,43 @@ fn rows_of(span: &TimeSpan, measured: &Measured, prefix: &str) -> Vec<Row> {
     rows
 }
 
-/// What the threads on the profile's target `index` did.
-fn results_of<'a>(span: &TimeSpan, measured: &'a Measured, index: usize) -> Vec<&'a TargetResult> {
+/// What the threads on the profile's target `index` did, on all ranks; none where a sum does not tell any more, because
+/// the threads of its results were added up and several targets have one path.
+fn results_of<'a>(span: &TimeSpan, measured: &'a Measured, index: usize) -> Option<Vec<&'a TargetResult>> {
+    let mut found = Vec::new();
+    // The threads of each rank follow each other.
+    for threads in measured.threads.chunk_by(|a, b| a.source == b.source) {
+        found.extend(results_of_rank(span, threads, index)?);
+    }
+    Some(found)
+}
+
+fn results_of_rank<'a>(
+    span: &TimeSpan,
+    threads: &'a [ThreadResult],
+    index: usize,
+) -> Option<Vec<&'a TargetResult>> {
     let target = &span.targets[index];
-    if span.thread_count == 0 {
+    let before: u32 = span.targets[..index].iter().map(|target| target.threads_per_file).sum();
+    let all: u32 = span.targets.iter().map(|target| target.threads_per_file).sum();
+    if span.thread_count == 0 && threads.len() == all as usize {
         // Threads of their own: those of the first target come first.
-        let before: usize = span.targets[..index].iter().map(|target| target.threads_per_file as usize).sum();
-        let own = measured.threads.iter().skip(before).take(target.threads_per_file as usize);
-        return own.filter_map(|thread| thread.targets.first()).collect();
+        let own = threads.iter().skip(before as usize).take(target.threads_per_file as usize);
+        return Some(own.filter_map(|thread| thread.targets.first()).collect());
+    }
+    // The targets of each rank stand in the order of the profile, whatever they are called there.
+    if threads.iter().all(|thread| thread.targets.len() == span.targets.len()) {
+        return Some(threads.iter().map(|thread| &thread.targets[index]).collect());
+    }
+    if threads.len() != span.thread_count as usize {
+        return None;
     }
     let earlier = span.targets[..index].iter().filter(|other| other.path == target.path).count();
     let mut found = Vec::new();
-    for thread in &measured.threads {
+    for thread in threads {
         found.extend(thread.targets.iter().filter(|result| result.path == target.path).nth(earlier));
     }
-    found
+    Some(found)
 }
 
 fn sum<'a>(parts: impl Iterator<Item = &'a Direction>, test_time_s: f64) -> DirectionSummary {

@@ -354,3 +354,39 @@ fn the_published_schema_is_that_of_the_types() {
         "publish it anew: truespd schema workload > schema/workload-v1.json"
     );
 }
+
+#[test]
+fn rows_of_a_sum_hold_what_all_ranks_did() {
+    let target = |path: &str, threads_per_file, write_percent| Target {
+        path: path.into(),
+        threads_per_file,
+        write_percent,
+        ..Target::default()
+    };
+    let reads = |ios| direction(ios, 1_000, None);
+    let thread = |source: u32, targets| ThreadResult {
+        id: 0,
+        source: Some(source),
+        targets,
+        waits: Default::default(),
+    };
+    let data = |ios| target_result("/m/data", reads(ios), Direction::default());
+    let log = |ios| target_result("/m/log", Direction::default(), reads(ios));
+    let span =
+        TimeSpan { targets: vec![target("/m/data", 2, 0), target("/m/log", 1, 100)], ..TimeSpan::default() };
+    let ios_of = |span: &TimeSpan, threads: Vec<ThreadResult>| {
+        let measured = Measured { test_time_s: 1.0, threads, ..Measured::default() };
+        rows_of(span, &measured, "").iter().map(|row| row.iops).collect::<Vec<_>>()
+    };
+    let apart =
+        (0..2).flat_map(|rank| [data(1), data(10), log(100)].map(|of_thread| thread(rank, vec![of_thread])));
+    assert_eq!(ios_of(&span, apart.collect()), [22.0, 200.0, 222.0]);
+    let of_each = (0..2).map(|rank| thread(rank, vec![data(11), log(100)]));
+    assert_eq!(ios_of(&span, of_each.collect()), [22.0, 200.0, 222.0], "the threads of each rank are one");
+    let all = ThreadResult { source: None, ..thread(0, vec![data(22), log(200)]) };
+    assert_eq!(ios_of(&span, vec![all]), [22.0, 200.0, 222.0], "all threads are one");
+    let one_path = TimeSpan { targets: vec![target("/m/a", 2, 0), target("/m/a", 1, 100)], ..span };
+    let mixed = target_result("/m/a", reads(11), reads(100));
+    let of_each = (0..2).map(|rank| thread(rank, vec![mixed.clone()]));
+    assert_eq!(ios_of(&one_path, of_each.collect()), [222.0], "no longer known apart");
+}

@@ -36,7 +36,7 @@ fn rank(number: u32, ranks: u32, change: impl FnOnce(&mut CommonStart)) -> Docum
 fn sum(documents: impl IntoIterator<Item = Document>) -> Document {
     let mut merger = Merger::new(false);
     documents.into_iter().for_each(|document| merger.add("it", document).expect("the same test"));
-    merger.finish().expect("a sum")
+    merger.finish().expect("a sum").document
 }
 
 fn see(documents: impl IntoIterator<Item = Document>) -> Verdict {

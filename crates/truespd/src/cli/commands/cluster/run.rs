@@ -29,7 +29,7 @@ use truespd_core::machine::roots::Roots;
 use truespd_core::machine::storage;
 use truespd_core::machine::storage::ReadFlags;
 use truespd_core::profile::{Target, TimeSpan, hash};
-use truespd_core::result::merge::Merger;
+use truespd_core::result::merge::{Merger, Sum};
 use truespd_core::result::{Document, LostHow, LostRank, json};
 use truespd_core::sys::events::Latch;
 use truespd_core::verdict::judge;
@@ -90,6 +90,14 @@ impl OneRank<'_> {
                 return Err(refusal.hint("truespd run takes all other options of diskspd").into());
             }
         };
+        if request.options.exclusive && self.own.options.shared && self.me().standing.local_ranks > 1 {
+            let message =
+                "--exclusive: with --shared, ranks of one host have the same target, so no rank has it alone";
+            let refusal = Refusal::command_line(message).about(&["-exclusive"]);
+            return Err(Refusals::from(
+                refusal.hint("leave --exclusive out, or start one rank on each host"),
+            ));
+        }
         let args: Vec<_> = words.iter().map(std::ffi::OsString::from).collect();
         load_profile(self.program, &args, &mut request)?;
         self.cluster.has_profile(hash(&request.profile));
@@ -212,28 +220,27 @@ impl OneRank<'_> {
         view: &View,
         telemetry: &Telemetry,
     ) -> ExitCode {
-        self.cluster.sign(&mut report.document);
-        report.document.verdict = Some(judge(&report.document));
-        if !self.me().is_hub() {
-            return self.hand_in(&report, outputs, folder);
-        }
         // At once: whatever happens to the others, and to this rank while it waits for them.
-        let mut unwritten = outputs.rank.write(&report.document);
+        report.failures.extend(leave_document(self.cluster, &mut report.document, Ok(outputs.rank)));
+        if !self.me().is_hub() {
+            return self.hand_in(&report, folder);
+        }
         let finished = self.cluster.collect();
         if let Some(rank) = &mut report.document.rank
             && !finished.lost.is_empty()
         {
             rank.lost.clone_from(&finished.lost);
             match Outputs::open(&[folder.document()], &prepared.request) {
-                Ok(again) => unwritten.extend(again.write(&report.document)),
-                Err(error) => unwritten.push(error),
+                Ok(again) => {
+                    report.failures.extend(again.write(&report.document).into_iter().map(Failure::from))
+                }
+                Err(error) => report.failures.push(error.into()),
             }
         }
         if self.is_stopped_early(&report, &finished) {
             return stopped_unmeasured();
         }
         let mut report = sum(report, &finished, self.me());
-        report.failures.extend(unwritten.into_iter().map(Failure::from));
         report.notes.extend(self.cluster.notes().into_iter().map(Note::worth_telling));
         telemetry.result(&report.document);
         let code = self.show(prepared, &report, outputs.sum, view);
@@ -247,11 +254,9 @@ impl OneRank<'_> {
         self.stop.is_set() && is_empty(report) && has_none && finished.lost.is_empty()
     }
 
-    /// A rank that is not rank 0 writes its document and sends it.
-    fn hand_in(&self, report: &FinishedRun, outputs: OutputsOfRank, folder: &Folder) -> ExitCode {
-        let mut failures: Vec<String> = report.failures.iter().map(ToString::to_string).collect();
-        let errors = outputs.rank.write(&report.document);
-        failures.extend(errors.iter().map(ToString::to_string));
+    /// A rank that is not rank 0 sends its document.
+    fn hand_in(&self, report: &FinishedRun, folder: &Folder) -> ExitCode {
+        let failures = report.failures.iter().map(ToString::to_string).collect();
         self.cluster.hand_in(&report.document, failures);
         let code = self.cluster.await_end();
         if code.is_none() {
@@ -438,20 +443,30 @@ impl Folder {
     }
 }
 
+/// Signs the document of this rank, judges it and writes it to its file; what could not be written.
+pub(super) fn leave_document(
+    cluster: &Cluster,
+    document: &mut Document,
+    outputs: Result<Outputs, OutputError>,
+) -> Vec<Failure> {
+    cluster.sign(document);
+    document.verdict = Some(judge(document));
+    let errors = outputs.map_or_else(|error| vec![error], |outputs| outputs.write(document));
+    errors.into_iter().map(Failure::from).collect()
+}
+
 /// The results of all ranks in one, with what is missing.
 pub(super) fn sum(own: FinishedRun, finished: &Finished, me: &ThisRank) -> FinishedRun {
     if me.ranks == 1 {
         return own;
     }
     let FinishedRun { document, mut failures, mut notes } = own;
-    let mut merged = merge(document.clone(), finished, false);
-    if let Err(failure) = &merged {
-        // Better all numbers with a warning than none.
-        failures.push(failure.clone());
-        merged = merge(document.clone(), finished, true);
-    }
-    let mut sum = match merged {
-        Ok(sum) => sum,
+    let mut sum = match merge(document.clone(), finished) {
+        Ok(sum) => {
+            // Better all numbers with a failure than none.
+            failures.extend(sum.forced.map(|error| unfit(error.to_string())));
+            sum.document
+        }
         Err(failure) => {
             failures.push(failure);
             document
@@ -473,8 +488,8 @@ pub(super) fn sum(own: FinishedRun, finished: &Finished, me: &ThisRank) -> Finis
     FinishedRun { document: sum, failures, notes }
 }
 
-fn merge(own: Document, finished: &Finished, force: bool) -> Result<Document, Failure> {
-    let mut merger = Merger::new(force);
+fn merge(own: Document, finished: &Finished) -> Result<Sum, Failure> {
+    let mut merger = Merger::new(true);
     merger.add("the result of rank 0", own).map_err(|error| failed(error.to_string()))?;
     for (rank, of_rank) in &finished.handed_in {
         let Some(bytes) = &of_rank.document else { continue };
@@ -485,6 +500,10 @@ fn merge(own: Document, finished: &Finished, force: bool) -> Result<Document, Fa
             .map_err(|error| failed(error.to_string()))?;
     }
     merger.finish().map_err(|error| failed(error.to_string()))
+}
+
+fn unfit(why: String) -> Failure {
+    Failure::new(FailureKind::Figure, "the results of the ranks do not fit together").because(why)
 }
 
 fn failed(what: String) -> Failure {

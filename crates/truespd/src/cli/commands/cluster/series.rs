@@ -10,7 +10,7 @@ use clap::Subcommand;
 use super::launch::{Joined, Signals, end_as};
 use super::options::Own;
 use super::run::Folder;
-use super::run::sum;
+use super::run::{leave_document, sum};
 use crate::cli::commands::suites::{Chosen, Row};
 use crate::cluster::Cluster;
 use crate::series::SeriesRanks;
@@ -21,9 +21,9 @@ use truespd_core::load::FinishedRun;
 use truespd_core::load::live::{Counted, Progress};
 use truespd_core::load::ranks::Ranks;
 use truespd_core::profile::{Profile, Throughput, hash};
+use truespd_core::result::merge::without_rows;
 use truespd_core::result::{Document, json};
 use truespd_core::sys::events::Latch;
-use truespd_core::verdict::judge;
 
 /// The suites that have a meaning on several hosts.
 pub(super) const SUITES: [&str; 2] = ["mark", "workload"];
@@ -123,6 +123,10 @@ struct ClusterSeries {
 }
 
 impl SeriesRanks for ClusterSeries {
+    fn count(&self) -> u32 {
+        self.cluster.me().ranks
+    }
+
     fn shows(&self) -> bool {
         self.cluster.me().is_hub()
     }
@@ -160,14 +164,9 @@ impl SeriesRanks for ClusterSeries {
     }
 
     fn sum(&self, mut own: FinishedRun) -> Result<Document, Fault> {
-        self.cluster.sign(&mut own.document);
-        own.document.verdict = Some(judge(&own.document));
         let number = self.runs.fetch_add(1, Ordering::Relaxed) + 1;
         let outputs = Outputs::open_without_run(&[self.folder.document_of_run(number)], std::iter::empty());
-        match outputs {
-            Ok(outputs) => own.failures.extend(outputs.write(&own.document).into_iter().map(Failure::from)),
-            Err(error) => own.failures.push(error.into()),
-        }
+        own.failures.extend(leave_document(&self.cluster, &mut own.document, outputs));
         if self.cluster.me().is_hub() { self.sum_of_all(own) } else { self.handed_in(&own) }
     }
 }
@@ -178,7 +177,8 @@ impl ClusterSeries {
         let finished = self.cluster.collect();
         let sum = sum(own, &finished, self.cluster.me());
         if sum.failures.is_empty() {
-            self.cluster.tell_sum(Some(json::write(&sum.document).as_bytes()));
+            // What the next step depends on is all that the others need.
+            self.cluster.tell_sum(Some(json::write(&without_rows(sum.document.clone())).as_bytes()));
             return Ok(sum.document);
         }
         self.cluster.tell_sum(None);

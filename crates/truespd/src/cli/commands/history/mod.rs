@@ -457,7 +457,7 @@ impl LinesOf {
 fn of_document(path: &Path, text: Vec<u8>) -> Result<ExportedLine, Refusal> {
     let facts = match faithful(path, &text)? {
         Read::Result(document) => Facts::of_result(&document),
-        Read::OfSuite(stored) => Facts::of_suite(stored.name(), stored.grade(), stored.parts(), &text)
+        Read::OfSuite(stored) => Facts::of_suite(stored.name(), stored.grade(), stored.kept_parts(), &text)
             .map_err(|error| unreadable(path, format!("is no JSON: {error}")))?,
         Read::Plain(plain) => {
             let what = format!("is a {}, not the result of a run or a suite", plain.kind);

@@ -88,7 +88,7 @@ impl<'s> Lines<'s> {
                 let Read::OfSuite(stored) = faithful(path, text.as_bytes())? else {
                     return Err(unreadable(path, "is no document of a suite any more").into());
                 };
-                let facts = Facts { parts: stored.parts(), ..facts };
+                let facts = Facts { parts: stored.kept_parts(), ..facts };
                 (stored.json(), facts)
             }
             Read::Plain(plain) => return Err(unreadable(path, format!("is a {}", plain.kind)).into()),
@@ -255,7 +255,7 @@ fn taken(shared: &Shared, digest: &str, seen: &mut Seen) -> Result<ExportedLine,
         }
         Read::OfSuite(stored) => {
             let text = line.document.as_bytes();
-            let told = Facts::of_suite(stored.name(), stored.grade(), stored.parts(), text);
+            let told = Facts::of_suite(stored.name(), stored.grade(), stored.kept_parts(), text);
             let told = told.map_err(|error| unreadable(&path, format!("is no JSON: {error}")))?;
             // Its document does not tell these.
             let Facts { targets, devices, .. } = line.facts().clone();
