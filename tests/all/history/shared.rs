@@ -75,6 +75,13 @@ fn what_one_pushes_another_pulls() {
         other.out(&format!("history show -Rjson {id}"))
     );
     assert_eq!(place.out("history push elsewhere --label before"), "1 result pushed\n");
+    let mut chosen = Place::new();
+    let line = format!("history pull {} --label before", place.path("elsewhere").display());
+    assert_eq!(chosen.out(&line), "1 result imported\n");
+    chosen = Place::new();
+    let line = format!("history pull {} --host of-nobody", folder.display());
+    assert_eq!(chosen.out(&line), "0 results imported, 3 not asked for\n");
+    assert_eq!(chosen.ids(""), [""; 0]);
     let third = Place::new();
     third.out(&format!("history pull {}", place.path("elsewhere").display()));
     assert_eq!(third.ids("--label before"), [id]);

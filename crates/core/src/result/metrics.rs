@@ -401,20 +401,20 @@ impl Metric {
     /// # Errors
     /// Why there is none.
     pub fn of(self, document: &Document) -> Result<f64, NoFigure> {
-        let mut spans = document.time_spans.iter();
-        let measured = match (spans.next(), spans.next()) {
-            (Some(TimeSpanResult::Measured(measured)), None) => measured,
-            (Some(TimeSpanResult::Measured(_)), Some(_)) => return Err(NoFigure::SeveralSpans),
-            _ => return Err(NoFigure::NotMeasured),
-        };
-        let total = Summary::of(measured).total;
-        if total.ios == 0 {
-            return Err(NoFigure::NoIo);
-        }
-        let since = if self.is_response(document) { Since::Wanted } else { Since::Issued };
+        self.of_run(&Ran::of(document)?)
+    }
+
+    /// All metrics that a run with one time span has; none where it has no I/O.
+    pub fn all_of(document: &Document) -> Vec<(Metric, f64)> {
+        let Ok(ran) = Ran::of(document) else { return Vec::new() };
+        Metric::all().filter_map(|metric| Some((metric, metric.of_run(&ran).ok()?))).collect()
+    }
+
+    fn of_run(self, ran: &Ran<'_>) -> Result<f64, NoFigure> {
+        let since = if self.needs_latency() { ran.since } else { Since::Issued };
         let value = match self.0.read {
-            Read::Run(read) => read(measured, total.ios).ok_or(NoFigure::NoProcessorTime)?,
-            _ => self.of_sum(&total, since).ok_or(NoFigure::NoLatencies)?,
+            Read::Run(read) => read(ran.measured, ran.total.ios).ok_or(NoFigure::NoProcessorTime)?,
+            _ => self.of_sum(&ran.total, since).ok_or(NoFigure::NoLatencies)?,
         };
         if value > 0.0 && value.is_finite() { Ok(value) } else { Err(NoFigure::Zero(self.words(false))) }
     }
@@ -430,6 +430,31 @@ impl Metric {
                 self.words(false)
             )
         })
+    }
+}
+
+/// A run with one time span, as metrics read it: its latencies are added up once for all of them.
+struct Ran<'a> {
+    measured: &'a Measured,
+    total: DirectionSummary,
+    since: Since,
+}
+
+impl<'a> Ran<'a> {
+    fn of(document: &'a Document) -> Result<Self, NoFigure> {
+        let mut spans = document.time_spans.iter();
+        let measured = match (spans.next(), spans.next()) {
+            (Some(TimeSpanResult::Measured(measured)), None) => measured,
+            (Some(TimeSpanResult::Measured(_)), Some(_)) => return Err(NoFigure::SeveralSpans),
+            _ => return Err(NoFigure::NotMeasured),
+        };
+        let total = Summary::of(measured).total;
+        if total.ios == 0 {
+            return Err(NoFigure::NoIo);
+        }
+        let has_response = total.response.is_some() && is_paced(document);
+        let since = if has_response { Since::Wanted } else { Since::Issued };
+        Ok(Ran { measured, total, since })
     }
 }
 

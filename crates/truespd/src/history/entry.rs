@@ -132,12 +132,8 @@ impl Facts {
     pub fn of_result(document: &Document) -> Self {
         let spans = &document.profile.time_spans;
         let targets = spans.iter().flat_map(|span| &span.targets).map(|target| target.path.clone());
-        let mut figures = BTreeMap::new();
-        for metric in Metric::all() {
-            if let Ok(value) = metric.of(document) {
-                figures.insert(metric.id().to_string(), value);
-            }
-        }
+        let figures = Metric::all_of(document).into_iter();
+        let figures = figures.map(|(metric, value)| (metric.id().to_string(), value)).collect();
         Facts {
             kind: "result".into(),
             start_unix_s: document.system.start_unix_s,

@@ -408,7 +408,7 @@ fn cannot(path: &Path, what: &str, why: &str) -> HistoryError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::{Facts, Store};
+    use crate::history::{Facts, Filter, Store};
 
     /// Their digests have the same first seven digits, which are their ids as long as they are alone.
     const OF_ONE_ID: [&str; 2] = ["88277", "102584"];
@@ -427,7 +427,7 @@ mod tests {
         let read: Vec<ExportedLine> =
             names.documents.iter().map(|digest| shared.read(digest).unwrap()).collect();
         let mut store = Store::open(&dir.path().join("history.sqlite")).unwrap();
-        let added = store.add_all(read.into_iter().map(Ok::<_, HistoryError>)).unwrap();
+        let added = store.add_all(read.into_iter().map(Ok::<_, HistoryError>), &Filter::default()).unwrap();
         assert_eq!(added.iter().map(|one| one.id.len()).collect::<Vec<_>>(), [7, 8]);
         assert_eq!(store.digests().unwrap(), names.documents);
     }

@@ -190,24 +190,31 @@ impl Store {
         self.change(|db| insert(db, entry, &deflated))
     }
 
-    /// Keeps several documents as one change: all, or none.
+    /// Keeps those of several documents that are of the filter, as one change: all of these, or none. Tells those that
+    /// are kept now; what was kept before is, whatever the filter.
     ///
     /// # Errors
     /// The first error of `entries`, or what keeps them from being written; nothing was kept.
     pub fn add_all<E: From<HistoryError>>(
         &mut self,
         entries: impl Iterator<Item = Result<ExportedLine, E>>,
+        which: &Filter,
     ) -> Result<Vec<Added>, E> {
         self.check_triggers().map_err(E::from)?;
         let path = self.path.clone();
         let fault = HistoryError::of_sqlite(&path);
         let behavior = rusqlite::TransactionBehavior::Immediate;
-        let transaction = self.db.transaction_with_behavior(behavior).map_err(&fault)?;
+        let mut transaction = self.db.transaction_with_behavior(behavior).map_err(&fault)?;
         let mut all = Vec::new();
         for line in entries {
             let line = line?;
             let deflated = deflated(line.document.as_bytes());
-            all.push(insert(&transaction, &line.entry(), &deflated).map_err(&fault)?);
+            let savepoint = transaction.savepoint().map_err(&fault)?;
+            let added = insert(&savepoint, &line.entry(), &deflated).map_err(&fault)?;
+            if !added.is_new || has(&savepoint, which, &added.id).map_err(&fault)? {
+                savepoint.commit().map_err(&fault)?;
+                all.push(added);
+            }
         }
         transaction.commit().map_err(&fault)?;
         Ok(all)
@@ -387,6 +394,16 @@ fn deflated(document: &[u8]) -> Vec<u8> {
 }
 
 /// Writes the rows of a document, inside a transaction.
+/// Whether the document with this id is one of those of a filter.
+fn has(db: &Connection, which: &Filter, id: &str) -> rusqlite::Result<bool> {
+    let (condition, mut values) = which.condition();
+    values.push(Value::Text(id.to_string()));
+    let and = if condition.is_empty() { "WHERE" } else { "AND" };
+    let query =
+        format!("SELECT EXISTS (SELECT 1 FROM document d {condition} {and} d.id = ?{})", values.len());
+    db.prepare_cached(&query)?.query_row(params_from_iter(values), |row| row.get(0))
+}
+
 fn insert(db: &Connection, entry: &NewEntry<'_>, deflated: &[u8]) -> rusqlite::Result<Added> {
     let digest = digest(entry.document);
     let known = db

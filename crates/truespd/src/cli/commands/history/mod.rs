@@ -4,7 +4,7 @@ use crate::cli::commands::config;
 use crate::cli::commands::config::{Keeping, store_path};
 use crate::cli::commands::history::find::{CommandResult, FilterArguments, HistoryFile, Moment, ago};
 use crate::cli::commands::render::{Read, faithful, unreadable};
-use crate::history::{Added, Entry, ExportedLine, FORMAT, Facts, Store};
+use crate::history::{Added, Entry, ExportedLine, FORMAT, Facts, Filter, Store};
 use clap::{ArgGroup, Args, Subcommand};
 use diskspd::console::{say_line, tell};
 use diskspd::keeping::{HANDED_OVER, NotKept};
@@ -372,7 +372,7 @@ fn import(file: &HistoryFile, arguments: &ImportArguments) -> CommandResult {
         Ok(lines) => lines,
         Err(refusal) => Box::new(std::iter::once(Err(refusal))) as Lines,
     });
-    let added: Vec<Added> = store.add_all(all)?;
+    let added: Vec<Added> = store.add_all(all, &Filter::default())?;
     let new = added.iter().filter(|one| one.is_new).count();
     let known = match added.len() - new {
         0 => String::new(),

@@ -3,7 +3,9 @@
 
 use crate::cli::commands::history::find::{CommandResult, FilterArguments, HistoryFile};
 use crate::cli::commands::render::{Read, faithful, unreadable};
-use crate::history::{Entry, ExportedLine, Facts, FileError, HistoryError, Put, Redaction, Shared, Store};
+use crate::history::{
+    Entry, ExportedLine, Facts, FileError, Filter, HistoryError, Put, Redaction, Shared, Store,
+};
 use clap::Args;
 use diskspd::console::{say_line, tell};
 use diskspd::program::print;
@@ -33,12 +35,15 @@ pub(crate) struct PushArguments {
 
 /// Keep the results of a folder that others share
 ///
-/// Only what this history has not is read. What is no result, or damaged, is named and left out; all others are kept.
+/// Only what this history has not is read. With filters, only the results that they name are kept. What is no result,
+/// or damaged, is named and left out; all others are kept.
 #[derive(Debug, Args)]
 pub(crate) struct PullArguments {
     /// Folder into which `history push` put results
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
+    #[command(flatten)]
+    which: FilterArguments,
 }
 
 /// Whether names are left out of what is written.
@@ -193,14 +198,15 @@ const FIRST_S: i64 = 1_000_000_000;
 pub(super) fn pull(file: &HistoryFile, arguments: &PullArguments) -> CommandResult {
     let shared = Shared::open_to_take(&arguments.folder)?;
     let names = shared.names()?;
-    let mut store = Store::open(&file.path)?;
+    let store = Store::open(&file.path)?;
     let kept = store.digests()?;
     let mut seen = Seen { now_s: unix_time_s(), ..Seen::default() };
-    let (mut new, mut known, mut failures) = (0, 0, Failures::default());
+    let mut taking = Taking { store, which: arguments.which.filter(), new: 0, known: 0, left: 0 };
+    let mut failures = Failures::default();
     let (mut batch, mut bytes) = (Vec::new(), 0);
     for digest in &names.documents {
         if kept.contains(digest) {
-            known += 1;
+            taking.known += 1;
             continue;
         }
         match taken(&shared, digest, &mut seen) {
@@ -211,11 +217,11 @@ pub(super) fn pull(file: &HistoryFile, arguments: &PullArguments) -> CommandResu
             Err(failure) => failures.add(failure),
         }
         if batch.len() >= AT_ONCE || bytes >= BYTES_AT_ONCE {
-            keep(&mut store, &mut batch, &mut new, &mut known)?;
+            taking.keep(&mut batch)?;
             bytes = 0;
         }
     }
-    keep(&mut store, &mut batch, &mut new, &mut known)?;
+    taking.keep(&mut batch)?;
     seen.say();
     for name in names.others.iter().take(TOLD) {
         let path = arguments.folder.join(name);
@@ -225,23 +231,35 @@ pub(super) fn pull(file: &HistoryFile, arguments: &PullArguments) -> CommandResu
     }
     failures.more += names.others.len().saturating_sub(TOLD);
     let code = failures.tell("they were left out");
-    Ok(print(&format!("{} imported{}\n", plural(new, "result"), there_already(known)), code))
+    let Taking { new, known, left, .. } = taking;
+    let left = if left > 0 { format!(", {left} not asked for") } else { String::new() };
+    Ok(print(&format!("{} imported{}{left}\n", plural(new, "result"), there_already(known)), code))
 }
 
-fn keep(
-    store: &mut Store,
-    batch: &mut Vec<ExportedLine>,
-    new: &mut usize,
-    known: &mut usize,
-) -> Result<(), Fault> {
-    if batch.is_empty() {
-        return Ok(());
+/// The history while results of a folder come into it.
+struct Taking {
+    store: Store,
+    /// Which of them are wanted.
+    which: Filter,
+    new: usize,
+    known: usize,
+    /// Not of the filter.
+    left: usize,
+}
+
+impl Taking {
+    fn keep(&mut self, batch: &mut Vec<ExportedLine>) -> Result<(), Fault> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let asked = batch.len();
+        let added = self.store.add_all(batch.drain(..).map(Ok::<_, HistoryError>), &self.which)?;
+        let new = added.iter().filter(|one| one.is_new).count();
+        self.new += new;
+        self.known += added.len() - new;
+        self.left += asked - added.len();
+        Ok(())
     }
-    let added = store.add_all(batch.drain(..).map(Ok::<_, HistoryError>))?;
-    for one in &added {
-        if one.is_new { *new += 1 } else { *known += 1 }
-    }
-    Ok(())
 }
 
 /// A document of the folder. What can be known from it is not taken from what stands beside it.
