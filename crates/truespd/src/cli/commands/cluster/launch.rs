@@ -20,7 +20,7 @@ use crate::cluster::{Cluster, JoinError, Joining};
 use diskspd::console::tell;
 use diskspd::grammar::parse::{Invocation, parse};
 use diskspd::run::stop_on_signals;
-use truespd_bus::Kind;
+use truespd_bus::{Kind, Object};
 use truespd_core::fault::{ExitCode, Failure, FailureKind, Outcome, Refusal, RefusalKind, Refusals};
 use truespd_core::machine::host::{Launched, Launcher, Meeting};
 use truespd_core::machine::topology::Topology;
@@ -140,14 +140,15 @@ pub(super) fn transport(launched: Option<Launched>) -> Result<Open, Refusal> {
         return Ok(Box::new(|| Ok(Box::new(Threads::alone()) as Box<dyn Transport>)));
     }
     let programs = std::env::current_exe().ok().and_then(|program| program.parent().map(Path::to_path_buf));
-    let object = programs.and_then(|folder| families(by).iter().find_map(|family| family.object(&folder)));
-    match object {
-        Some(object) => Ok(Box::new(move || Ok(Box::new(Mpi::join(&object, ranks)?) as Box<dyn Transport>))),
-        None => Err(no_object(by, ranks)),
+    let objects = programs.map_or(Vec::new(), |folder| Object::of(families(by), &folder));
+    if objects.is_empty() {
+        return Err(no_object(by, ranks));
     }
+    Ok(Box::new(move || Ok(Box::new(Mpi::join(&objects, ranks)?) as Box<dyn Transport>)))
 }
 
-/// Families of MPI libraries that find each other by what the launcher offers, the likeliest first.
+/// Families of MPI libraries that find each other by what the launcher offers, the likeliest first. A library with the
+/// ABI of MPI 5 is the last: nothing tells whose it is.
 fn families(by: Launcher) -> &'static [Kind] {
     match by {
         Launcher::OpenMpi => &[Kind::OpenMpi, Kind::Abi],
@@ -178,6 +179,10 @@ fn no_object(by: Launcher, ranks: Option<u32>) -> Refusal {
         .hint(format!(
             "install {package} on every host, from where truespd came: apt install ./{package}_*.deb, or dnf install \
              ./{package}-*.rpm"
+        ))
+        .hint(format!(
+            "or {} instead, where the MPI library has libmpi_abi.so.1, as MPICH 5.0.2 and later do",
+            Kind::Abi.package()
         ))
         .hint("to build it from source, see docs/clusters.md")
 }
@@ -298,5 +303,16 @@ mod tests {
         assert!(refusal.hints[0].contains("apt install ./truespd-mpi-mpich_*"), "{refusal}");
         let refusal = many(Launcher::Srun(Meeting::Pmix));
         assert!(refusal.hints[0].contains("truespd-mpi-openmpi"), "{refusal}");
+        assert!(refusal.hints[1].contains("truespd-mpi-abi"), "{refusal}");
+    }
+
+    #[test]
+    fn the_abi_of_mpi_5_comes_after_the_launchers_own_family() {
+        assert_eq!(families(Launcher::Mpich), [Kind::Mpich, Kind::Abi]);
+        assert_eq!(families(Launcher::OpenMpi), [Kind::OpenMpi, Kind::Abi]);
+        for by in [Launcher::Srun(Meeting::Pmix), Launcher::Srun(Meeting::Pmi), Launcher::Other(Meeting::Pmi)]
+        {
+            assert_eq!(families(by).last(), Some(&Kind::Abi), "{by}");
+        }
     }
 }
