@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
 use crate::interface::{Answer, DONE, FAILED, Failed, Joined, Message, Table, Text};
-use crate::loading::load_first;
+pub use crate::loading::Loaded;
 
 pub mod interface;
 mod loading;
@@ -103,14 +103,12 @@ pub struct World {
 }
 
 impl World {
-    /// Loads the first of these objects whose MPI library is on this host, and becomes one of the ranks. Waits until
-    /// all ranks do.
+    /// Becomes one of the ranks. Waits until all ranks do.
     ///
     /// # Errors
-    /// No MPI library is there, the object cannot be loaded or is of another version of truespd, or what the library
-    /// says.
-    pub fn join(objects: &[Object]) -> Result<World, BusError> {
-        let (object, table) = load_first(objects)?;
+    /// What the library says.
+    pub fn join(loaded: Loaded) -> Result<World, BusError> {
+        let Loaded { object, table } = loaded;
         let (mut joined, mut failed) =
             (Joined { world: std::ptr::null_mut(), rank: 0, ranks: 0, library: Text::EMPTY }, Failed::NONE);
         // SAFETY: the table is that of an object of this version; both pointers are valid for the call.

@@ -8,26 +8,38 @@ use std::path::Path;
 use crate::interface::{TABLE, Table, VERSION};
 use crate::{BusError, Object};
 
-/// The first object whose MPI library is there. One that cannot be loaded for another reason is not passed over: the
-/// ranks of other hosts would have loaded it.
-pub(crate) fn load_first(objects: &[Object]) -> Result<(&Object, &'static Table), BusError> {
-    let mut absent = Vec::new();
-    for object in objects {
-        match load(&object.path) {
-            Ok(table) => return Ok((object, table)),
-            Err(Unloaded::NoLibrary(library)) => {
-                let (shown, way) = (object.path.display(), object.kind.way_to_install());
-                absent.push(format!(
-                    "'{shown}' needs {library}, which is not found: {way}, or name its folder in LD_LIBRARY_PATH"
-                ));
+/// An object with its MPI library, in this process for good: MPI libraries do not bear to be unloaded.
+#[derive(Debug)]
+pub struct Loaded {
+    pub(crate) object: Object,
+    pub(crate) table: &'static Table,
+}
+
+impl Loaded {
+    /// The first of these objects whose MPI library is on this host. One that cannot be loaded for another reason is
+    /// not passed over: the ranks of other hosts would have loaded it.
+    ///
+    /// # Errors
+    /// No MPI library is there; or the object cannot be loaded, or is of another version of truespd.
+    pub fn first_of(objects: &[Object]) -> Result<Loaded, BusError> {
+        let mut absent = Vec::new();
+        for object in objects {
+            match load(&object.path) {
+                Ok(table) => return Ok(Loaded { object: object.clone(), table }),
+                Err(Unloaded::NoLibrary(library)) => {
+                    let (shown, way) = (object.path.display(), object.kind.way_to_install());
+                    absent.push(format!(
+                        "'{shown}' needs {library}, which is not found: {way}, or name its folder in LD_LIBRARY_PATH"
+                    ));
+                }
+                Err(Unloaded::Refused(text)) => return Err(text.into()),
             }
-            Err(Unloaded::Refused(text)) => return Err(text.into()),
         }
+        if absent.is_empty() {
+            return Err("there is nothing to load for an MPI library".to_string().into());
+        }
+        Err(absent.join("; ").into())
     }
-    if absent.is_empty() {
-        return Err("there is nothing to load for an MPI library".to_string().into());
-    }
-    Err(absent.join("; ").into())
 }
 
 /// Why an object was not loaded.
@@ -44,7 +56,7 @@ impl From<String> for Unloaded {
     }
 }
 
-/// Loads an object for good: MPI libraries do not bear to be unloaded.
+/// Loads an object for good.
 fn load(object: &Path) -> Result<&'static Table, Unloaded> {
     let shown = object.display();
     // It holds a C library of its own, and one that loads the system's beside it may crash.
@@ -163,7 +175,7 @@ mod tests {
 
     /// Why none of these objects, which are not of truespd, was loaded.
     fn refusal(objects: &[Object]) -> String {
-        load_first(objects).map(drop).expect_err("none is of truespd").text
+        Loaded::first_of(objects).expect_err("none is of truespd").text
     }
 
     /// A shared object that needs the library `libM.so.6`, which no system has.

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use truespd_bus::{BusError, Object, World};
+use truespd_bus::{BusError, Loaded, World};
 
 /// Carries letters between ranks. Letters from one rank to another arrive in order, or not at all.
 pub trait Transport: Debug {
@@ -114,14 +114,12 @@ pub struct Mpi {
 }
 
 impl Mpi {
-    /// Joins the world that the launcher made, by the first of `objects` whose library is here. `launched` is the
-    /// number of ranks that the launcher says it started.
+    /// Joins the world that the launcher made. `launched` is the number of ranks that the launcher says it started.
     ///
     /// # Errors
-    /// The library cannot be loaded, or its own reason; or the launcher and the library are of two MPIs, so that each
-    /// rank sees only itself.
-    pub fn join(objects: &[Object], launched: Option<u32>) -> Result<Self, TransportError> {
-        let world = World::join(objects).map_err(transport_error)?;
+    /// The library's own reason; or the launcher and the library are of two MPIs, so that each rank sees only itself.
+    pub fn join(loaded: Loaded, launched: Option<u32>) -> Result<Self, TransportError> {
+        let world = World::join(loaded).map_err(transport_error)?;
         match launched {
             Some(ranks) if ranks != world.ranks() => Err(TransportError(format!(
                 "the launcher started {ranks} ranks, but its MPI library ({}) sees {}: use the mpirun of that library, \

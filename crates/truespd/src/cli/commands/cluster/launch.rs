@@ -20,7 +20,7 @@ use crate::cluster::{Cluster, JoinError, Joining};
 use diskspd::console::tell;
 use diskspd::grammar::parse::{Invocation, parse};
 use diskspd::run::stop_on_signals;
-use truespd_bus::{Kind, Object};
+use truespd_bus::{Kind, Loaded, Object};
 use truespd_core::fault::{ExitCode, Failure, FailureKind, Outcome, Refusal, RefusalKind, Refusals};
 use truespd_core::machine::host::{Launched, Launcher, Meeting};
 use truespd_core::machine::topology::Topology;
@@ -123,11 +123,11 @@ fn longest(own: &Own) -> Duration {
     Duration::from_secs(run_s) + Duration::from_secs(own.options.patience) + AFTER_THE_RUN
 }
 
-/// The transport for what started this process.
+/// What can be loaded for the MPI library of what started this process; nothing for one rank, which needs none.
 ///
 /// # Errors
-/// Nothing did, or there are several ranks and nothing to load for their MPI library.
-pub(super) fn transport(launched: Option<Launched>) -> Result<Open, Refusal> {
+/// Nothing started it by MPI, or there are several ranks and nothing to load for their MPI library.
+pub(super) fn objects(launched: Option<Launched>) -> Result<Vec<Object>, Refusal> {
     let Some(Launched { by, ranks, .. }) = launched else {
         return Err(Refusal::new(
             RefusalKind::Machine,
@@ -137,14 +137,26 @@ pub(super) fn transport(launched: Option<Launched>) -> Result<Open, Refusal> {
         .hint("for this host alone: mpirun -np 1 truespd cluster run ..., or simply truespd run ..."));
     };
     if ranks == Some(1) {
-        return Ok(Box::new(|| Ok(Box::new(Threads::alone()) as Box<dyn Transport>)));
+        return Ok(Vec::new());
     }
     let programs = std::env::current_exe().ok().and_then(|program| program.parent().map(Path::to_path_buf));
     let objects = programs.map_or(Vec::new(), |folder| Object::of(families(by), &folder));
+    if objects.is_empty() { Err(no_object(by, ranks)) } else { Ok(objects) }
+}
+
+/// The transport of the rank, with the MPI library loaded: not in its parent, which waits for signals by itself.
+///
+/// # Errors
+/// The library is not on this host, or cannot be loaded.
+pub(super) fn transport(objects: &[Object], launched: Option<Launched>) -> Result<Open, Refusal> {
     if objects.is_empty() {
-        return Err(no_object(by, ranks));
+        return Ok(Box::new(|| Ok(Box::new(Threads::alone()) as Box<dyn Transport>)));
     }
-    Ok(Box::new(move || Ok(Box::new(Mpi::join(&objects, ranks)?) as Box<dyn Transport>)))
+    let loaded = Loaded::first_of(objects).map_err(|error| {
+        Refusal::new(RefusalKind::Machine, format!("the ranks cannot reach each other: {error}"))
+    })?;
+    let ranks = launched.and_then(|launched| launched.ranks);
+    Ok(Box::new(move || Ok(Box::new(Mpi::join(loaded, ranks)?) as Box<dyn Transport>)))
 }
 
 /// Families of MPI libraries that find each other by what the launcher offers, the likeliest first. A library with the
@@ -284,14 +296,15 @@ mod tests {
 
     #[test]
     fn without_a_launcher_it_says_how_to_start() {
-        let refusal = transport(None).err().expect("refused");
+        let refusal = objects(None).err().expect("refused");
         assert!(refusal.hints[0].contains("mpirun -np 3"), "{refusal}");
     }
 
     #[test]
     fn one_rank_needs_no_mpi() {
         let one = Launched { by: Launcher::OpenMpi, ranks: Some(1), rank: Some(0) };
-        let transport = transport(Some(one)).expect("a transport")().expect("opened");
+        let needed = objects(Some(one)).expect("found");
+        let transport = transport(&needed, Some(one)).expect("a transport")().expect("opened");
         assert_eq!((transport.rank(), transport.ranks()), (0, 1));
     }
 
