@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn without_a_launcher_it_says_how_to_start() {
-        let refusal = objects(None).err().expect("refused");
+        let refusal = objects(None).expect_err("refused");
         assert!(refusal.hints[0].contains("mpirun -np 3"), "{refusal}");
     }
 
