@@ -11,11 +11,14 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from packages.place import LIBRARIES
+
 from . import roots, slurm
 from .lab import HOME, HOSTS, RUN, SHARED, Lab, LabError, Ran, Running, processes, ranks_of, until
 
 ALL = {}
-BOTH = ("openmpi", "mpich")
+# One that the launcher of a library does not go with.
+STRANGER = {"openmpi": "mpich", "mpich": "openmpi", "abi": "openmpi"}
 ONE_HOST = [HOSTS[0]] * 4
 # Short and small. The ranks' own disks are in memory.
 LINE = "-c16M -b4K -r -o4 -t1 -W1 -d{seconds} -Su {more} /mnt/file.dat"
@@ -26,10 +29,10 @@ PATIENCE = 4
 
 
 def check(function):
-    """Makes a function a check, for both libraries when it takes one."""
+    """Makes a function a check, for each library when it takes one."""
     name = function.__name__.removeprefix("check_")
     if "library" in function.__code__.co_varnames[: function.__code__.co_argcount]:
-        for library in BOTH:
+        for library in LIBRARIES:
 
             def of_one(cluster, library=library):
                 return function(cluster, library)
@@ -44,9 +47,11 @@ def check(function):
 class Cluster:
     """The lab with the program in it."""
 
-    def __init__(self, lab: Lab, folders: dict[str, Path], root: Path | None = None):
+    def __init__(self, lab: Lab, folders: dict[str, Path], mpich5: Path, root: Path | None = None):
         self.lab = lab
         self.folders = folders
+        # Where an MPICH with the ABI of MPI 5 is, which is not installed.
+        self.mpich5 = mpich5
         # A minimal Debian with the packages.
         self.root = root
         self.has_slurm = False
@@ -65,13 +70,27 @@ class Cluster:
         places = (self.folders[library], self.folders[library] / "../lib/truespd")
         return next(path for place in places for path in place.glob("libtruespd-mpi-*.so"))
 
+    def launcher(self, library: str) -> list:
+        """mpirun, or what stands for it; the rest of its line is MPICH's but for Open MPI."""
+        if library == "abi":
+            variables = self.variables(library).items()
+            return [self.mpich5 / "bin/mpiexec", *(word for name, value in variables for word in ("-genv", name, value))]
+        return [f"mpirun.{library}"]
+
+    def variables(self, library: str) -> dict[str, str]:
+        """What ranks need in their environment to find a library that is not installed."""
+        if library != "abi":
+            return {}
+        # Over UCX, which it takes otherwise, MPICH 5.0.2 may crash in a rank to which another one was lost.
+        return {"LD_LIBRARY_PATH": str(self.mpich5 / "lib"), "MPIR_CVAR_CH4_NETMOD": "ofi"}
+
     def mpirun(self, library: str, hosts: list[str], *options) -> list:
         """mpirun with a rank on each of the hosts, in this order."""
         if library == "openmpi":
             slots = ",".join(f"{host}:{hosts.count(host)}" for host in dict.fromkeys(hosts))
             usual = ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
-            return ["mpirun.openmpi", *usual, *options, "-np", len(hosts), "--host", slots]
-        return ["mpirun.mpich", *options, "-np", len(hosts), "-hosts", ",".join(dict.fromkeys(hosts))]
+            return [*self.launcher(library), *usual, *options, "-np", len(hosts), "--host", slots]
+        return [*self.launcher(library), *options, "-np", len(hosts), "-hosts", ",".join(dict.fromkeys(hosts))]
 
     def start(self, library: str, hosts: list[str], line: str, options=(), wrapper=(), program=None) -> Running:
         """A cluster run from the first host."""
@@ -83,7 +102,7 @@ class Cluster:
 
     def clear_away(self) -> None:
         """After each check: no process, no file, every cable plugged in."""
-        for name in ("truespd", "mpirun.openmpi", "orted", "mpirun.mpich", "hydra_pmi_proxy", "sleep"):
+        for name in ("truespd", "mpirun.openmpi", "orted", "mpirun.mpich", "mpiexec", "hydra_pmi_proxy", "sleep"):
             for pid in processes(name):
                 with suppress(ProcessLookupError):  # it ended by itself meanwhile
                     os.kill(pid, signal.SIGKILL)
@@ -314,7 +333,7 @@ def srun(cluster: Cluster, library: str, line: str, *options) -> Ran:
     cluster.with_slurm()
     kind = "pmix" if library == "openmpi" else "pmi2"
     words = ["srun", "-N", len(HOSTS), f"--mpi={kind}", *options, cluster.truespd(library), "cluster", "run", *line.split()]
-    return cluster.lab.run(HOSTS[0], words)
+    return cluster.lab.run(HOSTS[0], words, environment=cluster.variables(library))
 
 
 @check
@@ -332,7 +351,8 @@ def check_slurm_sbatch(cluster, library):
     cluster.with_slurm()
     script = CONTRIB / "truespd.sbatch"
     line = LINE.format(seconds=2, more="--json /mnt/sum.json --documents /mnt/docs")
-    environment = {"TRUESPD": str(cluster.truespd(library)), "TRUESPD_MPI": "pmix" if library == "openmpi" else "pmi2"}
+    environment = {"TRUESPD": str(cluster.truespd(library)), "TRUESPD_MPI": "pmix" if library == "openmpi" else "pmi2",
+                   **cluster.variables(library)}  # fmt: skip
     submit = ["sbatch", "--wait", f"--output={SHARED}/job.out", "-N", len(HOSTS), script, *line.split()]
     ran = cluster.lab.start(HOSTS[0], submit, environment).end(60)
     told = (SHARED / "job.out").read_text()
@@ -374,7 +394,7 @@ def check_slurm_without_pmi(cluster):
 @check
 def check_outside_of_mpi(cluster):
     """Without a launcher it says how to start it."""
-    for library in (*BOTH, "none"):
+    for library in (*LIBRARIES, "none"):
         ran = good(cluster.lab.run(HOSTS[0], [cluster.truespd(library), "cluster", "run", "-c1M", "-d1", "/mnt/file.dat"]), 3)
         once(ran, "must be started by MPI")
         nothing_written(cluster, ran)
@@ -383,18 +403,18 @@ def check_outside_of_mpi(cluster):
 @check
 def check_one_rank(cluster):
     """One rank is a run like any other, also without any package for MPI."""
-    for library, program in (("openmpi", "openmpi"), ("mpich", "mpich"), ("openmpi", "none")):
+    for library, program in (*zip(LIBRARIES, LIBRARIES, strict=True), ("openmpi", "none")):
         words = [cluster.truespd(program), "cluster", "run", *"-c1M -b4K -d1 -W0 -Su --documents /mnt/docs /mnt/file.dat".split()]
         is_result(good(cluster.lab.run(HOSTS[0], [*cluster.mpirun(library, HOSTS[:1]), *words])))
 
 
 @check
 def check_without_the_package(cluster, library):
-    """truespd alone, started as one of three, names the package that is missing; also where that of the other library is there."""
-    for has in ("none", BOTH[1 - BOTH.index(library)]):
+    """truespd alone, started as one of three, names the package that is missing; also where that of another library is there."""
+    for has in ("none", STRANGER[library]):
         ran = good(cluster.run(library, HOSTS, LINE.format(seconds=1, more=""), program=cluster.truespd(has)), 3)
         once(ran, "ERROR: mpirun of")
-        says(ran, f"apt install ./truespd-mpi-{library}_")
+        says(ran, "apt install ./truespd-mpi-", f"truespd-mpi-{library}")
         nothing_written(cluster, ran)
 
 
@@ -415,9 +435,31 @@ def check_package_on_some_hosts(cluster):
 
 
 @check
-def check_both_packages(cluster, library):
-    """With the packages of both libraries, the launcher decides which is loaded."""
-    ran = good(cluster.run(library, HOSTS, LINE.format(seconds=1, more="--documents /mnt/docs"), program=cluster.truespd("both")))
+def check_all_packages(cluster, library):
+    """With the packages of all libraries, the launcher decides which is loaded."""
+    ran = good(cluster.run(library, HOSTS, LINE.format(seconds=1, more="--documents /mnt/docs"), program=cluster.truespd("all")))
+    is_result(ran)
+    assert len(documents(cluster)) == 3, f"{documents(cluster)}: {ran}"
+
+
+@check
+def check_without_the_library(cluster):
+    """What is loaded is there, and its MPI library is not: each host says so with the name of the library."""
+    line = ["-n", len(HOSTS), "-hosts", ",".join(HOSTS), cluster.truespd("abi"), "cluster", "run", *LINE.format(seconds=1, more="").split()]
+    ran = good(cluster.lab.run(HOSTS[0], [cluster.mpich5 / "bin/mpiexec", *line]), 3)
+    says(ran, "needs libmpi_abi.so.1, which is not found", "pip install mpich", *(f"on host {host}" for host in HOSTS[1:]))
+    nothing_written(cluster, ran)
+
+
+@check
+def check_next_object(cluster):
+    """What would be loaded first has no library here: the next is loaded, that of the ABI of MPI 5."""
+    first, next_one = cluster.object("mpich"), cluster.object("abi")
+    for host in cluster.lab.hosts:
+        shutil.copy(cluster.truespd("none"), host.disk / "truespd")
+        shutil.copy(next_one, host.disk)
+        (host.disk / first.name).write_bytes(first.read_bytes().replace(b"libmpich.so.12", b"libmpicX.so.12"))
+    ran = good(cluster.run("abi", HOSTS, LINE.format(seconds=1, more="--documents /mnt/docs"), program="/mnt/truespd"))
     is_result(ran)
     assert len(documents(cluster)) == 3, f"{documents(cluster)}: {ran}"
 
@@ -467,10 +509,10 @@ def check_other_words(cluster, library):
     if library == "openmpi":
         usual = ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
         parts = [["-np", 1, "--host", host, program, *each] for host, each in zip(HOSTS, words, strict=True)]
-        line = ["mpirun.openmpi", *usual, *parts[0], ":", *parts[1], ":", *parts[2]]
+        line = [*cluster.launcher(library), *usual, *parts[0], ":", *parts[1], ":", *parts[2]]
     else:
         parts = [["-np", 1, program, *each] for each in words]
-        line = ["mpirun.mpich", "-hosts", ",".join(HOSTS), *parts[0], ":", *parts[1], ":", *parts[2]]
+        line = [*cluster.launcher(library), "-hosts", ",".join(HOSTS), *parts[0], ":", *parts[1], ":", *parts[2]]
     ran = good(cluster.lab.run(HOSTS[0], line), 3)
     once(ran, "another command line")
     says(ran, HOSTS[2], "-d2")
@@ -724,7 +766,7 @@ def check_slurm_cancel(cluster, library):
     cluster.with_slurm()
     kind = "pmix" if library == "openmpi" else "pmi2"
     words = ["srun", "-N", len(HOSTS), f"--mpi={kind}", cluster.truespd(library), "cluster", "run", *FAULT.split()]
-    running = cluster.lab.start(HOSTS[0], words)
+    running = cluster.lab.start(HOSTS[0], words, cluster.variables(library))
     measures(running, 3)
     good(cluster.lab.run(HOSTS[0], ["scancel", "--signal=INT", "--name=truespd"]))
     began = time.monotonic()

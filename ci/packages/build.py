@@ -8,7 +8,7 @@ import shutil
 import tarfile
 from pathlib import Path
 
-from . import image, notices, toolchain
+from . import image, mpi, notices, toolchain
 from .place import CRATE, DIST, LIBRARIES, PACKAGE, ROOT, STAGE, VERSION, WORK, Processor, epoch, here, run, say
 
 PROGRAMS = ("diskspd", "truespd")
@@ -25,9 +25,8 @@ def everything(processors: list[Processor]) -> None:
         stage(processor, programs(processor, static=False), static=False)
         deb(processor, variables)
         rpm(processor, variables)
-        if processor.is_this:
-            for library, compiler in LIBRARIES.items():
-                mpi(processor, library, compiler, variables)
+        for library in LIBRARIES:
+            objects(processor, library, variables)
         stage(processor, programs(processor, static=True), static=True)
         tarball(processor)
         image.make(processor)
@@ -112,12 +111,12 @@ def rpm(processor: Processor, variables: dict[str, str]) -> None:
     run("cargo", "generate-rpm", "-p", CRATE.relative_to(ROOT), "--target", processor.target, "--auto-req", "disabled", "--output", processor.rpm(), cwd=ROOT, env=variables)
 
 
-def mpi(processor: Processor, library: str, compiler: str, variables: dict[str, str]) -> None:
-    """What truespd loads for one MPI library, and its two packages. For this processor only: its headers and its compiler are those of the system."""
-    say(f"building for {library}")
+def objects(processor: Processor, library: str, variables: dict[str, str]) -> None:
+    """What truespd loads for one MPI library, and its two packages."""
+    say(f"building for {library} on {processor.name}")
     target = WORK / f"mpi-{library}"
     run("cargo", "build", "--release", "--locked", "-p", "truespd-mpi", "--target", processor.target, "--target-dir", target, cwd=ROOT,
-        env={**flagged(processor, static=False), "MPICC": compiler})  # fmt: skip
+        env={**flagged(processor, static=False), **mpi.variables(processor, library)})  # fmt: skip
     folder = WORK / "mpi"
     (folder / "rpm").mkdir(parents=True, exist_ok=True)
     file = folder / f"libtruespd-mpi-{library}.so"

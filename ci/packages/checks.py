@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from . import toolchain
+from . import mpi, toolchain
 from .build import PROGRAMS
-from .place import DIST, ROOT, VERSION, WORK, Missing, Processor, here, run, say, told
+from .place import DIST, LIBRARIES, ROOT, VERSION, WORK, Missing, Processor, here, run, say, told
 
 DEBIAN = "bookworm"
 # README's line of the first run; it makes its file.
@@ -85,7 +85,7 @@ def checks(processors: list[Processor]) -> Iterator[tuple[str, Callable[[], Outc
     for each in processors:
         named = (
             ("lintian", lintian), ("symbols", symbols), ("deb", deb if each.is_this else emulated_deb), ("rpm", rpm),
-            ("tarball", tarball), ("image", image),
+            ("tarball", tarball), ("image", image), ("objects", objects), ("ranks", ranks if each.is_this else emulated_ranks),
         )  # fmt: skip
         for name, check in named:
             yield f"{name} {each.name}", lambda check=check, each=each: check(each)
@@ -122,12 +122,18 @@ def lintian(processor: Processor) -> Outcome:
 
 def symbols(processor: Processor) -> Outcome:
     """The newest symbol of glibc that the dynamic programs need is not newer than the packages say."""
-    newest = (0, 0)
-    for program in (WORK / "dynamic" / processor.target / "release" / name for name in PROGRAMS):
-        table = told("readelf", "--wide", "--dyn-syms", program)
-        newest = max([newest, *((int(a), int(b)) for a, b in re.findall(r"@GLIBC_(\d+)\.(\d+)", table))])
+    newest = newest_glibc([WORK / "dynamic" / processor.target / "release" / name for name in PROGRAMS])
     assert newest <= (2, 34), f"the programs need glibc {newest[0]}.{newest[1]}, the packages say 2.34"
     return Outcome(f"glibc {newest[0]}.{newest[1]} is enough")
+
+
+def newest_glibc(files: list[Path]) -> tuple[int, int]:
+    """The newest version of glibc whose symbols the files need."""
+    newest = (0, 0)
+    for file in files:
+        table = told("readelf", "--wide", "--dyn-syms", file)
+        newest = max([newest, *((int(a), int(b)) for a, b in re.findall(r"@GLIBC_(\d+)\.(\d+)", table))])
+    return newest
 
 
 def size(file: Path) -> str:
@@ -167,6 +173,7 @@ def inside(root: Path, words: list[str], *, environment: dict[str, str] | None =
         mount -t proc proc "$0/proc"
         mount -t sysfs -o ro sysfs "$0/sys"
         mount -t tmpfs -o mode=755 tmpfs "$0/dev"
+        mkdir -m 1777 "$0/dev/shm"
         for device in null zero random urandom; do touch "$0/dev/$device"; mount --bind "/dev/$device" "$0/dev/$device"; done
         exec chroot "$0" "$@"
     """
@@ -279,6 +286,97 @@ def emulated(processor: Processor, programs: Path, *, library: bool = True) -> t
             [*words, programs / EMULATED_RUN[0], *EMULATED_RUN[1:]], cwd=data, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL
         )
         return looks_right(done), time.monotonic() - began
+
+
+# What the objects may need, besides the C library, of the packages for Debian and of the .rpm.
+NEEDED = {"openmpi": ("libmpi.so.40",) * 2, "mpich": ("libmpich.so.12", "libmpi.so.12"), "abi": ("libmpi_abi.so.1",) * 2}
+OF_SYSTEM = re.compile(r"libc\.so\.6|libgcc_s\.so\.1|ld-linux-.*")
+# Its place in the roots below.
+WHEEL = "/opt/mpich"
+
+
+def objects(processor: Processor) -> Outcome:
+    """The packages of what truespd loads: for this processor, and linked with the one MPI library that its package names."""
+    told_of = []
+    for library in LIBRARIES:
+        for package, needed in zip((processor.mpi_deb(library), processor.mpi_rpm(library)), NEEDED[library], strict=True):
+            with folder() as root:
+                if package.suffix == ".deb":
+                    run("dpkg-deb", "--extract", package, root)
+                    holds(root / "usr/share/doc" / f"truespd-mpi-{library}", ["copyright"])
+                else:
+                    run("rpm", "--root", root, "--install", "--nodeps", "--ignorearch", package)
+                holds(root / "usr/share/doc" / f"truespd-mpi-{library}", ["THIRD-PARTY.txt"])
+                is_loadable(root / f"usr/lib/truespd/libtruespd-mpi-{library}.so", processor, needed)
+        told_of.append(f"{library} needs {' or '.join(sorted(set(NEEDED[library])))} ({size(processor.mpi_deb(library))})")
+    return Outcome(", ".join(told_of))
+
+
+def is_loadable(file: Path, processor: Processor, library: str) -> None:
+    facts = told("readelf", "--wide", "--file-header", "--dynamic", file)
+    machine = re.search(r"Machine:\s+(.*)", facts)
+    assert machine and machine[1].lower().replace("-", "_").endswith(processor.name), f"{file.name} is for {machine and machine[1]}"
+    needed = [name for name in re.findall(r"NEEDED.*\[(.*)\]", facts) if not OF_SYSTEM.fullmatch(name)]
+    assert needed == [library], f"{file.name} needs {needed}, not {library} alone"
+    assert "RUNPATH" not in facts and "RPATH" not in facts, f"{file.name} looks for libraries in a folder of this machine"
+    newest = newest_glibc([file])
+    assert newest <= (2, 34), f"{file.name} needs glibc {newest[0]}.{newest[1]}, the packages say 2.34"
+    assert str(ROOT).encode() not in file.read_bytes(), f"{file.name} holds a path of this machine"
+
+
+def ranks(processor: Processor) -> Outcome:
+    """Three ranks in a minimal Debian, by the mpiexec of an MPICH with the ABI of MPI 5; without that library it is named."""
+    line = ["sh", "-c", 'cd /data && exec "$@"', "sh", f"{WHEEL}/bin/mpiexec", "-n", "3", "truespd", "cluster", "run",
+            "--no-history", *"-c8M -b4K -r -o2 -Su -L -W0 -d1 f{rank}.dat".split()]  # fmt: skip
+    with folder() as root:
+        debian_root(root)
+        for package in (processor.deb(), processor.mpi_deb("abi")):
+            shutil.copy(package, root / package.name)
+            inside(root, ["dpkg", "-i", f"/{package.name}"])
+        shutil.copytree(mpi.wheel(processor), root / WHEEL.lstrip("/"))
+        done = inside(root, line, environment={"LD_LIBRARY_PATH": f"{WHEEL}/lib"})
+        assert "each of the 3 ranks left its own result" in done.stdout + done.stderr, f"{done.stdout}\n{done.stderr}"
+        (iops,) = re.findall(r"I/O per s of 3 results: .*median ([\d.]+)", done.stdout)
+        refused = refusal(root, line, {})
+        assert "needs libmpi_abi.so.1, which is not found: install MPICH 5" in refused, refused
+    return Outcome(f"three ranks by {mpi.WHEEL}, a median of {iops} IOPS")
+
+
+def emulated_ranks(processor: Processor) -> Outcome:
+    """The emulated program loads each object with its library, which finds itself alone: no launcher of MPI runs under the emulator."""
+    emulator = shutil.which(processor.emulator)
+    if not emulator:
+        raise Missing(f"{processor.emulator} is missing: run ci/setup package")
+    line = [f"/{processor.emulator}", "/usr/bin/truespd", "cluster", "run", *"--no-history -c1M -d1 /data/f{rank}.dat".split()]
+    # What a launcher tells. The kernel cannot start another program of this processor: Open MPI is not to start its daemon for a
+    # rank that is alone, and TRUESPD_RANK_OF says that this process is the rank itself and not its parent.
+    of_mpich = {"MPI_LOCALNRANKS": "3", "PMI_SIZE": "3", "PMI_RANK": "0"}
+    launched = {"openmpi": {"OMPI_COMM_WORLD_SIZE": "3", "OMPI_COMM_WORLD_RANK": "0", "OMPI_MCA_ess_singleton_isolated": "1"}}
+    libraries = []
+    with folder() as root:
+        run("cp", "-a", f"{mpi.debian(processor)}/.", root)
+        shutil.copy(emulator, root)
+        shutil.copytree(mpi.wheel(processor), root / WHEEL.lstrip("/"))
+        run("dpkg-deb", "--extract", processor.deb(), root)
+        for library in LIBRARIES:
+            # One at a time, so that no other is loaded in its place.
+            shutil.rmtree(root / "usr/lib/truespd", ignore_errors=True)
+            run("dpkg-deb", "--extract", processor.mpi_deb(library), root)
+            environment = {**launched.get(library, of_mpich), "TRUESPD_RANK_OF": str(os.getpid()), "LD_LIBRARY_PATH": f"{WHEEL}/lib"}
+            refused = refusal(root, line, environment)
+            sees = re.search(r"its MPI library \((.*)\) sees 1", refused)
+            assert sees, f"{library}: {refused}"
+            libraries.append(sees[1])
+    return Outcome(f"under {processor.emulator} it loads {', '.join(libraries)}")
+
+
+def refusal(root: Path, words: list[str], environment: dict[str, str]) -> str:
+    """What a program says in a root when it refuses."""
+    try:
+        inside(root, words, environment=environment)
+    except subprocess.CalledProcessError as error:
+        return error.stderr
+    raise AssertionError(f"{words} is not refused")
 
 
 def unit_tests(processor: Processor) -> int:

@@ -19,8 +19,8 @@ PACKAGE = tomllib.loads((CRATE / "Cargo.toml").read_text())["package"]
 VERSION = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
 
 
-# Compiler of each MPI library.
-LIBRARIES = {"openmpi": "mpicc.openmpi", "mpich": "mpicc.mpich"}
+# The MPI libraries that have an object.
+LIBRARIES = ("openmpi", "mpich", "abi")
 
 
 class Missing(Exception):

@@ -50,16 +50,8 @@ def debian_rust(processor: Processor) -> Path:
     fresh = place.with_suffix(".new")
     shutil.rmtree(fresh, ignore_errors=True)
     room = fresh / "apt"
-    for folder in ("lists/partial", "cache/archives/partial"):
-        (room / folder).mkdir(parents=True)
     here = told("dpkg", "--print-architecture")
-    # A room of its own: neither the package lists nor the architectures of this machine change.
-    apt = ["apt-get", "-q"]
-    for option in (
-        f"APT::Architectures::={here}", f"APT::Architectures::={processor.debian}", f"Dir::State::Lists={room}/lists",
-        f"Dir::Cache={room}/cache", "Dir::State::status=/dev/null", "APT::Sandbox::User=root",
-    ):  # fmt: skip
-        apt += ["-o", option]
+    apt = apt_room(room, [here, processor.debian])
     cache = ["apt-cache", *apt[2:]]
     run(*apt, "update")
     wanted = [newest(cache, f"{name}", here) for name in DEBIAN_HERE] + [newest(cache, name, processor.debian) for name in DEBIAN_THERE]
@@ -79,6 +71,15 @@ def debian_rust(processor: Processor) -> Path:
         script.chmod(0o755)
     fresh.rename(place)
     return compiler
+
+
+def apt_room(room: Path, architectures: list[str]) -> list[str]:
+    """The words of an apt-get that works in a room of its own: neither the package lists nor the architectures of this machine change."""
+    for folder in ("lists/partial", "cache/archives/partial"):
+        (room / folder).mkdir(parents=True)
+    options = [f"APT::Architecture={architectures[0]}", *(f"APT::Architectures::={name}" for name in architectures)]
+    options += [f"Dir::State::Lists={room}/lists", f"Dir::Cache={room}/cache", "Dir::State::status=/dev/null", "APT::Sandbox::User=root"]
+    return ["apt-get", "-q", *(word for option in options for word in ("-o", option))]
 
 
 def newest(cache: list[str], name: str, architecture: str) -> str:

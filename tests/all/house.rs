@@ -600,6 +600,7 @@ const OUTSIDE_WORDS: &[(&str, &[&str], &str)] = &[
     ("profile/xml/error.rs", &[" (os error "], "std's text of errno"),
     ("profile/xml/read.rs", &[" at "], "roxmltree's text of an error"),
     ("selfcost/callgrind.rs", &["totals: "], "valgrind's file"),
+    ("loading.rs", &[": cannot open shared object file"], "the text of the system's loader"),
     ("cli/commands/answer.rs", &["error: "], "clap's text of an error"),
     ("cli/completions/shells.rs", &["if [ "], "clap_complete's script"),
     ("cli/commands/study.rs", &["truespd "], "the command line in a document, as it was typed"),

@@ -4,14 +4,14 @@
 //! loaded when a launcher has started several ranks. [`interface`] is what the two have in common.
 
 use std::ffi::c_void;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
-use crate::interface::{Answer, DONE, FAILED, Failed, Joined, Message, TABLE, Table, Text, VERSION};
+use crate::interface::{Answer, DONE, FAILED, Failed, Joined, Message, Table, Text};
+pub use crate::loading::Loaded;
 
 pub mod interface;
+mod loading;
 
 /// Below the folder of programs, where packages put the objects.
 const OF_PACKAGES: &str = "../lib/truespd";
@@ -43,13 +43,35 @@ impl Kind {
         format!("truespd-mpi-{}", self.word())
     }
 
-    /// The object of this family that belongs to the program in `programs`: beside it, or where packages put it.
-    pub fn object(self, programs: &Path) -> Option<PathBuf> {
-        let name = format!("libtruespd-mpi-{}.so", self.word());
-        [programs.to_path_buf(), programs.join(OF_PACKAGES)]
-            .into_iter()
-            .map(|folder| folder.join(&name))
-            .find(|path| path.exists())
+    /// How an MPI library of this family comes to a host.
+    fn way_to_install(self) -> &'static str {
+        match self {
+            Kind::OpenMpi => "install Open MPI (apt install openmpi-bin, or dnf install openmpi)",
+            Kind::Mpich => "install MPICH (apt install mpich, or dnf install mpich)",
+            Kind::Abi => "install MPICH 5.0.2 or later (pip install mpich)",
+        }
+    }
+}
+
+/// What truespd loads for the libraries of one family.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Object {
+    pub kind: Kind,
+    pub path: PathBuf,
+}
+
+impl Object {
+    /// The objects of these families that belong to the program in `programs`, in their order: each beside the program,
+    /// or where packages put it.
+    pub fn of(families: &[Kind], programs: &Path) -> Vec<Object> {
+        let folders = [programs.to_path_buf(), programs.join(OF_PACKAGES)];
+        let mut found = Vec::new();
+        for &kind in families {
+            let name = format!("libtruespd-mpi-{}.so", kind.word());
+            let path = folders.iter().map(|folder| folder.join(&name)).find(|path| path.exists());
+            found.extend(path.map(|path| Object { kind, path }));
+        }
+        found
     }
 }
 
@@ -81,19 +103,19 @@ pub struct World {
 }
 
 impl World {
-    /// Loads an object with its MPI library, and becomes one of the ranks. Waits until all ranks do.
+    /// Becomes one of the ranks. Waits until all ranks do.
     ///
     /// # Errors
-    /// The object or the MPI library cannot be loaded, is of another version of truespd, or what the library says.
-    pub fn join(object: &Path) -> Result<World, BusError> {
-        let table = load(object)?;
+    /// What the library says.
+    pub fn join(loaded: Loaded) -> Result<World, BusError> {
+        let Loaded { object, table } = loaded;
         let (mut joined, mut failed) =
             (Joined { world: std::ptr::null_mut(), rank: 0, ranks: 0, library: Text::EMPTY }, Failed::NONE);
         // SAFETY: the table is that of an object of this version; both pointers are valid for the call.
         let answer = unsafe { (table.join)(&raw mut joined, &raw mut failed) };
         checked(answer, failed)?;
-        let world =
-            NonNull::new(joined.world).ok_or_else(|| format!("'{}' joined no ranks", object.display()))?;
+        let world = NonNull::new(joined.world)
+            .ok_or_else(|| format!("'{}' joined no ranks", object.path.display()))?;
         let library = joined.library.read();
         Ok(World { table, world, rank: joined.rank, ranks: joined.ranks, library })
     }
@@ -191,82 +213,4 @@ impl World {
 /// Yes or no, or the error that a function filled in.
 fn checked(answer: Answer, failed: Failed) -> Result<bool, BusError> {
     if answer == FAILED { Err(failed.into()) } else { Ok(answer == DONE) }
-}
-
-/// Loads an object for good: MPI libraries do not bear to be unloaded.
-fn load(object: &Path) -> Result<&'static Table, BusError> {
-    let shown = object.display();
-    // It holds a C library of its own, and one that loads the system's beside it may crash.
-    if cfg!(target_feature = "crt-static") {
-        return Err(format!("'{shown}' is not loaded: a static program loads no libraries").into());
-    }
-    if is_cut_off(object) {
-        return Err(
-            format!("'{shown}' cannot be loaded: its end is missing; install its package again").into()
-        );
-    }
-    let library = open(object).map_err(|error| format!("'{shown}' cannot be loaded: {error}"))?;
-    // SAFETY: an object of this name has this table; it stays loaded for ever.
-    let table: &'static Table = unsafe {
-        let symbol = library.get::<*const Table>(TABLE);
-        let table = symbol.map_err(|error| format!("'{shown}' is not of truespd: {error}"))?;
-        &**table
-    };
-    std::mem::forget(library);
-    if table.version != VERSION {
-        return Err(format!(
-            "'{shown}' is of another version of truespd (its interface is {}, {VERSION} is needed)",
-            table.version
-        )
-        .into());
-    }
-    Ok(table)
-}
-
-/// Whether the end of an object of 64 bits is missing: the loader of the system maps what is not there, and the process
-/// dies by SIGBUS. The table of sections stands at the end (elf(5)). What cannot be read is left to the loader.
-fn is_cut_off(object: &Path) -> bool {
-    let mut header = [0; 64];
-    let Ok(mut file) = File::open(object) else { return false };
-    let (Ok(()), Ok(facts)) = (file.read_exact(&mut header), file.metadata()) else { return false };
-    const IS_64_BITS: u8 = 2;
-    if !header.starts_with(b"\x7fELF") || header[4] != IS_64_BITS {
-        return false;
-    }
-    let place = header[0x28..0x30].try_into().map_or(0, u64::from_ne_bytes);
-    let [size, count] = [0x3a, 0x3c].map(|at| u64::from(u16::from_ne_bytes([header[at], header[at + 1]])));
-    place.saturating_add(size * count) > facts.len()
-}
-
-/// With all names visible to what MPI itself loads: Open MPI's components look for the library's names there.
-#[cfg(unix)]
-fn open(object: &Path) -> Result<libloading::Library, libloading::Error> {
-    use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
-    // SAFETY: an object of ours and an MPI library, whose initialisers only set up their own state.
-    unsafe { Library::open(Some(object), RTLD_NOW | RTLD_GLOBAL) }.map(Into::into)
-}
-
-#[cfg(not(unix))]
-fn open(object: &Path) -> Result<libloading::Library, libloading::Error> {
-    // SAFETY: an object of ours and an MPI library, whose initialisers only set up their own state.
-    unsafe { libloading::Library::new(object) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn objects_without_their_end_are_seen() {
-        let whole = std::env::current_exe().expect("a program");
-        assert!(!is_cut_off(&whole), "a program is an object, too");
-        let bytes = std::fs::read(&whole).expect("readable");
-        let cut = std::env::temp_dir().join(format!("truespd-bus-{}", std::process::id()));
-        for (length, is_cut) in [(0, false), (30, false), (5000, true), (bytes.len() - 1, true)] {
-            std::fs::write(&cut, &bytes[..length]).expect("written");
-            let seen = is_cut_off(&cut);
-            std::fs::remove_file(&cut).expect("removed");
-            assert_eq!(seen, is_cut, "{length}");
-        }
-    }
 }

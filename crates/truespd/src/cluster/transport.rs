@@ -1,11 +1,10 @@
 //! How ranks reach each other: MPI, nobody at all, or channels between the threads of one process (for tests).
 
 use std::fmt::Debug;
-use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use truespd_bus::{BusError, World};
+use truespd_bus::{BusError, Loaded, World};
 
 /// Carries letters between ranks. Letters from one rank to another arrive in order, or not at all.
 pub trait Transport: Debug {
@@ -115,14 +114,12 @@ pub struct Mpi {
 }
 
 impl Mpi {
-    /// Joins the world that the launcher made, by the library that `object` belongs to. `launched` is the number of
-    /// ranks that the launcher says it started.
+    /// Joins the world that the launcher made. `launched` is the number of ranks that the launcher says it started.
     ///
     /// # Errors
-    /// The library cannot be loaded, or its own reason; or the launcher and the library are of two MPIs, so that each
-    /// rank sees only itself.
-    pub fn join(object: &Path, launched: Option<u32>) -> Result<Self, TransportError> {
-        let world = World::join(object).map_err(transport_error)?;
+    /// The library's own reason; or the launcher and the library are of two MPIs, so that each rank sees only itself.
+    pub fn join(loaded: Loaded, launched: Option<u32>) -> Result<Self, TransportError> {
+        let world = World::join(loaded).map_err(transport_error)?;
         match launched {
             Some(ranks) if ranks != world.ranks() => Err(TransportError(format!(
                 "the launcher started {ranks} ranks, but its MPI library ({}) sees {}: use the mpirun of that library, \

@@ -20,7 +20,7 @@ use crate::cluster::{Cluster, JoinError, Joining};
 use diskspd::console::tell;
 use diskspd::grammar::parse::{Invocation, parse};
 use diskspd::run::stop_on_signals;
-use truespd_bus::Kind;
+use truespd_bus::{Kind, Loaded, Object};
 use truespd_core::fault::{ExitCode, Failure, FailureKind, Outcome, Refusal, RefusalKind, Refusals};
 use truespd_core::machine::host::{Launched, Launcher, Meeting};
 use truespd_core::machine::topology::Topology;
@@ -123,11 +123,11 @@ fn longest(own: &Own) -> Duration {
     Duration::from_secs(run_s) + Duration::from_secs(own.options.patience) + AFTER_THE_RUN
 }
 
-/// The transport for what started this process.
+/// What can be loaded for the MPI library of what started this process; nothing for one rank, which needs none.
 ///
 /// # Errors
-/// Nothing did, or there are several ranks and nothing to load for their MPI library.
-pub(super) fn transport(launched: Option<Launched>) -> Result<Open, Refusal> {
+/// Nothing started it by MPI, or there are several ranks and nothing to load for their MPI library.
+pub(super) fn objects(launched: Option<Launched>) -> Result<Vec<Object>, Refusal> {
     let Some(Launched { by, ranks, .. }) = launched else {
         return Err(Refusal::new(
             RefusalKind::Machine,
@@ -137,17 +137,30 @@ pub(super) fn transport(launched: Option<Launched>) -> Result<Open, Refusal> {
         .hint("for this host alone: mpirun -np 1 truespd cluster run ..., or simply truespd run ..."));
     };
     if ranks == Some(1) {
-        return Ok(Box::new(|| Ok(Box::new(Threads::alone()) as Box<dyn Transport>)));
+        return Ok(Vec::new());
     }
     let programs = std::env::current_exe().ok().and_then(|program| program.parent().map(Path::to_path_buf));
-    let object = programs.and_then(|folder| families(by).iter().find_map(|family| family.object(&folder)));
-    match object {
-        Some(object) => Ok(Box::new(move || Ok(Box::new(Mpi::join(&object, ranks)?) as Box<dyn Transport>))),
-        None => Err(no_object(by, ranks)),
-    }
+    let objects = programs.map_or(Vec::new(), |folder| Object::of(families(by), &folder));
+    if objects.is_empty() { Err(no_object(by, ranks)) } else { Ok(objects) }
 }
 
-/// Families of MPI libraries that find each other by what the launcher offers, the likeliest first.
+/// The transport of the rank, with the MPI library loaded: not in its parent, which waits for signals by itself.
+///
+/// # Errors
+/// The library is not on this host, or cannot be loaded.
+pub(super) fn transport(objects: &[Object], launched: Option<Launched>) -> Result<Open, Refusal> {
+    if objects.is_empty() {
+        return Ok(Box::new(|| Ok(Box::new(Threads::alone()) as Box<dyn Transport>)));
+    }
+    let loaded = Loaded::first_of(objects).map_err(|error| {
+        Refusal::new(RefusalKind::Machine, format!("the ranks cannot reach each other: {error}"))
+    })?;
+    let ranks = launched.and_then(|launched| launched.ranks);
+    Ok(Box::new(move || Ok(Box::new(Mpi::join(loaded, ranks)?) as Box<dyn Transport>)))
+}
+
+/// Families of MPI libraries that find each other by what the launcher offers, the likeliest first. A library with the
+/// ABI of MPI 5 is the last: nothing tells whose it is.
 fn families(by: Launcher) -> &'static [Kind] {
     match by {
         Launcher::OpenMpi => &[Kind::OpenMpi, Kind::Abi],
@@ -178,6 +191,10 @@ fn no_object(by: Launcher, ranks: Option<u32>) -> Refusal {
         .hint(format!(
             "install {package} on every host, from where truespd came: apt install ./{package}_*.deb, or dnf install \
              ./{package}-*.rpm"
+        ))
+        .hint(format!(
+            "or {} instead, where the MPI library has libmpi_abi.so.1, as MPICH 5.0.2 and later do",
+            Kind::Abi.package()
         ))
         .hint("to build it from source, see docs/clusters.md")
 }
@@ -279,14 +296,15 @@ mod tests {
 
     #[test]
     fn without_a_launcher_it_says_how_to_start() {
-        let refusal = transport(None).err().expect("refused");
+        let refusal = objects(None).expect_err("refused");
         assert!(refusal.hints[0].contains("mpirun -np 3"), "{refusal}");
     }
 
     #[test]
     fn one_rank_needs_no_mpi() {
         let one = Launched { by: Launcher::OpenMpi, ranks: Some(1), rank: Some(0) };
-        let transport = transport(Some(one)).expect("a transport")().expect("opened");
+        let needed = objects(Some(one)).expect("found");
+        let transport = transport(&needed, Some(one)).expect("a transport")().expect("opened");
         assert_eq!((transport.rank(), transport.ranks()), (0, 1));
     }
 
@@ -298,5 +316,16 @@ mod tests {
         assert!(refusal.hints[0].contains("apt install ./truespd-mpi-mpich_*"), "{refusal}");
         let refusal = many(Launcher::Srun(Meeting::Pmix));
         assert!(refusal.hints[0].contains("truespd-mpi-openmpi"), "{refusal}");
+        assert!(refusal.hints[1].contains("truespd-mpi-abi"), "{refusal}");
+    }
+
+    #[test]
+    fn the_abi_of_mpi_5_comes_after_the_launchers_own_family() {
+        assert_eq!(families(Launcher::Mpich), [Kind::Mpich, Kind::Abi]);
+        assert_eq!(families(Launcher::OpenMpi), [Kind::OpenMpi, Kind::Abi]);
+        for by in [Launcher::Srun(Meeting::Pmix), Launcher::Srun(Meeting::Pmi), Launcher::Other(Meeting::Pmi)]
+        {
+            assert_eq!(families(by).last(), Some(&Kind::Abi), "{by}");
+        }
     }
 }

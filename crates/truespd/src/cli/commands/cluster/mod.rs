@@ -71,6 +71,17 @@ fn refused_option(answer: &clap::Error, program: &Program, words: &[OsString]) -
     print_or_refuse(answer, &Program { name }, words, command)
 }
 
+/// Says what is missing on this host, or on every one.
+fn refused_here(mut refusal: Refusal, is_first: bool) -> ExitCode {
+    if !is_first {
+        // Where it concerns every host, rank 0 says it first, and some launchers end this process meanwhile.
+        std::thread::sleep(AFTER_RANK_0);
+        refusal.hints.truncate(1);
+        refusal.message = format!("on host {}, {}", host_name(), refusal.message);
+    }
+    tell(refusal)
+}
+
 /// `truespd cluster` with these words.
 pub(crate) fn run_words(program: &Program, words: &[OsString]) -> ExitCode {
     // All ranks have the same words, so one of them is enough to say what is wrong with them.
@@ -115,22 +126,19 @@ pub(crate) fn run_words(program: &Program, words: &[OsString]) -> ExitCode {
         let code = if answer.use_stderr() { refused } else { ExitCode::Done };
         return if is_first { refused_option(&answer, program, words) } else { code };
     }
-    let open = match launch::transport(launched) {
-        Ok(open) => open,
-        Err(refusal) if is_first => return tell(refusal),
-        Err(mut refusal) => {
-            // Where it concerns every host, rank 0 says it first, and some launchers end this process meanwhile.
-            std::thread::sleep(AFTER_RANK_0);
-            refusal.hints.truncate(1);
-            refusal.message = format!("on host {}, {}", host_name(), refusal.message);
-            return tell(refusal);
-        }
+    let objects = match launch::objects(launched) {
+        Ok(objects) => objects,
+        Err(refusal) => return refused_here(refusal, is_first),
     };
     let has_others = launched.is_some_and(|launched| launched.ranks != Some(1));
     if has_others && let Err(code) = launch::is_rank(&own, matches!(what, Load::Line), is_first) {
         let told = u8::try_from(code).ok().and_then(ExitCode::of_number);
         return told.unwrap_or_else(|| ExitCode::of(Outcome::Failed(FailureKind::Lost)));
     }
+    let open = match launch::transport(&objects, launched) {
+        Ok(open) => open,
+        Err(refusal) => return refused_here(refusal, is_first),
+    };
     // What is wrong with it is told when all ranks are asked whether they can run.
     if config::read().is_ok() && is_first {
         tell_warnings(StandardError::of_process(false, true));
