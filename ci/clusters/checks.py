@@ -483,17 +483,14 @@ def check_damaged_object(cluster, library):
 @check
 def check_other_version(cluster, library):
     """Another version of the program on one host."""
-    program = cluster.truespd(library)
-    version = cluster.lab.run(HOSTS[0], [program, "--version"]).out.split()[-1]
-    other = version[:-1] + chr(ord(version[-1]) ^ 1)
+    programs = {host: cluster.truespd(library) for host in HOSTS}
+    programs[HOSTS[2]] = cluster.truespd("other-version")
+    version, other = (cluster.lab.run(host, [programs[host], "--version"]).out.split()[-1] for host in (HOSTS[0], HOSTS[2]))
+    assert version != other
     needed = cluster.object(library)
     for host in cluster.lab.hosts:
         shutil.copy(needed, host.disk)
-        binary = program.read_bytes()
-        if host.name == HOSTS[2]:
-            binary = binary.replace(version.encode(), other.encode())
-        (host.disk / "truespd").write_bytes(binary)
-        (host.disk / "truespd").chmod(0o755)
+        shutil.copy(programs[host.name], host.disk / "truespd")
     ran = good(cluster.run(library, HOSTS, LINE.format(seconds=1, more=""), program="/mnt/truespd"), 3)
     once(ran, "different versions")
     says(ran, HOSTS[2], version, other)
