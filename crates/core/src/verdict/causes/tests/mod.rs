@@ -295,6 +295,7 @@ impl Doc {
             write: direction(self.writes_per_s),
             distribution: None,
             short_transfers: 0,
+            offered_ios: None,
         };
         let size = self.measured.evidence.targets.first().map_or(8 * GIB, |facts| facts.size_bytes);
         let result = TargetResult { size_bytes: size, ..result };
