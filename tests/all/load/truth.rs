@@ -298,16 +298,14 @@ fn poisson_arrivals_are_offered_and_reached() {
     let place = Place::new(MIB);
     let outcome = place.sim("latency=100us", "-b4K -o64 -t2 -g1000i --arrivals poisson -W1 -d10 -L FILE");
     let document = &outcome.report.document;
-    let (drawn, done) = (offered(document), outcome.target().read.ios as f64);
+    let drawn = offered(document);
     assert!((drawn - 20_000.0).abs() < 5.0 * 20_000f64.sqrt(), "{drawn} of 20,000");
     assert_ne!(drawn, 20_000.0);
     let own =
         document.measured().next().expect("one").threads.iter().map(|thread| thread.targets[0].offered_ios);
     assert_eq!(own.collect::<std::collections::BTreeSet<_>>().len(), 2, "each thread has its own");
-    assert!(
-        (document.measured().map(|m| Summary::of(m).total.ios).sum::<u64>() as f64 - drawn).abs() < 5.0,
-        "{done}"
-    );
+    let done = document.measured().map(|measured| Summary::of(measured).total.ios).sum::<u64>();
+    assert!((done as f64 - drawn).abs() < 5.0, "{done} of {drawn}");
     let note =
         outcome.report.notes.iter().find(|note| note.words.contains("Poisson arrivals")).expect("a note");
     let words = format!("2000.0 I/Os per second asked for, {:.1} offered", drawn / 10.0);
@@ -315,21 +313,4 @@ fn poisson_arrivals_are_offered_and_reached() {
     let even = place.sim("latency=100us", "-b4K -o4 -g1000i -W1 -d10 -L FILE");
     assert_eq!(offered(&even.report.document), 10_000.0);
     assert!(!even.report.notes.iter().any(|note| note.words.contains("offered")));
-}
-
-#[test]
-fn a_poisson_rate_is_missed_by_the_disk_and_not_by_chance() {
-    let below = |parameters: &str, words: &str| {
-        let outcome = Place::new(MIB).sim(parameters, words);
-        let verdict = truespd_core::verdict::judge(&outcome.report.document);
-        verdict.findings.iter().any(|finding| finding.rule == "below-rate")
-    };
-    // A hundred arrivals are ten more or fewer by chance.
-    for seed in 1..20 {
-        assert!(!below(
-            "latency=100us",
-            &format!("-b4K -o64 -g10i --arrivals poisson -z{seed} -W0 -d10 -L FILE")
-        ));
-    }
-    assert!(below("latency=2ms", "-b4K -o1 -g1000i --arrivals poisson -W0 -d10 -L FILE"));
 }

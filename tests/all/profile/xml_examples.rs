@@ -411,6 +411,7 @@ fn what_diskspd_has_not_stands_in_processing_instructions() {
     let mut profile = Profile::default();
     let target = Target {
         path: "f".into(),
+        stride_bytes: Some(64 << 10),
         throughput: Some(Throughput::Iops(9)),
         arrivals: Arrivals::Poisson,
         ..Target::default()

@@ -103,7 +103,7 @@ pub struct Meter {
     measured_ns: Range<u64>,
     /// I/Os that were due in it, of those that were issued.
     offered: u64,
-    /// Poisson: for the gaps.
+    /// Draws the gaps of Poisson arrivals.
     rng: Rng,
 }
 

@@ -122,7 +122,7 @@ impl Rule {
     pub const REQUESTS_MAX: Rule = Rule(55); // `-o` or `-O` above the most (2.3)
     /// BypassIO without `-Su`, with writes or mapped, or of two kinds on one file (2.3).
     pub const BYPASS_IO: Rule = Rule(56);
-    /// `--arrivals poisson` without `-g`.
+    /// Arrivals at random without a rate (`--arrivals`, `-g`).
     pub const ARRIVALS_WITHOUT_LIMIT: Rule = Rule(57);
 }
 

@@ -327,11 +327,11 @@ pub(super) fn read_fields<T>(element: Element<'_>, rows: &[Row<T>], into: &mut T
 /// A setting that DiskSpd does not have. It stands in a processing instruction, which readers of DiskSpd's format skip:
 /// `<?truespd-arrivals poisson?>`. An element of another name they refuse (`xml.md` §4.1).
 pub(super) struct Extension<T: 'static> {
-    /// What follows `truespd-`.
+    /// Its name, without the beginning that all have.
     pub name: &'static str,
     /// Refuses the text, or puts it into a `T`.
     pub read: fn(&mut T, &str) -> std::result::Result<(), Mismatch>,
-    /// The text; none where the setting is the usual one.
+    /// The text; none where the setting is the usual one of DiskSpd.
     pub write: fn(&T) -> Option<String>,
 }
 
@@ -361,7 +361,7 @@ pub(super) fn read_extensions<T>(element: Element<'_>, rows: &[Extension<T>], in
     Ok(())
 }
 
-/// Writes what is not usual.
+/// Writes the settings that are not the usual ones.
 pub(super) fn write_extensions<T>(from: &T, rows: &[Extension<T>], out: &mut Writer) {
     for row in rows {
         if let Some(text) = (row.write)(from) {

@@ -110,7 +110,7 @@ pub(super) const TARGET: &[Row<TargetForm>] = &[
 const BYPASS_MODES: &[(&str, Option<BypassIo>)] =
     &[("Partial", Some(BypassIo::Partial)), ("Full", Some(BypassIo::Full))];
 
-/// What DiskSpd has not.
+/// What a target of DiskSpd does not have.
 const EXTENSIONS: &[Extension<TargetForm>] = &[Extension {
     name: "arrivals",
     read: |t, text| {
