@@ -5,9 +5,9 @@ use crate::support::words::{BOOT_MS, read, run};
 use diskspd::grammar::parse::Invocation;
 use diskspd::request::EngineChoice;
 use truespd_core::profile::{
-    AffinityItem, Batch, CacheMode, Distribution, DistributionKind, DistributionRange, EfficiencyOrder, Etw,
-    FlushMode, IoPriority, Placement, ProcessorId, Profile, Release, ResultFormat, RingOptions, Target,
-    Throughput, TimeSpan,
+    AffinityItem, Arrivals, Batch, CacheMode, Distribution, DistributionKind, DistributionRange,
+    EfficiencyOrder, Etw, FlushMode, IoPriority, Placement, ProcessorId, Profile, Release, ResultFormat,
+    RingOptions, Target, Throughput, TimeSpan,
 };
 use truespd_core::result::Grade;
 
@@ -269,7 +269,11 @@ fn rates_59_to_64() {
         x.target.throughput = Some(Throughput::Iops(10));
         x.target.block_bytes = 131072;
     });
-    f(&["-g100i f"], |x| x.target.throughput = Some(Throughput::Iops(100)));
+    f(&["-g100i f", "-g100i --arrivals even f"], |x| x.target.throughput = Some(Throughput::Iops(100)));
+    f(&["-g100i --arrivals poisson f", "--arrivals poisson -g100i f"], |x| {
+        x.target.throughput = Some(Throughput::Iops(100));
+        x.target.arrivals = Arrivals::Poisson;
+    });
     accept(&["-b8k -g80 -o1 -s8k -Sh -w100 a b"], &["a", "b"], &[], |x| {
         x.target.block_bytes = 8192;
         x.target.throughput = Some(Throughput::BytesPerMs(80));

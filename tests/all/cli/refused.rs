@@ -195,6 +195,8 @@ fn threads_and_rates_52_to_65() {
         ("-i10 -j10 -F2 -O4 f", "-j10 -O4", "exclude each other"),
         ("-g f", "", "a number is missing"),
         ("-gi f", "", "a number is missing"),
+        ("--arrivals poisson f", "--arrivals", "without a rate (-g)"),
+        ("-g9i --arrivals Poisson f", "Poisson", "is no way in which"),
         ("-g0 f", "0", "out of range"),
         ("-g0i f", "0", "out of range"),
         ("-gi100 f", "i", "is not a digit"),

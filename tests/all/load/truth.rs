@@ -5,7 +5,7 @@ use crate::support::runner::{Outcome, Place};
 use diskspd::render;
 use truespd_core::measure::Histogram;
 use truespd_core::result::merge::Merger;
-use truespd_core::result::{Document, TimeSpanResult};
+use truespd_core::result::{Document, Summary, TimeSpanResult};
 
 const MIB: u64 = 1 << 20;
 const US: u64 = 1_000;
@@ -284,4 +284,33 @@ fn the_verdict_tells_of_a_stall_that_latencies_hide() {
     assert_eq!(judged("latency=9ms,jitter=uniform", &words.replace("-o1", "-o8")), None);
     // A rate that was not reached is another finding.
     assert_eq!(judged("latency=20ms", words), None);
+}
+
+/// What was drawn for a Poisson process of `mean` I/Os.
+fn offered(document: &Document) -> f64 {
+    let threads = document.measured().flat_map(|measured| &measured.threads);
+    threads.flat_map(|thread| &thread.targets).map(|target| target.offered_ios.expect("a rate")).sum::<u64>()
+        as f64
+}
+
+#[test]
+fn poisson_arrivals_are_offered_and_reached() {
+    let place = Place::new(MIB);
+    let outcome = place.sim("latency=100us", "-b4K -o64 -t2 -g1000i --arrivals poisson -W1 -d10 -L FILE");
+    let document = &outcome.report.document;
+    let drawn = offered(document);
+    assert!((drawn - 20_000.0).abs() < 5.0 * 20_000f64.sqrt(), "{drawn} of 20,000");
+    assert_ne!(drawn, 20_000.0);
+    let own =
+        document.measured().next().expect("one").threads.iter().map(|thread| thread.targets[0].offered_ios);
+    assert_eq!(own.collect::<std::collections::BTreeSet<_>>().len(), 2, "each thread has its own");
+    let done = document.measured().map(|measured| Summary::of(measured).total.ios).sum::<u64>();
+    assert!((done as f64 - drawn).abs() < 5.0, "{done} of {drawn}");
+    let note =
+        outcome.report.notes.iter().find(|note| note.words.contains("Poisson arrivals")).expect("a note");
+    let words = format!("2000.0 I/Os per second asked for, {:.1} offered", drawn / 10.0);
+    assert!(note.words.contains(&words), "{} lacks {words}", note.words);
+    let even = place.sim("latency=100us", "-b4K -o4 -g1000i -W1 -d10 -L FILE");
+    assert_eq!(offered(&even.report.document), 10_000.0);
+    assert!(!even.report.notes.iter().any(|note| note.words.contains("offered")));
 }

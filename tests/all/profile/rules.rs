@@ -2,8 +2,8 @@
 //! and one next to it that does not.
 
 use truespd_core::profile::{
-    Batch, BypassIo, CacheMode, Distribution, DistributionKind, DistributionRange, EfficiencyOrder, Finding,
-    FlushMode, Placement, ProcessorId, Profile, RingOptions, Rule, Severity, Target, ThreadTarget,
+    Arrivals, Batch, BypassIo, CacheMode, Distribution, DistributionKind, DistributionRange, EfficiencyOrder,
+    Finding, FlushMode, Placement, ProcessorId, Profile, RingOptions, Rule, Severity, Target, ThreadTarget,
     Throughput, TimeSpan, WholeGroup, validate,
 };
 
@@ -50,6 +50,11 @@ const ERRORS: &[(Rule, Change, Change)] = &[
         Rule::LIMIT_WITH_ROUTINES,
         |s, t| (s.completion_routines, t.throughput) = (true, Some(Throughput::Iops(1))),
         |s, t| (s.completion_routines, t.throughput) = (true, Some(Throughput::BytesPerMs(0))),
+    ),
+    (
+        Rule::ARRIVALS_WITHOUT_LIMIT,
+        |_, t| t.arrivals = Arrivals::Poisson,
+        |_, t| (t.arrivals, t.throughput) = (Arrivals::Poisson, Some(Throughput::Iops(1))),
     ),
     (
         Rule::BURST_AND_PAUSE,

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use diskspd::grammar::parse::{Invocation, parse};
 use truespd_core::profile::xml::{Overrides, XmlError, apply_overrides, read, read_bytes, read_from, write};
 use truespd_core::profile::{
-    CacheMode, DistributionKind, DistributionRange, IoPriority, Profile, Severity, Target, ThreadTarget,
-    Throughput, TimeSpan, WholeGroup, validate,
+    Arrivals, CacheMode, DistributionKind, DistributionRange, IoPriority, Profile, Severity, Target,
+    ThreadTarget, Throughput, TimeSpan, WholeGroup, validate,
 };
 
 fn data(folder: &str) -> PathBuf {
@@ -404,4 +404,34 @@ fn ranges_of_a_distribution_are_kept_as_stated() {
     let target = span_of(&profile_with("", ranges)).targets.remove(0);
     let list = [(60, 8192), (40, u64::MAX)].map(|(io_percent, span)| DistributionRange { io_percent, span });
     assert_eq!(target.distribution.expect("has one").ranges, list);
+}
+
+#[test]
+fn what_diskspd_has_not_stands_in_processing_instructions() {
+    let mut profile = Profile::default();
+    let target = Target {
+        path: "f".into(),
+        stride_bytes: Some(64 << 10),
+        throughput: Some(Throughput::Iops(9)),
+        arrivals: Arrivals::Poisson,
+        ..Target::default()
+    };
+    profile.time_spans = vec![TimeSpan { targets: vec![target], ..TimeSpan::default() }];
+    let text = write(&profile, 0);
+    assert!(text.contains("      <?truespd-arrivals poisson?>\n"), "{text}");
+    assert_eq!(read(&text).expect("as written").time_spans, profile.time_spans);
+    profile.time_spans[0].targets[0].arrivals = Arrivals::Even;
+    assert!(!write(&profile, 0).contains("<?truespd"), "what is usual is not said");
+    let with = |instructions: &str| read(&text.replace("<?truespd-arrivals poisson?>", instructions));
+    let others = with("<?xml-stylesheet href=\"a.xsl\"?><?other?>").expect("those of others mean nothing");
+    assert_eq!(others.time_spans, profile.time_spans);
+    for (instructions, words) in [
+        ("<?truespd-arrivals often?>", "\"often\" is not known here"),
+        ("<?truespd-arrivals?>", "is not known here"),
+        ("<?truespd-arrivals even?><?truespd-arrivals even?>", "appears a second time"),
+        ("<?truespd-arrival poisson?>", "\"truespd-arrival\" is not known here"),
+    ] {
+        let error = with(instructions).expect_err(instructions).to_string();
+        assert!(error.contains(words) && error.contains("Target"), "{instructions}: {error}");
+    }
 }

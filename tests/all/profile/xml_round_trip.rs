@@ -6,9 +6,9 @@ use proptest::prelude::*;
 
 use truespd_core::profile::xml::{read, read_bytes, write};
 use truespd_core::profile::{
-    Batch, CacheMode, Distribution, DistributionKind, DistributionRange, EfficiencyOrder, Etw, FlushMode,
-    IoPriority, Placement, Precreate, ProcessorId, Profile, Release, ResultFormat, RingOptions, Target,
-    ThreadTarget, Throughput, TimeSpan, WholeGroup,
+    Arrivals, Batch, CacheMode, Distribution, DistributionKind, DistributionRange, EfficiencyOrder, Etw,
+    FlushMode, IoPriority, Placement, Precreate, ProcessorId, Profile, Release, ResultFormat, RingOptions,
+    Target, ThreadTarget, Throughput, TimeSpan, WholeGroup,
 };
 
 /// Numbers with the ends of their range among them.
@@ -109,6 +109,7 @@ prop_compose! {
         (block, base_bytes, max_bytes) in (number(), bytes(), bytes()),
         (write_percent, request_count, threads_per_file) in (0..=100u32, number(), number()),
         throughput in option::of((any::<bool>(), 1..=u32::MAX)),
+        arrivals in prop_oneof![Just(Arrivals::Even), Just(Arrivals::Poisson)],
         (burst_ios, think_ms, create_bytes) in (option::of(number()), option::of(number()), option::of(bytes())),
         weight in number(),
         thread_targets in vec((number(), number()), 0..4),
@@ -120,6 +121,7 @@ prop_compose! {
             base_bytes, max_bytes, write_percent, request_count, threads_per_file,
             burst_ios, think_ms, create_bytes, weight,
             throughput: throughput.map(limit),
+            arrivals,
             thread_targets: thread_targets.into_iter().map(|(thread, weight)| ThreadTarget { thread, weight }).collect(),
             random_percent: pattern.random_percent,
             stride_bytes: pattern.stride_bytes,

@@ -334,6 +334,7 @@ fn target_result(recipe: &Recipe, span: &TimeSpan, index: usize, random: &mut Ra
         write,
         distribution: used(recipe.ranges, target, SIZES[index]),
         short_transfers: 0,
+        offered_ios: None,
     }
 }
 

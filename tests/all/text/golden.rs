@@ -208,7 +208,15 @@ fn sample_target(path: &str) -> Target {
 }
 
 fn target_result(path: &str, size_bytes: u64, read: Direction, write: Direction) -> TargetResult {
-    TargetResult { path: path.to_string(), size_bytes, read, write, distribution: None, short_transfers: 0 }
+    TargetResult {
+        path: path.to_string(),
+        size_bytes,
+        read,
+        write,
+        distribution: None,
+        short_transfers: 0,
+        offered_ios: None,
+    }
 }
 
 fn thread(id: u32, targets: Vec<TargetResult>) -> ThreadResult {

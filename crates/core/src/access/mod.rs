@@ -36,7 +36,7 @@
 //!     assert!(access.offset % 65_536 == 0 && access.offset < 1 << 30 && !access.write);
 //! }
 //!
-//! let mut meter = Meter::new(Pace::of(&target, 1)?, 0);
+//! let mut meter = Meter::new(Pace::of(&target, 1)?, 0, 0..u64::MAX, 1);
 //! assert_eq!(meter.wait_ns(4_000_000), 6_000_000);
 //! meter.issued(10_000_000);
 //! assert_eq!(meter.due_ns(), 20_000_000);

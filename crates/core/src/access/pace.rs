@@ -4,18 +4,21 @@
 //! meter reads none. DiskSpd waits in whole milliseconds; here due times are exact nanoseconds,
 //! rounded up, so an I/O is never early and the mean rate never drifts.
 //!
-//! Source: `io-semantics.md` §11.
+//! Source: `io-semantics.md` §11. Poisson arrivals (`--arrivals`) are TrueSpd's own.
 
-use crate::profile::{Target, Throughput};
+use std::ops::Range;
+
+use super::random::Rng;
+use crate::profile::{Arrivals, Target, Throughput};
 
 const NS_PER_MS: u64 = 1_000_000;
 const NS_PER_S: u64 = 1_000_000_000;
 
 /// A checked pace, the same for every thread of a target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pace(Rule);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum Rule {
     Unlimited,
     /// The m-th I/O, from 1, is due m periods after the start: whole and remaining ns times 1/divisor.
@@ -23,6 +26,10 @@ enum Rule {
         whole_ns: u64,
         rest: u64,
         divisor: u64,
+    },
+    /// Each I/O is due a random time after the one before, of the exponential distribution with this mean.
+    Poisson {
+        mean_ns: f64,
     },
     Burst {
         ios: u32,
@@ -43,9 +50,10 @@ impl Pace {
     pub fn of(target: &Target, threads: u32) -> Result<Pace, PaceError> {
         match (target.throughput, target.burst_ios, target.think_ms) {
             (Some(Throughput::BytesPerMs(rate)), _, _) => {
-                Self::rate(u128::from(target.block_bytes) * u128::from(NS_PER_MS), rate)
+                let period_ns = u128::from(target.block_bytes) * u128::from(NS_PER_MS);
+                Self::rate(period_ns, rate, target.arrivals)
             }
-            (Some(Throughput::Iops(rate)), _, _) => Self::rate(u128::from(NS_PER_S), rate),
+            (Some(Throughput::Iops(rate)), _, _) => Self::rate(u128::from(NS_PER_S), rate, target.arrivals),
             (None, None, None) => Ok(Pace::UNLIMITED),
             (None, Some(burst_ios), Some(think_ms)) => {
                 // Less than one I/O for each thread is a pause after every I/O, as in 2.2.
@@ -58,9 +66,12 @@ impl Pace {
     }
 
     /// One I/O per `period_ns / divisor` nanoseconds.
-    fn rate(period_ns: u128, divisor: u64) -> Result<Pace, PaceError> {
+    fn rate(period_ns: u128, divisor: u64, arrivals: Arrivals) -> Result<Pace, PaceError> {
         if divisor == 0 {
             return Err(PaceError::NoRate);
+        }
+        if arrivals == Arrivals::Poisson {
+            return Ok(Pace(Rule::Poisson { mean_ns: period_ns as f64 / divisor as f64 }));
         }
         let whole_ns = u64::try_from(period_ns / u128::from(divisor)).unwrap_or(u64::MAX);
         let rest = (period_ns % u128::from(divisor)) as u64;
@@ -75,7 +86,7 @@ impl Pace {
     /// Every I/O has an intended start, whatever became of those before it: a rate. Bursts have none: a pause
     /// begins when the burst was really issued, so that nothing is ever late.
     pub fn has_schedule(&self) -> bool {
-        matches!(self.0, Rule::Rate { .. })
+        matches!(self.0, Rule::Rate { .. } | Rule::Poisson { .. })
     }
 }
 
@@ -88,6 +99,12 @@ pub struct Meter {
     /// When the next I/O may be issued.
     due_ns: u64,
     state: State,
+    /// The time in which arrivals count.
+    measured_ns: Range<u64>,
+    /// I/Os that were due in it, of those that were issued.
+    offered: u64,
+    /// Draws the gaps of Poisson arrivals.
+    rng: Rng,
 }
 
 /// What a rule remembers between I/Os.
@@ -96,19 +113,23 @@ struct State {
     /// Rate: exact due time of the next I/O, whole nanoseconds and the rest times 1/divisor.
     exact_ns: u64,
     rest: u64,
+    /// Poisson: the part of a nanosecond in place of that rest.
+    part_ns: f64,
     /// Burst: I/Os left in it.
     left: u32,
 }
 
 impl Meter {
-    /// A meter whose time starts at `start_ns`, the start signal. Takes no memory.
-    pub fn new(pace: Pace, start_ns: u64) -> Self {
+    /// A meter whose time starts at `start_ns`, the start signal; `measured_ns` is the measured time, and `seed` is for
+    /// arrivals at random. Takes no memory.
+    pub fn new(pace: Pace, start_ns: u64, measured_ns: Range<u64>, seed: u64) -> Self {
         let left = if let Rule::Burst { ios, .. } = pace.0 { ios } else { 0 };
-        let state = State { exact_ns: start_ns, rest: 0, left };
-        let mut meter = Meter { rule: pace.0, due_ns: start_ns, state };
-        if let Rule::Rate { .. } = pace.0 {
+        let state = State { exact_ns: start_ns, rest: 0, part_ns: 0.0, left };
+        let mut meter =
+            Meter { rule: pace.0, due_ns: start_ns, state, measured_ns, offered: 0, rng: Rng::new(seed) };
+        if pace.has_schedule() {
             // The first I/O is due after one period, as after any other.
-            meter.issued(start_ns);
+            meter.pass();
         }
         meter
     }
@@ -132,9 +153,46 @@ impl Meter {
     /// with, without limit.
     #[inline]
     pub fn issued(&mut self, now_ns: u64) {
+        if let Rule::Burst { ios, think_ns } = self.rule {
+            self.state.left -= 1;
+            if self.state.left == 0 {
+                self.state.left = ios;
+                self.due_ns = now_ns.saturating_add(think_ns);
+            }
+            return;
+        }
+        self.offered += u64::from(self.measured_ns.contains(&self.due_ns));
+        self.pass();
+    }
+
+    /// I/Os that were due in the measured time, issued or not; none where nothing has an intended start. It ended at
+    /// `end_ns`, which is earlier than was planned when the run was stopped.
+    pub fn offered(mut self, end_ns: u64) -> Option<u64> {
+        if !Pace(self.rule).has_schedule() {
+            return None;
+        }
+        // Those that nobody issued any more.
+        while self.due_ns < self.measured_ns.end.min(end_ns) {
+            self.issued(self.due_ns);
+        }
+        Some(self.offered)
+    }
+
+    /// From the due time of one I/O to that of the next.
+    #[inline]
+    fn pass(&mut self) {
         let state = &mut self.state;
         match self.rule {
-            Rule::Unlimited => {}
+            Rule::Unlimited | Rule::Burst { .. } => {}
+            Rule::Poisson { mean_ns } => {
+                // Never 0, whose logarithm is no number: 53 bits, from 1 on.
+                let uniform = ((self.rng.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
+                let gap_ns = state.part_ns - uniform.ln() * mean_ns;
+                let whole_ns = gap_ns as u64;
+                state.part_ns = (gap_ns - whole_ns as f64).max(0.0);
+                state.exact_ns = state.exact_ns.saturating_add(whole_ns);
+                self.due_ns = state.exact_ns.saturating_add(u64::from(state.part_ns > 0.0));
+            }
             Rule::Rate { whole_ns, rest, divisor } => {
                 state.exact_ns = state.exact_ns.saturating_add(whole_ns);
                 // rest < divisor and state.rest < divisor; their sum may not fit into 64 bits.
@@ -146,13 +204,6 @@ impl Meter {
                     state.rest += rest;
                 }
                 self.due_ns = state.exact_ns.saturating_add(u64::from(state.rest > 0));
-            }
-            Rule::Burst { ios, think_ns } => {
-                state.left -= 1;
-                if state.left == 0 {
-                    state.left = ios;
-                    self.due_ns = now_ns.saturating_add(think_ns);
-                }
             }
         }
     }
@@ -190,7 +241,7 @@ mod tests {
     /// Issue times of a thread that issues as soon as it may, on a clock that starts at `start_ns`.
     fn issue_times(pace: Pace, start_ns: u64, count: usize) -> Vec<u64> {
         let mut now_ns = start_ns;
-        let mut meter = Meter::new(pace, start_ns);
+        let mut meter = Meter::new(pace, start_ns, 0..u64::MAX, 1);
         (0..count)
             .map(|_| {
                 now_ns += meter.wait_ns(now_ns);
@@ -211,7 +262,7 @@ mod tests {
 
     #[test]
     fn an_io_is_never_early() {
-        let meter = Meter::new(limited(8192, Throughput::BytesPerMs(80)), 0);
+        let meter = Meter::new(limited(8192, Throughput::BytesPerMs(80)), 0, 0..u64::MAX, 1);
         assert_eq!(meter.wait_ns(0), 102_400_000);
         assert_eq!(meter.wait_ns(102_399_999), 1);
         assert_eq!(meter.wait_ns(102_400_000), 0);
@@ -222,7 +273,7 @@ mod tests {
     #[test]
     fn iops_do_not_drift_over_days() {
         // 3 IOPS for ten days; a third of a second has no exact nanosecond.
-        let mut meter = Meter::new(limited(65536, Throughput::Iops(3)), 0);
+        let mut meter = Meter::new(limited(65536, Throughput::Iops(3)), 0, 0..u64::MAX, 1);
         for io in 1..=3 * 86_400 * 10_u64 {
             assert_eq!(meter.due_ns(), (io * NS_PER_S).div_ceil(3));
             meter.issued(0);
@@ -242,6 +293,86 @@ mod tests {
         assert_eq!((fast[0], fast[99]), (10_000, 1_000_000));
     }
 
+    fn at_random(rate: u64) -> Pace {
+        let throughput = Some(Throughput::Iops(rate));
+        let target = Target { throughput, arrivals: Arrivals::Poisson, ..Target::default() };
+        Pace::of(&target, 1).expect("legal")
+    }
+
+    /// The statistic of Anderson and Darling of gaps, in units of the mean that was asked for, against the exponential
+    /// distribution: above 3.857 for one of a hundred samples that have it (Stephens, 1974, all parameters known).
+    fn anderson_darling(mut gaps: Vec<f64>) -> f64 {
+        gaps.sort_by(f64::total_cmp);
+        let n = gaps.len();
+        let mut sum = 0.0;
+        for (i, gap) in gaps.iter().enumerate() {
+            // ln F(x) of this one, and ln(1 - F(x)) of its counterpart from the other end.
+            let below = (-(-gap).exp_m1()).ln();
+            sum += (2 * i + 1) as f64 * (below - gaps[n - 1 - i]);
+        }
+        -(n as f64) - sum / n as f64
+    }
+
+    #[test]
+    fn gaps_at_random_are_exponential_at_every_rate() {
+        for (rate, seed) in [(1_000, 1), (100_000, 2), (1_000_000, 3), (20_000_000, 4)] {
+            let mut meter = Meter::new(at_random(rate), 0, 0..u64::MAX, seed);
+            let (mut before, mut gaps) = (0.0, Vec::new());
+            for _ in 0..100_000 {
+                // Whole nanoseconds are due; the law is that of the exact instants.
+                let exact = meter.state.exact_ns as f64 + meter.state.part_ns;
+                gaps.push((exact - before) * rate as f64 / NS_PER_S as f64);
+                before = exact;
+                meter.issued(0);
+            }
+            let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+            assert!((mean - 1.0).abs() < 5.0 / (gaps.len() as f64).sqrt(), "{rate}: a mean of {mean}");
+            // Neighbours know nothing of each other.
+            let product = gaps.windows(2).map(|two| (two[0] - mean) * (two[1] - mean)).sum::<f64>();
+            assert!(
+                (product / gaps.len() as f64).abs() < 5.0 / (gaps.len() as f64).sqrt(),
+                "{rate}: {product}"
+            );
+            let statistic = anderson_darling(gaps);
+            assert!(statistic < 6.0, "{rate} per second: {statistic}");
+        }
+        let even: Vec<f64> = (0..1_000).map(|_| 1.0).collect();
+        assert!(anderson_darling(even) > 100.0, "the test sees gaps of another law");
+    }
+
+    #[test]
+    fn arrivals_of_the_measured_time_count_whoever_issued_them() {
+        for pace in [at_random(1_000_000), limited(4096, Throughput::Iops(1_000_000))] {
+            let measured = NS_PER_MS..3 * NS_PER_MS;
+            let mut all = Meter::new(pace, 0, measured.clone(), 7);
+            let mut due = 0;
+            while all.due_ns() < 5 * NS_PER_MS {
+                due += u64::from(measured.contains(&all.due_ns()));
+                all.issued(0);
+            }
+            assert_eq!(all.offered(u64::MAX), Some(due));
+            let mut behind = Meter::new(pace, 0, measured.clone(), 7);
+            (0..50).for_each(|_| behind.issued(0));
+            assert_eq!(behind.clone().offered(u64::MAX), Some(due), "the rest was due all the same");
+            let stopped = behind.offered(2 * NS_PER_MS).expect("a rate");
+            assert!(stopped > 0 && stopped < due, "{stopped} of {due}");
+        }
+        assert_eq!(Meter::new(Pace::UNLIMITED, 0, 0..9, 1).offered(9), None);
+    }
+
+    #[test]
+    fn threads_have_arrivals_of_their_own_and_a_seed_the_same_again() {
+        let first = |seed| {
+            let mut meter = Meter::new(at_random(1000), 0, 0..u64::MAX, seed);
+            std::array::from_fn::<u64, 5, _>(|_| {
+                meter.issued(0);
+                meter.due_ns()
+            })
+        };
+        assert_eq!(first(1), first(1));
+        assert_ne!(first(1), first(2));
+    }
+
     #[test]
     fn only_a_rate_has_a_schedule() {
         assert!(limited(4096, Throughput::Iops(1000)).has_schedule());
@@ -251,7 +382,7 @@ mod tests {
 
     #[test]
     fn catching_up_has_no_cap() {
-        let mut meter = Meter::new(limited(4096, Throughput::Iops(1000)), 0);
+        let mut meter = Meter::new(limited(4096, Throughput::Iops(1000)), 0, 0..u64::MAX, 1);
         let stall_end_ns = 60 * NS_PER_S + 500_000;
         let mut at_once = 0;
         while meter.wait_ns(stall_end_ns) == 0 {
@@ -274,7 +405,7 @@ mod tests {
 
     #[test]
     fn think_time_counts_from_the_last_issue_of_the_burst() {
-        let mut meter = Meter::new(bursts(2, 10, 1).expect("legal"), 0);
+        let mut meter = Meter::new(bursts(2, 10, 1).expect("legal"), 0, 0..u64::MAX, 1);
         meter.issued(1_000);
         assert_eq!(meter.wait_ns(1_000), 0, "the burst may go on");
         meter.issued(4_000_000);
@@ -313,7 +444,7 @@ mod tests {
 
     #[test]
     fn unlimited_never_waits() {
-        let mut meter = Meter::new(Pace::UNLIMITED, 5);
+        let mut meter = Meter::new(Pace::UNLIMITED, 5, 0..u64::MAX, 1);
         for now_ns in [5, 5, 6, u64::MAX] {
             assert_eq!(meter.wait_ns(now_ns), 0);
             meter.issued(now_ns);
@@ -332,7 +463,7 @@ mod tests {
             } else {
                 (Throughput::BytesPerMs(rate), u128::from(block) * u128::from(NS_PER_MS))
             };
-            let mut meter = Meter::new(limited(block, limit), start_ns);
+            let mut meter = Meter::new(limited(block, limit), start_ns, 0..u64::MAX, 1);
             for io in 1..200u128 {
                 let exact = u128::from(start_ns) + (io * period).div_ceil(u128::from(rate));
                 prop_assert_eq!(meter.due_ns(), u64::try_from(exact).unwrap_or(u64::MAX));

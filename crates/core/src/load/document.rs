@@ -15,7 +15,7 @@ use crate::measure::cpu::{
 };
 use crate::measure::{Histogram, MachineClock};
 use crate::plan::Lane;
-use crate::profile::{Release, TimeSpan};
+use crate::profile::{Arrivals, Release, Throughput, TimeSpan};
 use crate::result::{
     ClockFacts, CpuUse, DispatchInEffect, DistributionPart, Evidence, InEffect, Measured, Outstanding,
     OwnCost, QueueDepth, TargetResult, ThreadResult,
@@ -55,6 +55,7 @@ pub fn measured(span: &Span<'_>, outcome: SpanOutcome, topology: &Topology) -> (
     let in_effect = in_effect(span, threads.len());
     let depth = queue_depth(&span.lanes, &threads, in_flight, outcome.measured_ns, !outstanding.is_empty());
     notes.push(Note::detail(queue_depth_words(&depth)));
+    notes.extend(arrivals_words(&threads, span, test_time_s).into_iter().map(Note::worth_telling));
     notes.extend(response_words(&threads).into_iter().map(Note::worth_telling));
     let bound_threads = outcome.placed.into_iter().map(|placed| placed.thread).collect();
     let mut evidence = outcome.evidence;
@@ -175,6 +176,38 @@ fn queue_depth_words(depth: &QueueDepth) -> String {
     format!("queue depth: asked for {}, reached {:.2} on average ({how})", depth.asked, depth.reached)
 }
 
+/// Arrivals at random (`--arrivals poisson`): what was asked for, what was drawn, and what completed, of each target in
+/// I/Os per second.
+fn arrivals_words(threads: &[ThreadResult], span: &Span<'_>, measured_s: f64) -> Vec<String> {
+    let mut words = Vec::new();
+    for (number, state) in span.targets.iter().enumerate() {
+        let planned = &span.asked.targets[number];
+        if planned.arrivals != Arrivals::Poisson || measured_s <= 0.0 {
+            continue;
+        }
+        let (mut offered, mut done) = (0, 0);
+        for (lane, thread) in span.lanes.iter().zip(threads) {
+            let results = lane.targets.iter().zip(&thread.targets);
+            for (_, result) in results.filter(|(target, _)| target.duty.target == number) {
+                offered += result.offered_ios.unwrap_or(0);
+                done += result.read.ios + result.write.ios;
+            }
+        }
+        let asked = match planned.throughput {
+            Some(Throughput::Iops(each)) => each as f64,
+            Some(Throughput::BytesPerMs(each)) => each as f64 * 1000.0 / planned.block_bytes as f64,
+            None => continue,
+        };
+        let asked = asked * f64::from(span.asked.threads_on(planned));
+        let [offered, done] = [offered, done].map(|ios| ios as f64 / measured_s);
+        words.push(format!(
+            "'{}': Poisson arrivals: {asked:.1} I/Os per second asked for, {offered:.1} offered, {done:.1} reached",
+            state.typed
+        ));
+    }
+    words
+}
+
 /// Under a rate limit: service times (from the issue of each I/O) and response times (from its scheduled start).
 fn response_words(threads: &[ThreadResult]) -> Vec<String> {
     let (mut service, mut response) = (Histogram::new(), Histogram::new());
@@ -218,6 +251,7 @@ fn thread(id: u32, outcome: Outcome, measured_ns: u64, span: &Span<'_>) -> Threa
             write: tally.writes.finish(span.wanted, measured_ns),
             distribution: state.planned.distribution.as_ref().map(|d| d.ranges().iter().map(part).collect()),
             short_transfers: tally.short_transfers,
+            offered_ios: tally.offered_ios,
         });
     }
     ThreadResult { id, source: None, targets, waits: outcome.waits }

@@ -474,6 +474,25 @@ pub enum Throughput {
     Iops(u64),
 }
 
+/// When the I/Os of a rate arrive (`--arrivals`). An extension of TrueSpd.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrivals {
+    /// One after each period, as `-g` means it.
+    #[default]
+    Even,
+    /// At random, each independent of all others: as the requests of many clients arrive. The gaps have the exponential
+    /// distribution.
+    Poisson,
+}
+
+impl Arrivals {
+    /// Whether it is what DiskSpd does.
+    pub fn is_even(&self) -> bool {
+        *self == Arrivals::Even
+    }
+}
+
 /// A thread that uses a target in pool mode (XML `ThreadTargets`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadTarget {
@@ -539,6 +558,9 @@ pub struct Target {
     pub threads_per_file: u32,
     /// Rate limit (`-g`).
     pub throughput: Option<Throughput>,
+    /// When the I/Os of the rate arrive (`--arrivals`).
+    #[serde(skip_serializing_if = "Arrivals::is_even")]
+    pub arrivals: Arrivals,
     /// I/Os per burst (`-i`).
     pub burst_ios: Option<u32>,
     /// Pause between bursts in milliseconds (`-j`).
@@ -582,6 +604,7 @@ impl Default for Target {
             request_count: 2,
             threads_per_file: 1,
             throughput: None,
+            arrivals: Arrivals::Even,
             burst_ios: None,
             think_ms: None,
             priority: IoPriority::Normal,

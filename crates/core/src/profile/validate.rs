@@ -122,6 +122,8 @@ impl Rule {
     pub const REQUESTS_MAX: Rule = Rule(55); // `-o` or `-O` above the most (2.3)
     /// BypassIO without `-Su`, with writes or mapped, or of two kinds on one file (2.3).
     pub const BYPASS_IO: Rule = Rule(56);
+    /// Arrivals at random without a rate (`--arrivals`, `-g`).
+    pub const ARRIVALS_WITHOUT_LIMIT: Rule = Rule(57);
 }
 
 /// A rule that the profile breaks, and where.
@@ -456,6 +458,11 @@ fn pacing(found: &mut Collector, span: &TimeSpan, target: &Target) {
         let words = "-g (rate limit) and -x (completion routines) exclude each other: a request that is reissued from \
              its own completion cannot wait";
         found.error(Rule::LIMIT_WITH_ROUTINES, &["-g", "-x"], words);
+    }
+    if !limited && !target.arrivals.is_even() {
+        let words =
+            "--arrivals is given without a rate (-g), so there is nothing to arrive: add -g, as in -g1000i";
+        found.error(Rule::ARRIVALS_WITHOUT_LIMIT, &["--arrivals", "-g"], words);
     }
     if (burst > 0) != (pause > 0) {
         let (given, missing) = if burst > 0 { ("-i", "-j") } else { ("-j", "-i") };

@@ -351,6 +351,10 @@ pub struct TargetResult {
     pub distribution: Option<Vec<DistributionPart>>,
     /// Transfers shorter than the block.
     pub short_transfers: u64,
+    /// I/Os that were due in the measured time under a rate (`-g`), whatever became of them; none without a rate, and
+    /// in documents from before it was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered_ios: Option<u64>,
 }
 
 /// The I/Os that a figure is of.

@@ -642,6 +642,7 @@ mod tests_of_metrics {
             write: direction(50, 8000),
             distribution: None,
             short_transfers: 0,
+            offered_ios: None,
         };
         let waits = WaitStatistics::default();
         Measured {

@@ -171,6 +171,7 @@ mod tests {
             write: Direction::default(),
             distribution: None,
             short_transfers: 0,
+            offered_ios: None,
         };
         ThreadResult { id, source: None, targets: vec![target], waits: WaitStatistics::default() }
     }

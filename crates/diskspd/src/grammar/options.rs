@@ -16,7 +16,7 @@ use crate::run::grade;
 use truespd_core::engine;
 use truespd_core::engine::EngineError;
 use truespd_core::profile::{
-    Batch, BufferSeparation, EfficiencyOrder, Etw, IO_BUCKET_MS_DEFAULT, IoPriority, ProcessorId,
+    Arrivals, Batch, BufferSeparation, EfficiencyOrder, Etw, IO_BUCKET_MS_DEFAULT, IoPriority, ProcessorId,
     REQUESTS_MAX, Release, ResultFormat, RingOptions, Throughput, WholeGroup,
 };
 use truespd_core::text::foreign::{BadPathMap, PathMap};
@@ -119,6 +119,21 @@ pub fn rate(d: &mut Draft, v: &Value) -> Result<(), Slip> {
         d.reinterpret(&format!("-g{}", v.text), &format!("-g{n}{}", if is_iops { "i" } else { "" }));
     }
     d.target.throughput = Some(if is_iops { Throughput::Iops(n) } else { Throughput::BytesPerMs(n) });
+    Ok(())
+}
+
+pub fn arrivals(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    d.target.arrivals = match v.text {
+        "even" => Arrivals::Even,
+        "poisson" => Arrivals::Poisson,
+        other => {
+            let what = match other {
+                "" => "how the I/Os of a rate arrive is missing".to_string(),
+                text => format!("'{text}' is no way in which the I/Os of a rate arrive"),
+            };
+            return Err(Slip::new(what).at(0..length(other)).legal("even or poisson"));
+        }
+    };
     Ok(())
 }
 

@@ -84,6 +84,8 @@ const PRIORITIES: Offers = Words(&[
     ("3", "normal (the default)"),
 ]);
 const RELEASES: Offers = Words(&[("2.2", "the usual one"), ("2.3", "its forms and its defaults")]);
+const ARRIVALS: Offers =
+    Words(&[("even", "one after each period"), ("poisson", "at random, as from many clients")]);
 const GRADES: Offers =
     Words(&[("certified", "nothing speaks against the result"), ("suspect", "certified or suspect")]);
 const TRACES: Offers = Words(&[
@@ -275,6 +277,10 @@ pub static SECTIONS: &[Section] = &[
                 .offers(Usual(&["100i", "1000i", "10000i", "100000i", "102400", "1048576"]))
                 .help("Limit per thread and target: <n> bytes per millisecond, or with i <n> I/Os per second.")
                 .linux("exact: no rounding to whole bytes per millisecond."),
+            row("-arrivals", "<even|poisson>", Value(options::arrivals))
+                .offers(ARRIVALS)
+                .help("When the I/Os of -g arrive: one after each period, or at random as from many clients \
+                       (poisson). Default even."),
             row("i", "<n>", Count(Unit::Count, 1, |d, n| d.target.burst_ios = Some(n)))
                 .help("I/Os per burst, shared by the threads of the target. Needs -j."),
             row("j", "<ms>", Count(Unit::Milliseconds, 1, |d, n| d.target.think_ms = Some(n)))

@@ -6,8 +6,8 @@ use super::figures::line;
 use super::layout::Layout;
 use truespd_core::profile::masks::mask_words;
 use truespd_core::profile::{
-    Batch, BufferSeparation, BypassIo, CacheMode, Distribution, DistributionKind, EfficiencyOrder, FlushMode,
-    IoPriority, Profile, Release, Target, Throughput, TimeSpan,
+    Arrivals, Batch, BufferSeparation, BypassIo, CacheMode, Distribution, DistributionKind, EfficiencyOrder,
+    FlushMode, IoPriority, Profile, Release, Target, Throughput, TimeSpan,
 };
 use truespd_core::result::System;
 use truespd_core::text::hides;
@@ -195,6 +195,9 @@ fn target_block(out: &mut String, layout: Layout, span: &TimeSpan, target: &Targ
             line!(out, "{indent}throughput rate-limited to {limit} B/ms");
         }
         _ => {}
+    }
+    if target.arrivals == Arrivals::Poisson {
+        line!(out, "{indent}arrivals: Poisson");
     }
     if let Some(asked) = target.distribution.as_ref().filter(|asked| !asked.ranges.is_empty()) {
         line!(out, "{indent}IO Distribution:");

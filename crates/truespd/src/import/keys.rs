@@ -30,7 +30,7 @@ pub(super) enum Key {
 /// Keys that become options, as far as they can.
 const READ: &str = "\
     rw bs iodepth numjobs runtime ramp_time size filesize filename directory name ioengine direct \
-    buffered sync rwmixread rwmixwrite rate_iops rate thinktime offset offset_increment randseed \
+    buffered sync rwmixread rwmixwrite rate_iops rate rate_process thinktime offset offset_increment randseed \
     cpus_allowed zero_buffers refill_buffers time_based invalidate norandommap thinktime_blocks \
     randrepeat cpus_allowed_policy softrandommap blockalign bsrange bssplit random_distribution \
     percentage_random nrfiles hipri stonewall wait_for filename_format kb_base gtod_reduce disable_lat";
@@ -106,7 +106,6 @@ const UNSAID: &[(&str, &str, &str)] = &[
     ("nice", "", "nice -n N diskspd ..."),
     ("prio", "", "-I1 or -I2 lowers the priority"),
     ("prioclass", "", "-I1 is the idle class"),
-    ("rate_process", "I/Os under a limit come in even distances", "-g<n>i"),
     ("thinktime_iotime", "bursts are counted in I/Os", "-i<n>"),
     ("max_latency", "a slow I/O does not end the run", "--require certified looks at the whole run"),
     ("latency_target", "a run does not look for its depth", "truespd workload --limit MS looks for a rate"),

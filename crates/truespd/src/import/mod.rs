@@ -408,6 +408,15 @@ fn pace(job: &mut Job, pattern: &Pattern, each_thread: u64, threads: u64) -> Vec
         options.truncate(1);
         job.unsaid(None, "rate and rate_iops together: there is one limit", "the first");
     }
+    if let Some(setting) = job.take("rate_process") {
+        if setting.text() == "poisson" && !options.is_empty() {
+            options.extend(["--arrivals".to_string(), "poisson".to_string()]);
+        } else if matches!(setting.text(), "poisson" | "linear") {
+            job.needless(&setting);
+        } else {
+            job.unsaid(Some(&setting), "this is no way in which I/Os arrive", "--arrivals even or poisson");
+        }
+    }
     if job.peek("thinktime").is_none() {
         job.forget("thinktime_blocks");
     }

@@ -52,8 +52,8 @@ fn jobs_become_lines() {
             "-b4K -s64K -w0 -Sm -o1 -t1 -f512M -c1G -d9 -W0 -n -L f",
         ),
         (
-            "[d]\nfilename=f\nsize=1g\nrw=randread\nrandom_distribution=zoned:80/10:20/\nrandseed=7\ncpus_allowed=0-3,8\ncpus_allowed_policy=split\nruntime=500ms\nblockalign=8k\nrate_iops=100",
-            "-b4K -r8K -rdpct80/10 -w0 -g100i -o1 -t1 -c1G -d1 -W0 -z7 -a0-3,8 -L --engine psync f",
+            "[d]\nfilename=f\nsize=1g\nrw=randread\nrandom_distribution=zoned:80/10:20/\nrandseed=7\ncpus_allowed=0-3,8\ncpus_allowed_policy=split\nruntime=500ms\nblockalign=8k\nrate_iops=100\nrate_process=poisson",
+            "-b4K -r8K -rdpct80/10 -w0 -g100i --arrivals poisson -o1 -t1 -c1G -d1 -W0 -z7 -a0-3,8 -L --engine psync f",
         ),
         (
             "[t]\nfilename=-f\nsize=16m\nrw=write\nzero_buffers\nthinktime=2000\nthinktime_blocks=4\nrandrepeat=0\ngtod_reduce=1\nruntime=1",

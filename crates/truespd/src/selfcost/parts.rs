@@ -62,7 +62,7 @@ pub(super) fn pieces(clock: &MachineClock) -> Vec<Piece> {
     }));
     pieces.extend(patterns());
     let target = Target { throughput: Some(Throughput::Iops(1_000_000)), ..Target::default() };
-    let mut meter = Meter::new(Pace::of(&target, 1).expect("a legal rate"), 0);
+    let mut meter = Meter::new(Pace::of(&target, 1).expect("a legal rate"), 0, 0..u64::MAX, 1);
     pieces.push(piece("rate limit: is it due? (-g)", move |_| {
         let now_ns = black_box(meter.due_ns());
         black_box(meter.wait_ns(now_ns));

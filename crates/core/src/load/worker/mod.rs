@@ -16,7 +16,7 @@ use std::time::Duration;
 use super::counters::{Buckets, Counter, Present, Tables, Wanted};
 use super::live::{Cell, Counted, TOLD_EVERY_NS};
 use super::phases::{Phases, Time};
-use crate::access::{DataRng, Meter};
+use crate::access::{DataRng, Meter, Rng};
 use crate::engine::{AnyEngine, Completion, Engine, EngineError, Io, IoError, Op};
 use crate::plan::{Lane, LaneTarget, LaneWrites};
 use crate::result::{ThreadCost, WaitStatistics};
@@ -47,6 +47,8 @@ pub struct Tally {
     pub writes: Counter,
     /// Transfers shorter than the block.
     pub short_transfers: u64,
+    /// I/Os that were due in the measured time, where a rate was set.
+    pub offered_ios: Option<u64>,
 }
 
 impl Tally {
@@ -199,6 +201,7 @@ impl Worker {
                     reads: Counter::new(wanted, target.reads, target.pace.has_schedule()),
                     writes: Counter::new(wanted, target.is_written(), target.pace.has_schedule()),
                     short_transfers: 0,
+                    offered_ios: None,
                 })
                 .collect(),
             meters: vec![None; targets],
@@ -262,6 +265,9 @@ impl Worker {
         let totals = self.totals();
         self.buckets.end(totals);
         self.latencies.end(self.tallies.iter_mut().map(Tally::both));
+        for (tally, meter) in self.tallies.iter_mut().zip(self.meters) {
+            tally.offered_ios = meter.and_then(|meter| meter.offered(phases.measure_end_ns()));
+        }
         Outcome {
             buckets: self.buckets,
             cost: None,
@@ -280,9 +286,12 @@ impl Worker {
             return self.go_round::<T, Routines<POOL, WAITS>>(given);
         }
         let mut is_paced = false;
-        for (meter, target) in self.meters.iter_mut().zip(&self.lane.targets) {
+        let phases = given.phases;
+        let measured_ns = phases.measure_start_ns()..phases.measure_end_ns();
+        for ((meter, target), number) in self.meters.iter_mut().zip(&self.lane.targets).zip(0..) {
             if !target.pace.is_unlimited() {
-                *meter = Some(Meter::new(target.pace, given.phases.start_ns()));
+                let seed = arrivals_seed(self.lane.work.seed, number);
+                *meter = Some(Meter::new(target.pace, phases.start_ns(), measured_ns.clone(), seed));
                 is_paced = true;
             }
         }
@@ -736,6 +745,11 @@ impl Worker {
         }
         stuck
     }
+}
+
+/// The seed for the arrivals of a thread on one of its targets: apart from that of its offsets, which is its seed.
+fn arrivals_seed(thread_seed: u32, target: u64) -> u64 {
+    Rng::new(u64::from(thread_seed) ^ (target + 1).rotate_left(48)).next_u64()
 }
 
 /// Where the data of a write are that are new each time: a window of the source, or random bytes that the slot's own

@@ -324,6 +324,52 @@ pub(super) fn read_fields<T>(element: Element<'_>, rows: &[Row<T>], into: &mut T
     Ok(())
 }
 
+/// A setting that DiskSpd does not have. It stands in a processing instruction, which readers of DiskSpd's format skip:
+/// `<?truespd-arrivals poisson?>`. An element of another name they refuse (`xml.md` §4.1).
+pub(super) struct Extension<T: 'static> {
+    /// Its name, without the beginning that all have.
+    pub name: &'static str,
+    /// Refuses the text, or puts it into a `T`.
+    pub read: fn(&mut T, &str) -> std::result::Result<(), Mismatch>,
+    /// The text; none where the setting is the usual one of DiskSpd.
+    pub write: fn(&T) -> Option<String>,
+}
+
+/// How the names of our processing instructions begin; those of others mean nothing here.
+const EXTENSION: &str = "truespd-";
+
+/// Reads the processing instructions in an element by a table. Each may stand once.
+pub(super) fn read_extensions<T>(element: Element<'_>, rows: &[Extension<T>], into: &mut T) -> Result<()> {
+    let mut seen = Vec::new();
+    for instruction in element.node.children().filter_map(|node| node.pi()) {
+        let Some(name) = instruction.target.strip_prefix(EXTENSION) else { continue };
+        let said = quoted(instruction.target);
+        let Some(row) = rows.iter().find(|row| row.name == name) else {
+            let names: Vec<String> = rows.iter().map(|row| format!("{EXTENSION}{}", row.name)).collect();
+            let reason = format!("the processing instruction {said} is not known here");
+            return Err(element.error(reason, names.join(", ")));
+        };
+        if seen.contains(&name) {
+            let reason = format!("the processing instruction {said} appears a second time");
+            return Err(element.error(reason, "at most once".to_string()));
+        }
+        seen.push(name);
+        (row.read)(into, instruction.value.unwrap_or_default().trim()).map_err(|what| {
+            element.error(format!("the processing instruction {said}: {}", what.reason), what.legal)
+        })?;
+    }
+    Ok(())
+}
+
+/// Writes the settings that are not the usual ones.
+pub(super) fn write_extensions<T>(from: &T, rows: &[Extension<T>], out: &mut Writer) {
+    for row in rows {
+        if let Some(text) = (row.write)(from) {
+            out.instruction(&format!("{EXTENSION}{}", row.name), &text);
+        }
+    }
+}
+
 /// The message for a child that does not belong here.
 fn unknown<T>(child: Element<'_>, parent: &str, rows: &[Row<T>]) -> XmlError {
     let name = child.name();

@@ -2,13 +2,13 @@
 
 use super::error::quoted;
 use super::rows::{
-    Element, Result, Row, flag, form, nonzero, number, number_of, optional, pick, read_fields, read_list,
-    required, set_flag, words, write_group,
+    Element, Extension, Result, Row, flag, form, nonzero, number, number_of, optional, pick, read_extensions,
+    read_fields, read_list, required, set_flag, words, write_extensions, write_group,
 };
 use super::write::Writer;
 use crate::profile::{
-    BypassIo, CacheMode, Distribution, DistributionKind, DistributionRange, FlushMode, IoPriority, Target,
-    ThreadTarget, Throughput, TimeSpan,
+    Arrivals, BypassIo, CacheMode, Distribution, DistributionKind, DistributionRange, FlushMode, IoPriority,
+    Target, ThreadTarget, Throughput, TimeSpan,
 };
 
 /// Longest path in a profile, in bytes of UTF-8.
@@ -110,6 +110,21 @@ pub(super) const TARGET: &[Row<TargetForm>] = &[
 const BYPASS_MODES: &[(&str, Option<BypassIo>)] =
     &[("Partial", Some(BypassIo::Partial)), ("Full", Some(BypassIo::Full))];
 
+/// What a target of DiskSpd does not have.
+const EXTENSIONS: &[Extension<TargetForm>] = &[Extension {
+    name: "arrivals",
+    read: |t, text| {
+        t.target.arrivals = pick(ARRIVALS, text)?;
+        Ok(())
+    },
+    write: |t| match t.target.arrivals {
+        Arrivals::Even => None,
+        Arrivals::Poisson => Some("poisson".to_string()),
+    },
+}];
+
+const ARRIVALS: &[(&str, Arrivals)] = &[("even", Arrivals::Even), ("poisson", Arrivals::Poisson)];
+
 const FLUSH_TYPES: &[(&str, Option<FlushMode>)] = &[
     ("ViewOfFile", Some(FlushMode::ViewOfFile)),
     ("NonVolatileMemory", Some(FlushMode::NonVolatileMemory)),
@@ -120,6 +135,7 @@ pub(super) fn read_targets(span: &mut TimeSpan, element: Element<'_>) -> Result<
     read_list(element, &["Target"], |element| {
         let mut form = TargetForm::default();
         read_fields(element, TARGET, &mut form)?;
+        read_extensions(element, EXTENSIONS, &mut form)?;
         span.targets.push(form.into_target(element)?);
         Ok(())
     })
@@ -128,7 +144,13 @@ pub(super) fn read_targets(span: &mut TimeSpan, element: Element<'_>) -> Result<
 pub(super) fn write_targets(span: &TimeSpan, name: &'static str, out: &mut Writer) {
     out.open(name, &[]);
     for target in &span.targets {
-        write_group("Target", &TargetForm::from(target), TARGET, out);
+        let form = TargetForm::from(target);
+        out.open("Target", &[]);
+        for row in TARGET {
+            (row.write)(&form, row.name, out);
+        }
+        write_extensions(&form, EXTENSIONS, out);
+        out.close("Target");
     }
     out.close(name);
 }

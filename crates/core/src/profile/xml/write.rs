@@ -71,6 +71,12 @@ impl Writer {
         self.out.push_str("/>\n");
     }
 
+    /// `<?target value?>`; neither may hold `?>`.
+    pub fn instruction(&mut self, target: &str, value: &str) {
+        self.indent();
+        self.out.push_str(&format!("<?{target} {value}?>\n"));
+    }
+
     /// Lines that another writer made.
     pub fn lines(&mut self, lines: &str) {
         self.out.push_str(lines);

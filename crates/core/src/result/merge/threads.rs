@@ -209,6 +209,8 @@ fn add_target(mine: &mut TargetResult, theirs: TargetResult) {
     mine.size_bytes = mine.size_bytes.max(theirs.size_bytes);
     mine.distribution = mine.distribution.take().max(theirs.distribution);
     mine.short_transfers = mine.short_transfers.saturating_add(theirs.short_transfers);
+    // Without that of one, the sum would be of some I/Os only.
+    mine.offered_ios = mine.offered_ios.zip(theirs.offered_ios).map(|(a, b)| a.saturating_add(b));
     mine.read.add(&theirs.read);
     mine.write.add(&theirs.write);
 }

@@ -335,6 +335,14 @@ fn rate(case: &Case<'_>, target: &TargetView<'_>) -> Option<Rate> {
     }
     let (read, write) = (target.read, target.write);
     let (done_ios, done_bytes) = (read.ios + write.ios, read.bytes + write.bytes);
+    if let Some(offered) = offered(case, target.path()) {
+        // Arrivals at random are more or fewer than the rate by chance.
+        let drawn = ratio(
+            offered,
+            asked_ios.max(asked_bytes / target.asked.block_bytes.max(1) as f64) * case.seconds(),
+        );
+        (asked_ios, asked_bytes) = (asked_ios * drawn, asked_bytes * drawn);
+    }
     let (asked, done, is_bytes) = match (asked_ios > 0.0, asked_bytes > 0.0) {
         (true, false) => (asked_ios, done_ios, false),
         (false, true) => (asked_bytes, done_bytes, true),
@@ -346,6 +354,16 @@ fn rate(case: &Case<'_>, target: &TargetView<'_>) -> Option<Rate> {
     let [asked_ios, missing_ios] = [asked, asked - done].map(|rate| ratio(rate * case.seconds(), size));
     let is_reached = done + one_each >= RATE_SUSPECT * asked;
     Some(Rate { asked, done, is_bytes, is_reached, asked_ios, missing_ios })
+}
+
+/// I/Os that were due on a path in the measured time; none where a thread does not tell.
+fn offered(case: &Case<'_>, path: &str) -> Option<f64> {
+    let results = case.measured.threads.iter().flat_map(|thread| &thread.targets);
+    let mut offered = None;
+    for result in results.filter(|result| result.path == path) {
+        offered = Some(offered.unwrap_or(0.0) + result.offered_ios? as f64);
+    }
+    offered
 }
 
 /// A rate was set (`-g`) and not reached.

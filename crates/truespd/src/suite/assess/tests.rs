@@ -43,6 +43,7 @@ fn document(read: Direction, write: Direction, verdict: Verdict) -> Document {
             write,
             distribution: None,
             short_transfers: 0,
+            offered_ios: None,
         }],
         waits: Default::default(),
     };

@@ -44,6 +44,7 @@ struct Doc {
     asked: Target,
     seconds: u64,
     reads_per_s: u64,
+    offered_per_s: Option<u64>,
     writes_per_s: u64,
     latency: bool,
     cooldown_s: u32,
@@ -122,6 +123,7 @@ impl Doc {
             asked,
             seconds: SECONDS,
             reads_per_s: 20_000,
+            offered_per_s: None,
             writes_per_s: 0,
             latency: false,
             cooldown_s: 0,
@@ -295,6 +297,7 @@ impl Doc {
             write: direction(self.writes_per_s),
             distribution: None,
             short_transfers: 0,
+            offered_ios: self.offered_per_s.map(|per_s| per_s * self.seconds),
         };
         let size = self.measured.evidence.targets.first().map_or(8 * GIB, |facts| facts.size_bytes);
         let result = TargetResult { size_bytes: size, ..result };

@@ -184,6 +184,15 @@ fn rates_that_were_asked_for() {
         d.asked.threads_per_file = 2;
     });
     says(&two.fires("below-rate"), FindingGrade::Suspect, &["40,000 IOPS"]);
+    // Of arrivals at random chance makes more or fewer.
+    let drawn = |per_s: u64| {
+        doc(|d| {
+            d.asked.throughput = Some(Throughput::Iops(21_000));
+            d.offered_per_s = Some(per_s);
+        })
+    };
+    drawn(20_100).silent("below-rate");
+    says(&drawn(21_100).fires("below-rate"), FindingGrade::Suspect, &["reached 20,000 IOPS"]);
     // The last I/O of a slow run fell behind its end.
     doc(|d| {
         (d.seconds, d.reads_per_s) = (10, 1);
