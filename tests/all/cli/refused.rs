@@ -196,7 +196,7 @@ fn threads_and_rates_52_to_65() {
         ("-g f", "", "a number is missing"),
         ("-gi f", "", "a number is missing"),
         ("--arrivals poisson f", "--arrivals", "without a rate (-g)"),
-        ("-g9i --arrivals Poisson f", "Poisson", "is no way in which"),
+        ("-g9i --arrivals Poisson f", "Poisson", "is not an arrival process"),
         ("-g0 f", "0", "out of range"),
         ("-g0i f", "0", "out of range"),
         ("-gi100 f", "i", "is not a digit"),

@@ -128,8 +128,8 @@ pub fn arrivals(d: &mut Draft, v: &Value) -> Result<(), Slip> {
         "poisson" => Arrivals::Poisson,
         other => {
             let what = match other {
-                "" => "how the I/Os of a rate arrive is missing".to_string(),
-                text => format!("'{text}' is no way in which the I/Os of a rate arrive"),
+                "" => "the arrival process is missing".to_string(),
+                text => format!("'{text}' is not an arrival process"),
             };
             return Err(Slip::new(what).at(0..length(other)).legal("even or poisson"));
         }

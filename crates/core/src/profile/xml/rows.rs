@@ -430,10 +430,19 @@ pub(super) fn write_group<'r, T: 'static>(
     out: &mut Writer,
 ) {
     out.open(name, &[]);
+    write_fields(from, rows, out);
+    out.close(name);
+}
+
+/// Writes children by a table.
+pub(super) fn write_fields<'r, T: 'static>(
+    from: &T,
+    rows: impl IntoIterator<Item = &'r Row<T>>,
+    out: &mut Writer,
+) {
     for row in rows {
         (row.write)(from, row.name, out);
     }
-    out.close(name);
 }
 
 /// Refuses anything in an element but attributes.

@@ -3,7 +3,7 @@
 use super::error::quoted;
 use super::rows::{
     Element, Extension, Result, Row, flag, form, nonzero, number, number_of, optional, pick, read_extensions,
-    read_fields, read_list, required, set_flag, words, write_extensions, write_group,
+    read_fields, read_list, required, set_flag, words, write_extensions, write_fields, write_group,
 };
 use super::write::Writer;
 use crate::profile::{
@@ -146,9 +146,7 @@ pub(super) fn write_targets(span: &TimeSpan, name: &'static str, out: &mut Write
     for target in &span.targets {
         let form = TargetForm::from(target);
         out.open("Target", &[]);
-        for row in TARGET {
-            (row.write)(&form, row.name, out);
-        }
+        write_fields(&form, TARGET, out);
         write_extensions(&form, EXTENSIONS, out);
         out.close("Target");
     }

@@ -92,7 +92,7 @@ impl OneRank<'_> {
         };
         if request.options.exclusive && self.own.options.shared && self.me().standing.local_ranks > 1 {
             let message =
-                "--exclusive: with --shared, ranks of one host have the same target, so no rank has it alone";
+                "--exclusive and --shared exclude each other here: several ranks have the same target";
             let refusal = Refusal::command_line(message).about(&["-exclusive"]);
             return Err(Refusals::from(
                 refusal.hint("leave --exclusive out, or start one rank on each host"),
