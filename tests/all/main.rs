@@ -95,6 +95,7 @@ mod load {
     mod device;
     mod fill;
     mod latencies;
+    mod loads;
     mod offsets;
     mod phases;
     mod sim;

@@ -5,9 +5,9 @@ use crate::support::words::{BOOT_MS, read, run};
 use diskspd::grammar::parse::Invocation;
 use diskspd::request::EngineChoice;
 use truespd_core::profile::{
-    AffinityItem, Arrivals, Batch, CacheMode, Distribution, DistributionKind, DistributionRange,
-    EfficiencyOrder, Etw, FlushMode, IoPriority, Placement, ProcessorId, Profile, Release, ResultFormat,
-    RingOptions, Target, Throughput, TimeSpan,
+    AffinityItem, Arrivals, Batch, CacheMode, Decimal, Distribution, DistributionKind, DistributionRange,
+    EfficiencyOrder, Etw, FlushMode, IoPriority, MixPart, Placement, ProcessorId, Profile, Release,
+    ResultFormat, RingOptions, Target, Throughput, TimeSpan,
 };
 use truespd_core::result::Grade;
 
@@ -273,6 +273,27 @@ fn rates_59_to_64() {
     f(&["-g100i --arrivals poisson f", "--arrivals poisson -g100i f"], |x| {
         x.target.throughput = Some(Throughput::Iops(100));
         x.target.arrivals = Arrivals::Poisson;
+    });
+    let mix = |parts: &[(u64, f64)]| -> Vec<MixPart> {
+        let part =
+            |&(block_bytes, percent)| MixPart { block_bytes, percent: Decimal::new(percent).expect("legal") };
+        parts.iter().map(part).collect()
+    };
+    f(&["--mix 4K:60.5,64k:39.5 f", "--mix=4096:60.5,65536:39.5 f"], |x| {
+        x.target.mix = mix(&[(4096, 60.5), (65536, 39.5)]);
+        x.target.block_bytes = 65536;
+    });
+    // The largest size is the unit of the suffix b.
+    f(&["-c10b --mix 8k:70,4k:30 f"], |x| {
+        x.target.mix = mix(&[(8192, 70.0), (4096, 30.0)]);
+        (x.target.block_bytes, x.target.create_bytes) = (8192, Some(81920));
+    });
+    f(&["--zipf 0.9 f", "--zipf .9 -r f", "-r --zipf 0.90 f"], |x| {
+        (x.target.zipf, x.target.random_percent) = (Decimal::new(0.9), 100);
+    });
+    f(&["--zipf 1.2 -rs20 -r4k f"], |x| {
+        (x.target.zipf, x.target.random_percent) = (Decimal::new(1.2), 20);
+        x.target.stride_bytes = Some(4096);
     });
     accept(&["-b8k -g80 -o1 -s8k -Sh -w100 a b"], &["a", "b"], &[], |x| {
         x.target.block_bytes = 8192;

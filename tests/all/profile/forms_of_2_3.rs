@@ -243,7 +243,7 @@ fn of_size(size_bytes: u64) -> Document {
         write: Default::default(),
         distribution: None,
         short_transfers: 0,
-        offered_ios: None,
+        ..TargetResult::default()
     };
     let threads = vec![ThreadResult { targets: vec![target], ..ThreadResult::default() }];
     let measured = Measured { test_time_s: 1.0, threads, ..Measured::default() };

@@ -2,9 +2,9 @@
 //! and one next to it that does not.
 
 use truespd_core::profile::{
-    Arrivals, Batch, BypassIo, CacheMode, Distribution, DistributionKind, DistributionRange, EfficiencyOrder,
-    Finding, FlushMode, Placement, ProcessorId, Profile, RingOptions, Rule, Severity, Target, ThreadTarget,
-    Throughput, TimeSpan, WholeGroup, validate,
+    Arrivals, Batch, BypassIo, CacheMode, Decimal, Distribution, DistributionKind, DistributionRange,
+    EfficiencyOrder, Finding, FlushMode, MixPart, Placement, ProcessorId, Profile, RingOptions, Rule,
+    Severity, Target, ThreadTarget, Throughput, TimeSpan, WholeGroup, validate,
 };
 
 fn profile(change: impl Fn(&mut TimeSpan, &mut Target)) -> Profile {
@@ -55,6 +55,26 @@ const ERRORS: &[(Rule, Change, Change)] = &[
         Rule::ARRIVALS_WITHOUT_LIMIT,
         |_, t| t.arrivals = Arrivals::Poisson,
         |_, t| (t.arrivals, t.throughput) = (Arrivals::Poisson, Some(Throughput::Iops(1))),
+    ),
+    (
+        Rule::MIX,
+        |_, t| (t.mix, t.block_bytes) = (mix(&[(4096, 60.0), (8192, 30.0)]), 8192),
+        |_, t| (t.mix, t.block_bytes) = (mix(&[(4096, 60.0), (8192, 40.0)]), 8192),
+    ),
+    (
+        Rule::MIX,
+        |_, t| (t.mix, t.block_bytes) = (mix(&[(4096, 60.0), (8192, 40.0)]), 4096),
+        |_, t| (t.mix, t.block_bytes) = (mix(&[(4096, 60.0), (8192, 40.0)]), 8192),
+    ),
+    (
+        Rule::ZIPF,
+        |_, t| t.zipf = Decimal::new(0.9),
+        |_, t| (t.zipf, t.random_percent) = (Decimal::new(0.9), 100),
+    ),
+    (
+        Rule::ZIPF,
+        |_, t| (t.zipf, t.random_percent) = (Decimal::new(20.5), 100),
+        |_, t| (t.zipf, t.random_percent) = (Decimal::new(20.0), 50),
     ),
     (
         Rule::BURST_AND_PAUSE,
@@ -323,6 +343,12 @@ const ERRORS: &[(Rule, Change, Change)] = &[
         },
     ),
 ];
+
+fn mix(parts: &[(u64, f64)]) -> Vec<MixPart> {
+    let part =
+        |&(block_bytes, percent)| MixPart { block_bytes, percent: Decimal::new(percent).expect("above 0") };
+    parts.iter().map(part).collect()
+}
 
 fn ranges(kind: DistributionKind, pairs: &[(u32, u64)]) -> Option<Distribution> {
     let ranges = pairs.iter().map(|&(io_percent, span)| DistributionRange { io_percent, span }).collect();

@@ -6,9 +6,9 @@ use proptest::prelude::*;
 
 use truespd_core::profile::xml::{read, read_bytes, write};
 use truespd_core::profile::{
-    Arrivals, Batch, CacheMode, Distribution, DistributionKind, DistributionRange, EfficiencyOrder, Etw,
-    FlushMode, IoPriority, Placement, Precreate, ProcessorId, Profile, Release, ResultFormat, RingOptions,
-    Target, ThreadTarget, Throughput, TimeSpan, WholeGroup,
+    Arrivals, Batch, CacheMode, Decimal, Distribution, DistributionKind, DistributionRange, EfficiencyOrder,
+    Etw, FlushMode, IoPriority, MixPart, Placement, Precreate, ProcessorId, Profile, Release, ResultFormat,
+    RingOptions, Target, ThreadTarget, Throughput, TimeSpan, WholeGroup,
 };
 
 /// Numbers with the ends of their range among them.
@@ -46,6 +46,10 @@ fn distribution() -> impl Strategy<Value = Distribution> {
         Distribution { kind: DistributionKind::Absolute, ranges }
     });
     prop_oneof![percent, absolute]
+}
+
+fn part((block_bytes, hundredths): (u64, u32)) -> MixPart {
+    MixPart { block_bytes, percent: Decimal::new(f64::from(hundredths) / 100.0).expect("above 0") }
 }
 
 prop_compose! {
@@ -110,6 +114,8 @@ prop_compose! {
         (write_percent, request_count, threads_per_file) in (0..=100u32, number(), number()),
         throughput in option::of((any::<bool>(), 1..=u32::MAX)),
         arrivals in prop_oneof![Just(Arrivals::Even), Just(Arrivals::Poisson)],
+        zipf in option::of((1..=2000u32).prop_map(|n| Decimal::new(f64::from(n) / 100.0).expect("above 0"))),
+        mix in vec((1..=u64::from(u32::MAX), 1..=10_000u32), 0..4),
         (burst_ios, think_ms, create_bytes) in (option::of(number()), option::of(number()), option::of(bytes())),
         weight in number(),
         thread_targets in vec((number(), number()), 0..4),
@@ -122,6 +128,8 @@ prop_compose! {
             burst_ios, think_ms, create_bytes, weight,
             throughput: throughput.map(limit),
             arrivals,
+            zipf,
+            mix: mix.into_iter().map(part).collect(),
             thread_targets: thread_targets.into_iter().map(|(thread, weight)| ThreadTarget { thread, weight }).collect(),
             random_percent: pattern.random_percent,
             stride_bytes: pattern.stride_bytes,

@@ -28,7 +28,7 @@ fn result(rate: f64, change: impl FnOnce(&mut Document)) -> String {
         write: Direction::default(),
         distribution: None,
         short_transfers: 0,
-        offered_ios: None,
+        ..TargetResult::default()
     };
     let threads =
         vec![ThreadResult { id: 0, source: None, targets: vec![target], waits: WaitStatistics::default() }];

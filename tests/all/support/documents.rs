@@ -334,7 +334,7 @@ fn target_result(recipe: &Recipe, span: &TimeSpan, index: usize, random: &mut Ra
         write,
         distribution: used(recipe.ranges, target, SIZES[index]),
         short_transfers: 0,
-        offered_ios: None,
+        ..TargetResult::default()
     }
 }
 
@@ -361,5 +361,5 @@ fn direction(span: &TimeSpan, target: &Target, is_on: bool, random: &mut Random)
         }
     }
     let (latency, response) = (latency.map(Box::new), response.map(Box::new));
-    Direction { bytes: ios * target.block_bytes, ios, latency, response, intervals }
+    Direction { bytes: ios * target.block_bytes, ios, latency, response, intervals, ..Direction::default() }
 }

@@ -215,7 +215,7 @@ fn target_result(path: &str, size_bytes: u64, read: Direction, write: Direction)
         write,
         distribution: None,
         short_transfers: 0,
-        offered_ios: None,
+        ..TargetResult::default()
     }
 }
 

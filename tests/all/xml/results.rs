@@ -351,7 +351,7 @@ fn target_of(node: Node<'_, '_>, span: &TimeSpan) -> TargetResult {
         write: direction("Write"),
         distribution: (!parts.is_empty()).then_some(parts),
         short_transfers: 0,
-        offered_ios: None,
+        ..TargetResult::default()
     }
 }
 

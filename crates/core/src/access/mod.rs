@@ -6,6 +6,8 @@
 //! | `range` | which bytes of the target may be used, and whether a thread can start |
 //! | `distribution` | which parts of them a non-uniform distribution really uses |
 //! | `sequence` | where the next I/O goes (which target, which offset), and whether it reads or writes |
+//! | `sizes` | the same for I/Os of several sizes |
+//! | `zipf` | places by Zipf's law |
 //! | `data` | what write buffers hold |
 //! | `pace` | when the next I/O may be issued |
 //! | `random` | DiskSpd's random numbers |
@@ -19,7 +21,7 @@
 //! The offsets of a thread that reads 64 KiB at random places, and one I/O each 10 ms:
 //!
 //! ```
-//! use truespd_core::access::{Meter, Pace, Pattern, PatternSpec, RangeSpec, Rng, SharedOffset, UsableRange};
+//! use truespd_core::access::{Meter, Pace, Pattern, PatternSpec, Places, RangeSpec, Rng, SharedOffset, UsableRange};
 //! use truespd_core::profile::{Target, Throughput};
 //!
 //! let target = Target {
@@ -30,7 +32,7 @@
 //! };
 //! let range = UsableRange::new(RangeSpec::of(&target, 1 << 30))?;
 //! let mut rng = Rng::for_thread(0, 0);
-//! let mut pattern = Pattern::new(PatternSpec::of(&target, range.start_of(0)?, 1, None), &mut rng);
+//! let mut pattern = Pattern::new(PatternSpec::of(&target, range.start_of(0)?, 1, Places::Uniform), &mut rng);
 //! for _ in 0..100 {
 //!     let access = pattern.next(0, &mut rng, &SharedOffset::new(0));
 //!     assert!(access.offset % 65_536 == 0 && access.offset < 1 << 30 && !access.write);
@@ -50,6 +52,8 @@ pub mod pace;
 pub mod random;
 pub mod range;
 pub mod sequence;
+mod sizes;
+pub mod zipf;
 
 pub use data::{DataRng, SourceError, SourceWindow, WriteData};
 pub use distribution::{DistributionError, EffectiveDistribution};
@@ -57,7 +61,8 @@ pub use noise::Noise;
 pub use pace::{Meter, Pace, PaceError};
 pub use random::Rng;
 pub use range::{RangeError, RangeSpec, ThreadStart, UsableRange};
-pub use sequence::{Pattern, PatternSpec, PoolChoice, PoolError};
+pub use sequence::{Pattern, PatternSpec, Places, PoolChoice, PoolError, Skew};
+pub use zipf::Zipf;
 
 use std::sync::atomic::AtomicU64;
 
@@ -66,6 +71,8 @@ use std::sync::atomic::AtomicU64;
 pub struct Access {
     /// Byte offset within the target (base included).
     pub offset: u64,
+    /// Size in bytes.
+    pub bytes: u32,
     /// Write, or read.
     pub write: bool,
 }

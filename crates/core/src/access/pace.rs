@@ -50,7 +50,12 @@ impl Pace {
     pub fn of(target: &Target, threads: u32) -> Result<Pace, PaceError> {
         match (target.throughput, target.burst_ios, target.think_ms) {
             (Some(Throughput::BytesPerMs(rate)), _, _) => {
-                let period_ns = u128::from(target.block_bytes) * u128::from(NS_PER_MS);
+                // Sizes of a mix share the rate by their mean: exact over many I/Os.
+                let period_ns = if target.mix.is_empty() {
+                    u128::from(target.block_bytes) * u128::from(NS_PER_MS)
+                } else {
+                    (target.mean_bytes() * NS_PER_MS as f64) as u128
+                };
                 Self::rate(period_ns, rate, target.arrivals)
             }
             (Some(Throughput::Iops(rate)), _, _) => Self::rate(u128::from(NS_PER_S), rate, target.arrivals),

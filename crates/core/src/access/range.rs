@@ -99,6 +99,18 @@ impl UsableRange {
         Ok(UsableRange { spec, usable_bytes, stride_bytes, positions })
     }
 
+    /// The same part for smaller I/Os, with a stride or alignment of their own.
+    pub fn with_block(&self, block_bytes: u64, stride_bytes: u64) -> Self {
+        let block_bytes = block_bytes.clamp(1, self.spec.block_bytes);
+        let stride_bytes = stride_bytes.clamp(1, self.usable_bytes);
+        UsableRange {
+            spec: RangeSpec { block_bytes, ..self.spec },
+            usable_bytes: self.usable_bytes,
+            stride_bytes,
+            positions: (self.usable_bytes - block_bytes) / stride_bytes + 1,
+        }
+    }
+
     /// Usable length in bytes, from the base (R).
     pub fn usable_bytes(&self) -> u64 {
         self.usable_bytes

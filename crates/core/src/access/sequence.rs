@@ -8,8 +8,11 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{Access, EffectiveDistribution, Rng, SharedOffset, ThreadStart, UsableRange};
-use crate::profile::Target;
+use super::sizes::Sizes;
+use super::{
+    Access, EffectiveDistribution, EffectiveRange, Rng, SharedOffset, ThreadStart, UsableRange, Zipf,
+};
+use crate::profile::{MixPart, Target};
 
 /// What a [`Pattern`] is made from.
 #[derive(Debug, Clone)]
@@ -26,18 +29,29 @@ pub struct PatternSpec {
     pub parallel: bool,
     /// Percentage of writes, 0..100 (`-w`).
     pub write_percent: u32,
-    /// Effective ranges for random offsets; `None` = uniform.
-    pub distribution: Option<Arc<EffectiveDistribution>>,
+    /// How random offsets are distributed.
+    pub places: Places,
+    /// Sizes in shares (`--mix`); empty where all I/Os have the size of the range's blocks.
+    pub mix: Vec<MixPart>,
+    /// An alignment or stride that was asked for (`-r`, `-s`), in bytes; none: that of each I/O is its size.
+    pub stride_bytes: Option<u64>,
+}
+
+/// How random offsets are distributed over a range.
+#[derive(Debug, Clone, Default)]
+pub enum Places {
+    /// Each place as often as any other.
+    #[default]
+    Uniform,
+    /// In shares of ranges (`-rd`).
+    Ranges(Arc<EffectiveDistribution>),
+    /// By Zipf's law (`--zipf`).
+    Zipf(Arc<Zipf>),
 }
 
 impl PatternSpec {
     /// The pattern that `target` asks for.
-    pub fn of(
-        target: &Target,
-        start: ThreadStart,
-        slots: u32,
-        distribution: Option<Arc<EffectiveDistribution>>,
-    ) -> Self {
+    pub fn of(target: &Target, start: ThreadStart, slots: u32, places: Places) -> Self {
         PatternSpec {
             start,
             slots,
@@ -45,7 +59,19 @@ impl PatternSpec {
             interlocked: target.interlocked,
             parallel: target.parallel,
             write_percent: target.write_percent,
-            distribution,
+            places,
+            mix: target.mix.clone(),
+            stride_bytes: target.stride_bytes.filter(|&bytes| bytes > 0),
+        }
+    }
+}
+
+impl Places {
+    /// The ranges of a distribution (`-rd`), as really used; empty without one.
+    pub fn ranges(&self) -> &[EffectiveRange] {
+        match self {
+            Places::Ranges(distribution) => distribution.ranges(),
+            Places::Uniform | Places::Zipf(_) => &[],
         }
     }
 }
@@ -55,6 +81,7 @@ impl PatternSpec {
 pub struct Pattern {
     base_bytes: u64,
     write_percent: u32,
+    block_bytes: u32,
     kind: Kind,
 }
 
@@ -65,6 +92,7 @@ enum Kind {
     Parallel { lap: Lap, next: Box<[u64]> },
     Random(RandomStart),
     Mixed(Box<Mixed>),
+    Sizes(Box<Sizes>),
 }
 
 /// How a sequential offset moves on.
@@ -111,28 +139,39 @@ impl Mixed {
 }
 
 #[derive(Debug, Clone)]
-struct RandomStart {
+pub(super) struct RandomStart {
     align: u64,
     /// All there is to do when alignment and span are powers of two, as with most blocks and files: a division
     /// takes longer than the rest of choosing an offset.
     mask: Option<u64>,
     /// Number of positions times alignment (A).
     span: u64,
-    distribution: Option<Arc<EffectiveDistribution>>,
+    places: Places,
+    skew: Skew,
+}
+
+/// What became of Zipf's law in one thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Skew {
+    /// Places that were drawn.
+    pub drawn: u64,
+    /// Those of the hottest hundredth.
+    pub hot: u64,
 }
 
 impl RandomStart {
-    fn new(range: &UsableRange, distribution: Option<Arc<EffectiveDistribution>>) -> Self {
+    pub(super) fn new(range: &UsableRange, places: Places) -> Self {
         let align = range.stride_bytes();
         let span = range.span_bytes();
-        let is_simple = align.is_power_of_two() && span.is_power_of_two() && distribution.is_none();
+        let is_simple =
+            align.is_power_of_two() && span.is_power_of_two() && matches!(places, Places::Uniform);
         let mask = is_simple.then(|| (span - 1) & !(align - 1));
-        RandomStart { align, mask, span, distribution }
+        RandomStart { align, mask, span, places, skew: Skew::default() }
     }
 
     /// One draw, two with a distribution.
     #[inline(always)]
-    fn draw(&self, rng: &mut Rng) -> u64 {
+    pub(super) fn draw(&mut self, rng: &mut Rng) -> u64 {
         let raw = rng.next_u64();
         match self.mask {
             Some(mask) => raw & mask,
@@ -141,25 +180,35 @@ impl RandomStart {
     }
 
     #[inline(never)]
-    fn divide(&self, raw: u64, rng: &mut Rng) -> u64 {
+    fn divide(&mut self, raw: u64, rng: &mut Rng) -> u64 {
         let aligned =
             if self.align.is_power_of_two() { raw & !(self.align - 1) } else { raw - raw % self.align };
-        match &self.distribution {
-            None => aligned % self.span,
-            Some(distribution) => distribution.start(aligned, rng),
+        match &self.places {
+            Places::Uniform => aligned % self.span,
+            Places::Ranges(distribution) => distribution.start(aligned, rng),
+            Places::Zipf(zipf) => {
+                let (place, is_hot) = zipf.draw(raw, rng);
+                self.skew.drawn += 1;
+                self.skew.hot += u64::from(is_hot);
+                place * self.align
+            }
         }
+    }
+
+    pub(super) fn skew(&self) -> Skew {
+        self.skew
     }
 }
 
 /// True in `percent` of 100 draws.
 #[inline]
-fn happens(percent: u32, rng: &mut Rng) -> bool {
+pub(super) fn happens(percent: u32, rng: &mut Rng) -> bool {
     rng.next_u32() % 100 < percent
 }
 
 /// Read or write; draws only when both can happen (`io-semantics.md` §8).
 #[inline]
-fn draw_write(write_percent: u32, rng: &mut Rng) -> bool {
+pub(super) fn draw_write(write_percent: u32, rng: &mut Rng) -> bool {
     match write_percent {
         0 => false,
         1..=99 => happens(write_percent, rng),
@@ -177,26 +226,39 @@ impl Pattern {
         let start = spec.start.start_bytes();
         let lap = Lap { stride, last, first: start % stride };
         let mut kind = match spec.random_percent {
+            _ if !spec.mix.is_empty() => Kind::Sizes(Box::new(Sizes::new(&spec, rng))),
             0 if spec.interlocked => Kind::Interlocked { stride, positions: range.positions() },
             0 if spec.parallel => {
                 Kind::Parallel { lap, next: vec![start; spec.slots as usize].into_boxed_slice() }
             }
             0 => Kind::Sequential { lap, next: start },
             1..=99 => {
-                let random = RandomStart::new(range, spec.distribution);
+                let mut random = RandomStart::new(range, spec.places);
                 let next = random.draw(rng);
                 let lap = Lap { first: 0, ..lap };
                 let random_percent = spec.random_percent;
                 Kind::Mixed(Box::new(Mixed { random, random_percent, lap, next, write: false }))
             }
-            _ => Kind::Random(RandomStart::new(range, spec.distribution)),
+            _ => Kind::Random(RandomStart::new(range, spec.places)),
         };
         // Drawn by every pattern, used by mixed ones only.
         let write = draw_write(spec.write_percent, rng);
         if let Kind::Mixed(mixed) = &mut kind {
             mixed.write = write;
         }
-        Pattern { base_bytes: range.base_bytes(), write_percent: spec.write_percent, kind }
+        let block_bytes = range.block_bytes() as u32;
+        Pattern { base_bytes: range.base_bytes(), write_percent: spec.write_percent, block_bytes, kind }
+    }
+
+    /// What became of Zipf's law so far; none without one.
+    pub fn skew(&self) -> Option<Skew> {
+        let skew = match &self.kind {
+            Kind::Random(random) => random.skew(),
+            Kind::Mixed(mixed) => mixed.random.skew(),
+            Kind::Sizes(sizes) => sizes.skew(),
+            Kind::Sequential { .. } | Kind::Interlocked { .. } | Kind::Parallel { .. } => Skew::default(),
+        };
+        (skew.drawn > 0).then_some(skew)
     }
 
     /// The next I/O. `slot` counts the thread's slots on this target from 0; `shared` is the target's
@@ -206,16 +268,21 @@ impl Pattern {
     /// With `-p`, when `slot` is not below [`PatternSpec::slots`].
     #[inline(always)]
     pub fn next(&mut self, slot: u32, rng: &mut Rng, shared: &SharedOffset) -> Access {
-        if let Kind::Random(random) = &self.kind {
+        let bytes = self.block_bytes;
+        if let Kind::Random(random) = &mut self.kind {
             let offset = self.base_bytes + random.draw(rng);
-            return Access { offset, write: draw_write(self.write_percent, rng) };
+            return Access { offset, bytes, write: draw_write(self.write_percent, rng) };
         }
         let start = match &mut self.kind {
             Kind::Sequential { lap, next } => lap.take(next),
             Kind::Random(random) => random.draw(rng),
             Kind::Mixed(mixed) => {
                 let (start, write) = mixed.next(self.write_percent, rng);
-                return Access { offset: self.base_bytes + start, write };
+                return Access { offset: self.base_bytes + start, bytes, write };
+            }
+            Kind::Sizes(sizes) => {
+                let access = sizes.next(self.write_percent, rng);
+                return Access { offset: self.base_bytes + access.offset, ..access };
             }
             // The order in which threads get numbers carries no other memory: relaxed is enough.
             Kind::Interlocked { stride, positions } => {
@@ -223,7 +290,7 @@ impl Pattern {
             }
             Kind::Parallel { lap, next } => lap.take(&mut next[slot as usize]),
         };
-        Access { offset: self.base_bytes + start, write: draw_write(self.write_percent, rng) }
+        Access { offset: self.base_bytes + start, bytes, write: draw_write(self.write_percent, rng) }
     }
 }
 

@@ -63,8 +63,8 @@ impl Turn {
 fn targets_of_size(span: &TimeSpan, size_bytes: u64) -> Result<Vec<PlannedTarget>, Failure> {
     let mut targets = Vec::with_capacity(span.targets.len());
     for target in &span.targets {
-        let (range, distribution) = ranges_of(span, target, size_bytes)?;
-        targets.push(PlannedTarget { size_bytes, direct: None, by_commands: false, range, distribution });
+        let (range, places) = ranges_of(span, target, size_bytes)?;
+        targets.push(PlannedTarget { size_bytes, direct: None, by_commands: false, range, places });
     }
     Ok(targets)
 }

@@ -73,7 +73,7 @@ impl<'a> TestedRange<'a> {
             chain: &state.chain,
             start: state.planned.range.base_bytes(),
             length: state.planned.range.usable_bytes(),
-            hot: state.planned.distribution.iter().flat_map(|all| all.ranges().to_vec()).collect(),
+            hot: state.planned.places.ranges().to_vec(),
             block_bytes: target.block_bytes,
             may_write_back: true,
         }

@@ -12,7 +12,7 @@ use crate::measure::slices::BUCKETS;
 use crate::measure::slices::{LatencySlices, Slice, slice_ns, slices_of};
 use crate::measure::{Histogram, Intervals};
 use crate::profile::TimeSpan;
-use crate::result::{Direction, FineSeries, Processors, ThreadProcessors, Timeline};
+use crate::result::{Direction, FineSeries, OfSize, Processors, ThreadProcessors, Timeline};
 use crate::sys::thread::current_processor;
 
 /// Which statistics a time span asks for.
@@ -53,11 +53,37 @@ struct More {
     intervals: Option<Intervals>,
     /// Latencies from the intended start.
     response: Option<Histogram>,
+    /// Sizes of a mix, ascending.
+    sizes: Vec<SizeCount>,
+}
+
+/// Counts of one size of a mix.
+#[derive(Debug)]
+struct SizeCount {
+    size: u32,
+    ios: u64,
+    bytes: u64,
+    latency: Option<Histogram>,
+}
+
+impl SizeCount {
+    fn finish(self) -> OfSize {
+        let (block_bytes, latency) = (u64::from(self.size), self.latency.map(Box::new));
+        OfSize { block_bytes, ios: self.ios, bytes: self.bytes, latency }
+    }
 }
 
 impl More {
     #[inline(never)]
-    fn record(&mut self, latency_ns: u64, since_start_ns: u64, response_ns: u64) {
+    fn record(&mut self, bytes: u32, latency_ns: u64, since_start_ns: u64, response_ns: u64) {
+        // A short transfer counts with the size that it fell short of, as far as that can be told.
+        if let Some(of_size) = self.sizes.iter_mut().find(|of_size| of_size.size >= bytes) {
+            of_size.ios += 1;
+            of_size.bytes += u64::from(bytes);
+            if let Some(histogram) = &mut of_size.latency {
+                histogram.record(latency_ns);
+            }
+        }
         if let Some(intervals) = &mut self.intervals {
             intervals.record(since_start_ns, latency_ns);
         }
@@ -69,13 +95,19 @@ impl More {
 
 impl Counter {
     /// Empty counts. `used` is false for a direction that the mix never takes. `has_schedule`: a rate limit gives each
-    /// I/O an intended start.
-    pub fn new(wanted: Wanted, used: bool, has_schedule: bool) -> Self {
+    /// I/O an intended start. `sizes` are those of a mix, ascending.
+    pub fn new(wanted: Wanted, used: bool, has_schedule: bool, sizes: &[u32]) -> Self {
+        let of_size = |&size: &u32| {
+            let latency = wanted.latency.then(Histogram::new);
+            SizeCount { size, ios: 0, bytes: 0, latency }
+        };
         let more = More {
             intervals: wanted.intervals.map(|(interval, duration)| Intervals::new(interval, duration)),
             response: (wanted.latency && has_schedule).then(Histogram::new),
+            sizes: sizes.iter().map(of_size).collect(),
         };
-        let is_wanted = used && (more.intervals.is_some() || more.response.is_some());
+        let is_wanted =
+            used && (more.intervals.is_some() || more.response.is_some() || !more.sizes.is_empty());
         Counter {
             bytes: 0,
             ios: 0,
@@ -95,7 +127,7 @@ impl Counter {
         }
         if let Some(more) = &mut self.more {
             let (since_start_ns, response_ns) = more_ns();
-            more.record(latency_ns, since_start_ns, response_ns);
+            more.record(bytes, latency_ns, since_start_ns, response_ns);
         }
     }
 
@@ -129,6 +161,7 @@ impl Counter {
             latency: self.latency.or_else(|| wanted.latency.then(Histogram::new)).map(Box::new),
             response: more.response.map(Box::new),
             intervals: more.intervals,
+            sizes: more.sizes.into_iter().map(SizeCount::finish).collect(),
         }
     }
 }
@@ -444,7 +477,7 @@ mod tests {
     impl Counters {
         fn new() -> Self {
             let wanted = Wanted { latency: true, intervals: None };
-            Counters([(); 2].map(|()| Counter::new(wanted, true, false)))
+            Counters([(); 2].map(|()| Counter::new(wanted, true, false, &[])))
         }
 
         fn count(&mut self, direction: usize, ns: u64) {

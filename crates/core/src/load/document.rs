@@ -6,7 +6,7 @@ use super::counters::{processors, timeline};
 use super::facts;
 use super::span::Span;
 use super::worker::{FailureKind, IoFailure, Late, Outcome};
-use crate::access::EffectiveRange;
+use crate::access::{EffectiveRange, Places, Skew};
 use crate::engine::Op;
 use crate::fault::{self, Failure};
 use crate::machine::topology::Topology;
@@ -18,8 +18,9 @@ use crate::plan::Lane;
 use crate::profile::{Arrivals, Release, Throughput, TimeSpan};
 use crate::result::{
     ClockFacts, CpuUse, DispatchInEffect, DistributionPart, Evidence, InEffect, Measured, Outstanding,
-    OwnCost, QueueDepth, TargetResult, ThreadResult,
+    OwnCost, QueueDepth, SkewResult, TargetResult, ThreadResult,
 };
+use crate::text::grouped;
 
 /// The numbers of a time span, and sentences for standard error.
 pub fn measured(span: &Span<'_>, outcome: SpanOutcome, topology: &Topology) -> (Measured, Vec<Note>) {
@@ -56,6 +57,7 @@ pub fn measured(span: &Span<'_>, outcome: SpanOutcome, topology: &Topology) -> (
     let depth = queue_depth(&span.lanes, &threads, in_flight, outcome.measured_ns, !outstanding.is_empty());
     notes.push(Note::detail(queue_depth_words(&depth)));
     notes.extend(arrivals_words(&threads, span, test_time_s).into_iter().map(Note::worth_telling));
+    notes.extend(skew_words(&threads, span).into_iter().map(Note::worth_telling));
     notes.extend(response_words(&threads).into_iter().map(Note::worth_telling));
     let bound_threads = outcome.placed.into_iter().map(|placed| placed.thread).collect();
     let mut evidence = outcome.evidence;
@@ -195,7 +197,7 @@ fn arrivals_words(threads: &[ThreadResult], span: &Span<'_>, measured_s: f64) ->
         }
         let asked = match planned.throughput {
             Some(Throughput::Iops(each)) => each as f64,
-            Some(Throughput::BytesPerMs(each)) => each as f64 * 1000.0 / planned.block_bytes as f64,
+            Some(Throughput::BytesPerMs(each)) => each as f64 * 1000.0 / planned.mean_bytes(),
             None => continue,
         };
         let asked = asked * f64::from(span.asked.threads_on(planned));
@@ -203,6 +205,33 @@ fn arrivals_words(threads: &[ThreadResult], span: &Span<'_>, measured_s: f64) ->
         words.push(format!(
             "'{}': Poisson arrivals: {asked:.1} I/Os per second asked for, {offered:.1} offered, {done:.1} reached",
             state.typed
+        ));
+    }
+    words
+}
+
+/// Places by Zipf's law (`--zipf`): what the hottest hundredth of each target's blocks should get, and what it got.
+fn skew_words(threads: &[ThreadResult], span: &Span<'_>) -> Vec<String> {
+    let mut words = Vec::new();
+    for (number, state) in span.targets.iter().enumerate() {
+        let mut sum: Option<SkewResult> = None;
+        for (lane, thread) in span.lanes.iter().zip(threads) {
+            for (target, result) in lane.targets.iter().zip(&thread.targets) {
+                if target.duty.target == number
+                    && let Some(skew) = result.skew
+                {
+                    sum = sum.map_or(Some(skew), |sum| sum.plus(&skew));
+                }
+            }
+        }
+        let Some((sum, observed)) = sum.and_then(|sum| Some((sum, sum.observed()?))) else { continue };
+        words.push(format!(
+            "'{}': Zipf's law: the hottest blocks ({} of {}): {:.2} % of the random I/Os expected, {:.2} % observed",
+            state.typed,
+            grouped(sum.hot_positions),
+            grouped(sum.positions),
+            sum.expected * 100.0,
+            observed * 100.0
         ));
     }
     words
@@ -249,12 +278,34 @@ fn thread(id: u32, outcome: Outcome, measured_ns: u64, span: &Span<'_>) -> Threa
             size_bytes: state.facts.size_bytes,
             read: tally.reads.finish(span.wanted, measured_ns),
             write: tally.writes.finish(span.wanted, measured_ns),
-            distribution: state.planned.distribution.as_ref().map(|d| d.ranges().iter().map(part).collect()),
+            distribution: distribution(&state.planned.places),
             short_transfers: tally.short_transfers,
             offered_ios: tally.offered_ios,
+            skew: skew(&state.planned.places, tally.skew),
         });
     }
     ThreadResult { id, source: None, targets, waits: outcome.waits }
+}
+
+/// The ranges of a distribution as really used.
+fn distribution(places: &Places) -> Option<Vec<DistributionPart>> {
+    match places {
+        Places::Ranges(distribution) => Some(distribution.ranges().iter().map(part).collect()),
+        Places::Uniform | Places::Zipf(_) => None,
+    }
+}
+
+/// What the law promises beside what came of it.
+fn skew(places: &Places, of_thread: Option<Skew>) -> Option<SkewResult> {
+    let Places::Zipf(zipf) = places else { return None };
+    let Skew { drawn, hot } = of_thread.unwrap_or_default();
+    Some(SkewResult {
+        positions: zipf.positions(),
+        hot_positions: zipf.hot_positions(),
+        expected: zipf.expected_share(),
+        ios: drawn,
+        hot_ios: hot,
+    })
 }
 
 fn part(range: &EffectiveRange) -> DistributionPart {

@@ -499,9 +499,8 @@ mod tests {
     fn buffers_of_a_thread_begin_at_multiples_of_the_separation() {
         let target = Target { block_bytes: 4096, write_percent: 50, ..Target::default() };
         let asked = TimeSpan { targets: vec![target], ..TimeSpan::default() };
-        let (range, distribution) = ranges_of(&asked, &asked.targets[0], 1 << 20).expect("it fits");
-        let planned =
-            PlannedTarget { size_bytes: 1 << 20, direct: None, by_commands: false, range, distribution };
+        let (range, places) = ranges_of(&asked, &asked.targets[0], 1 << 20).expect("it fits");
+        let planned = PlannedTarget { size_bytes: 1 << 20, direct: None, by_commands: false, range, places };
         let inputs = LaneInputs { span: &asked, targets: &[&planned], engine: None, huge_page_bytes: 0 };
         let lanes = lanes(assign(&asked, &[]), &inputs).expect("it fits");
         let mut buffers = Vec::new();

@@ -122,10 +122,10 @@ fn open_one(
     let is_file = opened.facts.kind == TargetKind::Regular;
     let is_marked = is_file && permit.is_some() && guard.marks.whose(&opened.file).may_be_written();
     check_kind(target, &opened.facts)?;
-    let (range, distribution) = ranges_of(span, target, opened.facts.size_bytes)?;
+    let (range, places) = ranges_of(span, target, opened.facts.size_bytes)?;
     let TargetFacts { size_bytes, direct, .. } = opened.facts;
     let by_commands = opened.facts.namespace.is_some();
-    let planned = PlannedTarget { size_bytes, direct, by_commands, range, distribution };
+    let planned = PlannedTarget { size_bytes, direct, by_commands, range, places };
     if permit.is_some() && by_commands {
         // What somebody wrote through the page cache before would reach the drive later, over what commands wrote.
         opened.file.sync_all().map_err(|e| {
@@ -200,7 +200,7 @@ pub(super) fn check_kind(target: &Target, facts: &TargetFacts) -> Result<(), Fai
 /// systems accept `O_DIRECT` and refuse the first transfer.
 fn check_direct(target: &Target, opened: &OpenedTarget, planned: &PlannedTarget) -> Result<(), Failure> {
     let alignment = opened.facts.direct.map_or(1, |d| d.offset_bytes.max(1));
-    let mut ranges = planned.distribution.iter().flat_map(|d| d.ranges());
+    let mut ranges = planned.places.ranges().iter();
     let unaligned = ranges.find(|r| !r.offset_bytes.is_multiple_of(alignment));
     if let Some(range) = unaligned {
         let words = format!(

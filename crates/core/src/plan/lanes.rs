@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use crate::access::{
-    EffectiveDistribution, Pace, Pattern, PatternSpec, PoolChoice, RangeError, RangeSpec, Rng, SharedOffset,
-    SourceWindow, UsableRange, WriteData,
+    EffectiveDistribution, Pace, Pattern, PatternSpec, Places, PoolChoice, RangeError, RangeSpec, Rng,
+    SharedOffset, SourceWindow, UsableRange, WriteData, Zipf,
 };
 use crate::engine::{self, EngineRow, MapFlush, MapMode};
 use crate::fault::{Failure, FailureKind};
@@ -67,8 +67,8 @@ pub struct PlannedTarget {
     pub by_commands: bool,
     /// The part of it that is tested.
     pub range: UsableRange,
-    /// The ranges of a distribution (`-rd`) on a target of this size.
-    pub distribution: Option<Arc<EffectiveDistribution>>,
+    /// How random offsets are distributed on a target of this size.
+    pub places: Places,
 }
 
 /// What the lanes of a time span are made of.
@@ -137,7 +137,10 @@ pub struct LaneTarget {
     pub duty: Duty,
     /// First request slot; 0 in pool mode, where every slot may use every target.
     pub slot_first: u32,
+    /// Size of the largest I/O.
     pub block_bytes: u32,
+    /// Sizes of a mix (`--mix`), ascending; empty without one.
+    pub sizes: Vec<u32>,
     /// Distance between two slots in a buffer.
     pub slot_stride_bytes: u64,
     /// Where the next I/O goes.
@@ -242,8 +245,8 @@ fn fixed(span: &TimeSpan) -> Vec<ThreadWork> {
     threads
 }
 
-/// The part of a target of this size that is tested, and the ranges of its distribution in it; or why some thread could
-/// not start there. The message begins with the phrase that DiskSpd's users look for.
+/// The part of a target of this size that is tested, and how random offsets are distributed in it; or why some thread
+/// could not start there. The message begins with the phrase that DiskSpd's users look for.
 ///
 /// # Errors
 /// It names the target.
@@ -251,15 +254,20 @@ pub fn ranges_of(
     span: &TimeSpan,
     target: &Target,
     size_bytes: u64,
-) -> Result<(UsableRange, Option<Arc<EffectiveDistribution>>), Failure> {
+) -> Result<(UsableRange, Places), Failure> {
     let range =
         UsableRange::new(RangeSpec::of(target, size_bytes)).map_err(|error| no_range(target, error))?;
     // Positions depend on the thread's number: the global one with -F, whoever serves the target.
     let threads = if span.thread_count > 0 { span.thread_count } else { target.threads_per_file };
     range.start_of(threads.saturating_sub(1)).map_err(|error| no_range(target, error))?;
-    let Some(asked) = &target.distribution else { return Ok((range, None)) };
+    if let Some(exponent) = target.zipf {
+        // One hot set for all threads, which the seed chooses.
+        let zipf = Zipf::new(exponent.get(), range.positions(), u64::from(span.rand_seed));
+        return Ok((range, Places::Zipf(Arc::new(zipf))));
+    }
+    let Some(asked) = &target.distribution else { return Ok((range, Places::Uniform)) };
     match EffectiveDistribution::new(asked, &range) {
-        Ok(distribution) => Ok((range, Some(Arc::new(distribution)))),
+        Ok(distribution) => Ok((range, Places::Ranges(Arc::new(distribution)))),
         Err(error) => Err(not_opened(target, format!("'{}'", target.path)).because(error)),
     }
 }
@@ -383,7 +391,7 @@ impl LaneTarget {
         rng: &mut Rng,
     ) -> Result<Self, Box<dyn std::error::Error>> {
         let target = &inputs.span.targets[duty.target];
-        let PlannedTarget { size_bytes, direct, range, distribution, .. } = inputs.targets[duty.target];
+        let PlannedTarget { size_bytes, direct, range, places, .. } = inputs.targets[duty.target];
         // What addresses of buffers must be multiples of.
         let direct = if target.is_direct() { *direct } else { None };
         let memory_alignment_bytes = direct.map_or(1, |d| d.memory_bytes.max(1));
@@ -400,11 +408,16 @@ impl LaneTarget {
                 LaneWrites::Source(SourceWindow::new(size_bytes, target.block_bytes, granularity)?)
             }
         };
-        let spec = PatternSpec::of(target, start, duty.requests, distribution.clone());
+        let spec = PatternSpec::of(target, start, duty.requests, places.clone());
         Ok(LaneTarget {
             duty,
             slot_first,
             block_bytes: target.block_bytes as u32,
+            sizes: if target.mix.is_empty() {
+                Vec::new()
+            } else {
+                target.sizes().into_iter().map(|bytes| bytes as u32).collect()
+            },
             slot_stride_bytes: target.block_bytes.next_multiple_of(memory_alignment_bytes),
             pattern: Pattern::new(spec, rng),
             shared: Arc::clone(&shared[duty.target]),

@@ -18,7 +18,12 @@ fn sizes(target: &Target) -> Vec<(&'static str, &'static str, u64)> {
     let stride = if target.random_percent > 0 { "-r" } else { "-s" };
     let stride_what =
         if target.random_percent > 0 { "alignment of random offsets" } else { "sequential stride" };
-    let mut sizes = vec![("-b", "block size", target.block_bytes)];
+    let mut sizes = Vec::new();
+    for bytes in target.sizes() {
+        let (switch, what) =
+            if target.mix.is_empty() { ("-b", "block size") } else { ("--mix", "size of an I/O") };
+        sizes.push((switch, what, bytes));
+    }
     if target.stride_bytes.is_some_and(|s| s > 0) {
         sizes.push((stride, stride_what, target.stride()));
     }

@@ -17,13 +17,7 @@ fn lanes_on(span: &TimeSpan, by_commands: bool) -> Vec<Lane> {
     let ranges: Vec<_> = span.targets.iter().map(|t| ranges_of(span, t, GIB).expect("it fits")).collect();
     let targets: Vec<_> = ranges
         .into_iter()
-        .map(|(range, distribution)| PlannedTarget {
-            size_bytes: GIB,
-            direct,
-            by_commands,
-            range,
-            distribution,
-        })
+        .map(|(range, places)| PlannedTarget { size_bytes: GIB, direct, by_commands, range, places })
         .collect();
     let targets: Vec<_> = targets.iter().collect();
     let inputs = LaneInputs { span, targets: &targets, engine: None, huge_page_bytes: 2 << 20 };

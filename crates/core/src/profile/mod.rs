@@ -26,6 +26,7 @@
 //! # Ok::<(), xml::XmlError>(())
 //! ```
 
+pub mod loads;
 pub mod masks;
 pub mod members;
 mod release;
@@ -37,6 +38,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use loads::{Arrivals, Decimal, MixPart};
 pub use masks::GroupMask;
 pub use release::{BufferSeparation, Release};
 pub use validate::{Finding, Rule, Severity, validate};
@@ -474,25 +476,6 @@ pub enum Throughput {
     Iops(u64),
 }
 
-/// When the I/Os of a rate arrive (`--arrivals`). An extension of TrueSpd.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Arrivals {
-    /// One after each period, as `-g` means it.
-    #[default]
-    Even,
-    /// At random, each independent of all others: as the requests of many clients arrive. The gaps have the exponential
-    /// distribution.
-    Poisson,
-}
-
-impl Arrivals {
-    /// Whether it is what DiskSpd does.
-    pub fn is_even(&self) -> bool {
-        *self == Arrivals::Even
-    }
-}
-
 /// A thread that uses a target in pool mode (XML `ThreadTargets`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadTarget {
@@ -508,8 +491,11 @@ pub struct ThreadTarget {
 pub struct Target {
     /// Path as given; `*N` is a template, `#N` the N-th whole disk.
     pub path: String,
-    /// I/O size in bytes (`-b`).
+    /// I/O size in bytes (`-b`); the largest one of a mix.
     pub block_bytes: u64,
+    /// Sizes in shares (`--mix`); empty where all I/Os have one size.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mix: Vec<MixPart>,
     /// First byte of the tested range (`-B`).
     pub base_bytes: u64,
     /// End of the tested range, exclusive, from 0 of the target; 0 = none (`-f`, `-B..:len`).
@@ -526,6 +512,9 @@ pub struct Target {
     pub thread_stride_bytes: u64,
     /// Non-uniform random distribution (`-rd`).
     pub distribution: Option<Distribution>,
+    /// Exponent of Zipf's law, by which random I/Os choose their places (`--zipf`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zipf: Option<Decimal>,
     /// Cache mode (`-S`).
     pub cache: CacheMode,
     /// Write-through (`-Sw`, `-Sh`).
@@ -580,6 +569,7 @@ impl Default for Target {
         Target {
             path: String::new(),
             block_bytes: BLOCK_BYTES_DEFAULT,
+            mix: Vec::new(),
             base_bytes: 0,
             max_bytes: 0,
             random_percent: 0,
@@ -588,6 +578,7 @@ impl Default for Target {
             parallel: false,
             thread_stride_bytes: 0,
             distribution: None,
+            zipf: None,
             cache: CacheMode::Cached,
             write_through: false,
             memory_mapped: false,

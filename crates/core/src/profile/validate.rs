@@ -7,6 +7,7 @@
 
 use std::fmt;
 
+use super::loads::{ZIPF_MAX, check_mix};
 use super::{
     BLOCK_BYTES_MAX, Batch, CacheMode, Distribution, DistributionKind, Profile, REQUESTS_MAX, Target,
     TimeSpan,
@@ -124,6 +125,10 @@ impl Rule {
     pub const BYPASS_IO: Rule = Rule(56);
     /// Arrivals at random without a rate (`--arrivals`, `-g`).
     pub const ARRIVALS_WITHOUT_LIMIT: Rule = Rule(57);
+    /// Sizes that are no mix, or a pattern that a mix cannot have (`--mix`).
+    pub const MIX: Rule = Rule(58);
+    /// Zipf's law without random I/O, beside a distribution, or with an exponent out of range (`--zipf`).
+    pub const ZIPF: Rule = Rule(59);
 }
 
 /// A rule that the profile breaks, and where.
@@ -373,8 +378,60 @@ fn check_target(found: &mut Collector, span: &TimeSpan, target: &Target, will_ru
     {
         check_distribution(found, target, distribution);
     }
+    mix(found, target);
+    zipf(found, target);
     memory(found, span, target);
     extent(found, span, target);
+}
+
+fn mix(found: &mut Collector, target: &Target) {
+    if target.mix.is_empty() {
+        return;
+    }
+    if let Err(why) = check_mix(&target.mix) {
+        return found.error(Rule::MIX, &["--mix"], format!("{why} (--mix)"));
+    }
+    let largest = target.sizes().last().copied();
+    if largest != Some(target.block_bytes) {
+        let words = format!(
+            "the block size is {}, but the largest size of the mix (--mix) is {}: both must be the same",
+            size(target.block_bytes),
+            size(largest.unwrap_or_default())
+        );
+        found.error(Rule::MIX, &["--mix", "-b"], words);
+    }
+    for (given, switch, what) in [
+        (target.interlocked && target.random_percent == 0, "-si", "one shared sequential offset"),
+        (target.parallel, "-p", "parallel sequential"),
+    ] {
+        if given {
+            let words = format!(
+                "--mix (sizes in shares) and {switch} ({what}) exclude each other: use -r for random or -s for \
+                 sequential I/O"
+            );
+            found.error(Rule::MIX, &["--mix", switch], words);
+        }
+    }
+}
+
+fn zipf(found: &mut Collector, target: &Target) {
+    let Some(exponent) = target.zipf else { return };
+    if exponent.get() > ZIPF_MAX {
+        let words = format!(
+            "the exponent of Zipf's law (--zipf) is {exponent}: it must be above 0, and {ZIPF_MAX} at most"
+        );
+        found.error(Rule::ZIPF, &["--zipf"], words);
+    }
+    if target.random_percent == 0 {
+        let words = "--zipf (places by Zipf's law) and sequential I/O (-s) exclude each other: use -r, or -rs<pct> for \
+                     a mix of both";
+        found.error(Rule::ZIPF, &["--zipf", "-s"], words);
+    }
+    if target.distribution.is_some() {
+        let words =
+            "--zipf (places by Zipf's law) and -rd (places by shares) exclude each other: give one of them";
+        found.error(Rule::ZIPF, &["--zipf", "-rd"], words);
+    }
 }
 
 fn path(found: &mut Collector, target: &Target, will_run: bool) {

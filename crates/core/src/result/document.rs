@@ -337,7 +337,7 @@ impl WaitStatistics {
 }
 
 /// The numbers of one thread on one target.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TargetResult {
     /// Path as given.
     pub path: String,
@@ -355,6 +355,38 @@ pub struct TargetResult {
     /// in documents from before it was noted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered_ios: Option<u64>,
+    /// What became of Zipf's law (`--zipf`); none without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skew: Option<SkewResult>,
+}
+
+/// How much of the I/O went to the blocks that are hottest by Zipf's law (`--zipf`).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SkewResult {
+    /// Blocks of the tested range.
+    pub positions: u64,
+    /// The hottest hundredth of them.
+    pub hot_positions: u64,
+    /// The part of the I/Os that goes there by the law, 0 to 1.
+    pub expected: f64,
+    /// Random I/Os that were issued, those of warm-up and cool-down among them.
+    pub ios: u64,
+    /// Of these: to the hottest hundredth.
+    pub hot_ios: u64,
+}
+
+impl SkewResult {
+    /// With the I/Os of another thread; none where its range was another one, so that the shares are of different blocks.
+    pub fn plus(&self, other: &SkewResult) -> Option<SkewResult> {
+        let is_same = (self.positions, self.expected) == (other.positions, other.expected);
+        let (ios, hot_ios) = (self.ios + other.ios, self.hot_ios + other.hot_ios);
+        is_same.then_some(SkewResult { ios, hot_ios, ..*self })
+    }
+
+    /// The part of the I/Os that went to the hottest hundredth, 0 to 1; none without I/O.
+    pub fn observed(&self) -> Option<f64> {
+        (self.ios > 0).then(|| self.hot_ios as f64 / self.ios as f64)
+    }
 }
 
 /// The I/Os that a figure is of.
@@ -416,6 +448,23 @@ pub struct Direction {
     pub response: Option<Box<Histogram>>,
     /// Series per interval, when gathered (`-D`).
     pub intervals: Option<Intervals>,
+    /// The I/Os of each size of a mix (`--mix`), ascending; empty without one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sizes: Vec<OfSize>,
+}
+
+/// The I/Os of one size of a mix (`--mix`).
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+pub struct OfSize {
+    /// I/O size in bytes.
+    pub block_bytes: u64,
+    /// I/Os completed.
+    pub ios: u64,
+    /// Bytes transferred.
+    pub bytes: u64,
+    /// Latencies, when measured (`-L`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Box<Histogram>>,
 }
 
 impl Direction {
@@ -442,6 +491,21 @@ impl Direction {
             if let Some(theirs) = theirs {
                 // A fresh histogram takes no memory until something is recorded; a copy would.
                 mine.get_or_insert_default().merge(theirs);
+            }
+        }
+        for theirs in &other.sizes {
+            let place = match self.sizes.binary_search_by_key(&theirs.block_bytes, |mine| mine.block_bytes) {
+                Ok(place) => place,
+                Err(place) => {
+                    self.sizes.insert(place, OfSize { block_bytes: theirs.block_bytes, ..OfSize::default() });
+                    place
+                }
+            };
+            let mine = &mut self.sizes[place];
+            mine.ios += theirs.ios;
+            mine.bytes += theirs.bytes;
+            if let Some(latency) = &theirs.latency {
+                mine.latency.get_or_insert_default().merge(latency);
             }
         }
     }

@@ -631,7 +631,7 @@ mod tests_of_metrics {
             intervals.record(number * 2_000_000_000 / ios, ns);
         }
         let (latency, intervals) = (Some(Box::new(latency)), Some(intervals));
-        Direction { bytes: ios * 4096, ios, latency, response: None, intervals }
+        Direction { bytes: ios * 4096, ios, latency, intervals, ..Direction::default() }
     }
 
     fn measured() -> Measured {
@@ -642,7 +642,7 @@ mod tests_of_metrics {
             write: direction(50, 8000),
             distribution: None,
             short_transfers: 0,
-            offered_ios: None,
+            ..TargetResult::default()
         };
         let waits = WaitStatistics::default();
         Measured {

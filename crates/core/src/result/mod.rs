@@ -40,8 +40,8 @@ pub use chain::{
 };
 pub use document::{
     CoarseSeries, CpuUse, Direction, DispatchInEffect, DistributionPart, Document, EngineTraits, InEffect,
-    LatencySummary, Measured, Operations, Source, SourceSpan, SourceTotals, System, TargetResult,
-    ThreadResult, TimeSpanResult, WaitStatistics,
+    LatencySummary, Measured, OfSize, Operations, SkewResult, Source, SourceSpan, SourceTotals, System,
+    TargetResult, ThreadResult, TimeSpanResult, WaitStatistics,
 };
 pub use envelope::Part;
 pub use evidence::{
@@ -50,7 +50,7 @@ pub use evidence::{
     Stalled, TargetFacts, Window,
 };
 pub use rank::{ClockOffset, CommonStart, LostHow, LostRank, MissingRank, RANKS_MAX, Rank};
-pub use summary::{DirectionSummary, NodeSummary, Summary};
+pub use summary::{DirectionSummary, NodeSummary, SizeSummary, Summary};
 pub use usual::Usual;
 pub use verdict::{
     Figure, FileServer, Finding, FindingGrade, Grade, Meaning, Proof, Served, SourceVerdict, Standing, Theme,

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::LatencySummary;
-use super::{Direction, Measured};
+use super::{Direction, Measured, OfSize};
 use crate::machine::topology::Topology;
 
 /// Totals of one time span.
@@ -63,6 +63,49 @@ pub struct DirectionSummary {
     /// Latencies from the intended start, of the I/Os on targets with a rate (`-g`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<LatencySummary>,
+    /// The same for each size of a mix (`--mix`), ascending.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sizes: Vec<SizeSummary>,
+}
+
+/// What the I/Os of one size of a mix did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SizeSummary {
+    /// I/O size in bytes.
+    pub block_bytes: u64,
+    /// I/Os completed.
+    pub ios: u64,
+    /// Their share of all I/Os, in percent.
+    pub ios_percent: f64,
+    /// Bytes transferred.
+    pub bytes: u64,
+    /// Their share of all bytes, in percent.
+    pub bytes_percent: f64,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+    /// I/Os per second.
+    pub iops: f64,
+    /// Latencies, when measured and there was I/O.
+    pub latency: Option<LatencySummary>,
+}
+
+impl SizeSummary {
+    fn of(size: &OfSize, sum: &Direction, test_time_s: f64) -> Self {
+        SizeSummary {
+            block_bytes: size.block_bytes,
+            ios: size.ios,
+            ios_percent: percent(size.ios, sum.ios),
+            bytes: size.bytes,
+            bytes_percent: percent(size.bytes, sum.bytes),
+            bytes_per_s: rate(size.bytes, test_time_s),
+            iops: rate(size.ios, test_time_s),
+            latency: size.latency.as_deref().and_then(LatencySummary::of),
+        }
+    }
+}
+
+fn percent(part: u64, all: u64) -> f64 {
+    if all > 0 { part as f64 * 100.0 / all as f64 } else { 0.0 }
 }
 
 impl DirectionSummary {
@@ -75,6 +118,7 @@ impl DirectionSummary {
             iops: rate(sum.ios, test_time_s),
             latency: sum.latency.as_deref().and_then(LatencySummary::of),
             response: sum.response.as_deref().and_then(LatencySummary::of),
+            sizes: sum.sizes.iter().map(|size| SizeSummary::of(size, sum, test_time_s)).collect(),
         }
     }
 }
@@ -171,7 +215,7 @@ mod tests {
             write: Direction::default(),
             distribution: None,
             short_transfers: 0,
-            offered_ios: None,
+            ..TargetResult::default()
         };
         ThreadResult { id, source: None, targets: vec![target], waits: WaitStatistics::default() }
     }

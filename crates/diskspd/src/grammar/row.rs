@@ -238,6 +238,8 @@ pub struct Draft {
     pub reinterpreted: Vec<String>,
     pub notes: Vec<String>,
 
+    pub block: Option<usize>,
+    pub mix: Option<usize>,
     pub base: Option<usize>,
     pub maximum: Option<usize>,
     pub random: Option<usize>,
@@ -303,6 +305,8 @@ impl Draft {
         target.random_percent = match self.mixed {
             Some((_, percent)) => percent,
             None if self.random.is_some() => 100,
+            // Zipf's law is about random places.
+            None if self.target.zipf.is_some() && self.sequential.is_none() => 100,
             None => 0,
         };
         target.stride_bytes =

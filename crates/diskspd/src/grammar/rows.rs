@@ -116,6 +116,11 @@ pub static SECTIONS: &[Section] = &[
                 .first_pass()
                 .help("I/O size, 1 to 4294967294 bytes, default 64K; also the unit of the suffix b.")
                 .linux("a single I/O is at most 2G - 4K; with -Su or -Sh a multiple of the device's alignment."),
+            row("-mix", "<size>:<pct>[,...]", Value(target::mix))
+                .offers(Usual(&["4K:60,64K:40", "4K:67,8K:10,16K:7,32K:3,64K:13"]))
+                .first_pass()
+                .help("I/Os of several sizes, each with its percentage of the I/Os; decimals are legal, and the sum is \
+                       100. Random offsets are multiples of each I/O's own size, or of -r<size>. Not with -b."),
             row("B", "<base>[:<length>]", Value(target::base))
                 .help("Start of the tested range, and its length. Default: from 0 to the end.")
                 .linux("with -Su or -Sh a multiple of the device's alignment; a base beyond the end is refused."),
@@ -164,6 +169,11 @@ pub static SECTIONS: &[Section] = &[
                 .keys(&["-rd"])
                 .help("Random I/O by shares over absolute sizes: -rdabs90/10G sends 90 % to the first 10G. Needs \
                        -r or -rs."),
+            row("-zipf", "<exponent>", Value(target::zipf))
+                .offers(Usual(&["0.6", "0.8", "0.9", "0.99", "1.2"]))
+                .help("Random I/O by Zipf's law: the block of rank k gets I/O in proportion to k^-exponent, from \
+                       above 0 to 20. All threads share the hot blocks, which lie scattered and change with -z. \
+                       Not with -s and -rd."),
             row("p", "", Flag(|d| d.target.parallel = true))
                 .help("Parallel sequential: each outstanding request goes through the target on its own."),
             row("T", "<size>", Value(target::thread_stride))

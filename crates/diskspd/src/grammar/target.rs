@@ -6,11 +6,19 @@ use crate::grammar::row::Draft;
 use crate::grammar::value::{
     Position, Slip, Value, digits, length, shifted, size, size_above_zero, size_until,
 };
+use truespd_core::profile::loads::{ZIPF_MAX, check_mix};
 use truespd_core::profile::{
-    BLOCK_BYTES_MAX, CacheMode, Distribution, DistributionKind, DistributionRange, FlushMode,
+    BLOCK_BYTES_MAX, CacheMode, Decimal, Distribution, DistributionKind, DistributionRange, FlushMode,
+    MixPart,
 };
 
+const ONE_SIZE: &str = "-b<size> for I/Os of one size, or --mix for several";
+
 pub fn block(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    if let Some(earlier) = d.mix {
+        return Err(Slip::new("the sizes are already given (--mix)").with(earlier).legal(ONE_SIZE));
+    }
+    d.block = Some(v.word);
     let legal = format!("a block size of 1 to {BLOCK_BYTES_MAX} bytes");
     // Inside -b the suffix b means the block size known so far (`command-line.md` §3.1).
     match size(v.text, d.target.block_bytes)? {
@@ -25,6 +33,56 @@ pub fn block(d: &mut Draft, v: &Value) -> Result<(), Slip> {
             Ok(())
         }
     }
+}
+
+/// `--mix <size>:<percent>[,...]`
+pub fn mix(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    if let Some(earlier) = d.block {
+        return Err(Slip::new("the size is already given (-b)").with(earlier).legal(ONE_SIZE));
+    }
+    if let Some(earlier) = d.mix {
+        return Err(Slip::new("the sizes are given twice").with(earlier).legal("one --mix"));
+    }
+    let (mut parts, mut start) = (Vec::new(), 0);
+    for part in v.text.split(',') {
+        parts.push(mix_part(part, d.target.block_bytes).map_err(|slip| shifted(slip, start))?);
+        start += length(part) + 1;
+    }
+    check_mix(&parts).map_err(|why| Slip::new(why.to_string()).at(0..length(v.text)).legal(MIX_LEGAL))?;
+    d.target.block_bytes = parts.iter().map(|part| part.block_bytes).max().unwrap_or(d.target.block_bytes);
+    d.target.mix = parts;
+    d.mix = Some(v.word);
+    Ok(())
+}
+
+const MIX_LEGAL: &str = "sizes with their percentages of the I/Os, which sum to 100: --mix 4K:60,64K:40";
+
+fn mix_part(text: &str, block_bytes: u64) -> Result<MixPart, Slip> {
+    let (bytes, used) = size_until(text, block_bytes, &[':'])?;
+    let percent: String = text.chars().skip(used + 1).collect();
+    if percent.is_empty() {
+        let what = format!("the size {text} has no percentage");
+        return Err(Slip::new(what).at(0..length(text)).legal(MIX_LEGAL));
+    }
+    let Some(percent) = Decimal::read(&percent) else {
+        let what = format!("'{percent}' is not a percentage above 0");
+        return Err(Slip::new(what).at(used + 1..length(text)).legal(MIX_LEGAL));
+    };
+    Ok(MixPart { block_bytes: bytes, percent })
+}
+
+pub fn zipf(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    let exponent = Decimal::read(v.text).filter(|exponent| exponent.get() <= ZIPF_MAX);
+    if exponent.is_none() {
+        let what = match v.text {
+            "" => "the exponent is missing".to_string(),
+            text => format!("'{text}' is not an exponent of Zipf's law"),
+        };
+        let legal = format!("a decimal number above 0, {ZIPF_MAX} at most: --zipf 0.9");
+        return Err(Slip::new(what).at(0..length(v.text)).legal(legal));
+    }
+    d.target.zipf = exponent;
+    Ok(())
 }
 
 pub fn base(d: &mut Draft, v: &Value) -> Result<(), Slip> {

@@ -9,6 +9,7 @@ mod effective;
 mod figures;
 mod layout;
 mod parameters;
+mod sizes;
 mod system;
 mod text;
 mod waits;

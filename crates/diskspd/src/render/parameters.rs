@@ -199,6 +199,9 @@ fn target_block(out: &mut String, layout: Layout, span: &TimeSpan, target: &Targ
     if target.arrivals == Arrivals::Poisson {
         line!(out, "{indent}arrivals: Poisson");
     }
+    if let Some(exponent) = target.zipf {
+        line!(out, "{indent}IO Distribution: Zipf, exponent {exponent}");
+    }
     if let Some(asked) = target.distribution.as_ref().filter(|asked| !asked.ranges.is_empty()) {
         line!(out, "{indent}IO Distribution:");
         distribution(out, layout, asked);
@@ -262,7 +265,13 @@ fn accesses(out: &mut String, layout: Layout, target: &Target) {
         }
     }
     line!(out, "{indent}block size: {}", layout.size(target.block_bytes));
-    let stride = layout.size(target.stride());
+    let stride = match target.stride_bytes.filter(|&bytes| bytes > 0) {
+        None if !target.mix.is_empty() => "size of each I/O".to_string(),
+        _ => layout.size(target.stride()),
+    };
+    if !target.mix.is_empty() {
+        line!(out, "{indent}sizes: {}", sizes(layout, target));
+    }
     match target.random_percent {
         0 if target.interlocked => line!(out, "{indent}using interlocked sequential I/O (stride: {stride})"),
         0 => line!(out, "{indent}using sequential I/O (stride: {stride})"),
@@ -274,6 +283,17 @@ fn accesses(out: &mut String, layout: Layout, target: &Target) {
             );
         }
     }
+}
+
+/// The sizes of a mix: `4KiB 60% of I/Os (8.57% of bytes), 64KiB 40% of I/Os (91.43% of bytes)`
+fn sizes(layout: Layout, target: &Target) -> String {
+    let mut words = Vec::new();
+    for part in &target.mix {
+        let of_bytes = part.block_bytes as f64 * part.percent.get() / target.mean_bytes();
+        let size = layout.size(part.block_bytes);
+        words.push(format!("{size} {}% of I/Os ({of_bytes:.2}% of bytes)", part.percent));
+    }
+    words.join(", ")
 }
 
 fn bounds_and_hints(out: &mut String, layout: Layout, target: &Target) {

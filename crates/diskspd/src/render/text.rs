@@ -9,6 +9,7 @@ use super::effective::effective_text;
 use super::figures::{INTERRUPTED, cpu_mean, line, measured, percentile_ns, rate, shown};
 use super::layout::Layout;
 use super::parameters::{OneLine, Range, profile_text, ranges_in_bytes};
+use super::sizes::sizes;
 use super::system::system_text;
 use super::waits::{ring, waits};
 use truespd_core::measure::Intervals;
@@ -68,6 +69,9 @@ fn time_span(out: &mut String, document: &Document, index: usize, span: &TimeSpa
     }
     if span.measure_latency {
         latency_charts(out, measured);
+    }
+    if span.targets.iter().any(|target| !target.mix.is_empty()) {
+        sizes(out, layout, span, measured);
     }
     if document.profile.verbose_stats {
         waits(out, layout.release, span, &measured.threads, is_folded(document));

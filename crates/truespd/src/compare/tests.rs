@@ -43,7 +43,7 @@ fn named(name: &str, rates: &[f64], latencies_ns: &[f64]) -> Named {
         write: Direction::default(),
         distribution: None,
         short_transfers: 0,
-        offered_ios: None,
+        ..TargetResult::default()
     };
     let threads =
         vec![ThreadResult { id: 0, source: None, targets: vec![target], waits: WaitStatistics::default() }];

@@ -287,7 +287,7 @@ mod tests {
             write: Direction::default(),
             distribution: None,
             short_transfers: 0,
-            offered_ios: None,
+            ..TargetResult::default()
         };
         let threads =
             vec![ThreadResult { id: 0, source: None, targets: vec![target], waits: Default::default() }];

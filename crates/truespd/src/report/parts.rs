@@ -9,6 +9,7 @@ use super::html::{first_large, folded, latency_words, note, paragraph};
 use truespd_core::result::hosts::{
     HostFigure, HostRow, Outlier, ROWS_MAX, Spread, folded as folded_rows, names, outliers, rows,
 };
+use truespd_core::result::metrics::Metric;
 use truespd_core::result::{DirectionSummary, Measured, Summary, ThreadResult};
 use truespd_core::text::{bytes, grouped, number, percent, rate};
 
@@ -35,9 +36,14 @@ pub(super) fn of_all(courses: &[Course]) -> String {
 /// The tables of a time span; their captions name it unless it is the only one.
 fn tables(course: &Course, is_only: bool) -> String {
     let mut out = String::new();
-    for mut table in
-        [disks(course), per_target(course), per_thread(course), per_node(course), per_processor(course)]
-    {
+    for mut table in [
+        disks(course),
+        per_target(course),
+        per_size(course),
+        per_thread(course),
+        per_node(course),
+        per_processor(course),
+    ] {
         table.caption =
             if is_only { first_large(&table.caption) } else { format!("{}: {}", course.name, table.caption) };
         out += &table.html();
@@ -92,6 +98,22 @@ fn per_target(course: &Course) -> Table {
     }
     let parts = paths.iter().map(|path| (path.to_string(), sum(course, None, Some(path))));
     by_part("per target", "target", parts.collect())
+}
+
+/// Of mixes.
+fn per_size(course: &Course) -> Table {
+    let head = ["size", "", "% of I/Os", "% of bytes", "IOPS", "throughput", "mean", "p50", "p99", "longest"];
+    let mut table = Table::new("per size", head);
+    for size in Summary::of(course.measured).total.sizes {
+        let times = size.latency.as_ref();
+        let [mean, p50, p99, longest] = [Metric::MEAN, Metric::P50, Metric::P99, Metric::MAX].map(|metric| {
+            times.and_then(|times| metric.of_latencies(times)).map_or("-".to_string(), latency_words)
+        });
+        let [ios, of_bytes] = [size.ios_percent, size.bytes_percent].map(|part| percent(part / 100.0));
+        let texts = [ios, of_bytes, number(size.iops), rate(size.bytes_per_s), mean, p50, p99, longest];
+        push_with_bar(&mut table, bytes(size.block_bytes as f64), size.ios_percent, 100.0, texts);
+    }
+    table
 }
 
 /// Of a sum with the host of each; nothing where all threads are one, or those of many hosts: the hosts have

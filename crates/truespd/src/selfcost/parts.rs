@@ -5,12 +5,12 @@ use std::hint::black_box;
 
 use super::report::PerUnit;
 use truespd_core::access::{
-    DataRng, EffectiveDistribution, Meter, Pace, Pattern, PatternSpec, RangeSpec, Rng, SharedOffset,
-    SourceWindow, UsableRange,
+    DataRng, EffectiveDistribution, Meter, Pace, Pattern, PatternSpec, Places, RangeSpec, Rng, SharedOffset,
+    SourceWindow, UsableRange, Zipf,
 };
 use truespd_core::measure::clock::{Clock, MachineClock};
 use truespd_core::measure::{Histogram, Intervals};
-use truespd_core::profile::{Distribution, DistributionKind, DistributionRange, Target, Throughput};
+use truespd_core::profile::{Decimal, Distribution, DistributionKind, DistributionRange, Target, Throughput};
 
 const GIB: u64 = 1 << 30;
 const MIB: u64 = 1 << 20;
@@ -125,6 +125,7 @@ fn patterns() -> Vec<Piece> {
         ("offset: mixed (-rs50)", Target { random_percent: 50, ..random.clone() }),
         ("offset: in shares (-rdpct)", Target { distribution: percent, ..random.clone() }),
         ("offset: in parts (-rdabs)", Target { distribution: absolute, ..random.clone() }),
+        ("offset: by Zipf's law (--zipf 0.9)", Target { zipf: Decimal::new(0.9), ..random.clone() }),
         ("offset: random, read or write (-r -w30)", Target { write_percent: 30, ..random.clone() }),
     ];
     rows.into_iter().map(|(name, target)| offset(name, &target)).collect()
@@ -141,12 +142,17 @@ fn distribution(kind: DistributionKind, first: u64, rest: u64) -> Distribution {
 
 fn offset(name: &str, target: &Target) -> Piece {
     let range = UsableRange::new(RangeSpec::of(target, GIB)).expect("1 GiB has room for a block");
-    let distribution = target.distribution.as_ref().map(|distribution| {
-        EffectiveDistribution::new(distribution, &range).expect("ranges fit into 1 GiB").into()
-    });
+    let places = match (&target.distribution, target.zipf) {
+        (Some(asked), _) => {
+            let ranges = EffectiveDistribution::new(asked, &range).expect("ranges fit into 1 GiB");
+            Places::Ranges(ranges.into())
+        }
+        (None, Some(exponent)) => Places::Zipf(Zipf::new(exponent.get(), range.positions(), 0).into()),
+        (None, None) => Places::Uniform,
+    };
     let start = range.start_of(0).expect("the first thread starts at 0");
     let mut rng = Rng::new(0);
-    let mut pattern = Pattern::new(PatternSpec::of(target, start, 1, distribution), &mut rng);
+    let mut pattern = Pattern::new(PatternSpec::of(target, start, 1, places), &mut rng);
     let shared = SharedOffset::default();
     piece(name, move |_| {
         black_box(black_box(&mut pattern).next(black_box(0), black_box(&mut rng), &shared));

@@ -34,7 +34,9 @@ fn spec(sizes: Sizes, thread: u32) -> PatternSpec {
         interlocked: false,
         parallel: false,
         write_percent: 0,
-        distribution: None,
+        places: Places::Uniform,
+        mix: Vec::new(),
+        stride_bytes: None,
     }
 }
 
@@ -258,7 +260,7 @@ fn a_distribution_takes_two_draws_per_offset() {
         ],
     };
     let effective = EffectiveDistribution::new(&distribution, base.start.range()).expect("two ranges");
-    let spec = PatternSpec { random_percent: 100, distribution: Some(Arc::new(effective)), ..base };
+    let spec = PatternSpec { random_percent: 100, places: Places::Ranges(Arc::new(effective)), ..base };
     let mut rng = Rng::new(0);
     let expected: Vec<u64> = (0..1000)
         .map(|_| {
@@ -401,15 +403,17 @@ proptest! {
             stride_bytes: stride, thread_stride_bytes: if random_percent > 0 { 0 } else { thread_stride },
         }).expect("a block fits");
         let Ok(start) = range.start_of(thread) else { return Ok(()) };
-        let distribution = (ranges && random_percent > 0).then(|| {
+        let places = if ranges && random_percent > 0 {
             let ranges = [(70, 9), (0, 11), (20, 79), (10, 1)]
                 .map(|(io_percent, span)| DistributionRange { io_percent, span }).to_vec();
             let distribution = Distribution { kind: DistributionKind::Percent, ranges };
-            Arc::new(EffectiveDistribution::new(&distribution, &range).expect("ranges remain"))
-        });
+            Places::Ranges(Arc::new(EffectiveDistribution::new(&distribution, &range).expect("ranges remain")))
+        } else {
+            Places::Uniform
+        };
         let spec = PatternSpec {
             start, slots: 3, random_percent, interlocked: flavour == 1, parallel: flavour == 2,
-            write_percent, distribution,
+            write_percent, places, mix: Vec::new(), stride_bytes: None,
         };
         let residue = if random_percent == 0 && flavour != 1 { start.start_bytes() % range.stride_bytes() } else { 0 };
         let (mut rng, shared) = (Rng::for_thread(seed, thread), SharedOffset::new(0));

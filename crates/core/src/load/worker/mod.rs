@@ -16,7 +16,7 @@ use std::time::Duration;
 use super::counters::{Buckets, Counter, Present, Tables, Wanted};
 use super::live::{Cell, Counted, TOLD_EVERY_NS};
 use super::phases::{Phases, Time};
-use crate::access::{DataRng, Meter, Rng};
+use crate::access::{DataRng, Meter, Rng, Skew};
 use crate::engine::{AnyEngine, Completion, Engine, EngineError, Io, IoError, Op};
 use crate::plan::{Lane, LaneTarget, LaneWrites};
 use crate::result::{ThreadCost, WaitStatistics};
@@ -49,6 +49,8 @@ pub struct Tally {
     pub short_transfers: u64,
     /// I/Os that were due in the measured time, where a rate was set.
     pub offered_ios: Option<u64>,
+    /// What became of Zipf's law, where places follow it.
+    pub skew: Option<Skew>,
 }
 
 impl Tally {
@@ -198,10 +200,16 @@ impl Worker {
                 .targets
                 .iter()
                 .map(|target: &LaneTarget| Tally {
-                    reads: Counter::new(wanted, target.reads, target.pace.has_schedule()),
-                    writes: Counter::new(wanted, target.is_written(), target.pace.has_schedule()),
+                    reads: Counter::new(wanted, target.reads, target.pace.has_schedule(), &target.sizes),
+                    writes: Counter::new(
+                        wanted,
+                        target.is_written(),
+                        target.pace.has_schedule(),
+                        &target.sizes,
+                    ),
                     short_transfers: 0,
                     offered_ios: None,
+                    skew: None,
                 })
                 .collect(),
             meters: vec![None; targets],
@@ -267,6 +275,9 @@ impl Worker {
         self.latencies.end(self.tallies.iter_mut().map(Tally::both));
         for (tally, meter) in self.tallies.iter_mut().zip(self.meters) {
             tally.offered_ios = meter.and_then(|meter| meter.offered(phases.measure_end_ns()));
+        }
+        for (tally, target) in self.tallies.iter_mut().zip(&self.lane.targets) {
+            tally.skew = target.pattern.skew();
         }
         Outcome {
             buckets: self.buckets,
@@ -396,6 +407,7 @@ impl Worker {
         let own_slot = slot - target.slot_first;
         let access = target.pattern.next(own_slot, &mut self.lane.rng, &target.shared);
         let own_place = u64::from(own_slot) * target.slot_stride_bytes;
+        let (bytes, offset) = (access.bytes, access.offset);
         let (op, region, region_offset) = match target.writes {
             _ if !access.write => (Op::Read, target.read_region, own_place),
             // Filled once, which is what most tests write.
@@ -404,11 +416,10 @@ impl Worker {
                 if matches!(target.writes, LaneWrites::Random) {
                     self.accounted = None;
                 }
-                let place = new_data(target, own_place, &self.buffers, &mut self.data_rng);
+                let place = new_data(target, (own_place, bytes), &self.buffers, &mut self.data_rng);
                 (Op::Write, target.write_region, place)
             }
         };
-        let (bytes, offset) = (target.block_bytes, access.offset);
         let flight = &mut self.flights[slot as usize];
         flight.target = target_index;
         flight.op = op;
@@ -690,7 +701,8 @@ impl Worker {
     #[inline(never)]
     fn short_transfer(&mut self, phases: &Phases, index: usize) -> Option<u32> {
         let Completion { slot, result } = self.done[index];
-        let InFlight { target, op, offset, .. } = self.flights[slot as usize].clone();
+        let failed = self.flights[slot as usize].clone();
+        let InFlight { target, .. } = failed;
         let kind = match result {
             Ok(0) => FailureKind::EndOfTarget,
             Ok(bytes) => {
@@ -699,21 +711,21 @@ impl Worker {
             }
             Err(error) => FailureKind::Io(error),
         };
-        self.io_failed(phases, (target, op, offset), kind);
+        self.io_failed(phases, &failed, kind);
         None
     }
 
-    fn io_failed(&mut self, phases: &Phases, (target, op, offset): (u32, Op, u64), kind: FailureKind) {
+    fn io_failed(&mut self, phases: &Phases, failed: &InFlight, kind: FailureKind) {
         if self.failures.len() >= FAILURES_KEPT {
             return;
         }
-        let target = &self.lane.targets[target as usize];
+        let target = &self.lane.targets[failed.target as usize];
         let start = i128::from(phases.measure_start_ns());
         self.failures.push(IoFailure {
             target: target.duty.target,
-            op,
-            offset,
-            bytes: target.block_bytes,
+            op: failed.op,
+            offset: failed.offset,
+            bytes: failed.bytes,
             since_measure_start_ns: (i128::from(self.now_ns) - start) as i64,
             kind,
         });
@@ -722,7 +734,9 @@ impl Worker {
     #[cold]
     #[inline(never)]
     fn engine_broke(&mut self, phases: &Phases, error: &EngineError) {
-        self.io_failed(phases, (0, Op::Read, 0), FailureKind::Engine(error.to_string()));
+        let (op, bytes) = (Op::Read, self.lane.targets[0].block_bytes);
+        let nothing = InFlight { target: 0, op, bytes, offset: 0, issued_ns: 0 };
+        self.io_failed(phases, &nothing, FailureKind::Engine(error.to_string()));
     }
 
     /// Waits for what is still out; what does not come.
@@ -755,11 +769,16 @@ fn arrivals_seed(thread_seed: u32, target: u64) -> u64 {
 /// Where the data of a write are that are new each time: a window of the source, or random bytes that the slot's own
 /// place is filled with.
 #[inline(never)]
-fn new_data(target: &LaneTarget, own_place: u64, buffers: &[Arc<IoBuffer>], rng: &mut DataRng) -> u64 {
+fn new_data(
+    target: &LaneTarget,
+    (own_place, bytes): (u64, u32),
+    buffers: &[Arc<IoBuffer>],
+    rng: &mut DataRng,
+) -> u64 {
     match target.writes {
         LaneWrites::Source(windows) => windows.next(rng),
         LaneWrites::Random => {
-            let (buffer, len) = (&buffers[target.write_region as usize], target.block_bytes as usize);
+            let (buffer, len) = (&buffers[target.write_region as usize], bytes as usize);
             buffer.with_slice_mut(own_place as usize, len, |block| rng.fill(block));
             own_place
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
-use crate::access::{DataRng, Pace, Pattern, PatternSpec, RangeSpec, Rng, UsableRange};
+use crate::access::{DataRng, Pace, Pattern, PatternSpec, Places, RangeSpec, Rng, UsableRange};
 use crate::engine::{AnyEngine, EngineError};
 use crate::load::counters::Tables;
 use crate::load::phases::Lengths;
@@ -305,7 +305,9 @@ pub fn pattern(
         interlocked: false,
         parallel: false,
         write_percent,
-        distribution: None,
+        places: Places::Uniform,
+        mix: Vec::new(),
+        stride_bytes: None,
     };
     Pattern::new(spec, rng)
 }
@@ -317,6 +319,7 @@ pub fn lane_target(index: usize, slot_first: u32, pattern: Pattern) -> LaneTarge
         duty: Duty { target: index, relative_thread: 0, requests: 0, weight: 1, sharers: 1 },
         slot_first,
         block_bytes: 4096,
+        sizes: Vec::new(),
         slot_stride_bytes: 4096,
         pattern,
         shared: Arc::default(),

@@ -2,13 +2,15 @@
 
 use super::error::quoted;
 use super::rows::{
-    Element, Extension, Result, Row, flag, form, nonzero, number, number_of, optional, pick, read_extensions,
-    read_fields, read_list, required, set_flag, words, write_extensions, write_fields, write_group,
+    Element, Extension, Mismatch, Result, Row, flag, form, nonzero, number, number_of, optional, pick,
+    read_extensions, read_fields, read_list, required, set_flag, words, write_extensions, write_fields,
+    write_group,
 };
 use super::write::Writer;
+use crate::profile::loads::{mix_words, read_mix};
 use crate::profile::{
-    Arrivals, BypassIo, CacheMode, Distribution, DistributionKind, DistributionRange, FlushMode, IoPriority,
-    Target, ThreadTarget, Throughput, TimeSpan,
+    Arrivals, BypassIo, CacheMode, Decimal, Distribution, DistributionKind, DistributionRange, FlushMode,
+    IoPriority, Target, ThreadTarget, Throughput, TimeSpan,
 };
 
 /// Longest path in a profile, in bytes of UTF-8.
@@ -111,17 +113,44 @@ const BYPASS_MODES: &[(&str, Option<BypassIo>)] =
     &[("Partial", Some(BypassIo::Partial)), ("Full", Some(BypassIo::Full))];
 
 /// What a target of DiskSpd does not have.
-const EXTENSIONS: &[Extension<TargetForm>] = &[Extension {
-    name: "arrivals",
-    read: |t, text| {
-        t.target.arrivals = pick(ARRIVALS, text)?;
-        Ok(())
+const EXTENSIONS: &[Extension<TargetForm>] = &[
+    Extension {
+        name: "arrivals",
+        read: |t, text| {
+            t.target.arrivals = pick(ARRIVALS, text)?;
+            Ok(())
+        },
+        write: |t| match t.target.arrivals {
+            Arrivals::Even => None,
+            Arrivals::Poisson => Some("poisson".to_string()),
+        },
     },
-    write: |t| match t.target.arrivals {
-        Arrivals::Even => None,
-        Arrivals::Poisson => Some("poisson".to_string()),
-    },
-}];
+    Extension { name: "mix", read: read_sizes, write: write_sizes },
+    Extension { name: "zipf", read: read_exponent, write: |t| t.target.zipf.map(|it| it.to_string()) },
+];
+
+/// The value of an extension, or what is legal.
+fn known<T>(value: Option<T>, text: &str, legal: &str) -> std::result::Result<T, Mismatch> {
+    value.ok_or_else(|| Mismatch {
+        reason: format!("{} is not known here", quoted(text)),
+        legal: legal.to_string(),
+    })
+}
+
+fn read_sizes(form: &mut TargetForm, text: &str) -> std::result::Result<(), Mismatch> {
+    const LEGAL: &str = "sizes in bytes with their percentages of the I/Os, as in 4096:60,65536:40";
+    form.target.mix = known(read_mix(text), text, LEGAL)?;
+    Ok(())
+}
+
+fn write_sizes(form: &TargetForm) -> Option<String> {
+    (!form.target.mix.is_empty()).then(|| mix_words(&form.target.mix))
+}
+
+fn read_exponent(form: &mut TargetForm, text: &str) -> std::result::Result<(), Mismatch> {
+    form.target.zipf = Some(known(Decimal::read(text), text, "a decimal number above 0, as in 0.9")?);
+    Ok(())
+}
 
 const ARRIVALS: &[(&str, Arrivals)] = &[("even", Arrivals::Even), ("poisson", Arrivals::Poisson)];
 
@@ -156,7 +185,8 @@ pub(super) fn write_targets(span: &TimeSpan, name: &'static str, out: &mut Write
 impl From<&Target> for TargetForm {
     fn from(target: &Target) -> Self {
         let is_random = target.random_percent > 0;
-        let stride = target.stride();
+        // Each I/O of a mix is aligned to its own size unless an alignment was asked for.
+        let stride = if target.mix.is_empty() { target.stride() } else { target.stride_bytes.unwrap_or(0) };
         TargetForm {
             target: target.clone(),
             random: is_random.then_some(stride),

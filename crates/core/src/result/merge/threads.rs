@@ -211,6 +211,11 @@ fn add_target(mine: &mut TargetResult, theirs: TargetResult) {
     mine.short_transfers = mine.short_transfers.saturating_add(theirs.short_transfers);
     // Without that of one, the sum would be of some I/Os only.
     mine.offered_ios = mine.offered_ios.zip(theirs.offered_ios).map(|(a, b)| a.saturating_add(b));
+    // On ranges of other lengths the law promises another share.
+    mine.skew = match (mine.skew, theirs.skew) {
+        (Some(a), Some(b)) => a.plus(&b),
+        _ => None,
+    };
     mine.read.add(&theirs.read);
     mine.write.add(&theirs.write);
 }

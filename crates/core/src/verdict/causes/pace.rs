@@ -330,6 +330,10 @@ fn rate(case: &Case<'_>, target: &TargetView<'_>) -> Option<Rate> {
         }
         match entry.throughput? {
             Throughput::Iops(n) => asked_ios += n as f64 * on_it,
+            // The bytes of a mix are those of its I/Os by chance only.
+            Throughput::BytesPerMs(n) if !entry.mix.is_empty() => {
+                asked_ios += n as f64 * 1000.0 / entry.mean_bytes() * on_it;
+            }
             Throughput::BytesPerMs(n) => asked_bytes += n as f64 * 1000.0 * on_it,
         }
     }

@@ -47,9 +47,43 @@ pub(super) const CAUSES: &[Cause] = &[
          1 GiB apart (-s without -si or -T, or with a small -T), or several requests of a thread do (-p).",
         "let the threads share one walk (-si), or keep them apart (-T<size>)",
     ),
+    Cause::new("skew-missed", Theme::Cache).judged(
+        rule(205, Suspect, WrongNumber, RealSpan(skew_missed)),
+        "With --zipf, the hottest hundredth of the blocks got another share of the I/Os than Zipf's law gives it: more \
+         than half a percentage point off, and further than chance explains (5 standard deviations).",
+        "report it: the places of this result are not those that were asked for",
+    ),
     Cause::new("empty", Theme::Content).inspected(Sentence::Facts(280, empty)),
     Cause::new("no-room", Theme::Target).inspected(Sentence::Target(310, no_room)),
 ];
+
+/// Shares that differ by less are as good as the same.
+const SKEW_OFF: f64 = 0.005;
+
+/// Chance does not explain so many standard deviations.
+const SKEW_DEVIATIONS: f64 = 5.0;
+
+/// Zipf's law against the places that were drawn.
+fn skew_missed(case: &Case<'_>) -> RuleResult {
+    let mut findings = Vec::new();
+    for result in case.measured.threads.iter().flat_map(|thread| &thread.targets) {
+        let Some((skew, observed)) = result.skew.and_then(|skew| Some((skew, skew.observed()?))) else {
+            continue;
+        };
+        let deviation = (skew.expected * (1.0 - skew.expected) / skew.ios as f64).sqrt();
+        let off = (observed - skew.expected).abs();
+        if off <= SKEW_OFF || off <= SKEW_DEVIATIONS * deviation {
+            continue;
+        }
+        let [expected, was] = [skew.expected, observed].map(percent);
+        let says = format!(
+            "Zipf's law gives the hottest hundredth of the blocks {expected} of the random I/Os, but it got {was}."
+        );
+        let finding = suspect(says).target(Some(&result.path));
+        findings.push(finding.figure("expected", skew.expected).figure("observed", observed));
+    }
+    Ok(findings)
+}
 
 /// From here on the disk's operations are not the ones that were issued.
 const SIZE_SUSPECT: f64 = 1.5;

@@ -346,7 +346,7 @@ mod tests {
             write: Direction::default(),
             distribution: None,
             short_transfers: 0,
-            offered_ios: None,
+            ..TargetResult::default()
         };
         let thread = ThreadResult { id: 0, source: None, targets: vec![result], waits: Default::default() };
         let measured = Measured { test_time_s: 1.0, threads: vec![thread], ..Measured::default() };

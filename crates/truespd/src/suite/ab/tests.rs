@@ -202,7 +202,7 @@ fn document(ios: f64, findings: &[Finding]) -> Document {
         write: Direction::default(),
         distribution: None,
         short_transfers: 0,
-        offered_ios: None,
+        ..TargetResult::default()
     };
     let thread = ThreadResult { id: 0, source: None, targets: vec![target], waits: Default::default() };
     let measured = Measured { test_time_s: 1.0, threads: vec![thread], ..Measured::default() };

@@ -43,7 +43,7 @@ fn document(read: Direction, write: Direction, verdict: Verdict) -> Document {
             write,
             distribution: None,
             short_transfers: 0,
-            offered_ios: None,
+            ..TargetResult::default()
         }],
         waits: Default::default(),
     };

@@ -51,7 +51,7 @@ fn document(bytes_per_s: u64, latency_ns: u64, grade: FindingGrade) -> Document 
         write: Direction::default(),
         distribution: None,
         short_transfers: 0,
-        offered_ios: None,
+        ..TargetResult::default()
     };
     let threads =
         vec![ThreadResult { id: 0, source: None, targets: vec![target], waits: Default::default() }];

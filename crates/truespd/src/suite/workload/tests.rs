@@ -32,7 +32,7 @@ fn target_result(path: &str, read: Direction, write: Direction) -> TargetResult 
         write,
         distribution: None,
         short_transfers: 0,
-        offered_ios: None,
+        ..TargetResult::default()
     }
 }
 

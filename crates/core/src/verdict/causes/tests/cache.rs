@@ -733,6 +733,27 @@ fn ranges_on_one_disk_add_up() {
 }
 
 #[test]
+fn hot_blocks_that_get_another_share_than_zipf_gives_them() {
+    let skewed = |hot_ios: u64, ios: u64| {
+        doc(|d| {
+            d.asked.zipf = Decimal::new(0.9);
+            d.skew =
+                Some(SkewResult { positions: 1 << 20, hot_positions: 10_486, expected: 0.5, ios, hot_ios });
+        })
+    };
+    says(
+        &skewed(450_000, 1_000_000).fires("skew-missed"),
+        FindingGrade::Suspect,
+        &["50 % of the random I/Os", "it got 45 %"],
+    );
+    skewed(499_000, 1_000_000).silent("skew-missed");
+    // Chance explains what few I/Os do.
+    skewed(40, 100).silent("skew-missed");
+    skewed(0, 0).silent("skew-missed");
+    doc(|_| {}).silent("skew-missed");
+}
+
+#[test]
 fn threads_that_walk_through_the_same_data() {
     let walk = |change: &dyn Fn(&mut Doc)| {
         doc(|d| {

@@ -23,13 +23,13 @@ mod uneven;
 mod usual;
 
 use crate::measure::Histogram;
-use crate::profile::{CacheMode, Profile, Target, TimeSpan};
+use crate::profile::{CacheMode, Decimal, Profile, Target, TimeSpan};
 use crate::result::{
     ClockFacts, ContentSample, CpuSet, CpuUse, Direction, DiskActivity, DiskCounts, Document, ExtentMap,
     Finding, FindingGrade, Grade, HardwareQueue, Held, HostActivity, LateTick, Layer, LayerKind, LoadCost,
     LoopCache, Measured, OpenedKind, Outstanding, Pressure, ProcessorWaits, Processors, QueueDepth,
-    Residency, SelfCost, ServingProgram, System, TargetFacts, TargetResult, ThreadCost, ThreadProcessors,
-    ThreadResult, Ticks, TimeSpanResult, Timeline, Verdict, WaitStatistics, Window, legacy,
+    Residency, SelfCost, ServingProgram, SkewResult, System, TargetFacts, TargetResult, ThreadCost,
+    ThreadProcessors, ThreadResult, Ticks, TimeSpanResult, Timeline, Verdict, WaitStatistics, Window, legacy,
 };
 use crate::verdict::{RuleFn, judge, rules};
 
@@ -45,6 +45,7 @@ struct Doc {
     seconds: u64,
     reads_per_s: u64,
     offered_per_s: Option<u64>,
+    skew: Option<SkewResult>,
     writes_per_s: u64,
     latency: bool,
     cooldown_s: u32,
@@ -124,6 +125,7 @@ impl Doc {
             seconds: SECONDS,
             reads_per_s: 20_000,
             offered_per_s: None,
+            skew: None,
             writes_per_s: 0,
             latency: false,
             cooldown_s: 0,
@@ -298,6 +300,7 @@ impl Doc {
             distribution: None,
             short_transfers: 0,
             offered_ios: self.offered_per_s.map(|per_s| per_s * self.seconds),
+            skew: self.skew,
         };
         let size = self.measured.evidence.targets.first().map_or(8 * GIB, |facts| facts.size_bytes);
         let result = TargetResult { size_bytes: size, ..result };

@@ -1,0 +1,213 @@
+//! Loads that DiskSpd cannot say, as a target asks for them: arrivals at random, sizes in shares, skewed places.
+//!
+//! On the command line they are long options. In XML they stand in processing instructions, which readers of DiskSpd's
+//! format skip (`xml.md` §4.1).
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{BLOCK_BYTES_MAX, Target};
+
+/// When the I/Os of a rate arrive (`--arrivals`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrivals {
+    /// One after each period, as `-g` means it.
+    #[default]
+    Even,
+    /// At random, each independent of all others: as the requests of many clients arrive. The gaps have the exponential
+    /// distribution.
+    Poisson,
+}
+
+impl Arrivals {
+    /// Whether it is what DiskSpd does.
+    pub fn is_even(&self) -> bool {
+        *self == Arrivals::Even
+    }
+}
+
+/// A decimal number above 0, and finite.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "f64", into = "f64")]
+#[schemars(with = "f64")]
+pub struct Decimal(f64);
+
+/// It is never NaN.
+impl Eq for Decimal {}
+
+impl Decimal {
+    /// None where the number is not above 0, or not finite.
+    pub fn new(number: f64) -> Option<Self> {
+        (number > 0.0 && number.is_finite()).then_some(Decimal(number))
+    }
+
+    /// Digits, with at most one point among them; none where the text is something else or the number 0.
+    pub fn read(text: &str) -> Option<Self> {
+        let is_decimal = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        text.parse().ok().filter(|_| is_decimal).and_then(Decimal::new)
+    }
+
+    /// The number.
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl TryFrom<f64> for Decimal {
+    type Error = &'static str;
+
+    fn try_from(number: f64) -> Result<Self, Self::Error> {
+        Decimal::new(number).ok_or("a number above 0 is needed")
+    }
+}
+
+impl From<Decimal> for f64 {
+    fn from(decimal: Decimal) -> f64 {
+        decimal.0
+    }
+}
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// Largest exponent of Zipf's law: with 20, the first block gets 999,999 of 1,000,000 I/Os.
+pub const ZIPF_MAX: f64 = 20.0;
+
+/// A size of a mix (`--mix`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MixPart {
+    /// I/O size in bytes.
+    pub block_bytes: u64,
+    /// Share of the I/Os in percent.
+    pub percent: Decimal,
+}
+
+/// Most sizes of a mix.
+pub const MIX_MAX: usize = 64;
+/// Shares that sum to 100 % but for this are complete: decimal fractions are not exact.
+const SUM_ERROR: f64 = 1e-6;
+
+/// What is wrong with the sizes of a mix.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum MixError {
+    /// More than there may be.
+    #[error("the mix has {0} sizes: it may have {MIX_MAX} at most")]
+    TooMany(usize),
+    /// 0, or above what DiskSpd can express.
+    #[error("a size of the mix is {0} bytes: it must be 1..{BLOCK_BYTES_MAX}")]
+    Size(u64),
+    /// Two shares of one size.
+    #[error("the size of {0} bytes stands twice in the mix: give each size once")]
+    Twice(u64),
+    /// Shares that are not 100 % together.
+    #[error("the shares of the mix sum to {0} %: they must sum to 100")]
+    Sum(f64),
+}
+
+/// The sizes of a mix, if they can be one.
+///
+/// # Errors
+/// [`MixError`]
+pub fn check_mix(parts: &[MixPart]) -> Result<(), MixError> {
+    if parts.len() > MIX_MAX {
+        return Err(MixError::TooMany(parts.len()));
+    }
+    let mut sum = 0.0;
+    for (place, part) in parts.iter().enumerate() {
+        if part.block_bytes == 0 || part.block_bytes > BLOCK_BYTES_MAX {
+            return Err(MixError::Size(part.block_bytes));
+        }
+        if parts[..place].iter().any(|other| other.block_bytes == part.block_bytes) {
+            return Err(MixError::Twice(part.block_bytes));
+        }
+        sum += part.percent.get();
+    }
+    // Shown, the number has no digits that only binary fractions have.
+    let shown = (sum / SUM_ERROR).round() * SUM_ERROR;
+    if (sum - 100.0).abs() > SUM_ERROR { Err(MixError::Sum(shown)) } else { Ok(()) }
+}
+
+/// A mix as the processing instruction has it: `4096:60,65536:40`.
+pub fn mix_words(parts: &[MixPart]) -> String {
+    let words: Vec<String> =
+        parts.iter().map(|part| format!("{}:{}", part.block_bytes, part.percent)).collect();
+    words.join(",")
+}
+
+/// Reads what [`mix_words`] writes; none where the text is something else.
+pub fn read_mix(text: &str) -> Option<Vec<MixPart>> {
+    let mut parts = Vec::new();
+    for part in text.split(',') {
+        let (bytes, percent) = part.split_once(':')?;
+        parts.push(MixPart { block_bytes: bytes.parse().ok()?, percent: Decimal::read(percent)? });
+    }
+    Some(parts)
+}
+
+impl Target {
+    /// Mean size of an I/O in bytes.
+    pub fn mean_bytes(&self) -> f64 {
+        let share = |part: &MixPart| part.block_bytes as f64 * part.percent.get() / 100.0;
+        if self.mix.is_empty() { self.block_bytes as f64 } else { self.mix.iter().map(share).sum() }
+    }
+
+    /// Sizes of the I/Os in bytes, ascending; one unless there is a mix.
+    pub fn sizes(&self) -> Vec<u64> {
+        let mut sizes: Vec<u64> = self.mix.iter().map(|part| part.block_bytes).collect();
+        if sizes.is_empty() {
+            sizes.push(self.block_bytes);
+        }
+        sizes.sort_unstable();
+        sizes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mix(parts: &[(u64, f64)]) -> Vec<MixPart> {
+        let part = |&(block_bytes, percent)| MixPart { block_bytes, percent: Decimal::new(percent).unwrap() };
+        parts.iter().map(part).collect()
+    }
+
+    #[test]
+    fn decimals_are_above_zero_and_finite() {
+        for text in ["", "0", "0.0", "-1", "1e3", "inf", "NaN", "1.2.3", "+1", "1,5", "."] {
+            assert_eq!(Decimal::read(text), None, "{text}");
+        }
+        assert_eq!(Decimal::read("0.9").map(Decimal::get), Some(0.9));
+        assert_eq!(Decimal::read("33.3333").unwrap().to_string(), "33.3333");
+        assert!(
+            serde_json::from_str::<Decimal>("0").is_err() && serde_json::from_str::<Decimal>("-1").is_err()
+        );
+    }
+
+    #[test]
+    fn mixes() {
+        assert_eq!(check_mix(&mix(&[(4096, 60.0), (65536, 40.0)])), Ok(()));
+        // Fractions that have no exact binary form.
+        assert_eq!(check_mix(&mix(&[(1, 33.3), (2, 33.3), (3, 33.4)])), Ok(()));
+        assert_eq!(check_mix(&mix(&[(4096, 60.0), (65536, 30.0)])), Err(MixError::Sum(90.0)));
+        assert_eq!(check_mix(&mix(&[(4096, 60.0), (4096, 40.0)])), Err(MixError::Twice(4096)));
+        assert_eq!(check_mix(&mix(&[(0, 100.0)])), Err(MixError::Size(0)));
+        let many: Vec<(u64, f64)> = (1..=65).map(|size| (size, 100.0 / 65.0)).collect();
+        assert_eq!(check_mix(&mix(&many)), Err(MixError::TooMany(65)));
+        let parts = mix(&[(4096, 60.5), (65536, 39.5)]);
+        assert_eq!(mix_words(&parts), "4096:60.5,65536:39.5");
+        assert_eq!(read_mix(&mix_words(&parts)), Some(parts.clone()));
+        for text in ["", "4096", "4096:", ":60", "4K:60", "4096:60,", "4096:60;1:40"] {
+            assert_eq!(read_mix(text), None, "{text}");
+        }
+        let target = Target { block_bytes: 65536, mix: parts, ..Target::default() };
+        assert!((target.mean_bytes() - (4096.0 * 0.605 + 65536.0 * 0.395)).abs() < 1e-9);
+        assert_eq!(target.sizes(), [4096, 65536]);
+        assert_eq!((Target::default().mean_bytes(), Target::default().sizes()), (65536.0, vec![65536]));
+    }
+}

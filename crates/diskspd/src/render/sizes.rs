@@ -1,0 +1,76 @@
+//! What the I/Os of each size of a mix did (`--mix`). DiskSpd has no mixes: the section is TrueSpd's own.
+
+use super::figures::{line, shown};
+use super::layout::Layout;
+use super::parameters::OneLine;
+use truespd_core::profile::TimeSpan;
+use truespd_core::result::{DirectionSummary, LatencySummary, Measured, Operations, SizeSummary};
+
+const MIB: f64 = 1024.0 * 1024.0;
+
+/// The columns behind size and direction.
+const COLUMNS: [&str; 4] = ["     I/Os     ", "% of I/Os", "% of bytes", "   MiB/s   |  I/O per s "];
+const LATENCY_COLUMNS: [&str; 6] =
+    ["  AvgLat  ", "   50th   ", "   95th   ", "   99th   ", " 3-nines  ", "   max    "];
+
+/// A table for each path with a mix: the sizes of all I/Os, and of reads and writes where there are both.
+pub(super) fn sizes(out: &mut String, layout: Layout, span: &TimeSpan, measured: &Measured) {
+    let paths = measured.paths();
+    for path in &paths {
+        let mut rows = Vec::new();
+        for (name, operations) in
+            [("total", Operations::All), ("read", Operations::Reads), ("write", Operations::Writes)]
+        {
+            let sum = measured.sum(operations, |target| target.path == *path);
+            let sum = DirectionSummary::of(&sum, measured.test_time_s);
+            rows.extend(sum.sizes.into_iter().filter(|size| size.ios > 0).map(|size| (name, size)));
+        }
+        let kinds = |kind: &str| rows.iter().any(|(name, _)| *name == kind);
+        if !(kinds("read") && kinds("write")) {
+            // One direction is all there is.
+            rows.retain(|(name, _)| *name == "total");
+        }
+        if rows.is_empty() {
+            continue;
+        }
+        line!(out);
+        let of = if paths.len() > 1 { format!(" of {}", OneLine(path)) } else { String::new() };
+        line!(out, "I/O sizes{of} (TrueSpd), latencies in ms");
+        table(out, layout, span.measure_latency, &rows);
+    }
+}
+
+fn table(out: &mut String, layout: Layout, has_latencies: bool, rows: &[(&str, SizeSummary)]) {
+    let mut header = format!("    size  |       |{}", COLUMNS.join("|"));
+    if has_latencies {
+        header = format!("{header}|{}", LATENCY_COLUMNS.join("|"));
+    }
+    line!(out, "{}", header.trim_end());
+    line!(out, "{:-<width$}", "", width = header.trim_end().len());
+    for (name, size) in rows {
+        let mut cells = format!(
+            "{:>9} | {name:<5} | {:12} | {:7.2} | {:8.2} | {:10.2} | {:10.2}",
+            layout.size(size.block_bytes),
+            size.ios,
+            shown(size.ios_percent),
+            shown(size.bytes_percent),
+            shown(size.bytes_per_s / MIB),
+            shown(size.iops)
+        );
+        if has_latencies {
+            cells.push_str(&latencies(size.latency.as_ref()));
+        }
+        line!(out, "{cells}");
+    }
+}
+
+fn latencies(latency: Option<&LatencySummary>) -> String {
+    let Some(of) = latency else { return " |      N/A".repeat(LATENCY_COLUMNS.len()) };
+    let [p50, p95, p99, p99_9, max] =
+        [of.p50_ns, of.p95_ns, of.p99_ns, of.p99_9_ns, of.max_ns].map(|ns| ns as f64);
+    let mut cells = String::new();
+    for ns in [of.mean_ns, p50, p95, p99, p99_9, max] {
+        cells.push_str(&format!(" | {:8.3}", shown(ns / 1e6)));
+    }
+    cells
+}
