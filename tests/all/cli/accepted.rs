@@ -6,8 +6,8 @@ use diskspd::grammar::parse::Invocation;
 use diskspd::request::EngineChoice;
 use truespd_core::profile::{
     AffinityItem, Arrivals, Batch, CacheMode, Decimal, Distribution, DistributionKind, DistributionRange,
-    EfficiencyOrder, Etw, FlushMode, IoPriority, MixPart, Placement, ProcessorId, Profile, Release,
-    ResultFormat, RingOptions, Target, Throughput, TimeSpan,
+    EfficiencyOrder, Etw, FlushEvery, FlushMode, IoPriority, MixPart, Placement, ProcessorId, Profile,
+    Release, ResultFormat, RingOptions, Target, Throughput, TimeSpan,
 };
 use truespd_core::result::Grade;
 
@@ -287,6 +287,14 @@ fn rates_59_to_64() {
     f(&["-c10b --mix 8k:70,4k:30 f"], |x| {
         x.target.mix = mix(&[(8192, 70.0), (4096, 30.0)]);
         (x.target.block_bytes, x.target.create_bytes) = (8192, Some(81920));
+    });
+    f(&["-w100 --flush-every 8 f"], |x| {
+        x.target.write_percent = 100;
+        x.target.flush_every = Some(FlushEvery { writes: 8, data_only: false });
+    });
+    f(&["-w30 --flush-every=1:data f"], |x| {
+        x.target.write_percent = 30;
+        x.target.flush_every = Some(FlushEvery { writes: 1, data_only: true });
     });
     f(&["--zipf 0.9 f", "--zipf .9 -r f", "-r --zipf 0.90 f"], |x| {
         (x.target.zipf, x.target.random_percent) = (Decimal::new(0.9), 100);

@@ -103,6 +103,22 @@ fn unaligned_direct_io_is_refused_not_hidden() {
 }
 
 #[test]
+fn flushes_complete_and_move_nothing() {
+    everywhere(4 * BLOCK as usize, |row, what, _, file| {
+        // Mapped files are flushed with each write (-N).
+        if row.name == "mmap" || row.polls {
+            return;
+        }
+        let mut bench = Bench::new(row, file);
+        assert_eq!(bench.one(Op::Write, 4096, BLOCK), Ok(BLOCK), "{what}");
+        for op in [Op::Flush, Op::FlushData] {
+            assert_eq!(bench.one(op, 0, 0), Ok(0), "{what}: {op:?}");
+        }
+        assert_eq!(bench.one(Op::Read, 4096, BLOCK), Ok(BLOCK), "{what}: it goes on");
+    });
+}
+
+#[test]
 fn ten_thousand_random_ios_each_slot_exactly_once() {
     const BLOCKS: u64 = 256;
     everywhere(BLOCKS as usize * BLOCK as usize, |row, what, _, file| {

@@ -1,4 +1,4 @@
-//! Loads that DiskSpd does not have, on a simulated device: sizes in shares, places by Zipf's law.
+//! Loads that DiskSpd does not have, on a simulated device: sizes in shares, places by Zipf's law, flushes.
 
 use crate::support::runner::Place;
 use diskspd::render;
@@ -78,4 +78,33 @@ fn the_hottest_blocks_get_what_zipf_gives_them() {
     assert!(render::text(document).contains("IO Distribution: Zipf, exponent 0.9"));
     let usual = place.sim("latency=10us", "-b4K -r -W0 -d1 FILE").report.document;
     assert!(usual.measured().all(|measured| measured.targets().all(|target| target.skew.is_none())));
+}
+
+#[test]
+fn flushes_follow_their_writes_and_have_latencies_of_their_own() {
+    let place = Place::new(MIB);
+    let sim = "latency=100us,write_latency=200us,flush_latency=1ms";
+    // 1 ms for 5 writes, and 1 ms for their flush; the last flush ends when the run does.
+    let outcome = place.sim(sim, "-b4K -w100 -o1 --flush-every 5:data -W0 -d10 -L FILE");
+    let summary = Summary::of(outcome.report.document.measured().next().expect("one"));
+    let flush = summary.flush.expect("flushes");
+    assert_eq!((summary.total.ios, flush.ios, flush.bytes), (25_000, 4999, 0));
+    assert_eq!(flush.latency.expect("-L").p50_ns / 1000, 1000);
+    assert_eq!(summary.write.latency.expect("-L").max_ns / 1000, 200);
+    let depth =
+        outcome.report.document.measured().next().expect("one").evidence.queue_depth.expect("counted");
+    assert!((depth.reached - 1.0).abs() < 0.001, "flushes are in flight, too: {depth:?}");
+    let text = render::text(&outcome.report.document);
+    assert!(text.contains("flushing after every 5 writes of a thread (fdatasync)"), "{text}");
+    let row = "         4999 |     499.90 |    1.000 |    1.000 |";
+    assert!(text.contains("Flushes (TrueSpd), latencies in ms\n") && text.contains(row), "{text}");
+
+    // Reads are in between, and do not count; under a rate the flush is no arrival.
+    let mixed = place.sim(sim, "-b4K -r -w50 -o2 -t2 -g500i --flush-every 4 -W0 -d20 -L FILE");
+    let summary = Summary::of(mixed.report.document.measured().next().expect("one"));
+    let flushes = summary.flush.expect("flushes").ios;
+    assert!((summary.write.ios / 4).abs_diff(flushes) <= 4, "{flushes} of {}", summary.write.ios);
+    assert!((summary.total.iops - 1000.0).abs() < 1.0, "{}", summary.total.iops);
+    let usual = place.sim(sim, "-b4K -w100 -W0 -d1 FILE").report.document;
+    assert!(!render::text(&usual).contains("lushes"));
 }

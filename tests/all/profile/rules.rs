@@ -3,8 +3,8 @@
 
 use truespd_core::profile::{
     Arrivals, Batch, BypassIo, CacheMode, Decimal, Distribution, DistributionKind, DistributionRange,
-    EfficiencyOrder, Finding, FlushMode, MixPart, Placement, ProcessorId, Profile, RingOptions, Rule,
-    Severity, Target, ThreadTarget, Throughput, TimeSpan, WholeGroup, validate,
+    EfficiencyOrder, Finding, FlushEvery, FlushMode, MixPart, Placement, ProcessorId, Profile, RingOptions,
+    Rule, Severity, Target, ThreadTarget, Throughput, TimeSpan, WholeGroup, validate,
 };
 
 fn profile(change: impl Fn(&mut TimeSpan, &mut Target)) -> Profile {
@@ -65,6 +65,16 @@ const ERRORS: &[(Rule, Change, Change)] = &[
         Rule::MIX,
         |_, t| (t.mix, t.block_bytes) = (mix(&[(4096, 60.0), (8192, 40.0)]), 4096),
         |_, t| (t.mix, t.block_bytes) = (mix(&[(4096, 60.0), (8192, 40.0)]), 8192),
+    ),
+    (
+        Rule::FLUSH_EVERY,
+        |_, t| t.flush_every = FlushEvery::read("1"),
+        |_, t| (t.flush_every, t.write_percent) = (FlushEvery::read("1"), 1),
+    ),
+    (
+        Rule::FLUSH_EVERY,
+        |_, t| (t.flush_every, t.write_percent, t.memory_mapped) = (FlushEvery::read("1"), 1, true),
+        |_, t| (t.flush_every, t.write_percent, t.memory_mapped) = (FlushEvery::read("1"), 1, false),
     ),
     (
         Rule::ZIPF,

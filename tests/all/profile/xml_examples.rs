@@ -425,14 +425,19 @@ fn what_diskspd_has_not_stands_in_processing_instructions() {
     let with = |instructions: &str| read(&text.replace("<?truespd-arrivals poisson?>", instructions));
     let others = with("<?xml-stylesheet href=\"a.xsl\"?><?other?>").expect("those of others mean nothing");
     assert_eq!(others.time_spans, profile.time_spans);
-    let loads = with("<?truespd-zipf 0.9?><?truespd-mix 65536:39.5,4096:60.5?>").expect("legal");
+    let loads =
+        with("<?truespd-zipf 0.9?><?truespd-flush-every 1:data?><?truespd-mix 65536:39.5,4096:60.5?>")
+            .expect("legal");
     let target = &loads.time_spans[0].targets[0];
     assert_eq!((target.zipf, target.mix.len(), target.mix[1].block_bytes), (Decimal::new(0.9), 2, 4096));
     let written = write(&loads, 0);
-    for instruction in ["<?truespd-mix 65536:39.5,4096:60.5?>", "<?truespd-zipf 0.9?>"] {
+    for instruction in
+        ["<?truespd-flush-every 1:data?>", "<?truespd-mix 65536:39.5,4096:60.5?>", "<?truespd-zipf 0.9?>"]
+    {
         assert!(written.contains(instruction), "{written}");
     }
     for (instructions, words) in [
+        ("<?truespd-flush-every often?>", "\"often\" is not known here"),
         ("<?truespd-zipf 0?>", "\"0\" is not known here"),
         ("<?truespd-mix 4K:60,8K:40?>", "\"4K:60,8K:40\" is not known here"),
         ("<?truespd-arrivals often?>", "\"often\" is not known here"),

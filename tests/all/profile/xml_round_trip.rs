@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use truespd_core::profile::xml::{read, read_bytes, write};
 use truespd_core::profile::{
     Arrivals, Batch, CacheMode, Decimal, Distribution, DistributionKind, DistributionRange, EfficiencyOrder,
-    Etw, FlushMode, IoPriority, MixPart, Placement, Precreate, ProcessorId, Profile, Release, ResultFormat,
-    RingOptions, Target, ThreadTarget, Throughput, TimeSpan, WholeGroup,
+    Etw, FlushEvery, FlushMode, IoPriority, MixPart, Placement, Precreate, ProcessorId, Profile, Release,
+    ResultFormat, RingOptions, Target, ThreadTarget, Throughput, TimeSpan, WholeGroup,
 };
 
 /// Numbers with the ends of their range among them.
@@ -115,6 +115,7 @@ prop_compose! {
         throughput in option::of((any::<bool>(), 1..=u32::MAX)),
         arrivals in prop_oneof![Just(Arrivals::Even), Just(Arrivals::Poisson)],
         zipf in option::of((1..=2000u32).prop_map(|n| Decimal::new(f64::from(n) / 100.0).expect("above 0"))),
+        flush_every in option::of((1..=u32::MAX, any::<bool>())),
         mix in vec((1..=u64::from(u32::MAX), 1..=10_000u32), 0..4),
         (burst_ios, think_ms, create_bytes) in (option::of(number()), option::of(number()), option::of(bytes())),
         weight in number(),
@@ -129,6 +130,7 @@ prop_compose! {
             throughput: throughput.map(limit),
             arrivals,
             zipf,
+            flush_every: flush_every.map(|(writes, data_only)| FlushEvery { writes, data_only }),
             mix: mix.into_iter().map(part).collect(),
             thread_targets: thread_targets.into_iter().map(|(thread, weight)| ThreadTarget { thread, weight }).collect(),
             random_percent: pattern.random_percent,

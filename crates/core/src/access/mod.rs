@@ -21,7 +21,7 @@
 //! The offsets of a thread that reads 64 KiB at random places, and one I/O each 10 ms:
 //!
 //! ```
-//! use truespd_core::access::{Meter, Pace, Pattern, PatternSpec, Places, RangeSpec, Rng, SharedOffset, UsableRange};
+//! use truespd_core::access::{Act, Meter, Pace, Pattern, PatternSpec, Places, RangeSpec, Rng, SharedOffset, UsableRange};
 //! use truespd_core::profile::{Target, Throughput};
 //!
 //! let target = Target {
@@ -35,7 +35,7 @@
 //! let mut pattern = Pattern::new(PatternSpec::of(&target, range.start_of(0)?, 1, Places::Uniform), &mut rng);
 //! for _ in 0..100 {
 //!     let access = pattern.next(0, &mut rng, &SharedOffset::new(0));
-//!     assert!(access.offset % 65_536 == 0 && access.offset < 1 << 30 && !access.write);
+//!     assert!(access.offset % 65_536 == 0 && access.offset < 1 << 30 && access.act == Act::Read);
 //! }
 //!
 //! let mut meter = Meter::new(Pace::of(&target, 1)?, 0, 0..u64::MAX, 1);
@@ -71,10 +71,27 @@ use std::sync::atomic::AtomicU64;
 pub struct Access {
     /// Byte offset within the target (base included).
     pub offset: u64,
-    /// Size in bytes.
+    /// Size in bytes; 0 for a flush.
     pub bytes: u32,
-    /// Write, or read.
-    pub write: bool,
+    /// What it does.
+    pub act: Act,
+}
+
+/// What an I/O of a thread does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Act {
+    /// It reads a block.
+    Read,
+    /// It writes a block.
+    Write,
+    /// It asks that writes become durable which were completed before (`--flush-every`).
+    Flush,
+}
+
+impl Act {
+    fn of(write: bool) -> Self {
+        if write { Act::Write } else { Act::Read }
+    }
 }
 
 /// An effective range of a non-uniform distribution, as really used (`io-semantics.md` §7.3, §7.4).

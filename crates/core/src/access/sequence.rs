@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 
 use super::sizes::Sizes;
 use super::{
-    Access, EffectiveDistribution, EffectiveRange, Rng, SharedOffset, ThreadStart, UsableRange, Zipf,
+    Access, Act, EffectiveDistribution, EffectiveRange, Rng, SharedOffset, ThreadStart, UsableRange, Zipf,
 };
 use crate::profile::{MixPart, Target};
 
@@ -35,6 +35,8 @@ pub struct PatternSpec {
     pub mix: Vec<MixPart>,
     /// An alignment or stride that was asked for (`-r`, `-s`), in bytes; none: that of each I/O is its size.
     pub stride_bytes: Option<u64>,
+    /// Writes between two flushes (`--flush-every`); none: no flush.
+    pub flush_every: Option<u32>,
 }
 
 /// How random offsets are distributed over a range.
@@ -62,6 +64,7 @@ impl PatternSpec {
             places,
             mix: target.mix.clone(),
             stride_bytes: target.stride_bytes.filter(|&bytes| bytes > 0),
+            flush_every: target.flush_every.map(|flush| flush.writes),
         }
     }
 }
@@ -93,6 +96,33 @@ enum Kind {
     Random(RandomStart),
     Mixed(Box<Mixed>),
     Sizes(Box<Sizes>),
+    Flushed(Box<Flushed>),
+}
+
+/// Another pattern with a flush after so many writes (`--flush-every`).
+#[derive(Debug, Clone)]
+struct Flushed {
+    pattern: Pattern,
+    every: u32,
+    /// Writes since the last flush.
+    writes: u32,
+}
+
+impl Flushed {
+    #[inline(never)]
+    fn next(&mut self, slot: u32, rng: &mut Rng, shared: &SharedOffset) -> Access {
+        if self.is_due() {
+            self.writes = 0;
+            return Access { offset: 0, bytes: 0, act: Act::Flush };
+        }
+        let access = self.pattern.next(slot, rng, shared);
+        self.writes += u32::from(access.act == Act::Write);
+        access
+    }
+
+    fn is_due(&self) -> bool {
+        self.writes >= self.every
+    }
 }
 
 /// How a sequential offset moves on.
@@ -247,7 +277,21 @@ impl Pattern {
             mixed.write = write;
         }
         let block_bytes = range.block_bytes() as u32;
-        Pattern { base_bytes: range.base_bytes(), write_percent: spec.write_percent, block_bytes, kind }
+        let base_bytes = range.base_bytes();
+        let pattern = Pattern { base_bytes, write_percent: spec.write_percent, block_bytes, kind };
+        let Some(every) = spec.flush_every else { return pattern };
+        let kind = Kind::Flushed(Box::new(Flushed { pattern, every, writes: 0 }));
+        Pattern { base_bytes, write_percent: spec.write_percent, block_bytes, kind }
+    }
+
+    /// Whether some of the I/Os are flushes.
+    pub fn flushes(&self) -> bool {
+        matches!(self.kind, Kind::Flushed(_))
+    }
+
+    /// Whether the next I/O is a flush, which belongs to the writes before it.
+    pub fn owes_flush(&self) -> bool {
+        matches!(&self.kind, Kind::Flushed(flushed) if flushed.is_due())
     }
 
     /// What became of Zipf's law so far; none without one.
@@ -256,6 +300,7 @@ impl Pattern {
             Kind::Random(random) => random.skew(),
             Kind::Mixed(mixed) => mixed.random.skew(),
             Kind::Sizes(sizes) => sizes.skew(),
+            Kind::Flushed(flushed) => return flushed.pattern.skew(),
             Kind::Sequential { .. } | Kind::Interlocked { .. } | Kind::Parallel { .. } => Skew::default(),
         };
         (skew.drawn > 0).then_some(skew)
@@ -271,26 +316,27 @@ impl Pattern {
         let bytes = self.block_bytes;
         if let Kind::Random(random) = &mut self.kind {
             let offset = self.base_bytes + random.draw(rng);
-            return Access { offset, bytes, write: draw_write(self.write_percent, rng) };
+            return Access { offset, bytes, act: Act::of(draw_write(self.write_percent, rng)) };
         }
         let start = match &mut self.kind {
             Kind::Sequential { lap, next } => lap.take(next),
             Kind::Random(random) => random.draw(rng),
             Kind::Mixed(mixed) => {
                 let (start, write) = mixed.next(self.write_percent, rng);
-                return Access { offset: self.base_bytes + start, bytes, write };
+                return Access { offset: self.base_bytes + start, bytes, act: Act::of(write) };
             }
             Kind::Sizes(sizes) => {
                 let access = sizes.next(self.write_percent, rng);
                 return Access { offset: self.base_bytes + access.offset, ..access };
             }
+            Kind::Flushed(flushed) => return flushed.next(slot, rng, shared),
             // The order in which threads get numbers carries no other memory: relaxed is enough.
             Kind::Interlocked { stride, positions } => {
                 shared.fetch_add(1, Ordering::Relaxed) % *positions * *stride
             }
             Kind::Parallel { lap, next } => lap.take(&mut next[slot as usize]),
         };
-        Access { offset: self.base_bytes + start, bytes, write: draw_write(self.write_percent, rng) }
+        Access { offset: self.base_bytes + start, bytes, act: Act::of(draw_write(self.write_percent, rng)) }
     }
 }
 

@@ -9,7 +9,7 @@
 //! The size is drawn before the place, so that the end of a range does not change the shares.
 
 use super::sequence::{PatternSpec, Places, RandomStart, Skew, draw_write, happens};
-use super::{Access, Rng};
+use super::{Access, Act, Rng};
 use crate::profile::MixPart;
 
 /// The state of a thread on one target.
@@ -111,7 +111,7 @@ impl Sizes {
         let bytes = self.shares.bytes[size];
         if self.random_percent == 100 {
             let offset = self.random_start(size, rng);
-            return Access { offset, bytes, write: draw_write(write_percent, rng) };
+            return Access { offset, bytes, act: Act::of(draw_write(write_percent, rng)) };
         }
         if self.random_percent == 0 {
             self.write = draw_write(write_percent, rng);
@@ -122,7 +122,7 @@ impl Sizes {
         let is_beyond = self.next.saturating_add(u64::from(bytes)) > self.usable_bytes;
         let offset = if is_beyond { self.first } else { self.next };
         self.next = offset.saturating_add(self.stride_bytes.unwrap_or(u64::from(bytes)));
-        Access { offset, bytes, write: self.write }
+        Access { offset, bytes, act: Act::of(self.write) }
     }
 
     fn random_start(&mut self, size: usize, rng: &mut Rng) -> u64 {
@@ -240,7 +240,7 @@ mod tests {
         let follow =
             all.windows(2).filter(|pair| pair[1].offset == pair[0].offset + u64::from(pair[0].bytes)).count();
         assert!((43_000..47_000).contains(&follow), "{follow}");
-        let turns = all.windows(2).filter(|pair| pair[0].write != pair[1].write).count();
+        let turns = all.windows(2).filter(|pair| pair[0].act != pair[1].act).count();
         assert!((1800..3200).contains(&turns), "{turns}");
     }
 

@@ -17,6 +17,8 @@ pub(super) const DEPTH_MAX: u32 = 0x10000;
 const EVENTS_MAX: usize = 256;
 const IOCB_CMD_PREAD: u16 = 0;
 const IOCB_CMD_PWRITE: u16 = 1;
+const IOCB_CMD_FSYNC: u16 = 2;
+const IOCB_CMD_FDSYNC: u16 = 3;
 const IOCB_FLAG_IOPRIO: u32 = 1 << 1;
 /// Attempts to hand over while the kernel takes nothing and nothing is in flight.
 const STARVED_MAX: u32 = 1000;
@@ -146,16 +148,21 @@ fn refusal(error: IoError, depth: u32, used: Option<String>, limit: Option<Strin
 impl Aio {
     fn fill(&mut self, io: &Io) {
         let file = &self.files[io.file as usize];
+        let fd = file.handle.file().as_raw_fd() as u32;
+        if !io.op.moves_data() {
+            // The kernel takes a flush with nothing else in it only.
+            let opcode = if io.op == Op::Flush { IOCB_CMD_FSYNC } else { IOCB_CMD_FDSYNC };
+            self.iocbs[io.slot as usize] = Iocb { data: u64::from(io.slot), opcode, fd, ..Iocb::default() };
+            self.waiting.push_back(io.slot);
+            return;
+        }
         let address = self.regions.address(io);
         self.iocbs[io.slot as usize] = Iocb {
             data: u64::from(io.slot),
-            opcode: match io.op {
-                Op::Read => IOCB_CMD_PREAD,
-                Op::Write => IOCB_CMD_PWRITE,
-            },
+            opcode: if io.op == Op::Read { IOCB_CMD_PREAD } else { IOCB_CMD_PWRITE },
             ioprio: file.ioprio as i16,
             flags: if file.ioprio == 0 { 0 } else { IOCB_FLAG_IOPRIO },
-            fd: file.handle.file().as_raw_fd() as u32,
+            fd,
             buffer: address as u64,
             len: u64::from(io.len),
             offset: io.offset as i64,

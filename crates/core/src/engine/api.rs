@@ -14,6 +14,17 @@ pub enum Op {
     Read,
     /// Write the buffer to the file.
     Write,
+    /// Make durable what was written, and all that is known of the file; moves no byte.
+    Flush,
+    /// The same, but of what is known of the file only what is needed to read the data again.
+    FlushData,
+}
+
+impl Op {
+    /// Whether it moves data.
+    pub fn moves_data(self) -> bool {
+        matches!(self, Op::Read | Op::Write)
+    }
 }
 
 /// One I/O to issue.

@@ -33,6 +33,7 @@ const URING_CMD_IO: u32 = libc::_IOWR::<UringCommand>(b'N' as u32, 0x80) as u32;
 /// Opcodes of the NVM command set.
 const WRITE: u8 = 0x01;
 const READ: u8 = 0x02;
+const FLUSH: u8 = 0x00;
 /// "Force unit access" of Read and Write, in dword 12: the drive completes the write when it is durable.
 const FORCE_UNIT_ACCESS: u32 = 1 << 30;
 /// Blocks of one command: dword 12 has 16 bits for their number, less one.
@@ -75,9 +76,13 @@ impl Target {
         let (opcode, is_open) = match io.op {
             Op::Read => (READ, self.how.reads),
             Op::Write => (WRITE, self.how.writes),
+            Op::Flush | Op::FlushData => (FLUSH, self.how.writes),
         };
         if !is_open {
             return Err(IoError::BAD_FILE);
+        }
+        if opcode == FLUSH {
+            return Ok(UringCommand { opcode, namespace: self.namespace, ..UringCommand::default() });
         }
         let (first, blocks) = (io.offset >> self.shift, io.len >> self.shift);
         let is_whole = first << self.shift == io.offset && blocks << self.shift == io.len;

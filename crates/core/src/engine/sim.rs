@@ -97,7 +97,7 @@ impl Sim {
 
     fn bytes_inside(&self, io: &Io) -> u32 {
         match io.op {
-            Op::Write => io.len,
+            Op::Write | Op::Flush | Op::FlushData => io.len,
             Op::Read => {
                 let left = self.sizes[io.file as usize].saturating_sub(io.offset);
                 u32::try_from(left).map_or(io.len, |left| left.min(io.len))
@@ -109,6 +109,7 @@ impl Sim {
         let latency_ns = match op {
             Op::Read => self.spec.read_latency_ns,
             Op::Write => self.spec.write_latency_ns,
+            Op::Flush | Op::FlushData => self.spec.flush_latency_ns,
         };
         match self.spec.jitter {
             Jitter::None => latency_ns,
@@ -219,7 +220,7 @@ impl SplitMix {
 pub(super) const NAME: &str = "sim";
 
 /// One line on every parameter of `sim`, for help and refusals.
-pub const KEYS: &str = "latency=TIME, write_latency=TIME, jitter=none|exp|uniform|pareto, channels=N, iops=N, \
+pub const KEYS: &str = "latency=TIME, write_latency=TIME, flush_latency=TIME, jitter=none|exp|uniform|pareto, channels=N, iops=N, \
     cpu=TIME, seed=N, error=KIND[WHERE], short=SIZE[WHERE], stall=TIME|forever[WHERE]; TIME is a number with ns, us, \
     ms or s; WHERE is @OFFSET+LENGTH (I/Os that touch that range), #N (the N-th I/O), %N (every N-th) or ~N (one in \
     N at random); sizes take K, M, G, T";
@@ -298,6 +299,7 @@ pub(super) enum Fault {
 pub(super) struct Spec {
     pub read_latency_ns: u64,
     pub write_latency_ns: u64,
+    pub flush_latency_ns: u64,
     pub jitter: Jitter,
     /// I/Os served at the same time.
     pub channels: u32,
@@ -309,11 +311,19 @@ pub(super) struct Spec {
     pub faults: Vec<(Fault, Where)>,
 }
 
+/// Latencies that were given; without one, writes take as long as reads, and flushes as long as writes.
+#[derive(Debug, Default)]
+struct OwnLatencies {
+    write_ns: Option<u64>,
+    flush_ns: Option<u64>,
+}
+
 impl Default for Spec {
     fn default() -> Self {
         Spec {
             read_latency_ns: 100_000,
             write_latency_ns: 100_000,
+            flush_latency_ns: 100_000,
             jitter: Jitter::None,
             channels: u32::MAX,
             spacing_ns: 0,
@@ -331,16 +341,17 @@ impl Spec {
     /// Names the parameter, what is wrong with it, and all legal keys.
     pub(super) fn parse(text: &str) -> Result<Spec> {
         let mut spec = Spec::default();
-        let mut write_latency = None;
+        let mut own = OwnLatencies::default();
         for item in text.split(',').filter(|item| !item.is_empty()) {
-            spec.take(item, &mut write_latency).map_err(|problem| EngineError::Parameter {
+            spec.take(item, &mut own).map_err(|problem| EngineError::Parameter {
                 engine: NAME,
                 item: item.to_string(),
                 problem,
                 legal: KEYS,
             })?;
         }
-        spec.write_latency_ns = write_latency.unwrap_or(spec.read_latency_ns);
+        spec.write_latency_ns = own.write_ns.unwrap_or(spec.read_latency_ns);
+        spec.flush_latency_ns = own.flush_ns.unwrap_or(spec.write_latency_ns);
         let some_take_no_time = spec.read_latency_ns == 0 || spec.write_latency_ns == 0;
         if some_take_no_time && spec.cpu_ns == 0 && spec.spacing_ns == 0 {
             return Err(EngineError::Setup {
@@ -354,11 +365,12 @@ impl Spec {
         Ok(spec)
     }
 
-    fn take(&mut self, item: &str, write_latency: &mut Option<u64>) -> Result<(), String> {
+    fn take(&mut self, item: &str, own: &mut OwnLatencies) -> Result<(), String> {
         let (key, value) = item.split_once('=').ok_or("a value is missing")?;
         match key {
             "latency" => self.read_latency_ns = time(value)?,
-            "write_latency" => *write_latency = Some(time(value)?),
+            "write_latency" => own.write_ns = Some(time(value)?),
+            "flush_latency" => own.flush_ns = Some(time(value)?),
             "jitter" => {
                 self.jitter = match value {
                     "none" => Jitter::None,

@@ -59,7 +59,7 @@ pub(super) fn reap_all(engine: &mut dyn Engine, deadline: Instant, done: &mut Ve
     }
 }
 
-/// One read or write that blocks: bytes moved, or why not.
+/// One I/O that blocks: bytes moved, or why not.
 ///
 /// # Safety
 /// `len` bytes at `address` belong to this I/O alone until the call returns.
@@ -76,6 +76,8 @@ pub(super) unsafe fn transfer(
         Op::Read => unsafe { file::read_into(handle.file(), address, len, offset) },
         // SAFETY: as above.
         Op::Write => unsafe { file::write_from(handle.file(), address, len, offset) },
+        Op::Flush => file::flush(handle.file()).map(|()| 0),
+        Op::FlushData => file::flush_data(handle.file()).map(|()| 0),
     }
 }
 

@@ -120,6 +120,8 @@ impl Targets {
             (Op::Write, None) => {
                 opcode::Write::new(fd, address, io.len).offset(io.offset).ioprio(ioprio).build()
             }
+            (Op::Flush, _) => opcode::Fsync::new(fd).build(),
+            (Op::FlushData, _) => opcode::Fsync::new(fd).flags(types::FsyncFlags::DATASYNC).build(),
         };
         entry.flags(self.flags).user_data(u64::from(io.slot))
     }

@@ -32,6 +32,11 @@ impl Wanted {
         Wanted { latency: span.measure_latency, intervals: span.calculate_iops_std_dev.then_some(intervals) }
     }
 
+    /// The same without a series.
+    pub fn without_intervals(self) -> Self {
+        Wanted { intervals: None, ..self }
+    }
+
     /// Whether time stamps of single I/Os matter.
     pub fn stamps(&self) -> bool {
         self.latency || self.intervals.is_some()

@@ -165,7 +165,8 @@ fn queue_depth(
     has_outstanding: bool,
 ) -> QueueDepth {
     let asked: u64 = lanes.iter().map(|lane| u64::from(lane.work.slots)).sum();
-    let directions = threads.iter().flat_map(|t| &t.targets).flat_map(|t| [&t.read, &t.write]);
+    let targets = threads.iter().flat_map(|t| &t.targets);
+    let directions = targets.flat_map(|t| [&t.read, &t.write].into_iter().chain(&t.flush));
     let latencies: Vec<_> = directions.filter_map(|d| d.latency.as_ref()).collect();
     let from_latency = !latencies.is_empty() && !has_outstanding;
     let sum_ns =
@@ -278,6 +279,10 @@ fn thread(id: u32, outcome: Outcome, measured_ns: u64, span: &Span<'_>) -> Threa
             size_bytes: state.facts.size_bytes,
             read: tally.reads.finish(span.wanted, measured_ns),
             write: tally.writes.finish(span.wanted, measured_ns),
+            flush: target
+                .pattern
+                .flushes()
+                .then(|| tally.flushes.finish(span.wanted.without_intervals(), measured_ns)),
             distribution: distribution(&state.planned.places),
             short_transfers: tally.short_transfers,
             offered_ios: tally.offered_ios,
@@ -319,6 +324,7 @@ pub fn failure_of(thread: u32, failure: &IoFailure, span: &TimeSpan, release: Re
     let op = match failure.op {
         Op::Read => "read",
         Op::Write => "write",
+        Op::Flush | Op::FlushData => "flush",
     };
     let (code, why) = match &failure.kind {
         FailureKind::Io(error) => match error.io_cause() {
@@ -348,7 +354,7 @@ pub fn failure_of(thread: u32, failure: &IoFailure, span: &TimeSpan, release: Re
 /// write to a file that somebody else has locked.
 fn nothing_transferred(op: Op) -> &'static str {
     match op {
-        Op::Read => "nothing was transferred: the target ends there",
+        Op::Read | Op::Flush | Op::FlushData => "nothing was transferred: the target ends there",
         Op::Write => {
             "nothing was transferred: the target ends there, or (over SMB) another program has locked the file"
         }

@@ -25,7 +25,8 @@ use crate::machine::topology::Topology;
 use crate::measure::Intervals;
 use crate::plan::{
     assign, check_alignment, check_block_size, check_commands, check_commands_of_file, check_depth,
-    check_memory, check_one_kind, check_space, check_threads, huge_pages_needed, processor_order, ranges_of,
+    check_flushes, check_memory, check_one_kind, check_space, check_threads, huge_pages_needed,
+    processor_order, ranges_of,
 };
 use crate::profile::{Profile, ResultFormat, Size, Target, TimeSpan};
 use crate::sys::buffer::IoBuffer;
@@ -315,6 +316,7 @@ fn check_span(
     let cpus = processor_order(span, topology, usual)?;
     for target in &span.targets {
         check_block_size(target)?;
+        check_flushes(target, engine)?;
     }
     // Checked before anything is allocated per thread: the command line may ask for billions of threads.
     let series = match Wanted::of(span).intervals {

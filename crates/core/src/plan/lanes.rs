@@ -10,7 +10,7 @@ use crate::access::{
     EffectiveDistribution, Pace, Pattern, PatternSpec, Places, PoolChoice, RangeError, RangeSpec, Rng,
     SharedOffset, SourceWindow, UsableRange, WriteData, Zipf,
 };
-use crate::engine::{self, EngineRow, MapFlush, MapMode};
+use crate::engine::{self, EngineRow, MapFlush, MapMode, Op};
 use crate::fault::{Failure, FailureKind};
 use crate::machine::storage::DirectAlignment;
 use crate::profile::{Batch, FlushMode, IoPriority, Target, TimeSpan};
@@ -145,6 +145,8 @@ pub struct LaneTarget {
     pub slot_stride_bytes: u64,
     /// Where the next I/O goes.
     pub pattern: Pattern,
+    /// How its flushes are made (`--flush-every`).
+    pub flush: Op,
     /// The one offset that interlocked threads share.
     pub shared: Arc<SharedOffset>,
     pub pace: Pace,
@@ -420,6 +422,11 @@ impl LaneTarget {
             },
             slot_stride_bytes: target.block_bytes.next_multiple_of(memory_alignment_bytes),
             pattern: Pattern::new(spec, rng),
+            flush: if target.flush_every.is_some_and(|flush| flush.data_only) {
+                Op::FlushData
+            } else {
+                Op::Flush
+            },
             shared: Arc::clone(&shared[duty.target]),
             pace: Pace::of(target, duty.sharers)?,
             reads: target.reads(),

@@ -30,6 +30,6 @@ pub use lanes::{
 };
 pub use precreate::precreate_sizes;
 pub use requirements::{
-    MEMORY_SHARE_MAX, MemoryNeed, check_alignment, check_block_size, check_depth, check_memory, check_space,
-    check_threads, huge_pages_needed, memory_need,
+    MEMORY_SHARE_MAX, MemoryNeed, check_alignment, check_block_size, check_depth, check_flushes,
+    check_memory, check_space, check_threads, huge_pages_needed, memory_need,
 };

@@ -80,6 +80,20 @@ pub fn check_block_size(target: &Target) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Refuses flushes (`--flush-every`) by an engine that cannot ask for them. `engine` is that of `--engine`.
+pub fn check_flushes(target: &Target, engine: Option<&'static EngineRow>) -> Result<(), Refusal> {
+    match engine {
+        Some(row) if target.flush_every.is_some() && row.polls && !row.sends_commands => {
+            let words = format!(
+                "--engine {} cannot flush (--flush-every): a polled ring takes reads and writes only",
+                row.name
+            );
+            Err(Refusal::machine(&["--flush-every", "-engine"], None, words).hint("use --engine io_uring"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// What a run takes of memory, in bytes, and of what.
 #[allow(missing_docs)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

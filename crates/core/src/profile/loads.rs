@@ -29,6 +29,34 @@ impl Arrivals {
     }
 }
 
+/// Flushes between writes (`--flush-every`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FlushEvery {
+    /// Writes of a thread on the target between two flushes, at least 1.
+    pub writes: u32,
+    /// `fdatasync(2)`, which leaves out what nobody needs to read the data again, instead of `fsync(2)`.
+    pub data_only: bool,
+}
+
+impl FlushEvery {
+    /// Reads what its `Display` writes: `10` or `10:data`; none where the text is something else.
+    pub fn read(text: &str) -> Option<Self> {
+        let (number, data_only) = match text.strip_suffix(":data") {
+            Some(number) => (number, true),
+            None => (text, false),
+        };
+        let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+        let writes = number.parse().ok().filter(|&writes| is_number && writes > 0)?;
+        Some(FlushEvery { writes, data_only })
+    }
+}
+
+impl fmt::Display for FlushEvery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.writes, if self.data_only { ":data" } else { "" })
+    }
+}
+
 /// A decimal number above 0, and finite.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "f64", into = "f64")]
@@ -187,6 +215,17 @@ mod tests {
         assert!(
             serde_json::from_str::<Decimal>("0").is_err() && serde_json::from_str::<Decimal>("-1").is_err()
         );
+    }
+
+    #[test]
+    fn flushes() {
+        for (text, writes, data_only) in [("1", 1, false), ("10:data", 10, true)] {
+            let flush = FlushEvery::read(text).unwrap();
+            assert_eq!((flush, flush.to_string().as_str()), (FlushEvery { writes, data_only }, text));
+        }
+        for text in ["", "0", ":data", "0:data", "1:meta", "-1", "+1", "1.5", "4294967296"] {
+            assert_eq!(FlushEvery::read(text), None, "{text}");
+        }
     }
 
     #[test]

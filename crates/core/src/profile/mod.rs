@@ -38,7 +38,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use loads::{Arrivals, Decimal, MixPart};
+pub use loads::{Arrivals, Decimal, FlushEvery, MixPart};
 pub use masks::GroupMask;
 pub use release::{BufferSeparation, Release};
 pub use validate::{Finding, Rule, Severity, validate};
@@ -525,6 +525,9 @@ pub struct Target {
     pub bypass_io: Option<BypassIo>,
     /// Flush after mapped writes (`-N`).
     pub flush: Option<FlushMode>,
+    /// Flushes between writes (`--flush-every`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flush_every: Option<FlushEvery>,
     /// Zero write buffers (`-Z`).
     pub zero_write_buffers: bool,
     /// Size of the shared source of write data; 0 = none (`-Z<size>`).
@@ -584,6 +587,7 @@ impl Default for Target {
             memory_mapped: false,
             bypass_io: None,
             flush: None,
+            flush_every: None,
             zero_write_buffers: false,
             write_source_bytes: 0,
             write_source_path: None,

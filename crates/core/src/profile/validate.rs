@@ -129,6 +129,8 @@ impl Rule {
     pub const MIX: Rule = Rule(58);
     /// Zipf's law without random I/O, beside a distribution, or with an exponent out of range (`--zipf`).
     pub const ZIPF: Rule = Rule(59);
+    /// Flushes of a test that does not write, or writes to a mapped file (`--flush-every`).
+    pub const FLUSH_EVERY: Rule = Rule(60);
 }
 
 /// A rule that the profile breaks, and where.
@@ -380,6 +382,7 @@ fn check_target(found: &mut Collector, span: &TimeSpan, target: &Target, will_ru
     }
     mix(found, target);
     zipf(found, target);
+    flush_every(found, target);
     memory(found, span, target);
     extent(found, span, target);
 }
@@ -411,6 +414,21 @@ fn mix(found: &mut Collector, target: &Target) {
             );
             found.error(Rule::MIX, &["--mix", switch], words);
         }
+    }
+}
+
+fn flush_every(found: &mut Collector, target: &Target) {
+    if target.flush_every.is_none() {
+        return;
+    }
+    if !target.writes() {
+        let words = "--flush-every needs writes, and this test only reads: add -w";
+        found.error(Rule::FLUSH_EVERY, &["--flush-every", "-w"], words);
+    }
+    if target.memory_mapped {
+        let words =
+            "--flush-every and memory mapped I/O (-Sm) exclude each other: -Nv flushes each mapped write";
+        found.error(Rule::FLUSH_EVERY, &["--flush-every", "-S"], words);
     }
 }
 

@@ -347,6 +347,9 @@ pub struct TargetResult {
     pub read: Direction,
     /// Writes.
     pub write: Direction,
+    /// Flushes between writes (`--flush-every`); none without them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush: Option<Direction>,
     /// Ranges really used, when a distribution was given.
     pub distribution: Option<Vec<DistributionPart>>,
     /// Transfers shorter than the block.

@@ -23,6 +23,9 @@ pub struct Summary {
     pub read: DirectionSummary,
     /// Writes.
     pub write: DirectionSummary,
+    /// Flushes between writes (`--flush-every`), where there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush: Option<DirectionSummary>,
     /// A row for each memory node, by its number; none on machines with one node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeSummary>,
@@ -132,7 +135,11 @@ impl Summary {
     /// Of a measured time span.
     pub fn of(measured: &Measured) -> Self {
         let (mut read, mut write) = (Direction::default(), Direction::default());
+        let mut flush: Option<Direction> = None;
         for target in measured.targets() {
+            if let Some(flushes) = &target.flush {
+                flush.get_or_insert_default().add_totals(flushes);
+            }
             read.add_totals(&target.read);
             write.add_totals(&target.write);
         }
@@ -146,6 +153,7 @@ impl Summary {
             total: DirectionSummary::of(&read, measured.test_time_s),
             read: read_summary,
             write: write_summary,
+            flush: flush.map(|sum| DirectionSummary::of(&sum, measured.test_time_s)),
             nodes: Vec::new(),
         }
     }

@@ -156,6 +156,17 @@ impl<'a> TargetView<'a> {
         self.entries.iter().filter(|target| target.writes()).all(|target| target.write_through)
     }
 
+    /// Writes that may be acknowledged before a flush makes them durable, at most (`--flush-every`); none where some
+    /// entry that writes asks for no flushes.
+    pub fn flushed_every(&self) -> Option<u32> {
+        let writing = self.entries.iter().filter(|target| target.writes());
+        let mut every = None;
+        for target in writing {
+            every = every.max(Some(target.flush_every?.writes));
+        }
+        every
+    }
+
     /// Some entry that writes asks for write-through, or may flush what it maps.
     pub fn writes_durably(&self) -> bool {
         self.entries.iter().any(|target| target.writes() && (target.write_through || target.memory_mapped))

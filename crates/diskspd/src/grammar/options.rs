@@ -16,8 +16,8 @@ use crate::run::grade;
 use truespd_core::engine;
 use truespd_core::engine::EngineError;
 use truespd_core::profile::{
-    Arrivals, Batch, BufferSeparation, EfficiencyOrder, Etw, IO_BUCKET_MS_DEFAULT, IoPriority, ProcessorId,
-    REQUESTS_MAX, Release, ResultFormat, RingOptions, Throughput, WholeGroup,
+    Arrivals, Batch, BufferSeparation, EfficiencyOrder, Etw, FlushEvery, IO_BUCKET_MS_DEFAULT, IoPriority,
+    ProcessorId, REQUESTS_MAX, Release, ResultFormat, RingOptions, Throughput, WholeGroup,
 };
 use truespd_core::text::foreign::{BadPathMap, PathMap};
 use truespd_core::text::printable;
@@ -61,6 +61,20 @@ pub fn write_percent(d: &mut Draft, v: &Value) -> Result<(), Slip> {
         _ => slip,
     })?;
     Ok(())
+}
+
+pub fn flush_every(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    d.target.flush_every = FlushEvery::read(v.text);
+    if d.target.flush_every.is_some() {
+        return Ok(());
+    }
+    let what = match v.text {
+        "" => "the number of writes is missing".to_string(),
+        text => format!("'{text}' is not a number of writes"),
+    };
+    const LEGAL: &str =
+        "a whole number from 1: --flush-every 10, or with :data for fdatasync: --flush-every 10:data";
+    Err(Slip::new(what).at(0..length(v.text)).legal(LEGAL))
 }
 
 pub fn zero_data(d: &mut Draft, v: &Value) -> Result<(), Slip> {

@@ -189,6 +189,11 @@ pub static SECTIONS: &[Section] = &[
                 .help("Percentage of writes, 0 to 100, default 0. WARNING: writes destroy what the target holds.")
                 .linux("targets with data that TrueSpd did not make are refused (see --overwrite); -w0 opens for \
                         reading only."),
+            row("-flush-every", "<n>[:data]", Value(options::flush_every))
+                .offers(Usual(&["1", "1:data", "10", "100"]))
+                .help("Flush after every <n> writes of a thread on a target: fsync, or with :data fdatasync. The \
+                       result has the latencies of the flushes. A flush covers the writes that completed before it: \
+                       with -o1 all of them."),
             row("Z", "<size>[,<file>]", Value(options::source_data))
                 .starts(DIGITS)
                 .offers(UsualThenFile(&["1M", "20M", "100M", "1G"]))

@@ -6,10 +6,10 @@
 
 mod csv;
 mod effective;
+mod extensions;
 mod figures;
 mod layout;
 mod parameters;
-mod sizes;
 mod system;
 mod text;
 mod waits;

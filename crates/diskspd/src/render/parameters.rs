@@ -199,6 +199,10 @@ fn target_block(out: &mut String, layout: Layout, span: &TimeSpan, target: &Targ
     if target.arrivals == Arrivals::Poisson {
         line!(out, "{indent}arrivals: Poisson");
     }
+    if let Some(flush) = target.flush_every {
+        let call = if flush.data_only { "fdatasync" } else { "fsync" };
+        line!(out, "{indent}flushing after every {} writes of a thread ({call})", flush.writes);
+    }
     if let Some(exponent) = target.zipf {
         line!(out, "{indent}IO Distribution: Zipf, exponent {exponent}");
     }

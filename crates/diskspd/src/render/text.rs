@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::effective::effective_text;
+use super::extensions::{flushes, sizes};
 use super::figures::{INTERRUPTED, cpu_mean, line, measured, percentile_ns, rate, shown};
 use super::layout::Layout;
 use super::parameters::{OneLine, Range, profile_text, ranges_in_bytes};
-use super::sizes::sizes;
 use super::system::system_text;
 use super::waits::{ring, waits};
 use truespd_core::measure::Intervals;
@@ -73,6 +73,7 @@ fn time_span(out: &mut String, document: &Document, index: usize, span: &TimeSpa
     if span.targets.iter().any(|target| !target.mix.is_empty()) {
         sizes(out, layout, span, measured);
     }
+    flushes(out, span, measured);
     if document.profile.verbose_stats {
         waits(out, layout.release, span, &measured.threads, is_folded(document));
     }

@@ -16,7 +16,7 @@ use std::time::Duration;
 use super::counters::{Buckets, Counter, Present, Tables, Wanted};
 use super::live::{Cell, Counted, TOLD_EVERY_NS};
 use super::phases::{Phases, Time};
-use crate::access::{DataRng, Meter, Rng, Skew};
+use crate::access::{Act, DataRng, Meter, Rng, Skew};
 use crate::engine::{AnyEngine, Completion, Engine, EngineError, Io, IoError, Op};
 use crate::plan::{Lane, LaneTarget, LaneWrites};
 use crate::result::{ThreadCost, WaitStatistics};
@@ -45,6 +45,8 @@ const ONE_BY_ONE: u32 = 64;
 pub struct Tally {
     pub reads: Counter,
     pub writes: Counter,
+    /// Flushes between writes (`--flush-every`).
+    pub flushes: Counter,
     /// Transfers shorter than the block.
     pub short_transfers: u64,
     /// I/Os that were due in the measured time, where a rate was set.
@@ -207,6 +209,7 @@ impl Worker {
                         target.pace.has_schedule(),
                         &target.sizes,
                     ),
+                    flushes: Counter::new(wanted.without_intervals(), target.pattern.flushes(), false, &[]),
                     short_transfers: 0,
                     offered_ios: None,
                     skew: None,
@@ -370,7 +373,9 @@ impl Worker {
             to_examine -= 1;
             let Some(slot) = self.idle.pop() else { break };
             let target = self.target_of::<M>(slot);
-            if let Some(meter) = &mut self.meters[target as usize] {
+            // A flush follows its writes at once.
+            let is_flush = self.lane.targets[target as usize].pattern.owes_flush();
+            if let Some(meter) = self.meters[target as usize].as_mut().filter(|_| !is_flush) {
                 let wait = meter.wait_ns(self.now_ns);
                 if wait > 0 {
                     wait_ns = Some(wait_ns.map_or(wait, |least: u64| least.min(wait)));
@@ -409,7 +414,8 @@ impl Worker {
         let own_place = u64::from(own_slot) * target.slot_stride_bytes;
         let (bytes, offset) = (access.bytes, access.offset);
         let (op, region, region_offset) = match target.writes {
-            _ if !access.write => (Op::Read, target.read_region, own_place),
+            _ if access.act == Act::Read => (Op::Read, target.read_region, own_place),
+            _ if access.act == Act::Flush => (target.flush, target.write_region, 0),
             // Filled once, which is what most tests write.
             LaneWrites::Pattern { .. } | LaneWrites::Zero => (Op::Write, target.write_region, own_place),
             _ => {
@@ -674,6 +680,7 @@ impl Worker {
             match flight.op {
                 Op::Read => tally.reads.record(bytes, latency, more),
                 Op::Write => tally.writes.record(bytes, latency, more),
+                Op::Flush | Op::FlushData => record_flush(&mut tally.flushes, latency),
             }
         } else {
             self.aside.ios += 1;
@@ -759,6 +766,12 @@ impl Worker {
         }
         stuck
     }
+}
+
+/// Out of line: few I/Os are flushes.
+#[inline(never)]
+fn record_flush(flushes: &mut Counter, latency_ns: u64) {
+    flushes.record(0, latency_ns, || (0, 0));
 }
 
 /// The seed for the arrivals of a thread on one of its targets: apart from that of its offsets, which is its seed.

@@ -308,6 +308,7 @@ pub fn pattern(
         places: Places::Uniform,
         mix: Vec::new(),
         stride_bytes: None,
+        flush_every: None,
     };
     Pattern::new(spec, rng)
 }
@@ -322,6 +323,7 @@ pub fn lane_target(index: usize, slot_first: u32, pattern: Pattern) -> LaneTarge
         sizes: Vec::new(),
         slot_stride_bytes: 4096,
         pattern,
+        flush: Op::Flush,
         shared: Arc::default(),
         pace: Pace::UNLIMITED,
         reads: true,

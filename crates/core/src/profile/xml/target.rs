@@ -9,8 +9,8 @@ use super::rows::{
 use super::write::Writer;
 use crate::profile::loads::{mix_words, read_mix};
 use crate::profile::{
-    Arrivals, BypassIo, CacheMode, Decimal, Distribution, DistributionKind, DistributionRange, FlushMode,
-    IoPriority, Target, ThreadTarget, Throughput, TimeSpan,
+    Arrivals, BypassIo, CacheMode, Decimal, Distribution, DistributionKind, DistributionRange, FlushEvery,
+    FlushMode, IoPriority, Target, ThreadTarget, Throughput, TimeSpan,
 };
 
 /// Longest path in a profile, in bytes of UTF-8.
@@ -124,6 +124,15 @@ const EXTENSIONS: &[Extension<TargetForm>] = &[
             Arrivals::Even => None,
             Arrivals::Poisson => Some("poisson".to_string()),
         },
+    },
+    Extension {
+        name: "flush-every",
+        read: |t, text| {
+            let legal = "a number of writes, as in 10, or with :data for data only, as in 10:data";
+            t.target.flush_every = Some(known(FlushEvery::read(text), text, legal)?);
+            Ok(())
+        },
+        write: |t| t.target.flush_every.map(|flush| flush.to_string()),
     },
     Extension { name: "mix", read: read_sizes, write: write_sizes },
     Extension { name: "zipf", read: read_exponent, write: |t| t.target.zipf.map(|it| it.to_string()) },

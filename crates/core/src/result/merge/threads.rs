@@ -216,6 +216,9 @@ fn add_target(mine: &mut TargetResult, theirs: TargetResult) {
         (Some(a), Some(b)) => a.plus(&b),
         _ => None,
     };
+    if let Some(theirs) = &theirs.flush {
+        mine.flush.get_or_insert_default().add(theirs);
+    }
     mine.read.add(&theirs.read);
     mine.write.add(&theirs.write);
 }

@@ -3,10 +3,10 @@
 use super::disk;
 use crate::result::FindingGrade::Suspect;
 use crate::result::Meaning::WrongNumber;
-use crate::result::{Layer, LayerKind, TargetFacts, Theme};
+use crate::result::{Finding, Layer, LayerKind, TargetFacts, Theme};
 use crate::text::number;
 use crate::verdict::cause::RuleFn::RealTarget;
-use crate::verdict::cause::{Case, Cause, Missing, OneResult, Sentence, ratio, rule, suspect};
+use crate::verdict::cause::{Case, Cause, Missing, OneResult, Sentence, ratio, remark, rule, suspect};
 use crate::verdict::doctor::Purpose::Every;
 use crate::verdict::doctor::each_disk;
 use crate::verdict::view::TargetView;
@@ -31,7 +31,8 @@ pub(super) const CAUSES: &[Cause] = &[
     Cause::new("write-through-unseen", Theme::Cache).judged(
         rule(250, Suspect, WrongNumber, RealTarget(write_through_unseen)),
         "The test asked for write-through, but a disk with a volatile cache and without FUA received too \
-         few flushes. It takes so many writes that 10 flushes are due.",
+         few flushes; or the test flushed (--flush-every), but a disk with a volatile cache received less than a tenth of \
+         its flushes. It takes so many writes that 10 flushes are due.",
         "look for a mount option or a driver that drops flushes (nobarrier, or cache=unsafe of a virtual \
          machine)",
     ),
@@ -80,7 +81,9 @@ fn unknown(target: &TargetView<'_>) -> Missing {
 /// Writes without write-through, on something volatile.
 fn volatile_cache(_: &Case<'_>, target: &TargetView<'_>) -> OneResult {
     let flushes_itself = target.entries.iter().all(|entry| entry.memory_mapped && entry.flush.is_some());
-    if target.write.ios <= 0.0 || target.is_write_through() || flushes_itself {
+    let flushed_every = target.flushed_every();
+    let is_each_flushed = flushed_every == Some(1);
+    if target.write.ios <= 0.0 || target.is_write_through() || flushes_itself || is_each_flushed {
         return Ok(None);
     }
     let cache = match below(target) {
@@ -95,8 +98,14 @@ fn volatile_cache(_: &Case<'_>, target: &TargetView<'_>) -> OneResult {
         (false, Some(cache)) => format!("The page cache, and later the {cache},"),
         (false, None) => "The page cache".to_string(),
     };
-    let says = format!("{by} acknowledged {} writes/s before they were durable.", number(target.write.ios));
-    Ok(Some(suspect(says).figure("completed_writes_per_s", target.write.ios)))
+    let says = format!("{by} acknowledged {} writes/s before they were durable", number(target.write.ios));
+    let finding = match flushed_every {
+        Some(every) => {
+            remark(format!("{says}; a flush after every {every} writes of a thread made them durable."))
+        }
+        None => suspect(format!("{says}.")),
+    };
+    Ok(Some(finding.figure("completed_writes_per_s", target.write.ios)))
 }
 
 /// Fewer flushes than this part of one per full queue of writes are none of these writes.
@@ -107,7 +116,8 @@ const FLUSHES_EXPECTED: f64 = 10.0;
 
 /// Write-through was asked for, and the disks were not told to flush.
 fn write_through_unseen(case: &Case<'_>, target: &TargetView<'_>) -> OneResult {
-    if target.write.ios <= 0.0 || !target.is_write_through() {
+    let asked = flushes_asked(case, target);
+    if target.write.ios <= 0.0 || (!target.is_write_through() && asked == 0) {
         return Ok(None);
     }
     let mut must_flush = match below(target) {
@@ -115,8 +125,10 @@ fn write_through_unseen(case: &Case<'_>, target: &TargetView<'_>) -> OneResult {
         Below::Safe => return Ok(None),
         Below::VolatileUnnamed | Below::Unknown => return Err(unknown(target)),
     };
-    // A device that takes FUA gets it with the write itself, which no counter shows.
-    must_flush.retain(|layer| layer.forces_unit_access != Some(true));
+    if target.is_write_through() {
+        // A device that takes FUA gets it with the write itself, which no counter shows.
+        must_flush.retain(|layer| layer.forces_unit_access != Some(true));
+    }
     if must_flush.is_empty() {
         return Ok(None);
     }
@@ -133,6 +145,9 @@ fn write_through_unseen(case: &Case<'_>, target: &TargetView<'_>) -> OneResult {
     // One flush may serve everything that was in flight; the flushes of others on the same disk are few.
     let in_flight = case.in_flight(std::slice::from_ref(target)).max(1.0);
     let writes = (target.write.ios * case.seconds()).round();
+    if !target.is_write_through() {
+        return Ok(flushes_unseen(asked, flushes, in_flight, &names(&must_flush)));
+    }
     if flushes as f64 >= ratio(writes, in_flight) * FLUSHES_PART {
         return Ok(None);
     }
@@ -149,6 +164,30 @@ fn write_through_unseen(case: &Case<'_>, target: &TargetView<'_>) -> OneResult {
         names(&must_flush)
     );
     Ok(Some(suspect(says).figure("flushes", flushes as f64).figure("completed_writes", writes)))
+}
+
+/// Flushes of the test itself on a target (`--flush-every`).
+fn flushes_asked(case: &Case<'_>, target: &TargetView<'_>) -> u64 {
+    let results = case.measured.threads.iter().flat_map(|thread| &thread.targets);
+    let mut asked = 0;
+    for result in results.filter(|result| result.path == target.path()) {
+        asked += result.flush.as_ref().map_or(0, |flush| flush.ios);
+    }
+    asked
+}
+
+/// The test flushed, and its disks received few of these flushes. One of them may serve all threads.
+fn flushes_unseen(asked: u64, received: u64, in_flight: f64, disks: &str) -> Option<Finding> {
+    let due = asked as f64 / in_flight;
+    if due < FLUSHES_EXPECTED || received as f64 >= due * FLUSHES_PART {
+        return None;
+    }
+    let says = format!(
+        "The test flushed {} times, but {disks}, with a volatile cache, received {} flushes.",
+        number(asked as f64),
+        number(received as f64)
+    );
+    Some(suspect(says).figure("flushes", received as f64).figure("flushes_asked", asked as f64))
 }
 
 fn write_back(layer: &Layer) -> Option<String> {

@@ -166,6 +166,28 @@ fn writes_that_are_not_safe_when_they_count() {
         FindingGrade::Suspect,
         &["The page cache acknowledged "],
     );
+    // Flushes of the test's own.
+    let flushed = |writes: u32| FlushEvery { writes, data_only: true };
+    let each = |every: u32, asked: u64, received: u64| {
+        self::writes(|d| {
+            (d.asked.write_through, d.asked.flush_every, d.flushes) =
+                (false, Some(flushed(every)), Some(asked));
+            d.disk().flushes = Some(received);
+        })
+    };
+    each(1, 10_000, 10_000).silent("volatile-cache");
+    says(
+        &each(8, 10_000, 10_000).fires("volatile-cache"),
+        FindingGrade::Remark,
+        &["before they were durable; a flush after every 8 writes of a thread made them durable"],
+    );
+    each(8, 10_000, 10_000).silent("write-through-unseen");
+    says(
+        &each(1, 10_000, 0).fires("write-through-unseen"),
+        FindingGrade::Suspect,
+        &["The test flushed 10,000 times, but vda, with a volatile cache, received 0 flushes."],
+    );
+    each(1, 5, 0).silent("write-through-unseen");
     // Reads are not concerned.
     doc(|d| d.facts()[0].layers[2].write_cache = Some("write back".to_string())).silent("volatile-cache");
     writes(|d| {

@@ -23,7 +23,7 @@ mod uneven;
 mod usual;
 
 use crate::measure::Histogram;
-use crate::profile::{CacheMode, Decimal, Profile, Target, TimeSpan};
+use crate::profile::{CacheMode, Decimal, FlushEvery, Profile, Target, TimeSpan};
 use crate::result::{
     ClockFacts, ContentSample, CpuSet, CpuUse, Direction, DiskActivity, DiskCounts, Document, ExtentMap,
     Finding, FindingGrade, Grade, HardwareQueue, Held, HostActivity, LateTick, Layer, LayerKind, LoadCost,
@@ -46,6 +46,7 @@ struct Doc {
     reads_per_s: u64,
     offered_per_s: Option<u64>,
     skew: Option<SkewResult>,
+    flushes: Option<u64>,
     writes_per_s: u64,
     latency: bool,
     cooldown_s: u32,
@@ -126,6 +127,7 @@ impl Doc {
             reads_per_s: 20_000,
             offered_per_s: None,
             skew: None,
+            flushes: None,
             writes_per_s: 0,
             latency: false,
             cooldown_s: 0,
@@ -301,6 +303,7 @@ impl Doc {
             short_transfers: 0,
             offered_ios: self.offered_per_s.map(|per_s| per_s * self.seconds),
             skew: self.skew,
+            flush: self.flushes.map(|ios| Direction { ios, ..Direction::default() }),
         };
         let size = self.measured.evidence.targets.first().map_or(8 * GIB, |facts| facts.size_bytes);
         let result = TargetResult { size_bytes: size, ..result };

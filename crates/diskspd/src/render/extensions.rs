@@ -1,10 +1,10 @@
-//! What the I/Os of each size of a mix did (`--mix`). DiskSpd has no mixes: the section is TrueSpd's own.
+//! Sections of TrueSpd's own, for what DiskSpd does not have: the sizes of a mix (`--mix`) and flushes (`--flush-every`).
 
 use super::figures::{line, shown};
 use super::layout::Layout;
 use super::parameters::OneLine;
 use truespd_core::profile::TimeSpan;
-use truespd_core::result::{DirectionSummary, LatencySummary, Measured, Operations, SizeSummary};
+use truespd_core::result::{DirectionSummary, LatencySummary, Measured, Operations, SizeSummary, Summary};
 
 const MIB: f64 = 1024.0 * 1024.0;
 
@@ -62,6 +62,22 @@ fn table(out: &mut String, layout: Layout, has_latencies: bool, rows: &[(&str, S
         }
         line!(out, "{cells}");
     }
+}
+
+/// The flushes of all targets; nothing without any.
+pub(super) fn flushes(out: &mut String, span: &TimeSpan, measured: &Measured) {
+    let Some(flush) = Summary::of(measured).flush else { return };
+    line!(out);
+    line!(out, "Flushes (TrueSpd), latencies in ms");
+    let mut header = "     count    | per second ".to_string();
+    let mut cells = format!("{:13} | {:10.2}", flush.ios, shown(flush.iops));
+    if span.measure_latency {
+        header = format!("{header}|{}", LATENCY_COLUMNS.join("|"));
+        cells.push_str(&latencies(flush.latency.as_ref()));
+    }
+    line!(out, "{}", header.trim_end());
+    line!(out, "{:-<width$}", "", width = header.trim_end().len());
+    line!(out, "{cells}");
 }
 
 fn latencies(latency: Option<&LatencySummary>) -> String {
