@@ -83,6 +83,7 @@ fn every_key_is_said_or_told() {
     // These become options, which the lines show.
     let said = [
         "include common.inc",
+        "bssplit=4k/60:64k/40",
         "kb_base=1024",
         "stonewall",
         "filename=parts.dat",
@@ -100,7 +101,7 @@ fn every_key_is_said_or_told() {
         assert!(said.contains(key) || script.contains(key), "{key} is dropped:\n{script}");
     }
     for words in [
-        "bssplit=4k/60:64k/40: a target has one I/O size; nearest: -b4K, the most frequent size",
+        "--mix 4K:60,64K:40 ",
         "rw=randtrim: reads and writes are all there is; the whole job is left out",
         "-rs50",
         "# no line: none of these jobs can be written as one",
@@ -189,7 +190,7 @@ fn flushes_are_said_or_there_is_no_line() {
     assert!(said.out.contains(":2: fdatasync=1: every write is durable, no separate flush"), "{}", said.out);
     let profile = place.out(&format!("import --profile - {etcd}"));
     assert!(profile.contains("<WriteThrough>true</WriteThrough>"), "{profile}");
-    for key in ["fsync=32", "end_fsync=1"] {
+    for key in ["fsync_on_close=1", "end_fsync=1"] {
         let text = format!("[global]\n{key}\n[log]\n{keys}");
         let job = place.write("log.fio", text.clone()).display().to_string();
         place.said(&format!("import {job}")).refused(&[

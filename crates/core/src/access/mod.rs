@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `range` | which bytes of the target may be used, and whether a thread can start |
 //! | `distribution` | which parts of them a non-uniform distribution really uses |
+//! | `places` | what a pattern is made from, and how random offsets are distributed |
 //! | `sequence` | where the next I/O goes (which target, which offset), and whether it reads or writes |
 //! | `sizes` | the same for I/Os of several sizes |
 //! | `zipf` | places by Zipf's law |
@@ -49,6 +50,7 @@ pub mod data;
 pub mod distribution;
 pub mod noise;
 pub mod pace;
+pub mod places;
 pub mod random;
 pub mod range;
 pub mod sequence;
@@ -59,9 +61,10 @@ pub use data::{DataRng, SourceError, SourceWindow, WriteData};
 pub use distribution::{DistributionError, EffectiveDistribution};
 pub use noise::Noise;
 pub use pace::{Meter, Pace, PaceError};
+pub use places::{PatternSpec, Places, Skew};
 pub use random::Rng;
 pub use range::{RangeError, RangeSpec, ThreadStart, UsableRange};
-pub use sequence::{Pattern, PatternSpec, Places, PoolChoice, PoolError, Skew};
+pub use sequence::{Pattern, PoolChoice, PoolError};
 pub use zipf::Zipf;
 
 use std::sync::atomic::AtomicU64;

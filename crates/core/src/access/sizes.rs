@@ -8,7 +8,7 @@
 //!
 //! The size is drawn before the place, so that the end of a range does not change the shares.
 
-use super::sequence::{PatternSpec, Places, RandomStart, Skew, draw_write, happens};
+use super::places::{PatternSpec, Places, RandomStart, Skew, draw_write, happens};
 use super::{Access, Act, Rng};
 use crate::profile::MixPart;
 

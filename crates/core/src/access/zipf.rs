@@ -56,15 +56,15 @@ impl Zipf {
 /// The sum of k^-s for k from 1 to n: the first terms one by one, the rest by Euler and Maclaurin's formula.
 fn harmonic(exponent: f64, n: u64) -> f64 {
     const EXACT: u64 = 1000;
-    let power = |k: f64| k.powf(-exponent);
     let exact = n.min(EXACT);
-    let sum: f64 = (1..=exact).rev().map(|k| power(k as f64)).sum();
+    let sum: f64 = (1..=exact).rev().map(|k| (k as f64).powf(-exponent)).sum();
     if n <= EXACT {
         return sum;
     }
     let (from, to) = (EXACT as f64, n as f64);
-    let slopes = exponent * (power(from) / from - power(to) / to);
-    sum + integral(exponent, to) - integral(exponent, from) + (power(to) - power(from)) / 2.0 + slopes / 12.0
+    let (first, last) = (from.powf(-exponent), to.powf(-exponent));
+    let slopes = exponent * (first / from - last / to);
+    sum + integral(exponent, to) - integral(exponent, from) + (last - first) / 2.0 + slopes / 12.0
 }
 
 /// Below this, a power is as good as the first terms of its series, which lose no digits.

@@ -72,6 +72,10 @@ struct SizeCount {
 }
 
 impl SizeCount {
+    fn new(size: u32, wanted: Wanted) -> Self {
+        SizeCount { size, ios: 0, bytes: 0, latency: wanted.latency.then(Histogram::new) }
+    }
+
     fn finish(self) -> OfSize {
         let (block_bytes, latency) = (u64::from(self.size), self.latency.map(Box::new));
         OfSize { block_bytes, ios: self.ios, bytes: self.bytes, latency }
@@ -102,14 +106,10 @@ impl Counter {
     /// Empty counts. `used` is false for a direction that the mix never takes. `has_schedule`: a rate limit gives each
     /// I/O an intended start. `sizes` are those of a mix, ascending.
     pub fn new(wanted: Wanted, used: bool, has_schedule: bool, sizes: &[u32]) -> Self {
-        let of_size = |&size: &u32| {
-            let latency = wanted.latency.then(Histogram::new);
-            SizeCount { size, ios: 0, bytes: 0, latency }
-        };
         let more = More {
             intervals: wanted.intervals.map(|(interval, duration)| Intervals::new(interval, duration)),
             response: (wanted.latency && has_schedule).then(Histogram::new),
-            sizes: sizes.iter().map(of_size).collect(),
+            sizes: sizes.iter().map(|&size| SizeCount::new(size, wanted)).collect(),
         };
         let is_wanted =
             used && (more.intervals.is_some() || more.response.is_some() || !more.sizes.is_empty());

@@ -8,7 +8,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{BLOCK_BYTES_MAX, Target};
+/// Largest I/O size DiskSpd's grammar accepts, in bytes (`-b`, `command-line.md` §5.1).
+pub const BLOCK_BYTES_MAX: u64 = u32::MAX as u64 - 1;
 
 /// When the I/Os of a rate arrive (`--arrivals`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -45,9 +46,11 @@ impl FlushEvery {
             Some(number) => (number, true),
             None => (text, false),
         };
-        let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
-        let writes = number.parse().ok().filter(|&writes| is_number && writes > 0)?;
-        Some(FlushEvery { writes, data_only })
+        let has_sign = number.starts_with('+');
+        match number.parse() {
+            Ok(writes) if writes > 0 && !has_sign => Some(FlushEvery { writes, data_only }),
+            _ => None,
+        }
     }
 }
 
@@ -74,8 +77,10 @@ impl Decimal {
 
     /// Digits, with at most one point among them; none where the text is something else or the number 0.
     pub fn read(text: &str) -> Option<Self> {
-        let is_decimal = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        text.parse().ok().filter(|_| is_decimal).and_then(Decimal::new)
+        if !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+            return None;
+        }
+        text.parse().ok().and_then(Decimal::new)
     }
 
     /// The number.
@@ -178,27 +183,10 @@ pub fn read_mix(text: &str) -> Option<Vec<MixPart>> {
     Some(parts)
 }
 
-impl Target {
-    /// Mean size of an I/O in bytes.
-    pub fn mean_bytes(&self) -> f64 {
-        let share = |part: &MixPart| part.block_bytes as f64 * part.percent.get() / 100.0;
-        if self.mix.is_empty() { self.block_bytes as f64 } else { self.mix.iter().map(share).sum() }
-    }
-
-    /// Sizes of the I/Os in bytes, ascending; one unless there is a mix.
-    pub fn sizes(&self) -> Vec<u64> {
-        let mut sizes: Vec<u64> = self.mix.iter().map(|part| part.block_bytes).collect();
-        if sizes.is_empty() {
-            sizes.push(self.block_bytes);
-        }
-        sizes.sort_unstable();
-        sizes
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::Target;
 
     fn mix(parts: &[(u64, f64)]) -> Vec<MixPart> {
         let part = |&(block_bytes, percent)| MixPart { block_bytes, percent: Decimal::new(percent).unwrap() };

@@ -38,7 +38,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use loads::{Arrivals, Decimal, FlushEvery, MixPart};
+pub use loads::{Arrivals, BLOCK_BYTES_MAX, Decimal, FlushEvery, MixPart};
 pub use masks::GroupMask;
 pub use release::{BufferSeparation, Release};
 pub use validate::{Finding, Rule, Severity, validate};
@@ -46,8 +46,6 @@ pub use xml::hash;
 
 /// Default I/O size in bytes (`-b`).
 pub const BLOCK_BYTES_DEFAULT: u64 = 64 * 1024;
-/// Largest I/O size DiskSpd's grammar accepts, in bytes (`-b`, `command-line.md` §5.1).
-pub const BLOCK_BYTES_MAX: u64 = u32::MAX as u64 - 1;
 /// Default interval of `-D` in milliseconds.
 pub const IO_BUCKET_MS_DEFAULT: u32 = 1000;
 /// Most requests of a thread, and largest batch of them (DiskSpd 2.3).
@@ -617,6 +615,24 @@ impl Target {
             None | Some(0) => self.block_bytes,
             Some(n) => n,
         }
+    }
+
+    /// Mean size of an I/O in bytes.
+    pub fn mean_bytes(&self) -> f64 {
+        if self.mix.is_empty() {
+            return self.block_bytes as f64;
+        }
+        self.mix.iter().map(|part| part.block_bytes as f64 * part.percent.get() / 100.0).sum()
+    }
+
+    /// Sizes of the I/Os in bytes, ascending; one unless there is a mix.
+    pub fn sizes(&self) -> Vec<u64> {
+        let mut sizes: Vec<u64> = self.mix.iter().map(|part| part.block_bytes).collect();
+        if sizes.is_empty() {
+            sizes.push(self.block_bytes);
+        }
+        sizes.sort_unstable();
+        sizes
     }
 
     /// A rate limit is set (`-g`); a limit of 0 in a profile means none.

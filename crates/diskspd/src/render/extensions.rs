@@ -25,8 +25,8 @@ pub(super) fn sizes(out: &mut String, layout: Layout, span: &TimeSpan, measured:
             let sum = DirectionSummary::of(&sum, measured.test_time_s);
             rows.extend(sum.sizes.into_iter().filter(|size| size.ios > 0).map(|size| (name, size)));
         }
-        let kinds = |kind: &str| rows.iter().any(|(name, _)| *name == kind);
-        if !(kinds("read") && kinds("write")) {
+        let has_both = ["read", "write"].iter().all(|kind| rows.iter().any(|(name, _)| name == kind));
+        if !has_both {
             // One direction is all there is.
             rows.retain(|(name, _)| *name == "total");
         }

@@ -60,8 +60,8 @@ const NEEDLESS: &str = "\
 const FLUSHES: &[(&str, Flush, &str)] = &[
     ("end_fsync", Flush::Otherwise, "nothing is flushed at the end"),
     ("end_syncfs", Flush::Otherwise, "nothing is flushed at the end"),
-    ("fdatasync", Flush::AfterWrites, "there is no flush after a number of writes"),
-    ("fsync", Flush::AfterWrites, "there is no flush after a number of writes"),
+    ("fdatasync", Flush::AfterWrites, "this is no number of writes, or another flush is there already"),
+    ("fsync", Flush::AfterWrites, "this is no number of writes, or another flush is there already"),
     ("fsync_on_close", Flush::Otherwise, "nothing is flushed at the end"),
     ("sync_file_range", Flush::Otherwise, "there is no flush after a number of writes"),
     ("write_barrier", Flush::Otherwise, "there is no flush after a number of writes"),

@@ -20,6 +20,7 @@ use keys::{Flush, Job, Key, find};
 pub use keys::{Kind, Remark};
 use pattern::{Pattern, data, pattern};
 use std::collections::{HashMap, HashSet};
+use truespd_core::profile::FlushEvery;
 use truespd_core::text::typed_size;
 
 /// What a run lasts when no job says it: as in DiskSpd.
@@ -255,6 +256,9 @@ fn load(job: &mut Job, is_lossy: bool) -> Option<Load> {
     let durability = durability(job, &pattern, writes_storage, is_lossy);
     let depth = depth(job, engine, durability);
     options.extend(caching(job, engine, &pattern, durability));
+    if let Some(flush) = durability.flush_every {
+        options.extend(["--flush-every".to_string(), flush.to_string()]);
+    }
     let (content, is_refilled) = data(job, &pattern);
     options.extend(content);
     let shared = lanes.iter().map(|(_, threads)| *threads).max().unwrap_or(1);
@@ -564,6 +568,8 @@ struct Durability {
     of_each_write: bool,
     /// A flush makes it so, which follows the write.
     by_flush: bool,
+    /// A flush after more writes than one.
+    flush_every: Option<FlushEvery>,
     /// The line can say what the job does, or need not.
     is_said: bool,
 }
@@ -579,7 +585,7 @@ fn durability(job: &mut Job, pattern: &Pattern, writes: bool, is_lossy: bool) ->
     let mut found = opened;
     let flushes = job.take_flushes();
     if writes && flushes.iter().any(|(setting, flush, _)| is_of_each_write(*flush, setting)) {
-        found = Durability { of_each_write: true, by_flush: true, is_said: opened.is_said };
+        found = Durability { of_each_write: true, by_flush: true, ..opened };
     }
     for (setting, flush, why) in flushes {
         if !writes {
@@ -593,6 +599,8 @@ fn durability(job: &mut Job, pattern: &Pattern, writes: bool, is_lossy: bool) ->
             job.differs(Some(&setting), &flush_difference(&setting, pattern));
         } else if found.of_each_write {
             job.differs(Some(&setting), "every write is durable already; this flush beside it is left out");
+        } else if let (Some(every), None) = (flush_every(flush, &setting), found.flush_every) {
+            found.flush_every = Some(every);
         } else {
             found.is_said &= is_lossy;
             lost(job, &setting, why, is_lossy);
@@ -603,7 +611,7 @@ fn durability(job: &mut Job, pattern: &Pattern, writes: bool, is_lossy: bool) ->
 
 /// What `sync` says: how files are opened.
 fn sync_flag(job: &mut Job, writes: bool, is_lossy: bool) -> Durability {
-    let mut found = Durability { of_each_write: false, by_flush: false, is_said: true };
+    let mut found = Durability { of_each_write: false, by_flush: false, flush_every: None, is_said: true };
     let Some(setting) = job.take("sync") else { return found };
     if let Some(name) = &setting.unset {
         found.is_said = is_lossy || !writes;
@@ -646,6 +654,13 @@ fn is_of_each_write(flush: Flush, setting: &Setting) -> bool {
         Flush::WithEachWrite => setting.is_yes() == Some(true),
         Flush::Otherwise => false,
     }
+}
+
+/// A flush after so many writes; none where the setting says no such number.
+fn flush_every(flush: Flush, setting: &Setting) -> Option<FlushEvery> {
+    let writes =
+        setting.text().parse().ok().filter(|&writes: &u32| writes > 1 && flush == Flush::AfterWrites)?;
+    Some(FlushEvery { writes, data_only: setting.key == "fdatasync" })
 }
 
 /// What differs where each write is flushed by itself.

@@ -2,6 +2,8 @@
 
 use super::ini::{Setting, bytes, for_reads_and_writes};
 use super::keys::Job;
+use truespd_core::profile::loads::{ZIPF_MAX, check_mix};
+use truespd_core::profile::{Decimal, MixPart};
 use truespd_core::text::typed_size;
 
 /// fio's I/O size where a job says nothing.
@@ -37,12 +39,20 @@ pub(super) fn pattern(job: &mut Job) -> Option<(Pattern, Vec<String>)> {
             return None;
         }
     };
-    let block_bytes = block(job, reads, writes);
+    let sizes = split(job, reads, writes);
+    let block_bytes = match &sizes {
+        Some(sizes) => sizes.largest,
+        None => block(job, reads, writes),
+    };
     let pattern = Pattern { block_bytes, reads, writes };
-    let mut options = vec![format!("-b{}", typed_size(block_bytes))];
+    let mut options = match &sizes {
+        Some(sizes) => vec!["--mix".to_string(), sizes.mix.clone()],
+        None => vec![format!("-b{}", typed_size(block_bytes))],
+    };
     let random_percent = if is_random { randomness(job, &pattern) } else { 0 };
     let has_map = has_map(job, &pattern);
-    options.extend(order(job, &pattern, random_percent, suffix, rw.as_ref()));
+    let alignment = sizes.map(|sizes| sizes.smallest);
+    options.extend(order(job, &pattern, (random_percent, alignment), suffix, rw.as_ref()));
     options.push(format!("-w{}", mix(job, &pattern)));
     if is_random {
         repeats(job, rw.as_ref(), has_map && random_percent > 0);
@@ -53,6 +63,53 @@ pub(super) fn pattern(job: &mut Job) -> Option<(Pattern, Vec<String>)> {
         );
     }
     Some((pattern, options))
+}
+
+/// Sizes in shares (`bssplit`).
+struct Sizes {
+    /// The value of `--mix`.
+    mix: String,
+    smallest: u64,
+    largest: u64,
+}
+
+/// The sizes of a job that has several; none where they cannot be said.
+fn split(job: &mut Job, reads: bool, writes: bool) -> Option<Sizes> {
+    let (of_reads, of_writes) = for_reads_and_writes(job.peek("bssplit")?.text());
+    if reads && writes && of_reads != of_writes {
+        return None;
+    }
+    let parts = mix_parts(if reads { of_reads } else { of_writes }?, job.is_si)?;
+    check_mix(&parts).ok()?;
+    let (mut words, mut sizes) = (Vec::new(), Vec::new());
+    for part in &parts {
+        sizes.push(part.block_bytes);
+        words.push(format!("{}:{}", typed_size(part.block_bytes), part.percent));
+    }
+    let (smallest, largest) = (*sizes.iter().min()?, *sizes.iter().max()?);
+    let found = Sizes { mix: words.join(","), smallest, largest };
+    drop(job.take("bssplit"));
+    job.forget("bs");
+    Some(found)
+}
+
+/// The sizes with their shares; those without one share evenly what is left.
+fn mix_parts(text: &str, is_si: bool) -> Option<Vec<MixPart>> {
+    let (mut typed, mut left, mut open) = (Vec::new(), 100.0, 0.0);
+    for share in text.split(':') {
+        let (size, percent) = share.split_once('/').unwrap_or((share, ""));
+        let percent = if percent.is_empty() { None } else { Some(percent.parse::<u32>().ok()?) };
+        // fio takes a share of 0 for none.
+        let percent = percent.filter(|&percent| percent > 0).map(f64::from);
+        left -= percent.unwrap_or(0.0);
+        open += f64::from(u8::from(percent.is_none()));
+        typed.push((bytes(size, is_si)?, percent));
+    }
+    let mut parts = Vec::new();
+    for (block_bytes, percent) in typed {
+        parts.push(MixPart { block_bytes, percent: Decimal::new(percent.unwrap_or(left / open))? });
+    }
+    Some(parts)
 }
 
 /// The size of an I/O.
@@ -66,7 +123,8 @@ fn block(job: &mut Job, reads: bool, writes: bool) -> u64 {
         });
         let most = shares.max_by_key(|(_, percent)| *percent).map_or(BLOCK_BYTES, |(size, _)| size);
         let nearest = format!("-b{}, the most frequent size", typed_size(most));
-        job.unsaid(Some(&split), "a target has one I/O size", &nearest);
+        let why = "only sizes whose shares sum to 100 %, the same for reads and writes, can be said";
+        job.unsaid(Some(&split), why, &nearest);
         job.forget("bs");
         return most.max(1);
     }
@@ -123,7 +181,7 @@ fn randomness(job: &mut Job, pattern: &Pattern) -> u32 {
 fn order(
     job: &mut Job,
     pattern: &Pattern,
-    random_percent: u32,
+    (random_percent, alignment): (u32, Option<u64>),
     suffix: Option<&str>,
     rw: Option<&Setting>,
 ) -> Vec<String> {
@@ -161,24 +219,32 @@ fn order(
         }
         size.map(typed_size).unwrap_or_default()
     });
-    let aligned = aligned.unwrap_or_default();
+    // fio aligns all sizes of a mix to the smallest.
+    let aligned = aligned.or(alignment.map(typed_size)).unwrap_or_default();
     let mut options = match (random_percent, aligned.as_str()) {
         (100, align) => vec![format!("-r{align}")],
         (percent, "") => vec![format!("-rs{percent}")],
         (percent, align) => vec![format!("-rs{percent}"), format!("-r{align}")],
     };
-    options.extend(distribution(job));
+    options.extend(distribution(job).unwrap_or_default());
     options
 }
 
 /// Random I/O that prefers some places.
-fn distribution(job: &mut Job) -> Option<String> {
+fn distribution(job: &mut Job) -> Option<Vec<String>> {
     let setting = job.take("random_distribution")?;
     let (kind, values) = setting.text().split_once(':').unwrap_or((setting.text(), ""));
     let option = match kind {
         "random" => return None,
         "zoned" => "-rdpct",
         "zoned_abs" => "-rdabs",
+        "zipf" if Decimal::read(values).is_some_and(|exponent| exponent.get() <= ZIPF_MAX) => {
+            job.differs(
+                Some(&setting),
+                "fio's law is not exact, and each of its jobs has hot blocks of its own; here all threads share them",
+            );
+            return Some(vec!["--zipf".to_string(), values.to_string()]);
+        }
         _ => {
             let why = "shares of I/O go to parts of the target, and not by this law";
             job.unsaid(Some(&setting), why, "-rdpct<io>/<target>: such as -rdpct80/20");
@@ -193,7 +259,7 @@ fn distribution(job: &mut Job) -> Option<String> {
         _ => (values, 0),
     };
     match zones(values, kind == "zoned", rest, job.is_si) {
-        Some(zones) => Some(format!("{option}{zones}")),
+        Some(zones) => Some(vec![format!("{option}{zones}")]),
         None => {
             let why = "only zones in whole numbers that add up to 100 %, the same for reads and writes, can be said";
             job.unsaid(Some(&setting), why, option);

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::keys::{Key, all};
+use super::keys::{Flush, Key, all};
 use super::{Kind, NoJobFile, Outside, Run, import};
 
 fn read(text: &str) -> Result<Vec<Run>, NoJobFile> {
@@ -209,8 +209,17 @@ fn what_differs_is_told() {
         ("[a]\nfilename=/dev/sdz\nsize=50%", "Unsaid 3 size=50%: a share of the file wants its size"),
         (
             "[a]\nfilename=f\nsize=1m\nrw=randread\nrandom_distribution=zipf:1.2",
-            "Unsaid 5 random_distribution=zipf:1.2",
+            "Differs 5 random_distribution=zipf:1.2: fio's law is not exact",
         ),
+        (
+            "[a]\nfilename=f\nsize=1m\nrw=randread\nrandom_distribution=zipf:1.2:0.5",
+            "Unsaid 5 random_distribution=zipf:1.2:0.5",
+        ),
+        (
+            "[a]\nfilename=f\nsize=1m\nrw=randrw\nbssplit=4k/50:8k/50,64k/100",
+            "Unsaid 5 bssplit=4k/50:8k/50,64k/100: only sizes whose shares sum to 100 %",
+        ),
+        ("[a]\nfilename=f\nsize=1m\nbssplit=4k/50:8k/40", "Unsaid 4 bssplit=4k/50:8k/40"),
         ("[a]\nfilename=f\nsize=1m\nverify_dump=1", "Unsaid 4 verify_dump=1: nothing is read back"),
         ("[a]\nfilename=f\nsize=1m\nmade_up=1", "Unsaid 4 made_up=1: this is no key of fio"),
         ("[a]\nfilename=f\nsize=1m\ngroup_reporting", "Needless 4 group_reporting"),
@@ -268,7 +277,9 @@ fn no_key_is_dropped() {
                 | "offset_increment"
         );
         assert!(with != lines || told != remarks || is_usual, "{name}={value} is dropped\n{told}");
-        if key != Key::Read {
+        // A line can say flushes after some writes.
+        let is_flush = matches!(key, Key::Flush(Flush::AfterWrites, _)) && with != lines;
+        if key != Key::Read && !is_flush {
             assert!(told.contains(&format!(" 7 {name}={value}: ")), "{name}\n{told}");
         }
     }
@@ -314,10 +325,39 @@ fn a_flush_after_each_write_is_write_through() {
 }
 
 #[test]
+fn a_flush_after_several_writes_is_said() {
+    let line = |keys: &str| {
+        let (lines, remarks) = said(&format!("[a]\nfilename=f\nsize=1m\nrw=write\n{keys}\n"));
+        assert!(!remarks.contains("Lost") && !remarks.contains("Unsaid"), "{keys}: {remarks}");
+        lines[0].clone()
+    };
+    assert!(line("fsync=32").contains(" --flush-every 32 "));
+    assert!(line("fdatasync=2\ndirect=1").contains(" -Su --flush-every 2:data "));
+    // What is durable with each write needs no flush beside it.
+    assert!(!line("sync=dsync\nfsync=8").contains("flush"));
+    let (lines, remarks) = said("[a]\nfilename=f\nsize=1m\nrw=write\nfsync=8\nfdatasync=4\n");
+    assert!(lines[0] == "none" && remarks.contains("another flush is there already"), "{remarks}");
+}
+
+#[test]
+fn sizes_in_shares_and_skewed_places_are_said() {
+    let line =
+        |rw: &str, keys: &str| said(&format!("[a]\nfilename=f\nsize=1m\nrw={rw}\n{keys}\n")).0[0].clone();
+    for (rw, keys, has) in [
+        ("randread", "bssplit=4k/60:64k/40", "--mix 4K:60,64K:40 -r4K "),
+        ("read", "bssplit=4k/60:64k/40\nbs=8k", "--mix 4K:60,64K:40 -w0 "),
+        ("randwrite", "bssplit=,4k/50:8k/", "--mix 4K:50,8K:50 -r4K "),
+        ("randrw", "bssplit=512/20:1k:2k", "--mix 512:20,1K:40,2K:40 -r512 "),
+        ("randread", "random_distribution=zipf:0.9", "-r --zipf 0.9 "),
+    ] {
+        let line = line(rw, keys);
+        assert!(line.contains(has), "{keys}: {line}");
+    }
+}
+
+#[test]
 fn a_job_whose_durability_cannot_be_said_makes_no_line() {
     for key in [
-        "fsync=32",
-        "fdatasync=2",
         "fsync=1k",
         "fsync=1,2",
         "fsync=x",
@@ -354,8 +394,8 @@ fn a_job_whose_durability_cannot_be_said_makes_no_line() {
         assert!(!remarks.contains("Lost") && !remarks.contains("Unsaid"), "{off}\n{remarks}");
     }
     // It touches no disk.
-    assert!(said("[a]\nfilename=f\nsize=1m\nrw=write\nioengine=null\nfsync=32\n").0[0].ends_with(" f"));
-    let (lines, _) = said("[a]\nfilename=f\nsize=1m\nrw=write\nfsync=32\n[b]\nfilename=g\nsize=1m\n");
+    assert!(said("[a]\nfilename=f\nsize=1m\nrw=write\nioengine=null\nend_fsync=1\n").0[0].ends_with(" f"));
+    let (lines, _) = said("[a]\nfilename=f\nsize=1m\nrw=write\nend_fsync=1\n[b]\nfilename=g\nsize=1m\n");
     assert!(lines[0].ends_with(" g"), "{lines:?}");
 }
 

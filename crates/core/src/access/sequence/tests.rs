@@ -1,7 +1,8 @@
 use super::*;
-use crate::access::{RangeSpec, Rng};
+use crate::access::{EffectiveDistribution, Places, RangeSpec, Rng, UsableRange};
 use crate::profile::{Distribution, DistributionKind, DistributionRange};
 use proptest::prelude::*;
+use std::sync::Arc;
 
 const K: u64 = 1 << 10;
 const M: u64 = 1 << 20;

@@ -7,6 +7,7 @@
 //! Each kind of loop is compiled by itself ([`Mode`]): with and without a pace, over queues or inline, with completion
 //! routines, with a pool. What one kind needs costs the others nothing.
 
+mod aside;
 mod modes;
 mod slots;
 
@@ -16,11 +17,12 @@ use std::time::Duration;
 use super::counters::{Buckets, Counter, Present, Tables, Wanted};
 use super::live::{Cell, Counted, TOLD_EVERY_NS};
 use super::phases::{Phases, Time};
-use crate::access::{Act, DataRng, Meter, Rng, Skew};
+use crate::access::{Act, DataRng, Meter, Skew};
 use crate::engine::{AnyEngine, Completion, Engine, EngineError, Io, IoError, Op};
 use crate::plan::{Lane, LaneTarget, LaneWrites};
 use crate::result::{ThreadCost, WaitStatistics};
 use crate::sys::buffer::IoBuffer;
+use aside::{arrivals_seed, new_data, record_flush};
 use modes::{Inline, Mode, Queued, Routines};
 pub use slots::Late;
 use slots::{Idle, Outstanding};
@@ -375,7 +377,7 @@ impl Worker {
             let target = self.target_of::<M>(slot);
             // A flush follows its writes at once.
             let is_flush = self.lane.targets[target as usize].pattern.owes_flush();
-            if let Some(meter) = self.meters[target as usize].as_mut().filter(|_| !is_flush) {
+            if let (Some(meter), false) = (&mut self.meters[target as usize], is_flush) {
                 let wait = meter.wait_ns(self.now_ns);
                 if wait > 0 {
                     wait_ns = Some(wait_ns.map_or(wait, |least: u64| least.min(wait)));
@@ -765,38 +767,6 @@ impl Worker {
             }
         }
         stuck
-    }
-}
-
-/// Out of line: few I/Os are flushes.
-#[inline(never)]
-fn record_flush(flushes: &mut Counter, latency_ns: u64) {
-    flushes.record(0, latency_ns, || (0, 0));
-}
-
-/// The seed for the arrivals of a thread on one of its targets: apart from that of its offsets, which is its seed.
-fn arrivals_seed(thread_seed: u32, target: u64) -> u64 {
-    Rng::new(u64::from(thread_seed) ^ (target + 1).rotate_left(48)).next_u64()
-}
-
-/// Where the data of a write are that are new each time: a window of the source, or random bytes that the slot's own
-/// place is filled with.
-#[inline(never)]
-fn new_data(
-    target: &LaneTarget,
-    (own_place, bytes): (u64, u32),
-    buffers: &[Arc<IoBuffer>],
-    rng: &mut DataRng,
-) -> u64 {
-    match target.writes {
-        LaneWrites::Source(windows) => windows.next(rng),
-        LaneWrites::Random => {
-            let (buffer, len) = (&buffers[target.write_region as usize], bytes as usize);
-            buffer.with_slice_mut(own_place as usize, len, |block| rng.fill(block));
-            own_place
-        }
-        LaneWrites::Pattern { .. } | LaneWrites::Zero => own_place,
-        LaneWrites::None => unreachable!("a read test chose to write"),
     }
 }
 
