@@ -22,7 +22,8 @@
 //! The offsets of a thread that reads 64 KiB at random places, and one I/O each 10 ms:
 //!
 //! ```
-//! use truespd_core::access::{Act, Meter, Pace, Pattern, PatternSpec, Places, RangeSpec, Rng, SharedOffset, UsableRange};
+//! use truespd_core::access::{Act, Meter, Pace, Pattern, PatternSpec, Places};
+//! use truespd_core::access::{RangeSpec, Rng, SharedOffset, UsableRange};
 //! use truespd_core::profile::{Target, Throughput};
 //!
 //! let target = Target {

@@ -379,7 +379,7 @@ pub struct SkewResult {
 }
 
 impl SkewResult {
-    /// With the I/Os of another thread; none where its range was another one, so that the shares are of different blocks.
+    /// With the I/Os of another thread; none where its range was another one: the shares are of other blocks.
     pub fn plus(&self, other: &SkewResult) -> Option<SkewResult> {
         let is_same = (self.positions, self.expected) == (other.positions, other.expected);
         let (ios, hot_ios) = (self.ios + other.ios, self.hot_ios + other.hot_ios);

@@ -1,4 +1,5 @@
-//! Sections of TrueSpd's own, for what DiskSpd does not have: the sizes of a mix (`--mix`) and flushes (`--flush-every`).
+//! Sections of TrueSpd's own, for what DiskSpd does not have: the sizes of a mix (`--mix`) and flushes
+//! (`--flush-every`).
 
 use super::figures::{line, shown};
 use super::layout::Layout;

@@ -31,8 +31,8 @@ pub(super) const CAUSES: &[Cause] = &[
     Cause::new("write-through-unseen", Theme::Cache).judged(
         rule(250, Suspect, WrongNumber, RealTarget(write_through_unseen)),
         "The test asked for write-through, but a disk with a volatile cache and without FUA received too \
-         few flushes; or the test flushed (--flush-every), but a disk with a volatile cache received less than a tenth of \
-         its flushes. It takes so many writes that 10 flushes are due.",
+         few flushes; or the test flushed (--flush-every), but a disk with a volatile cache received less than \
+         a tenth of its flushes. It takes so many writes that 10 flushes are due.",
         "look for a mount option or a driver that drops flushes (nobarrier, or cache=unsafe of a virtual \
          machine)",
     ),
