@@ -26,7 +26,7 @@ use truespd_core::result::{Document, json};
 use truespd_core::sys::events::Latch;
 
 /// The suites that have a meaning on several hosts.
-pub(super) const SUITES: [&str; 2] = ["mark", "workload"];
+pub(super) const SUITES: [&str; 3] = ["mark", "workload", "find-max"];
 
 /// Runs the suite as one rank that has joined.
 pub(super) fn run(row: &'static Row, own: &Own, joined: &Joined) -> ExitCode {
