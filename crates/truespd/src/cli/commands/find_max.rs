@@ -228,18 +228,21 @@ impl FindMaxArguments {
         limits: Vec<LatencyLimit>,
         targets: Vec<String>,
     ) -> Result<Searching, Fault> {
-        let (mut line, arrivals) = without_arrivals(typed)?;
-        let mut times = Vec::new();
-        if !has_number(&line, 'd') {
-            times.push(format!("-d{DURATION_S}"));
+        let (own, arrivals) = without_arrivals(typed)?;
+        if own.iter().any(|word| word.starts_with("-X")) {
+            return Err(refused("-X is not possible here; give the options of one load").into());
         }
-        if !has_number(&line, 'W') {
-            times.push(format!("-W{WARMUP_S}"));
-        }
-        if !line.iter().any(|word| word == "-L") {
+        let mut line = Vec::new();
+        if !own.iter().any(|word| word == "-L") {
             line.push("-L".to_string());
         }
-        let span = span(&line, &times, &[], &targets)?;
+        for (letter, seconds) in [('d', DURATION_S), ('W', WARMUP_S)] {
+            if !has_number(&own, letter) {
+                line.push(format!("-{letter}{seconds}"));
+            }
+        }
+        line.extend(own);
+        let span = span(&line, &[], &targets)?;
         if let Some(why) = unsearchable(&span) {
             return Err(refused(why).into());
         }
@@ -248,10 +251,10 @@ impl FindMaxArguments {
         }
         // What cannot have a rate is told before anything is made.
         let rate = ["-g1i", ARRIVALS_OPTION, &arrivals].map(str::to_string);
-        self::span(&line, &times, &rate, &targets)?;
+        self::span(&line, &rate, &targets)?;
         Ok(Searching {
             name: "line".to_string(),
-            times,
+            times: Vec::new(),
             has_seed: false,
             arrivals,
             run_s: f64::from(span.duration_s) + f64::from(span.warmup_s) + f64::from(span.cooldown_s),
@@ -291,19 +294,11 @@ fn without_arrivals(typed: &[String]) -> Result<(Vec<String>, String), Refusal> 
 }
 
 /// What a line means to `diskspd` on targets.
-fn span(
-    line: &[String],
-    times: &[String],
-    rate: &[String],
-    targets: &[String],
-) -> Result<TimeSpan, Refusals> {
-    let words: Vec<String> = line.iter().chain(times).chain(rate).chain(targets).cloned().collect();
+fn span(line: &[String], rate: &[String], targets: &[String]) -> Result<TimeSpan, Refusals> {
+    let words: Vec<String> = line.iter().chain(rate).chain(targets).cloned().collect();
     let Invocation::Run(request) = parse(&words, PROGRAM, &|| 0).map_err(|why| why.behind("LINE"))? else {
         return Err(refused("these options run nothing").into());
     };
-    if request.profile_file.is_some() {
-        return Err(refused("-X is not possible here; give the options of one load").into());
-    }
     if let Some(why) = unwanted(&request) {
         return Err(refused(why).into());
     }

@@ -224,6 +224,15 @@ fn between(asked: &Asked<'_>, known: &Known, low: u64, high: u64) -> Next {
         if above > *last && above < high {
             return Next::Try(above);
         }
+        // As far from the undecided ones as the width allows with one of the bounds.
+        let below = (high as f64 * (1.0 - asked.width)).ceil() as u64;
+        if below > low && below < *first {
+            return Next::Try(below);
+        }
+        let above = (low as f64 / (1.0 - asked.width)) as u64;
+        if above > *last && above < high {
+            return Next::Try(above);
+        }
     }
     Next::GaveUp
 }

@@ -10,8 +10,10 @@ use truespd_core::fault::{Failure, FailureKind};
 use truespd_core::result::{Document, Grade};
 use truespd_core::text::grouped;
 
-/// Pause after a run that asked for more than the storage can do: it finishes what is still to be done.
-pub const SETTLE: Duration = Duration::from_secs(5);
+/// Pause after a run that asked for more than the storage can do, at most: it finishes what is still to be done.
+const SETTLE: Duration = Duration::from_secs(5);
+/// What is left to do grows with the run: no longer than this part of it.
+const SETTLE_PART: f64 = 0.5;
 /// Starting and ending a run, roughly, in seconds.
 const AROUND_S: f64 = 0.5;
 
@@ -78,10 +80,14 @@ impl Searching {
         self.run_s + AROUND_S
     }
 
+    fn settle(&self) -> Duration {
+        SETTLE.min(Duration::from_secs_f64(self.run_s * SETTLE_PART))
+    }
+
     /// What a search usually still takes after `done` rates, with the pauses.
     pub fn ahead(&self, done: usize) -> Ahead {
         let usual = (RUNS_USUAL - 1).saturating_sub(done).max(1);
-        let seconds = usual as f64 * (self.one_s() + SETTLE.as_secs_f64() / 3.0);
+        let seconds = usual as f64 * (self.one_s() + self.settle().as_secs_f64() / 3.0);
         Ahead { steps: usual, seconds: seconds.min(self.time_max_s), known: Known::Usually }
     }
 
@@ -132,7 +138,9 @@ impl Searching {
             width: self.precision_percent / 100.0,
             least: (self.ios_min() as f64 / self.measured_s.max(1.0) / streams).ceil() as u64,
         };
-        let mut pace = Pace { spent_s: self.one_s(), is_simulated: is_simulated(unlimited), is_over: true };
+        // Simulated time passes only while a run goes on.
+        let settle = if is_simulated(unlimited) { Duration::ZERO } else { self.settle() };
+        let mut pace = Pace { spent_s: self.one_s(), settle, is_over: true };
         loop {
             let rate = match next(&asked, &search.points) {
                 Next::Try(rate) => rate,
@@ -141,7 +149,7 @@ impl Searching {
                     return self.compare_with_first(judge, runner, search, &mut pace);
                 }
             };
-            if pace.spent_s + pace.pause_s() + self.one_s() > self.time_max_s {
+            if pace.spent_s + pace.pause().as_secs_f64() + self.one_s() > self.time_max_s {
                 search.note_end(Next::GaveUp);
                 search.is_out_of_time = true;
                 return Ok(());
@@ -166,10 +174,11 @@ impl Searching {
     ) -> Result<bool, Ended> {
         search.note_bounds();
         runner.ahead(self.ahead(search.points.len()));
-        if pace.pause_s() > 0.0 {
-            runner.pause(SETTLE)?;
+        let pause = pace.pause();
+        if !pause.is_zero() {
+            runner.pause(pause)?;
         }
-        pace.spent_s += pace.pause_s() + self.one_s();
+        pace.spent_s += pause.as_secs_f64() + self.one_s();
         runner.ahead(self.ahead(search.points.len() + 1));
         let step = self.at(rate, search.points.len() + 1).read(runner)?;
         let document = runner.run(&step)?;
@@ -204,15 +213,14 @@ impl Searching {
 /// How much of the time is spent, and whether the storage has to settle before the next run.
 struct Pace {
     spent_s: f64,
-    /// Time passes only while a run goes on.
-    is_simulated: bool,
+    settle: Duration,
     /// The last run asked for too much.
     is_over: bool,
 }
 
 impl Pace {
-    fn pause_s(&self) -> f64 {
-        if self.is_over && !self.is_simulated { SETTLE.as_secs_f64() } else { 0.0 }
+    fn pause(&self) -> Duration {
+        if self.is_over { self.settle } else { Duration::ZERO }
     }
 }
 

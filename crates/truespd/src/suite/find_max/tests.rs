@@ -148,7 +148,7 @@ fn the_truth_lies_between_the_bounds_of_nineteen_of_twenty() {
         println!("case {number}: {right} of {answered} answers right, {runs} runs on average");
         assert!(answered >= 38, "case {number}: {answered} answers");
         assert!(right * 20 >= answered * 19, "case {number}: {right} of {answered}");
-        assert!(runs <= 30, "case {number}: {runs} runs");
+        assert!(runs <= 35, "case {number}: {runs} runs");
     }
 }
 
