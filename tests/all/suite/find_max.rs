@@ -144,7 +144,6 @@ fn refusals_say_what_is_legal_and_touch_nothing() {
         ("-b4K --json x", "f --p99 2ms", "--keep"),
         ("-b4K 'x", "f --p99 2ms", "the quote"),
         ("-?", "f --p99 2ms", "these options run nothing"),
-        ("-b4K -w10", "f --p99 2ms --overwrite g", "none of the targets"),
     ] {
         let ran = find(&lab, line, rest).expect_code(3);
         assert!(ran.stdout.is_empty() && ran.stderr.contains(says), "{line} {rest}: {says}: {ran}");

@@ -1,5 +1,5 @@
-//! The error of a share and of a mean by batch means: I/Os that follow each other have much in common, so they tell less
-//! than as many independent ones would.
+//! The error of a share and of a mean by batch means: I/Os that follow each other have much in common, so they tell
+//! less than as many independent ones would.
 
 use truespd_core::measure::LatencySlices;
 use truespd_core::measure::slices::{Slice, low_ns};
@@ -31,16 +31,16 @@ pub struct Batch {
 pub enum Sum {
     /// I/Os over this many nanoseconds.
     Over(f64),
-    /// Response times in nanoseconds.
+    /// All response times, in nanoseconds.
     Time,
 }
 
 /// A ratio over a trial with how sure it is.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Ratio {
-    /// Sum by I/Os.
+    /// The sum divided by the I/Os.
     pub value: f64,
-    /// Its standard error.
+    /// The standard error of that.
     pub error: f64,
     /// Batches that tell it; 0 where there are none.
     pub batches: usize,

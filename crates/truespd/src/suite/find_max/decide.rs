@@ -16,6 +16,8 @@ const LOWEST: f64 = 0.02;
 const RUNS_OF_A_BOUND: usize = 2;
 /// How often a rate that stays undecided is run, in turns with rates beside it.
 const ROUNDS: [usize; 4] = [2, 4, 8, 16];
+/// So many runs of a broken rate are enough, whatever higher rates do.
+const DOUBTED_RUNS: usize = 6;
 /// How far beside an undecided rate the next ones are, as a part of the width that is wanted: two of them fit into it.
 const BESIDE: f64 = 0.45;
 /// No search takes more runs, whatever the storage does.
@@ -23,7 +25,7 @@ pub const RUNS_MAX: usize = 80;
 /// What a search usually takes, with the run without limit.
 pub const RUNS_USUAL: usize = 18;
 
-/// What is asked for.
+/// What is asked of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Asked<'a> {
     /// I/Os per second of a stream without a limit.
@@ -43,7 +45,7 @@ pub enum Next {
     Found,
     /// No rate keeps the limit.
     None,
-    /// Every rate kept it.
+    /// Every rate kept the limits.
     Top,
     /// Too many runs: the storage does not answer twice alike.
     GaveUp,
@@ -61,7 +63,7 @@ pub struct Rate {
     pub class: Class,
     /// Runs that kept the limits.
     pub kept: usize,
-    /// Runs that did not.
+    /// Runs that did not keep them.
     pub broken: usize,
 }
 
@@ -104,7 +106,7 @@ impl Known {
         broken.next().map(|(rate, known)| (*rate, *known))
     }
 
-    /// The relevant lower bound: the highest rate that is kept, below the upper bound. What is kept above that is a fluke.
+    /// The relevant lower bound: the highest rate that is kept, below the upper bound. What is kept above is a fluke.
     pub fn lower(&self) -> Option<(u64, Rate)> {
         let upper = self.upper().map_or(u64::MAX, |(rate, _)| rate);
         let mut kept = self.rates.range(..upper).rev().filter(|(_, rate)| rate.class == Class::Kept);
@@ -114,6 +116,12 @@ impl Known {
     /// Of one rate, where it was tried.
     pub fn rate(&self, per_stream: u64) -> Option<Rate> {
         self.rates.get(&per_stream).copied()
+    }
+
+    /// Whether a higher rate was kept in as many runs as this one was broken.
+    fn is_doubted(&self, broken_rate: u64, broken: Rate) -> bool {
+        let mut above = self.rates.range(broken_rate + 1..);
+        above.any(|(_, rate)| rate.class == Class::Kept && rate.kept >= broken.broken)
     }
 
     /// Undecided rates between the bounds, upwards.
@@ -154,6 +162,10 @@ fn decide(asked: &Asked<'_>, known: &Known, runs: usize) -> Next {
     if broken == 1 && upper.runs() == 1 {
         return Next::Try(high);
     }
+    // A lower rate that broke and a higher one that was kept: one of them is a fluke, perhaps the lower one.
+    if known.is_doubted(high, upper) && upper.runs() < DOUBTED_RUNS {
+        return Next::Try(high);
+    }
     if lower.is_none() && high as f64 <= (asked.unlimited * LOWEST).max(1.0) {
         return if upper.is_settled() { Next::None } else { Next::Try(high) };
     }
@@ -165,7 +177,7 @@ fn decide(asked: &Asked<'_>, known: &Known, runs: usize) -> Next {
     between(asked, known, low, high)
 }
 
-/// Upwards, as no rate is broken yet. An undecided one gets some more time, and no more: those above it may tell enough.
+/// Upwards, as no rate is broken yet. An undecided one gets some more time, and no more: those above may tell enough.
 fn climb(asked: &Asked<'_>, known: &Known, low: u64) -> Next {
     let undecided = known.undecided(low, u64::MAX);
     if let Some((rate, _)) = undecided.iter().find(|(_, rate)| rate.runs() < ROUNDS[0]) {

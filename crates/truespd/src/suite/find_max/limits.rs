@@ -20,9 +20,9 @@ const UNITS: [(&str, f64); 4] = [("ns", 1e-6), ("us", 1e-3), ("ms", 1.0), ("s", 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Of {
-    /// The mean.
+    /// The mean of all response times.
     Mean,
-    /// The median.
+    /// The median, or 50th percentile.
     P50,
     /// The 95th percentile.
     P95,
@@ -63,7 +63,7 @@ impl Of {
         self.row().2
     }
 
-    /// In milliseconds.
+    /// The figure of these response times, in milliseconds.
     pub fn ms(self, response: &LatencySummary) -> f64 {
         self.row().3.of_latencies(response).unwrap_or(0.0) / 1e6
     }
@@ -78,7 +78,7 @@ impl Of {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Limit")]
 pub struct LatencyLimit {
-    /// Which figure.
+    /// Which figure of the response times.
     pub of: Of,
     /// At most this, in milliseconds.
     pub ms: f64,
@@ -97,12 +97,12 @@ impl LatencyLimit {
         )))
     }
 
-    /// In nanoseconds.
+    /// The limit in nanoseconds.
     pub fn ns(self) -> f64 {
         self.ms * 1e6
     }
 
-    /// `p99 <= 2 ms`
+    /// In words: `p99 <= 2 ms`.
     pub fn words(self) -> String {
         format!("{} <= {} ms", self.of.word(), self.ms)
     }

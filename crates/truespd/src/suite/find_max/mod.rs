@@ -30,7 +30,7 @@ const ADVICE: Advice = &[
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "HighestRate")]
 pub struct HighestRate {
-    /// Version of the tool.
+    /// Version of the tool that searched.
     pub tool_version: String,
     /// DiskSpd's words of the run without a limit.
     pub line: Vec<String>,

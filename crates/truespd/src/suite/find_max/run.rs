@@ -14,6 +14,10 @@ use truespd_core::text::grouped;
 const SETTLE: Duration = Duration::from_secs(5);
 /// What is left to do grows with the run: no longer than this part of it.
 const SETTLE_PART: f64 = 0.5;
+/// The rule of the verdict about a rate that is not reached.
+const RATE_NOT_REACHED: &str = "below-rate";
+/// Each thread takes the seed behind that of the thread before: so far apart, runs share none.
+const SEEDS_OF_A_RUN: usize = 10_000;
 /// Starting and ending a run, roughly, in seconds.
 const AROUND_S: f64 = 0.5;
 
@@ -59,7 +63,7 @@ impl Searching {
     fn at(&self, per_stream: u64, run: usize) -> Draft {
         let mut words = vec![format!("-g{per_stream}i"), "--arrivals".to_string(), self.arrivals.clone()];
         if !self.has_seed {
-            words.push(format!("-z{run}"));
+            words.push(format!("-z{}", run * SEEDS_OF_A_RUN));
         }
         self.draft(format!("{} at {} IOPS", self.name, grouped(self.iops(per_stream))), words)
     }
@@ -182,7 +186,7 @@ impl Searching {
         runner.ahead(self.ahead(search.points.len() + 1));
         let step = self.at(rate, search.points.len() + 1).read(runner)?;
         let document = runner.run(&step)?;
-        let grade = judge.take(&step.name, &document);
+        let grade = judge.take_rate(&step.name, &document);
         let Some(mut point) = Point::of(&self.limits, rate, self.streams, &document, grade) else {
             return Ok(false);
         };
@@ -239,7 +243,16 @@ pub struct Judge<'a> {
 impl Judge<'_> {
     /// Takes that of a run, and returns its grade.
     pub fn take(&mut self, name: &str, document: &Document) -> Option<Grade> {
-        let (grade, findings) = judged(document, |_| false);
+        self.take_without(name, document, None)
+    }
+
+    /// The same of a run at a rate that may be beyond the storage, on purpose.
+    fn take_rate(&mut self, name: &str, document: &Document) -> Option<Grade> {
+        self.take_without(name, document, Some(RATE_NOT_REACHED))
+    }
+
+    fn take_without(&mut self, name: &str, document: &Document, rule: Option<&str>) -> Option<Grade> {
+        let (grade, findings) = judged(document, |finding| Some(finding.rule.as_str()) == rule);
         self.verdict.take(name, grade, findings);
         self.verdict.advise(self.advice);
         grade

@@ -28,7 +28,7 @@ pub enum SearchEnd {
     /// Not the limits end the search, but what is outstanding at once, or this program. The highest rate
     /// that was reached, in two runs or more; per stream.
     AllKeepIt(u64),
-    /// No rate kept it.
+    /// No rate kept the limits.
     NoneKeepsIt,
     /// The storage did not answer twice alike, or the time was up.
     GaveUp,
@@ -269,8 +269,8 @@ impl Search {
             None => "the limit was kept at every rate tried".to_string(),
         };
         let ends = if self.is_generator_bound {
-            "this program ends the search, not the storage, because it could not issue more; let more threads (-t) issue, \
-             or stop other programs"
+            "this program ends the search, not the storage, because it could not issue more; let more threads \
+             (-t) issue, or stop other programs"
                 .to_string()
         } else {
             self.outstanding_words()

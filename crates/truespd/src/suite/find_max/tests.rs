@@ -1,10 +1,12 @@
 //! Whole searches on simulated storage whose highest rate is known.
 
+use crate::suite::find_max::HighestRate;
 use crate::suite::find_max::decide::{Asked, Next, RUNS_MAX, is_near, next};
 use crate::suite::find_max::limits::{LatencyLimit, Of};
 use crate::suite::find_max::search::{Search, SearchEnd};
 use crate::suite::find_max::trial::tests::{SECONDS, point};
 use crate::suite::find_max::trial::{Class, Point, Trial, Why};
+use truespd_core::result::envelope::schema;
 
 /// Numbers that repeat for a seed.
 struct Random(u64);
@@ -236,6 +238,21 @@ fn storage_that_never_does_the_same_twice_comes_to_an_end() {
 }
 
 #[test]
+fn a_rate_that_breaks_below_one_that_is_kept_is_run_again_before_lower_ones() {
+    let limits = [limit()];
+    let asked = Asked { unlimited: 1_000.0, limits: &limits, width: 0.05, least: 1 };
+    let mut points = Vec::new();
+    for (rate, share) in [(100, 0.0), (300, 0.0), (500, 0.5), (500, 0.5), (300, 0.5), (400, 0.0)] {
+        points.push(point(rate, STREAMS, limit(), share, 10_000.0));
+    }
+    // 300 is undecided now, as it was kept once and broken once; 350 breaks.
+    points.push(point(350, STREAMS, limit(), 0.5, 10_000.0));
+    assert_eq!(next(&asked, &points), Next::Try(350));
+    points.push(point(350, STREAMS, limit(), 0.5, 10_000.0));
+    assert_ne!(next(&asked, &points), Next::Try(350), "it broke more often than 400 was kept");
+}
+
+#[test]
 fn a_pass_above_a_failure_is_a_fluke() {
     let mut search = empty();
     for (rate, share) in [(100, 0.0), (100, 0.0), (300, 0.5), (300, 0.5), (500, 0.0), (500, 0.0)] {
@@ -303,4 +320,14 @@ fn storage_that_changed_gives_no_answer() {
 fn an_overload_in_which_everything_is_answered_late_is_missed_or_late() {
     let missed = Trial { due_ios: 1_000, ios: 900, ..Trial::default() };
     assert_eq!(missed.class(&[limit()]), Class::Broken(Why::Missed));
+}
+
+#[test]
+fn the_published_schema_is_that_of_the_types() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/find-max-v1.json");
+    let published = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        published == schema::<HighestRate>(),
+        "publish it anew: truespd schema find-max > schema/find-max-v1.json"
+    );
 }

@@ -12,7 +12,7 @@ use truespd_core::result::{Document, Grade, LatencySummary, Measured, Operations
 
 /// A rate that is missed by more is not sustained.
 const MISSED_MAX: f64 = 0.015;
-/// Little's law: more I/Os than are in flight on average, by this factor, are not left behind by a queue that is steady.
+/// Little's law: a steady queue leaves no more I/Os behind than are in flight on average, times this.
 const LEFT_TIMES: f64 = 5.0;
 /// And that only counts where it is a part of all I/Os.
 const LEFT_PART: f64 = 0.002;
@@ -28,11 +28,11 @@ pub struct Point {
     pub per_stream: u64,
     /// I/Os per second in all.
     pub offered_iops: f64,
-    /// What was reached.
+    /// I/Os per second that were reached.
     pub reached_iops: f64,
     /// Response times from the intended start, in milliseconds.
     pub mean_ms: f64,
-    /// Median.
+    /// The median of them.
     pub p50_ms: f64,
     /// 95th percentile.
     pub p95_ms: f64,
@@ -40,7 +40,7 @@ pub struct Point {
     pub p99_ms: f64,
     /// 99.9th percentile.
     pub p99_9_ms: f64,
-    /// The longest.
+    /// The longest of them.
     pub max_ms: f64,
     /// The figure that the first limit is about, in milliseconds.
     pub held_ms: f64,
@@ -258,7 +258,7 @@ impl Trial {
     }
 }
 
-/// I/Os over a limit.
+/// I/Os over a limit in nanoseconds.
 fn over(response: &Histogram, limit_ns: f64) -> f64 {
     let late = response.buckets().filter(|bucket| bucket.low_ns as f64 > limit_ns);
     late.map(|bucket| bucket.count as f64).sum()
