@@ -162,6 +162,7 @@ mod suite {
     mod bench_self;
     mod clean;
     mod compare;
+    mod find_max;
     mod mark;
     mod side_by_side;
     mod study;

@@ -42,7 +42,7 @@ const LINES: &[(&str, &[&str], &[&str])] = &[
     ("truespd run -S", &["-Sb", "-Su", "-Sh"], &["-L"]),
     ("truespd run -b4K --engine li", &["libaio"], &["io_uring"]),
     ("truespd run -b4K test.dat -S", &[], &["-Sh"]),
-    ("truespd cluster ", &["run", "mark", "workload"], &["ab", "-b4K"]),
+    ("truespd cluster ", &["run", "mark", "workload", "find-max"], &["ab", "-b4K"]),
     ("truespd cluster run -w", &["-w30"], &["-b4K"]),
     ("truespd cluster run --sha", &["--shard", "--shared"], &["--json"]),
     ("truespd cluster mark --pat", &["--patience"], &["--shard"]),

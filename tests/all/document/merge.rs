@@ -141,6 +141,16 @@ fn every_number_is_the_sum_of_the_parts() {
 fn latencies_over_time_are_of_all_results_or_of_none() {
     let (one, mut older) = (host(0), host(1));
     measured(&mut older, 1).latency_over_time = None;
+    let (mut paced, mut as_paced) = (host(0), host(2));
+    for host in [&mut paced, &mut as_paced] {
+        let span = measured(host, 0);
+        span.response_over_time = span.latency_over_time.clone();
+    }
+    let sum = merge(&[&paced, &as_paced], false).expect("the same test");
+    assert!(seen(&sum, 0).response_over_time.is_some());
+    assert_eq!(seen(&sum, 0).response_over_time, seen(&sum, 0).latency_over_time, "added in the same way");
+    let sum = merge(&[&paced, &older], false).expect("the same test");
+    assert_eq!(seen(&sum, 0).response_over_time, None);
     for order in [[&one, &older, &one], [&older, &one, &one], [&one, &one, &older]] {
         let sum = merge(&order, true).expect("forced");
         assert!(seen(&sum, 0).latency_over_time.is_some());

@@ -93,9 +93,10 @@ fn whatever_is_refused_acts_on_nothing() {
         assert_ne!(ran.status.code(), Some(0), "{words:?} {ran}");
         assert_harmless(&ran);
     }
-    for line in
-        ["", "render", "judge", "merge", "mark", "assess", "inspect", "schema", "workload", "ab", "study"]
-    {
+    for line in [
+        "", "render", "judge", "merge", "mark", "assess", "inspect", "schema", "workload", "find-max", "ab",
+        "study",
+    ] {
         let mut command = killed::truespd(&lab, line);
         command.arg(bad);
         let ran = crate::support::program::Running::new(command, line).finish();

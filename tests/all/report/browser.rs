@@ -159,7 +159,15 @@ fn pages_of_several_documents_are_good_in_a_browser() {
 #[test]
 fn pages_of_suites_are_good_in_a_browser() {
     let lab = Lab::new();
-    let suites = [("mark", 0), ("assess", 0), ("workload", 2), ("ab", 2), ("study", 2), ("self-cost", 0)];
+    let suites = [
+        ("mark", 0),
+        ("assess", 0),
+        ("workload", 2),
+        ("find-max", 2),
+        ("ab", 2),
+        ("study", 2),
+        ("self-cost", 0),
+    ];
     for (suite, _) in suites {
         page_of(&lab, &format!("{suite}.html"), "suites", &[suite]);
     }

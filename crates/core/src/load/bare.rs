@@ -191,7 +191,7 @@ impl Bare {
         let row = engine::find("null").expect("in the table of engines");
         let (_, opened) = engine::open(row, setup).map_err(unprepared)?;
         let id = lane.work.id;
-        let latencies = if wanted.latency { Tables::new(length_ns, 1, 1) } else { Tables::none() };
+        let latencies = if wanted.latency { Tables::new(length_ns, 1, 1, false) } else { Tables::none() };
         let mut buckets = Buckets::for_duration(Lengths::of(&self.span).duration_ns);
         if lane.work.cpu.is_none() {
             buckets = buckets.noting_processors();

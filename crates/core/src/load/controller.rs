@@ -76,6 +76,7 @@ pub struct SpanOutcome {
     pub outcomes: Vec<(u32, Outcome)>,
     /// Latencies over time; none when they were not measured.
     pub latencies: Option<LatencySlices>,
+    pub responses: Option<LatencySlices>,
     /// Engine that ran; all of them in the order of the threads where they differ.
     pub engine: String,
     /// What kind of engine that is.
@@ -272,6 +273,7 @@ impl Director<'_> {
         }
         self.bring_home(outcome);
         outcome.latencies = self.span.latencies.sum(outcome.measured_ns);
+        outcome.responses = self.span.latencies.sum_of_responses(outcome.measured_ns);
         outcome.drift_ppm = self.span.clock.drift_ppm();
     }
 

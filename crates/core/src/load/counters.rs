@@ -97,7 +97,7 @@ impl More {
             intervals.record(since_start_ns, latency_ns);
         }
         if let Some(histogram) = &mut self.response {
-            histogram.record(response_ns);
+            histogram.record_recent(response_ns);
         }
     }
 }
@@ -143,6 +143,13 @@ impl Counter {
         }
     }
 
+    /// The same of response times, where there is a rate.
+    pub fn take_recent_responses(&mut self, into: impl FnMut(usize, u64)) {
+        if let Some(histogram) = self.more.as_mut().and_then(|more| more.response.as_mut()) {
+            histogram.take_recent(into);
+        }
+    }
+
     /// I/Os and bytes counted so far.
     pub fn counted(&self) -> Counted {
         Counted { ios: self.ios, bytes: self.bytes, in_flight_ns: 0 }
@@ -156,6 +163,7 @@ impl Counter {
     pub fn finish(mut self, wanted: Wanted, measured_ns: u64) -> Direction {
         // Nothing is recent any more.
         self.take_recent(|_, _| ());
+        self.take_recent_responses(|_, _| ());
         let mut more = self.more.map(|more| *more).unwrap_or_default();
         if let Some(intervals) = &mut more.intervals {
             intervals.end_at(measured_ns);
@@ -179,25 +187,33 @@ const THREADS_PER_TABLE: usize = 8;
 struct Table {
     slice_ns: u64,
     slices: usize,
-    /// The buckets of the first slice's reads, of its writes, of the next slice's reads, and so on.
+    /// Rows of a slice: reads and writes by latency; under a rate also reads and writes by response time.
+    rows: usize,
+    /// The buckets of the rows of the first slice, of those of the next one, and so on.
     counts: Box<[AtomicU64]>,
 }
+
+/// Rows of a slice with latencies, and of one with response times as well.
+const ROWS: usize = 2;
+const ROWS_WITH_RESPONSES: usize = 4;
 
 /// The tables of a time span.
 #[derive(Debug, Default)]
 pub struct Tables(Vec<Arc<Table>>);
 
 impl Tables {
-    /// For so many threads, of which no more run at once than there are `processors`. All memory is taken here.
-    pub fn new(duration_ns: u64, threads: usize, processors: usize) -> Self {
+    /// For so many threads, of which no more run at once than there are `processors`; with response times where
+    /// there is a schedule. All memory is taken here.
+    pub fn new(duration_ns: u64, threads: usize, processors: usize, has_schedule: bool) -> Self {
+        let rows = if has_schedule { ROWS_WITH_RESPONSES } else { ROWS };
         let (slice_ns, slices) = (slice_ns(duration_ns), slices_of(duration_ns));
         if slices == 0 {
             return Tables::none();
         }
         let mut tables = Vec::new();
         for _ in 0..threads.min(processors).div_ceil(THREADS_PER_TABLE).max(1) {
-            let counts = (0..slices * 2 * BUCKETS).map(|_| AtomicU64::new(0)).collect();
-            tables.push(Arc::new(Table { slice_ns, slices, counts }));
+            let counts = (0..slices * rows * BUCKETS).map(|_| AtomicU64::new(0)).collect();
+            tables.push(Arc::new(Table { slice_ns, slices, rows, counts }));
         }
         Tables(tables)
     }
@@ -223,14 +239,27 @@ impl Tables {
         Slice::of(&sums)
     }
 
-    /// The sum of all, of the time that was really measured; none without latencies or without measured time.
+    /// The sum of all latencies, of the time that was really measured; none without latencies or without measured time.
     pub fn sum(&self, measured_ns: u64) -> Option<LatencySlices> {
-        if measured_ns == 0 {
+        self.sum_of_rows(measured_ns, 0)
+    }
+
+    /// The sum of all response times; none without a schedule.
+    pub fn sum_of_responses(&self, measured_ns: u64) -> Option<LatencySlices> {
+        self.sum_of_rows(measured_ns, ROWS)
+    }
+
+    /// The sum of the rows of reads and writes that begin with row `first_row` of each slice.
+    fn sum_of_rows(&self, measured_ns: u64, first_row: usize) -> Option<LatencySlices> {
+        let first = self.0.first()?;
+        if measured_ns == 0 || first_row >= first.rows {
             return None;
         }
-        let first = self.0.first()?;
-        let mut slices: Vec<[Slice; 2]> =
-            (0..first.slices).map(|slice| [2 * slice, 2 * slice + 1].map(|row| self.row(row))).collect();
+        let mut slices: Vec<[Slice; 2]> = Vec::with_capacity(first.slices);
+        for slice in 0..first.slices {
+            let reads = slice * first.rows + first_row;
+            slices.push([self.row(reads), self.row(reads + 1)]);
+        }
         // A run that was stopped has fewer, but every I/O that it counted is in one.
         let used = slices.iter().rposition(|both| both.iter().any(|slice| *slice != Slice::default()));
         let begun = measured_ns.div_ceil(first.slice_ns) as usize;
@@ -276,10 +305,15 @@ impl Present {
     pub fn end<'c>(&self, counters: impl Iterator<Item = [&'c mut Counter; 2]>) {
         let Some(table) = &self.table else { return };
         for (direction, counter) in counters.flat_map(|both| both.into_iter().enumerate()) {
-            let row = (2 * self.slice + direction) * BUCKETS;
+            let row = (table.rows * self.slice + direction) * BUCKETS;
             counter.take_recent(|bucket, count| {
                 table.counts[row + bucket].fetch_add(count, Ordering::Relaxed);
             });
+            if table.rows > ROWS {
+                counter.take_recent_responses(|bucket, count| {
+                    table.counts[row + ROWS * BUCKETS + bucket].fetch_add(count, Ordering::Relaxed);
+                });
+            }
         }
     }
 
@@ -501,7 +535,7 @@ mod tests {
 
     #[test]
     fn what_was_counted_goes_to_the_slice_it_fell_into() {
-        let (tables, mut counters) = (Tables::new(10 * S, 1, 1), Counters::new());
+        let (tables, mut counters) = (Tables::new(10 * S, 1, 1, false), Counters::new());
         let mut present = tables.of_thread(0);
         present.begin(100 * S);
         assert_eq!(present.end_ns(), 100 * S + S / 20);
@@ -524,8 +558,32 @@ mod tests {
     }
 
     #[test]
+    fn under_a_rate_response_times_have_slices_of_their_own() {
+        let wanted = Wanted { latency: true, intervals: None };
+        let mut counters = [(); 2].map(|()| Counter::new(wanted, true, true));
+        let tables = Tables::new(10 * S, 1, 1, true);
+        let mut present = tables.of_thread(0);
+        present.begin(0);
+        counters[0].record(4096, 5_000, || (0, 90_000));
+        present.close(S / 20, std::iter::once(counters.each_mut()));
+        counters[1].record(4096, 6_000, || (0, 70_000));
+        present.end(std::iter::once(counters.each_mut()));
+        let latencies = tables.sum(10 * S).expect("latencies");
+        let responses = tables.sum_of_responses(10 * S).expect("response times");
+        let buckets = |sum: &LatencySlices, slice: usize, direction: usize| {
+            sum.slices()[slice][direction].buckets().collect::<Vec<_>>()
+        };
+        assert_eq!(buckets(&latencies, 0, 0), [(bucket_of(5_000), 1)]);
+        assert_eq!(buckets(&latencies, 1, 1), [(bucket_of(6_000), 1)]);
+        assert_eq!(buckets(&responses, 0, 0), [(bucket_of(90_000), 1)]);
+        assert_eq!(buckets(&responses, 1, 1), [(bucket_of(70_000), 1)]);
+        assert_eq!((latencies.count(), responses.count()), (2, 2));
+        assert_eq!(Tables::new(10 * S, 1, 1, false).sum_of_responses(S), None, "nothing is scheduled");
+    }
+
+    #[test]
     fn what_comes_after_the_last_slice_belongs_to_it_and_costs_no_edges() {
-        let (tables, mut counters) = (Tables::new(S, 1, 1), Counters::new());
+        let (tables, mut counters) = (Tables::new(S, 1, 1, false), Counters::new());
         let mut present = tables.of_thread(0);
         present.begin(0);
         present.close(S + 5, counters.all());
@@ -537,9 +595,9 @@ mod tests {
 
     #[test]
     fn threads_share_tables_by_eights_of_those_that_run_at_once() {
-        let tables = |threads, processors| Tables::new(S, threads, processors).0.len();
+        let tables = |threads, processors| Tables::new(S, threads, processors, false).0.len();
         assert_eq!([tables(1, 1), tables(1000, 8), tables(9, 128), tables(1000, 128)], [1, 1, 2, 16]);
-        let several = Tables::new(S, 20, 20);
+        let several = Tables::new(S, 20, 20, false);
         for id in 0..20 {
             let (mut present, mut counters) = (several.of_thread(id), Counters::new());
             present.begin(0);

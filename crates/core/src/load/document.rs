@@ -86,6 +86,7 @@ pub fn measured(span: &Span<'_>, outcome: SpanOutcome, topology: &Topology) -> (
         engine_traits: outcome.engine_traits,
         engine_notes: outcome.engine_notes,
         latency_over_time: outcome.latencies,
+        response_over_time: outcome.responses,
         in_effect: Some(in_effect),
         evidence,
     };

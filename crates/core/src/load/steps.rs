@@ -153,7 +153,8 @@ impl<'p> Run<'p> {
         let topology = &self.report.document.system.topology;
         let (lengths, wanted) = (Lengths::of(asked), Wanted::of(asked));
         let latencies = if wanted.latency {
-            Tables::new(lengths.duration_ns, lanes.len(), topology.processors.len())
+            let has_schedule = asked.targets.iter().any(Target::is_rate_limited);
+            Tables::new(lengths.duration_ns, lanes.len(), topology.processors.len(), has_schedule)
         } else {
             Tables::none()
         };

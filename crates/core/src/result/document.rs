@@ -169,6 +169,10 @@ pub struct Measured {
     /// does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_over_time: Option<LatencySlices>,
+    /// Latencies from the intended start of each I/O over time, of the same I/Os, where a rate was set (`-g`); none
+    /// without a rate, and when the document does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_over_time: Option<LatencySlices>,
     /// What came of settings that DiskSpd 2.3 resolves; none in sums, and when the document does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_effect: Option<InEffect>,

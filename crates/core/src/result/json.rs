@@ -193,7 +193,7 @@ fn other_form(text: &[u8]) -> Option<&'static str> {
 /// What the threads of some results counted: bytes, I/Os, and those that have a latency, a response time or
 /// an interval. They are added to each other later, as numbers of 64 bits.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Counted([u128; 6]);
+pub(super) struct Counted([u128; 7]);
 
 impl Counted {
     /// Adds those of a time span.
@@ -209,6 +209,7 @@ impl Counted {
             }
         }
         self.0[5] += u128::from(measured.latency_over_time.as_ref().map_or(0, LatencySlices::count));
+        self.0[6] += u128::from(measured.response_over_time.as_ref().map_or(0, LatencySlices::count));
     }
 
     /// No measurement comes to so much.

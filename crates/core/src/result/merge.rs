@@ -113,6 +113,8 @@ struct SpanSum {
     cost: Option<OwnCost>,
     /// None before the first result; without latencies over time where one of the results has none.
     latencies: Option<Option<LatencySlices>>,
+    /// Likewise of response times from the intended starts.
+    responses: Option<Option<LatencySlices>>,
     /// Likewise of completions over time, and without where intervals differ in length.
     series: Option<Option<Timeline>>,
 }
@@ -418,14 +420,8 @@ impl SpanSum {
         }
         self.add_series(measured.evidence.series);
         // A sum without the I/Os of one result would not be of the same I/Os as the other figures.
-        self.latencies = Some(match (self.latencies.take(), measured.latency_over_time) {
-            (None, theirs) => theirs,
-            (Some(Some(mut mine)), Some(theirs)) => {
-                mine.merge(&theirs);
-                Some(mine)
-            }
-            (Some(_), _) => None,
-        });
+        self.latencies = Some(added(self.latencies.take(), measured.latency_over_time));
+        self.responses = Some(added(self.responses.take(), measured.response_over_time));
     }
 
     fn add_series(&mut self, theirs: Option<Timeline>) {
@@ -449,6 +445,7 @@ impl SpanSum {
             engine_traits: EngineTraits::common(rows.spans.iter().map(|(_, span)| span.engine_traits)),
             engine_notes: self.engine_notes.into_iter().collect(),
             latency_over_time: self.latencies.flatten(),
+            response_over_time: self.responses.flatten(),
             in_effect: None,
             evidence: Evidence {
                 window: rows.common(),
@@ -458,6 +455,18 @@ impl SpanSum {
                 ..Evidence::default()
             },
         }))
+    }
+}
+
+/// What there is so far with that of one more result; none where one of them has none.
+fn added(mine: Option<Option<LatencySlices>>, theirs: Option<LatencySlices>) -> Option<LatencySlices> {
+    match (mine, theirs) {
+        (None, theirs) => theirs,
+        (Some(Some(mut mine)), Some(theirs)) => {
+            mine.merge(&theirs);
+            Some(mine)
+        }
+        (Some(_), _) => None,
     }
 }
 

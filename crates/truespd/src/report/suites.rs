@@ -9,10 +9,13 @@ use super::picture::Picture;
 use super::verdicts::of_series;
 use crate::suite::ab::{self, Comparison, Effect, Metric, Variant, change, percent_of};
 use crate::suite::assess::{Assessment, Check, Figure, Requirement, SOURCE};
+use crate::suite::find_max::HighestRate;
+use crate::suite::find_max::search::{Search, SearchEnd, kept_words};
+use crate::suite::find_max::trial::Point as Tried;
 use crate::suite::mark::{self, MarkReport, Operation};
 use crate::suite::study::Node;
 use crate::suite::study::StudyReport;
-use crate::suite::workload::{self, Outcome, Point as Tried, Search, SearchEnd};
+use crate::suite::workload::{self, Outcome};
 use crate::suite::{Spread, doubt, word};
 use truespd_core::result::Grade;
 use truespd_core::result::metrics::Unit;
@@ -493,6 +496,24 @@ impl Page for Outcome {
     }
 }
 
+/// The answer, the rates that were tried, the verdict, the line.
+impl Page for HighestRate {
+    fn html(&self) -> String {
+        let mut out = paragraph("subtitle", &shell_line(&self.line));
+        out += &self.search.as_ref().map_or(String::new(), answered);
+        out += &of_series(&self.verdict);
+        out += &self.search.as_ref().map_or(String::new(), searched);
+        let line = ("without a limit".to_string(), self.line.as_slice());
+        out + &heading("To repeat it") + &repeat(std::iter::once(line))
+    }
+
+    fn picture(&self) -> Option<(Picture, String)> {
+        let search = self.search.as_ref()?;
+        let answer = first_large(search.answer().trim_end());
+        Some((response_times(search, &search.by_rate()).into(), answer))
+    }
+}
+
 fn run_of_workload(run: &workload::Run) -> String {
     let busy = match run.cpu_usage_percent {
         Some(cpu) => format!(", the processors {} busy", percent(cpu / 100.0)),
@@ -525,11 +546,22 @@ fn ms(ms: f64) -> String {
 
 /// What a search found, in words and figures.
 fn answered(search: &Search) -> String {
-    let limit = format!("limit of the {} response time", search.limit.of.word());
-    let mut figures = vec![(limit.as_str(), Some(ms(search.limit.ms)))];
+    let limits = search.limits();
+    let mut names = Vec::new();
+    for limit in &limits {
+        names.push(format!("limit of the {} response time", limit.of.word()));
+    }
+    let mut figures = Vec::new();
+    for (name, limit) in names.iter().zip(&limits) {
+        figures.push((name.as_str(), Some(ms(limit.ms))));
+    }
     if let Some(rate) = found(search) {
         figures.push(("highest IOPS that keep it", Some(number(rate))));
         figures.push(("of the IOPS without a limit", Some(percent(rate / search.unlimited_iops))));
+    }
+    let broken = search.upper.map(|upper| number(upper.iops as f64));
+    if broken.is_some() {
+        figures.push(("lowest IOPS that break it", broken));
     }
     figures.push(("IOPS without a limit", Some(number(search.unlimited_iops))));
     answer(&first_large(search.answer().trim_end())) + &tiles(&figures)
@@ -537,16 +569,12 @@ fn answered(search: &Search) -> String {
 
 /// The rates that it tried, as charts and as a table.
 fn searched(search: &Search) -> String {
-    let points = search.by_rate();
+    let (points, limits) = (search.by_rate(), search.limits());
     let out = response_times(search, &points).html() + &reached_rates(&points).html();
     let head = ["offered", "reached", "mean", "p50", "p95", "p99", "longest", "limit kept", "verdict"];
     let mut table = Table::new("Rates that were tried, with their response times", head);
     for point in points {
-        let kept = match (point.is_within, point.is_reached) {
-            (true, _) => "yes",
-            (false, true) => "no",
-            (false, false) => "rate not reached",
-        };
+        let kept = kept_words(point, &limits);
         let mut cells = texts([number(point.reached_iops)]);
         let times = [point.mean_ms, point.p50_ms, point.p95_ms, point.p99_ms, point.max_ms];
         cells.extend(times.map(ms).map(Cell::Text));
@@ -583,9 +611,14 @@ fn response_times(search: &Search, points: &[&Tried]) -> Chart {
         curve("p99", points, |point| point.p99_ms * NS_PER_MS),
         curve("longest", points, |point| point.max_ms * NS_PER_MS),
     ];
-    let limit = format!("limit of {}", search.limit.of.word());
-    chart.levels.push(Guide { at: search.limit.ms * NS_PER_MS, name: limit });
+    for limit in search.limits() {
+        let name = format!("limit of {}", limit.of.word());
+        chart.levels.push(Guide { at: limit.ms * NS_PER_MS, name });
+    }
     chart.guides.extend(found(search).map(|at| Guide { at, name: "highest rate".into() }));
+    if let Some(upper) = search.upper {
+        chart.guides.push(Guide { at: upper.iops as f64, name: "broken".into() });
+    }
     chart
 }
 

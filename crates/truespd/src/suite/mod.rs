@@ -5,6 +5,7 @@
 
 pub mod ab;
 pub mod assess;
+pub mod find_max;
 pub mod mark;
 pub mod study;
 pub mod workload;

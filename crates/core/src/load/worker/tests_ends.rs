@@ -350,7 +350,7 @@ fn latencies_over_time(
     stop_at: Option<u64>,
 ) -> (Seen, LatencySlices) {
     let (warmup_ns, duration_ns, cooldown_ns) = lengths;
-    let tables = Tables::new(duration_ns, 1, 1);
+    let tables = Tables::new(duration_ns, 1, 1, false);
     // The first ten take a quarter of a second, the others a millisecond.
     let bench = Bench::new(1, wanted).lengths(warmup_ns, duration_ns, cooldown_ns);
     let bench = bench.service(|number, _| if number <= 10 { S / 4 } else { S / 1000 });

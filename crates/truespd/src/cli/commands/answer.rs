@@ -209,6 +209,10 @@ pub(super) const COMMANDS: &[(&str, &str)] = &[
         "diskspd diskspd.exe diskspd64 diskspd64.exe dskspd",
         "truespd run takes the words of diskspd: truespd run -b4K -r FILE",
     ),
+    (
+        "findmax max-rate knee slo sla latency-target latency_target",
+        "truespd find-max LINE TARGET --p99 2ms finds the highest rate that keeps a latency limit",
+    ),
     ("vmfleet fleet preset presets load loads", "truespd workload lists loads by name, and runs them"),
     (
         "list ls lsblk disks drives devices info smart",

@@ -9,6 +9,7 @@ pub(crate) mod cluster;
 pub(crate) mod compare;
 pub(crate) mod config;
 pub(crate) mod doctor;
+pub(crate) mod find_max;
 pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod inspect;

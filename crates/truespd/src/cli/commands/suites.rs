@@ -2,6 +2,7 @@
 
 use crate::cli::commands::ab::AbArguments;
 use crate::cli::commands::assess::AssessArguments;
+use crate::cli::commands::find_max::FindMaxArguments;
 use crate::cli::commands::mark::MarkArguments;
 use crate::cli::commands::study::StudyArguments;
 use crate::cli::commands::suite::{MaybeStored, Suite, run, stored};
@@ -16,10 +17,11 @@ use truespd_core::fault::ExitCode;
 use truespd_core::result::envelope::{self, DocumentKind};
 
 /// All suites, in the order of the help.
-pub(crate) static TABLE: [Row; 5] = [
+pub(crate) static TABLE: [Row; 6] = [
     Row::of::<MarkArguments>(),
     Row::of::<AssessArguments>(),
     Row::of::<WorkloadArguments>(),
+    Row::of::<FindMaxArguments>(),
     Row::of::<AbArguments>(),
     Row::of::<StudyArguments>(),
 ];

@@ -10,8 +10,8 @@ use crate::cli::commands::values::{between, bytes, one_of};
 use crate::series::Series;
 use crate::series::place::{FILE_BYTES_MIN, Place};
 use crate::suite::RanOn;
+use crate::suite::find_max::limits::{LatencyLimit, Of, limits_words};
 use crate::suite::workload::preset::{Load, Preset};
-use crate::suite::workload::sweep::{LatencyLimit, Of};
 use crate::suite::workload::{Outcome, Plan, Times, Work};
 use prepared::Prepared;
 use truespd_core::fault::{Fault, Refusal};
@@ -75,7 +75,7 @@ pub(crate) struct WorkloadArguments {
     /// workloads of one line (oltp, olap, olap-si, vdi, your own)
     #[arg(long, value_name = "MS", allow_negative_numbers = true)]
     limit: Option<f64>,
-    /// Which response time the limit is for: mean, p95, p99 or p99.9 [default: the preset's, or p99]
+    /// Which response time the limit is for: mean, p50, p95, p99 or p99.9 [default: the preset's, or p99]
     #[arg(long, value_name = "FIGURE", value_parser = figure)]
     of: Option<Of>,
     #[command(flatten)]
@@ -83,7 +83,7 @@ pub(crate) struct WorkloadArguments {
 }
 
 fn figure(text: &str) -> Result<Of, Refusal> {
-    one_of(text, Of::ALL)
+    one_of(text, Of::all())
 }
 
 impl Suite for WorkloadArguments {
@@ -253,12 +253,13 @@ fn lines(plan: &Plan) -> String {
         Work::Profile { path, profile } => {
             out.push_str(&format!("<!-- {path} -->\n{}", xml::write(profile, 0)));
         }
-        Work::Search { limit, streams, .. } => out.push_str(&format!(
-            "# then the same line with -g<rate>i, where rate is the IOPS to try divided by {streams} (threads x \
+        Work::Search(searching) => out.push_str(&format!(
+            "# then the same line with -g<rate>i --arrivals {}, where rate is the IOPS to try divided by {} (threads x \
              targets),\n\
-             # until the highest rate is found whose {} response time is at most {} ms\n",
-            limit.of.word(),
-            limit.ms
+             # until the highest rate is known at which {}\n",
+            searching.arrivals,
+            searching.streams,
+            limits_words(&searching.limits)
         )),
     }
     out

@@ -58,16 +58,16 @@ pub(crate) fn table(entries: &[Entry], terminal: Option<usize>, style: Style) ->
     lines.join("\n") + "\n"
 }
 
-/// A figure of a run, or the main one of a suite: the best of a mark's or an assessment's tests, the limit that a
-/// workload found.
+/// A figure of a run, or the main one of a suite: the best of a mark's or an assessment's tests, the highest
+/// rate that a workload or find-max found.
 fn figure(entry: &Entry, metric: Metric) -> String {
     let facts = &entry.facts;
     let of_parts = facts.parts.iter().filter_map(|part| part.figures.get(metric.id()).copied());
     let value = match facts.kind.as_str() {
         "mark" | "assess" if metric.is_rate() => of_parts.reduce(f64::max),
         "mark" | "assess" => of_parts.reduce(f64::min),
-        // The limit is the last of its parts.
-        "workload" => facts.parts.last().and_then(|part| part.figures.get(metric.id()).copied()),
+        // The highest rate is the last of its parts.
+        "workload" | "find-max" => facts.parts.last().and_then(|part| part.figures.get(metric.id()).copied()),
         _ => facts.figures.get(metric.id()).copied(),
     };
     value.map_or("-".into(), |value| metric.show(value))

@@ -1,18 +1,16 @@
 //! `truespd workload`: named loads, and the highest rate that keeps a latency limit.
 
 pub mod preset;
-pub mod sweep;
 #[cfg(test)]
 mod tests;
 
-use crate::suite::{Advice, Ahead, Draft, Ended, Known, Runner, SuiteDocument, run_steps};
+use crate::suite::find_max::run::{Judge, Searching};
+use crate::suite::find_max::search::Search;
+use crate::suite::{Advice, Ahead, Draft, Ended, Runner, SuiteDocument, run_steps};
 use crate::suite::{RanOn, Shown};
-use crate::suite::{SeriesVerdict, judged, word};
+use crate::suite::{SeriesVerdict, word};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
-pub use sweep::Point;
-use sweep::{LatencyLimit, Next, RUNS_USUAL};
 use truespd_core::profile;
 use truespd_core::profile::{Profile, Release, Size, Target, Throughput, TimeSpan};
 use truespd_core::result::envelope::DocumentKind;
@@ -22,10 +20,7 @@ use truespd_core::result::{
     ThreadResult, TimeSpanResult,
 };
 use truespd_core::text::table::{Column, Room, fitted};
-use truespd_core::text::{duration_ns, grouped, number, printable, rate};
-
-/// Pause between the run without a limit and the first rate, in which the storage finishes what that run wrote.
-const SETTLE: Duration = Duration::from_secs(5);
+use truespd_core::text::{duration_ns, number, printable, rate};
 
 impl Plan {
     /// The lines that run first: all, but those of a search that follow from what is found.
@@ -38,7 +33,7 @@ impl Plan {
                         1 => self.name.clone(),
                         count => format!("{}, {} of {count}", self.name, index + 1),
                     };
-                    steps.push(self.line(name, line, None));
+                    steps.push(self.line(name, line));
                 }
                 steps
             }
@@ -53,16 +48,13 @@ impl Plan {
                 let seconds = self.times.seconds() * profile.time_spans.len() as f64;
                 vec![Draft { name: self.name.clone(), words, seconds, ..Draft::default() }]
             }
-            Work::Search { line, .. } => {
-                vec![self.line(format!("{} without a limit", self.name), line, None)]
-            }
+            Work::Search(searching) => vec![searching.unlimited()],
         }
     }
 
-    fn line(&self, name: String, line: &[String], per_stream: Option<u64>) -> Draft {
+    fn line(&self, name: String, line: &[String]) -> Draft {
         let mut words: Vec<String> = self.create.iter().cloned().collect();
         words.extend(line.iter().cloned());
-        words.extend(per_stream.map(|rate| format!("-g{rate}i")));
         words.extend(self.times.words());
         words.extend(self.targets.iter().cloned());
         Draft { name, words, seconds: self.times.seconds(), ..Draft::default() }
@@ -71,92 +63,17 @@ impl Plan {
     /// Runs it. What is done when it ends early is in the outcome.
     pub fn run(&self, runner: &mut dyn Runner) -> (Outcome, Result<(), Ended>) {
         let mut outcome = Outcome::begin(&self.name, &self.about, &self.source);
-        let steps = self.steps();
-        let mut result = run_steps(
-            &steps,
-            runner,
-            |rest| self.ahead(rest),
-            |place, document| {
-                outcome.take(&steps[place], document);
-                None
-            },
-        );
-        let unlimited = outcome.runs.first().and_then(|run| run.total_iops);
-        if let (Ok(()), Work::Search { line, limit, streams, outstanding }, Some(unlimited_iops)) =
-            (&result, &self.work, unlimited)
-        {
-            let mut search = Search {
-                limit: *limit,
-                streams: *streams,
-                outstanding: *outstanding,
-                unlimited_iops,
-                points: Vec::new(),
-                end: None,
-            };
-            result = self.search(line, &mut search, &mut outcome, runner);
-            outcome.search = Some(search);
+        if let Work::Search(searching) = &self.work {
+            let result = outcome.search_for(searching, runner);
+            return (outcome, result);
         }
+        let steps = self.steps();
+        let result = run_steps(&steps, runner, Ahead::exactly, |place, document| {
+            outcome.take(&steps[place], document);
+            None
+        });
         (outcome, result)
     }
-
-    fn ahead(&self, rest: &[Draft]) -> Ahead {
-        if !matches!(self.work, Work::Search { .. }) {
-            return Ahead::exactly(rest);
-        }
-        let search = self.search_ahead(0);
-        Ahead { seconds: search.seconds + SETTLE.as_secs_f64(), ..search }
-    }
-
-    /// What a search usually still takes after `done` rates.
-    fn search_ahead(&self, done: usize) -> Ahead {
-        let steps = (RUNS_USUAL - 1).saturating_sub(done).max(1);
-        Ahead { steps, seconds: steps as f64 * self.times.seconds(), known: Known::Usually }
-    }
-
-    fn search(
-        &self,
-        line: &[String],
-        search: &mut Search,
-        outcome: &mut Outcome,
-        runner: &mut dyn Runner,
-    ) -> Result<(), Ended> {
-        let (limit, streams) = (search.limit, search.streams);
-        let unlimited = search.unlimited_iops / streams.max(1) as f64;
-        runner.ahead(self.search_ahead(0));
-        runner.pause(SETTLE)?;
-        loop {
-            let rate = match sweep::next(unlimited, &search.points) {
-                Next::Try(rate) => rate,
-                end => {
-                    search.end = Some(SearchEnd::of(end, limit, &search.points));
-                    return Ok(());
-                }
-            };
-            runner.ahead(self.search_ahead(search.points.len() + 1));
-            let name = format!("{} at {} IOPS", self.name, rate.saturating_mul(streams));
-            let step = self.line(name.clone(), line, Some(rate)).read(runner)?;
-            let document = runner.run(&step)?;
-            let grade = outcome.judge(&name, &document);
-            let Some(point) = point(limit, rate, streams, &document, grade) else {
-                search.end = Some(SearchEnd::NoIo(rate));
-                return Ok(());
-            };
-            search.points.push(point);
-        }
-    }
-}
-
-/// What a run at a rate reached; none when it did no I/O at all.
-fn point(
-    limit: LatencyLimit,
-    rate: u64,
-    streams: u64,
-    document: &Document,
-    grade: Option<Grade>,
-) -> Option<Point> {
-    let total = Summary::of(document.measured().next()?).total;
-    let reached = Metric::IOPS.of_sum(&total, Since::Wanted)?;
-    Some(Point::of(limit, rate, streams, reached, total.response.as_ref()?, grade))
 }
 
 /// Starting and ending a run, roughly, in seconds.
@@ -171,12 +88,17 @@ pub struct Times {
 }
 
 impl Times {
-    fn words(self) -> [String; 3] {
+    pub fn words(self) -> [String; 3] {
         [format!("-W{}", self.warmup_s), format!("-d{}", self.duration_s), format!("-C{}", self.cooldown_s)]
     }
 
     fn seconds(self) -> f64 {
-        f64::from(self.warmup_s) + f64::from(self.duration_s) + f64::from(self.cooldown_s) + AROUND_S
+        self.all_s() + AROUND_S
+    }
+
+    /// Warm-up, measured time and cool-down in seconds.
+    pub fn all_s(self) -> f64 {
+        f64::from(self.warmup_s) + f64::from(self.duration_s) + f64::from(self.cooldown_s)
     }
 }
 
@@ -204,21 +126,12 @@ pub enum Work {
         path: String,
         profile: Box<Profile>,
     },
-    /// A line at rates, until the highest that keeps the limit is found.
-    Search {
-        line: Vec<String>,
-        limit: LatencyLimit,
-        /// Threads times targets: what a rate per thread is multiplied with.
-        streams: u64,
-        /// I/Os of all threads that are outstanding at once, at most.
-        outstanding: u64,
-    },
+    /// A line at rates, until the highest that keeps the limit is known.
+    Search(Box<Searching>),
 }
 
 /// Columns of a run's table.
 const LATENCIES: [Metric; 4] = [Metric::MEAN, Metric::P50, Metric::P99, Metric::MAX];
-/// Columns of a bar whose middle is the limit.
-const BAR_COLUMNS: usize = 20;
 
 /// Reads or writes of one target of a run, or all of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -255,56 +168,6 @@ pub struct Run {
     pub cpu_usage_percent: Option<f64>,
     /// Its verdict.
     pub grade: Option<Grade>,
-}
-
-/// How a search ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SearchEnd {
-    /// The highest rate that kept the limit, in two runs or more; per stream.
-    Found(u64),
-    /// Every rate kept it: not the limit ends the search, but what is outstanding at once. The highest rate
-    /// that was reached, in two runs or more; per stream.
-    AllKeepIt(u64),
-    /// No rate kept it.
-    NoneKeepsIt,
-    /// The storage did not answer twice alike.
-    GaveUp,
-    /// No I/O was completed at this rate; per stream.
-    NoIo(u64),
-}
-
-impl SearchEnd {
-    /// How a search over these points ended.
-    fn of(next: Next, limit: LatencyLimit, points: &[Point]) -> Self {
-        match next {
-            // A rate that was not reached broke no limit. Of the answer itself, most runs kept it.
-            Next::Found(rate) if points.iter().any(|p| p.per_stream > rate && p.held_ms > limit.ms) => {
-                SearchEnd::Found(rate)
-            }
-            Next::Found(rate) => SearchEnd::AllKeepIt(rate),
-            Next::None => SearchEnd::NoneKeepsIt,
-            Next::Try(_) | Next::GaveUp => SearchEnd::GaveUp,
-        }
-    }
-}
-
-/// Rates that were tried.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Search {
-    /// What had to be kept.
-    pub limit: LatencyLimit,
-    /// Threads times targets.
-    pub streams: u64,
-    /// I/Os of all threads that are outstanding at once, at most; 0 in documents from before this was noted.
-    #[serde(default)]
-    pub outstanding: u64,
-    /// I/Os per second without a limit.
-    pub unlimited_iops: f64,
-    /// In the order of trying.
-    pub points: Vec<Point>,
-    /// How it ended; none when it was stopped.
-    pub end: Option<SearchEnd>,
 }
 
 /// What a workload reached.
@@ -387,11 +250,23 @@ impl Outcome {
     /// The highest rate within a limit, of a search that found it.
     fn found(&self) -> Option<Part> {
         let (search, first) = (self.search.as_ref()?, self.runs.first()?);
-        let (SearchEnd::Found(rate) | SearchEnd::AllKeepIt(rate)) = search.end? else { return None };
-        let LatencyLimit { of, ms } = search.limit;
-        let name = format!("{}, highest rate with {} up to {ms} ms", self.workload, of.word());
-        let iops = rate.saturating_mul(search.streams) as f64;
-        Part::of(name, first.profile.as_deref(), &first.line, [(Metric::IOPS, Some(iops))])
+        search.part(&self.workload, first.profile.as_deref(), &first.line)
+    }
+
+    /// Runs the line without a limit, and then at rates.
+    fn search_for(&mut self, searching: &Searching, runner: &mut dyn Runner) -> Result<(), Ended> {
+        let draft = searching.unlimited();
+        runner.ahead(searching.ahead(0));
+        let step = draft.clone().read(runner)?;
+        let unlimited = runner.run(&step)?;
+        self.take(&draft, &unlimited);
+        let Some(unlimited_iops) = self.runs.first().and_then(|run| run.total_iops) else { return Ok(()) };
+        searching.check_ios(unlimited_iops)?;
+        let mut search = searching.begin(unlimited_iops);
+        let mut judge = Judge { verdict: &mut self.verdict, advice: ADVICE };
+        let result = searching.run(&unlimited, unlimited_iops, &mut judge, runner, &mut search);
+        self.search = Some(search);
+        result
     }
 
     fn begin(workload: &str, about: &str, source: &str) -> Self {
@@ -432,10 +307,7 @@ impl Outcome {
 
     /// Takes the verdict of a run.
     fn judge(&mut self, name: &str, document: &Document) -> Option<Grade> {
-        let (grade, findings) = judged(document, |_| false);
-        self.verdict.take(name, grade, findings);
-        self.verdict.advise(ADVICE);
-        grade
+        Judge { verdict: &mut self.verdict, advice: ADVICE }.take(name, document)
     }
 
     /// The tables in so many columns, without the verdict.
@@ -451,7 +323,7 @@ impl Outcome {
         }
         if let Some(search) = &self.search {
             out.push('\n');
-            out.push_str(&search_text(search, columns));
+            out.push_str(&search.text(columns));
         }
         out
     }
@@ -612,145 +484,4 @@ fn run_text(run: &Run, columns: usize) -> String {
         out.push_str("* response time, from the time for which the rate scheduled the I/O\n");
     }
     out
-}
-
-/// A column of times: its head, what becomes of it where there is no room, and milliseconds.
-type TimeColumn = (&'static str, Room, fn(&Point) -> f64);
-
-/// The rates that were tried, and the answer.
-fn search_text(search: &Search, columns: usize) -> String {
-    let LatencyLimit { of, ms: limit_ms } = search.limit;
-    let of = of.word();
-    let points = search.by_rate();
-    let mut table = vec![
-        Column::numbers("offered IOPS", cells(&points, |point| number(point.offered_iops)), Room::Stays),
-        Column::numbers("reached", cells(&points, |point| number(point.reached_iops)), Room::Stays),
-    ];
-    let times: [TimeColumn; 5] = [
-        ("mean", Room::Goes(3), |point| point.mean_ms),
-        ("p50", Room::Goes(4), |point| point.p50_ms),
-        ("p95", Room::Goes(2), |point| point.p95_ms),
-        ("p99", Room::Stays, |point| point.p99_ms),
-        ("longest", Room::Goes(1), |point| point.max_ms),
-    ];
-    for (head, room, ms) in times {
-        table.push(Column::numbers(
-            head,
-            points.iter().map(|point| duration_ns(ms(point) * 1e6)).collect(),
-            room,
-        ));
-    }
-    let kept = cells(&points, |point| if point.is_within { "yes" } else { "no" }.to_string());
-    table.push(Column::words("kept", kept, Room::Stays));
-    table.push(Column::words("verdict", cells(&points, |point| word(point.grade).to_string()), Room::Stays));
-    let bars = points.iter().map(|point| bar(point.held_ms, limit_ms)).collect();
-    table.push(Column::words(format!("{of}, up to twice the limit"), bars, Room::Goes(5)));
-    let mut out = format!("limit: {of} response time at most {limit_ms} ms, and the rate reached\n");
-    out.push_str(&fitted(table, Some(columns)));
-    out + &search.answer()
-}
-
-/// A bar whose middle is the limit; `>` at its end when it goes beyond twice the limit.
-fn bar(value: f64, limit: f64) -> String {
-    let half = BAR_COLUMNS / 2;
-    let length = ((value / limit * half as f64).round() as usize).clamp(1, BAR_COLUMNS);
-    let mut bar = String::new();
-    for column in 0..BAR_COLUMNS {
-        bar.push(match column {
-            column if column == half => '|',
-            column if column < length => '#',
-            _ => ' ',
-        });
-    }
-    if value > limit * 2.0 {
-        bar.push('>');
-    }
-    bar.trim_end().to_string()
-}
-
-impl Search {
-    /// What was tried, from the lowest rate to the highest.
-    pub fn by_rate(&self) -> Vec<&Point> {
-        let mut points: Vec<&Point> = self.points.iter().collect();
-        points.sort_by_key(|point| point.per_stream);
-        points
-    }
-
-    /// How it ended, for people; with a line end.
-    pub fn answer(&self) -> String {
-        let LatencyLimit { of, ms } = self.limit;
-        let of = of.word();
-        match self.end {
-            Some(SearchEnd::Found(rate)) => {
-                format!("highest rate within the limit: {}\n", self.found_words(rate))
-            }
-            Some(SearchEnd::AllKeepIt(rate)) => format!(
-                "highest rate within the limit: {}\n{}: the {} outstanding I/Os are what ends the search, not the \
-                 limit; a preset of your own with a larger -o can reach more\n",
-                self.found_words(rate),
-                // The table says "no" in both cases.
-                if self.points.iter().all(|point| point.is_reached) {
-                    "the limit was kept at every rate tried"
-                } else {
-                    "no higher rate broke the limit, but some were not reached"
-                },
-                self.outstanding
-            ),
-            Some(SearchEnd::NoneKeepsIt) => match self.points.iter().min_by_key(|point| point.per_stream) {
-                Some(point) => format!(
-                    "no rate keeps {of} within {ms} ms: at {} IOPS, {of} is {}\n",
-                    number(point.offered_iops),
-                    duration_ns(point.held_ms * 1e6)
-                ),
-                None => format!(
-                    "no rate could be tried: {} IOPS without a limit are less than one for each of {} (threads x \
-                 targets); use a preset of your own with fewer threads\n",
-                    number(self.unlimited_iops),
-                    self.streams
-                ),
-            },
-            Some(SearchEnd::GaveUp) => format!(
-                "undecided after {} runs: runs at the same rate disagree; longer runs (-d) may help{}\n",
-                self.points.len(),
-                self.best_so_far()
-            ),
-            Some(SearchEnd::NoIo(rate)) => format!(
-                "undecided: no I/O was completed in the run at {} IOPS; longer runs (-d) may help{}\n",
-                grouped(rate.saturating_mul(self.streams)),
-                self.best_so_far()
-            ),
-            None => format!("stopped before it was decided{}\n", self.best_so_far()),
-        }
-    }
-
-    /// The answer: `1,000 IOPS (p99 2 ms, ...), 50 % of ...`
-    fn found_words(&self, rate: u64) -> String {
-        // The latest run at this rate that kept the limit; at a rate that is found, most did.
-        let run = self.points.iter().rfind(|point| point.per_stream == rate && point.is_within);
-        let (held, grade) = run.map_or((0.0, None), |run| (run.held_ms, run.grade));
-        let iops = rate.saturating_mul(self.streams);
-        format!(
-            "{} IOPS ({} {}, kept in two runs or more), {:.0} % of the {} IOPS without a limit{}",
-            grouped(iops),
-            self.limit.of.word(),
-            duration_ns(held * 1e6),
-            iops as f64 / self.unlimited_iops * 100.0,
-            number(self.unlimited_iops),
-            if grade == Some(Grade::Invalid) { " (INVALID: see the verdict)" } else { "" }
-        )
-    }
-
-    /// What is known when there is no answer: `; the highest rate that kept the limit so far: ...`
-    fn best_so_far(&self) -> String {
-        let Some(rate) = sweep::best(&self.points) else {
-            let words = if self.points.is_empty() { "" } else { "; no rate kept the limit so far" };
-            return words.into();
-        };
-        let (kept, broken) = sweep::runs_of(&self.points, rate);
-        format!(
-            "; the highest rate that kept the limit so far: {} IOPS (in {kept} of {} runs)",
-            rate.saturating_mul(self.streams),
-            kept + broken
-        )
-    }
 }

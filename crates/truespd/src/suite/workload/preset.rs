@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::sweep::{LatencyLimit, Of};
+use crate::suite::find_max::limits::{LatencyLimit, Of};
 use truespd_core::fault::{Refusal, RefusalKind};
 use truespd_core::profile::xml::XmlError;
 use truespd_core::profile::{Precreate, Profile, Size, Target, xml};

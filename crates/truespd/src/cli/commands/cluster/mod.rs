@@ -24,7 +24,7 @@ use truespd_core::machine::host::{host_name, launched};
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct ClusterArguments {
-    /// run, mark or workload, with its options (`truespd cluster run --help`)
+    /// run, mark, workload or find-max, with its options (`truespd cluster run --help`)
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
     words: Vec<OsString>,
 }
@@ -52,7 +52,9 @@ pub(crate) fn described(own: clap::Command) -> clap::Command {
     clap::Command::new("cluster")
         .about(own.get_about().cloned().unwrap_or_default())
         .display_order(own.get_display_order())
-        .override_usage("mpirun -np RANKS --host HOSTS truespd cluster <run|mark|workload> [OPTIONS] ...")
+        .override_usage(
+            "mpirun -np RANKS --host HOSTS truespd cluster <run|mark|workload|find-max> [OPTIONS] ...",
+        )
         .subcommand(options::described())
         .subcommands(suites.map(|row| options::described_suite(row.name, row.command())))
 }

@@ -45,9 +45,9 @@ LINE is a command line as for diskspd (truespd run -? lists its options). In its
 for the name of the host, {rank} for the number of the rank from 0, {local} for its number on its
 host, and {n} for the number of ranks; {{ and }} stand for braces.
 
-truespd cluster mark and truespd cluster workload run these suites in the same way: every rank makes
-its own files, every step runs on all ranks at once, and the figures are those of all together. A
-rate is shared among the ranks. --shard and --shared are for lines only.
+truespd cluster mark, truespd cluster workload and truespd cluster find-max run these suites in the
+same way: every rank makes its own files, every step runs on all ranks at once, and the figures are
+those of all together. A rate is shared among the ranks. --shard and --shared are for lines only.
 
 Examples:
   mpirun -np 3 --host a,b,c --bind-to none \\
@@ -80,7 +80,11 @@ pub(super) fn described_suite(name: &str, suite: clap::Command) -> clap::Command
         .unwrap_or_default();
     let how = "Every rank makes its own files, every step runs on all ranks at once, and the figures are those of \
         all together.";
-    let target = if name == "workload" { "oltp /data" } else { "/data" };
+    let target = match name {
+        "workload" => "oltp /data",
+        "find-max" => "'-b8K -r -o32 -Su' /data --p99 2ms",
+        _ => "/data",
+    };
     suite
         .args(args)
         .about(about.clone())

@@ -25,8 +25,11 @@ use truespd_core::result::merge::without_rows;
 use truespd_core::result::{Document, json};
 use truespd_core::sys::events::Latch;
 
+/// Each thread takes the seed behind that of the thread before: so far apart, ranks share none.
+const SEEDS_OF_A_RANK: u32 = 1 << 20;
+
 /// The suites that have a meaning on several hosts.
-pub(super) const SUITES: [&str; 2] = ["mark", "workload"];
+pub(super) const SUITES: [&str; 3] = ["mark", "workload", "find-max"];
 
 /// Runs the suite as one rank that has joined.
 pub(super) fn run(row: &'static Row, own: &Own, joined: &Joined) -> ExitCode {
@@ -139,6 +142,12 @@ impl SeriesRanks for ClusterSeries {
     fn arrange(&self, profile: &mut Profile) {
         self.cluster.has_profile(hash(profile));
         let me = self.cluster.me();
+        for span in &mut profile.time_spans {
+            // With one seed, I/Os that arrive at random would arrive at the same moments on all ranks.
+            if span.targets.iter().any(|target| !target.arrivals.is_even()) {
+                span.rand_seed = span.rand_seed.wrapping_add(me.rank.wrapping_mul(SEEDS_OF_A_RANK));
+            }
+        }
         for target in profile.time_spans.iter_mut().flat_map(|span| &mut span.targets) {
             target.throughput = target.throughput.map(|rate| match rate {
                 Throughput::BytesPerMs(whole) => Throughput::BytesPerMs(part(whole, me.rank, me.ranks)),

@@ -200,8 +200,8 @@ const ROWS: usize = 20;
 
 /// List kept results, the newest first
 ///
-/// Of a mark or an assessment the best of its tests are shown, of a workload the limit that it found. A terminal
-/// shows as many columns as fit.
+/// Of a mark or an assessment the best of its tests are shown, of a workload and of find-max the highest rate. A
+/// terminal shows as many columns as fit.
 #[derive(Debug, Default, Args)]
 pub(crate) struct ListArguments {
     /// The newest N of them; 0 is all [default: 20, with --json all]

@@ -2,10 +2,14 @@
 
 use crate::cli::commands::ab::{has_number, unwanted};
 use crate::cli::commands::config::with_release;
+use crate::cli::commands::find_max::{
+    ARRIVALS, MINUTES_MAX, PRECISION_PERCENT, outstanding, streams, unsearchable,
+};
 use crate::cli::commands::values::bytes;
 use crate::series::place::Place;
+use crate::suite::find_max::limits::LatencyLimit;
+use crate::suite::find_max::run::Searching;
 use crate::suite::workload::preset::{BUILT_IN, Form, Load, Preset, fitted};
-use crate::suite::workload::sweep::LatencyLimit;
 use crate::suite::workload::{Plan, Times, Work};
 use diskspd::config::in_force;
 use diskspd::console::say_line;
@@ -38,8 +42,20 @@ pub(crate) struct Prepared {
 impl Prepared {
     /// On these targets, with the profile there.
     pub(super) fn plan(&self, targets: Vec<String>, profile_path: String) -> Result<Plan, Fault> {
+        let mut create = None;
+        if self.is_made {
+            create = self.file_bytes.first().map(|bytes| format!("-c{bytes}"));
+        }
         let work = match &self.preset.load {
-            Load::Lines { lines, limit } => self.lines(lines, *limit, &targets)?.0,
+            Load::Lines { lines, limit } => {
+                let spans = self.spans(lines, &targets)?;
+                match (limit, &lines[..], &spans[..]) {
+                    (Some(limit), [line], [span]) => {
+                        self.searching(line, span, *limit, create.as_ref(), &targets)?
+                    }
+                    _ => Work::Lines(lines.clone()),
+                }
+            }
             Load::Profile(profile) => {
                 let (profile, is_shrunk) = fitted(profile, &self.file_bytes, self.is_made);
                 if is_shrunk {
@@ -52,10 +68,6 @@ impl Prepared {
                 Work::Profile { path: profile_path, profile: Box::new(profile) }
             }
         };
-        let mut create = None;
-        if self.is_made {
-            create = self.file_bytes.first().map(|bytes| format!("-c{bytes}"));
-        }
         Ok(Plan {
             name: self.name.clone(),
             about: self.preset.about.clone(),
@@ -71,7 +83,13 @@ impl Prepared {
     pub(super) fn written(&self) -> Result<Vec<String>, Fault> {
         let targets = if self.is_made { self.names.clone() } else { words_of(&self.places) };
         let spans = match &self.preset.load {
-            Load::Lines { lines, limit } => self.lines(lines, *limit, &targets)?.1,
+            Load::Lines { lines, limit } => {
+                let spans = self.spans(lines, &targets)?;
+                if let (Some(limit), [line], [span]) = (limit, &lines[..], &spans[..]) {
+                    self.searching(line, span, *limit, None, &targets)?;
+                }
+                spans
+            }
             Load::Profile(profile) => profile.time_spans.clone(),
         };
         let mut written = Vec::new();
@@ -88,35 +106,51 @@ impl Prepared {
         Ok(written)
     }
 
-    /// What lines are to do, and what each means.
-    fn lines(
-        &self,
-        lines: &[Vec<String>],
-        limit: Option<LatencyLimit>,
-        targets: &[String],
-    ) -> Result<(Work, Vec<TimeSpan>), Fault> {
+    /// What lines mean, each without its rates.
+    fn spans(&self, lines: &[Vec<String>], targets: &[String]) -> Result<Vec<TimeSpan>, Refusals> {
         let mut spans = Vec::new();
         for line in lines {
             spans.push(self.span(line, targets)?);
         }
-        let (Some(limit), [line], [span]) = (limit, lines, &spans[..]) else {
-            return Ok((Work::Lines(lines.to_vec()), spans));
-        };
+        Ok(spans)
+    }
+
+    /// The search for the highest rate of a line.
+    fn searching(
+        &self,
+        line: &[String],
+        span: &TimeSpan,
+        limit: LatencyLimit,
+        create: Option<&String>,
+        targets: &[String],
+    ) -> Result<Work, Fault> {
         if !span.measure_latency {
             return Err(self.wrong(line, "a search needs latencies; add -L").into());
         }
-        if span.targets.iter().any(Target::is_rate_limited) {
-            return Err(self.wrong(line, "a search sets the rate itself; remove -g").into());
+        if let Some(why) = unsearchable(span) {
+            return Err(self.wrong(line, why).into());
         }
         // What cannot have a rate is told before anything is made.
         let with_rate: Vec<String> = line.iter().cloned().chain(["-g1i".to_string()]).collect();
         self.span(&with_rate, targets)?;
-        let streams = match span.thread_count {
-            0 => span.threads_total(),
-            threads => u64::from(threads) * targets.len() as u64,
-        };
-        let outstanding = outstanding(span);
-        Ok((Work::Search { line: line.clone(), limit, streams, outstanding }, spans))
+        let mut words: Vec<String> = create.into_iter().cloned().collect();
+        words.extend(line.iter().cloned());
+        Ok(Work::Search(Box::new(Searching {
+            name: self.name.clone(),
+            line: words,
+            times: self.times.words().into(),
+            has_seed: has_number(line, 'z'),
+            arrivals: ARRIVALS.to_string(),
+            targets: targets.to_vec(),
+            run_s: self.times.all_s(),
+            measured_s: f64::from(self.times.duration_s),
+            limits: vec![limit],
+            precision_percent: PRECISION_PERCENT,
+            time_max_s: MINUTES_MAX * 60.0,
+            streams: streams(span),
+            outstanding: outstanding(span),
+            writes: span.targets.iter().any(Target::writes),
+        })))
     }
 
     fn wrong(&self, line: &[String], why: &str) -> Refusal {
@@ -152,17 +186,6 @@ impl Prepared {
     }
 }
 
-/// I/Os of all threads that are outstanding at once, at most.
-fn outstanding(span: &TimeSpan) -> u64 {
-    let mut own = 0;
-    let mut each = 0;
-    for target in &span.targets {
-        own += u64::from(target.threads_per_file) * u64::from(target.request_count);
-        each += u64::from(target.request_count);
-    }
-    if span.thread_count == 0 { own } else { u64::from(span.thread_count) * each }
-}
-
 /// What is printed could run, as far as that can be told without its targets.
 pub(super) fn check_printed(plan: &Plan) -> Result<(), Refusals> {
     // No storage takes less past the page cache.
@@ -183,7 +206,7 @@ pub(super) fn check_printed(plan: &Plan) -> Result<(), Refusals> {
                 }
                 profile
             }
-            Work::Lines(_) | Work::Search { .. } => match parse(&step.words, PROGRAM, &|| 0)? {
+            Work::Lines(_) | Work::Search(_) => match parse(&step.words, PROGRAM, &|| 0)? {
                 Invocation::Run(request) => request.profile,
                 _ => continue,
             },
@@ -337,20 +360,6 @@ pub(crate) fn list(given: Option<&str>) -> Result<String, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn outstanding_ios_are_those_of_all_threads() {
-        let of = |line: &str| {
-            let words: Vec<String> = line.split(' ').map(str::to_string).collect();
-            match parse(&words, "diskspd", &|| 0) {
-                Ok(Invocation::Run(request)) => outstanding(&request.profile.time_spans[0]),
-                other => panic!("{line}: {other:?}"),
-            }
-        };
-        assert_eq!(of("-t4 -o8 a"), 32);
-        assert_eq!(of("-t4 -o8 a b"), 64);
-        assert_eq!(of("-F4 -o8 a b"), 64);
-    }
 
     #[test]
     fn presets_are_files_of_a_size_that_people_write() {
