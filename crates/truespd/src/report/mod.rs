@@ -14,6 +14,7 @@ mod html;
 mod parts;
 pub mod picture;
 pub mod suites;
+mod sweep;
 mod verdicts;
 
 use crate::compare::Question;

@@ -45,12 +45,12 @@ fn named(title: &str, x_name: &str, y_name: &str, show_y: fn(f64) -> String, nam
     chart
 }
 
-fn texts<const N: usize>(texts: [String; N]) -> Vec<Cell> {
+pub(super) fn texts<const N: usize>(texts: [String; N]) -> Vec<Cell> {
     texts.map(Cell::Text).into()
 }
 
 /// A heading below that of the document.
-fn heading(words: &str) -> String {
+pub(super) fn heading(words: &str) -> String {
     format!("<h3 class=\"part\">{}</h3>\n", escaped(words))
 }
 
@@ -59,7 +59,7 @@ fn answer(words: &str) -> String {
 }
 
 /// The command lines that repeat it, each below its name.
-fn repeat<'a>(lines: impl Iterator<Item = (String, &'a [String])>) -> String {
+pub(super) fn repeat<'a>(lines: impl Iterator<Item = (String, &'a [String])>) -> String {
     let mut out = String::new();
     for (name, words) in lines {
         if !name.is_empty() {

@@ -8,6 +8,7 @@ pub mod assess;
 pub mod find_max;
 pub mod mark;
 pub mod study;
+pub mod sweep;
 pub mod workload;
 
 use diskspd::request::Line;

@@ -271,7 +271,7 @@ impl FindMaxArguments {
     }
 }
 
-fn refused(why: &str) -> Refusal {
+pub(crate) fn refused(why: &str) -> Refusal {
     Refusal::command_line(format!("LINE: {why}"))
 }
 
@@ -294,7 +294,7 @@ fn without_arrivals(typed: &[String]) -> Result<(Vec<String>, String), Refusal> 
 }
 
 /// What a line means to `diskspd` on targets.
-fn span(line: &[String], rate: &[String], targets: &[String]) -> Result<TimeSpan, Refusals> {
+pub(crate) fn span(line: &[String], rate: &[String], targets: &[String]) -> Result<TimeSpan, Refusals> {
     let words: Vec<String> = line.iter().chain(rate).chain(targets).cloned().collect();
     let Invocation::Run(request) = parse(&words, PROGRAM, &|| 0).map_err(|why| why.behind("LINE"))? else {
         return Err(refused("these options run nothing").into());

@@ -20,6 +20,7 @@ pub(crate) mod report;
 pub(crate) mod study;
 pub(crate) mod suite;
 pub(crate) mod suites;
+pub(crate) mod sweep;
 pub(crate) mod truespd;
 pub(crate) mod values;
 pub(crate) mod watch;

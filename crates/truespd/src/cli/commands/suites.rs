@@ -6,6 +6,7 @@ use crate::cli::commands::find_max::FindMaxArguments;
 use crate::cli::commands::mark::MarkArguments;
 use crate::cli::commands::study::StudyArguments;
 use crate::cli::commands::suite::{MaybeStored, Suite, run, stored};
+use crate::cli::commands::sweep::SweepArguments;
 use crate::cli::commands::workload::WorkloadArguments;
 use crate::cli::show::series::Throughput;
 use crate::series::SeriesRanks;
@@ -17,11 +18,12 @@ use truespd_core::fault::ExitCode;
 use truespd_core::result::envelope::{self, DocumentKind};
 
 /// All suites, in the order of the help.
-pub(crate) static TABLE: [Row; 6] = [
+pub(crate) static TABLE: [Row; 7] = [
     Row::of::<MarkArguments>(),
     Row::of::<AssessArguments>(),
     Row::of::<WorkloadArguments>(),
     Row::of::<FindMaxArguments>(),
+    Row::of::<SweepArguments>(),
     Row::of::<AbArguments>(),
     Row::of::<StudyArguments>(),
 ];

@@ -1,0 +1,370 @@
+//! `truespd sweep`: a line at every combination of the values of some switches.
+
+use crate::cli::commands::ab::{fill, has_number};
+use crate::cli::commands::config::with_release;
+use crate::cli::commands::find_max::{outstanding, refused, span};
+use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite};
+use crate::cli::commands::values::{file_bytes, number, one_of};
+use crate::series::Series;
+use crate::series::place::{FILE_BYTES_MIN, Place};
+use crate::suite::sweep::SweepReport;
+use crate::suite::sweep::axis::{Axis, count};
+use crate::suite::sweep::run::{Planned, Sweeping, combinations};
+use crate::suite::{RanOn, Runner};
+use clap::Args;
+use diskspd::grammar::rows::find;
+use diskspd::request::Output;
+use truespd_core::fault::{Fault, Refusal};
+use truespd_core::profile::{Target, TimeSpan};
+use truespd_core::result::envelope;
+use truespd_core::text::{duration_ns, shell_line, split_line};
+
+/// Measured time and warm-up of a run where the line has none, in seconds.
+const DURATION_S: u32 = 10;
+const WARMUP_S: u32 = 2;
+/// How well a point should be known unless told otherwise, in percent.
+const PRECISION_PERCENT: f64 = 5.0;
+const FILE: &str = "data";
+/// Size of a test file unless told otherwise.
+const FILE_BYTES: u64 = 1 << 30;
+
+/// Switches that make a load, with a value: what a sweep can vary.
+const SWEPT: [&str; 21] = [
+    "o",
+    "t",
+    "F",
+    "O",
+    "b",
+    "w",
+    "r",
+    "rs",
+    "s",
+    "si",
+    "T",
+    "g",
+    "i",
+    "j",
+    "B",
+    "f",
+    "u",
+    "oc",
+    "Z",
+    "-zipf",
+    "-flush-every",
+];
+
+/// Ranges with a name.
+const PRESETS: [(&str, &[&str]); 4] = [
+    ("depth", &["o=1..256"]),
+    ("threads", &["t=1..64"]),
+    ("blocks", &["b=512..4M"]),
+    // Start-FleetSweep's.
+    ("fleet", &["b=4K,8K,16K,32K,64K", "t=1,2,4,8", "o=1..32", "w=0,10,30,100"]),
+];
+
+/// Run a line at all values of some switches: the plateau, the knee and what bounds it
+///
+/// Runs every combination in random order, again until each is known to --precision. Tells the highest rate (plateau),
+/// the point from which more I/Os only add latency (knee) with its error, the smallest line that reaches 95 % of the
+/// plateau, and what bounds it. The first point is measured again at the end: a difference is told.
+#[derive(Debug, Args)]
+pub(crate) struct SweepArguments {
+    /// diskspd options without targets, as one quoted argument: '-b4K -r -Su'. Times of a run are -d and -W in it
+    /// [default: -d10 -W2]
+    #[arg(value_name = "LINE", allow_hyphen_values = true)]
+    line: String,
+
+    /// Directories, in which a test file is created and removed, files, or devices
+    #[arg(value_name = "TARGET", required = true)]
+    targets: Vec<String>,
+
+    /// Switch to vary and its values: o=1..256 (doubled each time), o=1..32+1 (in steps of 1), t=1,2,4 (a list), b=4K..1M.
+    /// May be given several times
+    #[arg(long, value_name = "SWITCH=VALUES", allow_hyphen_values = true)]
+    over: Vec<String>,
+
+    /// Usual values: depth (o=1..256), threads (t=1..64), blocks (b=512..4M), fleet (VM Fleet's: blocks, threads, depth
+    /// and writes)
+    #[arg(long, value_name = "NAME", value_parser = preset)]
+    preset: Option<&'static [&'static str]>,
+
+    /// How well each point should be known: half of its 95 % interval in percent of its IOPS
+    #[arg(long, value_name = "PERCENT", default_value_t = PRECISION_PERCENT, value_parser = precision)]
+    precision: f64,
+
+    /// Maximum minutes of the sweep [default: as long as the precision takes]
+    #[arg(long, value_name = "MINUTES", value_parser = minutes)]
+    budget: Option<f64>,
+
+    /// Size of each test file that is created in a directory [default: 1G]
+    #[arg(long = "size", value_name = "SIZE", value_parser = file_bytes)]
+    size_bytes: Option<u64>,
+
+    /// Write the table to this file as comma-separated values; - is standard output
+    #[arg(long, value_name = "FILE")]
+    csv: Option<String>,
+
+    /// Print the diskspd commands of all points without running them
+    #[arg(long)]
+    print: bool,
+
+    #[command(flatten)]
+    series: SeriesArguments,
+}
+
+fn preset(text: &str) -> Result<&'static [&'static str], Refusal> {
+    one_of(text, PRESETS.map(|(name, axes)| (axes, name)))
+}
+
+fn precision(text: &str) -> Result<f64, Refusal> {
+    number(text, "0.1 to 50 percent; a percent sign is left out", |v| (0.1..=50.0).contains(&v))
+}
+
+fn minutes(text: &str) -> Result<f64, Refusal> {
+    number(text, "more than 0 and up to 100000", |v| v > 0.0 && v <= 100_000.0)
+}
+
+/// What is to be swept, and where.
+pub(crate) struct Work {
+    sweeping: Sweeping,
+    places: Vec<Place>,
+    writes: bool,
+}
+
+impl Suite for SweepArguments {
+    const NAME: &'static str = "sweep";
+    type Work = Work;
+    type Document = SweepReport;
+
+    fn series(&self) -> &SeriesArguments {
+        &self.series
+    }
+
+    fn outputs(&self) -> Vec<Output> {
+        let mut outputs: Vec<Output> = Vec::new();
+        for (format, path) in [("json", &self.series.json), ("csv", &self.csv)] {
+            outputs.extend(path.iter().map(|path| Output { format, path: path.clone() }));
+        }
+        outputs
+    }
+
+    fn content(&self, output: &Output, document: &SweepReport) -> String {
+        if output.format == "csv" { document.csv() } else { envelope::write(document) }
+    }
+
+    fn ask(&self) -> Result<Asked<Work>, Fault> {
+        let axes = self.axes()?;
+        let words = self.words(&axes)?;
+        let (sweeping, _) = self.sweeping(&words, axes.clone(), self.targets.clone())?;
+        if !sweeping.fits() {
+            let message = format!(
+                "--budget: every point once takes {}, which is more than the budget",
+                duration_ns(sweeping.round_s() * 1e9)
+            );
+            return Err(Refusal::command_line(message)
+                .hint("give a larger --budget, fewer values, or shorter runs (-d and -W in the line)")
+                .into());
+        }
+        let mut places = Vec::new();
+        for typed in &self.targets {
+            places.push(Place::find(typed)?);
+        }
+        self.check_places(&places)?;
+        let targets = places.iter().map(word_of).collect();
+        let (sweeping, writes) = self.sweeping(&words, axes, targets)?;
+        if self.print {
+            return Ok(Asked::Text(printed(&sweeping)));
+        }
+        let used = places.iter().map(Place::word).collect();
+        Ok(Asked::Work { work: Work { sweeping, places, writes }, used })
+    }
+
+    fn measure(&self, work: Work, series: &mut Series) -> Measured<SweepReport> {
+        let Work { mut sweeping, places, writes } = work;
+        for place in places.iter().filter(|place| writes && !place.is_directory()) {
+            series.check_write(&place.word())?;
+        }
+        let mut made = Vec::new();
+        sweeping.targets.clear();
+        for place in &places {
+            if place.is_directory() {
+                let file = series.scratch(&place.folder(), Self::NAME, &[FILE])?.file(FILE);
+                made.push(file.clone());
+                sweeping.targets.push(file);
+            } else {
+                sweeping.targets.push(place.word());
+            }
+        }
+        series.tell(&plan_words(&sweeping, writes));
+        series.later(sweeping.ahead());
+        for file in &made {
+            fill(series, file, self.size_bytes.unwrap_or(FILE_BYTES))?;
+        }
+        series.later(Default::default());
+        let (mut report, result) = sweeping.sweep(series);
+        let tested = places.iter().map(Place::word).collect();
+        report.ran_on = RanOn::here(series.ranks(), tested, series.disks());
+        Ok((report, result))
+    }
+}
+
+/// What is about to happen.
+fn plan_words(sweeping: &Sweeping, writes: bool) -> String {
+    let ahead = sweeping.ahead();
+    let least = duration_ns(ahead.seconds * 1e9);
+    let writing =
+        if writes { "; every point writes, and what is written is told after each round" } else { "" };
+    let budget = match sweeping.budget_s {
+        Some(budget_s) => format!("{} at most", duration_ns(budget_s * 1e9)),
+        None => format!("{least} or more"),
+    };
+    format!("{}: {budget}{writing}", sweeping.plan_words())
+}
+
+/// A target as a word of the line; a directory's file is still to be made.
+fn word_of(place: &Place) -> String {
+    if place.is_directory() { place.file(FILE) } else { place.word() }
+}
+
+impl SweepArguments {
+    /// What is varied.
+    fn axes(&self) -> Result<Vec<Axis>, Refusal> {
+        let presets = self.preset.unwrap_or_default().iter().map(|text| text.to_string());
+        let mut axes: Vec<Axis> = Vec::new();
+        for text in presets.chain(self.over.iter().cloned()) {
+            let mut axis = Axis::read(&text)?;
+            let long = format!("-{}", axis.switch);
+            if SWEPT.contains(&long.as_str()) {
+                axis.switch = long;
+            }
+            if !SWEPT.contains(&axis.switch.as_str()) || find(&axis.switch).is_none() {
+                let message = format!("--over {text}: {} cannot be varied", axis.shown());
+                return Err(Refusal::command_line(message).legal(format!("-{}", SWEPT.join(" -"))));
+            }
+            if axes.iter().any(|known| known.switch == axis.switch) {
+                let message = format!("--over {text}: {} is varied already", axis.shown());
+                return Err(Refusal::command_line(message));
+            }
+            axes.push(axis);
+        }
+        if axes.is_empty() {
+            return Err(Refusal::command_line("nothing is varied")
+                .hint("say which switch and which values: --over o=1..256, or --preset depth"));
+        }
+        count(&axes)?;
+        Ok(axes)
+    }
+
+    /// The words of the line, with the times and latencies that every point has.
+    fn words(&self, axes: &[Axis]) -> Result<Vec<String>, Refusal> {
+        let own = split_line(&self.line)
+            .map_err(|open| Refusal::command_line(format!("LINE: the quote {open} is not closed")))?;
+        let own = with_release(own)?;
+        for axis in axes {
+            let is_given = own.iter().any(|word| {
+                let row = word.strip_prefix('-').and_then(find);
+                row.is_some_and(|row| row.name == axis.switch)
+            });
+            if is_given {
+                return Err(refused(&format!(
+                    "{} is varied by the sweep; remove it from the line",
+                    axis.shown()
+                )));
+            }
+        }
+        if own.iter().any(|word| word.starts_with("-X")) {
+            return Err(refused("-X is not possible here; give the options of one load"));
+        }
+        let mut line = Vec::new();
+        if !own.iter().any(|word| word == "-L") {
+            line.push("-L".to_string());
+        }
+        for (letter, seconds) in [('d', DURATION_S), ('W', WARMUP_S)] {
+            if !has_number(&own, letter) {
+                line.push(format!("-{letter}{seconds}"));
+            }
+        }
+        line.extend(own);
+        Ok(line)
+    }
+
+    fn check_places(&self, places: &[Place]) -> Result<(), Refusal> {
+        let made = places.iter().filter(|place| place.is_directory()).count();
+        if made == 0 && self.size_bytes.is_some() {
+            let message = "--size is for files that are created in a directory; existing files and devices keep their \
+                size";
+            return Err(Refusal::command_line(message));
+        }
+        for place in places {
+            if place.is_directory() {
+                place.check_room(self.size_bytes.unwrap_or(FILE_BYTES), made as u64, FILE_BYTES_MIN)?;
+            } else if place.size_bytes() == Some(0) {
+                let message =
+                    "an empty file cannot be tested; name its directory, and a test file is created there";
+                return Err(Refusal::command_line(message));
+            }
+            if made == places.len() {
+                place.check_overwrite(&self.series.overwrite)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The sweep of a line on targets, and whether some point writes.
+    ///
+    /// # Errors
+    /// Why some point cannot run.
+    fn sweeping(
+        &self,
+        line: &[String],
+        axes: Vec<Axis>,
+        targets: Vec<String>,
+    ) -> Result<(Sweeping, bool), Fault> {
+        let mut sweeping = Sweeping {
+            line: line.to_vec(),
+            targets,
+            points: Vec::new(),
+            run_s: 0.0,
+            precision_percent: self.precision,
+            budget_s: self.budget.map(|minutes| minutes * 60.0),
+            has_seed: has_number(line, 'z'),
+            axes,
+        };
+        let mut writes = false;
+        for places in combinations(&sweeping.axes) {
+            let span = span(&sweeping.words(&places), &[], &sweeping.targets)?;
+            if span.duration_s == 0 {
+                return Err(refused("a sweep needs measured time; give -d10 or more").into());
+            }
+            writes |= span.targets.iter().any(Target::writes);
+            sweeping.run_s =
+                f64::from(span.duration_s) + f64::from(span.warmup_s) + f64::from(span.cooldown_s);
+            let planned = Planned {
+                places,
+                outstanding: in_flight(&span),
+                threads: span.threads_total(),
+                block_bytes: span.targets.iter().map(|target| target.block_bytes).max().unwrap_or_default(),
+            };
+            sweeping.points.push(planned);
+        }
+        Ok((sweeping, writes))
+    }
+}
+
+/// I/Os of all threads that are out at once, at most.
+fn in_flight(span: &TimeSpan) -> u64 {
+    if span.is_pool() {
+        return u64::from(span.thread_count) * u64::from(span.request_count);
+    }
+    outstanding(span)
+}
+
+fn printed(sweeping: &Sweeping) -> String {
+    let mut out = String::new();
+    for planned in &sweeping.points {
+        let mut words = sweeping.words(&planned.places);
+        words.extend(sweeping.targets.iter().cloned());
+        out.push_str(&format!("diskspd {}\n", shell_line(&words)));
+    }
+    out
+}

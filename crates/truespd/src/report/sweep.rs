@@ -1,0 +1,130 @@
+//! The page of a sweep: what it says, its rate and latencies over the first switch that was varied, and all points.
+
+use super::axis::{Point, Spread};
+use super::chart::{Chart, Series, Ticks};
+use super::html::{Cell, Table};
+use super::html::{first_large, latency_words, note, paragraph};
+use super::picture::Picture;
+use super::suites::{Page, heading, repeat, texts};
+use super::verdicts::of_series;
+use crate::suite::sweep::SweepReport;
+use crate::suite::sweep::report::Point as Measured;
+use truespd_core::text::{number, percent, rate, shell_line};
+
+/// Lines of a chart, at most: it has so many colours.
+const LINES_MAX: usize = 8;
+
+impl Page for SweepReport {
+    fn html(&self) -> String {
+        let mut out = paragraph("subtitle", &shell_line(&self.line));
+        for sentence in self.sentences() {
+            out += &paragraph("answer", &first_large(&sentence));
+        }
+        out += &of_series(&self.verdict);
+        out += &rates(self).html();
+        out += &latencies(self).html();
+        if lines(self).len() > LINES_MAX {
+            out += &note(&format!(
+                "The charts show the first {LINES_MAX} of {} combinations.",
+                lines(self).len()
+            ));
+        }
+        out += &table(self).html();
+        let smallest = self.groups().into_iter().map(|group| (group.name, self.line_of(group.ramp.knee)));
+        let smallest: Vec<(String, Vec<String>)> = smallest.collect();
+        if !smallest.is_empty() {
+            out += &heading("The smallest line that reaches 95 % of the plateau");
+            out += &repeat(smallest.iter().map(|(name, line)| (name.clone(), line.as_slice())));
+        }
+        out
+    }
+
+    fn picture(&self) -> Option<(Picture, String)> {
+        let says = self.sentences().into_iter().next().unwrap_or_default();
+        Some((rates(self).into(), first_large(&says)))
+    }
+}
+
+/// The values of all switches but the first, each combination once.
+fn lines(report: &SweepReport) -> Vec<Vec<String>> {
+    let mut all: Vec<Vec<String>> = Vec::new();
+    for point in &report.points {
+        let others = point.values[1..].to_vec();
+        if !all.contains(&others) {
+            all.push(others);
+        }
+    }
+    all
+}
+
+/// A chart over the first switch, with a line for each combination of the others.
+fn over_first(
+    report: &SweepReport,
+    title: &str,
+    y_name: &str,
+    show_y: fn(f64) -> String,
+    value: impl Fn(&Measured) -> Option<Point>,
+) -> Chart {
+    let Some(first) = report.axes.first() else { return Chart::new(title, "", y_name, number, show_y) };
+    let mut chart = Chart::new(title, &first.shown(), y_name, number, show_y);
+    let names = first.values.iter().enumerate();
+    chart.ticks = Ticks::Named(names.map(|(at, name)| (at as f64, name.clone())).collect());
+    for others in lines(report).iter().take(LINES_MAX) {
+        let mut points = Vec::new();
+        for point in report.points.iter().filter(|point| point.values[1..] == others[..]) {
+            let at = first.values.iter().position(|value| *value == point.values[0]);
+            if let (Some(at), Some(shown)) = (at, value(point)) {
+                points.push(Point { x: at as f64, ..shown });
+            }
+        }
+        let mut name = Vec::new();
+        for (axis, value) in report.axes[1..].iter().zip(others) {
+            name.push(format!("{} {value}", axis.shown()));
+        }
+        if !points.is_empty() {
+            chart.series.push(Series::new(name.join(", "), points));
+        }
+    }
+    chart
+}
+
+fn rates(report: &SweepReport) -> Chart {
+    let mut chart = over_first(report, "IOPS", "I/Os per second", number, |point| {
+        let iops = point.iops()?;
+        Some(Point { range: [iops.low, iops.high], ..Point::at(0.0, iops.mean) })
+    });
+    chart.about =
+        "The range of a point is its 95 % interval; with fewer than three runs, from the smallest to the \
+                   largest."
+            .into();
+    chart
+}
+
+fn latencies(report: &SweepReport) -> Chart {
+    let mut chart = over_first(report, "Mean latency", "latency", latency_words, |point| {
+        Some(Point::at(0.0, point.mean_ns()?))
+    });
+    chart.spread = Spread::Logarithmic;
+    chart
+}
+
+fn table(report: &SweepReport) -> Table {
+    let head = ["point", "IOPS", "±", "throughput", "mean", "p99", "CPU", "in flight", "runs", "verdict"];
+    let mut table = Table::new("All points", head);
+    for point in report.points.iter().filter(|point| !point.runs.is_empty()) {
+        let figure = |value: Option<f64>, show: fn(f64) -> String| value.map_or("-".to_string(), show);
+        let mut cells = texts([
+            figure(point.iops().map(|iops| iops.mean), number),
+            figure(point.error_percent(), |error| format!("{error:.1} %")),
+            figure(point.bytes_per_s().map(|bytes| bytes.mean), rate),
+            figure(point.mean_ns(), latency_words),
+            figure(point.p99_ns(), latency_words),
+            figure(point.cpu_percent(), |used| percent(used / 100.0)),
+            figure(point.in_flight(), number),
+            point.runs.len().to_string(),
+        ]);
+        cells.push(Cell::Grade(point.grade()));
+        table.push(report.name(point), cells);
+    }
+    table
+}

@@ -1,0 +1,364 @@
+//! Runs a sweep: all points in random order, again and again until each is known well enough.
+//!
+//! The order is drawn anew for each round, so that a drift of the storage does not look like the effect of a value.
+
+use super::axis::Axis;
+use super::report::{Again, LEVEL, Point, RUNS_MIN, Run, SweepReport};
+use crate::suite::{Advice, Ahead, Draft, Ended, Known, RanOn, Runner, SeriesVerdict, judged};
+use diskspd::show::plural;
+use truespd_core::access::Rng;
+use truespd_core::measure::estimate::{Estimate, student_quantile};
+use truespd_core::profile;
+use truespd_core::result::metrics::{Metric, Since};
+use truespd_core::result::{Document, Meaning, Summary};
+use truespd_core::text::bytes;
+
+/// A point is not known from fewer runs.
+pub const ROUNDS_MIN: usize = RUNS_MIN;
+/// A point that does not become more precise is left after so many runs.
+pub const ROUNDS_MAX: usize = 10;
+/// Starting and ending a run, roughly, in seconds.
+const AROUND_S: f64 = 0.5;
+/// Each thread takes the seed behind that of the thread before: so far apart, runs share none.
+const SEEDS_OF_A_RUN: u64 = 10_000;
+/// The rule about a test that is itself the bottleneck.
+const GENERATOR: [&str; 2] = ["generator-bound", "generator-cost"];
+const ADVICE: Advice = &[
+    (
+        &["generator-bound"],
+        "let more threads issue (-t in the line, or --over t=...), or stop other programs",
+    ),
+    (&["working-set"], "name a target that is much larger than the caches, or give --size 20G"),
+];
+
+/// What is to be swept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sweeping {
+    /// DiskSpd's words that all points share, without the targets.
+    pub line: Vec<String>,
+    pub targets: Vec<String>,
+    pub axes: Vec<Axis>,
+    /// Every combination of the values.
+    pub points: Vec<Planned>,
+    /// Warm-up, measured time and cool-down of a run in seconds.
+    pub run_s: f64,
+    pub precision_percent: f64,
+    /// All runs together take no longer, in seconds; none: as long as the precision takes.
+    pub budget_s: Option<f64>,
+    /// The line has a seed of its own.
+    pub has_seed: bool,
+}
+
+/// A combination of values, as a line of them asks for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Planned {
+    /// A place in the values of each axis.
+    pub places: Vec<usize>,
+    pub outstanding: u64,
+    pub threads: u64,
+    pub block_bytes: u64,
+}
+
+/// The places of all combinations, the last axis first.
+pub fn combinations(axes: &[Axis]) -> Vec<Vec<usize>> {
+    let mut all = vec![Vec::new()];
+    for axis in axes {
+        let mut longer = Vec::with_capacity(all.len() * axis.values.len());
+        for places in &all {
+            for place in 0..axis.values.len() {
+                let mut places: Vec<usize> = places.clone();
+                places.push(place);
+                longer.push(places);
+            }
+        }
+        all = longer;
+    }
+    all
+}
+
+impl Sweeping {
+    /// The words of a point, without its targets.
+    pub fn words(&self, places: &[usize]) -> Vec<String> {
+        let mut words = self.line.clone();
+        for (axis, &place) in self.axes.iter().zip(places) {
+            words.extend(axis.words(place));
+        }
+        words
+    }
+
+    fn one_s(&self) -> f64 {
+        self.run_s + AROUND_S
+    }
+
+    /// The run of a point, and its place among all runs.
+    fn draft(&self, report: &SweepReport, point: usize, run: u64) -> Draft {
+        let mut words = self.words(&self.points[point].places);
+        if !self.has_seed {
+            words.push(format!("-z{}", run * SEEDS_OF_A_RUN));
+        }
+        words.extend(self.targets.iter().cloned());
+        let name =
+            format!("{}, run {}", report.name(&report.points[point]), report.points[point].runs.len() + 1);
+        Draft { name, words, seconds: self.one_s(), ..Draft::default() }
+    }
+
+    /// What the whole sweep takes: at least [`ROUNDS_MIN`] rounds, and the first point again.
+    pub fn ahead(&self) -> Ahead {
+        let steps = self.points.len() * ROUNDS_MIN + 1;
+        let seconds = steps as f64 * self.one_s();
+        let seconds = self.budget_s.map_or(seconds, |budget_s| seconds.min(budget_s));
+        Ahead { steps, seconds, known: Known::Usually }
+    }
+
+    /// Whether the budget has room for all points once.
+    pub fn fits(&self) -> bool {
+        let once = (self.points.len() + 1) as f64 * self.one_s();
+        self.budget_s.is_none_or(|budget_s| budget_s >= once)
+    }
+
+    /// How long one round and the first point again take, in seconds.
+    pub fn round_s(&self) -> f64 {
+        (self.points.len() + 1) as f64 * self.one_s()
+    }
+
+    fn begin(&self) -> SweepReport {
+        let mut points = Vec::new();
+        for planned in &self.points {
+            let values =
+                self.axes.iter().zip(&planned.places).map(|(axis, &place)| axis.values[place].clone());
+            points.push(Point {
+                values: values.collect(),
+                outstanding: planned.outstanding,
+                threads: planned.threads,
+                block_bytes: planned.block_bytes,
+                profile: None,
+                runs: Vec::new(),
+            });
+        }
+        SweepReport {
+            tool_version: env!("CARGO_PKG_VERSION").to_string(),
+            line: self.line.clone(),
+            targets: self.targets.clone(),
+            axes: self.axes.clone(),
+            precision_percent: self.precision_percent,
+            points,
+            again: None,
+            is_out_of_time: false,
+            verdict: SeriesVerdict::default(),
+            ran_on: RanOn::default(),
+        }
+    }
+
+    /// Runs all of it. What is done when it ends early is in the document.
+    pub fn sweep(&self, runner: &mut dyn Runner) -> (SweepReport, Result<(), Ended>) {
+        let mut report = self.begin();
+        let mut at_work = AtWork { runs: 0, spent_s: 0.0, written_bytes: 0.0 };
+        let result = self.rounds(&mut report, &mut at_work, runner);
+        (report, result)
+    }
+
+    /// Points that are not known well enough yet.
+    fn open(&self, report: &SweepReport) -> Vec<usize> {
+        let mut open = Vec::new();
+        for (place, point) in report.points.iter().enumerate() {
+            let is_precise = point.error_percent().is_some_and(|error| error <= self.precision_percent);
+            if point.runs.len() < ROUNDS_MIN || (!is_precise && point.runs.len() < ROUNDS_MAX) {
+                open.push(place);
+            }
+        }
+        open
+    }
+
+    fn rounds(
+        &self,
+        report: &mut SweepReport,
+        at_work: &mut AtWork,
+        runner: &mut dyn Runner,
+    ) -> Result<(), Ended> {
+        let mut rng = Rng::new(0);
+        let mut first = None;
+        loop {
+            let mut open = self.open(report);
+            if open.is_empty() {
+                break;
+            }
+            shuffle(&mut open, &mut rng);
+            for &point in &open {
+                // The first point again has its room.
+                let needed_s = at_work.spent_s + 2.0 * self.one_s();
+                if self.budget_s.is_some_and(|budget_s| needed_s > budget_s) {
+                    report.is_out_of_time = true;
+                    break;
+                }
+                first.get_or_insert(point);
+                runner.ahead(self.left(report, at_work));
+                let run = self.one(report, at_work, point, runner)?;
+                report.points[point].runs.extend(run);
+            }
+            if report.is_out_of_time {
+                break;
+            }
+            if at_work.written_bytes > 0.0 {
+                runner.tell(&format!("{} written so far", bytes(at_work.written_bytes)));
+            }
+        }
+        if let Some(point) = first {
+            runner.ahead(Ahead::default());
+            if let Some(run) = self.one(report, at_work, point, runner)? {
+                report.again = again(point, &report.points[point].runs, &run, self.precision_percent);
+            }
+        }
+        Ok(())
+    }
+
+    /// What is still to come after the next run.
+    fn left(&self, report: &SweepReport, at_work: &AtWork) -> Ahead {
+        let mut steps = 0;
+        for point in &report.points {
+            steps += ROUNDS_MIN.saturating_sub(point.runs.len());
+        }
+        let seconds = steps as f64 * self.one_s();
+        let left_s = self.budget_s.map_or(f64::INFINITY, |budget_s| (budget_s - at_work.spent_s).max(0.0));
+        Ahead { steps, seconds: seconds.min(left_s), known: Known::Usually }
+    }
+
+    /// One run of a point; none when it did no I/O.
+    fn one(
+        &self,
+        report: &mut SweepReport,
+        at_work: &mut AtWork,
+        point: usize,
+        runner: &mut dyn Runner,
+    ) -> Result<Option<Run>, Ended> {
+        let place = at_work.runs;
+        let step = self.draft(report, point, place).read(runner)?;
+        at_work.runs += 1;
+        at_work.spent_s += self.one_s();
+        let document = runner.run(&step)?;
+        report.points[point].profile.get_or_insert_with(|| profile::hash(&document.profile));
+        let (grade, findings) = judged(&document, |_| false);
+        report.verdict.take(&report.name(&report.points[point]), grade, findings);
+        report.verdict.advise(ADVICE);
+        let Some(run) = run_of(place, &document) else { return Ok(None) };
+        for measured in document.measured() {
+            at_work.written_bytes += Summary::of(measured).write.bytes as f64;
+        }
+        Ok(Some(run))
+    }
+
+    /// `9 points, each 3 to 10 runs of 12 s`
+    pub fn plan_words(&self) -> String {
+        let points = plural(self.points.len(), "point");
+        format!(
+            "{points}, {ROUNDS_MIN} to {ROUNDS_MAX} runs of {:.0} s each until the error is {} %",
+            self.run_s, self.precision_percent
+        )
+    }
+}
+
+/// What a sweep has spent.
+struct AtWork {
+    runs: u64,
+    spent_s: f64,
+    written_bytes: f64,
+}
+
+/// Fisher and Yates.
+fn shuffle(places: &mut [usize], rng: &mut Rng) {
+    for last in (1..places.len()).rev() {
+        places.swap(last, (rng.next_u64() % (last as u64 + 1)) as usize);
+    }
+}
+
+fn run_of(place: u64, document: &Document) -> Option<Run> {
+    let measured = document.measured().next()?;
+    let summary = Summary::of(measured);
+    let iops = Metric::IOPS.of_sum(&summary.total, Since::Issued).filter(|iops| *iops > 0.0)?;
+    let latency = |metric: Metric| summary.total.latency.as_ref().and_then(|of| metric.of_latencies(of));
+    let findings = document.verdict.iter().flat_map(|verdict| &verdict.findings);
+    let (mut is_generator_bound, mut held_back) = (false, None);
+    for finding in
+        findings.filter(|finding| finding.meaning == Meaning::HeldBack && !finding.grade.is_remark())
+    {
+        if GENERATOR.contains(&finding.rule.as_str()) {
+            is_generator_bound = true;
+        } else {
+            held_back.get_or_insert(finding.says.clone());
+        }
+    }
+    Some(Run {
+        place,
+        iops,
+        bytes_per_s: Metric::BYTES.of_sum(&summary.total, Since::Issued).unwrap_or_default(),
+        mean_ns: latency(Metric::MEAN),
+        p99_ns: latency(Metric::P99),
+        cpu_percent: summary.cpu_usage_percent,
+        in_flight: measured.evidence.queue_depth.map(|depth| depth.reached),
+        is_generator_bound,
+        held_back,
+        grade: document.verdict.as_ref().map(|verdict| verdict.grade),
+    })
+}
+
+/// Whether the first point is what it was: its new run lies where its earlier ones let expect the next.
+fn again(point: usize, runs: &[Run], new: &Run, precision_percent: f64) -> Option<Again> {
+    let values: Vec<f64> = runs.iter().map(|run| run.iops).collect();
+    let first_iops = *values.first()?;
+    let off = (new.iops - first_iops).abs();
+    let scatter = Estimate::of(&values).map_or(0.0, |estimate| {
+        let one = estimate.error * (values.len() as f64 + 1.0).sqrt();
+        one * student_quantile(LEVEL, estimate.freedom)
+    });
+    let has_changed = off > first_iops * precision_percent / 100.0 && off > scatter;
+    Some(Again { point, first_iops, iops: new.iops, has_changed })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_combinations_and_all_orders() {
+        let axes = ["o=1,2,4", "t=1,2"].map(|text| Axis::read(text).unwrap());
+        let all = combinations(&axes);
+        assert_eq!(all, [[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [2, 1]]);
+        assert_eq!(combinations(&[]), [Vec::<usize>::new()]);
+        let mut rng = Rng::new(0);
+        let mut firsts = [0; 4];
+        for _ in 0..400 {
+            let mut places = [0, 1, 2, 3];
+            shuffle(&mut places, &mut rng);
+            firsts[places[0]] += 1;
+            places.sort_unstable();
+            assert_eq!(places, [0, 1, 2, 3]);
+        }
+        assert!(firsts.iter().all(|&count| count > 60), "{firsts:?}");
+    }
+
+    fn run(iops: f64) -> Run {
+        Run {
+            place: 0,
+            iops,
+            bytes_per_s: 0.0,
+            mean_ns: None,
+            p99_ns: None,
+            cpu_percent: 0.0,
+            in_flight: None,
+            is_generator_bound: false,
+            held_back: None,
+            grade: None,
+        }
+    }
+
+    #[test]
+    fn a_change_is_told_from_scatter() {
+        let of = |runs: &[f64], new: f64| {
+            let runs: Vec<Run> = runs.iter().map(|&iops| run(iops)).collect();
+            again(0, &runs, &run(new), 5.0).expect("a run").has_changed
+        };
+        assert!(!of(&[1000.0, 1010.0, 990.0], 1020.0));
+        assert!(of(&[1000.0, 1010.0, 990.0], 800.0));
+        assert!(!of(&[1000.0, 700.0, 1300.0], 800.0), "it scatters as much");
+        assert!(of(&[1000.0], 500.0));
+    }
+}
