@@ -176,7 +176,10 @@ fn the_highest_rate_under_the_limit_is_found_and_shown() {
     let (outcome, result) = search().run(&mut storage);
     assert_eq!(result, Ok(()));
     assert_eq!(storage.lines[0], "-c1M -b8K -r -t4 -L -W1 -d10 -C0 /m/data-1");
-    assert_eq!(storage.lines[1], "-c1M -b8K -r -t4 -L -g200i --arrivals poisson -z10000 -W1 -d10 -C0 /m/data-1");
+    assert_eq!(
+        storage.lines[1],
+        "-c1M -b8K -r -t4 -L -g200i --arrivals poisson -z10000 -W1 -d10 -C0 /m/data-1"
+    );
     assert!(storage.lines[2].contains(" -z20000 "), "other I/Os in each run: {}", storage.lines[2]);
     assert!(storage.ahead.iter().all(|&steps| steps >= 1), "{:?}", storage.ahead);
     let found = outcome.search.as_ref().unwrap();
