@@ -238,8 +238,9 @@ fn options_of_truespd_exist() {
             }
             for option in rest.iter().filter(|word| word.starts_with("--") && word.len() > 2) {
                 let option = option.split('=').next().unwrap_or(option);
-                let is_there =
-                    help.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').any(|w| w == option);
+                // A point may stand in a name, and behind it.
+                let mut words = help.split(|c: char| !c.is_ascii_alphanumeric() && !"-.".contains(c));
+                let is_there = words.any(|word| word.trim_end_matches('.') == option);
                 if !is_there && !help.is_empty() {
                     wrong.push(format!("{at}: truespd {of} has no {option}"));
                 }

@@ -25,6 +25,7 @@ const MAY_STAY: &[&str] = &[
     "figures/name",
     "figures/profile",
     "figures/test",
+    "find_max/profile",
     "findings/rule",
     "host/architecture",
     "host/governors",

@@ -118,6 +118,8 @@ const ROWS: &[(&str, &[&str], Is)] = &[
     ("of", &["what"], Is::Harmless),
     ("rows", &["what", "direction", "part"], Is::Harmless),
     ("result", &["time_spans"], Is::Harmless),
+    ("upper", &["why"], Is::Harmless),
+    ("lower", &["why"], Is::Harmless),
     ("clock", &["name"], Is::Harmless),
     ("figures", &["name", "label", "test", "unit"], Is::Harmless),
     ("host", &["architecture", "local_time", "system"], Is::Harmless),
