@@ -166,6 +166,7 @@ mod suite {
     mod mark;
     mod side_by_side;
     mod study;
+    mod sweep;
     mod undo;
     mod workload;
 }

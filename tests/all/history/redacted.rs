@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use truespd::suite::{ab, assess, find_max, mark, study, workload};
+use truespd::suite::{ab, assess, find_max, mark, study, sweep, workload};
 use truespd_core::profile;
 use truespd_core::result::envelope::{self, DocumentKind};
 use truespd_core::result::{Document, json};
@@ -54,6 +54,7 @@ const MAY_STAY: &[&str] = &[
     "replica/protocol",
     "replica/role",
     "rows/direction",
+    "points/profile",
     "rows/profile",
     "rows/what",
     "runs/name",
@@ -158,6 +159,7 @@ fn strings_of_every_kind_of_document() {
     all.push(("assess", suite("assess"), &is_read::<assess::Assessment>));
     all.push(("workload", suite("workload"), &is_read::<workload::Outcome>));
     all.push(("find-max", suite("find-max"), &is_read::<find_max::HighestRate>));
+    all.push(("sweep", suite("sweep"), &is_read::<sweep::SweepReport>));
     all.push(("mark", suite("mark"), &is_read::<mark::MarkReport>));
     for (kind, seeds, is_read) in all {
         let schema = Schema(value(&format!("schema/{kind}-v1.json")));

@@ -213,6 +213,10 @@ pub(super) const COMMANDS: &[(&str, &str)] = &[
         "findmax max-rate knee slo sla latency-target latency_target",
         "truespd find-max LINE TARGET --p99 2ms finds the highest rate that keeps a latency limit",
     ),
+    (
+        "fleetsweep scan scaling saturation knees plateau",
+        "truespd sweep LINE TARGET --over o=1..256 runs a line at many depths, and finds the knee",
+    ),
     ("vmfleet fleet preset presets load loads", "truespd workload lists loads by name, and runs them"),
     (
         "list ls lsblk disks drives devices info smart",

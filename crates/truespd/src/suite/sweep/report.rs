@@ -241,27 +241,30 @@ impl SweepReport {
 
     fn bound(&self, steps: &[Step], ramp: &Ramp) -> Bound {
         let runs = &self.points[ramp.best].runs;
-        let last = steps.iter().filter(|step| step.load > ramp.knee_load).max_by_key(|step| step.load);
-        let queue_beyond = last.and_then(|step| {
-            let point = &self.points[step.point];
-            Some(point.in_flight()? / point.outstanding.max(1) as f64)
-        });
-        Bound::of(AtPlateau {
+        let mut at = AtPlateau {
             is_generator_bound: runs.iter().any(|run| run.is_generator_bound),
             held_back: runs.iter().find_map(|run| run.held_back.as_deref()),
-            // Sizes ask for no more I/Os.
-            queue_beyond: queue_beyond.filter(|_| self.along() == Some(Along::Outstanding)),
-        })
+            queue_beyond: None,
+        };
+        let last = steps.iter().max_by_key(|step| step.load);
+        // Larger sizes ask for no more I/Os.
+        if let (Some(Along::Outstanding), Some(last)) = (self.along(), last)
+            && last.load > ramp.knee_load
+        {
+            let point = &self.points[last.point];
+            at.queue_beyond = point.in_flight().map(|in_flight| in_flight / point.outstanding.max(1) as f64);
+        }
+        Bound::of(at)
     }
 
-    /// The smallest line that reaches 95 % of a plateau.
+    /// The line of a point.
     pub fn line_of(&self, point: usize) -> Vec<String> {
-        let mut words = self.line.clone();
+        let mut words = Vec::new();
         for (axis, value) in self.axes.iter().zip(&self.points[point].values) {
             let place = axis.values.iter().position(|known| known == value);
             words.extend(place.map(|place| axis.words(place)).unwrap_or_default());
         }
-        words.extend(self.targets.iter().cloned());
+        words.extend(self.line.iter().chain(&self.targets).cloned());
         words
     }
 }

@@ -79,10 +79,11 @@ pub fn combinations(axes: &[Axis]) -> Vec<Vec<usize>> {
 impl Sweeping {
     /// The words of a point, without its targets.
     pub fn words(&self, places: &[usize]) -> Vec<String> {
-        let mut words = self.line.clone();
+        let mut words = Vec::new();
         for (axis, &place) in self.axes.iter().zip(places) {
             words.extend(axis.words(place));
         }
+        words.extend(self.line.iter().cloned());
         words
     }
 
