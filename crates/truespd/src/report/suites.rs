@@ -615,9 +615,11 @@ fn response_times(search: &Search, points: &[&Tried]) -> Chart {
         let name = format!("limit of {}", limit.of.word());
         chart.levels.push(Guide { at: limit.ms * NS_PER_MS, name });
     }
-    chart.guides.extend(found(search).map(|at| Guide { at, name: "highest rate".into() }));
+    // The bounds are too near each other for a name beside each.
+    let name = if search.upper.is_some() { "" } else { "highest rate" };
+    chart.guides.extend(found(search).map(|at| Guide { at, name: name.into() }));
     if let Some(upper) = search.upper {
-        chart.guides.push(Guide { at: upper.iops as f64, name: "broken".into() });
+        chart.guides.push(Guide { at: upper.iops as f64, name: "bounds".into() });
     }
     chart
 }
