@@ -143,6 +143,7 @@ fn every_preset_is_a_run_that_diskspd_takes() {
             "olap-si",
             "web",
             "vdi",
+            "wal",
             "sql",
             "fleet-peak",
             "fleet-general",

@@ -68,8 +68,6 @@ fn threads_and_depth_are_one_ramp_and_other_switches_divide_it() {
     assert!(open.stdout.contains("no plateau: the rate still grows at the last step, 3,996 IOPS"), "{open}");
     // Sizes are a ramp of their own, by bytes.
     let capped = "--engine sim:latency=1ms -r -o1 -d1 -W0";
-    let sizes = sweep(&lab, capped, "f --preset blocks").expect_code(3);
-    assert!(sizes.stderr.contains("is too small"), "blocks larger than the file: {sizes}");
     let sizes = sweep(&lab, capped, "f --over b=4K..16K").expect_code(0);
     assert!(
         sizes.stdout.contains("no plateau: the rate still grows at the last step, 15.6 MiB/s with 16 KiB"),
@@ -112,7 +110,7 @@ fn what_cannot_be_swept_is_refused_before_anything_is_made() {
         ("-b4K -d0", "f --over o=1..8", "needs measured time"),
         ("-b4K -Xp.xml", "f --over o=1..8", "-X is not possible here"),
         ("-b4K f", "f --over o=1..8", "targets stand behind the line"),
-        ("-b4K", "f --size 1M --over o=1..8", "--size is for files that are created"),
+        ("-b4K", "f --size 16M --over o=1..8", "--size is for files that are created"),
     ] {
         let ran = sweep(&lab, line, rest).expect_code(3);
         assert!(ran.stdout.is_empty() && ran.stderr.contains(says), "{says}: {ran}");

@@ -247,3 +247,23 @@ fn presets_of_a_person_follow_the_release_that_is_set_and_ours_do_not() {
     }
     print("lines", "2.4").refused(3, &["the variable TRUESPD_COMPAT is '2.4'"]);
 }
+
+/// etcd's question: how long a flush takes, beside the 10 ms that it asks for.
+#[test]
+fn a_log_is_judged_by_its_flushes() {
+    let lab = Lab::new();
+    let ran = run(&lab, "workload wal . --size 16M -d1 -W0 --json out.json").expect_code(0);
+    let answer = ran.stdout.lines().find(|line| line.starts_with("p99 of the flushes: "));
+    let answer = answer.unwrap_or_else(|| panic!("no answer: {ran}"));
+    assert!(answer.ends_with(" the 10 ms that are asked for"), "{answer}");
+    assert!(ran.stdout.contains(" flush "), "{ran}");
+    let stored: serde_json::Value = serde_json::from_slice(&lab.read("out.json")).expect("JSON");
+    let rows = stored["outcome"]["runs"][0]["rows"].as_array().expect("rows");
+    let directions: Vec<&str> = rows.iter().filter_map(|row| row["direction"].as_str()).collect();
+    assert_eq!(directions, ["write", "flush"]);
+    assert_eq!(
+        (rows[0]["iops"].as_f64() > Some(0.0), stored["outcome"]["flush_p99_ms"].as_f64()),
+        (true, Some(10.0))
+    );
+    assert!(!ran.stdout.contains("volatile-cache"), "each write is durable: {ran}");
+}

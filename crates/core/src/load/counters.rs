@@ -560,7 +560,7 @@ mod tests {
     #[test]
     fn under_a_rate_response_times_have_slices_of_their_own() {
         let wanted = Wanted { latency: true, intervals: None };
-        let mut counters = [(); 2].map(|()| Counter::new(wanted, true, true));
+        let mut counters = [(); 2].map(|()| Counter::new(wanted, true, true, &[]));
         let tables = Tables::new(10 * S, 1, 1, true);
         let mut present = tables.of_thread(0);
         present.begin(0);

@@ -167,9 +167,11 @@ impl<'a> TargetView<'a> {
         every
     }
 
-    /// Some entry that writes asks for write-through, or may flush what it maps.
+    /// Some entry that writes asks for write-through or for flushes, or may flush what it maps.
     pub fn writes_durably(&self) -> bool {
-        self.entries.iter().any(|target| target.writes() && (target.write_through || target.memory_mapped))
+        self.entries.iter().any(|target| {
+            target.writes() && (target.write_through || target.memory_mapped || target.flush_every.is_some())
+        })
     }
 
     /// The layers, when the document tells.
@@ -194,7 +196,7 @@ impl<'a> TargetView<'a> {
 
     /// Bytes of the tested range that the page cache can answer: buffered, unless they are only written, and durably.
     pub fn cacheable_bytes(&self) -> u64 {
-        self.covered(|target| !target.is_direct() && (target.reads() || !target.write_through))
+        self.covered(|target| !target.is_direct() && (target.reads() || !is_made_durable(target)))
     }
 
     fn covered(&self, counts: impl Fn(&Target) -> bool) -> u64 {
@@ -318,6 +320,11 @@ impl<'a> TargetView<'a> {
 
 /// Levels of md that write the same several times and read nothing for it.
 const COPY_LEVELS: [&str; 2] = ["raid1", "raid10"];
+
+/// Its writes are durable when they count: each by itself, or by a flush behind each.
+fn is_made_durable(target: &Target) -> bool {
+    target.write_through || target.flush_every.is_some_and(|flush| flush.writes == 1)
+}
 
 fn journals_data(layer: &Layer) -> bool {
     layer.details.as_ref().is_some_and(|details| details.journals_data)

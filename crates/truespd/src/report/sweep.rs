@@ -108,11 +108,14 @@ fn latencies(report: &SweepReport) -> Chart {
     chart
 }
 
+fn figure(value: Option<f64>, show: fn(f64) -> String) -> String {
+    value.map_or("-".to_string(), show)
+}
+
 fn table(report: &SweepReport) -> Table {
     let head = ["point", "IOPS", "±", "throughput", "mean", "p99", "CPU", "in flight", "runs", "verdict"];
     let mut table = Table::new("All points", head);
     for point in report.points.iter().filter(|point| !point.runs.is_empty()) {
-        let figure = |value: Option<f64>, show: fn(f64) -> String| value.map_or("-".to_string(), show);
         let mut cells = texts([
             figure(point.iops().map(|iops| iops.mean), number),
             figure(point.error_percent(), |error| format!("{error:.1} %")),

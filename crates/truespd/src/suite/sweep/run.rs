@@ -275,7 +275,7 @@ fn run_of(place: u64, document: &Document) -> Option<Run> {
     let measured = document.measured().next()?;
     let summary = Summary::of(measured);
     let iops = Metric::IOPS.of_sum(&summary.total, Since::Issued).filter(|iops| *iops > 0.0)?;
-    let latency = |metric: Metric| summary.total.latency.as_ref().and_then(|of| metric.of_latencies(of));
+    let latency = summary.total.latency.as_ref();
     let findings = document.verdict.iter().flat_map(|verdict| &verdict.findings);
     let (mut is_generator_bound, mut held_back) = (false, None);
     for finding in
@@ -291,8 +291,8 @@ fn run_of(place: u64, document: &Document) -> Option<Run> {
         place,
         iops,
         bytes_per_s: Metric::BYTES.of_sum(&summary.total, Since::Issued).unwrap_or_default(),
-        mean_ns: latency(Metric::MEAN),
-        p99_ns: latency(Metric::P99),
+        mean_ns: latency.and_then(|of| Metric::MEAN.of_latencies(of)),
+        p99_ns: latency.and_then(|of| Metric::P99.of_latencies(of)),
         cpu_percent: summary.cpu_usage_percent,
         in_flight: measured.evidence.queue_depth.map(|depth| depth.reached),
         is_generator_bound,

@@ -32,6 +32,15 @@ fn cells(points: &[&Point], cell: impl Fn(&Point) -> String) -> Vec<String> {
     points.iter().map(|point| cell(point)).collect()
 }
 
+/// Mean IOPS of a point that was measured.
+fn iops(point: &Point) -> f64 {
+    point.iops().map_or(0.0, |figure| figure.mean)
+}
+
+fn time(ns: Option<f64>) -> String {
+    ns.map_or("-".to_string(), duration_ns)
+}
+
 fn table(report: &SweepReport, shown: Shown) -> String {
     let measured: Vec<&Point> = report.points.iter().filter(|point| !point.runs.is_empty()).collect();
     let mut columns = Vec::new();
@@ -42,9 +51,7 @@ fn table(report: &SweepReport, shown: Shown) -> String {
             Room::Stays,
         ));
     }
-    let iops = |point: &Point| point.iops().map_or(0.0, |figure| figure.mean);
     let most = measured.iter().map(|point| iops(point)).fold(0.0, f64::max);
-    let time = |ns: Option<f64>| ns.map_or("-".to_string(), duration_ns);
     columns.push(Column::numbers("IOPS", cells(&measured, |point| number(iops(point))), Room::Stays));
     let errors = cells(&measured, |point| {
         point.error_percent().map_or("-".to_string(), |error| format!("{error:.1} %"))
@@ -110,14 +117,18 @@ pub(super) fn sentences(report: &SweepReport) -> Vec<String> {
     all
 }
 
+/// What is asked for, as its ramp counts it.
+fn load(along: Along, load: u64) -> String {
+    match along {
+        Along::Outstanding => grouped(load),
+        Along::BlockSize => size(load),
+    }
+}
+
 fn of_group(report: &SweepReport, group: &Group) -> Vec<String> {
     let ramp = &group.ramp;
     let of = if group.name.is_empty() { String::new() } else { format!("{}: ", group.name) };
     let along = report.along().unwrap_or(Along::Outstanding);
-    let load = |load: u64| match along {
-        Along::Outstanding => grouped(load),
-        Along::BlockSize => size(load),
-    };
     let most = match along {
         Along::Outstanding => format!("{} IOPS", number(ramp.plateau.mean)),
         Along::BlockSize => rate(ramp.plateau.mean),
@@ -129,7 +140,7 @@ fn of_group(report: &SweepReport, group: &Group) -> Vec<String> {
     if ramp.is_open {
         return vec![format!(
             "{of}no plateau: the rate still grows at the last step, {most} with {} {what}. Sweep further.",
-            load(ramp.knee_load)
+            load(along, ramp.knee_load)
         )];
     }
     let range = if ramp.knee_load_from == ramp.knee_load_to {
@@ -137,8 +148,8 @@ fn of_group(report: &SweepReport, group: &Group) -> Vec<String> {
     } else {
         format!(
             " (between {} and {}, for the error of the points)",
-            load(ramp.knee_load_from),
-            load(ramp.knee_load_to)
+            load(along, ramp.knee_load_from),
+            load(along, ramp.knee_load_to)
         )
     };
     let adds = match along {
@@ -149,7 +160,7 @@ fn of_group(report: &SweepReport, group: &Group) -> Vec<String> {
     let latency = knee.mean_ns().map_or(String::new(), |ns| format!(", mean latency {}", duration_ns(ns)));
     let mut says = vec![
         format!("{of}plateau: {most} at {}.", report.name(best)),
-        format!("{of}knee: {} {what}{range}{latency}; beyond, {adds}.", load(ramp.knee_load)),
+        format!("{of}knee: {} {what}{range}{latency}; beyond, {adds}.", load(along, ramp.knee_load)),
     ];
     says.push(format!("{of}what bounds it: {}", bound_words(&group.bound)));
     if best.grade() == Some(Grade::Invalid) {

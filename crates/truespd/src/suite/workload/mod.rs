@@ -63,6 +63,7 @@ impl Plan {
     /// Runs it. What is done when it ends early is in the outcome.
     pub fn run(&self, runner: &mut dyn Runner) -> (Outcome, Result<(), Ended>) {
         let mut outcome = Outcome::begin(&self.name, &self.about, &self.source);
+        outcome.flush_p99_ms = self.flush_p99_ms;
         if let Work::Search(searching) = &self.work {
             let result = outcome.search_for(searching, runner);
             return (outcome, result);
@@ -116,6 +117,8 @@ pub struct Plan {
     pub targets: Vec<String>,
     pub times: Times,
     pub work: Work,
+    /// The 99th percentile of its flushes should stay below this, in milliseconds.
+    pub flush_p99_ms: Option<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -138,7 +141,7 @@ const LATENCIES: [Metric; 4] = [Metric::MEAN, Metric::P50, Metric::P99, Metric::
 pub struct Row {
     /// What was done, in a few words.
     pub what: String,
-    /// `read`, `write` or `total`.
+    /// `read`, `write`, `flush` or `total`.
     pub direction: String,
     /// I/Os per second.
     pub iops: f64,
@@ -185,6 +188,9 @@ pub struct Outcome {
     pub runs: Vec<Run>,
     /// The search for a rate.
     pub search: Option<Search>,
+    /// The 99th percentile of its flushes should stay below this, in milliseconds; none where nothing is asked of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush_p99_ms: Option<f64>,
     /// What the verdicts of all runs say, those of the search with them.
     pub verdict: SeriesVerdict,
     /// Where its runs measured, and on what.
@@ -277,6 +283,7 @@ impl Outcome {
             source: source.to_string(),
             runs: Vec::new(),
             search: None,
+            flush_p99_ms: None,
             verdict: SeriesVerdict::default(),
             ran_on: RanOn::default(),
         }
@@ -325,7 +332,29 @@ impl Outcome {
             out.push('\n');
             out.push_str(&search.text(columns));
         }
+        for sentence in self.of_flushes() {
+            out.push_str(&format!("\n{sentence}\n"));
+        }
         out
+    }
+
+    /// How long the flushes of each run took, beside what is asked of them.
+    pub fn of_flushes(&self) -> Vec<String> {
+        let mut sentences = Vec::new();
+        let Some(limit_ms) = self.flush_p99_ms else { return sentences };
+        let rows = self.runs.iter().flat_map(|run| &run.rows);
+        for row in rows.filter(|row| row.direction == FLUSH) {
+            let p99 = row.latency.as_ref().and_then(|latency| Metric::P99.of_latencies(latency));
+            sentences.extend(p99.map(|ns| {
+                let is_within = ns <= limit_ms * 1e6;
+                let word = if is_within { "within" } else { "above" };
+                format!(
+                    "p99 of the flushes: {}, {word} the {limit_ms} ms that are asked for",
+                    duration_ns(ns)
+                )
+            }));
+        }
+        sentences
     }
 }
 
@@ -338,7 +367,10 @@ const ADVICE: Advice = &[
     ),
 ];
 
-/// Reads and writes of each target that is known, in the profile's order, and the sum unless it is the only row.
+/// What a row of flushes says in the place of a direction.
+const FLUSH: &str = "flush";
+
+/// Reads, writes and flushes of each target that is known, in the profile's order, and the sum unless it is the only row.
 fn rows_of(span: &TimeSpan, measured: &Measured, prefix: &str) -> Vec<Row> {
     let mut rows = Vec::new();
     for (index, target) in span.targets.iter().enumerate() {
@@ -352,8 +384,12 @@ fn rows_of(span: &TimeSpan, measured: &Measured, prefix: &str) -> Vec<Row> {
             let writes = parts.iter().map(|part| &part.write);
             rows.push(row(&what, "write", &sum(writes, measured.test_time_s)));
         }
+        if target.flush_every.is_some() {
+            let flushes = parts.iter().filter_map(|part| part.flush.as_ref());
+            rows.push(row(&what, FLUSH, &sum(flushes, measured.test_time_s)));
+        }
     }
-    if rows.len() != 1 {
+    if rows.iter().filter(|row| row.direction != FLUSH).count() != 1 {
         let mut total = Summary::of(measured).total;
         // With targets with and without a rate, the sum would have the response times of only some I/Os.
         if rows.is_empty() || !rows.iter().all(|row: &Row| row.is_response) {

@@ -22,6 +22,7 @@ pub const BUILT_IN: &[(&str, Form, &str)] = &[
     ("olap-si", Form::Toml, include_str!("../../../profiles/olap-si.toml")),
     ("web", Form::Xml, include_str!("../../../profiles/web.xml")),
     ("vdi", Form::Toml, include_str!("../../../profiles/vdi.toml")),
+    ("wal", Form::Toml, include_str!("../../../profiles/wal.toml")),
     ("sql", Form::Xml, include_str!("../../../profiles/sql.xml")),
     ("fleet-peak", Form::Xml, include_str!("../../../profiles/fleet-peak.xml")),
     ("fleet-general", Form::Xml, include_str!("../../../profiles/fleet-general.xml")),
@@ -51,6 +52,8 @@ pub struct Preset {
     /// Where its figures come from; empty when nobody said.
     pub source: String,
     pub load: Load,
+    /// The 99th percentile of its flushes should stay below this, in milliseconds.
+    pub flush_p99_ms: Option<f64>,
     /// Bytes of each file that is made, in their order.
     pub file_bytes: Vec<u64>,
 }
@@ -78,6 +81,7 @@ struct Written {
     files: u32,
     size: Option<String>,
     sweep: Option<WrittenSweep>,
+    flush_p99_ms: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -150,7 +154,11 @@ impl Preset {
         if limit.is_some() && lines.len() > 1 {
             return Err(refusal("sweep: a search needs exactly one line"));
         }
+        if written.flush_p99_ms.is_some_and(|ms| !ms.is_finite() || ms <= 0.0) {
+            return Err(refusal("flush_p99_ms: give milliseconds above 0"));
+        }
         Ok(Preset {
+            flush_p99_ms: written.flush_p99_ms,
             about: written.about,
             source: written.source,
             load: Load::Lines { lines, limit },
@@ -177,7 +185,8 @@ impl Preset {
         }
         let file_bytes = (1..=count).map(|number| needed_bytes(&profile, number)).collect();
         let (about, source) = comment(text);
-        Ok(Preset { about, source, load: Load::Profile(Box::new(profile)), file_bytes })
+        let load = Load::Profile(Box::new(profile));
+        Ok(Preset { about, source, load, flush_p99_ms: None, file_bytes })
     }
 
     /// Puts a share of writes and a block size in the place of the preset's own, where there is one load to have them.

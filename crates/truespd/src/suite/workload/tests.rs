@@ -26,6 +26,7 @@ fn plan(work: Work) -> Plan {
         targets: vec!["/m/data-1".into()],
         times: TIMES,
         work,
+        flush_p99_ms: None,
     }
 }
 

@@ -165,6 +165,12 @@ fn discards_and_flushes_of_others() {
     says(&doc(flushes(2000)).fires("other-commands"), FindingGrade::Suspect, &words);
     says(&doc(flushes(20)).fires("other-commands"), FindingGrade::Remark, &[]);
     doc(flushes(4)).silent("other-commands");
+    // Those of the test itself (--flush-every).
+    writes(|d| {
+        (d.asked.write_through, d.asked.flush_every) = (false, FlushEvery::read("1:data"));
+        flushes(20_000)(d);
+    })
+    .silent("other-commands");
     // Durable writes flush, and their file system may do it twice for each.
     btrfs(1, flushes(1200)).silent("other-commands");
     says(

@@ -76,6 +76,7 @@ impl Prepared {
             targets,
             times: self.times,
             work,
+            flush_p99_ms: self.preset.flush_p99_ms,
         })
     }
 
