@@ -213,6 +213,8 @@ fn threads_and_rates_52_to_65() {
         ("--flush-every 1:meta -w9 f", "1:meta", "is not a number of writes"),
         ("--flush-every 9 f", "--flush-every", "needs writes"),
         ("--flush-every 9 -w9 -Sm f", "--flush-every -Sm", "exclude each other"),
+        ("--flush-every 9 -w9 -x f", "--flush-every -x", "exclude each other"),
+        ("--mix 4K:60,64K:40 -x f", "--mix -x", "exclude each other"),
         ("--zipf 0 f", "0", "is not an exponent"),
         ("--zipf 20.1 f", "20.1", "is not an exponent"),
         ("--zipf x f", "x", "is not an exponent"),

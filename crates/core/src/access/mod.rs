@@ -7,7 +7,8 @@
 //! | `distribution` | which parts of them a non-uniform distribution really uses |
 //! | `places` | what a pattern is made from, and how random offsets are distributed |
 //! | `sequence` | where the next I/O goes (which target, which offset), and whether it reads or writes |
-//! | `sizes` | the same for I/Os of several sizes |
+//! | `varied` | the same where I/Os differ in size, or flushes are among them |
+//! | `sizes` | how large I/Os of several sizes are, and where they go |
 //! | `zipf` | places by Zipf's law |
 //! | `data` | what write buffers hold |
 //! | `pace` | when the next I/O may be issued |
@@ -22,7 +23,7 @@
 //! The offsets of a thread that reads 64 KiB at random places, and one I/O each 10 ms:
 //!
 //! ```
-//! use truespd_core::access::{Act, Meter, Pace, Pattern, PatternSpec, Places};
+//! use truespd_core::access::{Meter, Pace, Pattern, PatternSpec, Places};
 //! use truespd_core::access::{RangeSpec, Rng, SharedOffset, UsableRange};
 //! use truespd_core::profile::{Target, Throughput};
 //!
@@ -37,7 +38,7 @@
 //! let mut pattern = Pattern::new(PatternSpec::of(&target, range.start_of(0)?, 1, Places::Uniform), &mut rng);
 //! for _ in 0..100 {
 //!     let access = pattern.next(0, &mut rng, &SharedOffset::new(0));
-//!     assert!(access.offset % 65_536 == 0 && access.offset < 1 << 30 && access.act == Act::Read);
+//!     assert!(access.offset % 65_536 == 0 && access.offset < 1 << 30 && !access.write);
 //! }
 //!
 //! let mut meter = Meter::new(Pace::of(&target, 1)?, 0, 0..u64::MAX, 1);
@@ -56,6 +57,7 @@ pub mod random;
 pub mod range;
 pub mod sequence;
 mod sizes;
+mod varied;
 pub mod zipf;
 
 pub use data::{DataRng, SourceError, SourceWindow, WriteData};
@@ -66,6 +68,7 @@ pub use places::{PatternSpec, Places, Skew};
 pub use random::Rng;
 pub use range::{RangeError, RangeSpec, ThreadStart, UsableRange};
 pub use sequence::{Pattern, PoolChoice, PoolError};
+pub use varied::{Act, Varied, VariedAccess};
 pub use zipf::Zipf;
 
 use std::sync::atomic::AtomicU64;
@@ -75,27 +78,8 @@ use std::sync::atomic::AtomicU64;
 pub struct Access {
     /// Byte offset within the target (base included).
     pub offset: u64,
-    /// Size in bytes; 0 for a flush.
-    pub bytes: u32,
-    /// What it does.
-    pub act: Act,
-}
-
-/// What an I/O of a thread does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Act {
-    /// It reads a block.
-    Read,
-    /// It writes a block.
-    Write,
-    /// It asks that writes become durable which were completed before (`--flush-every`).
-    Flush,
-}
-
-impl Act {
-    fn of(write: bool) -> Self {
-        if write { Act::Write } else { Act::Read }
-    }
+    /// Write, or read.
+    pub write: bool,
 }
 
 /// An effective range of a non-uniform distribution, as really used (`io-semantics.md` §7.3, §7.4).

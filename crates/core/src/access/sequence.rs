@@ -8,15 +8,13 @@
 use std::sync::atomic::Ordering;
 
 use super::places::{PatternSpec, RandomStart, Skew, draw_write, happens};
-use super::sizes::Sizes;
-use super::{Access, Act, Rng, SharedOffset};
+use super::{Access, Rng, SharedOffset};
 
 /// The I/Os of one thread on one target, in issue order.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     base_bytes: u64,
     write_percent: u32,
-    block_bytes: u32,
     kind: Kind,
 }
 
@@ -27,34 +25,6 @@ enum Kind {
     Parallel { lap: Lap, next: Box<[u64]> },
     Random(RandomStart),
     Mixed(Box<Mixed>),
-    Sizes(Box<Sizes>),
-    Flushed(Box<Flushed>),
-}
-
-/// Another pattern with a flush after so many writes (`--flush-every`).
-#[derive(Debug, Clone)]
-struct Flushed {
-    pattern: Pattern,
-    every: u32,
-    /// Writes since the last flush.
-    writes: u32,
-}
-
-impl Flushed {
-    #[inline(never)]
-    fn next(&mut self, slot: u32, rng: &mut Rng, shared: &SharedOffset) -> Access {
-        if self.is_due() {
-            self.writes = 0;
-            return Access { offset: 0, bytes: 0, act: Act::Flush };
-        }
-        let access = self.pattern.next(slot, rng, shared);
-        self.writes += u32::from(access.act == Act::Write);
-        access
-    }
-
-    fn is_due(&self) -> bool {
-        self.writes >= self.every
-    }
 }
 
 /// How a sequential offset moves on.
@@ -110,7 +80,6 @@ impl Pattern {
         let start = spec.start.start_bytes();
         let lap = Lap { stride, last, first: start % stride };
         let mut kind = match spec.random_percent {
-            _ if !spec.mix.is_empty() => Kind::Sizes(Box::new(Sizes::new(&spec, rng))),
             0 if spec.interlocked => Kind::Interlocked { stride, positions: range.positions() },
             0 if spec.parallel => {
                 Kind::Parallel { lap, next: vec![start; spec.slots as usize].into_boxed_slice() }
@@ -130,22 +99,7 @@ impl Pattern {
         if let Kind::Mixed(mixed) = &mut kind {
             mixed.write = write;
         }
-        let block_bytes = range.block_bytes() as u32;
-        let base_bytes = range.base_bytes();
-        let pattern = Pattern { base_bytes, write_percent: spec.write_percent, block_bytes, kind };
-        let Some(every) = spec.flush_every else { return pattern };
-        let kind = Kind::Flushed(Box::new(Flushed { pattern, every, writes: 0 }));
-        Pattern { base_bytes, write_percent: spec.write_percent, block_bytes, kind }
-    }
-
-    /// Whether some of the I/Os are flushes.
-    pub fn flushes(&self) -> bool {
-        matches!(self.kind, Kind::Flushed(_))
-    }
-
-    /// Whether the next I/O is a flush, which belongs to the writes before it.
-    pub fn owes_flush(&self) -> bool {
-        matches!(&self.kind, Kind::Flushed(flushed) if flushed.is_due())
+        Pattern { base_bytes: range.base_bytes(), write_percent: spec.write_percent, kind }
     }
 
     /// What became of Zipf's law so far; none without one.
@@ -153,8 +107,6 @@ impl Pattern {
         let skew = match &self.kind {
             Kind::Random(random) => random.skew(),
             Kind::Mixed(mixed) => mixed.random.skew(),
-            Kind::Sizes(sizes) => sizes.skew(),
-            Kind::Flushed(flushed) => return flushed.pattern.skew(),
             Kind::Sequential { .. } | Kind::Interlocked { .. } | Kind::Parallel { .. } => Skew::default(),
         };
         (skew.drawn > 0).then_some(skew)
@@ -167,30 +119,24 @@ impl Pattern {
     /// With `-p`, when `slot` is not below [`PatternSpec::slots`].
     #[inline(always)]
     pub fn next(&mut self, slot: u32, rng: &mut Rng, shared: &SharedOffset) -> Access {
-        let bytes = self.block_bytes;
         if let Kind::Random(random) = &mut self.kind {
             let offset = self.base_bytes + random.draw(rng);
-            return Access { offset, bytes, act: Act::of(draw_write(self.write_percent, rng)) };
+            return Access { offset, write: draw_write(self.write_percent, rng) };
         }
         let start = match &mut self.kind {
             Kind::Sequential { lap, next } => lap.take(next),
             Kind::Random(random) => random.draw(rng),
             Kind::Mixed(mixed) => {
                 let (start, write) = mixed.next(self.write_percent, rng);
-                return Access { offset: self.base_bytes + start, bytes, act: Act::of(write) };
+                return Access { offset: self.base_bytes + start, write };
             }
-            Kind::Sizes(sizes) => {
-                let access = sizes.next(self.write_percent, rng);
-                return Access { offset: self.base_bytes + access.offset, ..access };
-            }
-            Kind::Flushed(flushed) => return flushed.next(slot, rng, shared),
             // The order in which threads get numbers carries no other memory: relaxed is enough.
             Kind::Interlocked { stride, positions } => {
                 shared.fetch_add(1, Ordering::Relaxed) % *positions * *stride
             }
             Kind::Parallel { lap, next } => lap.take(&mut next[slot as usize]),
         };
-        Access { offset: self.base_bytes + start, bytes, act: Act::of(draw_write(self.write_percent, rng)) }
+        Access { offset: self.base_bytes + start, write: draw_write(self.write_percent, rng) }
     }
 }
 

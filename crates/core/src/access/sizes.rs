@@ -8,8 +8,8 @@
 //!
 //! The size is drawn before the place, so that the end of a range does not change the shares.
 
+use super::Rng;
 use super::places::{PatternSpec, Places, RandomStart, Skew, draw_write, happens};
-use super::{Access, Act, Rng};
 use crate::profile::MixPart;
 
 /// The state of a thread on one target.
@@ -104,14 +104,13 @@ impl Sizes {
         sizes
     }
 
-    /// The next I/O, from the base of the range.
-    #[inline(never)]
-    pub(super) fn next(&mut self, write_percent: u32, rng: &mut Rng) -> Access {
+    /// The next I/O: its offset from the base of the range, its size, and whether it writes.
+    pub(super) fn next(&mut self, write_percent: u32, rng: &mut Rng) -> (u64, u32, bool) {
         let size = self.shares.draw(rng);
         let bytes = self.shares.bytes[size];
         if self.random_percent == 100 {
             let offset = self.random_start(size, rng);
-            return Access { offset, bytes, act: Act::of(draw_write(write_percent, rng)) };
+            return (offset, bytes, draw_write(write_percent, rng));
         }
         if self.random_percent == 0 {
             self.write = draw_write(write_percent, rng);
@@ -122,7 +121,7 @@ impl Sizes {
         let is_beyond = self.next.saturating_add(u64::from(bytes)) > self.usable_bytes;
         let offset = if is_beyond { self.first } else { self.next };
         self.next = offset.saturating_add(self.stride_bytes.unwrap_or(u64::from(bytes)));
-        Access { offset, bytes, act: Act::of(self.write) }
+        (offset, bytes, self.write)
     }
 
     fn random_start(&mut self, size: usize, rng: &mut Rng) -> u64 {
@@ -149,7 +148,7 @@ impl Sizes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::{Pattern, RangeSpec, SharedOffset, UsableRange, Zipf};
+    use crate::access::{RangeSpec, SharedOffset, UsableRange, Varied, VariedAccess, Zipf};
     use crate::profile::{Decimal, Target};
     use statrs::distribution::{ChiSquared, ContinuousCDF};
     use std::sync::Arc;
@@ -163,11 +162,12 @@ mod tests {
         target
     }
 
-    fn accesses(target: &Target, size_bytes: u64, places: Places, count: usize) -> Vec<Access> {
+    fn accesses(target: &Target, size_bytes: u64, places: Places, count: usize) -> Vec<VariedAccess> {
         let range = UsableRange::new(RangeSpec::of(target, size_bytes)).unwrap();
         let mut rng = Rng::for_thread(1, 0);
         let spec = PatternSpec::of(target, range.start_of(0).unwrap(), 4, places);
-        let (mut pattern, shared) = (Pattern::new(spec, &mut rng), SharedOffset::new(0));
+        let mut pattern = Varied::new(&spec, &mut rng).unwrap();
+        let shared = SharedOffset::new(0);
         (0..count).map(|_| pattern.next(0, &mut rng, &shared)).collect()
     }
 

@@ -86,7 +86,9 @@ impl More {
     #[inline(never)]
     fn record(&mut self, bytes: u32, latency_ns: u64, since_start_ns: u64, response_ns: u64) {
         // A short transfer counts with the size that it fell short of, as far as that can be told.
-        if let Some(of_size) = self.sizes.iter_mut().find(|of_size| of_size.size >= bytes) {
+        if !self.sizes.is_empty()
+            && let Some(of_size) = self.sizes.iter_mut().find(|of_size| of_size.size >= bytes)
+        {
             of_size.ios += 1;
             of_size.bytes += u64::from(bytes);
             if let Some(histogram) = &mut of_size.latency {

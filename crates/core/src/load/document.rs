@@ -281,7 +281,6 @@ fn thread(id: u32, outcome: Outcome, measured_ns: u64, span: &Span<'_>) -> Threa
             read: tally.reads.finish(span.wanted, measured_ns),
             write: tally.writes.finish(span.wanted, measured_ns),
             flush: target
-                .pattern
                 .flushes()
                 .then(|| tally.flushes.finish(span.wanted.without_intervals(), measured_ns)),
             distribution: distribution(&state.planned.places),

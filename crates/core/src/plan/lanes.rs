@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::access::{
     EffectiveDistribution, Pace, Pattern, PatternSpec, Places, PoolChoice, RangeError, RangeSpec, Rng,
-    SharedOffset, SourceWindow, UsableRange, WriteData, Zipf,
+    SharedOffset, Skew, SourceWindow, UsableRange, Varied, WriteData, Zipf,
 };
 use crate::engine::{self, EngineRow, MapFlush, MapMode, Op};
 use crate::fault::{Failure, FailureKind};
@@ -145,6 +145,8 @@ pub struct LaneTarget {
     pub slot_stride_bytes: u64,
     /// Where the next I/O goes.
     pub pattern: Pattern,
+    /// In its place, where I/Os differ in size or flushes are among them.
+    pub varied: Option<Box<Varied>>,
     /// How its flushes are made (`--flush-every`).
     pub flush: Op,
     /// The one offset that interlocked threads share.
@@ -421,6 +423,7 @@ impl LaneTarget {
                 target.sizes().into_iter().map(|bytes| bytes as u32).collect()
             },
             slot_stride_bytes: target.block_bytes.next_multiple_of(memory_alignment_bytes),
+            varied: Varied::new(&spec, rng).map(Box::new),
             pattern: Pattern::new(spec, rng),
             flush: if target.flush_every.is_some_and(|flush| flush.data_only) {
                 Op::FlushData
@@ -438,6 +441,19 @@ impl LaneTarget {
             ioprio: ioprio(target.priority),
             map: target.memory_mapped.then(|| map_mode(target)),
         })
+    }
+
+    /// Whether some of the I/Os are flushes.
+    pub fn flushes(&self) -> bool {
+        self.varied.as_ref().is_some_and(|varied| varied.flushes())
+    }
+
+    /// What became of Zipf's law so far; none without one.
+    pub fn skew(&self) -> Option<Skew> {
+        match &self.varied {
+            Some(varied) => varied.skew(),
+            None => self.pattern.skew(),
+        }
     }
 
     /// Whether some I/Os write.

@@ -380,14 +380,14 @@ fn check_target(found: &mut Collector, span: &TimeSpan, target: &Target, will_ru
     {
         check_distribution(found, target, distribution);
     }
-    mix(found, target);
+    mix(found, span, target);
     zipf(found, target);
-    flush_every(found, target);
+    flush_every(found, span, target);
     memory(found, span, target);
     extent(found, span, target);
 }
 
-fn mix(found: &mut Collector, target: &Target) {
+fn mix(found: &mut Collector, span: &TimeSpan, target: &Target) {
     if target.mix.is_empty() {
         return;
     }
@@ -406,20 +406,23 @@ fn mix(found: &mut Collector, target: &Target) {
     for (given, switch, what) in [
         (target.interlocked && target.random_percent == 0, "-si", "one shared sequential offset"),
         (target.parallel, "-p", "parallel sequential"),
+        (span.completion_routines, "-x", "completion routines"),
     ] {
         if given {
-            let words = format!(
-                "--mix (sizes in shares) and {switch} ({what}) exclude each other: use -r for random or -s for \
-                 sequential I/O"
-            );
+            let words = format!("--mix (sizes in shares) and {switch} ({what}) exclude each other");
             found.error(Rule::MIX, &["--mix", switch], words);
         }
     }
 }
 
-fn flush_every(found: &mut Collector, target: &Target) {
+fn flush_every(found: &mut Collector, span: &TimeSpan, target: &Target) {
     if target.flush_every.is_none() {
         return;
+    }
+    if span.completion_routines {
+        let words = "--flush-every and -x (completion routines) exclude each other: a request that is reissued from its \
+                     own completion repeats what it did";
+        found.error(Rule::FLUSH_EVERY, &["--flush-every", "-x"], words);
     }
     if !target.writes() {
         let words = "--flush-every needs writes, and this test only reads: add -w";

@@ -54,10 +54,8 @@ fn offsets(spec: PatternSpec, seed: u64, count: usize) -> Vec<u64> {
 
 /// `1032192r 466944w ...`
 fn written(accesses: &[Access]) -> String {
-    let words: Vec<String> = accesses
-        .iter()
-        .map(|a| format!("{}{}", a.offset, if a.act == Act::Write { 'w' } else { 'r' }))
-        .collect();
+    let words: Vec<String> =
+        accesses.iter().map(|a| format!("{}{}", a.offset, if a.write { 'w' } else { 'r' })).collect();
     words.join(" ")
 }
 
@@ -236,8 +234,7 @@ fn mixed_vectors() {
 #[test]
 fn sequential_types_vector() {
     let spec = PatternSpec { write_percent: 30, ..one_mib() };
-    let writes: Vec<u64> =
-        accesses(spec, 0, 16).into_iter().filter(|a| a.act == Act::Write).map(|a| a.offset).collect();
+    let writes: Vec<u64> = accesses(spec, 0, 16).into_iter().filter(|a| a.write).map(|a| a.offset).collect();
     // The contract's list leaves out 45056; its other vectors draw the same number (21 of 100) there
     // and call it a write.
     assert_eq!(writes, [12288, 32768, 45056, 49152, 61440]);
@@ -331,7 +328,7 @@ fn a_run_has_one_type_and_the_share_of_writes_holds() {
     let walked = accesses(spec, 0, 200_000);
     let mut changes_between_runs = 0;
     for pair in walked.windows(2) {
-        let same_type = pair[0].act == pair[1].act;
+        let same_type = pair[0].write == pair[1].write;
         if pair[0].offset + 4 * K == pair[1].offset {
             assert!(same_type, "a type changed within a run");
         } else {
@@ -339,7 +336,7 @@ fn a_run_has_one_type_and_the_share_of_writes_holds() {
         }
     }
     assert!(changes_between_runs > 10_000, "types do change between runs");
-    let share = walked.iter().filter(|a| a.act == Act::Write).count() as f64 / walked.len() as f64;
+    let share = walked.iter().filter(|a| a.write).count() as f64 / walked.len() as f64;
     assert!((share - 0.3).abs() < 0.015, "{share}");
 }
 
@@ -372,7 +369,7 @@ fn all_random_mixed_is_random() {
 fn shares_of_writes() {
     let count = |write_percent| {
         let spec = PatternSpec { write_percent, ..one_mib() };
-        accesses(spec, 0, 100_000).iter().filter(|a| a.act == Act::Write).count()
+        accesses(spec, 0, 100_000).iter().filter(|a| a.write).count()
     };
     assert_eq!(count(0), 0);
     assert_eq!(count(100), 100_000);

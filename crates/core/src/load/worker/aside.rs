@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::access::{DataRng, Rng};
+use crate::access::{Act, DataRng, Rng, VariedAccess};
+use crate::engine::{Io, Op};
 use crate::load::counters::Counter;
 use crate::plan::{LaneTarget, LaneWrites};
 use crate::sys::buffer::IoBuffer;
@@ -37,4 +38,29 @@ pub(super) fn new_data(
         LaneWrites::Pattern { .. } | LaneWrites::Zero => own_place,
         LaneWrites::None => unreachable!("a read test chose to write"),
     }
+}
+
+/// The next I/O of a slot on a target whose I/Os differ in size, or have flushes among them; none on any other.
+pub(super) fn varied_io(
+    target: &mut LaneTarget,
+    slot: u32,
+    rng: &mut Rng,
+    buffers: &[Arc<IoBuffer>],
+    data_rng: &mut DataRng,
+) -> Option<Io> {
+    let own_slot = slot - target.slot_first;
+    let own_place = u64::from(own_slot) * target.slot_stride_bytes;
+    let access = target.varied.as_mut()?.next(own_slot, rng, &target.shared);
+    let VariedAccess { offset, bytes, act } = access;
+    let (op, region, region_offset) = match (act, target.writes) {
+        (Act::Read, _) => (Op::Read, target.read_region, own_place),
+        (Act::Flush, _) => (target.flush, target.write_region, 0),
+        (Act::Write, LaneWrites::Pattern { .. } | LaneWrites::Zero) => {
+            (Op::Write, target.write_region, own_place)
+        }
+        (Act::Write, _) => {
+            (Op::Write, target.write_region, new_data(target, (own_place, bytes), buffers, data_rng))
+        }
+    };
+    Some(Io { slot, file: 0, region, op, len: bytes, region_offset, offset })
 }

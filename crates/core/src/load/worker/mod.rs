@@ -17,12 +17,12 @@ use std::time::Duration;
 use super::counters::{Buckets, Counter, Present, Tables, Wanted};
 use super::live::{Cell, Counted, TOLD_EVERY_NS};
 use super::phases::{Phases, Time};
-use crate::access::{Act, DataRng, Meter, Skew};
+use crate::access::{DataRng, Meter, Skew};
 use crate::engine::{AnyEngine, Completion, Engine, EngineError, Io, IoError, Op};
 use crate::plan::{Lane, LaneTarget, LaneWrites};
 use crate::result::{ThreadCost, WaitStatistics};
 use crate::sys::buffer::IoBuffer;
-use aside::{arrivals_seed, new_data, record_flush};
+use aside::{arrivals_seed, new_data, record_flush, varied_io};
 use modes::{Inline, Mode, Queued, Routines};
 pub use slots::Late;
 use slots::{Idle, Outstanding};
@@ -211,7 +211,7 @@ impl Worker {
                         target.pace.has_schedule(),
                         &target.sizes,
                     ),
-                    flushes: Counter::new(wanted.without_intervals(), target.pattern.flushes(), false, &[]),
+                    flushes: Counter::new(wanted.without_intervals(), target.flushes(), false, &[]),
                     short_transfers: 0,
                     offered_ios: None,
                     skew: None,
@@ -282,7 +282,7 @@ impl Worker {
             tally.offered_ios = meter.and_then(|meter| meter.offered(phases.measure_end_ns()));
         }
         for (tally, target) in self.tallies.iter_mut().zip(&self.lane.targets) {
-            tally.skew = target.pattern.skew();
+            tally.skew = target.skew();
         }
         Outcome {
             buckets: self.buckets,
@@ -310,6 +310,8 @@ impl Worker {
                 *meter = Some(Meter::new(target.pace, phases.start_ns(), measured_ns.clone(), seed));
                 is_paced = true;
             }
+            // The loop with a pace serves these, too, so that the others do not ask.
+            is_paced |= target.varied.is_some();
         }
         if is_inline && is_paced {
             self.go_round::<T, Inline<true, POOL>>(given);
@@ -376,7 +378,8 @@ impl Worker {
             let Some(slot) = self.idle.pop() else { break };
             let target = self.target_of::<M>(slot);
             // A flush follows its writes at once.
-            let is_flush = self.lane.targets[target as usize].pattern.owes_flush();
+            let varied = self.lane.targets[target as usize].varied.as_ref();
+            let is_flush = varied.is_some_and(|varied| varied.owes_flush());
             if let (Some(meter), false) = (&mut self.meters[target as usize], is_flush) {
                 let wait = meter.wait_ns(self.now_ns);
                 if wait > 0 {
@@ -393,7 +396,11 @@ impl Worker {
                 self.due_ns[slot as usize] = meter.due_ns();
                 meter.issued(self.now_ns);
             }
-            self.prepare(slot, target);
+            if self.lane.targets[target as usize].varied.is_some() {
+                self.prepare_varied(slot, target);
+            } else {
+                self.prepare(slot, target);
+            }
         }
         if to_examine == 0 { wait_ns } else { None }
     }
@@ -414,10 +421,9 @@ impl Worker {
         let own_slot = slot - target.slot_first;
         let access = target.pattern.next(own_slot, &mut self.lane.rng, &target.shared);
         let own_place = u64::from(own_slot) * target.slot_stride_bytes;
-        let (bytes, offset) = (access.bytes, access.offset);
+        let bytes = target.block_bytes;
         let (op, region, region_offset) = match target.writes {
-            _ if access.act == Act::Read => (Op::Read, target.read_region, own_place),
-            _ if access.act == Act::Flush => (target.flush, target.write_region, 0),
+            _ if !access.write => (Op::Read, target.read_region, own_place),
             // Filled once, which is what most tests write.
             LaneWrites::Pattern { .. } | LaneWrites::Zero => (Op::Write, target.write_region, own_place),
             _ => {
@@ -428,12 +434,27 @@ impl Worker {
                 (Op::Write, target.write_region, place)
             }
         };
+        let offset = access.offset;
         let flight = &mut self.flights[slot as usize];
         flight.target = target_index;
         flight.op = op;
         flight.bytes = bytes;
         flight.offset = offset;
         self.batch.push(Io { slot, file: target_index, region, op, len: bytes, region_offset, offset });
+    }
+
+    /// The same where I/Os differ in size, or flushes are among them.
+    #[inline(never)]
+    fn prepare_varied(&mut self, slot: u32, target_index: u32) {
+        let target = &mut self.lane.targets[target_index as usize];
+        let Some(io) = varied_io(target, slot, &mut self.lane.rng, &self.buffers, &mut self.data_rng) else {
+            return;
+        };
+        self.accounted = None;
+        let flight = &mut self.flights[slot as usize];
+        (flight.target, flight.op) = (target_index, io.op);
+        (flight.bytes, flight.offset) = (io.len, io.offset);
+        self.batch.push(Io { file: target_index, ..io });
     }
 
     #[inline(always)]
@@ -682,7 +703,7 @@ impl Worker {
             match flight.op {
                 Op::Read => tally.reads.record(bytes, latency, more),
                 Op::Write => tally.writes.record(bytes, latency, more),
-                Op::Flush | Op::FlushData => record_flush(&mut tally.flushes, latency),
+                _ => record_flush(&mut tally.flushes, latency),
             }
         } else {
             self.aside.ios += 1;

@@ -304,10 +304,10 @@ fn a_pool_draws_the_target_and_then_the_offset_at_every_issue() {
     for io in &seen.ios {
         let target = pool.choose(&mut rng);
         let access = patterns[target].next(io.slot, &mut rng, &shared);
-        let op = if access.act == Act::Write { Op::Write } else { Op::Read };
+        let op = if access.write { Op::Write } else { Op::Read };
         assert_eq!((io.file, io.offset, io.op), (target as u32, access.offset, op));
         // Each slot has its own place in the buffers of each target.
-        let region = 2 * target as u32 + u32::from(access.act == Act::Write);
+        let region = 2 * target as u32 + u32::from(access.write);
         assert_eq!((io.region, io.region_offset), (region, u64::from(io.slot) * 4096));
         per_target[target] += 1;
     }

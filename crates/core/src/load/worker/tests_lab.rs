@@ -323,6 +323,7 @@ pub fn lane_target(index: usize, slot_first: u32, pattern: Pattern) -> LaneTarge
         sizes: Vec::new(),
         slot_stride_bytes: 4096,
         pattern,
+        varied: None,
         flush: Op::Flush,
         shared: Arc::default(),
         pace: Pace::UNLIMITED,
