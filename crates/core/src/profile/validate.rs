@@ -420,7 +420,8 @@ fn flush_every(found: &mut Collector, span: &TimeSpan, target: &Target) {
         return;
     }
     if span.completion_routines {
-        let words = "--flush-every and -x (completion routines) exclude each other: a request that is reissued from its \
+        let words = "--flush-every and -x (completion routines) exclude each other: a request that is reissued from \
+                     its \
                      own completion repeats what it did";
         found.error(Rule::FLUSH_EVERY, &["--flush-every", "-x"], words);
     }

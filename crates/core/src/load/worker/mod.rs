@@ -557,7 +557,7 @@ impl Worker {
         }
         for index in 0..found {
             let slot = self.done[index].slot;
-            self.account(given, index);
+            self.account::<T, M>(given, index);
             if M::ROUTINES {
                 self.reissue::<T, M>(given, slot);
             } else {
@@ -683,7 +683,7 @@ impl Worker {
 
     /// Counts one completion, or keeps its failure.
     #[inline(always)]
-    fn account<T: Time>(&mut self, given: &Given<'_, T>, index: usize) {
+    fn account<T: Time, M: Mode>(&mut self, given: &Given<'_, T>, index: usize) {
         let slot = self.done[index].slot as usize;
         let bytes = match self.done[index].result {
             Ok(bytes) if bytes == self.flights[slot].bytes => bytes,
@@ -700,10 +700,12 @@ impl Worker {
                 let since_start = self.now_ns.saturating_sub(given.phases.measure_start_ns());
                 (since_start, self.now_ns.saturating_sub(self.due_ns[slot]))
             };
-            match flight.op {
-                Op::Read => tally.reads.record(bytes, latency, more),
-                Op::Write => tally.writes.record(bytes, latency, more),
-                _ => record_flush(&mut tally.flushes, latency),
+            if flight.op == Op::Read {
+                tally.reads.record(bytes, latency, more);
+            } else if M::PACED && !flight.op.moves_data() {
+                record_flush(&mut tally.flushes, latency);
+            } else {
+                tally.writes.record(bytes, latency, more);
             }
         } else {
             self.aside.ios += 1;

@@ -78,8 +78,8 @@ pub(crate) struct SweepArguments {
     #[arg(value_name = "TARGET", required = true)]
     targets: Vec<String>,
 
-    /// Switch to vary and its values: o=1..256 (doubled each time), o=1..32+1 (in steps of 1), t=1,2,4 (a list), b=4K..1M.
-    /// May be given several times
+    /// Switch to vary and its values: o=1..256 (doubled each time), o=1..32+1 (in steps of 1), t=1,2,4 (a list),
+    /// b=4K..1M. May be given several times
     #[arg(long, value_name = "SWITCH=VALUES", allow_hyphen_values = true)]
     over: Vec<String>,
 

@@ -1,8 +1,8 @@
 //! What a sweep says: the plateau, the knee with its uncertainty, the smallest line that reaches the plateau, and what
 //! bounds it.
 //!
-//! Points that differ only in how many I/Os are out at once (threads times outstanding I/Os) are one ramp. Of several points
-//! with as many, the best stands for all.
+//! Points that differ only in how many I/Os are out at once (threads times outstanding I/Os) are one ramp. Of several
+//! points with as many, the best stands for all.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -123,8 +123,8 @@ pub struct AtPlateau<'a> {
     pub is_generator_bound: bool,
     /// What another rule says holds it back.
     pub held_back: Option<&'a str>,
-    /// I/Os that were out on average at the largest load beyond the knee, as a part of those asked for; none where nothing
-    /// lies beyond it.
+    /// I/Os that were out on average at the largest load beyond the knee, as a part of those asked for; none where
+    /// nothing lies beyond it.
     pub queue_beyond: Option<f64>,
 }
 

@@ -370,7 +370,8 @@ const ADVICE: Advice = &[
 /// What a row of flushes says in the place of a direction.
 const FLUSH: &str = "flush";
 
-/// Reads, writes and flushes of each target that is known, in the profile's order, and the sum unless it is the only row.
+/// Reads, writes and flushes of each target that is known, in the profile's order, and the sum unless it is the only
+/// row.
 fn rows_of(span: &TimeSpan, measured: &Measured, prefix: &str) -> Vec<Row> {
     let mut rows = Vec::new();
     for (index, target) in span.targets.iter().enumerate() {
