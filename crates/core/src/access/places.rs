@@ -41,7 +41,7 @@ pub enum Places {
     Uniform,
     /// In shares of ranges (`-rd`).
     Ranges(Arc<EffectiveDistribution>),
-    /// By Zipf's law (`--zipf`).
+    /// By Zipf's law (`--zipf`): few places get most of it.
     Zipf(Arc<Zipf>),
 }
 
@@ -88,7 +88,7 @@ pub(super) struct RandomStart {
 /// What became of Zipf's law in one thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Skew {
-    /// Places that were drawn.
+    /// How many places were drawn so far.
     pub drawn: u64,
     /// Those of the hottest hundredth.
     pub hot: u64,

@@ -31,7 +31,7 @@ pub(super) struct Sizes {
 /// Random places for each size.
 #[derive(Debug, Clone)]
 enum SizePlaces {
-    /// One for each size.
+    /// One for each size of the mix, in its order.
     Own(Vec<RandomStart>),
     /// Those of the largest size; smaller I/Os go to a random place of theirs in it.
     Largest { start: RandomStart, bytes: u64 },

@@ -10,9 +10,9 @@ use super::{Pattern, Rng, SharedOffset};
 /// What an I/O of a thread does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
-    /// It reads a block.
+    /// It reads a block of the target.
     Read,
-    /// It writes a block.
+    /// It writes a block of the target.
     Write,
     /// It asks that writes become durable which were completed before (`--flush-every`).
     Flush,
@@ -25,7 +25,7 @@ pub struct VariedAccess {
     pub offset: u64,
     /// Size in bytes; 0 for a flush.
     pub bytes: u32,
-    /// What it does.
+    /// What it does there: read, write or flush.
     pub act: Act,
 }
 

@@ -31,7 +31,7 @@ impl Zipf {
         }
     }
 
-    /// Number of places.
+    /// How many places the range has.
     pub fn positions(&self) -> u64 {
         self.permutation.positions
     }
@@ -88,7 +88,7 @@ fn integral_inverse(exponent: f64, value: f64) -> f64 {
     }
 }
 
-/// Draws ranks.
+/// Draws ranks, the hottest ones most often.
 #[derive(Debug, Clone, PartialEq)]
 struct Law {
     exponent: f64,
@@ -143,7 +143,7 @@ struct Permutation {
     keys: [[u64; 2]; ROUNDS],
 }
 
-/// Each mixes both halves.
+/// Each of them mixes both halves once.
 const ROUNDS: usize = 3;
 
 impl Permutation {

@@ -21,7 +21,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Whether it moves data.
+    /// Whether it moves data, or only asks for something.
     pub fn moves_data(self) -> bool {
         matches!(self, Op::Read | Op::Write)
     }

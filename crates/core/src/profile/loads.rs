@@ -30,7 +30,7 @@ impl Arrivals {
     }
 }
 
-/// Flushes between writes (`--flush-every`).
+/// Flushes of a thread between its writes (`--flush-every`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlushEvery {
     /// Writes of a thread on the target between two flushes, at least 1.
@@ -66,7 +66,7 @@ impl fmt::Display for FlushEvery {
 #[schemars(with = "f64")]
 pub struct Decimal(f64);
 
-/// It is never NaN.
+/// It is never NaN, so it equals itself.
 impl Eq for Decimal {}
 
 impl Decimal {
@@ -83,7 +83,7 @@ impl Decimal {
         text.parse().ok().and_then(Decimal::new)
     }
 
-    /// The number.
+    /// The number as a 64-bit float.
     pub fn get(self) -> f64 {
         self.0
     }
@@ -115,7 +115,7 @@ pub const ZIPF_MAX: f64 = 20.0;
 /// A size of a mix (`--mix`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MixPart {
-    /// I/O size in bytes.
+    /// Size of these I/Os in bytes.
     pub block_bytes: u64,
     /// Share of the I/Os in percent.
     pub percent: Decimal,

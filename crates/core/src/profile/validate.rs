@@ -426,8 +426,7 @@ fn flush_every(found: &mut Collector, span: &TimeSpan, target: &Target) {
         found.error(Rule::FLUSH_EVERY, &["--flush-every", "-x"], words);
     }
     if !target.writes() {
-        let words = "--flush-every needs writes, and this test only reads: add -w";
-        found.error(Rule::FLUSH_EVERY, &["--flush-every", "-w"], words);
+        found.error(Rule::FLUSH_EVERY, &["--flush-every", "-w"], "--flush-every needs writes: add -w");
     }
     if target.memory_mapped {
         let words =

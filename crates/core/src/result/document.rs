@@ -463,13 +463,13 @@ pub struct Direction {
 /// The I/Os of one size of a mix (`--mix`).
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct OfSize {
-    /// I/O size in bytes.
+    /// Size of these I/Os in bytes.
     pub block_bytes: u64,
-    /// I/Os completed.
+    /// How many of them completed.
     pub ios: u64,
-    /// Bytes transferred.
+    /// Bytes that they transferred in all.
     pub bytes: u64,
-    /// Latencies, when measured (`-L`).
+    /// Latencies of these I/Os, when measured (`-L`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Box<Histogram>>,
 }

@@ -74,19 +74,19 @@ pub struct DirectionSummary {
 /// What the I/Os of one size of a mix did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeSummary {
-    /// I/O size in bytes.
+    /// Size of these I/Os in bytes.
     pub block_bytes: u64,
-    /// I/Os completed.
+    /// How many of them completed.
     pub ios: u64,
     /// Their share of all I/Os, in percent.
     pub ios_percent: f64,
-    /// Bytes transferred.
+    /// Bytes that they transferred in all.
     pub bytes: u64,
     /// Their share of all bytes, in percent.
     pub bytes_percent: f64,
-    /// Bytes per second.
+    /// Bytes of them per second.
     pub bytes_per_s: f64,
-    /// I/Os per second.
+    /// How many of them per second.
     pub iops: f64,
     /// Latencies, when measured and there was I/O.
     pub latency: Option<LatencySummary>,

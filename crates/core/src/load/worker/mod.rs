@@ -447,9 +447,8 @@ impl Worker {
     #[inline(never)]
     fn prepare_varied(&mut self, slot: u32, target_index: u32) {
         let target = &mut self.lane.targets[target_index as usize];
-        let Some(io) = varied_io(target, slot, &mut self.lane.rng, &self.buffers, &mut self.data_rng) else {
-            return;
-        };
+        let io = varied_io(target, slot, &mut self.lane.rng, &self.buffers, &mut self.data_rng);
+        let Some(io) = io else { return };
         self.accounted = None;
         let flight = &mut self.flights[slot as usize];
         (flight.target, flight.op) = (target_index, io.op);

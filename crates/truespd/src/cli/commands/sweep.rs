@@ -53,7 +53,7 @@ const SWEPT: [&str; 21] = [
     "-flush-every",
 ];
 
-/// Ranges with a name.
+/// Ranges with a name, for `--preset`.
 const PRESETS: [(&str, &[&str]); 4] = [
     ("depth", &["o=1..256"]),
     ("threads", &["t=1..64"]),
@@ -227,7 +227,7 @@ fn word_of(place: &Place) -> String {
 }
 
 impl SweepArguments {
-    /// What is varied.
+    /// What is varied, by a preset and by `--over`.
     fn axes(&self) -> Result<Vec<Axis>, Refusal> {
         let presets = self.preset.unwrap_or_default().iter().map(|text| text.to_string());
         let mut axes: Vec<Axis> = Vec::new();

@@ -24,11 +24,11 @@ pub enum Of {
     Mean,
     /// The median, or 50th percentile.
     P50,
-    /// The 95th percentile.
+    /// The 95th percentile of the response times.
     P95,
-    /// The 99th percentile.
+    /// The 99th percentile of the response times.
     P99,
-    /// The 99.9th percentile.
+    /// The 99.9th percentile of the response times.
     #[serde(rename = "p99.9")]
     P999,
 }
@@ -97,7 +97,7 @@ impl LatencyLimit {
         )))
     }
 
-    /// The limit in nanoseconds.
+    /// The limit in nanoseconds, as histograms count.
     pub fn ns(self) -> f64 {
         self.ms * 1e6
     }

@@ -19,7 +19,7 @@ const CHANGED: f64 = 0.2;
 /// ... and by more than its error explains, but for one time in a thousand.
 const CHANGED_LEVEL: f64 = 0.001;
 
-/// How a search ended.
+/// How a search for a rate ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchEnd {
@@ -63,7 +63,7 @@ pub struct Change {
     pub after_ms: f64,
 }
 
-/// Rates that were tried.
+/// Rates that were tried, and what they say.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Search {
     /// What had to be kept; of several limits the first.
@@ -74,7 +74,7 @@ pub struct Search {
     /// How far apart the bounds may be, in percent of the upper one; none in documents from before there were bounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision_percent: Option<f64>,
-    /// Threads times targets.
+    /// Threads times targets: what a rate per thread is multiplied with.
     pub streams: u64,
     /// I/Os of all threads that are outstanding at once, at most; 0 in documents from before this was noted.
     #[serde(default)]

@@ -32,19 +32,19 @@ pub struct Point {
     pub reached_iops: f64,
     /// Response times from the intended start, in milliseconds.
     pub mean_ms: f64,
-    /// The median of them.
+    /// The median of the response times.
     pub p50_ms: f64,
-    /// 95th percentile.
+    /// The 95th percentile of the response times.
     pub p95_ms: f64,
-    /// 99th percentile.
+    /// The 99th percentile of the response times.
     pub p99_ms: f64,
-    /// 99.9th percentile.
+    /// The 99.9th percentile of the response times.
     pub p99_9_ms: f64,
-    /// The longest of them.
+    /// The longest of the response times.
     pub max_ms: f64,
     /// The figure that the first limit is about, in milliseconds.
     pub held_ms: f64,
-    /// The rate was reached.
+    /// The rate that was offered was reached.
     pub is_reached: bool,
     /// The rate was reached, and all limits kept.
     pub is_within: bool,
@@ -58,7 +58,7 @@ pub struct Point {
 /// How sure a run at a rate is of what it says.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Trial {
-    /// Measured time in seconds.
+    /// Measured time of the run in seconds.
     pub seconds: f64,
     /// I/Os that were due in it.
     pub due_ios: u64,
@@ -232,7 +232,7 @@ impl Trial {
         left > LEFT_TIMES * in_flight && left > LEFT_PART * self.due_ios as f64
     }
 
-    /// The rate was reached.
+    /// The rate that was offered was reached.
     pub fn is_reached(&self) -> bool {
         self.ios as f64 >= self.due_ios as f64 * (1.0 - MISSED_MAX)
     }

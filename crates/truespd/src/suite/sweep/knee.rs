@@ -15,7 +15,7 @@ const FULL: f64 = 0.9;
 /// A measured figure with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measured {
-    /// Mean of the runs.
+    /// Mean over the runs of the point.
     pub mean: f64,
     /// Lower end of the interval; the smallest run where there are fewer than three.
     pub low: f64,
@@ -35,7 +35,7 @@ pub struct Step {
     pub figure: Measured,
 }
 
-/// What a ramp says.
+/// What the points of a ramp say together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ramp {
     /// The place of the point with the most.

@@ -13,7 +13,7 @@ pub const LEVEL: f64 = 0.05;
 /// An interval of fewer runs says little.
 pub const RUNS_MIN: usize = 3;
 
-/// What a sweep measured.
+/// What a sweep measured, point by point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SweepReport")]
 pub struct SweepReport {
@@ -23,7 +23,7 @@ pub struct SweepReport {
     pub line: Vec<String>,
     /// Files or devices, as words of the line.
     pub targets: Vec<String>,
-    /// What was varied.
+    /// What was varied, and through which values.
     pub axes: Vec<Axis>,
     /// How narrow intervals should be: half of one, in percent of its middle.
     pub precision_percent: f64,
@@ -42,14 +42,14 @@ pub struct SweepReport {
     pub ran_on: RanOn,
 }
 
-/// A combination of values.
+/// A combination of values, with its runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
     /// Its values, one for each axis.
     pub values: Vec<String>,
     /// I/Os of all threads that are out at once, at most.
     pub outstanding: u64,
-    /// Threads.
+    /// Threads that issue these I/Os.
     pub threads: u64,
     /// Size of its I/Os in bytes; the largest where they differ.
     pub block_bytes: u64,
@@ -65,11 +65,11 @@ pub struct Point {
 pub struct Run {
     /// Its place among all runs, from 0.
     pub place: u64,
-    /// I/Os per second.
+    /// I/Os per second over the measured time.
     pub iops: f64,
-    /// Bytes per second.
+    /// Bytes per second over the measured time.
     pub bytes_per_s: f64,
-    /// Mean latency in nanoseconds.
+    /// Mean latency of all I/Os in nanoseconds.
     pub mean_ns: Option<f64>,
     /// 99th percentile of the latency in nanoseconds.
     pub p99_ns: Option<f64>,
@@ -81,7 +81,7 @@ pub struct Run {
     pub is_generator_bound: bool,
     /// What another rule says holds the run back, in its words.
     pub held_back: Option<String>,
-    /// Its verdict.
+    /// Its verdict; none when it was not judged.
     pub grade: Option<Grade>,
 }
 
@@ -137,17 +137,17 @@ impl Point {
         Some(Measured { mean, low: low.max(0.0), high })
     }
 
-    /// I/Os per second.
+    /// I/Os per second, over its runs.
     pub fn iops(&self) -> Option<Measured> {
         self.figure(|run| Some(run.iops))
     }
 
-    /// Bytes per second.
+    /// Bytes per second, over its runs.
     pub fn bytes_per_s(&self) -> Option<Measured> {
         self.figure(|run| Some(run.bytes_per_s))
     }
 
-    /// Mean latency in nanoseconds.
+    /// Mean latency in nanoseconds, over its runs.
     pub fn mean_ns(&self) -> Option<f64> {
         self.figure(|run| run.mean_ns).map(|figure| figure.mean)
     }
@@ -207,7 +207,7 @@ impl SweepReport {
         words.join(" ")
     }
 
-    /// `-o8 -t2`
+    /// Its values with their switches: `-o8 -t2`
     pub fn name(&self, point: &Point) -> String {
         self.values_words(point, |_| true)
     }

@@ -264,7 +264,7 @@ struct AtWork {
     written_bytes: f64,
 }
 
-/// Fisher and Yates.
+/// A random order, by Fisher and Yates.
 fn shuffle(places: &mut [usize], rng: &mut Rng) {
     for last in (1..places.len()).rev() {
         places.swap(last, (rng.next_u64() % (last as u64 + 1)) as usize);
