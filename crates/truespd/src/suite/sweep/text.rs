@@ -138,8 +138,13 @@ fn of_group(report: &SweepReport, group: &Group) -> Vec<String> {
         Along::BlockSize => "blocks",
     };
     if ramp.is_open {
+        let enough = if ramp.knee_load_from < ramp.knee_load {
+            format!(" (for the error of the points, {} may be enough)", load(along, ramp.knee_load_from))
+        } else {
+            String::new()
+        };
         return vec![format!(
-            "{of}no plateau: the rate still grows at the last step, {most} with {} {what}. Sweep further.",
+            "{of}no plateau: the rate still grows at the last step, {most} with {} {what}{enough}. Sweep further.",
             load(along, ramp.knee_load)
         )];
     }
