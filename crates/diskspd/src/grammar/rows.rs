@@ -577,7 +577,8 @@ mod tests {
 
     #[test]
     fn rows_of_the_first_pass_are_those_of_the_contract() {
-        let mut letters: Vec<&str> = all().filter(|row| row.first_pass).map(|row| &row.name[..1]).collect();
+        let own = all().filter(|row| row.first_pass && !row.is_long());
+        let mut letters: Vec<&str> = own.map(|row| &row.name[..1]).collect();
         letters.dedup();
         letters.sort_unstable();
         assert_eq!(letters, [":", "C", "R", "W", "X", "b", "d", "v", "z"]);
