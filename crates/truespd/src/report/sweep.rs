@@ -49,7 +49,7 @@ impl Page for SweepReport {
 fn lines(report: &SweepReport) -> Vec<Vec<String>> {
     let mut all: Vec<Vec<String>> = Vec::new();
     for point in &report.points {
-        let others = point.values[1..].to_vec();
+        let others = point.values.get(1..).unwrap_or_default().to_vec();
         if !all.contains(&others) {
             all.push(others);
         }
@@ -71,14 +71,16 @@ fn over_first(
     chart.ticks = Ticks::Named(names.map(|(at, name)| (at as f64, name.clone())).collect());
     for others in lines(report).iter().take(LINES_MAX) {
         let mut points = Vec::new();
-        for point in report.points.iter().filter(|point| point.values[1..] == others[..]) {
-            let at = first.values.iter().position(|value| *value == point.values[0]);
+        for point in
+            report.points.iter().filter(|point| point.values.get(1..).unwrap_or_default() == &others[..])
+        {
+            let at = first.values.iter().position(|value| point.values.first() == Some(value));
             if let (Some(at), Some(shown)) = (at, value(point)) {
                 points.push(Point { x: at as f64, ..shown });
             }
         }
         let mut name = Vec::new();
-        for (axis, value) in report.axes[1..].iter().zip(others) {
+        for (axis, value) in report.axes.iter().skip(1).zip(others) {
             name.push(format!("{} {value}", axis.shown()));
         }
         if !points.is_empty() {

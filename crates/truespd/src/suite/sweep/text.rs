@@ -47,7 +47,7 @@ fn table(report: &SweepReport, shown: Shown) -> String {
     for (place, axis) in report.axes.iter().enumerate() {
         columns.push(Column::numbers(
             axis.shown(),
-            cells(&measured, |point| point.values[place].clone()),
+            cells(&measured, |point| point.values.get(place).cloned().unwrap_or_default()),
             Room::Stays,
         ));
     }
@@ -99,8 +99,11 @@ pub(super) fn sentences(report: &SweepReport) -> Vec<String> {
             report.precision_percent
         ));
     }
-    if let Some(again) = report.again {
-        let name = report.name(&report.points[again.point]);
+    // A changed document may name any point.
+    if let Some(again) = report.again
+        && let Some(point) = report.points.get(again.point)
+    {
+        let name = report.name(point);
         let words = format!(
             "The first point ({name}), measured again at the end: {} IOPS, and {} at the start",
             number(again.iops),
