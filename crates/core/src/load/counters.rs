@@ -50,6 +50,8 @@ pub struct Counter {
     ios: u64,
     latency: Option<Histogram>,
     more: Option<Box<More>>,
+    /// Sizes of a mix, ascending; empty without one.
+    sizes: Vec<SizeCount>,
 }
 
 /// Statistics that not every run asks for. They stand apart so that one test per I/O skips them all.
@@ -58,8 +60,6 @@ struct More {
     intervals: Option<Intervals>,
     /// Latencies from the intended start.
     response: Option<Histogram>,
-    /// Sizes of a mix, ascending.
-    sizes: Vec<SizeCount>,
 }
 
 /// Counts of one size of a mix.
@@ -84,17 +84,7 @@ impl SizeCount {
 
 impl More {
     #[inline(never)]
-    fn record(&mut self, bytes: u32, latency_ns: u64, since_start_ns: u64, response_ns: u64) {
-        // A short transfer counts with the size that it fell short of, as far as that can be told.
-        if !self.sizes.is_empty()
-            && let Some(of_size) = self.sizes.iter_mut().find(|of_size| of_size.size >= bytes)
-        {
-            of_size.ios += 1;
-            of_size.bytes += u64::from(bytes);
-            if let Some(histogram) = &mut of_size.latency {
-                histogram.record(latency_ns);
-            }
-        }
+    fn record(&mut self, latency_ns: u64, since_start_ns: u64, response_ns: u64) {
         if let Some(intervals) = &mut self.intervals {
             intervals.record(since_start_ns, latency_ns);
         }
@@ -111,22 +101,28 @@ impl Counter {
         let more = More {
             intervals: wanted.intervals.map(|(interval, duration)| Intervals::new(interval, duration)),
             response: (wanted.latency && has_schedule).then(Histogram::new),
-            sizes: sizes.iter().map(|&size| SizeCount::new(size, wanted)).collect(),
         };
-        let is_wanted =
-            used && (more.intervals.is_some() || more.response.is_some() || !more.sizes.is_empty());
+        let is_wanted = used && (more.intervals.is_some() || more.response.is_some());
+        let sizes = if used { sizes } else { &[] };
         Counter {
             bytes: 0,
             ios: 0,
             latency: (wanted.latency && used).then(Histogram::new),
             more: is_wanted.then(|| Box::new(more)),
+            sizes: sizes.iter().map(|&size| SizeCount::new(size, wanted)).collect(),
         }
     }
 
     /// Counts one completion; `more_ns` gives the time since measurement began and the latency from the intended
-    /// start, when either is wanted.
+    /// start, when either is wanted. Sizes are counted by loops that serve mixes: `may_be_mix`.
     #[inline(always)]
-    pub fn record(&mut self, bytes: u32, latency_ns: u64, more_ns: impl FnOnce() -> (u64, u64)) {
+    pub fn record(
+        &mut self,
+        bytes: u32,
+        may_be_mix: bool,
+        latency_ns: u64,
+        more_ns: impl FnOnce() -> (u64, u64),
+    ) {
         self.bytes += u64::from(bytes);
         self.ios += 1;
         if let Some(histogram) = &mut self.latency {
@@ -134,7 +130,22 @@ impl Counter {
         }
         if let Some(more) = &mut self.more {
             let (since_start_ns, response_ns) = more_ns();
-            more.record(bytes, latency_ns, since_start_ns, response_ns);
+            more.record(latency_ns, since_start_ns, response_ns);
+        }
+        if may_be_mix {
+            self.count_size(bytes, latency_ns);
+        }
+    }
+
+    #[inline(never)]
+    fn count_size(&mut self, bytes: u32, latency_ns: u64) {
+        // A short transfer counts with the size that it fell short of, as far as that can be told.
+        if let Some(of_size) = self.sizes.iter_mut().find(|of_size| of_size.size >= bytes) {
+            of_size.ios += 1;
+            of_size.bytes += u64::from(bytes);
+            if let Some(histogram) = &mut of_size.latency {
+                histogram.record(latency_ns);
+            }
         }
     }
 
@@ -176,7 +187,7 @@ impl Counter {
             latency: self.latency.or_else(|| wanted.latency.then(Histogram::new)).map(Box::new),
             response: more.response.map(Box::new),
             intervals: more.intervals,
-            sizes: more.sizes.into_iter().map(SizeCount::finish).collect(),
+            sizes: self.sizes.into_iter().map(SizeCount::finish).collect(),
         }
     }
 }
@@ -522,7 +533,7 @@ mod tests {
         }
 
         fn count(&mut self, direction: usize, ns: u64) {
-            self.0[direction].record(4096, ns, || (0, 0));
+            self.0[direction].record(4096, false, ns, || (0, 0));
         }
 
         fn all(&mut self) -> impl Iterator<Item = [&mut Counter; 2]> {
@@ -566,9 +577,9 @@ mod tests {
         let tables = Tables::new(10 * S, 1, 1, true);
         let mut present = tables.of_thread(0);
         present.begin(0);
-        counters[0].record(4096, 5_000, || (0, 90_000));
+        counters[0].record(4096, false, 5_000, || (0, 90_000));
         present.close(S / 20, std::iter::once(counters.each_mut()));
-        counters[1].record(4096, 6_000, || (0, 70_000));
+        counters[1].record(4096, false, 6_000, || (0, 70_000));
         present.end(std::iter::once(counters.each_mut()));
         let latencies = tables.sum(10 * S).expect("latencies");
         let responses = tables.sum_of_responses(10 * S).expect("response times");

@@ -397,7 +397,7 @@ fn mix(found: &mut Collector, span: &TimeSpan, target: &Target) {
     let largest = target.sizes().last().copied();
     if largest != Some(target.block_bytes) {
         let words = format!(
-            "the block size is {}, but the largest size of the mix (--mix) is {}: both must be the same",
+            "the block size is {}, but the largest size of the mix (--mix) is {}: make the block size that",
             size(target.block_bytes),
             size(largest.unwrap_or_default())
         );

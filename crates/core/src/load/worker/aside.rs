@@ -11,7 +11,7 @@ use crate::sys::buffer::IoBuffer;
 /// Out of line: few I/Os are flushes.
 #[inline(never)]
 pub(super) fn record_flush(flushes: &mut Counter, latency_ns: u64) {
-    flushes.record(0, latency_ns, || (0, 0));
+    flushes.record(0, false, latency_ns, || (0, 0));
 }
 
 /// The seed for the arrivals of a thread on one of its targets: apart from that of its offsets, which is its seed.

@@ -700,11 +700,11 @@ impl Worker {
                 (since_start, self.now_ns.saturating_sub(self.due_ns[slot]))
             };
             if flight.op == Op::Read {
-                tally.reads.record(bytes, latency, more);
+                tally.reads.record(bytes, M::PACED, latency, more);
             } else if M::PACED && !flight.op.moves_data() {
                 record_flush(&mut tally.flushes, latency);
             } else {
-                tally.writes.record(bytes, latency, more);
+                tally.writes.record(bytes, M::PACED, latency, more);
             }
         } else {
             self.aside.ios += 1;

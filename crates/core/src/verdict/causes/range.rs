@@ -51,7 +51,7 @@ pub(super) const CAUSES: &[Cause] = &[
         rule(205, Suspect, WrongNumber, RealSpan(skew_missed)),
         "With --zipf, the hottest hundredth of the blocks got another share of the I/Os than Zipf's law gives it: more \
          than half a percentage point off, and further than chance explains (5 standard deviations).",
-        "report it: the places of this result are not those that were asked for",
+        "this is a fault of TrueSpd: report it, and do not use this result",
     ),
     Cause::new("empty", Theme::Content).inspected(Sentence::Facts(280, empty)),
     Cause::new("no-room", Theme::Target).inspected(Sentence::Target(310, no_room)),

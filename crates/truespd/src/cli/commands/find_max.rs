@@ -1,21 +1,20 @@
 //! `truespd find-max`: the highest rate of a line whose response times keep limits.
 
-use crate::cli::commands::ab::{fill, has_number, unwanted};
-use crate::cli::commands::config::with_release;
+use crate::cli::commands::ab::has_number;
+use crate::cli::commands::own_line::{
+    Targets, all_s, completed, outstanding, refused, span, streams, typed_words,
+};
 use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite};
 use crate::cli::commands::values::{file_bytes, number};
 use crate::series::Series;
-use crate::series::place::{FILE_BYTES_MIN, Place};
 use crate::suite::RanOn;
 use crate::suite::find_max::HighestRate;
 use crate::suite::find_max::limits::{LatencyLimit, Of, check_together, limits_words, milliseconds};
 use crate::suite::find_max::run::Searching;
 use clap::Args;
-use diskspd::grammar::parse;
-use diskspd::grammar::parse::Invocation;
-use truespd_core::fault::{Fault, Refusal, Refusals};
+use truespd_core::fault::{Fault, Refusal};
 use truespd_core::profile::{Target, TimeSpan};
-use truespd_core::text::{shell_line, split_line};
+use truespd_core::text::shell_line;
 
 /// How I/Os arrive unless the line says otherwise. At even distances, the threads of a line would all issue at the same
 /// moments, and a queue would never have more than that: many clients do not agree on when they ask.
@@ -24,12 +23,7 @@ pub(crate) const ARRIVALS: &str = "poisson";
 pub(crate) const PRECISION_PERCENT: f64 = 5.0;
 /// A search takes no more minutes unless told otherwise.
 pub(crate) const MINUTES_MAX: f64 = 20.0;
-/// Measured time and warm-up of a run where the line has none, in seconds.
-const DURATION_S: u32 = 10;
-const WARMUP_S: u32 = 2;
 const ARRIVALS_OPTION: &str = "--arrivals";
-const PROGRAM: &str = "diskspd";
-const FILE: &str = "data";
 
 /// Find the highest rate of a line whose response times keep limits: between two bounds
 ///
@@ -95,9 +89,6 @@ pub(crate) struct FindMaxArguments {
     series: SeriesArguments,
 }
 
-/// Size of a test file unless told otherwise.
-const FILE_BYTES: u64 = 1 << 30;
-
 fn precision(text: &str) -> Result<f64, Refusal> {
     number(text, "0.5 to 50 percent; a percent sign is left out", |v| (0.5..=50.0).contains(&v))
 }
@@ -109,7 +100,7 @@ fn minutes(text: &str) -> Result<f64, Refusal> {
 /// What is to be searched, and where.
 pub(crate) struct Work {
     searching: Searching,
-    places: Vec<Place>,
+    targets: Targets,
 }
 
 impl Suite for FindMaxArguments {
@@ -123,54 +114,25 @@ impl Suite for FindMaxArguments {
 
     fn ask(&self) -> Result<Asked<Work>, Fault> {
         let limits = self.limits()?;
-        let words = self.words()?;
+        let words = typed_words(&self.line)?;
         // Whether the line can run at all, whatever the targets.
         self.searching(&words, limits.clone(), self.targets.clone())?;
-        let mut places = Vec::new();
-        for typed in &self.targets {
-            places.push(Place::find(typed)?);
-        }
-        self.check_places(&places)?;
-        let targets = places.iter().map(word_of).collect();
-        let searching = self.searching(&words, limits, targets)?;
+        let targets = Targets::find(&self.targets, self.size_bytes, &self.series.overwrite)?;
+        let searching = self.searching(&words, limits, targets.words())?;
         if self.print {
             return Ok(Asked::Text(printed(&searching)));
         }
-        let used = places.iter().map(Place::word).collect();
-        Ok(Asked::Work { work: Work { searching, places }, used })
+        let used = targets.places();
+        Ok(Asked::Work { work: Work { searching, targets }, used })
     }
 
     fn measure(&self, work: Work, series: &mut Series) -> Measured<HighestRate> {
-        let Work { mut searching, places } = work;
-        for place in places.iter().filter(|place| searching.writes && !place.is_directory()) {
-            series.check_write(&place.word())?;
-        }
-        let mut made = Vec::new();
-        searching.targets.clear();
-        for place in &places {
-            if place.is_directory() {
-                let file = series.scratch(&place.folder(), Self::NAME, &[FILE])?.file(FILE);
-                made.push(file.clone());
-                searching.targets.push(file);
-            } else {
-                searching.targets.push(place.word());
-            }
-        }
-        series.later(searching.ahead(0));
-        for file in &made {
-            fill(series, file, self.size_bytes.unwrap_or(FILE_BYTES))?;
-        }
-        series.later(Default::default());
+        let Work { mut searching, targets } = work;
+        searching.targets = targets.make(series, Self::NAME, searching.writes, searching.ahead(0))?;
         let (mut found, result) = searching.find(series);
-        let tested = places.iter().map(Place::word).collect();
-        found.ran_on = RanOn::here(series.ranks(), tested, series.disks());
+        found.ran_on = RanOn::here(series.ranks(), targets.places(), series.disks());
         Ok((found, result))
     }
-}
-
-/// A target as a word of the line; a directory's file is still to be made.
-fn word_of(place: &Place) -> String {
-    if place.is_directory() { place.file(FILE) } else { place.word() }
 }
 
 impl FindMaxArguments {
@@ -189,35 +151,6 @@ impl FindMaxArguments {
         Ok(limits)
     }
 
-    /// The words of the line.
-    fn words(&self) -> Result<Vec<String>, Refusal> {
-        let words = split_line(&self.line)
-            .map_err(|open| Refusal::command_line(format!("LINE: the quote {open} is not closed")))?;
-        with_release(words)
-    }
-
-    fn check_places(&self, places: &[Place]) -> Result<(), Refusal> {
-        let made = places.iter().filter(|place| place.is_directory()).count();
-        if made == 0 && self.size_bytes.is_some() {
-            let message = "--size is for files that are created in a directory; existing files and devices keep their \
-                size";
-            return Err(Refusal::command_line(message));
-        }
-        for place in places {
-            if place.is_directory() {
-                place.check_room(self.size_bytes.unwrap_or(FILE_BYTES), made as u64, FILE_BYTES_MIN)?;
-            } else if place.size_bytes() == Some(0) {
-                let message =
-                    "an empty file cannot be tested; name its directory, and a test file is created there";
-                return Err(Refusal::command_line(message));
-            }
-            if made == places.len() {
-                place.check_overwrite(&self.series.overwrite)?;
-            }
-        }
-        Ok(())
-    }
-
     /// The search for a line on targets.
     ///
     /// # Errors
@@ -229,19 +162,7 @@ impl FindMaxArguments {
         targets: Vec<String>,
     ) -> Result<Searching, Fault> {
         let (own, arrivals) = without_arrivals(typed)?;
-        if own.iter().any(|word| word.starts_with("-X")) {
-            return Err(refused("-X is not possible here; give the options of one load").into());
-        }
-        let mut line = Vec::new();
-        if !own.iter().any(|word| word == "-L") {
-            line.push("-L".to_string());
-        }
-        for (letter, seconds) in [('d', DURATION_S), ('W', WARMUP_S)] {
-            if !has_number(&own, letter) {
-                line.push(format!("-{letter}{seconds}"));
-            }
-        }
-        line.extend(own);
+        let line = completed(own)?;
         let span = span(&line, &[], &targets)?;
         if let Some(why) = unsearchable(&span) {
             return Err(refused(why).into());
@@ -257,7 +178,7 @@ impl FindMaxArguments {
             times: Vec::new(),
             has_seed: false,
             arrivals,
-            run_s: f64::from(span.duration_s) + f64::from(span.warmup_s) + f64::from(span.cooldown_s),
+            run_s: all_s(&span),
             measured_s: f64::from(span.duration_s),
             limits,
             precision_percent: self.precision,
@@ -269,10 +190,6 @@ impl FindMaxArguments {
             targets,
         })
     }
-}
-
-pub(crate) fn refused(why: &str) -> Refusal {
-    Refusal::command_line(format!("LINE: {why}"))
 }
 
 /// The words without --arrivals, and what that says.
@@ -293,30 +210,6 @@ fn without_arrivals(typed: &[String]) -> Result<(Vec<String>, String), Refusal> 
     Ok((line, arrivals))
 }
 
-/// What a line means to `diskspd` on targets.
-pub(crate) fn span(line: &[String], rate: &[String], targets: &[String]) -> Result<TimeSpan, Refusals> {
-    let words: Vec<String> = line.iter().chain(rate).chain(targets).cloned().collect();
-    let Invocation::Run(request) = parse(&words, PROGRAM, &|| 0).map_err(|why| why.behind("LINE"))? else {
-        return Err(refused("these options run nothing").into());
-    };
-    if let Some(why) = unwanted(&request) {
-        return Err(refused(why).into());
-    }
-    let [span] = &request.profile.time_spans[..] else {
-        return Err(refused("this line does not run a load").into());
-    };
-    if span.targets.len() != targets.len() {
-        return Err(
-            refused("targets stand behind the line, as arguments of their own; remove them from it").into()
-        );
-    }
-    if span.targets.iter().any(|target| target.create_bytes.is_some()) {
-        let why = "-c would make the file anew in every run; name a directory as target, and give --size";
-        return Err(refused(why).into());
-    }
-    Ok(span.clone())
-}
-
 /// Why the highest rate of a line cannot be looked for.
 pub(crate) fn unsearchable(span: &TimeSpan) -> Option<&'static str> {
     if span.targets.iter().any(Target::is_rate_limited) {
@@ -326,25 +219,6 @@ pub(crate) fn unsearchable(span: &TimeSpan) -> Option<&'static str> {
         return Some("a search sets the pace itself; remove -i and -j");
     }
     (span.duration_s == 0).then_some("a search needs measured time; give -d10 or more")
-}
-
-/// What a rate per thread is multiplied with: threads times targets.
-pub(crate) fn streams(span: &TimeSpan) -> u64 {
-    match span.thread_count {
-        0 => span.threads_total(),
-        threads => u64::from(threads) * span.targets.len() as u64,
-    }
-}
-
-/// I/Os of all threads that are outstanding at once, at most.
-pub(crate) fn outstanding(span: &TimeSpan) -> u64 {
-    let mut own = 0;
-    let mut each = 0;
-    for target in &span.targets {
-        own += u64::from(target.threads_per_file) * u64::from(target.request_count);
-        each += u64::from(target.request_count);
-    }
-    if span.thread_count == 0 { own } else { u64::from(span.thread_count) * each }
 }
 
 fn printed(searching: &Searching) -> String {
@@ -361,22 +235,7 @@ fn printed(searching: &Searching) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn span_of(line: &str) -> TimeSpan {
-        let words: Vec<String> = line.split(' ').map(str::to_string).collect();
-        match parse(&words, PROGRAM, &|| 0) {
-            Ok(Invocation::Run(request)) => request.profile.time_spans[0].clone(),
-            other => panic!("{line}: {other:?}"),
-        }
-    }
-
-    #[test]
-    fn outstanding_ios_are_those_of_all_threads() {
-        assert_eq!(outstanding(&span_of("-t4 -o8 a")), 32);
-        assert_eq!(outstanding(&span_of("-t4 -o8 a b")), 64);
-        assert_eq!(outstanding(&span_of("-F4 -o8 a b")), 64);
-        assert_eq!([streams(&span_of("-t4 a b")), streams(&span_of("-F4 a b"))], [8, 8]);
-    }
+    use truespd_core::text::split_line;
 
     #[test]
     fn arrivals_are_the_persons_choice() {

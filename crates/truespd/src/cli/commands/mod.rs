@@ -15,6 +15,7 @@ pub(crate) mod import;
 pub(crate) mod inspect;
 pub(crate) mod manual;
 pub(crate) mod mark;
+pub(crate) mod own_line;
 pub(crate) mod render;
 pub(crate) mod report;
 pub(crate) mod study;

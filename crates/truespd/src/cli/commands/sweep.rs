@@ -1,12 +1,10 @@
 //! `truespd sweep`: a line at every combination of the values of some switches.
 
-use crate::cli::commands::ab::{fill, has_number};
-use crate::cli::commands::config::with_release;
-use crate::cli::commands::find_max::{outstanding, refused, span};
+use crate::cli::commands::ab::has_number;
+use crate::cli::commands::own_line::{Targets, all_s, completed, outstanding, refused, span, typed_words};
 use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite};
 use crate::cli::commands::values::{file_bytes, number, one_of};
 use crate::series::Series;
-use crate::series::place::{FILE_BYTES_MIN, Place};
 use crate::suite::sweep::SweepReport;
 use crate::suite::sweep::axis::{Axis, count};
 use crate::suite::sweep::run::{Planned, Sweeping, combinations};
@@ -15,18 +13,12 @@ use clap::Args;
 use diskspd::grammar::rows::find;
 use diskspd::request::Output;
 use truespd_core::fault::{Fault, Refusal};
-use truespd_core::profile::{Target, TimeSpan};
+use truespd_core::profile::Target;
 use truespd_core::result::envelope;
-use truespd_core::text::{duration_ns, shell_line, split_line};
+use truespd_core::text::{duration_ns, shell_line};
 
-/// Measured time and warm-up of a run where the line has none, in seconds.
-const DURATION_S: u32 = 10;
-const WARMUP_S: u32 = 2;
 /// How well a point should be known unless told otherwise, in percent.
 const PRECISION_PERCENT: f64 = 5.0;
-const FILE: &str = "data";
-/// Size of a test file unless told otherwise.
-const FILE_BYTES: u64 = 1 << 30;
 
 /// Switches that make a load, with a value: what a sweep can vary.
 const SWEPT: [&str; 21] = [
@@ -127,7 +119,7 @@ fn minutes(text: &str) -> Result<f64, Refusal> {
 /// What is to be swept, and where.
 pub(crate) struct Work {
     sweeping: Sweeping,
-    places: Vec<Place>,
+    targets: Targets,
     writes: bool,
 }
 
@@ -165,45 +157,21 @@ impl Suite for SweepArguments {
                 .hint("give a larger --budget, fewer values, or shorter runs (-d and -W in the line)")
                 .into());
         }
-        let mut places = Vec::new();
-        for typed in &self.targets {
-            places.push(Place::find(typed)?);
-        }
-        self.check_places(&places)?;
-        let targets = places.iter().map(word_of).collect();
-        let (sweeping, writes) = self.sweeping(&words, axes, targets)?;
+        let targets = Targets::find(&self.targets, self.size_bytes, &self.series.overwrite)?;
+        let (sweeping, writes) = self.sweeping(&words, axes, targets.words())?;
         if self.print {
             return Ok(Asked::Text(printed(&sweeping)));
         }
-        let used = places.iter().map(Place::word).collect();
-        Ok(Asked::Work { work: Work { sweeping, places, writes }, used })
+        let used = targets.places();
+        Ok(Asked::Work { work: Work { sweeping, targets, writes }, used })
     }
 
     fn measure(&self, work: Work, series: &mut Series) -> Measured<SweepReport> {
-        let Work { mut sweeping, places, writes } = work;
-        for place in places.iter().filter(|place| writes && !place.is_directory()) {
-            series.check_write(&place.word())?;
-        }
-        let mut made = Vec::new();
-        sweeping.targets.clear();
-        for place in &places {
-            if place.is_directory() {
-                let file = series.scratch(&place.folder(), Self::NAME, &[FILE])?.file(FILE);
-                made.push(file.clone());
-                sweeping.targets.push(file);
-            } else {
-                sweeping.targets.push(place.word());
-            }
-        }
+        let Work { mut sweeping, targets, writes } = work;
         series.tell(&plan_words(&sweeping, writes));
-        series.later(sweeping.ahead());
-        for file in &made {
-            fill(series, file, self.size_bytes.unwrap_or(FILE_BYTES))?;
-        }
-        series.later(Default::default());
+        sweeping.targets = targets.make(series, Self::NAME, writes, sweeping.ahead())?;
         let (mut report, result) = sweeping.sweep(series);
-        let tested = places.iter().map(Place::word).collect();
-        report.ran_on = RanOn::here(series.ranks(), tested, series.disks());
+        report.ran_on = RanOn::here(series.ranks(), targets.places(), series.disks());
         Ok((report, result))
     }
 }
@@ -212,18 +180,12 @@ impl Suite for SweepArguments {
 fn plan_words(sweeping: &Sweeping, writes: bool) -> String {
     let ahead = sweeping.ahead();
     let least = duration_ns(ahead.seconds * 1e9);
-    let writing =
-        if writes { "; every point writes, and what is written is told after each round" } else { "" };
+    let writing = if writes { "; this sweep writes, and tells after each round how much" } else { "" };
     let budget = match sweeping.budget_s {
         Some(budget_s) => format!("{} at most", duration_ns(budget_s * 1e9)),
         None => format!("{least} or more"),
     };
     format!("{}: {budget}{writing}", sweeping.plan_words())
-}
-
-/// A target as a word of the line; a directory's file is still to be made.
-fn word_of(place: &Place) -> String {
-    if place.is_directory() { place.file(FILE) } else { place.word() }
 }
 
 impl SweepArguments {
@@ -257,9 +219,7 @@ impl SweepArguments {
 
     /// The words of the line, with the times and latencies that every point has.
     fn words(&self, axes: &[Axis]) -> Result<Vec<String>, Refusal> {
-        let own = split_line(&self.line)
-            .map_err(|open| Refusal::command_line(format!("LINE: the quote {open} is not closed")))?;
-        let own = with_release(own)?;
+        let own = typed_words(&self.line)?;
         for axis in axes {
             let is_given = own.iter().any(|word| {
                 let row = word.strip_prefix('-').and_then(find);
@@ -272,42 +232,7 @@ impl SweepArguments {
                 )));
             }
         }
-        if own.iter().any(|word| word.starts_with("-X")) {
-            return Err(refused("-X is not possible here; give the options of one load"));
-        }
-        let mut line = Vec::new();
-        if !own.iter().any(|word| word == "-L") {
-            line.push("-L".to_string());
-        }
-        for (letter, seconds) in [('d', DURATION_S), ('W', WARMUP_S)] {
-            if !has_number(&own, letter) {
-                line.push(format!("-{letter}{seconds}"));
-            }
-        }
-        line.extend(own);
-        Ok(line)
-    }
-
-    fn check_places(&self, places: &[Place]) -> Result<(), Refusal> {
-        let made = places.iter().filter(|place| place.is_directory()).count();
-        if made == 0 && self.size_bytes.is_some() {
-            let message = "--size is for files that are created in a directory; existing files and devices keep their \
-                size";
-            return Err(Refusal::command_line(message));
-        }
-        for place in places {
-            if place.is_directory() {
-                place.check_room(self.size_bytes.unwrap_or(FILE_BYTES), made as u64, FILE_BYTES_MIN)?;
-            } else if place.size_bytes() == Some(0) {
-                let message =
-                    "an empty file cannot be tested; name its directory, and a test file is created there";
-                return Err(Refusal::command_line(message));
-            }
-            if made == places.len() {
-                place.check_overwrite(&self.series.overwrite)?;
-            }
-        }
-        Ok(())
+        completed(own)
     }
 
     /// The sweep of a line on targets, and whether some point writes.
@@ -337,11 +262,10 @@ impl SweepArguments {
                 return Err(refused("a sweep needs measured time; give -d10 or more").into());
             }
             writes |= span.targets.iter().any(Target::writes);
-            sweeping.run_s =
-                f64::from(span.duration_s) + f64::from(span.warmup_s) + f64::from(span.cooldown_s);
+            sweeping.run_s = all_s(&span);
             let planned = Planned {
                 places,
-                outstanding: in_flight(&span),
+                outstanding: outstanding(&span),
                 threads: span.threads_total(),
                 block_bytes: span.targets.iter().map(|target| target.block_bytes).max().unwrap_or_default(),
             };
@@ -349,14 +273,6 @@ impl SweepArguments {
         }
         Ok((sweeping, writes))
     }
-}
-
-/// I/Os of all threads that are out at once, at most.
-fn in_flight(span: &TimeSpan) -> u64 {
-    if span.is_pool() {
-        return u64::from(span.thread_count) * u64::from(span.request_count);
-    }
-    outstanding(span)
 }
 
 fn printed(sweeping: &Sweeping) -> String {

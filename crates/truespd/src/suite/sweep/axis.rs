@@ -84,7 +84,9 @@ impl Axis {
         if self.values.len() >= POINTS_MAX {
             return Err(refused(
                 text,
-                &format!("more than {POINTS_MAX} values are more points than a sweep may have"),
+                &format!(
+                    "a sweep may have {POINTS_MAX} points, and this switch has more than {POINTS_MAX} values"
+                ),
             ));
         }
         self.values.push(value);

@@ -147,7 +147,7 @@ fn of_group(report: &SweepReport, group: &Group) -> Vec<String> {
             String::new()
         };
         return vec![format!(
-            "{of}no plateau: the rate still grows at the last step, {most} with {} {what}{enough}. Sweep further.",
+            "{of}no plateau: the rate still grows at the last step, {most} with {} {what}{enough}. Give larger values.",
             load(along, ramp.knee_load)
         )];
     }

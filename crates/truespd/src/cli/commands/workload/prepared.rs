@@ -2,9 +2,8 @@
 
 use crate::cli::commands::ab::{has_number, unwanted};
 use crate::cli::commands::config::with_release;
-use crate::cli::commands::find_max::{
-    ARRIVALS, MINUTES_MAX, PRECISION_PERCENT, outstanding, streams, unsearchable,
-};
+use crate::cli::commands::find_max::{ARRIVALS, MINUTES_MAX, PRECISION_PERCENT, unsearchable};
+use crate::cli::commands::own_line::{outstanding, streams};
 use crate::cli::commands::values::bytes;
 use crate::series::place::Place;
 use crate::suite::find_max::limits::LatencyLimit;
