@@ -99,6 +99,7 @@ mod load {
     mod offsets;
     mod phases;
     mod sim;
+    mod steady;
     mod truth;
 }
 

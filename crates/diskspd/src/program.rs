@@ -298,7 +298,13 @@ pub fn load_profile(program: &Program, args: &[OsString], request: &mut Request)
     request.profile.take_release(release);
     request.load_profile().map_err(|error| {
         error.refusals(|profile, findings| refuse_findings(&typed(args), &program.name, profile, findings))
-    })
+    })?;
+    if request.options.require_steady && !request.profile.time_spans.iter().any(|s| s.until_steady.is_some())
+    {
+        let words = "--require steady: nothing is measured until it is steady: add --until-steady";
+        return Err(refuse_option(&typed(args), &program.name, "-require", words));
+    }
+    Ok(())
 }
 
 fn typed(args: &[OsString]) -> Vec<String> {
@@ -411,7 +417,7 @@ impl Asked<'_> {
             Ok(report) if stop.is_set() && is_empty(&report) => stopped_unmeasured(),
             Ok(report) => {
                 let verdict = report.document.verdict.clone().unwrap_or_default();
-                let is_unmet = request.options.require.is_some_and(|required| verdict.grade > required);
+                let is_unmet = request.options.is_unmet(&report.document);
                 let show = Show { verdict, shape, has_all: request.options.verdict, is_unmet };
                 let code = print_report(&report, outputs, console, &show);
                 // At last, so that nothing is lost for it.

@@ -9,7 +9,7 @@ use std::path::Path;
 use truespd_core::fault::{Refusal, RefusalKind, Refusals};
 use truespd_core::profile::xml::{self, Overrides, XmlError};
 use truespd_core::profile::{EventNames, Finding, Profile, Release, Severity, validate};
-use truespd_core::result::Grade;
+use truespd_core::result::{Document, Grade, Measured};
 use truespd_core::sys::source::Source;
 use truespd_core::text::foreign::{Foreign, PathMap, mapped};
 
@@ -68,12 +68,28 @@ pub struct LongOptions {
     pub live: bool,
     /// `--require`: the worst grade that is a success.
     pub require: Option<Grade>,
+    /// `--require steady`: the rounds of `--until-steady` must become steady.
+    pub require_steady: bool,
     /// `--metrics`: file for Prometheus, replaced every second.
     pub metrics: Option<String>,
     /// `--events`: file, pipe or descriptor for lines of JSON.
     pub events: Option<String>,
     /// Whether and how the result is kept in the history.
     pub history: HistoryOptions,
+}
+
+impl LongOptions {
+    /// Whether a result does not meet `--require`.
+    pub fn is_unmet(&self, document: &Document) -> bool {
+        let grade = document.verdict.as_ref().map(|verdict| verdict.grade).unwrap_or_default();
+        let is_worse = self.require.is_some_and(|required| grade > required);
+        is_worse || self.require_steady && !document.measured().all(is_steady)
+    }
+}
+
+/// Whether it measured until it was steady, or was not asked to.
+fn is_steady(measured: &Measured) -> bool {
+    measured.rounds.as_ref().is_none_or(|rounds| rounds.is_steady)
 }
 
 /// Whether and how a document is kept in the history.

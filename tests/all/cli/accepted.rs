@@ -7,7 +7,7 @@ use diskspd::request::EngineChoice;
 use truespd_core::profile::{
     AffinityItem, Arrivals, Batch, CacheMode, Decimal, Distribution, DistributionKind, DistributionRange,
     EfficiencyOrder, Etw, FlushEvery, FlushMode, IoPriority, MixPart, Placement, ProcessorId, Profile,
-    Release, ResultFormat, RingOptions, Target, Throughput, TimeSpan,
+    Release, ResultFormat, RingOptions, SteadyRule, Target, Throughput, TimeSpan,
 };
 use truespd_core::result::Grade;
 
@@ -296,6 +296,18 @@ fn rates_59_to_64() {
         x.target.write_percent = 30;
         x.target.flush_every = Some(FlushEvery { writes: 1, data_only: true });
     });
+    f(&["--until-steady f", "--steady-rule=window=5,rounds=25,range=20,slope=10 f"], |x| {
+        x.span.until_steady = Some(SteadyRule::default());
+    });
+    f(
+        &[
+            "--until-steady --steady-rule rounds=50,range=5 f",
+            "--steady-rule range=5,rounds=50 --until-steady f",
+        ],
+        |x| {
+            x.span.until_steady = Some(SteadyRule { rounds: 50, range_percent: 5, ..SteadyRule::default() });
+        },
+    );
     f(&["--zipf 0.9 f", "--zipf .9 -r f", "-r --zipf 0.90 f"], |x| {
         (x.target.zipf, x.target.random_percent) = (Decimal::new(0.9), 100);
     });

@@ -209,6 +209,12 @@ fn threads_and_rates_52_to_65() {
         ("--mix 4K:60,64K:40 -b4K f", "-b4K", "already given (--mix)"),
         ("--mix 4K:60,64K:40 -si -t2 f", "--mix -si", "exclude each other"),
         ("--mix 4K:60,64K:40 -p f", "--mix -p", "exclude each other"),
+        ("--until-steady -d0 f", "--until-steady -d0", "-d0 measures nothing"),
+        ("--until-steady -D300 f", "--until-steady -D300", "not made of whole intervals"),
+        ("--steady-rule rounds f", "rounds", "'rounds' is none of window=<n>, rounds=<n>"),
+        ("--steady-rule rounds=4 f", "rounds=4", "it must be from 5"),
+        ("--steady-rule range=0 f", "range=0", "it must be from 1 to 100"),
+        ("--until-steady=5 f", "5", "takes no value"),
         ("--flush-every 0 -w9 f", "0", "is not a number of writes"),
         ("--flush-every 1:meta -w9 f", "1:meta", "is not a number of writes"),
         ("--flush-every 9 f", "--flush-every", "needs writes"),
@@ -509,9 +515,9 @@ fn strict_combinations() {
         ("--quick-check=yes f", "yes", "takes no value"),
         ("--compat 2.4 f", "2.4", "is not a release of DiskSpd that is known"),
         ("--compat= f", "", "is not a release of DiskSpd that is known"),
-        ("--require good f", "good", "is not a grade that can be required"),
-        ("--require=invalid f", "invalid", "is not a grade that can be required"),
-        ("--require -L f", "", "the worst grade that is a success is missing"),
+        ("--require good f", "good", "cannot be required"),
+        ("--require=invalid f", "invalid", "cannot be required"),
+        ("--require -L f", "", "what is required is missing"),
     ]);
     // Fine where nothing is meaningless.
     for line in

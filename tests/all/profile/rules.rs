@@ -4,7 +4,7 @@
 use truespd_core::profile::{
     Arrivals, Batch, BypassIo, CacheMode, Decimal, Distribution, DistributionKind, DistributionRange,
     EfficiencyOrder, Finding, FlushEvery, FlushMode, MixPart, Placement, ProcessorId, Profile, RingOptions,
-    Rule, Severity, Target, ThreadTarget, Throughput, TimeSpan, WholeGroup, validate,
+    Rule, Severity, SteadyRule, Target, ThreadTarget, Throughput, TimeSpan, WholeGroup, validate,
 };
 
 fn profile(change: impl Fn(&mut TimeSpan, &mut Target)) -> Profile {
@@ -75,6 +75,32 @@ const ERRORS: &[(Rule, Change, Change)] = &[
         Rule::FLUSH_EVERY,
         |_, t| (t.flush_every, t.write_percent, t.memory_mapped) = (FlushEvery::read("1"), 1, true),
         |_, t| (t.flush_every, t.write_percent, t.memory_mapped) = (FlushEvery::read("1"), 1, false),
+    ),
+    (
+        Rule::UNTIL_STEADY,
+        |s, _| (s.until_steady, s.duration_s) = (Some(SteadyRule::default()), 0),
+        |s, _| (s.until_steady, s.duration_s) = (Some(SteadyRule::default()), 1),
+    ),
+    (
+        Rule::UNTIL_STEADY,
+        |s, _| s.until_steady = Some(SteadyRule { window: 2, ..SteadyRule::default() }),
+        |s, _| s.until_steady = Some(SteadyRule { window: 3, ..SteadyRule::default() }),
+    ),
+    (
+        Rule::UNTIL_STEADY,
+        |s, _| (s.until_steady, s.duration_s) = (Some(SteadyRule::default()), u32::MAX / 25 + 1),
+        |s, _| (s.until_steady, s.duration_s) = (Some(SteadyRule::default()), u32::MAX / 25),
+    ),
+    (
+        Rule::UNTIL_STEADY,
+        |s, _| {
+            (s.until_steady, s.duration_s) = (Some(SteadyRule::default()), 1);
+            (s.calculate_iops_std_dev, s.io_bucket_ms) = (true, 300);
+        },
+        |s, _| {
+            (s.until_steady, s.duration_s) = (Some(SteadyRule::default()), 3);
+            (s.calculate_iops_std_dev, s.io_bucket_ms) = (true, 300);
+        },
     ),
     (
         Rule::ZIPF,

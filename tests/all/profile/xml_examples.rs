@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use diskspd::grammar::parse::{Invocation, parse};
 use truespd_core::profile::xml::{Overrides, XmlError, apply_overrides, read, read_bytes, read_from, write};
 use truespd_core::profile::{
-    Arrivals, CacheMode, Decimal, DistributionKind, DistributionRange, IoPriority, Profile, Severity, Target,
-    ThreadTarget, Throughput, TimeSpan, WholeGroup, validate,
+    Arrivals, CacheMode, Decimal, DistributionKind, DistributionRange, IoPriority, Profile, Severity,
+    SteadyRule, Target, ThreadTarget, Throughput, TimeSpan, WholeGroup, validate,
 };
 
 fn data(folder: &str) -> PathBuf {
@@ -436,6 +436,16 @@ fn what_diskspd_has_not_stands_in_processing_instructions() {
     {
         assert!(written.contains(instruction), "{written}");
     }
+    // One of the time span.
+    let steady = text.replace("</TimeSpan>", "<?truespd-until-steady range=5?></TimeSpan>");
+    let steady = read(&steady).expect("legal");
+    let rule = SteadyRule { range_percent: 5, ..SteadyRule::default() };
+    assert_eq!(steady.time_spans[0].until_steady, Some(rule));
+    assert!(write(&steady, 0).contains("<?truespd-until-steady window=5,rounds=25,range=5,slope=10?>"));
+    let misplaced = with("<?truespd-until-steady range=5?>").expect_err("of a target").to_string();
+    assert!(misplaced.contains("is not known here"), "{misplaced}");
+    let wrong = text.replace("</TimeSpan>", "<?truespd-until-steady range=0?></TimeSpan>");
+    assert!(read(&wrong).expect_err("no rule").to_string().contains("it must be from 1 to 100"));
     for (instructions, words) in [
         ("<?truespd-flush-every often?>", "\"often\" is not known here"),
         ("<?truespd-zipf 0?>", "\"0\" is not known here"),

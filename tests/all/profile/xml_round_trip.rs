@@ -8,7 +8,7 @@ use truespd_core::profile::xml::{read, read_bytes, write};
 use truespd_core::profile::{
     Arrivals, Batch, CacheMode, Decimal, Distribution, DistributionKind, DistributionRange, EfficiencyOrder,
     Etw, FlushEvery, FlushMode, IoPriority, MixPart, Placement, Precreate, ProcessorId, Profile, Release,
-    ResultFormat, RingOptions, Target, ThreadTarget, Throughput, TimeSpan, WholeGroup,
+    ResultFormat, RingOptions, SteadyRule, Target, ThreadTarget, Throughput, TimeSpan, WholeGroup,
 };
 
 /// Numbers with the ends of their range among them.
@@ -175,6 +175,7 @@ prop_compose! {
         placement in placement(),
         ring in option::of(ring()),
         completion_batch in option::of(1..=u32::MAX),
+        until_steady in option::of((3..50u32, 0..900u32, 1..=100u32, 1..=100u32)),
         targets in vec(target(), 1..4),
     ) -> TimeSpan {
         let [completion_routines, measure_latency, calculate_iops_std_dev, disable_affinity, random_write_data,
@@ -195,6 +196,8 @@ prop_compose! {
             // Beside a list a placement has no effect.
             placement: if affinity.is_empty() && affinity_groups.is_empty() { placement } else { Placement::default() },
             affinity, affinity_groups, affinity_mask_starts: Vec::new(), ring, completion_batch, targets,
+            until_steady: until_steady.map(|(window, more, range_percent, slope_percent)|
+                SteadyRule { window, rounds: window + more, range_percent, slope_percent }),
         }
     }
 }

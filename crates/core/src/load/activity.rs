@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::counters::whole_seconds_ns;
 use super::facts::LimitSources;
+use super::phases::Lengths;
 use super::serving::{Programs, disks_beside};
 use crate::machine::caches::{CacheState, CachedDevice, StateUnknown, cached_devices};
 use crate::machine::chain::LayerKind;
@@ -266,6 +267,26 @@ impl Reading {
     }
 }
 
+/// All counters at one moment, from which a result can begin or at which it can end.
+#[derive(Debug)]
+pub struct Mark {
+    reading: Reading,
+    host: HostCounts,
+    caches: Vec<Result<CacheState, StateUnknown>>,
+    memory_available_bytes: Option<u64>,
+}
+
+impl Mark {
+    fn now(sources: &Sources, threads: &[ThreadId], at_ns: u64) -> Self {
+        Mark {
+            reading: Reading::now(sources, threads, at_ns),
+            host: sources.host_counts(),
+            caches: sources.caches_now(),
+            memory_available_bytes: available_bytes(&sources.roots),
+        }
+    }
+}
+
 /// Follows the measured time. Instants are of the run's clock.
 #[derive(Debug)]
 pub struct Recorder<'a> {
@@ -277,10 +298,8 @@ pub struct Recorder<'a> {
     /// How long after the start of the measured time the first reading came.
     late_ns: u64,
     readings: Vec<Reading>,
-    host_before: HostCounts,
-    /// The caches at the first reading.
-    caches_before: Vec<Result<CacheState, StateUnknown>>,
-    memory_available_bytes: Option<u64>,
+    /// Where the measured time began; its reading is the first one.
+    first: Mark,
 }
 
 impl<'a> Recorder<'a> {
@@ -288,12 +307,13 @@ impl<'a> Recorder<'a> {
     pub fn start(
         sources: &'a Sources,
         threads: &[ThreadId],
-        duration_ns: u64,
+        lengths: &Lengths,
         now_ns: impl Fn() -> u64,
     ) -> Self {
-        let interval_ns = whole_seconds_ns(duration_ns);
-        let mut readings = Vec::with_capacity((duration_ns / interval_ns) as usize + 2);
-        readings.push(Reading::now(sources, threads, now_ns()));
+        let interval_ns = lengths.dividing_rounds(whole_seconds_ns(lengths.result_ns()));
+        let mut readings = Vec::with_capacity((lengths.duration_ns / interval_ns) as usize + 2);
+        let first = Mark::now(sources, threads, now_ns());
+        readings.push(first.reading.clone());
         Recorder {
             sources,
             threads: threads.to_vec(),
@@ -302,9 +322,7 @@ impl<'a> Recorder<'a> {
             due_ns: u64::MAX,
             late_ns: 0,
             readings,
-            host_before: sources.host_counts(),
-            caches_before: sources.caches_now(),
-            memory_available_bytes: available_bytes(&sources.roots),
+            first,
         }
     }
 
@@ -329,11 +347,33 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// The last reading, and what all of them tell. The last interval ends with it when its end was due. Steal time
-    /// comes from elsewhere.
-    pub fn finish(mut self, now_ns: u64, measure_end_ns: u64) -> Evidence {
-        let last = Reading::now(self.sources, &self.threads, now_ns);
-        let host = self.host();
+    /// Reads everything at an instant at which a result may begin or end.
+    pub fn mark(&mut self, now_ns: u64) -> Mark {
+        let mark = Mark::now(self.sources, &self.threads, now_ns);
+        if now_ns >= self.due_ns {
+            self.readings.push(mark.reading.clone());
+            self.due_ns = self.due_ns.saturating_add(self.interval_ns);
+        }
+        mark
+    }
+
+    /// The result begins later than the measured time did: at `start_ns`, with these readings.
+    pub fn begin_at(&mut self, mark: Mark, start_ns: u64) {
+        let at_ns = mark.reading.at_ns;
+        self.readings.retain(|reading| reading.at_ns > at_ns);
+        self.readings.insert(0, mark.reading.clone());
+        (self.measure_start_ns, self.late_ns) = (start_ns, at_ns.saturating_sub(start_ns));
+        self.first = mark;
+    }
+
+    /// The last reading, which is that of `end` where there is one, and what all of them tell. The last interval ends
+    /// with it when its end was due. Steal time comes from elsewhere.
+    pub fn finish(mut self, end: Option<Mark>, now_ns: u64, measure_end_ns: u64) -> Evidence {
+        let end = end.unwrap_or_else(|| Mark::now(self.sources, &self.threads, now_ns));
+        let host = self.host(&end);
+        let caches = self.sources.limits.is_some().then(|| self.caches(&end));
+        let last = end.reading;
+        self.readings.retain(|reading| reading.at_ns <= last.at_ns);
         let window_ns = last.at_ns.saturating_sub(self.readings[0].at_ns);
         let (mut limit_changes, mut way_changes) = (None, None);
         if self.sources.limits.is_some() {
@@ -379,7 +419,7 @@ impl<'a> Recorder<'a> {
         Evidence {
             disks: lowest,
             upper_disks: upper,
-            caches: self.sources.limits.is_some().then(|| self.caches()),
+            caches,
             beside_disks: beside,
             served_mounts: self.served(&last),
             programs,
@@ -392,9 +432,9 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// What the caches did, by their states now.
-    fn caches(&self) -> Vec<CacheActivity> {
-        let states = self.caches_before.iter().zip(self.sources.caches_now());
+    /// What the caches did until `end`.
+    fn caches(&self, end: &Mark) -> Vec<CacheActivity> {
+        let states = self.first.caches.iter().zip(end.caches.iter().cloned());
         let each = self.sources.caches.iter().zip(states).map(|(cache, (before, now))| {
             let unknown = now.as_ref().err().map(ToString::to_string);
             let now = now.unwrap_or_default();
@@ -540,8 +580,8 @@ impl<'a> Recorder<'a> {
         (is_told || !held.is_empty()).then_some(held)
     }
 
-    fn host(&self) -> HostActivity {
-        let (before, after) = (&self.host_before, self.sources.host_counts());
+    fn host(&self, end: &Mark) -> HostActivity {
+        let (before, after) = (&self.first.host, &end.host);
         let pressure = after.pressure.zip(before.pressure).map(|(now, then)| Pressure {
             cpu_some_ns: since(now.cpu_some_ns, then.cpu_some_ns),
             io_some_ns: since(now.io_some_ns, then.io_some_ns),
@@ -558,7 +598,7 @@ impl<'a> Recorder<'a> {
             pressure,
             swap_in_pages,
             swap_out_pages,
-            memory_available_bytes: self.memory_available_bytes,
+            memory_available_bytes: self.first.memory_available_bytes,
             governors: governors(&self.sources.roots),
             cpu_throttled_ns: after.throttled_ns.zip(before.throttled_ns).map(|(now, then)| since(now, then)),
             own_disk_read_bytes,
@@ -620,12 +660,12 @@ mod tests {
         }];
         count(1000);
         let sources = Sources::open(std::iter::once(&chain[..]), &roots);
-        let mut recorder = Recorder::start(&sources, &[], 2 * S, || 0);
+        let mut recorder = Recorder::start(&sources, &[], &Lengths::only(2 * S), || 0);
         recorder.begin(0);
         count(4000);
         recorder.read_if_due(S);
         count(4500);
-        let activity = recorder.finish(2 * S, 2 * S);
+        let activity = recorder.finish(None, 2 * S, 2 * S);
         let [mount] = activity.served_mounts.as_slice() else { panic!("{:?}", activity.served_mounts) };
         assert_eq!((mount.mount_points.as_slice(), mount.window_ns), (&["/far".to_string()][..], 2 * S));
         assert_eq!((mount.address.as_deref(), mount.connections), (Some("10.0.0.5"), Some(1)));
@@ -633,9 +673,9 @@ mod tests {
         assert_eq!(read(&mount.total), 3500);
         assert_eq!(mount.intervals.iter().map(read).collect::<Vec<_>>(), [3000, 500]);
         // A mount that went away is in no document.
-        let recorder = Recorder::start(&sources, &[], 2 * S, || 0);
+        let recorder = Recorder::start(&sources, &[], &Lengths::only(2 * S), || 0);
         put("mountstats", "");
-        assert_eq!(recorder.finish(2 * S, 2 * S).served_mounts, []);
+        assert_eq!(recorder.finish(None, 2 * S, 2 * S).served_mounts, []);
     }
 
     #[test]
@@ -656,7 +696,7 @@ mod tests {
         stolen(1020, 60);
         recorder.read_if_due(S);
         stolen(1021, 60);
-        let waits = recorder.finish(2 * S, 2 * S).processor_waits.expect("this thread has an account");
+        let waits = recorder.finish(None, 2 * S, 2 * S).processor_waits.expect("this thread has an account");
         assert_eq!((waits.interval_ns, waits.stolen_ns), (S, vec![300_000_000, 10_000_000]));
     }
 
@@ -680,12 +720,12 @@ mod tests {
         let sources = Sources::open(std::iter::once(&chain[..]), &roots);
         let seen = |first: &str, then: &str, last: &str| {
             put(first);
-            let mut recorder = Recorder::start(&sources, &[], 2 * S, || 0);
+            let mut recorder = Recorder::start(&sources, &[], &Lengths::only(2 * S), || 0);
             recorder.begin(0);
             put(then);
             recorder.read_if_due(S);
             put(last);
-            let changes = recorder.finish(2 * S, 2 * S).way_changes.expect("somebody looked");
+            let changes = recorder.finish(None, 2 * S, 2 * S).way_changes.expect("somebody looked");
             let state = |details: Option<LayerDetails>| details?.paths.first()?.state.clone();
             let of = |change: WayChange| {
                 format!("{} {:?} {:?}", change.seen_ns / S, state(change.before), state(change.after))

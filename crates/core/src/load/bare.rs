@@ -149,7 +149,7 @@ impl Bare {
         let counted = probe();
         // The others wait here, so a thread without a worker comes here, too.
         if together.wait().is_leader() {
-            phases.begin(clock.now_ns(), Lengths { warmup_ns: 0, duration_ns: length_ns, cooldown_ns: 0 });
+            phases.begin(clock.now_ns(), Lengths::only(length_ns));
         }
         together.wait();
         let (worker, wanted) = worker?;
@@ -191,8 +191,9 @@ impl Bare {
         let row = engine::find("null").expect("in the table of engines");
         let (_, opened) = engine::open(row, setup).map_err(unprepared)?;
         let id = lane.work.id;
-        let latencies = if wanted.latency { Tables::new(length_ns, 1, 1, false) } else { Tables::none() };
-        let mut buckets = Buckets::for_duration(Lengths::of(&self.span).duration_ns);
+        let latencies =
+            if wanted.latency { Tables::new(&Lengths::only(length_ns), 1, 1, false) } else { Tables::none() };
+        let mut buckets = Buckets::for_lengths(&Lengths::of(&self.span));
         if lane.work.cpu.is_none() {
             buckets = buckets.noting_processors();
         }

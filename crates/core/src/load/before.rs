@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::activity::{Recorder, Sources};
 use super::content::{Inspection, look_at_rest};
+use super::phases::Lengths;
 use super::{document, facts};
 use crate::machine::host::clock_source;
 use crate::machine::limits::averages;
@@ -89,10 +90,10 @@ pub fn watch(targets: &[Inspected<'_>], roots: &Roots) -> MachineNow {
     let sources = Sources::open(targets.iter().map(Inspected::chain), roots);
     let cpu_before = CpuCounters::read().ok();
     let start_ns = clock.now_ns();
-    let recorder = Recorder::start(&sources, &[], 0, || start_ns);
+    let recorder = Recorder::start(&sources, &[], &Lengths::only(0), || start_ns);
     std::thread::sleep(WATCH);
     let end_ns = clock.now_ns();
-    let activity = recorder.finish(end_ns, 0);
+    let activity = recorder.finish(None, end_ns, 0);
     let cpu_after = CpuCounters::read().ok();
     let ticks = topology::processor_times().unwrap_or_default();
     let online: Vec<u32> = ticks.iter().map(|t| t.cpu).collect();

@@ -14,7 +14,9 @@ use super::live::Cell;
 use super::phases::{MachineTime, Monitor, Phases, StartGate, Turnstile, VirtualTime};
 use super::progress::Teller;
 use super::ranks::AgreedStart;
+use super::rounds::Cut;
 use super::span::{Placed, Prepared, Span, Start, StartFailure, prepare};
+use super::steadiness::{Watch, keep};
 use super::worker::Outcome;
 use crate::fault::{Failure, FailureKind};
 use crate::machine::host::unix_time_ns;
@@ -22,7 +24,7 @@ use crate::measure::clock::Clock;
 use crate::measure::cpu::CpuCounters;
 use crate::measure::slices::LatencySlices;
 use crate::plan::Lane;
-use crate::result::{CommonStart, EngineTraits, Evidence, ThreadCost, Window};
+use crate::result::{CommonStart, EngineTraits, Evidence, Rounds, ThreadCost, Window};
 use crate::sys::events::Latch;
 use crate::sys::thread::{ThreadId, raise_priority_of_this_thread, times_of_this_thread};
 
@@ -69,6 +71,10 @@ struct Ready {
 pub struct SpanOutcome {
     /// Measured time in nanoseconds; 0 when nothing was measured.
     pub measured_ns: u64,
+    /// What was measured before the rounds of the result, in nanoseconds.
+    pub skipped_ns: u64,
+    /// The rounds; none where the measured time was not divided.
+    pub rounds: Option<Rounds>,
     /// Processor counters at both ends of the measured time.
     pub cpu: Option<(CpuCounters, CpuCounters)>,
     /// What was seen meanwhile; nothing in simulated time.
@@ -141,7 +147,9 @@ fn start_and_direct(span: &Span<'_>) -> std::io::Result<SpanOutcome> {
             }
         }
         drop(sender);
-        let mut director = Director { shared: &shared, messages: &messages, span, tids: Vec::new(), alive };
+        let watch = span.board.as_deref().map(Watch::new);
+        let mut director =
+            Director { shared: &shared, messages: &messages, span, tids: Vec::new(), alive, watch };
         let directed = catch_unwind(AssertUnwindSafe(|| director.direct(&mut outcome)));
         if directed.is_err() {
             // The scope waits for the workers, and the workers wait for the controller.
@@ -258,9 +266,11 @@ struct Director<'a> {
     span: &'a Span<'a>,
     tids: Vec<ThreadId>,
     alive: usize,
+    /// Follows the rounds, where the measured time is divided.
+    watch: Option<Watch<'a>>,
 }
 
-impl Director<'_> {
+impl<'a> Director<'a> {
     fn direct(&mut self, outcome: &mut SpanOutcome) {
         self.gather(outcome);
         // After the workers were started, because they would inherit it.
@@ -272,8 +282,10 @@ impl Director<'_> {
             None => self.shared.gate.open(false),
         }
         self.bring_home(outcome);
-        outcome.latencies = self.span.latencies.sum(outcome.measured_ns);
-        outcome.responses = self.span.latencies.sum_of_responses(outcome.measured_ns);
+        self.end_rounds(outcome);
+        let cut = Cut { skipped_ns: outcome.skipped_ns, measured_ns: outcome.measured_ns };
+        outcome.latencies = self.span.latencies.sum(cut);
+        outcome.responses = self.span.latencies.sum_of_responses(cut);
         outcome.drift_ppm = self.span.clock.drift_ppm();
     }
 
@@ -337,20 +349,9 @@ impl Director<'_> {
             if stopped {
                 phases.interrupt(self.span.clock.now_ns());
             }
-            let ticks = Some(monitor.finish());
-            let measure_end_ns = phases.measure_end_ns();
-            outcome.evidence =
-                Evidence { ticks, ..recorder.finish(self.span.clock.now_ns(), measure_end_ns) };
-            let after = CpuCounters::read();
             self.span.handles.measurement_ends();
-            outcome.cpu = before.zip(after.ok());
-            outcome.measured_ns = phases.measured_ns();
-            // Computed at the end, so that a step of the wall clock during the run is not hidden.
-            let since_ns = self.span.clock.now_ns().saturating_sub(phases.measure_start_ns());
-            outcome.evidence.window = unix_time_ns().map(|now| {
-                let start_unix_ns = now.saturating_sub(since_ns);
-                Window { start_unix_ns, end_unix_ns: start_unix_ns.saturating_add(outcome.measured_ns) }
-            });
+            self.take_evidence(outcome, recorder, before);
+            outcome.evidence.ticks = Some(monitor.finish().between(outcome.skipped_ns, outcome.measured_ns));
             if !stopped {
                 self.span.say(format!("starting cool down ({} s)", lengths.cooldown_ns / 1_000_000_000));
                 self.wait_until(phases.stop_ns());
@@ -358,6 +359,54 @@ impl Director<'_> {
         }
         phases.interrupt(self.span.clock.now_ns());
         outcome.evidence.common_start = common_start;
+    }
+
+    /// The measured time is over: what was seen meanwhile.
+    fn take_evidence(
+        &mut self,
+        outcome: &mut SpanOutcome,
+        mut recorder: Recorder<'_>,
+        before: Option<CpuCounters>,
+    ) {
+        let (phases, clock) = (&self.shared.phases, &self.span.clock);
+        let (start_ns, end_ns) = (phases.measure_start_ns(), phases.measure_end_ns());
+        let (mut before, mut end) = (before, None);
+        outcome.measured_ns = phases.measured_ns();
+        if let Some(watch) = &mut self.watch {
+            let whole_ns = outcome.measured_ns;
+            Cut { skipped_ns: outcome.skipped_ns, measured_ns: outcome.measured_ns } = watch.cut(whole_ns);
+            if let Some(begin) = watch.take_mark(outcome.skipped_ns) {
+                recorder.begin_at(begin.mark, start_ns.saturating_add(outcome.skipped_ns));
+                before = begin.cpu;
+            }
+            end = watch.take_mark(whole_ns);
+        }
+        let (mark, cpu) = end.map(|end| (end.mark, end.cpu)).unzip();
+        outcome.evidence = recorder.finish(mark, clock.now_ns(), end_ns);
+        outcome.cpu = before.zip(cpu.unwrap_or_else(|| CpuCounters::read().ok()));
+        // Computed at the end, so that a step of the wall clock during the run is not hidden.
+        let since_ns = clock.now_ns().saturating_sub(start_ns).saturating_sub(outcome.skipped_ns);
+        outcome.evidence.window = unix_time_ns().map(|now| {
+            let start_unix_ns = now.saturating_sub(since_ns);
+            Window { start_unix_ns, end_unix_ns: start_unix_ns.saturating_add(outcome.measured_ns) }
+        });
+    }
+
+    /// All threads have left: what they counted in the rounds of the result.
+    fn end_rounds(&mut self, outcome: &mut SpanOutcome) {
+        let Some(mut watch) = self.watch.take() else { return };
+        let steady_ns = watch.look(|words| (self.span.on_event)(Event::Note(words)));
+        let mut whole_ns = outcome.skipped_ns.saturating_add(outcome.measured_ns);
+        if self.span.is_virtual {
+            // Its threads ran one after the other, so that none could be told to end.
+            whole_ns = steady_ns.unwrap_or(whole_ns);
+            Cut { skipped_ns: outcome.skipped_ns, measured_ns: outcome.measured_ns } = watch.cut(whole_ns);
+        }
+        let rounds = watch.finish(whole_ns);
+        for (_, of_thread) in &mut outcome.outcomes {
+            keep(of_thread, &rounds, whole_ns);
+        }
+        outcome.rounds = Some(rounds);
     }
 
     /// Waits for the start; the instant from which all phases count.
@@ -375,21 +424,34 @@ impl Director<'_> {
     }
 
     /// The first readings of the measured time.
-    fn start_reading(&self) -> (Recorder<'_>, Option<CpuCounters>) {
+    fn start_reading(&self) -> (Recorder<'a>, Option<CpuCounters>) {
         let Span { sources, lengths, clock, .. } = self.span;
-        let recorder = Recorder::start(sources, &self.tids, lengths.duration_ns, || clock.now_ns());
+        let recorder = Recorder::start(sources, &self.tids, lengths, || clock.now_ns());
         (recorder, CpuCounters::read().ok())
     }
 
-    /// True when stopped or failed before the instant.
-    fn record_until(&self, end_ns: u64, recorder: &mut Recorder<'_>, monitor: &mut Monitor) -> bool {
+    /// True when stopped or failed before the instant. Ends earlier when the rounds are steady.
+    fn record_until(&mut self, end_ns: u64, recorder: &mut Recorder<'_>, monitor: &mut Monitor) -> bool {
+        let start_ns = self.shared.phases.measure_start_ns();
         loop {
-            let due_ns = recorder.due_ns().min(monitor.due_ns()).min(end_ns);
+            let round_ns =
+                self.watch.as_ref().map_or(u64::MAX, |w| start_ns.saturating_add(w.round_end_ns()));
+            let due_ns = recorder.due_ns().min(monitor.due_ns()).min(round_ns).min(end_ns);
             let stopped = self.wait_until(due_ns);
             let now_ns = self.span.clock.now_ns();
             monitor.look(now_ns.min(end_ns), || times_of_this_thread().waiting_ns);
             if stopped || due_ns == end_ns {
                 return stopped;
+            }
+            if let Some(watch) = &mut self.watch {
+                if now_ns >= round_ns {
+                    watch.next_round(recorder.mark(now_ns), CpuCounters::read().ok());
+                }
+                if let Some(steady_ns) = watch.look(|words| (self.span.on_event)(Event::Note(words))) {
+                    let end_ns = start_ns.saturating_add(steady_ns);
+                    self.shared.phases.end_at(end_ns, self.span.lengths.cooldown_ns);
+                    return false;
+                }
             }
             recorder.read_if_due(now_ns);
         }

@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::live::Counted;
 use super::phases::Lengths;
+use super::rounds::Cut;
 use crate::measure::slices::BUCKETS;
-use crate::measure::slices::{LatencySlices, Slice, slice_ns, slices_of};
+use crate::measure::slices::{LatencySlices, Slice, slice_ns};
 use crate::measure::{Histogram, Intervals};
 use crate::profile::TimeSpan;
 use crate::result::{Direction, FineSeries, OfSize, Processors, ThreadProcessors, Timeline};
@@ -28,7 +29,8 @@ impl Wanted {
     /// Those of a time span.
     pub fn of(span: &TimeSpan) -> Self {
         let interval_ns = u64::from(span.io_bucket_ms) * 1_000_000;
-        let intervals = (interval_ns, Lengths::of(span).duration_ns);
+        // Of a round, where there are rounds.
+        let intervals = (interval_ns, u64::from(span.duration_s) * NS_PER_S);
         Wanted { latency: span.measure_latency, intervals: span.calculate_iops_std_dev.then_some(intervals) }
     }
 
@@ -79,6 +81,13 @@ impl SizeCount {
     fn finish(self) -> OfSize {
         let (block_bytes, latency) = (u64::from(self.size), self.latency.map(Box::new));
         OfSize { block_bytes, ios: self.ios, bytes: self.bytes, latency }
+    }
+}
+
+/// Adds a histogram to the one of the same kind.
+fn add(sum: Option<&mut Histogram>, next: Option<&Histogram>) {
+    if let (Some(sum), Some(next)) = (sum, next) {
+        sum.merge(next);
     }
 }
 
@@ -149,6 +158,23 @@ impl Counter {
         }
     }
 
+    /// Adds what was counted in the round after this one's.
+    pub fn append(&mut self, next: Counter) {
+        self.bytes += next.bytes;
+        self.ios += next.ios;
+        add(self.latency.as_mut(), next.latency.as_ref());
+        for (size, next) in self.sizes.iter_mut().zip(&next.sizes) {
+            size.ios += next.ios;
+            size.bytes += next.bytes;
+            add(size.latency.as_mut(), next.latency.as_ref());
+        }
+        let (Some(more), Some(next)) = (&mut self.more, next.more) else { return };
+        add(more.response.as_mut(), next.response.as_ref());
+        if let (Some(intervals), Some(next)) = (&mut more.intervals, &next.intervals) {
+            intervals.append(next);
+        }
+    }
+
     /// Hands out the latencies that were counted since the last time, by coarse bucket.
     pub fn take_recent(&mut self, into: impl FnMut(usize, u64)) {
         if let Some(histogram) = &mut self.latency {
@@ -202,6 +228,8 @@ struct Table {
     slices: usize,
     /// Rows of a slice: reads and writes by latency; under a rate also reads and writes by response time.
     rows: usize,
+    /// What comes after the result's last round is counted but not of it.
+    is_in_rounds: bool,
     /// The buckets of the rows of the first slice, of those of the next one, and so on.
     counts: Box<[AtomicU64]>,
 }
@@ -217,16 +245,18 @@ pub struct Tables(Vec<Arc<Table>>);
 impl Tables {
     /// For so many threads, of which no more run at once than there are `processors`; with response times where
     /// there is a schedule. All memory is taken here.
-    pub fn new(duration_ns: u64, threads: usize, processors: usize, has_schedule: bool) -> Self {
+    pub fn new(lengths: &Lengths, threads: usize, processors: usize, has_schedule: bool) -> Self {
         let rows = if has_schedule { ROWS_WITH_RESPONSES } else { ROWS };
-        let (slice_ns, slices) = (slice_ns(duration_ns), slices_of(duration_ns));
+        let slice_ns = lengths.dividing_rounds(slice_ns(lengths.result_ns()));
+        let slices = lengths.duration_ns.div_ceil(slice_ns) as usize;
         if slices == 0 {
             return Tables::none();
         }
         let mut tables = Vec::new();
         for _ in 0..threads.min(processors).div_ceil(THREADS_PER_TABLE).max(1) {
             let counts = (0..slices * rows * BUCKETS).map(|_| AtomicU64::new(0)).collect();
-            tables.push(Arc::new(Table { slice_ns, slices, rows, counts }));
+            let is_in_rounds = lengths.rounds.is_some();
+            tables.push(Arc::new(Table { slice_ns, slices, rows, is_in_rounds, counts }));
         }
         Tables(tables)
     }
@@ -253,29 +283,31 @@ impl Tables {
     }
 
     /// The sum of all latencies, of the time that was really measured; none without latencies or without measured time.
-    pub fn sum(&self, measured_ns: u64) -> Option<LatencySlices> {
-        self.sum_of_rows(measured_ns, 0)
+    pub fn sum(&self, cut: Cut) -> Option<LatencySlices> {
+        self.sum_of_rows(cut, 0)
     }
 
     /// The sum of all response times; none without a schedule.
-    pub fn sum_of_responses(&self, measured_ns: u64) -> Option<LatencySlices> {
-        self.sum_of_rows(measured_ns, ROWS)
+    pub fn sum_of_responses(&self, cut: Cut) -> Option<LatencySlices> {
+        self.sum_of_rows(cut, ROWS)
     }
 
     /// The sum of the rows of reads and writes that begin with row `first_row` of each slice.
-    fn sum_of_rows(&self, measured_ns: u64, first_row: usize) -> Option<LatencySlices> {
+    fn sum_of_rows(&self, cut: Cut, first_row: usize) -> Option<LatencySlices> {
         let first = self.0.first()?;
-        if measured_ns == 0 || first_row >= first.rows {
+        if cut.measured_ns == 0 || first_row >= first.rows {
             return None;
         }
+        let skipped = (cut.skipped_ns / first.slice_ns) as usize;
+        let begun = cut.measured_ns.div_ceil(first.slice_ns) as usize;
+        let end = if first.is_in_rounds { (skipped + begun).min(first.slices) } else { first.slices };
         let mut slices: Vec<[Slice; 2]> = Vec::with_capacity(first.slices);
-        for slice in 0..first.slices {
+        for slice in skipped..end {
             let reads = slice * first.rows + first_row;
             slices.push([self.row(reads), self.row(reads + 1)]);
         }
         // A run that was stopped has fewer, but every I/O that it counted is in one.
         let used = slices.iter().rposition(|both| both.iter().any(|slice| *slice != Slice::default()));
-        let begun = measured_ns.div_ceil(first.slice_ns) as usize;
         slices.truncate(begun.max(used.map_or(0, |last| last + 1)));
         Some(LatencySlices::new(first.slice_ns, slices))
     }
@@ -404,11 +436,11 @@ impl Buckets {
     }
 
     /// Intervals for a planned measured time.
-    pub fn for_duration(duration_ns: u64) -> Self {
-        let series_ns = interval_ns(duration_ns);
+    pub fn for_lengths(lengths: &Lengths) -> Self {
+        let series_ns = lengths.dividing_rounds(interval_ns(lengths.result_ns()));
         let parts = parts(series_ns);
         let interval_ns = series_ns / parts;
-        let planned = duration_ns.checked_div(interval_ns).unwrap_or(0) as usize;
+        let planned = lengths.duration_ns.checked_div(interval_ns).unwrap_or(0) as usize;
         Buckets { parts, ..Buckets::new(interval_ns, planned) }
     }
 
@@ -454,19 +486,21 @@ impl Buckets {
 /// time really measured.
 pub fn timeline<'a>(
     workers: impl Iterator<Item = &'a Buckets>,
-    measured_ns: u64,
+    cut: Cut,
 ) -> Option<(Timeline, Option<FineSeries>)> {
     let (mut sum, mut parts): (Option<Timeline>, usize) = (None, 1);
     for buckets in workers.filter(|buckets| buckets.planned > 0) {
-        let whole = buckets.planned.min((measured_ns / buckets.interval_ns) as usize);
+        let skipped = (cut.skipped_ns / buckets.interval_ns) as usize;
+        let whole = buckets.planned.min((cut.measured_ns / buckets.interval_ns) as usize);
         parts = buckets.parts as usize;
         let timeline = sum.get_or_insert_with(|| Timeline {
             interval_ns: buckets.interval_ns,
             reads: vec![0; whole],
             writes: vec![0; whole],
         });
-        let mut before = [0, 0];
-        for (index, counted) in buckets.counted.iter().take(whole).enumerate() {
+        let mut before =
+            skipped.checked_sub(1).and_then(|last| buckets.counted.get(last)).copied().unwrap_or_default();
+        for (index, counted) in buckets.counted.iter().skip(skipped).take(whole).enumerate() {
             timeline.reads[index] += counted[0] - before[0];
             timeline.writes[index] += counted[1] - before[1];
             before = *counted;
@@ -490,21 +524,22 @@ const THREADS_TOLD: usize = 64;
 
 /// On which processors the free threads ran, in the intervals of the series; the thread's number stands before its
 /// buckets. `None` when no thread is free, or too many are.
-pub fn processors<'a>(
-    workers: impl Iterator<Item = (u32, &'a Buckets)>,
-    measured_ns: u64,
-) -> Option<Processors> {
+pub fn processors<'a>(workers: impl Iterator<Item = (u32, &'a Buckets)>, cut: Cut) -> Option<Processors> {
     let free: Vec<(u32, &Buckets)> = workers.filter(|(_, buckets)| buckets.is_free).collect();
     let parts = free.first()?.1.parts;
     let interval_ns = free.first()?.1.interval_ns * parts;
-    let whole = measured_ns.checked_div(interval_ns)? as usize;
+    let whole = cut.measured_ns.checked_div(interval_ns)? as usize;
+    let skipped = (cut.skipped_ns / interval_ns) as usize;
     if free.len() > THREADS_TOLD || whole == 0 {
         return None;
     }
     let mut threads = Vec::new();
     for (id, buckets) in free {
         let points = buckets.processors.chunks_exact(parts as usize);
-        threads.push(ThreadProcessors { id, processors: points.take(whole).map(most_frequent).collect() });
+        threads.push(ThreadProcessors {
+            id,
+            processors: points.skip(skipped).take(whole).map(most_frequent).collect(),
+        });
     }
     Some(Processors { interval_ns, threads })
 }

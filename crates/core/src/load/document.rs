@@ -4,6 +4,7 @@ use super::context::Note;
 use super::controller::SpanOutcome;
 use super::counters::{processors, timeline};
 use super::facts;
+use super::rounds::Cut;
 use super::span::Span;
 use super::worker::{FailureKind, IoFailure, Late, Outcome};
 use crate::access::{EffectiveRange, Places, Skew};
@@ -18,7 +19,7 @@ use crate::plan::Lane;
 use crate::profile::{Arrivals, Release, Throughput, TimeSpan};
 use crate::result::{
     ClockFacts, CpuUse, DispatchInEffect, DistributionPart, Evidence, InEffect, Measured, Outstanding,
-    OwnCost, QueueDepth, SkewResult, TargetResult, ThreadResult,
+    OwnCost, QueueDepth, Rounds, SkewResult, TargetResult, ThreadResult,
 };
 use crate::text::grouped;
 
@@ -43,10 +44,9 @@ pub fn measured(span: &Span<'_>, outcome: SpanOutcome, topology: &Topology) -> (
         None => vec![CpuUse { user: 0.0, kernel: 0.0, idle: 100.0 }; cpus.len()],
     };
     let in_flight: u128 = outcome.outcomes.iter().map(|(_, o)| o.in_flight_ns).sum();
-    let (series, fine_series) =
-        timeline(outcome.outcomes.iter().map(|(_, o)| &o.buckets), outcome.measured_ns).unzip();
-    let processors =
-        processors(outcome.outcomes.iter().map(|(id, o)| (*id, &o.buckets)), outcome.measured_ns);
+    let cut = Cut { skipped_ns: outcome.skipped_ns, measured_ns: outcome.measured_ns };
+    let (series, fine_series) = timeline(outcome.outcomes.iter().map(|(_, o)| &o.buckets), cut).unzip();
+    let processors = processors(outcome.outcomes.iter().map(|(id, o)| (*id, &o.buckets)), cut);
     let outstanding = outstanding(&outcome.outcomes, span);
     let costs = outcome.outcomes.iter().filter_map(|(_, o)| o.cost).collect();
     let mut threads = Vec::with_capacity(outcome.outcomes.len());
@@ -56,6 +56,7 @@ pub fn measured(span: &Span<'_>, outcome: SpanOutcome, topology: &Topology) -> (
     let in_effect = in_effect(span, threads.len());
     let depth = queue_depth(&span.lanes, &threads, in_flight, outcome.measured_ns, !outstanding.is_empty());
     notes.push(Note::detail(queue_depth_words(&depth)));
+    notes.extend(rounds_words(outcome.rounds.as_ref(), span.asked).map(Note::worth_telling));
     notes.extend(arrivals_words(&threads, span, test_time_s).into_iter().map(Note::worth_telling));
     notes.extend(skew_words(&threads, span).into_iter().map(Note::worth_telling));
     notes.extend(response_words(&threads).into_iter().map(Note::worth_telling));
@@ -87,6 +88,7 @@ pub fn measured(span: &Span<'_>, outcome: SpanOutcome, topology: &Topology) -> (
         engine_notes: outcome.engine_notes,
         latency_over_time: outcome.latencies,
         response_over_time: outcome.responses,
+        rounds: outcome.rounds,
         in_effect: Some(in_effect),
         evidence,
     };
@@ -178,6 +180,32 @@ fn queue_depth(
 fn queue_depth_words(depth: &QueueDepth) -> String {
     let how = if depth.from_latency { "IOPS x mean latency" } else { "I/Os in flight, counted" };
     format!("queue depth: asked for {}, reached {:.2} on average ({how})", depth.asked, depth.reached)
+}
+
+/// Which rounds are the result (`--until-steady`).
+fn rounds_words(rounds: Option<&Rounds>, span: &TimeSpan) -> Option<String> {
+    let (rounds, rule) = (rounds?, span.until_steady?);
+    let number = rounds.rounds.len();
+    let round_s = rounds.round_s;
+    if rounds.is_steady {
+        let first = rounds.window_first + 1;
+        return Some(format!(
+            "steady after {number} rounds of {round_s} s: the result is rounds {first} to {number} ({})",
+            rounds.words()
+        ));
+    }
+    if number >= rule.rounds as usize {
+        return Some(format!(
+            "not steady after {number} rounds of {round_s} s, which is the limit: the result is the last {} ({})",
+            rule.window,
+            rounds.words()
+        ));
+    }
+    Some(format!(
+        "stopped in round {} of {round_s} s before rounds were steady: the result is what was measured of the last {}",
+        number + 1,
+        rule.window
+    ))
 }
 
 /// Arrivals at random (`--arrivals poisson`): what was asked for, what was drawn, and what completed, of each target in

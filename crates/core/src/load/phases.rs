@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::rounds::RoundLengths;
 use crate::engine::Engine;
 use crate::measure::clock::{Clock, MachineClock};
 use crate::profile::TimeSpan;
@@ -26,18 +27,36 @@ pub struct Phases {
 pub struct Lengths {
     /// Warm-up (`-W`).
     pub warmup_ns: u64,
-    /// Measured (`-d`).
+    /// Measured (`-d`), at most.
     pub duration_ns: u64,
     /// Cool-down (`-C`).
     pub cooldown_ns: u64,
+    /// How the measured time is divided, where it may end before that (`--until-steady`).
+    pub rounds: Option<RoundLengths>,
 }
 
 impl Lengths {
     /// Those of a time span.
     pub fn of(span: &TimeSpan) -> Self {
         let [warmup_ns, duration_ns, cooldown_ns] =
-            [span.warmup_s, span.duration_s, span.cooldown_s].map(|s| u64::from(s) * 1_000_000_000);
-        Lengths { warmup_ns, duration_ns, cooldown_ns }
+            [u64::from(span.warmup_s), span.measured_s_max(), u64::from(span.cooldown_s)]
+                .map(|s| s.saturating_mul(1_000_000_000));
+        Lengths { warmup_ns, duration_ns, cooldown_ns, rounds: RoundLengths::of(span) }
+    }
+
+    /// Measured time of the result, unless the run ends early.
+    pub fn result_ns(&self) -> u64 {
+        self.rounds.map_or(self.duration_ns, |rounds| rounds.window_ns())
+    }
+
+    /// The longest of some whole seconds up to `wanted_ns` that divides the rounds, where there are any.
+    pub fn dividing_rounds(&self, wanted_ns: u64) -> u64 {
+        self.rounds.map_or(wanted_ns, |rounds| rounds.dividing(wanted_ns))
+    }
+
+    /// Measured time and nothing else.
+    pub fn only(duration_ns: u64) -> Self {
+        Lengths { warmup_ns: 0, duration_ns, cooldown_ns: 0, rounds: None }
     }
 
     pub fn all_ns(&self) -> u64 {
@@ -72,6 +91,12 @@ impl Phases {
         self.measure_start_ns.fetch_min(now_ns, Ordering::Relaxed);
         self.measure_end_ns.fetch_min(now_ns, Ordering::Relaxed);
         self.stop_ns.store(0, Ordering::Release);
+    }
+
+    /// Ends the measured time at `end_ns`, which may have passed, and with it the run after the cool-down.
+    pub fn end_at(&self, end_ns: u64, cooldown_ns: u64) {
+        self.measure_end_ns.store(end_ns, Ordering::Relaxed);
+        self.stop_ns.store(end_ns.saturating_add(cooldown_ns), Ordering::Release);
     }
 
     /// The start signal, from which rate limits count (`io-semantics.md` §11).
@@ -310,7 +335,7 @@ impl Time for VirtualTime {
 mod tests {
     use super::*;
 
-    const LENGTHS: Lengths = Lengths { warmup_ns: 10, duration_ns: 100, cooldown_ns: 5 };
+    const LENGTHS: Lengths = Lengths { warmup_ns: 10, duration_ns: 100, cooldown_ns: 5, rounds: None };
 
     #[test]
     fn a_completion_counts_from_the_start_up_to_the_end() {

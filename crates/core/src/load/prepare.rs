@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::context::{Event, OnEvent, Options};
 use super::counters::Wanted;
 use super::fill::{self, Content, FillSpec};
+use super::rounds::KEPT_BESIDE;
 use super::targets::check_kind;
 use crate::engine::EngineRow;
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
@@ -87,6 +88,12 @@ pub fn check_before(
             Err(refusal) => refusals.push(refusal),
         }
         spans.push(checked);
+        if options.ranks.is_some() && span.until_steady.is_some() {
+            let words =
+                "--until-steady is for one host: ranks would not become steady at the same time".to_string();
+            refusals
+                .push(Refusal::machine(&["--until-steady"], None, words).hint("give all ranks a fixed -d"));
+        }
         check_descriptors(span).map_err(|refusal| vec![refusals.first().cloned().unwrap_or(refusal)])?;
     }
     for (span, checked) in profile.time_spans.iter().zip(&mut spans) {
@@ -319,8 +326,9 @@ fn check_span(
         check_flushes(target, engine)?;
     }
     // Checked before anything is allocated per thread: the command line may ask for billions of threads.
+    let kept = span.until_steady.map_or(1, |rule| u128::from(rule.window + KEPT_BESIDE));
     let series = match Wanted::of(span).intervals {
-        Some((interval_ns, duration_ns)) => Intervals::bytes_needed(interval_ns, duration_ns),
+        Some((interval_ns, duration_ns)) => kept * Intervals::bytes_needed(interval_ns, duration_ns),
         None => 0,
     };
     if let Some(available) = available_bytes(roots) {

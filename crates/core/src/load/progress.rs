@@ -231,6 +231,7 @@ mod tests {
             warmup_ns: warmup_s * S,
             duration_ns: duration_s * S,
             cooldown_ns: cooldown_s * S,
+            rounds: None,
         };
         let now_ns = clock.now_ns();
         for (lengths, phase) in [

@@ -16,8 +16,9 @@ use super::events::Handles;
 use super::phases::Lengths;
 use super::progress::Place;
 use super::ranks::AgreedStart;
+use super::rounds::Board;
 use super::targets::{Standing, TargetState};
-use super::worker::Worker;
+use super::worker::{RoundKeeper, Worker};
 use crate::access::data;
 use crate::engine::{self, EngineFile, Opened, Setup};
 use crate::fault::{Failure, FailureKind};
@@ -60,6 +61,8 @@ pub struct Span<'a> {
     pub several_nodes: Option<Topology>,
     /// Where latencies over time are added up.
     pub latencies: Tables,
+    /// Where threads tell of rounds; none where the measured time is not divided.
+    pub board: Option<Arc<Board>>,
 
     pub options: &'a Options,
     pub on_event: OnEvent<'a>,
@@ -176,12 +179,14 @@ fn prepare_here(lane: &Lane, span: &Span<'_>) -> Result<Prepared, Failure> {
     }
     .map_err(unprepared)?;
     let mut worker = Worker::new(lane.clone(), engine, buffers, span.wanted);
-    worker.buckets = Buckets::for_duration(span.lengths.duration_ns);
+    worker.buckets = Buckets::for_lengths(&span.lengths);
     if lane.work.cpu.is_none() && !span.is_virtual {
         // Simulated time has no processors: a simulated run is the same each time.
         worker.buckets = worker.buckets.noting_processors();
     }
     worker.latencies = span.latencies.of_thread(lane.work.id);
+    worker.rounds =
+        span.board.as_ref().map(|board| Box::new(RoundKeeper::new(Arc::clone(board), span.wanted)));
     worker.progress_ios = u64::from(span.progress_ios);
     worker.counts_waits = span.verbose_stats;
     Ok(Prepared { worker, engine: row.name, notes, placed })

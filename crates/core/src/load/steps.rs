@@ -1,6 +1,7 @@
 //! One time span, step by step: files, open targets, lanes, looks, threads, evidence; and what `-v` tells of it before
 //! it starts.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::activity::Sources;
@@ -15,6 +16,7 @@ use super::phases::Lengths;
 use super::prepare::{self, Checked, Creation};
 use super::progress::Place;
 use super::ranks::{CalledOff, Maker};
+use super::rounds::Board;
 use super::span::{MemoryRules, Span, node_note};
 use super::targets::{self, Standing, TargetState};
 use super::{document, facts};
@@ -154,10 +156,11 @@ impl<'p> Run<'p> {
         let (lengths, wanted) = (Lengths::of(asked), Wanted::of(asked));
         let latencies = if wanted.latency {
             let has_schedule = asked.targets.iter().any(Target::is_rate_limited);
-            Tables::new(lengths.duration_ns, lanes.len(), topology.processors.len(), has_schedule)
+            Tables::new(&lengths, lanes.len(), topology.processors.len(), has_schedule)
         } else {
             Tables::none()
         };
+        let board = lengths.rounds.map(|rounds| Arc::new(Board::new(rounds, lanes.len(), is_virtual)));
         let later_ns = spans[index + 1..].iter().map(|span| Lengths::of(span).all_ns()).sum();
         let span = Span {
             asked,
@@ -173,6 +176,7 @@ impl<'p> Run<'p> {
             is_virtual,
             several_nodes: (topology.nodes > 1 && !is_virtual).then(|| topology.clone()),
             latencies,
+            board,
             options: self.options,
             on_event: self.on_event,
             stop: self.stop,
@@ -385,8 +389,7 @@ const LATE: Duration = Duration::from_secs(60);
 
 /// How long a time span can write at most.
 fn longest(span: &TimeSpan) -> Duration {
-    let phases = [span.warmup_s, span.duration_s, span.cooldown_s];
-    phases.iter().map(|&s| Duration::from_secs(u64::from(s))).sum::<Duration>() + LATE
+    Duration::from_secs(span.all_s_max()) + LATE
 }
 
 /// What the target turned out to be; `by_id` is the lasting name of `#n`.

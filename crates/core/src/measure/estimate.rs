@@ -202,6 +202,51 @@ fn block_length(series: &[f64]) -> f64 {
     if length.is_finite() { length.max(1.0) } else { count }
 }
 
+/// How far values go off their mean, as parts of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Excursions {
+    /// From the smallest value to the largest.
+    pub range: f64,
+    /// What the best straight line rises from the first value to the last; it falls below 0.
+    pub slope: f64,
+}
+
+/// The excursions of values at even distances; 0 where the mean is 0.
+pub fn excursions(values: &[f64]) -> Excursions {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let largest = values.iter().copied().fold(f64::MIN, f64::max);
+    let smallest = values.iter().copied().fold(f64::MAX, f64::min);
+    let middle = (count - 1.0) / 2.0;
+    let (mut over, mut under) = (0.0, 0.0);
+    for (i, value) in values.iter().enumerate() {
+        let x = i as f64 - middle;
+        over += x * (value - mean);
+        under += x * x;
+    }
+    let rise = part_of(over, under) * (count - 1.0);
+    Excursions { range: part_of(largest - smallest, mean), slope: part_of(rise, mean) }
+}
+
+fn part_of(value: f64, whole: f64) -> f64 {
+    if whole == 0.0 { 0.0 } else { value / whole }
+}
+
+#[cfg(test)]
+mod tests_excursions {
+    use super::*;
+
+    #[test]
+    fn excursions_of_a_line() {
+        let Excursions { range, slope } = excursions(&[90.0, 95.0, 100.0, 105.0, 110.0]);
+        assert!((range - 0.2).abs() < 1e-9 && (slope - 0.2).abs() < 1e-9, "{range} {slope}");
+        let Excursions { slope, .. } = excursions(&[110.0, 105.0, 100.0, 95.0, 90.0]);
+        assert!((slope + 0.2).abs() < 1e-9, "{slope}");
+        assert_eq!(excursions(&[0.0; 5]), Excursions { range: 0.0, slope: 0.0 });
+        assert_eq!(excursions(&[7.0]), Excursions { range: 0.0, slope: 0.0 });
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -139,6 +139,19 @@ impl Intervals {
         self.duration_ns = self.duration_ns.min(other.duration_ns);
     }
 
+    /// Adds the series of the time right after this one's, which ends with a whole interval.
+    ///
+    /// # Panics
+    /// When the intervals differ in length.
+    pub fn append(&mut self, next: &Intervals) {
+        assert_eq!(self.interval_ns, next.interval_ns, "series of one time span have one interval");
+        if next.valid > 0 {
+            self.valid = self.series.len() + next.valid;
+        }
+        self.series.extend_from_slice(&next.series);
+        self.duration_ns = self.duration_ns.saturating_add(next.duration_ns);
+    }
+
     /// Length of an interval in nanoseconds.
     pub fn interval_ns(&self) -> u64 {
         self.interval_ns

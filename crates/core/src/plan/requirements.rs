@@ -143,7 +143,10 @@ pub fn memory_need(span: &TimeSpan, series: u128, as_xml: bool) -> MemoryNeed {
         need.workers = need.workers.saturating_add(slots.saturating_mul(SLOT_BYTES));
         let histograms =
             if span.measure_latency { directions * (1 + u128::from(target.is_rate_limited())) } else { 0 };
-        let histograms = threads.saturating_mul(histograms).saturating_mul(HISTOGRAM_BYTES);
+        // Of each round that a thread keeps.
+        let rounds = span.until_steady.map_or(1, |rule| u128::from(rule.window) + 2);
+        let histograms =
+            threads.saturating_mul(histograms).saturating_mul(HISTOGRAM_BYTES).saturating_mul(rounds);
         need.workers = need.workers.saturating_add(histograms);
         need.threads += if span.thread_count == 0 { threads } else { 0 };
     }
@@ -151,7 +154,7 @@ pub fn memory_need(span: &TimeSpan, series: u128, as_xml: bool) -> MemoryNeed {
     need.workers = need.workers.saturating_add(need.threads.saturating_mul(THREAD_BYTES));
     if series > 0 {
         let text = if as_xml {
-            u128::from(span.duration_s) * 1000 / u128::from(span.io_bucket_ms.max(1)) * XML_INTERVAL_BYTES
+            u128::from(span.result_s()) * 1000 / u128::from(span.io_bucket_ms.max(1)) * XML_INTERVAL_BYTES
         } else {
             0
         };

@@ -30,6 +30,8 @@ pub mod loads;
 pub mod masks;
 pub mod members;
 mod release;
+mod rule;
+pub mod steady;
 mod validate;
 pub mod xml;
 
@@ -41,7 +43,9 @@ use serde::{Deserialize, Serialize};
 pub use loads::{Arrivals, BLOCK_BYTES_MAX, Decimal, FlushEvery, MixPart};
 pub use masks::GroupMask;
 pub use release::{BufferSeparation, Release};
-pub use validate::{Finding, Rule, Severity, validate};
+pub use rule::Rule;
+pub use steady::SteadyRule;
+pub use validate::{Finding, Severity, validate};
 pub use xml::hash;
 
 /// Default I/O size in bytes (`-b`).
@@ -299,6 +303,9 @@ pub struct TimeSpan {
     /// Threads' buffers far apart (`-bsp`, and 2.3's default).
     #[serde(skip_serializing_if = "is_false")]
     pub separate_buffers: bool,
+    /// Measure in rounds of [`TimeSpan::duration_s`] until they are steady (`--until-steady`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until_steady: Option<SteadyRule>,
     /// The targets, in the order given.
     pub targets: Vec<Target>,
 }
@@ -331,6 +338,7 @@ impl Default for TimeSpan {
             completion_batch: None,
             pack_buffers: false,
             separate_buffers: false,
+            until_steady: None,
             targets: Vec::new(),
         }
     }
@@ -359,6 +367,21 @@ impl TimeSpan {
         }
         items.extend(groups.map(|whole| AffinityItem::WholeGroup(whole.group)));
         items
+    }
+
+    /// Measured time in seconds at most: until rounds are steady it may be less.
+    pub fn measured_s_max(&self) -> u64 {
+        u64::from(self.duration_s) * u64::from(self.until_steady.map_or(1, |rule| rule.rounds))
+    }
+
+    /// Warm-up, measured time and cool-down in seconds, at most.
+    pub fn all_s_max(&self) -> u64 {
+        self.measured_s_max() + u64::from(self.warmup_s) + u64::from(self.cooldown_s)
+    }
+
+    /// Measured time in seconds that the result is of, unless the run ends early.
+    pub fn result_s(&self) -> u64 {
+        u64::from(self.duration_s) * u64::from(self.until_steady.map_or(1, |rule| rule.window))
     }
 
     /// Number of threads: `-F`, or the sum of threads per target.

@@ -320,6 +320,18 @@ pub struct Ticks {
     pub late: Vec<LateTick>,
 }
 
+impl Ticks {
+    /// Those of a part of the measured time that begins `skipped_ns` after its start, as if it were all of it.
+    pub fn between(mut self, skipped_ns: u64, measured_ns: u64) -> Self {
+        let part = skipped_ns..=skipped_ns.saturating_add(measured_ns);
+        self.late.retain(|tick| part.contains(&tick.due_ns));
+        for tick in &mut self.late {
+            tick.due_ns -= skipped_ns;
+        }
+        self
+    }
+}
+
 /// A tick that came late. The program was seen to run one tick before it was due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CommonStart, Evidence, MissingRank, Rank, SourceVerdict, Timeline, Usual, Verdict, Window};
+use super::{
+    CommonStart, Evidence, MissingRank, Rank, Rounds, SourceVerdict, Timeline, Usual, Verdict, Window,
+};
 use crate::machine::processor_caches::ProcessorCache;
 use crate::machine::topology::Topology;
 use crate::measure::{Histogram, Intervals, LatencySlices};
@@ -173,6 +175,9 @@ pub struct Measured {
     /// without a rate, and when the document does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_over_time: Option<LatencySlices>,
+    /// The rounds of a run that measures until it is steady (`--until-steady`); none of any other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<Rounds>,
     /// What came of settings that DiskSpd 2.3 resolves; none in sums, and when the document does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_effect: Option<InEffect>,

@@ -446,6 +446,7 @@ impl SpanSum {
             engine_notes: self.engine_notes.into_iter().collect(),
             latency_over_time: self.latencies.flatten(),
             response_over_time: self.responses.flatten(),
+            rounds: None,
             in_effect: None,
             evidence: Evidence {
                 window: rows.common(),

@@ -24,6 +24,7 @@ pub(crate) mod legacy;
 pub mod merge;
 pub mod metrics;
 mod rank;
+pub mod rounds;
 mod summary;
 mod usual;
 mod verdict;
@@ -50,6 +51,7 @@ pub use evidence::{
     Stalled, TargetFacts, Window,
 };
 pub use rank::{ClockOffset, CommonStart, LostHow, LostRank, MissingRank, RANKS_MAX, Rank};
+pub use rounds::{Round, Rounds};
 pub use summary::{DirectionSummary, NodeSummary, SizeSummary, Summary};
 pub use usual::Usual;
 pub use verdict::{

@@ -12,12 +12,12 @@ use crate::grammar::value::{
 };
 use crate::render;
 use crate::request::{EngineChoice, Output};
-use crate::run::grade;
+use crate::run::{STEADY, grade};
 use truespd_core::engine;
 use truespd_core::engine::EngineError;
 use truespd_core::profile::{
     Arrivals, Batch, BufferSeparation, EfficiencyOrder, Etw, FlushEvery, IO_BUCKET_MS_DEFAULT, IoPriority,
-    ProcessorId, REQUESTS_MAX, Release, ResultFormat, RingOptions, Throughput, WholeGroup,
+    ProcessorId, REQUESTS_MAX, Release, ResultFormat, RingOptions, SteadyRule, Throughput, WholeGroup,
 };
 use truespd_core::text::foreign::{BadPathMap, PathMap};
 use truespd_core::text::printable;
@@ -521,13 +521,32 @@ fn on_stdout(d: &mut Draft, format: &'static str) -> Result<(), Slip> {
     Ok(())
 }
 
+pub fn until_steady(d: &mut Draft) {
+    d.overrides.until_steady.get_or_insert_default();
+}
+
+pub fn steady_rule(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    let rule = SteadyRule::read(v.text).map_err(|error| {
+        Slip::new(error.to_string())
+            .at(0..length(v.text))
+            .legal(format!("parts of {}, as in rounds=50 or range=10,slope=5", SteadyRule::default()))
+    })?;
+    d.overrides.until_steady = Some(rule);
+    Ok(())
+}
+
 pub fn require(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    let grade = grade(v.text).map_err(|unknown| {
+    if v.text == STEADY {
+        d.long.require_steady = true;
+        return Ok(());
+    }
+    let grade = grade(v.text).map_err(|mut unknown| {
+        unknown.legal.push(STEADY);
         let what = match v.text {
-            "" => "the worst grade that is a success is missing".to_string(),
-            text => format!("'{text}' is not a grade that can be required"),
+            "" => "what is required is missing".to_string(),
+            text => format!("'{text}' cannot be required"),
         };
-        Slip::new(what).at(0..length(v.text)).legal(unknown.legal.join(" or "))
+        Slip::new(what).at(0..length(v.text)).legal(unknown.legal.join(", "))
     })?;
     d.long.require = Some(grade);
     Ok(())

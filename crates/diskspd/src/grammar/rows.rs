@@ -86,8 +86,11 @@ const PRIORITIES: Offers = Words(&[
 const RELEASES: Offers = Words(&[("2.2", "the usual one"), ("2.3", "its forms and its defaults")]);
 const ARRIVALS: Offers =
     Words(&[("even", "one after each period"), ("poisson", "at random, as from many clients")]);
-const GRADES: Offers =
-    Words(&[("certified", "nothing speaks against the result"), ("suspect", "certified or suspect")]);
+const REQUIRED: Offers = Words(&[
+    ("certified", "nothing speaks against the result"),
+    ("suspect", "certified or suspect"),
+    ("steady", "the rounds of --until-steady became steady"),
+]);
 const TRACES: Offers = Words(&[
     ("PROCESS", ""),
     ("THREAD", ""),
@@ -103,6 +106,7 @@ const DIGITS: &str = "0123456789";
 /// No finding points at the row.
 const NO_KEYS: &[&str] = &[""];
 const VERBOSE: &str = "-v or -vs";
+const SNIA: &str = "--until-steady alone; --steady-rule gives another rule than SNIA's";
 const EVENT: &str = "the name of the event is missing";
 const FILE: &str = "the path of the file is missing";
 const TARGET: &str = "the path of the target is missing";
@@ -321,6 +325,21 @@ pub static SECTIONS: &[Section] = &[
                 .offers(Usual(&["0", "5", "10", "30", "60"]))
                 .beside_profile()
                 .help("Cool-down in seconds after the measured time, default 0."),
+            row("-until-steady", "", Switch(SNIA, options::until_steady))
+                .beside_profile()
+                .help("Measure in rounds of -d until the last 5 are steady by SNIA's rule: IOPS and mean latency range \
+                       over 20 % of their average at most, and a line through them changes by 10 % at most. These 5 \
+                       rounds are the result. After 25 rounds the run ends in any case: see --require steady."),
+            row("-steady-rule", "<name>=<n>[,...]", Value(options::steady_rule))
+                .offers(Usual(&[
+                    "rounds=50",
+                    "range=10,slope=5",
+                    "window=5,rounds=25,range=20,slope=10",
+                ]))
+                .beside_profile()
+                .help("--until-steady by another rule: window (rounds that must be steady), rounds (at most), range \
+                       and slope (percent). What is left out is as SNIA has it: \
+                       window=5,rounds=25,range=20,slope=10."),
             row("z", "[<seed>]", Value(options::seed))
                 .beside_profile()
                 .help("Seed of the random numbers, default 0; -z alone takes the milliseconds since boot."),
@@ -483,9 +502,10 @@ pub static SECTIONS: &[Section] = &[
                 .help("Show all of the verdict on standard error: every finding with its numbers and advice, and \
                        the rules that lacked evidence. Without it, one line, or none where standard error is the \
                        file or pipe of standard output (2>&1)."),
-            row("-require", "<certified|suspect>", Value(options::require))
-                .offers(GRADES)
-                .help("Exit code 5 when the verdict is worse than this."),
+            row("-require", "<certified|suspect|steady>", Value(options::require))
+                .offers(REQUIRED)
+                .help("Exit code 5 when the verdict is worse than this, or (steady) when the rounds of --until-steady \
+                       did not become steady. Repeatable: a grade and steady."),
             row("-progress", "", Switch(ALONE, |d| d.long.progress = true))
                 .help("Tell the progress also where standard error is no terminal: a line every 10 seconds with \
                        the phase, the time left, IOPS, throughput and mean latency. On a terminal one line shows \

@@ -1,5 +1,5 @@
-//! Sections of TrueSpd's own, for what DiskSpd does not have: the sizes of a mix (`--mix`) and flushes
-//! (`--flush-every`).
+//! Sections of TrueSpd's own, for what DiskSpd does not have: the sizes of a mix (`--mix`), flushes (`--flush-every`)
+//! and rounds (`--until-steady`).
 
 use super::figures::{line, shown};
 use super::layout::Layout;
@@ -79,6 +79,28 @@ pub(super) fn flushes(out: &mut String, span: &TimeSpan, measured: &Measured) {
     line!(out, "{}", header.trim_end());
     line!(out, "{:-<width$}", "", width = header.trim_end().len());
     line!(out, "{cells}");
+}
+
+/// The rounds of `--until-steady`, those of the result marked; nothing without it.
+pub(super) fn rounds(out: &mut String, measured: &Measured) {
+    let Some(all) = &measured.rounds else { return };
+    line!(out);
+    line!(out, "Rounds of {} s (TrueSpd), those of the result marked *", all.round_s);
+    let header = "  round |  read I/O per s | write I/O per s | mean latency in ms";
+    line!(out, "{header}");
+    line!(out, "{:-<width$}", "", width = header.len());
+    for (number, round) in (1..).zip(&all.rounds) {
+        let mark = if number > all.window_first { '*' } else { ' ' };
+        line!(
+            out,
+            "{mark} {number:>5} | {:15.2} | {:15.2} | {:18.3}",
+            shown(round.read_iops),
+            shown(round.write_iops),
+            shown(round.latency_mean_ns / 1e6)
+        );
+    }
+    let is_steady = if all.is_steady { "steady" } else { "not steady" };
+    line!(out, "{is_steady}: {}", all.words());
 }
 
 fn latencies(latency: Option<&LatencySummary>) -> String {

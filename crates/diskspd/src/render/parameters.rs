@@ -7,7 +7,7 @@ use super::layout::Layout;
 use truespd_core::profile::masks::mask_words;
 use truespd_core::profile::{
     Arrivals, Batch, BufferSeparation, BypassIo, CacheMode, Distribution, DistributionKind, EfficiencyOrder,
-    FlushMode, IoPriority, Profile, Release, Target, Throughput, TimeSpan,
+    FlushMode, IoPriority, Profile, Release, SteadyRule, Target, Throughput, TimeSpan,
 };
 use truespd_core::result::System;
 use truespd_core::text::hides;
@@ -63,6 +63,14 @@ pub fn profile_text(command_line: &[String], profile: &Profile, machine: &System
 fn time_span(out: &mut String, layout: Layout, span: &TimeSpan, machine: &System) {
     let indent = layout.span;
     line!(out, "{indent}duration: {}s", span.duration_s);
+    if let Some(rule) = span.until_steady {
+        let SteadyRule { window, rounds, range_percent, slope_percent } = rule;
+        line!(
+            out,
+            "{indent}measuring until {window} of these are steady (TrueSpd): range {range_percent}%, slope \
+             {slope_percent}%, at most {rounds}"
+        );
+    }
     line!(out, "{indent}warm up time: {}s", span.warmup_s);
     line!(out, "{indent}cool down time: {}s", span.cooldown_s);
     if span.disable_affinity && layout.release == Release::V2_2 {

@@ -185,6 +185,9 @@ pub struct UnknownWord {
     pub legal: Vec<&'static str>,
 }
 
+/// The word of `--require` for rounds that became steady (`--until-steady`).
+pub const STEADY: &str = "steady";
+
 /// The grades that can be required.
 const GRADES: [Grade; 2] = [Grade::Certified, Grade::Suspect];
 

@@ -224,7 +224,8 @@ pub fn words_of_test(document: &Document) -> String {
     let mut spans = Vec::new();
     for span in &document.profile.time_spans {
         let loads: Vec<String> = once(span.targets.iter().map(|target| load(span, target)));
-        spans.push(format!("{}, {} s", loads.join("; "), span.duration_s));
+        let until = if span.until_steady.is_some() { "rounds of " } else { "" };
+        spans.push(format!("{}, {until}{} s", loads.join("; "), span.duration_s));
     }
     listed(&once(spans))
 }
@@ -563,11 +564,22 @@ fn machine((name, document): &Run) -> Vec<[String; 2]> {
 /// How a time span ran, and on what.
 fn settings(course: &Course) -> Vec<[String; 2]> {
     let (span, evidence) = (course.span, &course.measured.evidence);
+    let rounds = span.until_steady.map_or_else(String::new, |rule| {
+        format!("rounds of {} s until {} are steady, {} at most, ", span.duration_s, rule.window, rule.rounds)
+    });
     let times = format!(
-        "{} s warm-up, {} s measured, {} s cool-down",
-        span.warmup_s, span.duration_s, span.cooldown_s
+        "{} s warm-up, {rounds}{} s measured, {} s cool-down",
+        span.warmup_s,
+        number(course.measured.test_time_s.round()),
+        span.cooldown_s
     );
     let mut rows = vec![row("engine", course.measured.engine.clone()), row("times", times)];
+    if let Some(rounds) = &course.measured.rounds {
+        let first = rounds.window_first + 1;
+        let is_steady = if rounds.is_steady { "steady" } else { "not steady" };
+        let words = format!("from round {first} of {}: {is_steady}, {}", rounds.rounds.len(), rounds.words());
+        rows.push(row("rounds", words));
+    }
     rows.extend(span.targets.iter().map(|target| row(&target.path, load(span, target))));
     // Of many hosts nobody knows whose they are.
     let targets: &[_] = if course.document.sources.len() > ROWS_MAX { &[] } else { &evidence.targets };

@@ -9,23 +9,27 @@
 
 mod aside;
 mod modes;
+mod rounds;
 mod slots;
+mod tally;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::counters::{Buckets, Counter, Present, Tables, Wanted};
+use super::counters::{Buckets, Present, Tables, Wanted};
 use super::live::{Cell, Counted, TOLD_EVERY_NS};
 use super::phases::{Phases, Time};
-use crate::access::{DataRng, Meter, Skew};
+use crate::access::{DataRng, Meter};
 use crate::engine::{AnyEngine, Completion, Engine, EngineError, Io, IoError, Op};
-use crate::plan::{Lane, LaneTarget, LaneWrites};
+use crate::plan::{Lane, LaneWrites};
 use crate::result::{ThreadCost, WaitStatistics};
 use crate::sys::buffer::IoBuffer;
 use aside::{arrivals_seed, new_data, record_flush, varied_io};
 use modes::{Inline, Mode, Queued, Routines};
+pub use rounds::{RoundKeeper, RoundPart};
 pub use slots::Late;
 use slots::{Idle, Outstanding};
+pub use tally::Tally;
 
 /// How long a stopped worker waits for I/Os that cannot be cancelled: in so many steps of this length, which is how
 /// exactly it knows when they came.
@@ -41,27 +45,6 @@ const SHARED_STAMP_WORK: usize = 2;
 /// After an I/O that came back in the call that handed it over, so many are handed over one by one before the
 /// next batch.
 const ONE_BY_ONE: u32 = 64;
-
-/// What was counted on one target of the lane.
-#[derive(Debug)]
-pub struct Tally {
-    pub reads: Counter,
-    pub writes: Counter,
-    /// Flushes between writes (`--flush-every`).
-    pub flushes: Counter,
-    /// Transfers shorter than the block.
-    pub short_transfers: u64,
-    /// I/Os that were due in the measured time, where a rate was set.
-    pub offered_ios: Option<u64>,
-    /// What became of Zipf's law, where places follow it.
-    pub skew: Option<Skew>,
-}
-
-impl Tally {
-    fn both(&mut self) -> [&mut Counter; 2] {
-        [&mut self.reads, &mut self.writes]
-    }
-}
 
 /// The I/O of a slot, in flight or the last one.
 ///
@@ -115,6 +98,8 @@ pub struct Outcome {
     pub late: Vec<Late>,
     /// I/Os that could neither be cancelled nor waited for.
     pub stuck: u32,
+    /// What was counted in each of the last rounds; empty where the measured time is not divided.
+    pub rounds: Vec<RoundPart>,
 }
 
 /// One thread of a run: its lane, its engine and the state of its loop.
@@ -136,6 +121,8 @@ pub struct Worker {
     pub counts_waits: bool,
     /// Where to tell the counts, when somebody watches.
     pub live: Option<Arc<Cell>>,
+    /// Rounds that are over; none where the measured time is not divided.
+    pub rounds: Option<Box<RoundKeeper>>,
     /// One per target of the lane.
     tallies: Vec<Tally>,
     /// By target of the lane, since the start signal; none without limit.
@@ -152,6 +139,8 @@ pub struct Worker {
     calm_until_ns: u64,
     /// What completes before then counts.
     counting: bool,
+    /// From when the intervals of `-D` count: the start of the measured time, or of its present round.
+    series_start_ns: u64,
     /// Completions left until the next dot.
     to_dot: u64,
     /// Time stamps of single I/Os matter.
@@ -200,23 +189,8 @@ impl Worker {
             progress_ios: 0,
             counts_waits: false,
             live: None,
-            tallies: lane
-                .targets
-                .iter()
-                .map(|target: &LaneTarget| Tally {
-                    reads: Counter::new(wanted, target.reads, target.pace.has_schedule(), &target.sizes),
-                    writes: Counter::new(
-                        wanted,
-                        target.is_written(),
-                        target.pace.has_schedule(),
-                        &target.sizes,
-                    ),
-                    flushes: Counter::new(wanted.without_intervals(), target.flushes(), false, &[]),
-                    short_transfers: 0,
-                    offered_ios: None,
-                    skew: None,
-                })
-                .collect(),
+            rounds: None,
+            tallies: lane.targets.iter().map(|target| Tally::new(target, wanted)).collect(),
             meters: vec![None; targets],
             idle: Idle::all(slots as u32),
             flights: slot_targets.iter().map(|&target| InFlight { target, ..at_rest }).collect(),
@@ -226,6 +200,7 @@ impl Worker {
             now_ns: 0,
             calm_until_ns: 0,
             counting: false,
+            series_start_ns: 0,
             to_dot: 0,
             stamps: wanted.stamps(),
             copies: engine.copies(),
@@ -254,7 +229,11 @@ impl Worker {
         if self.live.is_some() {
             self.tell_at_ns = phases.start_ns();
         }
-        self.buckets.begin(phases.measure_start_ns());
+        self.series_start_ns = phases.measure_start_ns();
+        self.buckets.begin(self.series_start_ns);
+        if let Some(rounds) = &mut self.rounds {
+            rounds.begin(phases.measure_start_ns());
+        }
         self.latencies.begin(phases.measure_start_ns());
         let has_pool = self.lane.pool.is_some();
         if has_pool && self.counts_waits {
@@ -278,6 +257,7 @@ impl Worker {
         let totals = self.totals();
         self.buckets.end(totals);
         self.latencies.end(self.tallies.iter_mut().map(Tally::both));
+        let rounds = self.take_rounds(phases);
         for (tally, meter) in self.tallies.iter_mut().zip(self.meters) {
             tally.offered_ios = meter.and_then(|meter| meter.offered(phases.measure_end_ns()));
         }
@@ -293,6 +273,7 @@ impl Worker {
             failures: self.failures,
             late: self.outstanding.give_up(self.now_ns),
             stuck,
+            rounds,
         }
     }
 
@@ -591,7 +572,6 @@ impl Worker {
     fn pass_edge<T: Time>(&mut self, given: &Given<'_, T>, before_ns: u64, in_flight: usize) -> bool {
         let (now, phases) = (self.now_ns, given.phases);
         let measured_ns = phases.measured_part_ns(before_ns, now);
-        self.in_flight_ns += in_flight as u128 * u128::from(measured_ns);
         self.aside.in_flight_ns +=
             in_flight as u64 * now.saturating_sub(before_ns).saturating_sub(measured_ns);
         if self.buckets.is_over(now) {
@@ -602,6 +582,8 @@ impl Worker {
         if now >= self.latencies.end_ns() {
             self.latencies.close(now, self.tallies.iter_mut().map(Tally::both));
         }
+        let from_ns = self.end_rounds(phases, before_ns, in_flight);
+        self.in_flight_ns += in_flight as u128 * u128::from(phases.measured_part_ns(from_ns, now));
         if now >= self.tell_at_ns {
             self.tell(given);
         }
@@ -614,7 +596,7 @@ impl Worker {
         } else if self.counting && !was_counting && !phases.counts(before_ns) {
             self.submits_before = self.engine.submits().unwrap_or(0);
         }
-        let intervals_ns = self.buckets.end_ns().min(self.latencies.end_ns());
+        let intervals_ns = self.buckets.end_ns().min(self.latencies.end_ns()).min(self.round_end_ns());
         self.calm_until_ns = phases.next_edge_ns(now).min(intervals_ns).min(self.tell_at_ns);
         let is_over = !self.counting && now >= phases.stop_ns();
         if is_over {
@@ -646,6 +628,7 @@ impl Worker {
         let Some(cell) = &self.live else { return };
         let measured_ns = u64::try_from(self.in_flight_ns).unwrap_or(u64::MAX);
         let mut counted = self.aside.plus(Counted { ios: 0, bytes: 0, in_flight_ns: measured_ns });
+        counted = counted.plus(self.rounds.as_ref().map_or_else(Counted::default, |rounds| rounds.counted()));
         for tally in &self.tallies {
             counted = counted.plus(tally.reads.counted()).plus(tally.writes.counted());
         }
@@ -657,7 +640,7 @@ impl Worker {
 
     /// Reads and writes counted so far on all targets.
     fn totals(&self) -> [u64; 2] {
-        let mut totals = [0, 0];
+        let mut totals = self.rounds.as_ref().map_or([0, 0], |rounds| rounds.totals());
         for tally in &self.tallies {
             totals[0] += tally.reads.ios();
             totals[1] += tally.writes.ios();
@@ -696,7 +679,7 @@ impl Worker {
             let tally = &mut self.tallies[flight.target as usize];
             let latency = self.now_ns.saturating_sub(flight.issued_ns);
             let more = || {
-                let since_start = self.now_ns.saturating_sub(given.phases.measure_start_ns());
+                let since_start = self.now_ns.saturating_sub(self.series_start_ns);
                 (since_start, self.now_ns.saturating_sub(self.due_ns[slot]))
             };
             if flight.op == Op::Read {

@@ -345,7 +345,7 @@ impl Bench {
     /// One target, `slots` requests that each take 100 ns; measured for 1000 ns from the start.
     pub fn new(slots: u32, wanted: Wanted) -> Self {
         let phases = Rc::new(Phases::new());
-        phases.begin(0, Lengths { warmup_ns: 0, duration_ns: 1000, cooldown_ns: 0 });
+        phases.begin(0, Lengths { warmup_ns: 0, duration_ns: 1000, cooldown_ns: 0, rounds: None });
         let lab = Lab(Rc::new(RefCell::new(State {
             now_ns: 0,
             calls: Vec::new(),
@@ -401,7 +401,7 @@ impl Bench {
 
     /// Other lengths of warm-up, measurement and cool-down.
     pub fn lengths(self, warmup_ns: u64, duration_ns: u64, cooldown_ns: u64) -> Self {
-        self.phases.begin(0, Lengths { warmup_ns, duration_ns, cooldown_ns });
+        self.phases.begin(0, Lengths { warmup_ns, duration_ns, cooldown_ns, rounds: None });
         self
     }
 

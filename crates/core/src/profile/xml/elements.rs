@@ -4,15 +4,16 @@
 use sha2::{Digest, Sha256};
 
 use super::rows::{
-    Element, Result, Row, flag, flag_of, form, mask_of, no_content, nonzero, number, number_of, optional,
-    pick, read_fields, read_list, required, set_flag, word_of, words, write_group,
+    Element, Extension, Mismatch, Result, Row, flag, flag_of, form, mask_of, no_content, nonzero, number,
+    number_of, optional, pick, read_extensions, read_fields, read_list, required, set_flag, word_of, words,
+    write_extensions, write_fields, write_group,
 };
 use super::target;
 use super::write::Writer;
 use crate::profile::masks::{GROUP_LEN, within_group};
 use crate::profile::{
     Batch, BufferSeparation, EfficiencyOrder, Etw, Placement, Precreate, ProcessorId, Profile, REQUESTS_MAX,
-    Release, ResultFormat, RingOptions, TimeSpan, WholeGroup,
+    Release, ResultFormat, RingOptions, SteadyRule, TimeSpan, WholeGroup,
 };
 
 const GROUP_MAX: u64 = 65_535;
@@ -43,7 +44,12 @@ pub(super) const PROFILE: &[Row<Profile>] = &[
     required(form("TimeSpans", read_time_spans, |p, name, out| {
         out.open(name, &[]);
         let rows = time_span_rows(out.release());
-        p.time_spans.iter().for_each(|span| write_group("TimeSpan", span, rows.iter().copied(), out));
+        for span in &p.time_spans {
+            out.open("TimeSpan", &[]);
+            write_fields(span, rows.iter().copied(), out);
+            write_extensions(span, TIME_SPAN_EXTENSIONS, out);
+            out.close("TimeSpan");
+        }
         out.close(name);
     })),
 ];
@@ -76,6 +82,7 @@ fn read_time_spans(profile: &mut Profile, element: Element<'_>) -> Result<()> {
     read_list(element, &["TimeSpan"], |element| {
         let mut span = TimeSpan::default();
         read_fields(element, TIME_SPAN, &mut span)?;
+        read_extensions(element, TIME_SPAN_EXTENSIONS, &mut span)?;
         check_time_span(&mut span, element)?;
         profile.time_spans.push(span);
         Ok(())
@@ -160,6 +167,20 @@ const TIME_SPAN: &[Row<TimeSpan>] = &[
     optional!("CompletionDepth", completion_batch: u32, 1, u32::MAX),
     required(form("Targets", target::read_targets, target::write_targets)),
 ];
+
+/// What a time span of DiskSpd does not have.
+const TIME_SPAN_EXTENSIONS: &[Extension<TimeSpan>] = &[Extension {
+    name: "until-steady",
+    read: |span, text| {
+        let rule = SteadyRule::read(text).map_err(|error| Mismatch {
+            reason: error.to_string(),
+            legal: format!("a rule, as in {}", SteadyRule::default()),
+        })?;
+        span.until_steady = Some(rule);
+        Ok(())
+    },
+    write: |span| span.until_steady.map(|rule| rule.to_string()),
+}];
 
 /// The rows of a time span in the order of a release: 2.3 has moved one.
 fn time_span_rows(release: Release) -> Vec<&'static Row<TimeSpan>> {

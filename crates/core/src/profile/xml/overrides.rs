@@ -2,7 +2,7 @@
 //!
 //! Source: `command-line.md` §8, `xml.md` §4.4 and §5.
 
-use crate::profile::{Profile, ResultFormat, Target};
+use crate::profile::{Profile, ResultFormat, SteadyRule, Target};
 
 /// Switches given beside `-X`. What is not given leaves the profile as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,6 +21,8 @@ pub struct Overrides {
     pub warmup_s: Option<u32>,
     /// `-C` in seconds, for every time span.
     pub cooldown_s: Option<u32>,
+    /// `--until-steady`, for every time span.
+    pub until_steady: Option<SteadyRule>,
     /// `-:`
     pub experiment_flags: Option<u32>,
 }
@@ -36,6 +38,9 @@ pub fn apply_overrides(profile: &mut Profile, overrides: &Overrides) {
         replace(&mut span.duration_s, overrides.duration_s);
         replace(&mut span.warmup_s, overrides.warmup_s);
         replace(&mut span.cooldown_s, overrides.cooldown_s);
+        if overrides.until_steady.is_some() {
+            span.until_steady = overrides.until_steady;
+        }
     }
 }
 

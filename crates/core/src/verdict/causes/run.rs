@@ -142,7 +142,7 @@ fn stalled(case: &Case<'_>) -> RuleResult {
 
 /// Ctrl+C, or an event, ended the measured time.
 fn stopped_early(case: &Case<'_>) -> RuleResult {
-    let (asked, seconds) = (f64::from(case.span.duration_s), case.seconds());
+    let (asked, seconds) = (case.span.result_s() as f64, case.seconds());
     if seconds >= 0.99 * asked {
         return Ok(Vec::new());
     }

@@ -10,11 +10,13 @@ use super::rhythm::{
     self, INTERVAL_IOS_MIN, Pauses, Stretch, added, begins, levels, mean, median, period, scatter, stretches,
 };
 use super::why::{why, why_fell};
+use crate::measure::estimate::{Excursions, excursions};
 use crate::result::FindingGrade::Suspect;
 use crate::result::Meaning::Seen;
+use crate::result::rounds::tracked;
 use crate::result::{FindingGrade, Theme};
 use crate::text::{change, number, percent};
-use crate::verdict::cause::RuleFn::RealSpan;
+use crate::verdict::cause::RuleFn::{RealSpan, RunSpan};
 use crate::verdict::cause::{Case, Cause, Missing, RuleResult, found, ratio, rule, suspect};
 use crate::verdict::view::too_few_in_run;
 
@@ -56,6 +58,13 @@ pub(super) const CAUSES: &[Cause] = &[
          explain it. Suspect in runs of five minutes and more, as SNIA's rounds are a minute long; in \
          shorter ones a remark, and suspect above 40 % or 30 %.",
         "measure longer, look for other load on the machine, or repeat the run and report the spread",
+    ),
+    Cause::new("never-steady", Theme::Symptom).judged(
+        rule(315, Suspect, Seen, RunSpan(never_steady)),
+        "The run was to measure until it is steady (--until-steady), and no rounds in a row were steady by the rule \
+         that was asked for before the last one was over. The result is of the last rounds.",
+        "let it run longer (--steady-rule rounds=100, or a longer -d), and bring the drive into its steady state \
+         before the run (--precondition 2x)",
     ),
     Cause::new("too-short", Theme::Symptom).judged(
         rule(320, Suspect, Seen, RealSpan(too_short)),
@@ -143,27 +152,11 @@ fn grouped(series: &[f64], points: usize) -> Vec<f64> {
     bounds(series.len(), points).windows(2).map(|ends| mean(&series[ends[0]..ends[1]])).collect()
 }
 
-/// Excursion of the values and of the line through them, as parts of the mean.
-fn excursions(values: &[f64]) -> (f64, f64) {
-    let mean_value = mean(values);
-    let largest = values.iter().copied().fold(f64::MIN, f64::max);
-    let smallest = values.iter().copied().fold(f64::MAX, f64::min);
-    let middle = (values.len() as f64 - 1.0) / 2.0;
-    let (mut over, mut under) = (0.0, 0.0);
-    for (i, value) in values.iter().enumerate() {
-        let x = i as f64 - middle;
-        over += x * (value - mean_value);
-        under += x * x;
-    }
-    let rise = ratio(over.abs(), under) * (values.len() as f64 - 1.0) * over.signum();
-    (ratio(largest - smallest, mean_value), ratio(rise, mean_value))
-}
-
 /// Excursions of five rounds when they are more than steadiness allows and more than the scatter from point to
 /// point makes of a steady rate: rounds of seconds are not SNIA's rounds of minutes.
 fn unsteady(series: &[f64]) -> Option<(f64, f64)> {
     let rounds = grouped(series, ROUNDS);
-    let (range, slope) = excursions(&rounds);
+    let Excursions { range, slope } = excursions(&rounds);
     let error = round_error(series);
     // The error of a difference of two rounds, and that of the fitted rise over five: 4 / sqrt(10) rounds.
     let range_max = RANGE_MAX + ERRORS * error * std::f64::consts::SQRT_2;
@@ -185,7 +178,7 @@ fn round_error(series: &[f64]) -> f64 {
 /// Squares that two levels, and a line, leave of the points.
 fn left_over(points: &[f64], split: usize) -> (f64, f64) {
     let (before, after) = points.split_at(split);
-    let (_, rise) = excursions(points);
+    let rise = excursions(points).slope;
     let (level, steps) = (mean(points), (points.len().max(2) - 1) as f64);
     let mut line = 0.0;
     for (i, value) in points.iter().enumerate() {
@@ -303,6 +296,32 @@ fn not_steady(case: &Case<'_>) -> RuleResult {
         }
         _ => Ok(Vec::new()),
     }
+}
+
+/// Rounds that did not become steady.
+fn never_steady(case: &Case<'_>) -> RuleResult {
+    let (Some(rule), Some(rounds)) = (case.span.until_steady, &case.measured.rounds) else {
+        return Ok(Vec::new());
+    };
+    let is_over = rounds.rounds.len() >= rule.rounds as usize;
+    if rounds.is_steady || !is_over {
+        return Ok(Vec::new());
+    }
+    let says = format!(
+        "The run never became steady: {} rounds of {} s, and the last {} still differ ({}; up to {} % and {} % \
+         count as steady).",
+        rule.rounds,
+        number(rounds.round_s),
+        rule.window,
+        rounds.words(),
+        rule.range_percent,
+        rule.slope_percent
+    );
+    let finding = suspect(says).figure("rounds", rounds.rounds.len() as f64);
+    let all = tracked(rounds.window());
+    let range = all.iter().map(|of| of.excursions.range * 100.0).fold(0.0, f64::max);
+    let slope = all.iter().map(|of| of.excursions.slope.abs() * 100.0).fold(0.0, f64::max);
+    Ok(vec![finding.figure("range_percent", range).figure("slope_percent", slope)])
 }
 
 fn step_down(case: &Case<'_>) -> RuleResult {
@@ -607,15 +626,6 @@ fn dips(points: &[f64], point_s: f64) -> Option<Uneven> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn excursions_of_a_line() {
-        let (range, slope) = excursions(&[90.0, 95.0, 100.0, 105.0, 110.0]);
-        assert!((range - 0.2).abs() < 1e-9 && (slope - 0.2).abs() < 1e-9, "{range} {slope}");
-        let (_, slope) = excursions(&[110.0, 105.0, 100.0, 95.0, 90.0]);
-        assert!((slope + 0.2).abs() < 1e-9, "{slope}");
-        assert_eq!(excursions(&[0.0; 5]), (0.0, 0.0));
-    }
 
     #[test]
     fn scatter_is_no_trend() {

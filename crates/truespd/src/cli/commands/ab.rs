@@ -354,7 +354,7 @@ fn variant(mut words: Vec<String>, has_file: bool) -> Result<Variant, Refusals> 
         *word = absolute(std::mem::take(word));
     }
     Ok(Variant {
-        seconds: f64::from(span.duration_s) + f64::from(span.warmup_s) + f64::from(span.cooldown_s),
+        seconds: span.all_s_max() as f64,
         targets: span.targets.iter().map(|target| target.path.clone()).collect(),
         written: written.map(|target| target.path.clone()).collect(),
         profile_file: request.profile_file.as_ref().map(|file| file.path.clone()),
@@ -377,7 +377,7 @@ pub fn unwanted(request: &Request) -> Option<&'static str> {
             "result files (--json, --xml, --text, --csv) are not possible here; --keep FOLDER keeps the document of \
              every run",
         ),
-        (options.require.is_some(), "--require is for single runs"),
+        (options.require.is_some() || options.require_steady, "--require is for single runs"),
         (
             options.history.is_given(),
             "give options of the history (--label, --tag, ...) to the command itself, whose document is kept",

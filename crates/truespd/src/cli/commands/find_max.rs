@@ -1,9 +1,7 @@
 //! `truespd find-max`: the highest rate of a line whose response times keep limits.
 
 use crate::cli::commands::ab::has_number;
-use crate::cli::commands::own_line::{
-    Targets, all_s, completed, outstanding, refused, span, streams, typed_words,
-};
+use crate::cli::commands::own_line::{Targets, completed, outstanding, refused, span, streams, typed_words};
 use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite};
 use crate::cli::commands::values::{file_bytes, number};
 use crate::series::Series;
@@ -178,7 +176,7 @@ impl FindMaxArguments {
             times: Vec::new(),
             has_seed: false,
             arrivals,
-            run_s: all_s(&span),
+            run_s: span.all_s_max() as f64,
             measured_s: f64::from(span.duration_s),
             limits,
             precision_percent: self.precision,
@@ -217,6 +215,9 @@ pub(crate) fn unsearchable(span: &TimeSpan) -> Option<&'static str> {
     }
     if span.targets.iter().any(|target| target.burst_ios.is_some() || target.think_ms.is_some()) {
         return Some("a search sets the pace itself; remove -i and -j");
+    }
+    if span.until_steady.is_some() {
+        return Some("a search decides itself how long a rate is run; remove --until-steady");
     }
     (span.duration_s == 0).then_some("a search needs measured time; give -d10 or more")
 }

@@ -141,11 +141,6 @@ pub(crate) fn completed(own: Vec<String>) -> Result<Vec<String>, Refusal> {
     Ok(line)
 }
 
-/// Warm-up, measured time and cool-down in seconds.
-pub(crate) fn all_s(span: &TimeSpan) -> f64 {
-    f64::from(span.duration_s) + f64::from(span.warmup_s) + f64::from(span.cooldown_s)
-}
-
 /// What a line means to `diskspd` on targets.
 pub(crate) fn span(line: &[String], rate: &[String], targets: &[String]) -> Result<TimeSpan, Refusals> {
     let words: Vec<String> = line.iter().chain(rate).chain(targets).cloned().collect();

@@ -1,7 +1,7 @@
 //! `truespd sweep`: a line at every combination of the values of some switches.
 
 use crate::cli::commands::ab::has_number;
-use crate::cli::commands::own_line::{Targets, all_s, completed, outstanding, refused, span, typed_words};
+use crate::cli::commands::own_line::{Targets, completed, outstanding, refused, span, typed_words};
 use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite};
 use crate::cli::commands::values::{file_bytes, number, one_of};
 use crate::series::Series;
@@ -262,7 +262,7 @@ impl SweepArguments {
                 return Err(refused("a sweep needs measured time; give -d10 or more").into());
             }
             writes |= span.targets.iter().any(Target::writes);
-            sweeping.run_s = all_s(&span);
+            sweeping.run_s = span.all_s_max() as f64;
             let planned = Planned {
                 places,
                 outstanding: outstanding(&span),

@@ -117,7 +117,7 @@ fn longest(own: &Own) -> Duration {
         && request.load_profile().is_ok()
     {
         for span in &request.profile.time_spans {
-            run_s += u64::from(span.warmup_s) + u64::from(span.duration_s) + u64::from(span.cooldown_s);
+            run_s += span.all_s_max();
         }
     }
     Duration::from_secs(run_s) + Duration::from_secs(own.options.patience) + AFTER_THE_RUN

@@ -269,7 +269,7 @@ impl OneRank<'_> {
     fn show(&self, prepared: &Prepared, report: &FinishedRun, outputs: Outputs, view: &View) -> ExitCode {
         let Prepared { request, shape, keep, .. } = prepared;
         let verdict = report.document.verdict.clone().unwrap_or_default();
-        let is_unmet = request.options.require.is_some_and(|required| verdict.grade > required);
+        let is_unmet = request.options.is_unmet(&report.document);
         let show = Show { verdict, shape: *shape, has_all: request.options.verdict, is_unmet };
         let code = print_report(report, outputs, &view.console, &show);
         keep_result(keep.as_deref(), &report.document, shape.stderr);

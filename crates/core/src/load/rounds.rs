@@ -1,0 +1,122 @@
+//! Rounds of a run that measures until it is steady (`--until-steady`).
+//!
+//! The threads measure on without a break, and each keeps what it counted in the last rounds. When the rounds of a
+//! window are steady, the run ends, and the result is what was counted in them and nothing else.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::profile::{SteadyRule, TimeSpan};
+use crate::result::Round;
+
+/// Rounds that threads keep beside those of a window: the one that goes on, and one that a thread may be late to end.
+pub const KEPT_BESIDE: u32 = 2;
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// How a measured time is divided into rounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RoundLengths {
+    pub each_ns: u64,
+    pub rule: SteadyRule,
+}
+
+impl RoundLengths {
+    /// Those of a time span; none without `--until-steady`.
+    pub fn of(span: &TimeSpan) -> Option<Self> {
+        let each_ns = u64::from(span.duration_s) * NS_PER_S;
+        span.until_steady.map(|rule| RoundLengths { each_ns, rule })
+    }
+
+    /// Measured time of the result.
+    pub fn window_ns(&self) -> u64 {
+        self.each_ns.saturating_mul(u64::from(self.rule.window))
+    }
+
+    /// The longest of some whole seconds, up to `wanted_ns`, of which a round is made; a second or less as it is.
+    pub fn dividing(&self, wanted_ns: u64) -> u64 {
+        let mut longest_ns = wanted_ns;
+        while longest_ns > NS_PER_S && !self.each_ns.is_multiple_of(longest_ns) {
+            longest_ns = longest_ns.saturating_sub(NS_PER_S).next_multiple_of(NS_PER_S).max(NS_PER_S);
+        }
+        longest_ns
+    }
+}
+
+/// The part of the measured time that the result is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Cut {
+    /// What was measured before it, in nanoseconds.
+    pub skipped_ns: u64,
+    /// Nanoseconds that are measured in it.
+    pub measured_ns: u64,
+}
+
+/// What all threads counted in a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RoundCounts {
+    /// Reads, and behind them writes.
+    pub ios: [u64; 2],
+    /// I/Os in flight times nanoseconds.
+    pub in_flight_ns: u64,
+}
+
+/// A row of the board.
+#[derive(Debug, Default)]
+struct Row {
+    ios: [AtomicU64; 2],
+    in_flight_ns: AtomicU64,
+    /// Threads that have ended the round.
+    threads: AtomicU32,
+}
+
+/// Where threads tell what they counted in each round.
+#[derive(Debug)]
+pub struct Board {
+    pub lengths: RoundLengths,
+    threads: u32,
+    /// Rounds that a thread keeps.
+    kept: usize,
+    rows: Vec<Row>,
+}
+
+impl Board {
+    /// For so many threads. Where they run one after the other (`in_turns`), each keeps all its rounds: which are
+    /// steady is known when the last one has ended.
+    pub fn new(lengths: RoundLengths, threads: usize, in_turns: bool) -> Self {
+        let SteadyRule { window, rounds, .. } = lengths.rule;
+        let kept = if in_turns { rounds + KEPT_BESIDE } else { window + KEPT_BESIDE };
+        let rows = std::iter::repeat_with(Row::default).take(rounds as usize).collect();
+        Board { lengths, threads: threads as u32, kept: kept as usize, rows }
+    }
+
+    pub fn each_ns(&self) -> u64 {
+        self.lengths.each_ns
+    }
+
+    pub fn kept(&self) -> usize {
+        self.kept
+    }
+
+    /// A thread has ended a round.
+    pub fn tell(&self, round: u32, counts: &RoundCounts) {
+        let Some(row) = self.rows.get(round as usize) else { return };
+        for (sum, ios) in row.ios.iter().zip(counts.ios) {
+            sum.fetch_add(ios, Ordering::Relaxed);
+        }
+        row.in_flight_ns.fetch_add(counts.in_flight_ns, Ordering::Relaxed);
+        row.threads.fetch_add(1, Ordering::Release);
+    }
+
+    /// What all threads counted in a round; none before the last of them has ended it.
+    pub fn round(&self, round: usize) -> Option<Round> {
+        let row = self.rows.get(round)?;
+        if row.threads.load(Ordering::Acquire) < self.threads {
+            return None;
+        }
+        let [reads, writes] = [0, 1].map(|place| row.ios[place].load(Ordering::Relaxed) as f64);
+        let seconds = self.lengths.each_ns as f64 / NS_PER_S as f64;
+        let in_flight_ns = row.in_flight_ns.load(Ordering::Relaxed) as f64;
+        let latency_mean_ns = if reads + writes > 0.0 { in_flight_ns / (reads + writes) } else { 0.0 };
+        Some(Round { read_iops: reads / seconds, write_iops: writes / seconds, latency_mean_ns })
+    }
+}
