@@ -54,6 +54,8 @@ pub struct LongOptions {
     pub quick_check: bool,
     /// `--recreate`: create files of `-c` again even when they could be reused.
     pub recreate: bool,
+    /// `--precondition`: how often the tested range of every target is written before the test.
+    pub precondition: Option<u32>,
     /// `--json`, `--xml`, `--text`, `--csv`: files to which the result is also written.
     pub outputs: Vec<Output>,
     /// Name of the format on standard output instead of that of the profile (`--json -`, `-Rjson`).

@@ -73,6 +73,10 @@ pub struct Options {
     pub quick_check: bool,
     /// Always write `-c` files anew (`--recreate`).
     pub recreate: bool,
+    /// How often the tested range of every target is written before the test (`--precondition`).
+    pub precondition: Option<u32>,
+    /// For each time span: the measured time ends when so many bytes are done; empty where none ends so.
+    pub until_bytes: Vec<u64>,
     /// `-ys -yf -yr -yp`.
     pub events: EventNames,
     /// How often to send [`Event::Progress`].

@@ -443,6 +443,10 @@ impl<'a> Director<'a> {
             if stopped || due_ns == end_ns {
                 return stopped;
             }
+            if self.has_done_its_bytes() {
+                self.shared.phases.end_at(now_ns, self.span.lengths.cooldown_ns);
+                return false;
+            }
             if let Some(watch) = &mut self.watch {
                 if now_ns >= round_ns {
                     watch.next_round(recorder.mark(now_ns), CpuCounters::read().ok());
@@ -455,6 +459,14 @@ impl<'a> Director<'a> {
             }
             recorder.read_if_due(now_ns);
         }
+    }
+
+    /// Whether this time span ends after so many bytes, and they are done, as far as the threads have told.
+    fn has_done_its_bytes(&self) -> bool {
+        let bytes = self.span.options.until_bytes.get(self.span.place.span - 1);
+        bytes.is_some_and(|&bytes| {
+            self.shared.live.iter().map(|cell| cell.heard().bytes).sum::<u64>() >= bytes
+        })
     }
 
     /// Simulated time needs no timer. Only the processor counters are real.

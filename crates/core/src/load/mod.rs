@@ -18,6 +18,7 @@ mod layout;
 pub mod live;
 mod other_runs;
 mod phases;
+mod precondition;
 mod prepare;
 mod progress;
 pub mod ranks;
@@ -82,6 +83,9 @@ pub fn run(
     on_event: OnEvent<'_>,
     stop: &Latch,
 ) -> Result<FinishedRun, Vec<Refusal>> {
+    if options.precondition.is_some() {
+        return precondition::run(profile, options, on_event, stop, run);
+    }
     let system = system().map_err(|e: TopologyError| vec![Refusal::machine(&[], None, e.to_string())])?;
     let checked = prepare::check_before(profile, options, &system.topology).and_then(|checked| {
         let handles = events::Handles::open(&options.events).map_err(|refusal| vec![refusal])?;

@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CommonStart, Evidence, MissingRank, Rank, Rounds, SourceVerdict, Timeline, Usual, Verdict, Window,
+    CommonStart, Evidence, MissingRank, Preconditioned, Rank, Rounds, SourceVerdict, Timeline, Usual,
+    Verdict, Window,
 };
 use crate::machine::processor_caches::ProcessorCache;
 use crate::machine::topology::Topology;
@@ -25,6 +26,9 @@ pub struct Document {
     pub system: System,
     /// One per time span of the profile, in order.
     pub time_spans: Vec<TimeSpanResult>,
+    /// What was written to the targets before the test (`--precondition`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub preconditioned: Vec<Preconditioned>,
     /// What the person should know, one sentence each.
     pub warnings: Vec<String>,
     /// Facts worth knowing, one sentence each: engine and how it was reached, queue depth.

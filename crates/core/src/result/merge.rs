@@ -274,6 +274,7 @@ impl Merger {
             .flat_map(|s| s.failures.iter().map(|failure| format!("{}: {failure}", s.system.computer_name)));
         let base = &sources[0];
         let document = Document {
+            preconditioned: Vec::new(),
             command_line: base.command_line.clone(),
             system: base.system.clone(),
             verdict: None,

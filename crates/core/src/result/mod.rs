@@ -23,6 +23,7 @@ pub mod json;
 pub(crate) mod legacy;
 pub mod merge;
 pub mod metrics;
+mod preconditioned;
 mod rank;
 pub mod rounds;
 mod summary;
@@ -50,6 +51,7 @@ pub use evidence::{
     LoopCache, Loss, MachineNow, NvmeCommands, OpenedKind, OtherRun, OwnCost, RangePart, Residency, SelfCost,
     Stalled, TargetFacts, Window,
 };
+pub use preconditioned::Preconditioned;
 pub use rank::{ClockOffset, CommonStart, LostHow, LostRank, MissingRank, RANKS_MAX, Rank};
 pub use rounds::{Round, Rounds};
 pub use summary::{DirectionSummary, NodeSummary, SizeSummary, Summary};

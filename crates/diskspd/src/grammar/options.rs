@@ -7,8 +7,8 @@ use std::ops::Range;
 use super::row::{Draft, nothing, percentage, read, read32, read32_or_0, share};
 use crate::grammar::value;
 use crate::grammar::value::{
-    Position, Slip, Unit, Value, digits, history_label, history_tag, length, shifted, size_until, whole,
-    whole32,
+    PASSES_LEGAL, Position, Slip, Unit, Value, digits, history_label, history_tag, length, passes, shifted,
+    size_until, whole, whole32,
 };
 use crate::render;
 use crate::request::{EngineChoice, Output};
@@ -533,6 +533,15 @@ pub fn steady_rule(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     })?;
     d.overrides.until_steady = Some(rule);
     Ok(())
+}
+
+pub fn precondition(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    d.long.precondition = passes(v.text);
+    if d.long.precondition.is_some() {
+        return Ok(());
+    }
+    let what = format!("'{}' is not a number of passes", v.text);
+    Err(Slip::new(what).at(0..length(v.text)).legal(PASSES_LEGAL))
 }
 
 pub fn require(d: &mut Draft, v: &Value) -> Result<(), Slip> {

@@ -340,6 +340,13 @@ pub static SECTIONS: &[Section] = &[
                 .help("--until-steady by another rule: window (rounds that must be steady), rounds (at most), range \
                        and slope (percent). What is left out is as SNIA has it: \
                        window=5,rounds=25,range=20,slope=10."),
+            row("-precondition", "<n>x", Value(options::precondition))
+                .offers(Usual(&["1x", "2x"]))
+                .beside_profile()
+                .help("Before the test, write the tested range of every target <n> times: sequentially, random bytes, \
+                       128K each. SNIA has 2x. WARNING: destroys what the target holds, also before a test that only \
+                       reads; the write guard is asked as for -w100. Where it is stopped, the same command goes on \
+                       from there within a day."),
             row("z", "[<seed>]", Value(options::seed))
                 .beside_profile()
                 .help("Seed of the random numbers, default 0; -z alone takes the milliseconds since boot."),

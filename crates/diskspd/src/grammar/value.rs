@@ -403,6 +403,16 @@ pub fn history_tag(text: &str) -> Result<String, &'static str> {
     }
 }
 
+/// What `--precondition` takes.
+pub const PASSES_LEGAL: &str = "a number of passes from 1 to 100 with an x behind it: 2x";
+
+/// The number of `2x`; none where the text is something else.
+pub fn passes(text: &str) -> Option<u32> {
+    let number = text.strip_suffix('x')?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    number.parse().ok().filter(|passes| is_number && (1..=100).contains(passes))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

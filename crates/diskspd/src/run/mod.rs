@@ -46,6 +46,8 @@ impl<'a> Ready<'a> {
             exclusive: options.exclusive,
             quick_check: options.quick_check,
             recreate: options.recreate,
+            precondition: options.precondition,
+            until_bytes: Vec::new(),
             events: request.events.clone(),
             progress_every: None,
             patience: None,

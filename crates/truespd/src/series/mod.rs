@@ -53,6 +53,10 @@ pub struct Wishes {
     pub resume: bool,
     /// Targets that may be written although they hold something.
     pub overwrite: Vec<String>,
+    /// How often the targets of the first run are written before it.
+    pub precondition: Option<u32>,
+    /// Every run that counts measures until it is steady.
+    pub until_steady: bool,
     /// The other processes of a cluster run.
     pub ranks: Option<Arc<dyn SeriesRanks>>,
 }
@@ -64,6 +68,8 @@ pub struct Series {
     watch: Arc<dyn Watch>,
     stop: Latch,
     overwrite: Vec<String>,
+    precondition: Option<u32>,
+    until_steady: bool,
     ranks: Option<Arc<dyn SeriesRanks>>,
     keep: Option<Kept>,
     /// Notes and warnings shown so far: each run of a series would repeat them.
@@ -126,6 +132,8 @@ impl Series {
             watch,
             stop,
             overwrite: wishes.overwrite.clone(),
+            precondition: wishes.precondition,
+            until_steady: wishes.until_steady,
             ranks: wishes.ranks.clone(),
             keep,
             told: Mutex::new(Vec::new()),
@@ -284,6 +292,24 @@ impl Series {
         found.map_err(|refusal| self.hindered(refusal))
     }
 
+    /// The line of a step with what was asked for of the series: the first one writes its targets before, and those that
+    /// count measure until they are steady.
+    fn line_of(&mut self, step: &Step) -> Result<Line, Ended> {
+        let mut words = Vec::new();
+        if let Some(passes) = self.precondition.take() {
+            words.push(format!("--precondition={passes}x"));
+        }
+        let spans = &step.line.request().profile.time_spans;
+        if self.until_steady && step.kind == Kind::Counts && spans.iter().all(|span| span.duration_s > 0) {
+            words.push("--until-steady".to_string());
+        }
+        if words.is_empty() {
+            return Ok(step.line.clone());
+        }
+        words.extend(step.line.words().iter().cloned());
+        self.line(words)
+    }
+
     fn make(&mut self, line: Line) -> Result<Document, Ended> {
         let lost = self.scratch.iter().try_for_each(Scratch::check);
         lost.map_err(|refusal| self.hindered(refusal))?;
@@ -384,7 +410,7 @@ impl Runner for Series {
             self.owed.clear();
         }
         self.has_prepared = step.kind.prepares();
-        let line = step.line.clone().allowing(&self.overwrite);
+        let line = self.line_of(step)?.allowing(&self.overwrite);
         self.watch.see(Event::Begins(step));
         if let Some(document) = self.kept(step, &line)? {
             self.note_disks(&document);

@@ -386,6 +386,10 @@ pub fn unwanted(request: &Request) -> Option<&'static str> {
             !options.overwrite.is_empty(),
             "give --overwrite as an option of the command itself, where it counts for all runs",
         ),
+        (
+            options.precondition.is_some(),
+            "--precondition would write before every run; give it as an option of the command itself",
+        ),
         (!options.unchecked.is_empty(), "--unchecked is for single runs"),
         (!options.maps.is_empty(), "--map is for single runs; name the target as it is called here"),
     ];

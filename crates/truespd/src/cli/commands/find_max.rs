@@ -111,6 +111,7 @@ impl Suite for FindMaxArguments {
     }
 
     fn ask(&self) -> Result<Asked<Work>, Fault> {
+        self.series.check_search()?;
         let limits = self.limits()?;
         let words = typed_words(&self.line)?;
         // Whether the line can run at all, whatever the targets.

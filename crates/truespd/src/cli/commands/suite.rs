@@ -1,6 +1,7 @@
 //! What is the same in all suites: their options, and the one way from words to an exit code.
 
 use crate::cli::commands::config::{HistoryArguments, Keeping, usual_folder};
+use crate::cli::commands::values;
 use crate::cli::show::series::{Throughput, View, tell_left};
 use crate::report::suites::Page;
 use crate::series::place::Place;
@@ -197,6 +198,15 @@ pub(crate) struct SeriesArguments {
     #[arg(long, value_name = "PATH")]
     pub overwrite: Vec<String>,
 
+    /// Before the first run, write the tested range of its targets this often, as in 2x: sequentially, random bytes.
+    /// Destroys what they hold
+    #[arg(long, value_name = "Nx", value_parser = values::passes)]
+    pub precondition: Option<u32>,
+
+    /// Measure every run that counts in rounds of its time, until the last 5 are steady by SNIA's rule
+    #[arg(long)]
+    pub until_steady: bool,
+
     /// Exit with code 5 unless the verdict is at least this: certified or suspect
     #[arg(long, value_name = "WORD", value_parser = required_grade)]
     pub require: Vec<Required>,
@@ -222,7 +232,14 @@ impl SeriesArguments {
         }
         let shows = ranks.as_ref().is_none_or(|ranks| ranks.shows());
         let keep = if shows { self.keep.clone() } else { None };
-        let wishes = Wishes { keep, resume: self.resume, overwrite: self.overwrite.clone(), ranks };
+        let wishes = Wishes {
+            keep,
+            resume: self.resume,
+            overwrite: self.overwrite.clone(),
+            precondition: self.precondition,
+            until_steady: self.until_steady,
+            ranks,
+        };
         let grammar = Box::new(Lines { program: program.to_string() });
         // The telemetry has started the live view, if that could be.
         let view = Arc::new(View::new(throughput, viewer::is_shown()));
@@ -239,6 +256,15 @@ impl SeriesArguments {
             std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
         let used = used.chain(outputs.files().map(use_of));
         Telemetry::open(&wishes, &command_line, used, live_view(self.live)).map_err(Refusal::from)
+    }
+
+    /// Refuses what does not go with a search, which decides by itself how long a rate is run.
+    pub fn check_search(&self) -> Result<(), Refusal> {
+        if self.until_steady {
+            let message = "--until-steady is not possible in a search, which decides how long a rate is run";
+            return Err(Refusal::command_line(message).hint("write to it before: --precondition 2x"));
+        }
+        Ok(())
     }
 
     /// The directory or device that a suite tests; the usual folder where none is named.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::series::place::FILE_BYTES_MIN;
-use diskspd::grammar::value::size_above_zero;
+use diskspd::grammar::value::{self, PASSES_LEGAL, size_above_zero};
 use diskspd::request::Output;
 use diskspd::run::outputs::TextOutput;
 use truespd_core::fault::{Failure, FailureKind, Refusal};
@@ -26,6 +26,11 @@ pub(crate) fn file_bytes(text: &str) -> Result<u64, Refusal> {
             Err(Refusal::command_line(format!("at least {least}, e.g. 512M or 4G")))
         }
     }
+}
+
+/// Reads how often something is written, as in `2x`.
+pub(crate) fn passes(text: &str) -> Result<u32, Refusal> {
+    value::passes(text).ok_or_else(|| Refusal::command_line(format!("write {PASSES_LEGAL}")))
 }
 
 /// The file of `--json`; and whether that is standard output (`-`), which then gets no text.

@@ -175,7 +175,10 @@ impl WorkloadArguments {
             return Err(Refusal::command_line(message).into());
         }
         let (warmup_s, duration_s) = match preset.load {
-            Load::Lines { limit: Some(_), .. } => (RATE_WARMUP_S, RATE_DURATION_S),
+            Load::Lines { limit: Some(_), .. } => {
+                self.series.check_search()?;
+                (RATE_WARMUP_S, RATE_DURATION_S)
+            }
             _ => (WARMUP_S, DURATION_S),
         };
         let file_bytes = if is_made {
