@@ -140,6 +140,7 @@ mod program {
     mod live;
     mod options;
     mod outside_words;
+    mod precondition;
     mod progress;
     mod recorded;
     mod stalls;

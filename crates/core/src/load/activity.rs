@@ -691,7 +691,7 @@ mod tests {
         let sources = Sources { roots, ..Sources::default() };
         let own = [ThreadId::current()];
         stolen(1000, 50);
-        let mut recorder = Recorder::start(&sources, &own, 2 * S, || 0);
+        let mut recorder = Recorder::start(&sources, &own, &Lengths::only(2 * S), || 0);
         recorder.begin(0);
         stolen(1020, 60);
         recorder.read_if_due(S);
@@ -760,10 +760,11 @@ mod tests {
             Sources { disks: vec![("sda".to_string(), counters)], lowest: 1, below: 1, ..Sources::default() };
         let seen = |measure_start_ns: u64| {
             stat(100);
-            let mut recorder = Recorder::start(&sources, &[], 10_000_000_000, || 5_000_000_000);
+            let mut recorder =
+                Recorder::start(&sources, &[], &Lengths::only(10_000_000_000), || 5_000_000_000);
             recorder.begin(measure_start_ns);
             stat(900);
-            let disks = recorder.finish(15_090_000_000, 14_000_000_000).disks;
+            let disks = recorder.finish(None, 15_090_000_000, 14_000_000_000).disks;
             (disks[0].late_ns, disks[0].window_ns, disks[0].total.reads)
         };
         assert_eq!(seen(4_000_000_000), (1_000_000_000, 10_090_000_000, 800));

@@ -583,7 +583,7 @@ mod tests {
 
     #[test]
     fn what_was_counted_goes_to_the_slice_it_fell_into() {
-        let (tables, mut counters) = (Tables::new(10 * S, 1, 1, false), Counters::new());
+        let (tables, mut counters) = (Tables::new(&Lengths::only(10 * S), 1, 1, false), Counters::new());
         let mut present = tables.of_thread(0);
         present.begin(100 * S);
         assert_eq!(present.end_ns(), 100 * S + S / 20);
@@ -596,28 +596,28 @@ mod tests {
         assert_eq!(present.end_ns(), 101 * S + S / 10);
         counters.count(0, 0);
         present.end(counters.all());
-        let sum = tables.sum(10 * S).expect("slices");
+        let sum = tables.sum(Cut::all(10 * S)).expect("slices");
         assert_eq!((sum.slice_ns(), sum.slices().len(), sum.count()), (S / 20, 200, 4));
         assert_eq!((counts(&sum, 0)[0], counts(&sum, 1)[1], counts(&sum, 0)[21]), (1, 2, 1));
         assert_eq!(sum.slices()[1][1].buckets().collect::<Vec<_>>(), [(bucket_of(90_000), 2)]);
-        assert_eq!(tables.sum(S).map(|sum| sum.slices().len()), Some(22), "stopped, with all I/Os");
-        assert_eq!(tables.sum(2 * S).map(|sum| sum.slices().len()), Some(40));
-        assert_eq!(tables.sum(0), None);
+        assert_eq!(tables.sum(Cut::all(S)).map(|sum| sum.slices().len()), Some(22), "stopped, with all I/Os");
+        assert_eq!(tables.sum(Cut::all(2 * S)).map(|sum| sum.slices().len()), Some(40));
+        assert_eq!(tables.sum(Cut::all(0)), None);
     }
 
     #[test]
     fn under_a_rate_response_times_have_slices_of_their_own() {
         let wanted = Wanted { latency: true, intervals: None };
         let mut counters = [(); 2].map(|()| Counter::new(wanted, true, true, &[]));
-        let tables = Tables::new(10 * S, 1, 1, true);
+        let tables = Tables::new(&Lengths::only(10 * S), 1, 1, true);
         let mut present = tables.of_thread(0);
         present.begin(0);
         counters[0].record(4096, false, 5_000, || (0, 90_000));
         present.close(S / 20, std::iter::once(counters.each_mut()));
         counters[1].record(4096, false, 6_000, || (0, 70_000));
         present.end(std::iter::once(counters.each_mut()));
-        let latencies = tables.sum(10 * S).expect("latencies");
-        let responses = tables.sum_of_responses(10 * S).expect("response times");
+        let latencies = tables.sum(Cut::all(10 * S)).expect("latencies");
+        let responses = tables.sum_of_responses(Cut::all(10 * S)).expect("response times");
         let buckets = |sum: &LatencySlices, slice: usize, direction: usize| {
             sum.slices()[slice][direction].buckets().collect::<Vec<_>>()
         };
@@ -626,37 +626,41 @@ mod tests {
         assert_eq!(buckets(&responses, 0, 0), [(bucket_of(90_000), 1)]);
         assert_eq!(buckets(&responses, 1, 1), [(bucket_of(70_000), 1)]);
         assert_eq!((latencies.count(), responses.count()), (2, 2));
-        assert_eq!(Tables::new(10 * S, 1, 1, false).sum_of_responses(S), None, "nothing is scheduled");
+        assert_eq!(
+            Tables::new(&Lengths::only(10 * S), 1, 1, false).sum_of_responses(Cut::all(S)),
+            None,
+            "nothing is scheduled"
+        );
     }
 
     #[test]
     fn what_comes_after_the_last_slice_belongs_to_it_and_costs_no_edges() {
-        let (tables, mut counters) = (Tables::new(S, 1, 1, false), Counters::new());
+        let (tables, mut counters) = (Tables::new(&Lengths::only(S), 1, 1, false), Counters::new());
         let mut present = tables.of_thread(0);
         present.begin(0);
         present.close(S + 5, counters.all());
         assert_eq!(present.end_ns(), u64::MAX);
         counters.count(0, 7);
         present.end(counters.all());
-        assert_eq!(tables.sum(S).map(|sum| counts(&sum, 0)[49]), Some(1));
+        assert_eq!(tables.sum(Cut::all(S)).map(|sum| counts(&sum, 0)[49]), Some(1));
     }
 
     #[test]
     fn threads_share_tables_by_eights_of_those_that_run_at_once() {
-        let tables = |threads, processors| Tables::new(S, threads, processors, false).0.len();
+        let tables = |threads, processors| Tables::new(&Lengths::only(S), threads, processors, false).0.len();
         assert_eq!([tables(1, 1), tables(1000, 8), tables(9, 128), tables(1000, 128)], [1, 1, 2, 16]);
-        let several = Tables::new(S, 20, 20, false);
+        let several = Tables::new(&Lengths::only(S), 20, 20, false);
         for id in 0..20 {
             let (mut present, mut counters) = (several.of_thread(id), Counters::new());
             present.begin(0);
             counters.count(0, 1000 * u64::from(id));
             present.end(counters.all());
         }
-        assert_eq!(several.sum(S).map(|sum| sum.count()), Some(20));
+        assert_eq!(several.sum(Cut::all(S)).map(|sum| sum.count()), Some(20));
         let mut none = Tables::none().of_thread(3);
         none.begin(0);
         none.close(S, Counters::new().all());
-        assert_eq!((none.end_ns(), Tables::none().sum(S)), (u64::MAX, None));
+        assert_eq!((none.end_ns(), Tables::none().sum(Cut::all(S))), (u64::MAX, None));
     }
 }
 
@@ -673,7 +677,7 @@ mod tests_timeline {
         }
         assert_eq!(interval_ns(60 * NS_PER_S), NS_PER_S);
         assert_eq!(interval_ns(3600 * NS_PER_S), 6 * NS_PER_S);
-        assert_eq!(timeline([Buckets::for_duration(0)].iter(), 0), None);
+        assert_eq!(timeline([Buckets::for_lengths(&Lengths::only(0))].iter(), Cut::all(0)), None);
     }
 
     #[test]
@@ -688,39 +692,44 @@ mod tests_timeline {
         buckets.close(135, [7, 1]);
         buckets.end([9, 4]);
         let wanted = Timeline { interval_ns: 10, reads: vec![5, 2, 0, 2], writes: vec![1, 0, 0, 3] };
-        assert_eq!(timeline([buckets.clone()].iter(), 40), Some((wanted, None)));
+        assert_eq!(timeline([buckets.clone()].iter(), Cut::all(40)), Some((wanted, None)));
         // Stopped after 25: the third interval is no whole one.
         let wanted = Timeline { interval_ns: 10, reads: vec![10, 4], writes: vec![2, 0] };
-        assert_eq!(timeline([buckets.clone(), buckets.clone()].iter(), 25), Some((wanted, None)));
-        assert_eq!(timeline([buckets].iter(), 9), None);
+        assert_eq!(timeline([buckets.clone(), buckets.clone()].iter(), Cut::all(25)), Some((wanted, None)));
+        // From the second interval on.
+        let cut = Cut { skipped_ns: 10, measured_ns: 20 };
+        let whole = timeline([buckets.clone()].iter(), Cut::all(40)).expect("a series").0;
+        let part = timeline([buckets.clone()].iter(), cut).expect("a series").0;
+        assert_eq!((&part.reads[..], &part.writes[..]), (&whole.reads[1..3], &whole.writes[1..3]));
+        assert_eq!(timeline([buckets].iter(), Cut::all(9)), None);
     }
 
     #[test]
     fn a_stall_shows_in_the_parts_of_a_second() {
         const MS: u64 = 1_000_000;
-        let mut buckets = Buckets::for_duration(20 * NS_PER_S);
+        let mut buckets = Buckets::for_lengths(&Lengths::only(20 * NS_PER_S));
         buckets.begin(0);
         for tenth in 1..=200u64 {
             // 100 in each tenth of a second, but for 1.2 s to 1.5 s.
             let stalled = tenth.saturating_sub(12).min(3);
             buckets.close(tenth * 100 * MS, [(tenth - stalled) * 60, (tenth - stalled) * 40]);
         }
-        let (series, fine) = timeline([buckets.clone()].iter(), 20 * NS_PER_S).expect("a series");
+        let (series, fine) = timeline([buckets.clone()].iter(), Cut::all(20 * NS_PER_S)).expect("a series");
         assert_eq!((series.interval_ns, series.reads.len()), (NS_PER_S, 20));
         assert_eq!((&series.reads[..3], &series.writes[..3]), (&[600, 420, 600][..], &[400, 280, 400][..]));
         let fine = fine.expect("parts");
         assert_eq!((fine.interval_ns, fine.completed.len()), (100 * MS, 200));
         assert_eq!(fine.completed[11..16], [100, 0, 0, 0, 100]);
         // Whole seconds, and whole tenths.
-        let (series, fine) = timeline([buckets.clone()].iter(), 2550 * MS).expect("a series");
+        let (series, fine) = timeline([buckets.clone()].iter(), Cut::all(2550 * MS)).expect("a series");
         assert_eq!((series.reads.len(), fine.map(|fine| fine.completed.len())), (2, Some(25)));
-        assert_eq!(timeline([buckets].iter(), 900 * MS), None);
+        assert_eq!(timeline([buckets].iter(), Cut::all(900 * MS)), None);
     }
 
     #[test]
     fn processors_of_free_threads_are_told_in_the_intervals_of_the_series() {
         const MS: u64 = 1_000_000;
-        let bound = Buckets::for_duration(20 * NS_PER_S);
+        let bound = Buckets::for_lengths(&Lengths::only(20 * NS_PER_S));
         let mut free = bound.clone().noting_processors();
         free.begin(0);
         free.close(20 * NS_PER_S, [0, 0]);
@@ -735,12 +744,13 @@ mod tests_timeline {
                 1
             };
         }
-        let found = processors([(0, &bound), (7, &free)].into_iter(), 4550 * MS).expect("a free thread");
+        let found =
+            processors([(0, &bound), (7, &free)].into_iter(), Cut::all(4550 * MS)).expect("a free thread");
         assert_eq!((found.interval_ns, found.threads.len()), (NS_PER_S, 1));
         assert_eq!(found.threads[0], ThreadProcessors { id: 7, processors: vec![3, 3, 0, 1] });
-        assert_eq!(processors([(0, &bound)].into_iter(), 4550 * MS), None, "no thread is free");
-        assert_eq!(processors([(7, &free)].into_iter(), 900 * MS), None, "no whole interval");
-        assert_eq!(processors((0..65).map(|id| (id, &free)), 4550 * MS), None, "too many");
+        assert_eq!(processors([(0, &bound)].into_iter(), Cut::all(4550 * MS)), None, "no thread is free");
+        assert_eq!(processors([(7, &free)].into_iter(), Cut::all(900 * MS)), None, "no whole interval");
+        assert_eq!(processors((0..65).map(|id| (id, &free)), Cut::all(4550 * MS)), None, "too many");
     }
 
     #[test]
@@ -759,6 +769,6 @@ mod tests_timeline {
         buckets.close(1000, [3, 0]);
         assert!(!buckets.is_over(u64::MAX - 1), "cool-down costs nothing");
         buckets.end([3, 0]);
-        assert_eq!(timeline([buckets].iter(), 20).map(|s| s.0.reads), Some(vec![3, 0]));
+        assert_eq!(timeline([buckets].iter(), Cut::all(20)).map(|s| s.0.reads), Some(vec![3, 0]));
     }
 }

@@ -36,9 +36,9 @@ impl RoundLengths {
     pub fn dividing(&self, wanted_ns: u64) -> u64 {
         let mut longest_ns = wanted_ns;
         while longest_ns > NS_PER_S && !self.each_ns.is_multiple_of(longest_ns) {
-            longest_ns = longest_ns.saturating_sub(NS_PER_S).next_multiple_of(NS_PER_S).max(NS_PER_S);
+            longest_ns -= NS_PER_S;
         }
-        longest_ns
+        longest_ns.max(NS_PER_S.min(wanted_ns))
     }
 }
 
@@ -49,6 +49,13 @@ pub struct Cut {
     pub skipped_ns: u64,
     /// Nanoseconds that are measured in it.
     pub measured_ns: u64,
+}
+
+impl Cut {
+    /// All of a measured time.
+    pub fn all(measured_ns: u64) -> Self {
+        Cut { skipped_ns: 0, measured_ns }
+    }
 }
 
 /// What all threads counted in a round.
@@ -118,5 +125,24 @@ impl Board {
         let in_flight_ns = row.in_flight_ns.load(Ordering::Relaxed) as f64;
         let latency_mean_ns = if reads + writes > 0.0 { in_flight_ns / (reads + writes) } else { 0.0 };
         Some(Round { read_iops: reads / seconds, write_iops: writes / seconds, latency_mean_ns })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_are_made_of_whole_parts() {
+        let of = |round_s: u64| RoundLengths { each_ns: round_s * NS_PER_S, rule: SteadyRule::default() };
+        for (round_s, wanted_ns, expected_ns) in [
+            (60, 2 * NS_PER_S, 2 * NS_PER_S),
+            (61, 2 * NS_PER_S, NS_PER_S),
+            (9, 5 * NS_PER_S, 3 * NS_PER_S),
+            (1, NS_PER_S / 10, NS_PER_S / 10),
+            (7, NS_PER_S, NS_PER_S),
+        ] {
+            assert_eq!(of(round_s).dividing(wanted_ns), expected_ns, "{round_s} s, {wanted_ns} ns");
+        }
     }
 }

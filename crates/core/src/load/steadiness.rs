@@ -171,3 +171,103 @@ fn added(mut sum: RoundPart, next: RoundPart) -> RoundPart {
     sum.submits = sum.submits.zip(next.submits).map(|(sum, next)| sum + next);
     RoundPart { number: next.number, ..sum }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::rounds::{RoundCounts, RoundLengths};
+
+    const S: u64 = 1_000_000_000;
+
+    /// A board on which a thread tells these rounds of a second, 32 outstanding.
+    fn board(window: u32, rounds: u32) -> Board {
+        let rule = SteadyRule { window, rounds, ..SteadyRule::default() };
+        Board::new(RoundLengths { each_ns: S, rule }, 1, false)
+    }
+
+    /// After how many rounds of these rates the run ends by the rule; none where it never does.
+    fn ends_after(rates: &[u64]) -> Option<u64> {
+        let board = board(5, 30);
+        let mut watch = Watch::new(&board);
+        for (number, &rate) in (0..).zip(rates) {
+            board.tell(number, &RoundCounts { ios: [0, rate], in_flight_ns: 32 * S });
+            if let Some(end_ns) = watch.look(|_| ()) {
+                return Some(end_ns / S);
+            }
+            watch.begun += 1;
+        }
+        None
+    }
+
+    /// The answers were computed apart from this program, by the two limits of the specification.
+    #[test]
+    fn series_end_where_the_rule_says() {
+        let cliff =
+            [98_000, 97_500, 97_900, 97_000, 60_200, 31_000, 24_800, 22_100, 21_500, 21_900, 21_300, 21_700];
+        assert_eq!(ends_after(&cliff[4..]), Some(8), "from where it falls");
+        assert_eq!(
+            ends_after(&[&[96_000], &cliff[..]].concat()),
+            Some(5),
+            "before the cliff it was steady, too"
+        );
+        let decay =
+            [50_000, 42_000, 36_000, 31_500, 28_000, 25_500, 23_800, 22_700, 22_000, 21_600, 21_300, 21_100];
+        assert_eq!(ends_after(&decay), Some(12));
+        assert_eq!(ends_after(&[31_000, 30_800, 31_200, 30_900, 31_100]), Some(5));
+        // A range of 26 % of the mean, without a trend.
+        assert_eq!(ends_after(&[20_000, 26_000].repeat(12)), None);
+        // 3 % more each round: 12 % over the window. 2 % are 8 %.
+        let creeping = |percent: f64| -> Vec<u64> {
+            (0..25).map(|round| (10_000.0 * (1.0 + percent / 100.0).powi(round)) as u64).collect()
+        };
+        assert_eq!((ends_after(&creeping(3.0)), ends_after(&creeping(2.0))), (None, Some(5)));
+        let dip = [30_000, 30_000, 30_000, 23_000, 30_000, 30_000, 30_000, 30_000, 30_000];
+        assert_eq!(ends_after(&dip), Some(9), "once the dip is out of the window");
+    }
+
+    #[test]
+    fn a_round_counts_when_its_last_thread_has_ended_it() {
+        let rule = SteadyRule { window: 3, ..SteadyRule::default() };
+        let board = Board::new(RoundLengths { each_ns: S, rule }, 2, false);
+        let mut watch = Watch::new(&board);
+        let counts = RoundCounts { ios: [100, 0], in_flight_ns: 4 * S };
+        for number in 0..3 {
+            board.tell(number, &counts);
+            assert_eq!(watch.look(|_| ()), None, "one of two threads");
+        }
+        board.tell(0, &counts);
+        board.tell(1, &counts);
+        assert_eq!(watch.look(|_| ()), None);
+        board.tell(2, &counts);
+        assert_eq!(watch.look(|_| ()), Some(3 * S));
+        let rounds = watch.finish(3 * S);
+        assert!(rounds.is_steady && rounds.rounds.len() == 3);
+        assert_eq!((rounds.rounds[0].read_iops, rounds.rounds[0].latency_mean_ns), (200.0, 40e6));
+    }
+
+    /// Threads keep two rounds beside those of the window.
+    #[test]
+    fn rounds_that_threads_have_dropped_are_no_result() {
+        let board = board(3, 30);
+        let mut watch = Watch::new(&board);
+        watch.begun = 6;
+        for number in 0..3 {
+            board.tell(number, &RoundCounts { ios: [100, 0], in_flight_ns: S });
+        }
+        assert_eq!(watch.look(|_| ()), None, "three rounds begun since");
+        board.tell(3, &RoundCounts { ios: [100, 0], in_flight_ns: S });
+        assert_eq!(watch.look(|_| ()), Some(4 * S));
+    }
+
+    #[test]
+    fn the_result_is_the_last_window_of_what_was_measured() {
+        let board = board(5, 30);
+        let watch = Watch::new(&board);
+        let cut = |measured_ns| watch.cut(measured_ns);
+        assert_eq!(cut(7 * S), Cut { skipped_ns: 2 * S, measured_ns: 5 * S });
+        assert_eq!(cut(3 * S), Cut { skipped_ns: 0, measured_ns: 3 * S });
+        // Stopped in round 8.
+        assert_eq!(cut(7 * S + S / 2), Cut { skipped_ns: 3 * S, measured_ns: 4 * S + S / 2 });
+        assert_eq!(cut(0), Cut::default());
+    }
+}

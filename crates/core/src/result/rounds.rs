@@ -116,8 +116,7 @@ mod tests {
     use super::*;
 
     fn writes(iops: [f64; 5]) -> Vec<Round> {
-        iops.map(|write_iops| Round { read_iops: 0.0, write_iops, latency_mean_ns: 32e9 / write_iops })
-            .to_vec()
+        iops.map(|write_iops| Round { read_iops: 0.0, write_iops, latency_mean_ns: 1e6 }).to_vec()
     }
 
     /// Series with known answers, of which those at the limits are computed by hand.
@@ -156,7 +155,11 @@ mod tests {
 
     #[test]
     fn the_figure_that_moved_most_is_told() {
-        let told = words(&tracked(&writes([80.0, 97.5, 100.0, 102.5, 105.0])));
-        assert_eq!(told, "largest range 30.6 % (mean latency), largest slope -26.5 % (mean latency)");
+        let mut rounds = writes([80.0, 97.5, 100.0, 102.5, 105.0]);
+        for round in &mut rounds {
+            round.latency_mean_ns = 32e9 / round.write_iops;
+        }
+        let told = words(&tracked(&rounds));
+        assert_eq!(told, "largest range 28.6 % (mean latency), largest slope -24.8 % (mean latency)");
     }
 }

@@ -4,6 +4,8 @@ use super::tests_lab::{Bench, Call, LATENCY, NEVER, NO_STATISTICS, Seen, lane_ta
 use super::*;
 use crate::access::{Pace, SourceWindow};
 use crate::load::counters::Tables;
+use crate::load::phases::Lengths;
+use crate::load::rounds::Cut;
 use crate::measure::LatencySlices;
 use crate::measure::slices::bucket_of;
 use crate::plan::Dispatch;
@@ -314,8 +316,8 @@ fn inline_targets_are_throttled_one_by_one() {
 
 /// Reads per interval, of a series of whole intervals of `measured_ns`.
 fn reads_over_time(seen: &Seen, measured_ns: u64) -> Vec<u64> {
-    let series =
-        crate::load::counters::timeline([&seen.buckets].into_iter(), measured_ns).expect("whole intervals");
+    let series = crate::load::counters::timeline([&seen.buckets].into_iter(), Cut::all(measured_ns))
+        .expect("whole intervals");
     assert!(series.0.writes.iter().all(|&count| count == 0));
     series.0.reads
 }
@@ -350,14 +352,14 @@ fn latencies_over_time(
     stop_at: Option<u64>,
 ) -> (Seen, LatencySlices) {
     let (warmup_ns, duration_ns, cooldown_ns) = lengths;
-    let tables = Tables::new(duration_ns, 1, 1, false);
+    let tables = Tables::new(&Lengths::only(duration_ns), 1, 1, false);
     // The first ten take a quarter of a second, the others a millisecond.
     let bench = Bench::new(1, wanted).lengths(warmup_ns, duration_ns, cooldown_ns);
     let bench = bench.service(|number, _| if number <= 10 { S / 4 } else { S / 1000 });
     let bench = bench.script(|s| s.stop_at = stop_at).worker(|w| w.latencies = tables.of_thread(0));
     let phases = std::rc::Rc::clone(&bench.phases);
     let seen = bench.run();
-    let slices = tables.sum(phases.measured_ns()).expect("slices");
+    let slices = tables.sum(Cut::all(phases.measured_ns())).expect("slices");
     (seen, slices)
 }
 

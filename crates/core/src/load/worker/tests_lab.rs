@@ -11,7 +11,7 @@ use crate::access::{DataRng, Pace, Pattern, PatternSpec, Places, RangeSpec, Rng,
 use crate::engine::{AnyEngine, EngineError};
 use crate::load::counters::Tables;
 use crate::load::phases::Lengths;
-use crate::plan::{Dispatch, Duty, LaneEngine, ThreadWork};
+use crate::plan::{Dispatch, Duty, LaneEngine, LaneTarget, ThreadWork};
 use crate::result::Direction;
 use crate::sys::thread::IoPrio;
 

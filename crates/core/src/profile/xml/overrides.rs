@@ -172,6 +172,7 @@ mod tests {
             duration_s: Some(3),
             warmup_s: Some(0),
             cooldown_s: Some(7),
+            until_steady: Some(SteadyRule::default()),
             experiment_flags: Some(1),
         };
         apply_overrides(&mut changed, &overrides);
@@ -180,6 +181,7 @@ mod tests {
         for span in &changed.time_spans {
             let set = (span.rand_seed, span.duration_s, span.warmup_s, span.cooldown_s);
             assert_eq!(set, (u32::MAX, 3, 0, 7));
+            assert_eq!(span.until_steady, overrides.until_steady);
         }
     }
 }

@@ -23,13 +23,14 @@ mod uneven;
 mod usual;
 
 use crate::measure::Histogram;
-use crate::profile::{CacheMode, Decimal, FlushEvery, Profile, Target, TimeSpan};
+use crate::profile::{CacheMode, Decimal, FlushEvery, Profile, SteadyRule, Target, TimeSpan};
 use crate::result::{
     ClockFacts, ContentSample, CpuSet, CpuUse, Direction, DiskActivity, DiskCounts, Document, ExtentMap,
     Finding, FindingGrade, Grade, HardwareQueue, Held, HostActivity, LateTick, Layer, LayerKind, LoadCost,
     LoopCache, Measured, OpenedKind, Outstanding, Pressure, ProcessorWaits, Processors, QueueDepth,
-    Residency, SelfCost, ServingProgram, SkewResult, System, TargetFacts, TargetResult, ThreadCost,
-    ThreadProcessors, ThreadResult, Ticks, TimeSpanResult, Timeline, Verdict, WaitStatistics, Window, legacy,
+    Residency, Round, Rounds, SelfCost, ServingProgram, SkewResult, System, TargetFacts, TargetResult,
+    ThreadCost, ThreadProcessors, ThreadResult, Ticks, TimeSpanResult, Timeline, Verdict, WaitStatistics,
+    Window, legacy,
 };
 use crate::verdict::{RuleFn, judge, rules};
 
@@ -52,6 +53,7 @@ struct Doc {
     cooldown_s: u32,
     /// Measured from the first I/O on.
     no_warm_up: bool,
+    until_steady: Option<SteadyRule>,
     /// Parts of the I/Os that were issued late under a rate, and by how many nanoseconds.
     late: Option<Vec<(f64, u64)>>,
     /// Of each of two processors.
@@ -132,6 +134,7 @@ impl Doc {
             latency: false,
             cooldown_s: 0,
             no_warm_up: false,
+            until_steady: None,
             late: None,
             idle_percent: 60.0,
             document: Document {
@@ -322,6 +325,7 @@ impl Doc {
             cooldown_s: self.cooldown_s,
             warmup_s: if self.no_warm_up { 0 } else { TimeSpan::default().warmup_s },
             random_write_data: true,
+            until_steady: self.until_steady,
             targets: vec![self.asked],
             ..TimeSpan::default()
         };

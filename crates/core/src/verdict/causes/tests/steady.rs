@@ -226,3 +226,34 @@ fn a_thread_that_moved_to_another_processor() {
         assert!(!says.contains("processor"), "{says}");
     }
 }
+
+/// A run of up to eight rounds, and what it says of them.
+fn in_rounds(iops: &[f64], is_steady: bool) -> Doc {
+    doc(|d| {
+        d.until_steady = Some(SteadyRule { rounds: 8, ..SteadyRule::default() });
+        let mut rounds = Vec::new();
+        for &read_iops in iops {
+            rounds.push(Round { read_iops, write_iops: 0.0, latency_mean_ns: 32e9 / read_iops });
+        }
+        d.measured.rounds = Some(Rounds { round_s: 1.0, rounds, window_first: 3, is_steady });
+    })
+}
+
+#[test]
+fn rounds_that_never_became_steady() {
+    let falling = [900.0, 800.0, 700.0, 640.0, 560.0, 500.0, 440.0, 360.0];
+    let finding = in_rounds(&falling, false).fires("never-steady");
+    says(
+        &finding,
+        FindingGrade::Suspect,
+        &[
+            "The run never became steady: 8 rounds of 1 s, and the last 5 still differ (largest range 58.4 % (mean \
+             latency), largest slope +56.1 % (mean latency)",
+            "up to 20 % and 10 % count as steady",
+        ],
+    );
+    in_rounds(&[500.0; 8], true).silent("never-steady");
+    // Whoever stopped it knows.
+    in_rounds(&falling[..6], false).silent("never-steady");
+    doc(|_| {}).silent("never-steady");
+}

@@ -1,0 +1,148 @@
+//! `--precondition`: what is written before a test, to what, and what is not.
+
+use crate::support::devices::{Loop, can_make_devices, text};
+use crate::support::program::Lab;
+use rustix::process::Signal;
+use truespd_core::result::{Document, json};
+
+const MIB: usize = 1 << 20;
+const BLOCK: usize = 128 << 10;
+
+/// How many whole blocks of the file still hold the pattern that `-c` writes.
+fn blocks_as_made(bytes: &[u8]) -> usize {
+    bytes.chunks(BLOCK).filter(|block| block.iter().enumerate().all(|(at, byte)| *byte == at as u8)).count()
+}
+
+fn document(lab: &Lab) -> Document {
+    json::read(&lab.read("r.json")).expect("a document")
+}
+
+#[test]
+fn the_tested_range_is_written_before_a_test_that_only_reads() {
+    let lab = Lab::new();
+    lab.run("-c8M -b4K -d1 -W0 f").expect_code(0);
+    assert_eq!(blocks_as_made(&lab.read("f")), 64);
+    let ran = lab.run("-b4K -r -d1 -W0 -B1M -f5M --precondition 2x --json r.json f").expect_code(0);
+    ran.says(&["--precondition writes 'f' 2 x 4 MiB, sequentially", "--precondition: wrote "]);
+    let bytes = lab.read("f");
+    assert_eq!(bytes.len(), 8 * MIB);
+    assert_eq!(blocks_as_made(&bytes[..MIB]), 8, "before the range");
+    assert_eq!(blocks_as_made(&bytes[MIB..5 * MIB]), 0, "the range");
+    assert_eq!(blocks_as_made(&bytes[5 * MIB..]), 24, "behind the range");
+    let document = document(&lab);
+    let [done] = &document.preconditioned[..] else { panic!("{:?}", document.preconditioned) };
+    assert_eq!((done.path.as_str(), done.range_bytes, done.passes), ("f", 4 << 20, 2));
+    assert!(done.written_bytes >= 8 << 20 && done.earlier_bytes == 0, "{done:?}");
+    assert!(document.measured().all(|measured| measured.targets().all(|target| target.write.ios == 0)));
+    // It is still a test file of ours: nothing asks for --overwrite.
+    lab.run("-w100 -b4K -d1 -W0 f").expect_code(0);
+}
+
+#[test]
+fn a_file_that_is_to_be_made_is_made_first_and_stays() {
+    let lab = Lab::new();
+    lab.run("-c4M -b4K -d1 -W0 --recreate --precondition 1x f").expect_code(0);
+    let bytes = lab.read("f");
+    assert_eq!((bytes.len(), blocks_as_made(&bytes)), (4 * MIB, 0));
+}
+
+#[test]
+fn what_is_not_ours_is_not_written() {
+    let lab = Lab::new();
+    let before = vec![b'x'; MIB];
+    lab.write("foreign", &before);
+    let ran = lab.run("-b4K -d1 -W0 --precondition 1x foreign");
+    ran.refused(4, &["'foreign' was not made by TrueSpd"]).says_not(&["--precondition writes"]);
+    assert!(lab.read("foreign") == before);
+    // Neither is one of two.
+    lab.run("-c1M -b4K -d1 -W0 ours").expect_code(0);
+    lab.run("-b4K -d1 -W0 --precondition 1x ours foreign").refused(4, &["'foreign'"]);
+    assert_eq!(blocks_as_made(&lab.read("ours")), 8);
+    assert!(lab.read("foreign") == before);
+    lab.run("-b4K -d1 -W0 --precondition 1x --overwrite foreign foreign").expect_code(0);
+    assert!(!lab.read("foreign").chunks(BLOCK).any(|block| block == &before[..BLOCK]));
+}
+
+#[test]
+fn what_the_test_itself_cannot_do_is_told_before_anything_is_written() {
+    let lab = Lab::new();
+    lab.run("-c1M -b4K -d1 -W0 f").expect_code(0);
+    for (line, words) in [
+        ("-b4K --precondition 1x --engine null f", "this engine does not (--engine)"),
+        ("-b4K -f64K --precondition 1x f", "smaller than a block of --precondition"),
+        ("-b2M --precondition 1x f", "too small"),
+        ("-b4K --precondition 1x f missing", "missing"),
+        ("-b4K --precondition 0x f", "'0x' is not a number of passes"),
+        ("-b4K --precondition +1x f", "'+1x' is not a number of passes"),
+        ("-b4K --precondition 2 f", "'2' is not a number of passes"),
+    ] {
+        let ran = lab.run(line);
+        assert!(ran.stdout.is_empty() && ran.stderr.contains(words), "{line}: {ran}");
+        assert_eq!(blocks_as_made(&lab.read("f")), 8, "{line}");
+    }
+}
+
+#[test]
+fn it_goes_on_where_it_was_stopped() {
+    let lab = Lab::new();
+    lab.run("-c64M -b4K -d1 -W0 f").expect_code(0);
+    let line = "-b4K -d1 -W0 -Su --precondition 100x --json r.json f";
+    let running = lab.start(line);
+    running.wait_until("it writes", || running_bytes(&lab) > 8 << 20);
+    running.signal(Signal::INT);
+    running.finish().expect_code(1).says(&["the same command goes on from there within a day"]);
+    let state = lab.work().with_file_name("state").join("truespd/preconditioning");
+    let notes = || std::fs::read_dir(&state).map_or(0, Iterator::count);
+    assert_eq!(notes(), 1);
+    // Another number of passes is another work, and begins anew.
+    let ran = lab.run("-b4K -d1 -W0 --precondition 1x --json r.json f").expect_code(0);
+    ran.says_not(&["it goes on at"]);
+    assert_eq!((notes(), document(&lab).preconditioned[0].earlier_bytes), (0, 0));
+}
+
+/// How far the note of the only target says that it came.
+fn running_bytes(lab: &Lab) -> u64 {
+    let state = lab.work().with_file_name("state").join("truespd/preconditioning");
+    let Ok(mut notes) = std::fs::read_dir(state) else { return 0 };
+    let Some(Ok(note)) = notes.next() else { return 0 };
+    let text = std::fs::read_to_string(note.path()).unwrap_or_default();
+    let number =
+        text.split("\"written_bytes\":").nth(1).and_then(|rest| rest.trim_end_matches('}').parse().ok());
+    number.unwrap_or(0)
+}
+
+/// The same target, with what was left of it.
+#[test]
+fn the_rest_is_written_by_the_same_command() {
+    let lab = Lab::new();
+    lab.run("-c32M -b4K -d1 -W0 f").expect_code(0);
+    let line = "-b4K -d1 -W0 -Su --precondition 8x --json r.json f";
+    let running = lab.start("-b4K -d1 -W0 -Su --precondition 8x f");
+    running.wait_until("it writes", || running_bytes(&lab) > 8 << 20);
+    running.signal(Signal::INT);
+    let stopped = running.finish();
+    if stopped.status.code() == Some(0) {
+        // This disk was faster than the signal.
+        return;
+    }
+    lab.run(line).expect_code(0).says(&["it goes on at"]);
+    let document = document(&lab);
+    let done = &document.preconditioned[0];
+    assert!(done.earlier_bytes > 0, "{done:?}");
+    assert!(done.earlier_bytes + done.written_bytes >= 8 * (32 << 20), "{done:?}");
+    assert_eq!(blocks_as_made(&lab.read("f")), 0);
+}
+
+#[test]
+fn a_device_is_written_past_the_page_cache() {
+    if !can_make_devices() {
+        return;
+    }
+    let lab = Lab::new();
+    let device = Loop::new(16 << 20);
+    let node = text(&device.node);
+    lab.run(&format!("-b4K -d1 -W0 --precondition 1x {node}")).expect_code(0);
+    let bytes = std::fs::read(node).expect("root reads it");
+    let zero_blocks = bytes.chunks(BLOCK).filter(|block| block.iter().all(|byte| *byte == 0)).count();
+    assert_eq!(zero_blocks, 0);
+}
