@@ -175,7 +175,7 @@ pub fn run(
 
 /// What is to be written, and how.
 struct Preconditioning<'a> {
-    /// What is tested afterwards.
+    /// What is tested after the writing.
     profile: &'a Profile,
     options: &'a Options,
     roots: Roots,

@@ -53,6 +53,7 @@ pub struct Cut {
 
 impl Cut {
     /// All of a measured time.
+    #[cfg(test)]
     pub fn all(measured_ns: u64) -> Self {
         Cut { skipped_ns: 0, measured_ns }
     }

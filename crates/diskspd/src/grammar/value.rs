@@ -403,7 +403,7 @@ pub fn history_tag(text: &str) -> Result<String, &'static str> {
     }
 }
 
-/// What `--precondition` takes.
+/// What is legal behind `--precondition`.
 pub const PASSES_LEGAL: &str = "a number of passes from 1 to 100 with an x behind it: 2x";
 
 /// The number of `2x`; none where the text is something else.

@@ -292,8 +292,8 @@ impl Series {
         found.map_err(|refusal| self.hindered(refusal))
     }
 
-    /// The line of a step with what was asked for of the series: the first one writes its targets before, and those that
-    /// count measure until they are steady.
+    /// The line of a step with what was asked for of the whole series: the first one writes its targets before, and
+    /// those that count measure until they are steady.
     fn line_of(&mut self, step: &Step) -> Result<Line, Ended> {
         let mut words = Vec::new();
         if let Some(passes) = self.precondition.take() {
