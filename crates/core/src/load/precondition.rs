@@ -8,7 +8,7 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Once;
 use std::time::{Duration, SystemTime};
 
@@ -18,6 +18,7 @@ use sha2::{Digest, Sha256};
 use super::context::{Event, FinishedRun, OnEvent, Options};
 use super::prepare::{check_before, made_bytes};
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
+use crate::guard::mark::write_entry;
 use crate::machine::roots::Roots;
 use crate::machine::storage::{ReadFlags, by_id, open, open_file, resolve};
 use crate::machine::topology::{Topology, TopologyError};
@@ -105,7 +106,9 @@ impl Work {
     fn note(&self, written_bytes: u64) {
         let (Some(path), Ok(identity)) = (&self.note, identity_of(&self.typed)) else { return };
         let text = serde_json::to_string(&self.noted(identity, written_bytes)).unwrap_or_default();
-        let _ = write_beside(path, &text);
+        if let Some(folder) = path.parent() {
+            let _ = fs::create_dir_all(folder).and_then(|()| write_entry(folder, path, &text));
+        }
     }
 
     fn forget(&self) {
@@ -123,16 +126,6 @@ impl Work {
         let written_bytes = noted.written_bytes.saturating_sub(STEP_BACK_BYTES) / BLOCK_BYTES * BLOCK_BYTES;
         (is_same && age < NOTE_AGE_MAX && written_bytes < self.all_bytes()).then_some(written_bytes)
     }
-}
-
-/// Writes a file under another name and renames it, so that there is never half of one.
-fn write_beside(path: &Path, text: &str) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let beside = path.with_extension(std::process::id().to_string());
-    fs::write(&beside, text)?;
-    fs::rename(&beside, path)
 }
 
 fn identity_of(typed: &str) -> io::Result<Identity> {

@@ -132,8 +132,11 @@ fn check_folder(folder: &Directory) -> Result<(), Distrust> {
     }
 }
 
-/// Writes another file and renames it, so that a reader never sees half an entry.
-fn write_entry(dir: &Path, entry: &Path, text: &str) -> io::Result<()> {
+/// Writes another file in `dir` and renames it, so that a reader never sees half an entry.
+///
+/// # Errors
+/// Why it could not be written; nothing is left of it.
+pub fn write_entry(dir: &Path, entry: &Path, text: &str) -> io::Result<()> {
     let beside = dir.join(format!(".{}.{:?}", std::process::id(), std::thread::current().id()));
     fs::write(&beside, text)?;
     let placed = file::make_private_file(&beside).and_then(|()| fs::rename(&beside, entry));
