@@ -137,9 +137,8 @@ impl Suite for BesideArguments {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let scratch = series.scratch(&targets.folder(), Self::NAME, &names)?;
         beside.files = names.iter().map(|name| scratch.file(name)).collect();
-        let ranks = series.ranks();
-        let (mut report, result) = beside.run(series, ranks, write_profile);
-        report.ran_on = RanOn::here(ranks, targets.places(), series.disks());
+        let (mut report, result) = beside.run(series, write_profile);
+        report.ran_on = RanOn::here(series.ranks(), targets.places(), series.disks());
         Ok((report, result))
     }
 }
@@ -174,6 +173,7 @@ impl BesideArguments {
         let (of_run, foreground) = split(&foreground_line);
         let (of_background, background) = split(&background);
         for group in &of_background {
+            check_of_run(BACKGROUND, group)?;
             if !of_run.contains(group) {
                 let why = format!(
                     "{} counts for the whole run, and so for both loads; put it into FOREGROUND",
@@ -184,6 +184,7 @@ impl BesideArguments {
         }
         let mut beside_profile = Vec::new();
         for group in &of_run {
+            check_of_run(FOREGROUND, group)?;
             if group[0].starts_with("--") {
                 beside_profile.extend(group.clone());
             }
@@ -245,18 +246,19 @@ fn split(line: &[String]) -> (Vec<Vec<String>>, Vec<String>) {
     (of_run, own)
 }
 
+/// Refuses options that would make of two loads another thing than each of them is alone.
+fn check_of_run(who: &str, group: &[String]) -> Result<(), Refusal> {
+    let name = group[0].strip_prefix('-').and_then(find).map_or("", |row| row.name);
+    match name {
+        "x" => Err(refused(who, "-x does not go with the rate that the background gets; remove -x")),
+        "O" => Err(refused(who, "-O would share its I/Os between both loads; give -o in each line")),
+        _ => Ok(()),
+    }
+}
+
 fn check_foreground(span: &TimeSpan) -> Result<(), Refusal> {
     if span.duration_s == 0 {
         return Err(refused(FOREGROUND, "measured time is needed; give -d10 or more"));
-    }
-    if span.completion_routines {
-        return Err(refused(
-            FOREGROUND,
-            "-x would count for the background as well, which is paced; remove -x",
-        ));
-    }
-    if span.request_count > 0 {
-        return Err(refused(FOREGROUND, "-O would share its I/Os between both loads; give -o in each line"));
     }
     Ok(())
 }

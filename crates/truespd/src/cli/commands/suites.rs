@@ -77,9 +77,14 @@ impl Row {
         self.within.map_or(String::new(), |suite| format!("{suite} ")) + self.name
     }
 
+    /// Its subcommand with its options alone.
+    pub fn own_command(&self) -> Command {
+        (self.options)(Command::new(self.name))
+    }
+
     /// Its subcommand with its options, and with the suites that are subcommands of it.
     pub fn command(&self) -> Command {
-        let mut command = (self.options)(Command::new(self.name));
+        let mut command = self.own_command();
         for row in TABLE.iter().filter(|row| row.within == Some(self.name)) {
             // Of two words with a meaning, the first one counts: `workload oltp` is no subcommand, whatever follows.
             command = command
@@ -114,6 +119,16 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
+    /// Whether it is the suite of this row.
+    pub fn is_of(&self, row: &Row) -> bool {
+        self.row.name == row.name
+    }
+
+    /// What is typed behind `truespd`.
+    pub fn typed(&self) -> String {
+        self.row.typed()
+    }
+
     /// Runs it, as one of several ranks in a cluster run; the error is one of its options.
     pub fn run(&self, ranks: Option<Arc<dyn SeriesRanks>>) -> Result<ExitCode, Error> {
         (self.row.run)(&self.matches, ranks)

@@ -15,8 +15,8 @@ pub struct Paced {
 /// `-g` counts for each stream (a thread on a target), in whole I/Os per second or whole bytes per millisecond. The one
 /// that comes nearer is taken: few large I/Os need bytes, small ones need I/Os. Neither is ever 0, which would be no
 /// limit at all.
-pub fn paced(iops: f64, streams: u64, mean_bytes: f64) -> Paced {
-    let streams = streams.max(1) as f64;
+pub fn paced(iops: f64, streams: u32, mean_bytes: f64) -> Paced {
+    let streams = f64::from(streams.max(1));
     let each = iops / streams;
     let ios = each.round().max(1.0);
     let bytes_per_ms = (each * mean_bytes / 1000.0).round().max(1.0);
@@ -32,12 +32,12 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn is_near(iops: f64, streams: u64, mean_bytes: f64, throughput: Throughput) {
+    fn is_near(iops: f64, streams: u32, mean_bytes: f64, throughput: Throughput) {
         let found = paced(iops, streams, mean_bytes);
         assert_eq!(found.throughput, throughput, "{iops} by {streams} of {mean_bytes}");
         let again = match throughput {
-            Throughput::Iops(each) => each as f64 * streams as f64,
-            Throughput::BytesPerMs(each) => each as f64 * 1000.0 / mean_bytes * streams as f64,
+            Throughput::Iops(each) => each as f64 * f64::from(streams),
+            Throughput::BytesPerMs(each) => each as f64 * 1000.0 / mean_bytes * f64::from(streams),
         };
         assert!((found.iops - again).abs() < 1e-6, "{found:?}");
     }

@@ -9,6 +9,8 @@ use truespd_core::result::Grade;
 
 /// Below this part of the rate that was asked for, a share is missed.
 const REACHED: f64 = 0.97;
+/// From so many times of alone on, a longer p99 is felt: less is true of hardly any two runs, and matters to nobody.
+pub const FELT: f64 = 1.05;
 /// The background alone is another one where it differs by more than this part.
 const CHANGED: f64 = 0.1;
 
@@ -26,8 +28,8 @@ pub struct BesideReport {
     pub targets: Vec<String>,
     /// Runs of each point that were asked for.
     pub rounds: u32,
-    /// What a rate of the background is divided by: its threads on all ranks, as `-g` counts for each of them.
-    pub streams: u64,
+    /// What a rate of the background is divided by: its threads, as `-g` counts for each of them.
+    pub streams: u32,
     /// The background alone, as fast as it goes.
     pub alone: Alone,
     /// The shares in the order given.
@@ -107,7 +109,7 @@ pub struct Times {
 /// Which share the foreground feels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Felt {
-    /// At this share in percent, p99 is longer than alone, beyond the error of the runs.
+    /// At this share in percent, p99 is longer than alone by 5 % or more, beyond the error of the runs.
     From(u32),
     /// At no share it is longer for sure.
     Nowhere,
@@ -236,7 +238,7 @@ impl BesideReport {
                 .extend(point.middle(|it| it.p99_ns).map(|middle| (point.share_percent, middle.less(alone))));
         }
         let level = LEVEL / known.len().max(1) as f64;
-        let longer = known.iter().filter(|(_, more)| more.interval(level).0 > 0.0);
+        let longer = known.iter().filter(|(_, more)| more.mean >= FELT.ln() && more.interval(level).0 > 0.0);
         match longer.map(|(share, _)| *share).min() {
             Some(share) => Felt::From(share),
             None if known.is_empty() => Felt::NotKnown,
@@ -290,12 +292,15 @@ mod tests {
         let alone = point(0, &[100.0, 101.0, 99.0], None, 0.0);
         let same = point(25, &[100.5, 101.5, 99.0], Some(10.0), 10.0);
         let longer = point(50, &[200.0, 210.0, 190.0], Some(20.0), 20.0);
+        let little = point(50, &[103.0, 103.0, 103.0], Some(20.0), 20.0);
         let wild = point(75, &[90.0, 400.0, 150.0], Some(30.0), 30.0);
         let of = |points: &[&Point]| report(points.iter().map(|&point| point.clone()).collect()).felt();
         assert_eq!(of(&[&alone, &same, &longer]), Felt::From(50));
         assert_eq!(of(&[&longer, &same, &alone]), Felt::From(50), "whatever the order");
         assert_eq!(of(&[&alone, &same]), Felt::Nowhere);
         assert_eq!(of(&[&alone, &wild]), Felt::Nowhere, "it scatters as much");
+        let steady = point(0, &[100.0, 100.0, 100.0], None, 0.0);
+        assert_eq!(of(&[&steady, &little]), Felt::Nowhere, "for sure, but 3 %");
         assert_eq!(of(&[&same, &longer]), Felt::NotKnown);
         assert_eq!(of(&[&alone]), Felt::NotKnown);
         let once = point(50, &[200.0], Some(20.0), 20.0);

@@ -117,18 +117,14 @@ impl Beside {
         words
     }
 
-    /// The background's rate at a share, on so many ranks.
-    fn background_at(&self, point: &Point, ranks: u32) -> Target {
+    /// The background at its rate of a share.
+    fn background_at(&self, point: &Point) -> Target {
         let iops = point.asked_iops.unwrap_or_default();
-        let pace = paced(iops, self.streams(ranks), self.paced.mean_bytes());
+        let pace = paced(iops, self.threads, self.paced.mean_bytes());
         Target { throughput: Some(pace.throughput), ..self.paced.clone() }
     }
 
-    fn streams(&self, ranks: u32) -> u64 {
-        u64::from(self.threads) * u64::from(ranks.max(1))
-    }
-
-    fn begin(&self, ranks: u32) -> BesideReport {
+    fn begin(&self) -> BesideReport {
         let mut points = Vec::new();
         for &share_percent in &self.shares {
             points.push(Point {
@@ -145,7 +141,7 @@ impl Beside {
             background_line: self.background_line.clone(),
             targets: vec![self.target.clone()],
             rounds: self.rounds,
-            streams: self.streams(ranks),
+            streams: self.threads,
             alone: Alone::default(),
             points,
             verdict: SeriesVerdict::default(),
@@ -153,16 +149,10 @@ impl Beside {
         }
     }
 
-    /// Runs all of it on so many ranks; `write` puts profiles where DiskSpd reads them. What is done when it ends early
-    /// is in the document.
-    pub fn run(
-        &self,
-        runner: &mut dyn Runner,
-        ranks: u32,
-        write: Write,
-    ) -> (BesideReport, Result<(), Ended>) {
-        let mut report = self.begin(ranks);
-        let result = self.all_rounds(&mut report, runner, ranks, write);
+    /// Runs all of it; `write` puts profiles where DiskSpd reads them. What is done when it ends early is in the document.
+    pub fn run(&self, runner: &mut dyn Runner, write: Write) -> (BesideReport, Result<(), Ended>) {
+        let mut report = self.begin();
+        let result = self.all_rounds(&mut report, runner, write);
         (report, result)
     }
 
@@ -170,7 +160,6 @@ impl Beside {
         &self,
         report: &mut BesideReport,
         runner: &mut dyn Runner,
-        ranks: u32,
         write: Write,
     ) -> Result<(), Ended> {
         let mut rng = Rng::new(0);
@@ -179,7 +168,7 @@ impl Beside {
             for kind in self.order(round, &mut rng) {
                 runner.ahead(self.left(done + 1));
                 let name = self.name(kind);
-                let draft = self.draft(kind, done, round, report, ranks, write)?;
+                let draft = self.draft(kind, done, round, report, write)?;
                 let step = draft.read(runner)?;
                 let document = runner.run(&step)?;
                 self.take(kind, &name, done as u64, &document, report);
@@ -189,7 +178,7 @@ impl Beside {
                     if report.alone.runs.is_empty() {
                         return Ok(());
                     }
-                    self.set_rates(report, ranks);
+                    self.set_rates(report);
                 }
             }
         }
@@ -227,14 +216,13 @@ impl Beside {
         done: usize,
         round: u32,
         report: &BesideReport,
-        ranks: u32,
         write: Write,
     ) -> Result<Draft, Ended> {
         let mut words = match kind {
             Kind::Background => self.background_alone(),
             Kind::Share(place) if self.shares[place] == 0 => self.foreground_alone(),
             Kind::Share(place) => {
-                let background = self.background_at(&report.points[place], ranks);
+                let background = self.background_at(&report.points[place]);
                 write(&self.files[place], &xml::write(&self.both(background), 0))?;
                 self.line_of_both(&self.files[place])
             }
@@ -248,12 +236,12 @@ impl Beside {
     }
 
     /// What the background is asked for at each share, once its maximum is known.
-    fn set_rates(&self, report: &mut BesideReport, ranks: u32) {
+    fn set_rates(&self, report: &mut BesideReport) {
         let Some(maximum) = report.alone.maximum().map(|figures| figures.iops) else { return };
         let mean_bytes = self.paced.mean_bytes();
         for point in report.points.iter_mut().filter(|point| point.share_percent > 0) {
             let wanted = maximum * f64::from(point.share_percent) / 100.0;
-            let pace = paced(wanted, self.streams(ranks), mean_bytes);
+            let pace = paced(wanted, self.threads, mean_bytes);
             point.asked_iops = Some(pace.iops);
             point.asked_bytes_per_s = Some(pace.iops * mean_bytes);
         }

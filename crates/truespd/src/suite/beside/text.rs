@@ -155,8 +155,8 @@ pub(super) fn sentences(report: &BesideReport) -> Vec<String> {
     }
     if let Some([first, later]) = report.alone.change() {
         all.push(format!(
-            "The background alone made {} IOPS in its first run, of which the shares are, and {} later: the storage has \
-             changed meanwhile, and so have the shares.",
+            "The background alone made {} IOPS in its first run, of which the shares are, and {} later: its own speed \
+             varies or has changed, so take the shares as rough.",
             number(first),
             number(later)
         ));
@@ -179,10 +179,10 @@ fn times_words(times: Times) -> String {
 }
 
 fn felt_words(report: &BesideReport) -> Option<String> {
-    let beyond = "beyond the error of the runs";
+    let more = "longer than alone by 5 % or more, beyond the error of the runs";
     match report.felt() {
-        Felt::From(share) => Some(format!("From {share} % on, p99 is longer than alone, {beyond}.")),
-        Felt::Nowhere => Some(format!("At no share, p99 is longer than alone {beyond}.")),
+        Felt::From(share) => Some(format!("From {share} % on, p99 is {more}.")),
+        Felt::Nowhere => Some(format!("At no share, p99 is {more}.")),
         Felt::NotKnown if report.foreground_alone().is_some() && report.most().is_some() => {
             Some("How sure a difference is, three runs or more tell: give --rounds 3.".to_string())
         }
