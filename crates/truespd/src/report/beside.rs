@@ -1,11 +1,12 @@
-//! The page of one load beside another: what it says, latencies and rates over the share of the background, all figures.
+//! The page of one load beside another: what it says, latencies and rates over the share of the background, and all
+//! figures.
 
 use super::axis::{Point, Spread};
 use super::chart::{Chart, Series, Ticks};
 use super::html::{Cell, Table};
 use super::html::{first_large, latency_words, paragraph};
 use super::picture::Picture;
-use super::suites::{Page, heading, repeat, texts};
+use super::suites::{OF_RUNS, Page, heading, repeat, texts};
 use super::verdicts::of_series;
 use crate::suite::beside::BesideReport;
 use crate::suite::beside::report::{Figures, Point as Share};
@@ -31,29 +32,32 @@ impl Page for BesideReport {
     }
 
     fn picture(&self) -> Option<(Picture, String)> {
-        let beside = self.sentences().into_iter().find(|says| says.starts_with("beside "));
-        Some((latencies(self).into(), first_large(&beside.unwrap_or_default())))
+        let says = self.at_most_words().unwrap_or_default();
+        Some((latencies(self).into(), first_large(&says)))
     }
 }
 
 /// A line over the shares.
 fn line(report: &BesideReport, name: &str, value: impl Fn(&Share) -> Option<Measured>) -> Option<Series> {
     let mut points = Vec::new();
-    for (place, share) in report.points.iter().enumerate() {
+    for share in &report.points {
         if let Some(Measured { mean, low, high }) = value(share) {
-            points.push(Point { range: [low, high], ..Point::at(place as f64, mean) });
+            points.push(Point { range: [low, high], ..Point::at(f64::from(share.share_percent), mean) });
         }
     }
+    points.sort_by(|a, b| a.x.total_cmp(&b.x));
     if points.is_empty() { None } else { Some(Series::new(name, points)) }
 }
 
+fn share_words(percent: f64) -> String {
+    format!("{percent:.0} %")
+}
+
 fn over_shares(report: &BesideReport, title: &str, y_name: &str, show_y: fn(f64) -> String) -> Chart {
-    let mut chart = Chart::new(title, "share of the background's own maximum", y_name, number, show_y);
-    let names = report.points.iter().enumerate();
-    chart.ticks =
-        Ticks::Named(names.map(|(at, share)| (at as f64, format!("{} %", share.share_percent))).collect());
-    chart.about =
-        "The range of a point is its 95 % interval; with fewer than three runs, from the smallest to the largest.".into();
+    let mut chart = Chart::new(title, "share of the background's own maximum", y_name, share_words, show_y);
+    let names = report.points.iter().map(|share| share.share_percent);
+    chart.ticks = Ticks::Named(names.map(|share| (f64::from(share), share_words(share.into()))).collect());
+    chart.about = OF_RUNS.into();
     chart
 }
 

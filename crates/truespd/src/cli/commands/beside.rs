@@ -20,7 +20,7 @@ use truespd_core::text::{duration_ns, shell_line};
 
 const FOREGROUND: &str = "FOREGROUND";
 const BACKGROUND: &str = "BACKGROUND";
-/// Rounds at most.
+/// A series has no more rounds than these.
 const ROUNDS_MAX: u32 = 100;
 /// Arrivals of the background unless its line says otherwise: what holds a backup or a scrub back does so evenly.
 const ARRIVALS: &str = "even";
@@ -36,8 +36,8 @@ const LONG_OF_TARGET: [&str; 4] = ["-mix", "-zipf", "-flush-every", "-arrivals"]
 /// Run a load beside another: what it feels of a backup or a scrub, at shares of that one's maximum
 ///
 /// Runs the background alone, as fast as it goes, and the foreground alone. Then runs both at once on the target, with
-/// the background paced (-g) at shares of its own maximum. Repeats all of it in random order. Tells p50, p99 and IOPS of
-/// the foreground at each share, and what the background reached.
+/// the background paced (-g) at shares of its own maximum. Repeats all of it in random order. Tells p50, p99 and IOPS
+/// of the foreground at each share, and what the background reached.
 #[derive(Debug, Args)]
 pub(crate) struct BesideArguments {
     /// The load whose latencies count: diskspd options without a target, as one quoted argument: '-b8K -r -o4 -Su'.

@@ -1,5 +1,5 @@
-//! `truespd workload beside`: what one load feels while another one runs on the same target, at shares of that one's own
-//! maximum.
+//! `truespd workload beside`: what one load feels while another one runs on the same target, at shares of that one's
+//! own maximum.
 
 pub mod pace;
 pub mod report;
@@ -19,6 +19,11 @@ impl BesideReport {
         text::csv(self)
     }
 
+    /// What the foreground feels at the largest share that has run, in a sentence.
+    pub fn at_most_words(&self) -> Option<String> {
+        text::at_most_words(self)
+    }
+
     /// What it says, a sentence for each thing.
     pub fn sentences(&self) -> Vec<String> {
         text::sentences(self)
@@ -32,7 +37,8 @@ impl DocumentKind for BesideReport {
     const MEMBER: &'static str = "beside";
     const MEMBER_ABOUT: &'static str = "What was measured.";
     const TITLE: &'static str = "TrueSpd workload beside, version 1";
-    const ABOUT: &'static str = "One load beside another by TrueSpd, version 1. Units are at the end of names: `_ns`, `_percent`, `_per_s`.";
+    const ABOUT: &'static str = "One load beside another by TrueSpd, version 1. Units are at the end of names: `_ns`, \
+        `_percent`, `_per_s`.";
     const NAME: &'static str = "result of truespd workload beside";
 }
 

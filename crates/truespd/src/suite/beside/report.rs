@@ -18,7 +18,7 @@ const CHANGED: f64 = 0.1;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "BesideReport")]
 pub struct BesideReport {
-    /// Version of the tool.
+    /// Version of the tool that measured.
     pub tool_version: String,
     /// DiskSpd's words of the foreground, without the target. Times and other options of the whole run stand here.
     pub foreground_line: Vec<String>,
@@ -41,7 +41,7 @@ pub struct BesideReport {
     pub ran_on: RanOn,
 }
 
-/// The background alone.
+/// The background alone: as fast as it goes, beside nothing.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Alone {
     /// Hash of its profile, by which the history knows the same test; none until it has run.
@@ -67,7 +67,7 @@ pub struct Point {
     pub runs: Vec<Run>,
 }
 
-/// A run.
+/// A run of one load, or of both at once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// Its place among all runs, from 0.
@@ -83,9 +83,9 @@ pub struct Run {
 /// What a load did over the measured time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figures {
-    /// I/Os per second.
+    /// I/Os per second over the measured time.
     pub iops: f64,
-    /// Bytes per second.
+    /// Bytes per second over the measured time.
     pub bytes_per_s: f64,
     /// Mean latency in nanoseconds; none without an I/O.
     pub mean_ns: Option<f64>,
@@ -226,8 +226,8 @@ impl BesideReport {
         Some(Times { mean, range })
     }
 
-    /// The smallest share at which p99 is longer than alone for sure. As each share is one more chance to be wrong, each
-    /// is looked at with its part of the doubt (Bonferroni).
+    /// The smallest share at which p99 is longer than alone for sure. As each share is one more chance to be wrong,
+    /// each is looked at with its part of the doubt (Bonferroni).
     pub fn felt(&self) -> Felt {
         let Some(alone) = self.foreground_alone().and_then(|point| point.middle(|it| it.p99_ns)) else {
             return Felt::NotKnown;

@@ -61,7 +61,7 @@ pub struct Beside {
 /// What one of its runs is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// The background alone.
+    /// What all of it takes: every run of every round.
     Background,
     /// The foreground at the share of this place.
     Share(usize),
@@ -72,12 +72,12 @@ impl Beside {
         self.run_s + AROUND_S
     }
 
-    /// Runs of all rounds.
+    /// How many runs all rounds have together.
     fn runs(&self) -> usize {
         self.rounds as usize * (self.shares.len() + 1)
     }
 
-    /// What all of it takes.
+    /// What all of it takes, from the first run on.
     pub fn ahead(&self) -> Ahead {
         self.left(0)
     }
@@ -149,7 +149,8 @@ impl Beside {
         }
     }
 
-    /// Runs all of it; `write` puts profiles where DiskSpd reads them. What is done when it ends early is in the document.
+    /// Runs all of it; `write` puts profiles where DiskSpd reads them. What is done when it ends early is in the
+    /// document.
     pub fn run(&self, runner: &mut dyn Runner, write: Write) -> (BesideReport, Result<(), Ended>) {
         let mut report = self.begin();
         let result = self.all_rounds(&mut report, runner, write);

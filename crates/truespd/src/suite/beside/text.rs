@@ -136,13 +136,7 @@ pub(super) fn sentences(report: &BesideReport) -> Vec<String> {
     if let Some(alone) = report.foreground_alone() {
         all.push(format!("foreground alone: {}.", feels(alone)));
     }
-    if let Some(most) = report.most() {
-        let mut words = format!("beside {} % of the background: {}", most.share_percent, feels(most));
-        if let Some(times) = report.times(most, |it| it.p99_ns) {
-            words.push_str(&format!("; p99 is {} that of alone", times_words(times)));
-        }
-        all.push(words + ".");
-    }
+    all.extend(at_most_words(report));
     all.extend(felt_words(report));
     for missed in report.points.iter().filter_map(Point::missed) {
         all.push(format!(
@@ -162,6 +156,16 @@ pub(super) fn sentences(report: &BesideReport) -> Vec<String> {
         ));
     }
     all
+}
+
+/// What the foreground feels at the largest share.
+pub(super) fn at_most_words(report: &BesideReport) -> Option<String> {
+    let most = report.most()?;
+    let mut words = format!("beside {} % of the background: {}", most.share_percent, feels(most));
+    if let Some(times) = report.times(most, |it| it.p99_ns) {
+        words.push_str(&format!("; p99 is {} that of alone", times_words(times)));
+    }
+    Some(words + ".")
 }
 
 /// `p50 85 us, p99 120 us, 11,000 IOPS`
