@@ -41,6 +41,22 @@ impl Measured {
         }
         Some(Measured { mean, low: low.max(0.0), high })
     }
+
+    /// Half of its interval in percent of its mean, from so many `runs`; none from fewer than tell.
+    pub fn error_percent(self, runs: usize) -> Option<f64> {
+        if runs < RUNS_MIN || self.mean <= 0.0 {
+            return None;
+        }
+        Some((self.high - self.low) / 2.0 / self.mean * 100.0)
+    }
+}
+
+/// Adds cells to a row of comma-separated values, each behind its comma.
+pub fn push_cells(row: &mut String, values: &[Option<f64>]) {
+    for value in values {
+        row.push(',');
+        row.push_str(&value.map_or(String::new(), |value| format!("{value:.3}")));
+    }
 }
 
 /// A random order, by Fisher and Yates.
@@ -75,6 +91,7 @@ mod tests {
         let three = Measured::of(&[9.0, 10.0, 11.0]).expect("runs");
         // Student's t of 2 degrees of freedom: 4.303 standard errors.
         assert!((three.high - 12.484).abs() < 0.001 && (three.low - 7.516).abs() < 0.001, "{three:?}");
+        assert_eq!((three.error_percent(2), three.error_percent(3).map(f64::round)), (None, Some(25.0)));
         assert_eq!(Measured::of(&[0.0, 0.0, 9.0]).map(|it| it.low), Some(0.0));
     }
 }

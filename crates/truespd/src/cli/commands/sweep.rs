@@ -135,11 +135,7 @@ impl Suite for SweepArguments {
     }
 
     fn outputs(&self) -> Vec<Output> {
-        let mut outputs: Vec<Output> = Vec::new();
-        for (format, path) in [("json", &self.series.json), ("csv", &self.csv)] {
-            outputs.extend(path.iter().map(|path| Output { format, path: path.clone() }));
-        }
-        outputs
+        self.series.outputs_with_csv(self.csv.as_deref())
     }
 
     fn content(&self, output: &Output, document: &SweepReport) -> String {

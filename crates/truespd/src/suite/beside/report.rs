@@ -173,8 +173,7 @@ impl Point {
 
     /// Half of the interval of a figure of the foreground in percent of its mean; none with fewer runs than tell.
     pub fn error_percent(&self, of: fn(&Figures) -> Option<f64>) -> Option<f64> {
-        let figure = self.foreground(of).filter(|figure| self.runs.len() >= RUNS_MIN && figure.mean > 0.0)?;
-        Some((figure.high - figure.low) / 2.0 / figure.mean * 100.0)
+        self.foreground(of)?.error_percent(self.runs.len())
     }
 
     /// The middle of the logarithms of a figure of the foreground; none with fewer runs than tell.

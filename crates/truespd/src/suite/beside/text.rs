@@ -1,6 +1,7 @@
 //! One load beside another as a table, a chart and sentences.
 
 use super::report::{BesideReport, Felt, Figures, Point, Times};
+use crate::suite::rounds::push_cells;
 use crate::suite::{Shown, word};
 use std::fmt::Write;
 use truespd_core::text::table::{Column, Room, fitted};
@@ -213,14 +214,7 @@ pub(super) fn csv(report: &BesideReport) -> String {
         }
         // Writing to a string cannot fail.
         let _ = write!(out, "{}", point.share_percent);
-        for value in values {
-            match value {
-                Some(value) => {
-                    let _ = write!(out, ",{value:.3}");
-                }
-                None => out.push(','),
-            }
-        }
+        push_cells(&mut out, &values);
         let _ = writeln!(out, ",{},{}", point.runs.len(), word(point.grade()));
     }
     out

@@ -2,7 +2,7 @@
 
 use super::axis::Axis;
 use super::knee::{AtPlateau, Bound, Ramp, Step};
-use crate::suite::rounds::{Measured, RUNS_MIN};
+use crate::suite::rounds::Measured;
 use crate::suite::{RanOn, SeriesVerdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -156,8 +156,7 @@ impl Point {
 
     /// Half of its interval in percent of its middle; none with fewer runs than tell.
     pub fn error_percent(&self) -> Option<f64> {
-        let figure = self.iops().filter(|figure| self.runs.len() >= RUNS_MIN && figure.mean > 0.0)?;
-        Some((figure.high - figure.low) / 2.0 / figure.mean * 100.0)
+        self.iops()?.error_percent(self.runs.len())
     }
 }
 
