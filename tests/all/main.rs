@@ -162,6 +162,7 @@ mod suite {
     mod ab;
     mod assess;
     mod bench_self;
+    mod beside;
     mod clean;
     mod compare;
     mod find_max;

@@ -226,7 +226,10 @@ fn options_of_truespd_exist() {
             count += 1;
             let at = format!("{}:{line}: {command}", path.display());
             let of = match rest.first() {
-                Some(second) if ["history", "study"].contains(of) && !second.starts_with('-') => {
+                Some(second)
+                    if ["history", "study"].contains(of) && !second.starts_with('-')
+                        || (*of, *second) == ("workload", "beside") =>
+                {
                     // One of several that are named together.
                     format!("{of} {}", second.split('|').next().unwrap_or(second))
                 }

@@ -57,7 +57,8 @@ const LINES: &[(&str, &[&str], &[&str])] = &[
     ("truespd show ", &[], &["--help", "-h", "run"]),
     ("truespd manual ", &["diskspd", "truespd-ab", "truespd-history-list"], &["run"]),
     // One load, and then its files.
-    ("truespd workload ", &["oltp", "vdi"], &["--list"]),
+    ("truespd workload ", &["oltp", "vdi", "beside"], &["--list"]),
+    ("truespd workload beside --sh", &["--shares"], &["--size"]),
     ("truespd workload oltp ", &[], &["oltp", "vdi"]),
     ("truespd study ", &["cache", "write-cache", "locality"], &["mark"]),
 ];

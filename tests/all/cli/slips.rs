@@ -145,6 +145,7 @@ fn words_of_other_programs_lead_to_ours() {
         ("-b4K -r f", "truespd run -b4K ... FILE"),
         ("f.dat", "truespd run -b4K -r f.dat"),
         ("vdi", "truespd workload vdi"),
+        ("scrub", "truespd workload beside 'FOREGROUND' 'BACKGROUND' TARGET"),
         ("inspct", "did you mean truespd inspect?"),
         ("history delete x", "perhaps truespd history rm"),
         ("--force", "options stand behind the command"),

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use truespd::suite::{ab, assess, find_max, mark, study, sweep, workload};
+use truespd::suite::{ab, assess, beside, find_max, mark, study, sweep, workload};
 use truespd_core::profile;
 use truespd_core::result::envelope::{self, DocumentKind};
 use truespd_core::result::{Document, json};
@@ -17,6 +17,7 @@ use crate::support::planted::{PLANT, Schema, documents};
 /// Members that hold words of the program, the kernel or a device, behind the member around them. Whoever adds one here has
 /// looked at what it may hold.
 const MAY_STAY: &[&str] = &[
+    "alone/profile",
     "caches/mode",
     "clock/name",
     "data_profile",
@@ -159,6 +160,7 @@ fn strings_of_every_kind_of_document() {
     all.push(("assess", suite("assess"), &is_read::<assess::Assessment>));
     all.push(("workload", suite("workload"), &is_read::<workload::Outcome>));
     all.push(("find-max", suite("find-max"), &is_read::<find_max::HighestRate>));
+    all.push(("beside", suite("beside"), &is_read::<beside::BesideReport>));
     all.push(("sweep", suite("sweep"), &is_read::<sweep::SweepReport>));
     all.push(("mark", suite("mark"), &is_read::<mark::MarkReport>));
     for (kind, seeds, is_read) in all {

@@ -94,8 +94,20 @@ fn whatever_is_refused_acts_on_nothing() {
         assert_harmless(&ran);
     }
     for line in [
-        "", "render", "judge", "merge", "mark", "assess", "inspect", "schema", "workload", "find-max",
-        "sweep", "ab", "study",
+        "",
+        "render",
+        "judge",
+        "merge",
+        "mark",
+        "assess",
+        "inspect",
+        "schema",
+        "workload",
+        "workload beside",
+        "find-max",
+        "sweep",
+        "ab",
+        "study",
     ] {
         let mut command = killed::truespd(&lab, line);
         command.arg(bad);

@@ -164,6 +164,7 @@ fn pages_of_suites_are_good_in_a_browser() {
         ("assess", 0),
         ("workload", 2),
         ("find-max", 2),
+        ("beside", 3),
         ("sweep", 2),
         ("ab", 2),
         ("study", 2),

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::locks::{RunLock, RunLocks, is_locked, say};
+use super::locks::{RunLock, RunLocks, is_locked, say, unsay};
 use super::openers;
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::roots::Roots;
@@ -140,6 +140,13 @@ impl Hold {
         // Without the lock of a write, a run on the same target asks for `--overwrite`.
         let _ = say(&self.file, says);
         self.said.push(says);
+    }
+
+    /// Takes back what it says. The target may keep its open file, which would look like that of another run.
+    pub fn fall_silent(&self) {
+        for says in self.said.iter().chain([&RunLock::Here]) {
+            unsay(&self.file, *says);
+        }
     }
 
     /// It only takes part as a reader.
@@ -276,6 +283,13 @@ mod tests {
         assert_eq!(
             (told_of(&open()), RunLocks::in_info(&open_file_info(&reader.file))),
             (alone, Some(alone))
+        );
+        // Its target keeps the open file.
+        let kept = reader.file.try_clone().unwrap();
+        reader.fall_silent();
+        assert_eq!(
+            (told_of(&open()), RunLocks::in_info(&open_file_info(&kept))),
+            (RunLocks::default(), None)
         );
     }
 }

@@ -120,6 +120,11 @@ pub(super) fn say(file: &File, says: RunLock) -> io::Result<()> {
     share_byte(file, says.byte())
 }
 
+/// Takes back what was said by this open file.
+pub(super) fn unsay(file: &File, says: RunLock) {
+    release_byte(file, says.byte());
+}
+
 /// Whether a run says so of the file by another open file. A lock of another program on the whole file says nothing.
 pub(super) fn is_locked(file: &File, says: RunLock) -> bool {
     let found = find_lock(file, says.byte()..says.byte() + 1, false);

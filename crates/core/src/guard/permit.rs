@@ -222,10 +222,14 @@ impl Custody {
         path: &Path,
         alone: bool,
     ) -> io::Result<()> {
-        // An earlier time span only read it.
-        self.holds.retain(|(kept, hold)| *kept != identity || !hold.only_reads());
+        // An earlier time span, or another target of this one, only reads it.
+        let reader = self.holds.iter().position(|(kept, hold)| *kept == identity && hold.only_reads());
+        let reader = reader.map(|at| self.holds.remove(at));
         if self.hold_of(identity).is_none() {
             self.keep(identity, Hold::take(file, path)?, alone);
+        }
+        if let Some((_, reader)) = reader {
+            reader.fall_silent();
         }
         Ok(())
     }

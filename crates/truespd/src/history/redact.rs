@@ -163,7 +163,7 @@ const ROWS: &[(&str, &[&str], Is)] = &[
     ("most", &["name"], Is::Program),
     ("kernel", &["name"], Is::Thread),
     ("*", &["group"], Is::Group),
-    ("*", &["command_line", "words", "line"], Is::Word),
+    ("*", &["command_line", "words", "line", "foreground_line", "background_line"], Is::Word),
     ("other_runs", &["command_line"], Is::Sentence),
     ("parts", &["names"], Is::Side),
     ("parts", &["title"], Is::Title),

@@ -5,6 +5,7 @@
 
 mod axis;
 mod bars;
+mod beside;
 mod chart;
 mod compared;
 mod course;

@@ -45,6 +45,10 @@ fn named(title: &str, x_name: &str, y_name: &str, show_y: fn(f64) -> String, nam
     chart
 }
 
+/// What the range of a point means where points have several runs.
+pub(super) const OF_RUNS: &str = "The range of a point is its 95 % interval; with fewer than three runs, from the \
+    smallest to the largest.";
+
 pub(super) fn texts<const N: usize>(texts: [String; N]) -> Vec<Cell> {
     texts.map(Cell::Text).into()
 }

@@ -5,7 +5,7 @@ use super::chart::{Chart, Series, Ticks};
 use super::html::{Cell, Table};
 use super::html::{first_large, latency_words, note, paragraph};
 use super::picture::Picture;
-use super::suites::{Page, heading, repeat, texts};
+use super::suites::{OF_RUNS, Page, heading, repeat, texts};
 use super::verdicts::of_series;
 use crate::suite::sweep::SweepReport;
 use crate::suite::sweep::report::Point as Measured;
@@ -95,10 +95,7 @@ fn rates(report: &SweepReport) -> Chart {
         let iops = point.iops()?;
         Some(Point { range: [iops.low, iops.high], ..Point::at(0.0, iops.mean) })
     });
-    chart.about =
-        "The range of a point is its 95 % interval; with fewer than three runs, from the smallest to the \
-                   largest."
-            .into();
+    chart.about = OF_RUNS.into();
     chart
 }
 

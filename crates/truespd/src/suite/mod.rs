@@ -5,8 +5,11 @@
 
 pub mod ab;
 pub mod assess;
+pub mod beside;
 pub mod find_max;
 pub mod mark;
+mod of_target;
+pub mod rounds;
 pub mod study;
 pub mod sweep;
 pub mod workload;

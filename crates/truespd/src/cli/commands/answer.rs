@@ -217,6 +217,10 @@ pub(super) const COMMANDS: &[(&str, &str)] = &[
         "fleetsweep scan scaling saturation knees plateau",
         "truespd sweep LINE TARGET --over o=1..256 runs a line at many depths, and finds the knee",
     ),
+    (
+        "neighbour neighbor noisy interference contention backup scrub",
+        "truespd workload beside 'FOREGROUND' 'BACKGROUND' TARGET tells what one load feels of another",
+    ),
     ("vmfleet fleet preset presets load loads", "truespd workload lists loads by name, and runs them"),
     (
         "list ls lsblk disks drives devices info smart",

@@ -1,7 +1,10 @@
 //! `truespd find-max`: the highest rate of a line whose response times keep limits.
 
 use crate::cli::commands::ab::has_number;
-use crate::cli::commands::own_line::{Targets, completed, outstanding, refused, span, streams, typed_words};
+use crate::cli::commands::own_line::{
+    LINE, Targets, completed, outstanding, refused, smallest_rate, span, streams, typed_words,
+    without_arrivals,
+};
 use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite};
 use crate::cli::commands::values::{file_bytes, number};
 use crate::series::Series;
@@ -21,7 +24,6 @@ pub(crate) const ARRIVALS: &str = "poisson";
 pub(crate) const PRECISION_PERCENT: f64 = 5.0;
 /// A search takes no more minutes unless told otherwise.
 pub(crate) const MINUTES_MAX: f64 = 20.0;
-const ARRIVALS_OPTION: &str = "--arrivals";
 
 /// Find the highest rate of a line whose response times keep limits: between two bounds
 ///
@@ -113,7 +115,7 @@ impl Suite for FindMaxArguments {
     fn ask(&self) -> Result<Asked<Work>, Fault> {
         self.series.check_search()?;
         let limits = self.limits()?;
-        let words = typed_words(&self.line)?;
+        let words = typed_words(LINE, &self.line)?;
         // Whether the line can run at all, whatever the targets.
         self.searching(&words, limits.clone(), self.targets.clone())?;
         let targets = Targets::find(&self.targets, self.size_bytes, &self.series.overwrite)?;
@@ -160,18 +162,17 @@ impl FindMaxArguments {
         limits: Vec<LatencyLimit>,
         targets: Vec<String>,
     ) -> Result<Searching, Fault> {
-        let (own, arrivals) = without_arrivals(typed)?;
-        let line = completed(own)?;
-        let span = span(&line, &[], &targets)?;
+        let (own, arrivals) = without_arrivals(LINE, typed, ARRIVALS)?;
+        let line = completed(own);
+        let span = span(LINE, &line, &[], &targets)?;
         if let Some(why) = unsearchable(&span) {
-            return Err(refused(why).into());
+            return Err(refused(LINE, why).into());
         }
         if has_number(&line, 'z') {
-            return Err(refused("every run has a seed of its own; remove -z").into());
+            return Err(refused(LINE, "every run has a seed of its own; remove -z").into());
         }
         // What cannot have a rate is told before anything is made.
-        let rate = ["-g1i", ARRIVALS_OPTION, &arrivals].map(str::to_string);
-        self::span(&line, &rate, &targets)?;
+        self::span(LINE, &line, &smallest_rate(&arrivals), &targets)?;
         Ok(Searching {
             name: "line".to_string(),
             times: Vec::new(),
@@ -189,24 +190,6 @@ impl FindMaxArguments {
             targets,
         })
     }
-}
-
-/// The words without --arrivals, and what that says.
-fn without_arrivals(typed: &[String]) -> Result<(Vec<String>, String), Refusal> {
-    let (mut line, mut arrivals) = (Vec::new(), ARRIVALS.to_string());
-    let mut words = typed.iter();
-    while let Some(word) = words.next() {
-        if word == ARRIVALS_OPTION {
-            let legal = "--arrivals needs a word: even or poisson";
-            arrivals = words.next().ok_or_else(|| refused(legal))?.clone();
-        } else if let Some(value) = word.strip_prefix(ARRIVALS_OPTION).and_then(|rest| rest.strip_prefix('='))
-        {
-            arrivals = value.to_string();
-        } else {
-            line.push(word.clone());
-        }
-    }
-    Ok((line, arrivals))
 }
 
 /// Why the highest rate of a line cannot be looked for.
@@ -232,20 +215,4 @@ fn printed(searching: &Searching) -> String {
         searching.streams,
         limits_words(&searching.limits)
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use truespd_core::text::split_line;
-
-    #[test]
-    fn arrivals_are_the_persons_choice() {
-        let words = |line: &str| split_line(line).unwrap();
-        let split = |line: &str| without_arrivals(&words(line)).unwrap();
-        assert_eq!(split("-r --arrivals even -L"), (words("-r -L"), "even".to_string()));
-        assert_eq!(split("-r --arrivals=even"), (words("-r"), "even".to_string()));
-        assert_eq!(split("-r"), (words("-r"), "poisson".to_string()));
-        assert!(without_arrivals(&words("--arrivals")).is_err());
-    }
 }

@@ -5,6 +5,7 @@ pub(crate) mod adopt;
 pub(crate) mod answer;
 pub(crate) mod assess;
 pub(crate) mod bench_self;
+pub(crate) mod beside;
 pub(crate) mod cluster;
 pub(crate) mod compare;
 pub(crate) mod config;

@@ -1,4 +1,4 @@
-//! A line of a person's own on targets of theirs: what `find-max` and `sweep` share.
+//! Lines of a person's own on targets of theirs: what `find-max`, `sweep` and `workload beside` share.
 
 use crate::cli::commands::ab::{fill, has_number, unwanted};
 use crate::cli::commands::config::with_release;
@@ -7,6 +7,7 @@ use crate::series::place::{FILE_BYTES_MIN, Place};
 use crate::suite::{Ahead, Ended};
 use diskspd::grammar::parse;
 use diskspd::grammar::parse::Invocation;
+use std::path::PathBuf;
 use truespd_core::fault::{Refusal, Refusals};
 use truespd_core::profile::TimeSpan;
 use truespd_core::text::split_line;
@@ -58,6 +59,11 @@ impl Targets {
         Ok(Targets { places, size_bytes })
     }
 
+    /// Where files of the series' own may be made.
+    pub fn folder(&self) -> PathBuf {
+        self.places.first().map_or_else(std::env::temp_dir, Place::folder)
+    }
+
     /// The directories, files and devices themselves.
     pub fn places(&self) -> Vec<String> {
         self.places.iter().map(Place::word).collect()
@@ -106,28 +112,29 @@ impl Targets {
     }
 }
 
-pub(crate) fn refused(why: &str) -> Refusal {
-    Refusal::command_line(format!("LINE: {why}"))
+/// What messages call the line of a command that takes one.
+pub(crate) const LINE: &str = "LINE";
+const ARRIVALS_OPTION: &str = "--arrivals";
+
+/// Why a line is refused; `who` is what messages call it, here and below.
+pub(crate) fn refused(who: &str, why: &str) -> Refusal {
+    Refusal::command_line(format!("{who}: {why}"))
 }
 
 /// The words of a line as it was typed.
 ///
 /// # Errors
 /// An open quote, or a release in the configuration that is none.
-pub(crate) fn typed_words(line: &str) -> Result<Vec<String>, Refusal> {
-    let words = split_line(line)
-        .map_err(|open| Refusal::command_line(format!("LINE: the quote {open} is not closed")))?;
+pub(crate) fn typed_words(who: &str, line: &str) -> Result<Vec<String>, Refusal> {
+    let words = split_line(line).map_err(|open| refused(who, &format!("the quote {open} is not closed")))?;
+    if words.iter().any(|word| word.starts_with("-X")) {
+        return Err(refused(who, "-X is not possible here; give the options of one load"));
+    }
     with_release(words)
 }
 
 /// The words with latencies and times, where they have none.
-///
-/// # Errors
-/// A profile in their place.
-pub(crate) fn completed(own: Vec<String>) -> Result<Vec<String>, Refusal> {
-    if own.iter().any(|word| word.starts_with("-X")) {
-        return Err(refused("-X is not possible here; give the options of one load"));
-    }
+pub(crate) fn completed(own: Vec<String>) -> Vec<String> {
     let mut line = Vec::new();
     if !own.iter().any(|word| word == "-L") {
         line.push("-L".to_string());
@@ -138,29 +145,69 @@ pub(crate) fn completed(own: Vec<String>) -> Result<Vec<String>, Refusal> {
         }
     }
     line.extend(own);
-    Ok(line)
+    line
+}
+
+/// The words without --arrivals, and what that says: `usual` where it is not there.
+///
+/// # Errors
+/// The option without its word.
+pub(crate) fn without_arrivals(
+    who: &str,
+    typed: &[String],
+    usual: &str,
+) -> Result<(Vec<String>, String), Refusal> {
+    let (mut line, mut arrivals) = (Vec::new(), usual.to_string());
+    let mut words = typed.iter();
+    while let Some(word) = words.next() {
+        if word == ARRIVALS_OPTION {
+            let legal = "--arrivals needs a word: even or poisson";
+            arrivals = words.next().ok_or_else(|| refused(who, legal))?.clone();
+        } else if let Some(value) = word.strip_prefix(ARRIVALS_OPTION).and_then(|rest| rest.strip_prefix('='))
+        {
+            arrivals = value.to_string();
+        } else {
+            line.push(word.clone());
+        }
+    }
+    Ok((line, arrivals))
+}
+
+/// Words that give a line the smallest rate: whether it can have one is told before anything is made.
+pub(crate) fn smallest_rate(arrivals: &str) -> [String; 3] {
+    ["-g1i", ARRIVALS_OPTION, arrivals].map(str::to_string)
 }
 
 /// What a line means to `diskspd` on targets.
-pub(crate) fn span(line: &[String], rate: &[String], targets: &[String]) -> Result<TimeSpan, Refusals> {
+///
+/// # Errors
+/// Why it is no load, or one that cannot be repeated on these targets.
+pub(crate) fn span(
+    who: &str,
+    line: &[String],
+    rate: &[String],
+    targets: &[String],
+) -> Result<TimeSpan, Refusals> {
     let words: Vec<String> = line.iter().chain(rate).chain(targets).cloned().collect();
-    let Invocation::Run(request) = parse(&words, PROGRAM, &|| 0).map_err(|why| why.behind("LINE"))? else {
-        return Err(refused("these options run nothing").into());
+    let Invocation::Run(request) = parse(&words, PROGRAM, &|| 0).map_err(|why| why.behind(who))? else {
+        return Err(refused(who, "these options run nothing").into());
     };
     if let Some(why) = unwanted(&request) {
-        return Err(refused(why).into());
+        return Err(refused(who, why).into());
     }
     let [span] = &request.profile.time_spans[..] else {
-        return Err(refused("this line does not run a load").into());
+        return Err(refused(who, "this line does not run a load").into());
     };
     if span.targets.len() != targets.len() {
-        return Err(
-            refused("targets stand behind the line, as arguments of their own; remove them from it").into()
-        );
+        return Err(refused(
+            who,
+            "targets stand behind the line, as arguments of their own; remove them from it",
+        )
+        .into());
     }
     if span.targets.iter().any(|target| target.create_bytes.is_some()) {
         let why = "-c would make the file anew in every run; name a directory as target, and give --size";
-        return Err(refused(why).into());
+        return Err(refused(who, why).into());
     }
     Ok(span.clone())
 }
@@ -197,6 +244,16 @@ mod tests {
             Ok(Invocation::Run(request)) => request.profile.time_spans[0].clone(),
             other => panic!("{line}: {other:?}"),
         }
+    }
+
+    #[test]
+    fn arrivals_are_the_persons_choice() {
+        let words = |line: &str| split_line(line).unwrap();
+        let split = |line: &str| without_arrivals(LINE, &words(line), "poisson").unwrap();
+        assert_eq!(split("-r --arrivals even -L"), (words("-r -L"), "even".to_string()));
+        assert_eq!(split("-r --arrivals=even"), (words("-r"), "even".to_string()));
+        assert_eq!(split("-r"), (words("-r"), "poisson".to_string()));
+        assert!(without_arrivals(LINE, &words("--arrivals"), "even").is_err());
     }
 
     #[test]

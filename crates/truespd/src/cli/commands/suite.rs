@@ -267,6 +267,15 @@ impl SeriesArguments {
         Ok(())
     }
 
+    /// Files that are written at the end, of a suite whose table can be had as comma-separated values in `csv`.
+    pub fn outputs_with_csv(&self, csv: Option<&str>) -> Vec<Output> {
+        let mut outputs = Vec::new();
+        for (format, path) in [("json", self.json.as_deref()), ("csv", csv)] {
+            outputs.extend(path.map(|path| Output { format, path: path.to_string() }));
+        }
+        outputs
+    }
+
     /// The directory or device that a suite tests; the usual folder where none is named.
     pub fn place_or_usual(&self, typed: Option<&str>) -> Result<Place, Refusal> {
         let place = Place::find(&typed.map_or_else(usual_folder, |typed| Ok(typed.to_string()))?)?

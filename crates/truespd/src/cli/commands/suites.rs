@@ -2,6 +2,7 @@
 
 use crate::cli::commands::ab::AbArguments;
 use crate::cli::commands::assess::AssessArguments;
+use crate::cli::commands::beside::BesideArguments;
 use crate::cli::commands::find_max::FindMaxArguments;
 use crate::cli::commands::mark::MarkArguments;
 use crate::cli::commands::study::StudyArguments;
@@ -18,10 +19,11 @@ use truespd_core::fault::ExitCode;
 use truespd_core::result::envelope::{self, DocumentKind};
 
 /// All suites, in the order of the help.
-pub(crate) static TABLE: [Row; 7] = [
+pub(crate) static TABLE: [Row; 8] = [
     Row::of::<MarkArguments>(),
     Row::of::<AssessArguments>(),
     Row::of::<WorkloadArguments>(),
+    Row::of::<BesideArguments>().within(<WorkloadArguments as Suite>::NAME),
     Row::of::<FindMaxArguments>(),
     Row::of::<SweepArguments>(),
     Row::of::<AbArguments>(),
@@ -35,6 +37,8 @@ type RunSuite = fn(&ArgMatches, Option<Arc<dyn SeriesRanks>>) -> Result<ExitCode
 pub(crate) struct Row {
     /// Its subcommand, and the name of its kind of documents.
     pub name: &'static str,
+    /// The suite whose subcommand it is; none for one of `truespd` itself.
+    within: Option<&'static str>,
     pub schema: fn() -> String,
     /// What the member `format` of its documents says.
     pub format: &'static str,
@@ -51,6 +55,7 @@ impl Row {
     const fn of<S: Suite + 'static>() -> Self {
         Row {
             name: S::NAME,
+            within: None,
             schema: envelope::schema::<S::Document>,
             format: <S::Document as DocumentKind>::FORMAT,
             stored: stored::<S::Document>,
@@ -61,14 +66,43 @@ impl Row {
         }
     }
 
-    /// Its subcommand with its options.
-    pub fn command(&self) -> Command {
+    /// As a subcommand of another suite.
+    const fn within(mut self, suite: &'static str) -> Self {
+        self.within = Some(suite);
+        self
+    }
+
+    /// What is typed behind `truespd`.
+    pub fn typed(&self) -> String {
+        self.within.map_or(String::new(), |suite| format!("{suite} ")) + self.name
+    }
+
+    /// Its subcommand with its options alone.
+    pub fn own_command(&self) -> Command {
         (self.options)(Command::new(self.name))
+    }
+
+    /// Its subcommand with its options, and with the suites that are subcommands of it.
+    pub fn command(&self) -> Command {
+        let mut command = self.own_command();
+        for row in TABLE.iter().filter(|row| row.within == Some(self.name)) {
+            // Of two words with a meaning, the first one counts: `workload oltp` is no subcommand, whatever follows.
+            command = command
+                .args_conflicts_with_subcommands(true)
+                .disable_help_subcommand(true)
+                .subcommand(row.command());
+        }
+        command
     }
 
     /// The suite whose documents have this format.
     pub fn of_format(format: &str) -> Option<&'static Self> {
         TABLE.iter().find(|row| row.format == format)
+    }
+
+    /// Whether one suite is a subcommand of the other.
+    fn is_within(name: &str, suite: &str) -> bool {
+        Row::named(name).is_some_and(|row| row.within == Some(suite))
     }
 
     /// The suite of this name.
@@ -85,6 +119,16 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
+    /// Whether it is the suite of this row.
+    pub fn is_of(&self, row: &Row) -> bool {
+        self.row.name == row.name
+    }
+
+    /// What is typed behind `truespd`.
+    pub fn typed(&self) -> String {
+        self.row.typed()
+    }
+
     /// Runs it, as one of several ranks in a cluster run; the error is one of its options.
     pub fn run(&self, ranks: Option<Arc<dyn SeriesRanks>>) -> Result<ExitCode, Error> {
         (self.row.run)(&self.matches, ranks)
@@ -93,12 +137,15 @@ impl Chosen {
 
 impl FromArgMatches for Chosen {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        if let Some((name, matches)) = matches.subcommand()
-            && let Some(row) = Row::named(name)
-        {
-            return Ok(Chosen { row, matches: matches.clone() });
+        let Some((name, matches)) = matches.subcommand() else {
+            return Err(Error::new(ErrorKind::InvalidSubcommand));
+        };
+        // The suite may have one of its own below it.
+        if matches.subcommand().is_some_and(|(below, _)| Row::is_within(below, name)) {
+            return Self::from_arg_matches(matches);
         }
-        Err(Error::new(ErrorKind::InvalidSubcommand))
+        let row = Row::named(name).ok_or_else(|| Error::new(ErrorKind::InvalidSubcommand))?;
+        Ok(Chosen { row, matches: matches.clone() })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
@@ -109,7 +156,8 @@ impl FromArgMatches for Chosen {
 
 impl Subcommand for Chosen {
     fn augment_subcommands(command: Command) -> Command {
-        TABLE.iter().fold(command, |command, row| command.subcommand(row.command()))
+        let own = TABLE.iter().filter(|row| row.within.is_none());
+        own.fold(command, |command, row| command.subcommand(row.command()))
     }
 
     fn augment_subcommands_for_update(command: Command) -> Command {
@@ -117,7 +165,7 @@ impl Subcommand for Chosen {
     }
 
     fn has_subcommand(name: &str) -> bool {
-        Row::named(name).is_some()
+        Row::named(name).is_some_and(|row| row.within.is_none())
     }
 }
 

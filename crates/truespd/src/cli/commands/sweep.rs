@@ -1,7 +1,7 @@
 //! `truespd sweep`: a line at every combination of the values of some switches.
 
 use crate::cli::commands::ab::has_number;
-use crate::cli::commands::own_line::{Targets, completed, outstanding, refused, span, typed_words};
+use crate::cli::commands::own_line::{LINE, Targets, completed, outstanding, refused, span, typed_words};
 use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite};
 use crate::cli::commands::values::{file_bytes, number, one_of};
 use crate::series::Series;
@@ -133,11 +133,7 @@ impl Suite for SweepArguments {
     }
 
     fn outputs(&self) -> Vec<Output> {
-        let mut outputs: Vec<Output> = Vec::new();
-        for (format, path) in [("json", &self.series.json), ("csv", &self.csv)] {
-            outputs.extend(path.iter().map(|path| Output { format, path: path.clone() }));
-        }
-        outputs
+        self.series.outputs_with_csv(self.csv.as_deref())
     }
 
     fn content(&self, output: &Output, document: &SweepReport) -> String {
@@ -219,20 +215,20 @@ impl SweepArguments {
 
     /// The words of the line, with the times and latencies that every point has.
     fn words(&self, axes: &[Axis]) -> Result<Vec<String>, Refusal> {
-        let own = typed_words(&self.line)?;
+        let own = typed_words(LINE, &self.line)?;
         for axis in axes {
             let is_given = own.iter().any(|word| {
                 let row = word.strip_prefix('-').and_then(find);
                 row.is_some_and(|row| row.name == axis.switch)
             });
             if is_given {
-                return Err(refused(&format!(
-                    "{} is varied by the sweep; remove it from the line",
-                    axis.shown()
-                )));
+                return Err(refused(
+                    LINE,
+                    &format!("{} is varied by the sweep; remove it from the line", axis.shown()),
+                ));
             }
         }
-        completed(own)
+        Ok(completed(own))
     }
 
     /// The sweep of a line on targets, and whether some point writes.
@@ -257,9 +253,9 @@ impl SweepArguments {
         };
         let mut writes = false;
         for places in combinations(&sweeping.axes) {
-            let span = span(&sweeping.words(&places), &[], &sweeping.targets)?;
+            let span = span(LINE, &sweeping.words(&places), &[], &sweeping.targets)?;
             if span.duration_s == 0 {
-                return Err(refused("a sweep needs measured time; give -d10 or more").into());
+                return Err(refused(LINE, "a sweep needs measured time; give -d10 or more").into());
             }
             writes |= span.targets.iter().any(Target::writes);
             sweeping.run_s = span.all_s_max() as f64;

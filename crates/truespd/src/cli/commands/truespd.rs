@@ -110,7 +110,7 @@ fn kinds_of_documents() -> PossibleValuesParser {
         kinds.push(PossibleValue::new(name).help(about));
     }
     for row in &suites::TABLE {
-        kinds.push(PossibleValue::new(row.name).help(format!("What `{} --json` writes", row.name)));
+        kinds.push(PossibleValue::new(row.name).help(format!("What `{} --json` writes", row.typed())));
     }
     kinds.into()
 }

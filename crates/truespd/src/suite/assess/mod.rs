@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::suite::rounds::AROUND_S;
 use crate::suite::{
     Advice, Ahead, Draft, Ended, RanOn, Runner, SeriesVerdict, Shown, SuiteDocument, VOLATILE_CACHE,
     counting_cached_writes, doubt, doubts_text, run_steps,
@@ -30,8 +31,6 @@ const FLUSH_REGION_BYTES: u64 = 1 << 20;
 const BESIDE_FLUSHES: [&str; 2] = [VOLATILE_CACHE, "working-set"];
 /// Before every measurement, in seconds.
 const WARMUP_S: u32 = 1;
-/// Starting and ending a run, roughly, in seconds.
-const AROUND_S: f64 = 0.5;
 
 impl Plan {
     /// The runs. `profile_path` tells where the profile for a test is going to be.

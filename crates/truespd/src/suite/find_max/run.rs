@@ -4,6 +4,7 @@ use crate::suite::find_max::decide::{Asked, Next, RUNS_USUAL, next};
 use crate::suite::find_max::limits::LatencyLimit;
 use crate::suite::find_max::search::{Search, SearchEnd};
 use crate::suite::find_max::trial::Point;
+use crate::suite::rounds::{AROUND_S, SEEDS_OF_A_RUN};
 use crate::suite::{Advice, Ahead, Draft, Ended, Known, Runner, SeriesVerdict, judged};
 use std::time::Duration;
 use truespd_core::fault::{Failure, FailureKind};
@@ -16,10 +17,6 @@ const SETTLE: Duration = Duration::from_secs(5);
 const SETTLE_PART: f64 = 0.5;
 /// The rule of the verdict about a rate that is not reached.
 const RATE_NOT_REACHED: &str = "below-rate";
-/// Each thread takes the seed behind that of the thread before: so far apart, runs share none.
-const SEEDS_OF_A_RUN: usize = 10_000;
-/// Starting and ending a run, roughly, in seconds.
-const AROUND_S: f64 = 0.5;
 
 /// A line whose highest rate is looked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,7 +60,7 @@ impl Searching {
     fn at(&self, per_stream: u64, run: usize) -> Draft {
         let mut words = vec![format!("-g{per_stream}i"), "--arrivals".to_string(), self.arrivals.clone()];
         if !self.has_seed {
-            words.push(format!("-z{}", run * SEEDS_OF_A_RUN));
+            words.push(format!("-z{}", run as u64 * SEEDS_OF_A_RUN));
         }
         self.draft(format!("{} at {} IOPS", self.name, grouped(self.iops(per_stream))), words)
     }

@@ -4,6 +4,7 @@
 //! Points that differ only in how many I/Os are out at once (threads times outstanding I/Os) are one ramp. Of several
 //! points with as many, the best stands for all.
 
+use crate::suite::rounds::Measured;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,17 +12,6 @@ use serde::{Deserialize, Serialize};
 pub const PART: f64 = 0.95;
 /// From this part of the asked I/Os on, the queue was full.
 const FULL: f64 = 0.9;
-
-/// A measured figure with its 95 % interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Measured {
-    /// Mean over the runs of the point.
-    pub mean: f64,
-    /// Lower end of the interval; the smallest run where there are fewer than three.
-    pub low: f64,
-    /// Upper end of the interval.
-    pub high: f64,
-}
 
 /// A point of a ramp.
 #[derive(Debug, Clone, Copy, PartialEq)]

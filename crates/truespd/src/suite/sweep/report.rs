@@ -1,17 +1,12 @@
 //! What a sweep measured, and what follows from it.
 
 use super::axis::Axis;
-use super::knee::{AtPlateau, Bound, Measured, Ramp, Step};
+use super::knee::{AtPlateau, Bound, Ramp, Step};
+use crate::suite::rounds::Measured;
 use crate::suite::{RanOn, SeriesVerdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use truespd_core::measure::estimate::Estimate;
 use truespd_core::result::Grade;
-
-/// 1 less the confidence of intervals.
-pub const LEVEL: f64 = 0.05;
-/// An interval of fewer runs says little.
-pub const RUNS_MIN: usize = 3;
 
 /// What a sweep measured, point by point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -123,18 +118,7 @@ impl Point {
     /// A figure of its runs with its interval; none without a run.
     fn figure(&self, of: impl Fn(&Run) -> Option<f64>) -> Option<Measured> {
         let values: Vec<f64> = self.runs.iter().filter_map(of).collect();
-        let first = *values.first()?;
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
-        let (mut low, mut high) = (first, first);
-        for &value in &values {
-            (low, high) = (low.min(value), high.max(value));
-        }
-        if values.len() >= RUNS_MIN
-            && let Some(estimate) = Estimate::of(&values)
-        {
-            (low, high) = estimate.interval(LEVEL);
-        }
-        Some(Measured { mean, low: low.max(0.0), high })
+        Measured::of(&values)
     }
 
     /// I/Os per second, over its runs.
@@ -172,8 +156,7 @@ impl Point {
 
     /// Half of its interval in percent of its middle; none with fewer runs than tell.
     pub fn error_percent(&self) -> Option<f64> {
-        let figure = self.iops().filter(|figure| self.runs.len() >= RUNS_MIN && figure.mean > 0.0)?;
-        Some((figure.high - figure.low) / 2.0 / figure.mean * 100.0)
+        self.iops()?.error_percent(self.runs.len())
     }
 }
 

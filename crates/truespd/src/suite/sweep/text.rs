@@ -2,6 +2,7 @@
 
 use super::knee::Bound;
 use super::report::{Along, Group, Point, SweepReport};
+use crate::suite::rounds::push_cells;
 use crate::suite::{Shown, word};
 use std::fmt::Write;
 use truespd_core::result::Grade;
@@ -205,16 +206,9 @@ pub(super) fn csv(report: &SweepReport) -> String {
         let [mean, low, high] = [iops.map(|it| it.mean), iops.map(|it| it.low), iops.map(|it| it.high)];
         let bytes = point.bytes_per_s().map(|figure| figure.mean);
         let _ = write!(out, "{},{}", point.outstanding, point.threads);
-        for value in
-            [mean, low, high, bytes, point.mean_ns(), point.p99_ns(), point.cpu_percent(), point.in_flight()]
-        {
-            match value {
-                Some(value) => {
-                    let _ = write!(out, ",{value:.3}");
-                }
-                None => out.push(','),
-            }
-        }
+        let cells =
+            [mean, low, high, bytes, point.mean_ns(), point.p99_ns(), point.cpu_percent(), point.in_flight()];
+        push_cells(&mut out, &cells);
         let _ = writeln!(out, ",{},{}", point.runs.len(), word(point.grade()));
     }
     out

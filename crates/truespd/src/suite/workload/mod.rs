@@ -6,6 +6,8 @@ mod tests;
 
 use crate::suite::find_max::run::{Judge, Searching};
 use crate::suite::find_max::search::Search;
+use crate::suite::of_target::{results_of, sum};
+use crate::suite::rounds::AROUND_S;
 use crate::suite::{Advice, Ahead, Draft, Ended, Runner, SuiteDocument, run_steps};
 use crate::suite::{RanOn, Shown};
 use crate::suite::{SeriesVerdict, word};
@@ -16,8 +18,7 @@ use truespd_core::profile::{Profile, Release, Size, Target, Throughput, TimeSpan
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::{Metric, Since};
 use truespd_core::result::{
-    Direction, DirectionSummary, Document, Grade, LatencySummary, Measured, Part, Summary, TargetResult,
-    ThreadResult, TimeSpanResult,
+    DirectionSummary, Document, Grade, LatencySummary, Measured, Part, Summary, TimeSpanResult,
 };
 use truespd_core::text::table::{Column, Room, fitted};
 use truespd_core::text::{duration_ns, number, printable, rate};
@@ -76,9 +77,6 @@ impl Plan {
         (outcome, result)
     }
 }
-
-/// Starting and ending a run, roughly, in seconds.
-const AROUND_S: f64 = 0.5;
 
 /// Measured times that were asked for, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -399,59 +397,6 @@ fn rows_of(span: &TimeSpan, measured: &Measured, prefix: &str) -> Vec<Row> {
         rows.push(row(&format!("{prefix}all"), "total", &total));
     }
     rows
-}
-
-/// What the threads on the profile's target `index` did, on all ranks; none where a sum does not tell any more, because
-/// the threads of its results were added up and several targets have one path.
-fn results_of<'a>(span: &TimeSpan, measured: &'a Measured, index: usize) -> Option<Vec<&'a TargetResult>> {
-    let mut found = Vec::new();
-    // The threads of each rank follow each other.
-    for threads in measured.threads.chunk_by(|a, b| a.source == b.source) {
-        found.extend(results_of_rank(span, threads, index)?);
-    }
-    Some(found)
-}
-
-fn results_of_rank<'a>(
-    span: &TimeSpan,
-    threads: &'a [ThreadResult],
-    index: usize,
-) -> Option<Vec<&'a TargetResult>> {
-    let target = &span.targets[index];
-    let before: u32 = span.targets[..index].iter().map(|target| target.threads_per_file).sum();
-    let all: u32 = span.targets.iter().map(|target| target.threads_per_file).sum();
-    if span.thread_count == 0 && threads.len() == all as usize {
-        // Threads of their own: those of the first target come first.
-        let own = threads.iter().skip(before as usize).take(target.threads_per_file as usize);
-        return Some(own.filter_map(|thread| thread.targets.first()).collect());
-    }
-    // The targets of each rank stand in the order of the profile, whatever they are called there.
-    if threads.iter().all(|thread| thread.targets.len() == span.targets.len()) {
-        return Some(threads.iter().map(|thread| &thread.targets[index]).collect());
-    }
-    if threads.len() != span.thread_count as usize {
-        return None;
-    }
-    let earlier = span.targets[..index].iter().filter(|other| other.path == target.path).count();
-    let mut found = Vec::new();
-    for thread in threads {
-        found.extend(thread.targets.iter().filter(|result| result.path == target.path).nth(earlier));
-    }
-    Some(found)
-}
-
-fn sum<'a>(parts: impl Iterator<Item = &'a Direction>, test_time_s: f64) -> DirectionSummary {
-    let mut sum = Direction::default();
-    for part in parts {
-        sum.ios += part.ios;
-        sum.bytes += part.bytes;
-        for (to, from) in [(&mut sum.latency, &part.latency), (&mut sum.response, &part.response)] {
-            if let Some(from) = from {
-                to.get_or_insert_default().merge(from);
-            }
-        }
-    }
-    DirectionSummary::of(&sum, test_time_s)
 }
 
 fn row(what: &str, direction: &str, summary: &DirectionSummary) -> Row {

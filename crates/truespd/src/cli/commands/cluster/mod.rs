@@ -56,7 +56,7 @@ pub(crate) fn described(own: clap::Command) -> clap::Command {
             "mpirun -np RANKS --host HOSTS truespd cluster <run|mark|workload|find-max> [OPTIONS] ...",
         )
         .subcommand(options::described())
-        .subcommands(suites.map(|row| options::described_suite(row.name, row.command())))
+        .subcommands(suites.map(|row| options::described_suite(row.name, row.own_command())))
 }
 
 /// How long a rank waits with what rank 0 may say as well.
@@ -121,12 +121,16 @@ pub(crate) fn run_words(program: &Program, words: &[OsString]) -> ExitCode {
                 .hint("truespd cluster run --help"),
         );
     }
-    if let Load::Suite(row) = what
-        && let Err(answer) = series::chosen(row, &own.line)
-    {
-        let refused = ExitCode::of(Outcome::Refused(RefusalKind::CommandLine));
-        let code = if answer.use_stderr() { refused } else { ExitCode::Done };
-        return if is_first { refused_option(&answer, program, words) } else { code };
+    if let Load::Suite(row) = what {
+        match series::chosen(row, &own.line) {
+            Err(answer) => {
+                let refused = ExitCode::of(Outcome::Refused(RefusalKind::CommandLine));
+                let code = if answer.use_stderr() { refused } else { ExitCode::Done };
+                return if is_first { refused_option(&answer, program, words) } else { code };
+            }
+            Ok(chosen) if !chosen.is_of(row) => return told(series::no_suite(&chosen.typed())),
+            Ok(_) => {}
+        }
     }
     let objects = match launch::objects(launched) {
         Ok(objects) => objects,

@@ -4,8 +4,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use clap::FromArgMatches;
-use clap::Subcommand;
+use clap::{FromArgMatches, Subcommand};
 
 use super::launch::{Joined, Signals, end_as};
 use super::options::Own;
