@@ -402,7 +402,6 @@ impl Worker {
         let own_slot = slot - target.slot_first;
         let access = target.pattern.next(own_slot, &mut self.lane.rng, &target.shared);
         let own_place = u64::from(own_slot) * target.slot_stride_bytes;
-        let bytes = target.block_bytes;
         let (op, region, region_offset) = match target.writes {
             _ if !access.write => (Op::Read, target.read_region, own_place),
             // Filled once, which is what most tests write.
@@ -411,11 +410,12 @@ impl Worker {
                 if matches!(target.writes, LaneWrites::Random) {
                     self.accounted = None;
                 }
-                let place = new_data(target, (own_place, bytes), &self.buffers, &mut self.data_rng);
+                let own = (own_place, target.block_bytes);
+                let place = new_data(target, own, &self.buffers, &mut self.data_rng);
                 (Op::Write, target.write_region, place)
             }
         };
-        let offset = access.offset;
+        let (bytes, offset) = (target.block_bytes, access.offset);
         let flight = &mut self.flights[slot as usize];
         flight.target = target_index;
         flight.op = op;
