@@ -18,7 +18,9 @@ pub struct Pattern {
     kind: Kind,
 }
 
+// A tag of its own: reading one that lies in a field of a variant takes 2 to 6 instructions more per I/O.
 #[derive(Debug, Clone)]
+#[repr(u8)]
 enum Kind {
     Sequential { lap: Lap, next: u64 },
     Interlocked { stride: u64, positions: u64 },
