@@ -220,6 +220,7 @@ fn a_depth_that_cannot_be_is_refused_in_words() {
             files: Vec::new(),
             regions: Vec::new(),
             registered_buffers: false,
+            trims: false,
             parameters: String::new(),
         };
         let error = (row.open)(setup).expect_err("no depth at all");

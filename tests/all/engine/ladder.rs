@@ -57,6 +57,7 @@ fn the_ladder_steps_down_and_tells() {
         files: vec![open_flags(&path, true, flags).expect("open")],
         regions: vec![Arc::new(IoBuffer::new(4096).expect("memory"))],
         registered_buffers: false,
+        trims: false,
         parameters: String::new(),
     };
     let (row, opened) = engine::step_down(&TO_PLAIN, setup(0, 4)).expect("the last one");

@@ -1,9 +1,9 @@
-//! I/Os that differ from each other in more than place and direction: in their size (`--mix`), or flushes among them
-//! (`--flush-every`).
+//! I/Os that differ from each other in more than place and direction: in their size (`--mix`), or with flushes
+//! (`--flush-every`) or trims (`--trim`) among them.
 //!
 //! They stand apart from [`Pattern`], so that a test without them pays nothing for them.
 
-use super::places::{PatternSpec, Skew};
+use super::places::{PatternSpec, Skew, happens};
 use super::sizes::Sizes;
 use super::{Pattern, Rng, SharedOffset};
 
@@ -16,6 +16,8 @@ pub enum Act {
     Write,
     /// It asks that writes become durable which were completed before (`--flush-every`).
     Flush,
+    /// It tells the target that nobody needs a block any more (`--trim`).
+    Trim,
 }
 
 /// The next I/O of a thread on a target.
@@ -25,7 +27,7 @@ pub struct VariedAccess {
     pub offset: u64,
     /// Size in bytes; 0 for a flush.
     pub bytes: u32,
-    /// What it does there: read, write or flush.
+    /// What it does there: read, write, flush or trim.
     pub act: Act,
 }
 
@@ -39,6 +41,8 @@ pub struct Varied {
     flush_every: u32,
     /// Writes since the last flush.
     writes: u32,
+    /// Share of the trims among the I/Os, in percent; 0 = no trim.
+    trim_percent: u32,
 }
 
 #[derive(Debug, Clone)]
@@ -54,19 +58,25 @@ impl Varied {
         let range = spec.start.range();
         let source = if !spec.mix.is_empty() {
             Source::Sizes(Box::new(Sizes::new(spec, rng)))
-        } else if spec.flush_every.is_some() {
+        } else if spec.flush_every.is_some() || spec.trim_percent > 0 {
             Source::Pattern(Box::new(Pattern::new(spec.clone(), rng)), range.block_bytes() as u32)
         } else {
             return None;
         };
         let (base_bytes, write_percent) = (range.base_bytes(), spec.write_percent);
         let flush_every = spec.flush_every.unwrap_or(0);
-        Some(Varied { source, base_bytes, write_percent, flush_every, writes: 0 })
+        let trim_percent = spec.trim_percent;
+        Some(Varied { source, base_bytes, write_percent, flush_every, writes: 0, trim_percent })
     }
 
     /// Whether some of the I/Os are flushes.
     pub fn flushes(&self) -> bool {
         self.flush_every > 0
+    }
+
+    /// Whether some of the I/Os are trims.
+    pub fn trims(&self) -> bool {
+        self.trim_percent > 0
     }
 
     /// Whether the next I/O is a flush, which belongs to the writes before it.
@@ -90,6 +100,10 @@ impl Varied {
                 (access.offset, *bytes, access.write)
             }
         };
+        // A trim takes the place and the size that a read or a write would have had.
+        if self.trim_percent > 0 && happens(self.trim_percent, rng) {
+            return VariedAccess { offset, bytes, act: Act::Trim };
+        }
         self.writes += u32::from(write);
         VariedAccess { offset, bytes, act: if write { Act::Write } else { Act::Read } }
     }

@@ -153,13 +153,13 @@ impl<'a> TargetView<'a> {
 
     /// Every entry that writes asks for write-through.
     pub fn is_write_through(&self) -> bool {
-        self.entries.iter().filter(|target| target.writes()).all(|target| target.write_through)
+        self.entries.iter().filter(|target| target.writes_data()).all(|target| target.write_through)
     }
 
     /// Writes that may be acknowledged before a flush makes them durable, at most (`--flush-every`); none where some
     /// entry that writes asks for no flushes.
     pub fn flushed_every(&self) -> Option<u32> {
-        let writing = self.entries.iter().filter(|target| target.writes());
+        let writing = self.entries.iter().filter(|target| target.writes_data());
         let mut every = None;
         for target in writing {
             every = every.max(Some(target.flush_every?.writes));
@@ -170,8 +170,13 @@ impl<'a> TargetView<'a> {
     /// Some entry that writes asks for write-through or for flushes, or may flush what it maps.
     pub fn writes_durably(&self) -> bool {
         self.entries.iter().any(|target| {
-            target.writes() && (target.write_through || target.memory_mapped || target.flush_every.is_some())
+            target.writes_data() && (target.write_through || target.memory_mapped || target.flush_every.is_some())
         })
+    }
+
+    /// Whether the test trims the target (`--trim`).
+    pub fn trims(&self) -> bool {
+        self.entries.iter().any(|target| target.trims())
     }
 
     /// The layers, when the document tells.

@@ -241,10 +241,15 @@ fn access(target: &Target) -> String {
         100 => "random".to_string(),
         percent => format!("{percent} % random"),
     };
+    let trims = match target.trim_percent {
+        0 => String::new(),
+        100 => return format!("{pattern} trims"),
+        percent => format!(" with {percent} % trims"),
+    };
     match target.write_percent {
-        0 => format!("{pattern} reads"),
-        100 => format!("{pattern} writes"),
-        percent => format!("{pattern}, {percent} % writes"),
+        0 => format!("{pattern} reads{trims}"),
+        100 => format!("{pattern} writes{trims}"),
+        percent => format!("{pattern}, {percent} % writes{trims}"),
     }
 }
 

@@ -313,7 +313,7 @@ const PATTERN_BYTES: f64 = 256.0;
 
 /// Writes of zeros, or of data that compress well or repeat.
 fn reducible_writes(case: &Case<'_>, target: &TargetView<'_>) -> OneResult {
-    let Some(writing) = target.entries.iter().find(|entry| entry.writes()) else { return Ok(None) };
+    let Some(writing) = target.entries.iter().find(|entry| entry.writes_data()) else { return Ok(None) };
     if target.is_in_memory() {
         return Ok(None);
     }

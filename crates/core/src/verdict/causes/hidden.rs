@@ -268,7 +268,7 @@ fn same_at_less_depth(case: &Case<'_>) -> Option<String> {
 fn asks_the_same(case: &Case<'_>, other: &Case<'_>) -> bool {
     let [ours, theirs] = [case, other].map(|case| {
         let entries = case.span.targets.iter();
-        entries.map(|t| (&t.path, t.block_bytes, t.random_percent, t.write_percent))
+        entries.map(|t| (&t.path, t.block_bytes, t.random_percent, t.write_percent, t.trim_percent))
     });
     ours.eq(theirs)
 }

@@ -567,7 +567,7 @@ fn core_types(case: &Case<'_>) -> RuleResult {
 
 fn ios_of_thread(case: &Case<'_>, id: u32) -> f64 {
     let results = case.measured.threads.iter().filter(|thread| thread.id == id);
-    results.flat_map(|thread| &thread.targets).map(|one| one.read.ios as f64 + one.write.ios as f64).sum()
+    results.flat_map(|thread| &thread.targets).map(|one| one.ios() as f64).sum()
 }
 
 fn waiting(view: &HostView) -> CheckResult {

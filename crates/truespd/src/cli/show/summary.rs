@@ -135,6 +135,9 @@ fn of_target(span: &TimeSpan, target: &Target) -> String {
         100 => "writes".to_string(),
         percent => format!("{percent} % writes"),
     });
+    if target.trims() {
+        parts.push(format!("{} % trims", target.trim_percent));
+    }
     if span.thread_count == 0 {
         parts.push(plural(target.threads_per_file as usize, "thread"));
         parts.push(format!("{} outstanding each", target.request_count));
