@@ -122,6 +122,8 @@ pub struct TargetView<'a> {
     pub facts: Option<&'a TargetFacts>,
     pub read: Flow,
     pub write: Flow,
+    /// Trims (`--trim`), with the bytes that they covered.
+    pub trim: Flow,
     pub size_bytes: u64,
 }
 
@@ -294,6 +296,7 @@ impl<'a> TargetView<'a> {
     pub fn multiplies_writes(&self) -> bool {
         // The file of a loop device may have holes of its own, which nobody looked for.
         self.allocates()
+            || self.trims()
             || self.layer(LayerKind::Loop).is_some()
             || self
                 .layers()
@@ -473,6 +476,11 @@ impl DiskGroup<'_> {
             .sum()
     }
 
+    /// Trims that the test completed on the targets, per second.
+    pub fn trimmed(&self) -> Flow {
+        self.targets.iter().fold(Flow::default(), |sum, target| sum.plus(target.trim))
+    }
+
     /// How many discards the disks completed, how many that is per second, and how many bytes per second.
     pub fn discards(&self) -> (f64, f64, f64) {
         let each = self.disks.iter().map(|disk| discards(disk, disk.window_s(self.seconds)));
@@ -521,7 +529,8 @@ impl<'a> Case<'a> {
                 known.entries.push(target);
                 continue;
             }
-            let (mut read, mut write, mut size_bytes) = (Flow::default(), Flow::default(), 0);
+            let (mut read, mut write, mut trim) = (Flow::default(), Flow::default(), Flow::default());
+            let mut size_bytes = 0;
             let results = self.measured.threads.iter().flat_map(|thread| &thread.targets);
             for result in results.filter(|result| result.path == target.path) {
                 let rate = |direction: &result::Direction| Flow {
@@ -530,13 +539,15 @@ impl<'a> Case<'a> {
                 };
                 read = read.plus(rate(&result.read));
                 write = write.plus(rate(&result.write));
+                trim = trim.plus(result.trim.as_ref().map_or_else(Flow::default, rate));
                 size_bytes = size_bytes.max(result.size_bytes);
             }
             let all = &self.evidence().targets;
             let at_place = all.get(index).filter(|facts| facts.path == target.path);
             let facts = at_place.or_else(|| all.iter().find(|facts| facts.path == target.path));
             let size_bytes = size_bytes.max(facts.map_or(0, |facts| facts.size_bytes));
-            views.push(TargetView { asked: target, entries: vec![target], facts, read, write, size_bytes });
+            let entries = vec![target];
+            views.push(TargetView { asked: target, entries, facts, read, write, trim, size_bytes });
         }
         views
     }
@@ -593,7 +604,8 @@ impl<'a> Case<'a> {
 
     /// Number of all that completed.
     pub fn completed_ios(&self) -> f64 {
-        let per_s: f64 = Direction::BOTH.iter().map(|&way| self.done(way).ios).sum();
+        let views = self.views();
+        let per_s: f64 = views.iter().map(|view| view.read.ios + view.write.ios + view.trim.ios).sum();
         (per_s * self.seconds()).round()
     }
 

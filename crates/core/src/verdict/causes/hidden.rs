@@ -162,7 +162,8 @@ fn hidden(case: &Case<'_>, seconds: &Seconds, in_flight: f64) -> Option<Finding>
 }
 
 fn everything(case: &Case<'_>) -> Flow {
-    case.done(Direction::Read).plus(case.done(Direction::Write))
+    let trims = case.views().iter().fold(Flow::default(), |sum, view| sum.plus(view.trim));
+    case.done(Direction::Read).plus(case.done(Direction::Write)).plus(trims)
 }
 
 /// What of the shape is that of a limit, as a sentence.
