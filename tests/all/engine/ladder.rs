@@ -16,6 +16,7 @@ const MISSING: EngineRow = EngineRow {
     sends_commands: false,
     simulates_time: false,
     polls: false,
+    trims: true,
     depth_max: u32::MAX,
     probe: || Ok(()),
     open: |_| {

@@ -116,3 +116,74 @@ impl Varied {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::{Places, RangeSpec, UsableRange};
+    use crate::profile::{FlushEvery, MixPart, Target};
+
+    fn acts(edit: impl Fn(&mut Target), count: usize) -> Vec<VariedAccess> {
+        let mut target = Target { block_bytes: 4096, random_percent: 100, ..Target::default() };
+        edit(&mut target);
+        let range = UsableRange::new(RangeSpec::of(&target, 1 << 20)).expect("a block fits");
+        let start = range.start_of(0).expect("a thread can start");
+        let mut rng = Rng::new(5);
+        let spec = PatternSpec::of(&target, start, 4, Places::Uniform);
+        let mut varied = Varied::new(&spec, &mut rng).expect("it varies");
+        let shared = SharedOffset::new(0);
+        (0..count).map(|number| varied.next(number as u32 % 4, &mut rng, &shared)).collect()
+    }
+
+    fn count(all: &[VariedAccess], act: Act) -> usize {
+        all.iter().filter(|access| access.act == act).count()
+    }
+
+    #[test]
+    fn trims_have_their_share_and_the_others_are_as_asked() {
+        let all = acts(|t| (t.trim_percent, t.write_percent) = (20, 30), 100_000);
+        let [trims, writes, reads] = [Act::Trim, Act::Write, Act::Read].map(|act| count(&all, act));
+        assert!((19_600..20_400).contains(&trims), "{trims}");
+        // 30 % and 70 % of the others.
+        assert!((23_600..24_400).contains(&writes) && (55_500..56_500).contains(&reads), "{writes} {reads}");
+        for access in &all {
+            let end = access.offset + u64::from(access.bytes);
+            assert!(access.bytes == 4096 && access.offset.is_multiple_of(4096) && end <= 1 << 20, "{access:?}");
+        }
+        assert_eq!(count(&acts(|t| t.trim_percent = 100, 1000), Act::Trim), 1000);
+        let all = acts(|t| (t.trim_percent, t.write_percent) = (50, 100), 1000);
+        assert_eq!(count(&all, Act::Read), 0);
+    }
+
+    #[test]
+    fn trims_take_places_in_their_turn() {
+        let all = acts(|t| (t.trim_percent, t.random_percent) = (50, 0), 256);
+        let offsets: Vec<u64> = all.iter().map(|access| access.offset).collect();
+        assert_eq!(offsets, (0..256).map(|block| block * 4096).collect::<Vec<u64>>());
+        let all = acts(|t| (t.trim_percent, t.random_percent, t.interlocked) = (50, 0, true), 3);
+        assert_eq!(all[2].offset, 8192, "the offset that threads share");
+        let all = acts(|t| (t.trim_percent, t.random_percent, t.parallel) = (50, 0, true), 8);
+        assert_eq!((all[3].offset, all[4].offset), (0, 4096), "each request has one of its own");
+    }
+
+    #[test]
+    fn trims_beside_sizes_and_flushes() {
+        let part = |bytes, percent| MixPart {
+            block_bytes: bytes,
+            percent: crate::profile::Decimal::new(percent).expect("above 0"),
+        };
+        let all = acts(
+            |t| {
+                t.mix = vec![part(4096, 50.0), part(8192, 50.0)];
+                (t.block_bytes, t.trim_percent, t.write_percent) = (8192, 50, 100);
+                t.flush_every = Some(FlushEvery { writes: 4, data_only: false });
+            },
+            10_000,
+        );
+        let small = all.iter().filter(|access| access.act == Act::Trim && access.bytes == 4096).count();
+        let (trims, writes, flushes) = (count(&all, Act::Trim), count(&all, Act::Write), count(&all, Act::Flush));
+        assert!((small * 2).abs_diff(trims) < trims / 10, "{small} of {trims}");
+        assert!(writes.abs_diff(trims) < trims / 10, "{writes} and {trims}");
+        assert_eq!(flushes, writes / 4, "trims are no writes that a flush follows");
+    }
+}

@@ -87,10 +87,13 @@ fn trimmed_places(case: &Case<'_>, target: &TargetView<'_>) -> OneResult {
         (true, false) => "of its reads met places that were empty, which return zeros without the disk",
         _ => "of its writes were the first ones to a place that was trimmed before",
     };
+    let wrote = match target.done(Direction::Write).bytes {
+        none if none <= 0.0 => "nothing".to_string(),
+        some => format!("{}/s", bytes(some)),
+    };
     let says = format!(
-        "The test itself trimmed {}/s and wrote {}/s: about {} {met}.",
+        "The test itself trimmed {}/s and wrote {wrote}: about {} {met}.",
         bytes(target.trim.bytes),
-        bytes(target.done(Direction::Write).bytes),
         percent(share)
     );
     let finding = found(grade, says).figure("empty_share", share);

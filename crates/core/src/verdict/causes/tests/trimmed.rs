@@ -18,7 +18,7 @@ fn trimming(percent: u32, trims_per_s: u64, change: impl FnOnce(&mut Doc)) -> Do
 #[test]
 fn reads_of_what_was_trimmed_are_no_reads_of_data() {
     // 2,000/s of 4 KiB are 469 MiB in a minute, of 8 GiB; the warm-up of 5 s comes before.
-    let words = ["trimmed 7.81 MiB/s and wrote 0 bytes/s: about 3.2 % of its reads met places that were empty"];
+    let words = ["trimmed 7.8 MiB/s and wrote nothing: about 3.3 % of its reads met places that were empty"];
     says(&trimming(10, 2000, |_| ()).fires("trimmed-places"), FindingGrade::Remark, &words);
     says(&trimming(50, 10_000, |_| ()).fires("trimmed-places"), FindingGrade::Suspect, &["about 15 %"]);
     trimming(1, 100, |_| ()).silent("trimmed-places");
@@ -62,7 +62,7 @@ fn reads_of_what_was_trimmed_need_no_disk() {
 fn devices_that_are_told_of_no_trim() {
     let told = |part: u64| move |d: &mut Doc| d.disk().discard_bytes = d.disk().discard_bytes * part / 100;
     let none = trimming(10, 2000, told(0)).fires("trims-unseen");
-    let words = ["trimmed 7.81 MiB/s in files (2,000 trims/s), and vda received discards of nothing."];
+    let words = ["trimmed 7.8 MiB/s in files (2,000 trims/s), and vda received discards of nothing."];
     says(&none, FindingGrade::Remark, &words);
     assert!(none.advice.contains("-o discard"), "{}", none.advice);
     says(&trimming(10, 2000, told(9)).fires("trims-unseen"), FindingGrade::Remark, &["of only 719 KiB/s"]);
