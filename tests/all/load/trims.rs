@@ -116,7 +116,7 @@ fn what_is_somebody_elses_is_not_trimmed() {
     let lab = Lab::new();
     let before = vec![7; MIB as usize];
     lab.write("precious", &before);
-    let says = ["was not made by TrueSpd", "--overwrite"];
+    let says = ["was not made by TrueSpd", "--overwrite", "test reads only (-w0, without --trim)"];
     for line in ["-b64K -w0 --trim 1 -d1 precious", "-b64K --trim 100 -d1 precious"] {
         lab.run(line).refused(4, &says);
         assert_eq!(lab.read("precious"), before, "{line}");
@@ -172,7 +172,8 @@ fn a_device_is_discarded_where_it_is_tested() {
         let (summary, evidence) = measured(&lab, &line);
         let trims = summary["trim"]["ios"].as_u64().expect("a number");
         let disks = ["disks", "upper_disks"].map(|list| evidence[list].as_array().expect("a list").clone());
-        let ours = disks.concat().into_iter().find(|disk| disk["name"] == device.name()).expect("its counters");
+        let ours =
+            disks.concat().into_iter().find(|disk| disk["name"] == device.name()).expect("its counters");
         let discards = ours["total"]["discards"].as_u64().expect("a number");
         assert!(trims > 100 && discards.abs_diff(trims) <= trims / 20 + 8, "{engine}: {discards} of {trims}");
         for (at, block) in blocks(&device.node).iter().enumerate() {
@@ -190,10 +191,13 @@ fn what_a_device_does_not_take_is_refused_or_told() {
     let node = text(&device.node);
     let image = File::options().write(true).open(&device.image).expect("an image");
     image.write_all_at(b"data", MIB).expect("room");
-    lab.run(&format!("-b64K -w0 --trim 1 -d1 {node}")).refused(4, &["which a write test would destroy", "data of an unknown kind"]);
+    lab.run(&format!("-b64K -w0 --trim 1 -d1 {node}"))
+        .refused(4, &["which a write test would destroy", "data of an unknown kind"]);
     let ours = format!("-W0 -d1 --overwrite {node} {node}");
     let cached = ["the page cache still has to write there", "add -Su"];
     lab.run(&format!("-b64K -w9 --trim 1 {ours}")).refused(3, &cached);
     let small = "no multiple of that: the device may free nothing of such a trim";
-    lab.run(&format!("-b512 -Su --trim 50 -o1 {ours}")).expect_code(0).says(&["(queue/discard_granularity)", small]);
+    lab.run(&format!("-b512 -Su --trim 50 -o1 {ours}"))
+        .expect_code(0)
+        .says(&["(queue/discard_granularity)", small]);
 }

@@ -432,9 +432,12 @@ fn what_diskspd_has_not_stands_in_processing_instructions() {
     assert_eq!((target.zipf, target.mix.len(), target.mix[1].block_bytes), (Decimal::new(0.9), 2, 4096));
     assert_eq!(target.trim_percent, 7);
     let written = write(&loads, 0);
-    for instruction in
-        ["<?truespd-flush-every 1:data?>", "<?truespd-mix 65536:39.5,4096:60.5?>", "<?truespd-trim 7?>", "<?truespd-zipf 0.9?>"]
-    {
+    for instruction in [
+        "<?truespd-flush-every 1:data?>",
+        "<?truespd-mix 65536:39.5,4096:60.5?>",
+        "<?truespd-trim 7?>",
+        "<?truespd-zipf 0.9?>",
+    ] {
         assert!(written.contains(instruction), "{written}");
     }
     // One of the time span.

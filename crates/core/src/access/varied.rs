@@ -148,7 +148,10 @@ mod tests {
         assert!((23_600..24_400).contains(&writes) && (55_500..56_500).contains(&reads), "{writes} {reads}");
         for access in &all {
             let end = access.offset + u64::from(access.bytes);
-            assert!(access.bytes == 4096 && access.offset.is_multiple_of(4096) && end <= 1 << 20, "{access:?}");
+            assert!(
+                access.bytes == 4096 && access.offset.is_multiple_of(4096) && end <= 1 << 20,
+                "{access:?}"
+            );
         }
         assert_eq!(count(&acts(|t| t.trim_percent = 100, 1000), Act::Trim), 1000);
         let all = acts(|t| (t.trim_percent, t.write_percent) = (50, 100), 1000);
@@ -181,7 +184,8 @@ mod tests {
             10_000,
         );
         let small = all.iter().filter(|access| access.act == Act::Trim && access.bytes == 4096).count();
-        let (trims, writes, flushes) = (count(&all, Act::Trim), count(&all, Act::Write), count(&all, Act::Flush));
+        let (trims, writes, flushes) =
+            (count(&all, Act::Trim), count(&all, Act::Write), count(&all, Act::Flush));
         assert!((small * 2).abs_diff(trims) < trims / 10, "{small} of {trims}");
         assert!(writes.abs_diff(trims) < trims / 10, "{writes} and {trims}");
         assert_eq!(flushes, writes / 4, "trims are no writes that a flush follows");

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use super::{Completion, Engine, EngineError, EngineFile, Handle, Io, IoError, Op, Result, Setup};
 use crate::sys::buffer::IoBuffer;
-use crate::sys::{device, file};
 use crate::sys::thread::{IoPrio, io_priority_of_this_thread, set_io_priority_of_this_thread};
+use crate::sys::{device, file};
 
 /// How long dropping an engine waits for I/Os that its worker did not drain, or could not.
 pub(super) const DROP_LIMIT: Duration = Duration::from_secs(1);
@@ -73,9 +73,7 @@ pub(super) unsafe fn transfer(handle: &Handle, regions: &Regions, io: &Io) -> Re
         Op::Write => unsafe { file::write_from(file, regions.address(io), io.len, io.offset) },
         Op::Flush => file::flush(file).map(|()| 0),
         Op::FlushData => file::flush_data(file).map(|()| 0),
-        Op::Trim if handle.is_device() => {
-            device::discard(file, io.offset, u64::from(io.len)).map(|()| 0)
-        }
+        Op::Trim if handle.is_device() => device::discard(file, io.offset, u64::from(io.len)).map(|()| 0),
         Op::Trim => file::make_hole(file, io.offset, u64::from(io.len)).map(|()| 0),
     }
 }

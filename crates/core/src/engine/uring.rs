@@ -143,12 +143,8 @@ impl Targets {
             (false, Some(piece)) => {
                 opcode::WriteFixed::new(fd, address, io.len, piece).offset(io.offset).ioprio(ioprio).build()
             }
-            (true, None) => {
-                opcode::Read::new(fd, address, io.len).offset(io.offset).ioprio(ioprio).build()
-            }
-            (false, None) => {
-                opcode::Write::new(fd, address, io.len).offset(io.offset).ioprio(ioprio).build()
-            }
+            (true, None) => opcode::Read::new(fd, address, io.len).offset(io.offset).ioprio(ioprio).build(),
+            (false, None) => opcode::Write::new(fd, address, io.len).offset(io.offset).ioprio(ioprio).build(),
         };
         entry.flags(self.flags).user_data(u64::from(io.slot))
     }

@@ -161,7 +161,9 @@ impl Bare {
         let mut ios = 0;
         for tally in outcome.tallies {
             let trims = tally.trims.ios();
-            ios += tally.reads.finish(wanted, length_ns).ios + tally.writes.finish(wanted, length_ns).ios + trims;
+            ios += tally.reads.finish(wanted, length_ns).ios
+                + tally.writes.finish(wanted, length_ns).ios
+                + trims;
         }
         Ok(Turn { ios, running_ns, elapsed_ns, counted })
     }
@@ -305,7 +307,8 @@ fn filled_kib_per_io(span: &TimeSpan, work: &ThreadWork) -> f64 {
         let of_all = f64::from(if work.is_pool { duty.weight } else { duty.requests });
         all += of_all;
         if fills(span, target) {
-            let writes = f64::from(target.write_percent) * (100.0 - f64::from(target.trim_percent)) / 10_000.0;
+            let writes =
+                f64::from(target.write_percent) * (100.0 - f64::from(target.trim_percent)) / 10_000.0;
             kib += of_all * writes * target.block_bytes as f64 / 1024.0;
         }
     }

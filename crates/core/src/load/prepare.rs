@@ -19,15 +19,14 @@ use crate::machine::limits::{
 };
 use crate::machine::roots::Roots;
 use crate::machine::storage::{
-    self, OpenFailure, OpenedTarget, ReadFlags, TargetError, TargetFacts, TargetKind,
-    facts_of, resolve,
+    self, OpenFailure, OpenedTarget, ReadFlags, TargetError, TargetFacts, TargetKind, facts_of, resolve,
 };
 use crate::machine::topology::Topology;
 use crate::measure::Intervals;
 use crate::plan::{
     assign, check_alignment, check_block_size, check_commands, check_commands_of_file, check_depth,
-    check_flushes, check_memory, check_one_kind, check_space, check_threads, check_trim_engine,
-    check_trims, huge_pages_needed, processor_order, ranges_of,
+    check_flushes, check_memory, check_one_kind, check_space, check_threads, check_trim_engine, check_trims,
+    huge_pages_needed, processor_order, ranges_of,
 };
 use crate::profile::{Profile, ResultFormat, Size, Target, TimeSpan};
 use crate::sys::buffer::IoBuffer;
@@ -143,7 +142,11 @@ impl TargetCheck<'_> {
     /// unless the run makes it first.
     fn source(&self, target: &Target) -> Result<(), Refusal> {
         let path = target.write_source_path.as_deref().unwrap_or_default();
-        if path.is_empty() || !target.writes_data() || target.write_source_bytes == 0 || self.made.contains(path) {
+        if path.is_empty()
+            || !target.writes_data()
+            || target.write_source_bytes == 0
+            || self.made.contains(path)
+        {
             return Ok(());
         }
         Source::check_again_and_again(Path::new(path)).map_err(|error| {
@@ -186,7 +189,9 @@ impl TargetCheck<'_> {
             check_commands_of_file(target, self.engine)?;
             let creation = Creation::of(target, span);
             let is_left_over = |file: &File| creation.is_left_over(file);
-            let wished = guard.permit_to_make(creation.wish(&path, &is_left_over, self.options))?;
+            let wished = guard
+                .permit_to_make(creation.wish(&path, &is_left_over, self.options))
+                .map_err(|refusal| with_trims(refusal, target))?;
             if let Some(facts) = self.room.take_for(&creation, &path, &wished, roots)? {
                 if let Some(alignment) = facts.direct
                     && target.is_direct()
@@ -218,7 +223,8 @@ impl TargetCheck<'_> {
         check_commands(target, &facts, self.engine, roots)?;
         checked.warnings.extend(check_trims(target, &facts, self.engine, roots)?);
         if target.writes() {
-            self.guard_check(typed, Range::tested(target), &file, &facts, checked)?;
+            self.guard_check(typed, Range::tested(target), &file, &facts, checked)
+                .map_err(|refusal| with_trims(refusal, target))?;
             storage::may_write(&path).map_err(certain)?;
         } else if facts.kind == TargetKind::Regular
             && let Ok(found @ (Extents::Hole { .. } | Extents::Unwritten { .. })) = extents::examine(&file)
@@ -263,6 +269,18 @@ impl TargetCheck<'_> {
         checked.notes.extend(passed.looked.map(|looked| format!("'{typed}': {looked}")));
         Ok(())
     }
+}
+
+/// What the write guard says of writes (`-w`), said of trims as well.
+fn with_trims(refusal: Refusal, target: &Target) -> Refusal {
+    if !target.trims() {
+        return refusal;
+    }
+    let mut refusal = refusal.about(&["-w", "--trim"]);
+    for hint in &mut refusal.switch_hints {
+        *hint = hint.replace("(-w0)", "(-w0, without --trim)");
+    }
+    refusal
 }
 
 /// Opens a target as the test would, but for reading only.

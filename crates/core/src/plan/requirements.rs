@@ -141,8 +141,11 @@ pub fn memory_need(span: &TimeSpan, series: u128, as_xml: bool) -> MemoryNeed {
         need.buffers = need.buffers.saturating_add(u128::from(target.write_source_bytes));
         need.series = need.series.saturating_add(threads.saturating_mul(directions).saturating_mul(series));
         need.workers = need.workers.saturating_add(slots.saturating_mul(SLOT_BYTES));
-        let histograms =
-            if span.measure_latency { (directions + u128::from(target.trims())) * (1 + u128::from(target.is_rate_limited())) } else { 0 };
+        let histograms = if span.measure_latency {
+            (directions + u128::from(target.trims())) * (1 + u128::from(target.is_rate_limited()))
+        } else {
+            0
+        };
         // Of each round that a thread keeps.
         let rounds = span.until_steady.map_or(1, |rule| u128::from(rule.window) + 2);
         let histograms =

@@ -10,8 +10,8 @@ use crate::profile::{Size, Target};
 
 /// File systems of Linux that make no holes in files, by their names in the list of mounts.
 const WITHOUT_HOLES: [&str; 15] = [
-    "9p", "affs", "ecryptfs", "exfat", "hfs", "hfsplus", "jffs2", "jfs", "minix", "msdos", "nilfs2", "reiserfs",
-    "ubifs", "udf", "vfat",
+    "9p", "affs", "ecryptfs", "exfat", "hfs", "hfsplus", "jffs2", "jfs", "minix", "msdos", "nilfs2",
+    "reiserfs", "ubifs", "udf", "vfat",
 ];
 
 /// Refuses trims by an engine that has none. `engine` is that of `--engine`.
@@ -41,7 +41,8 @@ pub fn check_trims(
         return Ok(None);
     }
     if let Some(namespace) = &facts.namespace {
-        let words = format!("'{}' takes NVMe commands, and TrueSpd trims by none of them (--trim)", target.path);
+        let words =
+            format!("'{}' takes NVMe commands, and TrueSpd trims by none of them (--trim)", target.path);
         let disk = namespace.disk.node_name();
         return Err(refused(target, words).hint(format!("test its block device /dev/{disk}")));
     }
@@ -63,7 +64,9 @@ fn check_file(target: &Target, facts: &TargetFacts) -> Result<Option<String>, Re
             "'{path}' is on {}, which makes no holes in files: nothing of a file can be trimmed there (--trim)",
             filesystem.name
         );
-        return Err(refused(target, words).hint("use a file on ext4, XFS, btrfs, F2FS or tmpfs, or a block device"));
+        return Err(
+            refused(target, words).hint("use a file on ext4, XFS, btrfs, F2FS or tmpfs, or a block device")
+        );
     }
     let is_apart = filesystem.is_remote || filesystem.block_bytes == 0;
     let odd = if is_apart { None } else { odd_size(target, filesystem.block_bytes) };
@@ -222,6 +225,8 @@ mod tests {
         };
         assert!(on("vfat", &target(|_| ())).expect_err("none").message.contains("makes no holes"));
         assert_eq!(on("ext4", &target(|_| ())).unwrap(), None);
-        assert!(on("xfs", &target(|t| t.block_bytes = 512)).unwrap().unwrap().contains("blocks of 4KiB, and 512"));
+        assert!(
+            on("xfs", &target(|t| t.block_bytes = 512)).unwrap().unwrap().contains("blocks of 4KiB, and 512")
+        );
     }
 }

@@ -172,7 +172,8 @@ impl<'a> TargetView<'a> {
     /// Some entry that writes asks for write-through or for flushes, or may flush what it maps.
     pub fn writes_durably(&self) -> bool {
         self.entries.iter().any(|target| {
-            target.writes_data() && (target.write_through || target.memory_mapped || target.flush_every.is_some())
+            target.writes_data()
+                && (target.write_through || target.memory_mapped || target.flush_every.is_some())
         })
     }
 

@@ -311,7 +311,10 @@ fn trimming(job: &mut Job, engine: Engine, pattern: &Pattern) -> Option<Engine> 
     job.forget("hipri");
     match engine {
         Engine::Named("libaio") => {
-            job.differs(None, "libaio has no trims: fio makes them apart from its other I/Os, and io_uring does both");
+            job.differs(
+                None,
+                "libaio has no trims: fio makes them apart from its other I/Os, and io_uring does both",
+            );
             Some(Engine::Named("io_uring"))
         }
         Engine::Mapped | Engine::Named("nvme") => {

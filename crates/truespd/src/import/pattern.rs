@@ -53,7 +53,11 @@ pub(super) fn pattern(job: &mut Job) -> Option<(Pattern, Vec<String>)> {
             (mode == "randtrimwrite", false, true)
         }
         _ => {
-            job.unsaid(rw.as_ref(), "reads, writes and trims are all there is; the whole job is left out", "");
+            job.unsaid(
+                rw.as_ref(),
+                "reads, writes and trims are all there is; the whole job is left out",
+                "",
+            );
             return None;
         }
     };

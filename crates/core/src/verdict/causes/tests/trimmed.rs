@@ -50,9 +50,8 @@ fn reads_of_what_was_trimmed_are_no_reads_of_data() {
 #[test]
 fn reads_of_what_was_trimmed_need_no_disk() {
     // 15 % of the reads are of places that are empty: as many bytes less are no sign of a cache.
-    let less = |part: f64| {
-        move |d: &mut Doc| d.disk().read_bytes = (d.disk().read_bytes as f64 * part) as u64
-    };
+    let less =
+        |part: f64| move |d: &mut Doc| d.disk().read_bytes = (d.disk().read_bytes as f64 * part) as u64;
     trimming(50, 10_000, less(0.80)).silent("served-from-cache");
     assert!(trimming(50, 10_000, less(0.60)).see("served-from-cache").is_ok_and(|found| found.len() == 1));
     assert!(doc(less(0.80)).see("served-from-cache").is_ok_and(|found| found.len() == 1));
