@@ -188,6 +188,9 @@ mod tests {
             (count(&all, Act::Trim), count(&all, Act::Write), count(&all, Act::Flush));
         assert!((small * 2).abs_diff(trims) < trims / 10, "{small} of {trims}");
         assert!(writes.abs_diff(trims) < trims / 10, "{writes} and {trims}");
-        assert_eq!(flushes, writes / 4, "trims are no writes that a flush follows");
+        assert!(
+            (writes / 4).abs_diff(flushes) <= 1,
+            "trims are no writes that a flush follows: {flushes} of {writes}"
+        );
     }
 }

@@ -39,7 +39,7 @@ struct Target {
     is_device: bool,
 }
 
-/// `BLOCK_URING_CMD_DISCARD`, the command of the block layer since Linux 6.12; the place stands where other entries have
+/// `BLOCK_URING_CMD_DISCARD`, a command of the block layer since Linux 6.12. The place stands where other entries have
 /// an address, the length where they have a third one.
 const DISCARD_COMMAND: u32 = 0x12 << 8;
 

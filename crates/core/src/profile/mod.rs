@@ -566,7 +566,7 @@ pub struct Target {
     /// Percentage of writes, 0..100 (`-w`); with trims that of the other I/Os.
     pub write_percent: u32,
     /// Percentage of trims among the I/Os, 1..100 (`--trim`); 0 = none.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "loads::is_zero")]
     pub trim_percent: u32,
     /// Outstanding I/Os per thread (`-o`).
     pub request_count: u32,
@@ -677,8 +677,7 @@ impl Target {
         self.write_percent < 100 && self.trim_percent < 100
     }
 
-    /// The test changes what the target holds: it writes data, or trims. Whoever asks whether a target may be written
-    /// asks this.
+    /// The test changes what the target holds, as the write guard means it: it writes data, or trims.
     pub fn writes(&self) -> bool {
         self.writes_data() || self.trims()
     }
@@ -703,10 +702,6 @@ impl Target {
     pub fn template(&self) -> Option<&str> {
         self.path.strip_prefix('*')
     }
-}
-
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];

@@ -46,7 +46,7 @@ pub(super) fn new_data(
     }
 }
 
-/// The next I/O of a slot on a target whose I/Os differ in size, or have flushes or trims among them; none on any other.
+/// The next I/O of a slot on a target whose I/Os differ in size, or have flushes or trims among them; none on another.
 pub(super) fn varied_io(
     target: &mut LaneTarget,
     slot: u32,

@@ -711,7 +711,7 @@ impl Worker {
         self.accounted = None;
     }
 
-    /// A short completion counts with its bytes. One of 0 bytes is a failed I/O, unless it was a trim, which moves none.
+    /// A short completion counts with its bytes. One of 0 bytes is a failed I/O, or a trim, which moves none.
     #[cold]
     #[inline(never)]
     fn short_transfer(&mut self, phases: &Phases, index: usize) -> Option<u32> {

@@ -24,8 +24,8 @@ const DISCARDS_PER_S: f64 = 1.0;
 /// ... and so many in all.
 const DISCARDS_MIN: f64 = 10.0;
 
-/// Beside trims of the run, others are told from this part of its bytes on: the counters of a device and those of the run
-/// do not begin and end in one instant.
+/// Beside trims of the run, others are told from this part of its bytes on: the counters of a device and those of the
+/// run do not begin and end in one instant.
 const OWN_APART: f64 = 0.1;
 
 /// File systems and logs flush now and then by themselves.

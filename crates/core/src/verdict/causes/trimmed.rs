@@ -22,8 +22,8 @@ pub(super) const CAUSES: &[Cause] = &[
     ),
     Cause::new("trims-unseen", Theme::Content).judged(
         rule(133, Remark, Seen, RealSpan(trims_unseen)),
-        "The test trimmed (--trim), but the devices below were told of less than a tenth of the bytes. On a file, trims \
-         make holes, which reach the device only where the file system is mounted with -o discard, or when fstrim \
+        "The test trimmed (--trim), but the devices below were told of less than a tenth of the bytes. On a file, \
+         trims make holes, which reach the device only where the file system is mounted with -o discard, or when fstrim \
          runs.",
         "mount the file system with -o discard, or test a block device, to measure trims of the device",
     ),
@@ -38,8 +38,8 @@ const EMPTY_REMARK: f64 = 0.005;
 /// The device may be told of this part of the bytes before it is worth a word.
 const TOLD_LEAST: f64 = 0.1;
 
-/// The part of the range that was empty on average while the test measured: each place is as its last trim or write left
-/// it, and as it was before until it has met one. Exact where all places are alike.
+/// The part of the range that was empty on average while the test measured: each place is as its last trim or write
+/// left it, and as it was before until it has met one. Exact where all places are alike.
 pub(super) fn empty_share(case: &Case<'_>, target: &TargetView<'_>) -> f64 {
     if !target.trims() {
         return 0.0;

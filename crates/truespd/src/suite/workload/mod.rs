@@ -371,8 +371,8 @@ const FLUSH: &str = "flush";
 /// What a row of trims says there.
 const TRIM: &str = "trim";
 
-/// Reads, writes, flushes and trims of each target that is known, in the profile's order, and the sum unless it is the only
-/// row.
+/// Reads, writes, flushes and trims of each target that is known, in the profile's order, and the sum unless it is the
+/// only row.
 fn rows_of(span: &TimeSpan, measured: &Measured, prefix: &str) -> Vec<Row> {
     let mut rows = Vec::new();
     for (index, target) in span.targets.iter().enumerate() {

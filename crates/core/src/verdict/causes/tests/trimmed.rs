@@ -64,7 +64,7 @@ fn devices_that_are_told_of_no_trim() {
     let words = ["trimmed 7.8 MiB/s in files (2,000 trims/s), and vda received discards of nothing."];
     says(&none, FindingGrade::Remark, &words);
     assert!(none.advice.contains("-o discard"), "{}", none.advice);
-    says(&trimming(10, 2000, told(9)).fires("trims-unseen"), FindingGrade::Remark, &["of only 719 KiB/s"]);
+    says(&trimming(10, 2000, told(9)).fires("trims-unseen"), FindingGrade::Remark, &["of only 720 KiB/s"]);
     trimming(10, 2000, told(11)).silent("trims-unseen");
     trimming(10, 1, told(0)).missing("trims-unseen", "60 trims");
     doc(|_| ()).silent("trims-unseen");
