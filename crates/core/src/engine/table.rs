@@ -141,7 +141,7 @@ pub struct EngineRow {
     pub simulates_time: bool,
     /// Threads ask for completions all the time, and keep their processors busy.
     pub polls: bool,
-    /// It can trim (`--trim`).
+    /// It has an operation that trims (`--trim`), of files at least.
     pub trims: bool,
     /// Outstanding I/Os that it takes for one thread; `u32::MAX` when it sets no limit.
     pub depth_max: u32,

@@ -58,9 +58,7 @@ fn check_file(target: &Target, facts: &TargetFacts) -> Result<Option<String>, Re
             "'{path}' is on {}, which makes no holes in files: nothing of a file can be trimmed there (--trim)",
             filesystem.name
         );
-        return Err(
-            refused(target, words).hint("use a file on ext4, XFS, btrfs, F2FS or tmpfs, or a block device")
-        );
+        return Err(refused(target, words).hint("use a file on another file system, or a block device"));
     }
     let is_apart = filesystem.is_remote || filesystem.block_bytes == 0;
     let odd = if is_apart { None } else { odd_size(target, filesystem.block_bytes) };

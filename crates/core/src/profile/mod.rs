@@ -682,12 +682,12 @@ impl Target {
         self.writes_data() || self.trims()
     }
 
-    /// Some I/Os write data.
+    /// Some of the I/Os write data.
     pub fn writes_data(&self) -> bool {
         self.write_percent > 0 && self.trim_percent < 100
     }
 
-    /// Some I/Os trim (`--trim`).
+    /// Some of the I/Os trim (`--trim`).
     pub fn trims(&self) -> bool {
         self.trim_percent > 0
     }

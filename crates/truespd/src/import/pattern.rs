@@ -22,7 +22,7 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    /// Some I/Os write data.
+    /// Some of the I/Os write data.
     pub fn writes_data(&self) -> bool {
         self.writes && self.trim_percent < 100
     }

@@ -453,7 +453,7 @@ fn figure_table(caption: &str, what: &str) -> Table {
 fn directions(courses: &[Course]) -> String {
     let mut out = figure_table("Reads and writes", "I/Os");
     for course in courses {
-        let Summary { read, write, total, .. } = Summary::of(course.measured);
+        let Summary { read, write, total, trim, .. } = Summary::of(course.measured);
         let has_both = read.ios > 0 && write.ios > 0;
         for (part, sum) in [("reads", &read), ("writes", &write), ("total", &total)] {
             if sum.ios == 0 || (part == "total" && !has_both) {
@@ -461,6 +461,11 @@ fn directions(courses: &[Course]) -> String {
             }
             let name = if courses.len() > 1 { format!("{}: {part}", course.name) } else { part.to_string() };
             out.push(name, figures(sum).map(Cell::Text).into());
+        }
+        if let Some(trims) = &trim {
+            let name =
+                if courses.len() > 1 { format!("{}: trims", course.name) } else { "trims".to_string() };
+            out.push(name, figures(trims).map(Cell::Text).into());
         }
     }
     out.html()

@@ -11,7 +11,7 @@ pub struct Tally {
     pub writes: Counter,
     /// Flushes between writes (`--flush-every`).
     pub flushes: Counter,
-    /// Trims (`--trim`).
+    /// Trims (`--trim`) with the bytes that they covered.
     pub trims: Counter,
     /// Transfers shorter than the block.
     pub short_transfers: u64,

@@ -23,8 +23,8 @@ pub(super) const CAUSES: &[Cause] = &[
     Cause::new("trims-unseen", Theme::Content).judged(
         rule(133, Remark, Seen, RealSpan(trims_unseen)),
         "The test trimmed (--trim), but the devices below were told of less than a tenth of the bytes. On a file, \
-         trims make holes, which reach the device only where the file system is mounted with -o discard, or when fstrim \
-         runs.",
+         trims make holes, which reach the device only where the file system is mounted with -o discard, or when \
+         fstrim runs.",
         "mount the file system with -o discard, or test a block device, to measure trims of the device",
     ),
 ];

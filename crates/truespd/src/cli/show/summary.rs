@@ -225,6 +225,9 @@ fn figures(summary: &Summary) -> String {
     if summary.write.ios > 0 {
         rows.push(("writes".into(), &summary.write));
     }
+    if let Some(trims) = &summary.trim {
+        rows.push(("trims".into(), trims));
+    }
     // What the threads on the processors of each memory node did.
     rows.extend(summary.nodes.iter().map(|node| (format!("node {}", node.node), &node.total)));
     for (name, sum) in &rows {
