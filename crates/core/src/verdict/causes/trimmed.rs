@@ -96,7 +96,11 @@ fn trimmed_places(case: &Case<'_>, target: &TargetView<'_>) -> OneResult {
         bytes(target.trim.bytes),
         percent(share)
     );
-    let finding = found(grade, says).figure("empty_share", share);
+    let mut finding = found(grade, says).figure("empty_share", share);
+    if !reads {
+        finding =
+            finding.advise("this is what writes beside trims are; for writes without them leave --trim out");
+    }
     Ok(Some(finding.figure("trimmed_bytes_per_s", target.trim.bytes)))
 }
 
