@@ -100,6 +100,7 @@ mod load {
     mod phases;
     mod sim;
     mod steady;
+    mod trims;
     mod truth;
 }
 

@@ -292,6 +292,9 @@ fn rates_59_to_64() {
         x.target.write_percent = 100;
         x.target.flush_every = Some(FlushEvery { writes: 8, data_only: false });
     });
+    f(&["--trim 20 f", "--trim=20 -w0 f"], |x| x.target.trim_percent = 20);
+    f(&["-w100 --trim 99 f"], |x| (x.target.write_percent, x.target.trim_percent) = (100, 99));
+    f(&["--trim 100 f"], |x| x.target.trim_percent = 100);
     f(&["-w30 --flush-every=1:data f"], |x| {
         x.target.write_percent = 30;
         x.target.flush_every = Some(FlushEvery { writes: 1, data_only: true });

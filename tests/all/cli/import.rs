@@ -95,6 +95,7 @@ fn every_key_is_said_or_told() {
         "offset=4k",
         "percentage_random=50",
         "filename=/dev/sdz",
+        "rw=randtrim",
     ];
     let said: BTreeSet<&str> = said.into_iter().collect();
     for key in text.lines().filter(|line| !line.is_empty() && !line.starts_with('[')) {
@@ -102,7 +103,7 @@ fn every_key_is_said_or_told() {
     }
     for words in [
         "--mix 4K:60,64K:40 ",
-        "rw=randtrim: reads and writes are all there is; the whole job is left out",
+        " --trim 100 ",
         "-rs50",
         "# no line: none of these jobs can be written as one",
     ] {
@@ -115,9 +116,9 @@ fn every_key_is_said_or_told() {
 fn a_file_of_which_no_job_can_be_said_is_refused() {
     let place = Place::new();
     let job =
-        place.write("none.fio", "[a]\nioengine=rdma\nfilename=x\n[b]\nstonewall\nrw=randtrim\nfilename=y\n");
+        place.write("none.fio", "[a]\nioengine=rdma\nfilename=x\n[b]\nstonewall\nrw=erase\nfilename=y\n");
     let reasons =
-        ["ioengine=rdma: this engine tests no file", "rw=randtrim: reads and writes are all there is"];
+        ["ioengine=rdma: this engine tests no file", "rw=erase: reads, writes and trims are all there is"];
     place.said(&format!("import {}", job.display())).refused(&reasons);
     place
         .said(&format!("import --profile p.xml {}", job.display()))

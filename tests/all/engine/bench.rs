@@ -98,6 +98,7 @@ impl Bench {
             files,
             regions: vec![Arc::clone(&memory)],
             registered_buffers: registered,
+            trims: row.trims,
             parameters: String::new(),
         };
         let Opened { engine, notes } = (row.open)(setup)?;

@@ -119,6 +119,31 @@ fn flushes_complete_and_move_nothing() {
 }
 
 #[test]
+fn trims_leave_zeros_and_nothing_else() {
+    everywhere(8 * BLOCK as usize, |row, what, path, file| {
+        let mut bench = Bench::new(row, file);
+        let trimmed = bench.one(Op::Trim, 4096, 2 * BLOCK);
+        if !row.trims {
+            assert_eq!(trimmed, Err(libc::EOPNOTSUPP), "{what}: it says so");
+            return;
+        }
+        assert_eq!(trimmed, Ok(0), "{what}");
+        let found = std::fs::read(path).expect("a file");
+        assert_eq!(found.len(), 8 * BLOCK as usize, "{what}: as long as before");
+        let words: Vec<u64> =
+            found.chunks(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes"))).collect();
+        let first = words[0];
+        for (at, word) in words.iter().enumerate() {
+            let is_trimmed = (512..1536).contains(&at);
+            assert_eq!(*word, if is_trimmed { 0 } else { first + at as u64 }, "{what}: word {at}");
+        }
+        // No buffer belongs to a trim: its length may be more than the one at hand.
+        assert_eq!(bench.one(Op::Trim, 0, 1 << 30), Ok(0), "{what}: beyond the end as well");
+        assert_eq!(bench.one(Op::Read, 4096, BLOCK), Ok(BLOCK), "{what}: it goes on");
+    });
+}
+
+#[test]
 fn ten_thousand_random_ios_each_slot_exactly_once() {
     const BLOCKS: u64 = 256;
     everywhere(BLOCKS as usize * BLOCK as usize, |row, what, _, file| {
@@ -220,6 +245,7 @@ fn a_depth_that_cannot_be_is_refused_in_words() {
             files: Vec::new(),
             regions: Vec::new(),
             registered_buffers: false,
+            trims: false,
             parameters: String::new(),
         };
         let error = (row.open)(setup).expect_err("no depth at all");

@@ -16,6 +16,7 @@ const MISSING: EngineRow = EngineRow {
     sends_commands: false,
     simulates_time: false,
     polls: false,
+    trims: true,
     depth_max: u32::MAX,
     probe: || Ok(()),
     open: |_| {
@@ -57,6 +58,7 @@ fn the_ladder_steps_down_and_tells() {
         files: vec![open_flags(&path, true, flags).expect("open")],
         regions: vec![Arc::new(IoBuffer::new(4096).expect("memory"))],
         registered_buffers: false,
+        trims: false,
         parameters: String::new(),
     };
     let (row, opened) = engine::step_down(&TO_PLAIN, setup(0, 4)).expect("the last one");

@@ -119,6 +119,7 @@ fn mapped_and_unmapped_files_in_one_thread() {
             files: vec![mapped(&paths[0], MapMode::default()), open_flags(&paths[1], true, 0).expect("open")],
             regions: vec![Arc::clone(&memory)],
             registered_buffers: true,
+            trims: false,
             parameters: String::new(),
         };
         let (row, opened) = engine::open_ladder(setup).expect("opens");

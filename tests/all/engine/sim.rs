@@ -13,6 +13,7 @@ fn sim(parameters: &str, depth: u32) -> AnyEngine {
         files: vec![EngineFile { handle: file.into(), size_bytes: FILE_BYTES, ioprio: 0, map: None }],
         regions: Vec::new(),
         registered_buffers: false,
+        trims: false,
         parameters: parameters.to_string(),
     };
     let row = engine::find("sim").expect("in the table");

@@ -27,6 +27,7 @@ static RECORDER: EngineRow = EngineRow {
     sends_commands: false,
     simulates_time: true,
     polls: false,
+    trims: true,
     depth_max: u32::MAX,
     probe: || Ok(()),
     open,

@@ -252,6 +252,7 @@ const fn row(name: &'static str, open: fn(Setup) -> Result<Opened, EngineError>)
         sends_commands: false,
         simulates_time: false,
         polls: false,
+        trims: true,
         depth_max: u32::MAX,
         probe: || Ok(()),
         open,

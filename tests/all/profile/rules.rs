@@ -76,6 +76,27 @@ const ERRORS: &[(Rule, Change, Change)] = &[
         |_, t| (t.flush_every, t.write_percent, t.memory_mapped) = (FlushEvery::read("1"), 1, true),
         |_, t| (t.flush_every, t.write_percent, t.memory_mapped) = (FlushEvery::read("1"), 1, false),
     ),
+    (Rule::TRIM, |_, t| t.trim_percent = 101, |_, t| t.trim_percent = 100),
+    (
+        Rule::TRIM,
+        |_, t| (t.trim_percent, t.write_percent) = (100, 1),
+        |_, t| (t.trim_percent, t.write_percent) = (99, 1),
+    ),
+    (
+        Rule::TRIM,
+        |_, t| (t.trim_percent, t.memory_mapped) = (1, true),
+        |_, t| (t.trim_percent, t.memory_mapped) = (1, false),
+    ),
+    (
+        Rule::TRIM,
+        |s, t| (t.trim_percent, s.completion_routines) = (1, true),
+        |s, t| (t.trim_percent, s.completion_routines) = (1, false),
+    ),
+    (
+        Rule::FLUSH_EVERY,
+        |_, t| (t.flush_every, t.write_percent, t.trim_percent) = (FlushEvery::read("1"), 0, 50),
+        |_, t| (t.flush_every, t.write_percent, t.trim_percent) = (FlushEvery::read("1"), 1, 50),
+    ),
     (
         Rule::UNTIL_STEADY,
         |s, _| (s.until_steady, s.duration_s) = (Some(SteadyRule::default()), 0),

@@ -426,14 +426,18 @@ fn what_diskspd_has_not_stands_in_processing_instructions() {
     let others = with("<?xml-stylesheet href=\"a.xsl\"?><?other?>").expect("those of others mean nothing");
     assert_eq!(others.time_spans, profile.time_spans);
     let loads =
-        with("<?truespd-zipf 0.9?><?truespd-flush-every 1:data?><?truespd-mix 65536:39.5,4096:60.5?>")
+        with("<?truespd-zipf 0.9?><?truespd-flush-every 1:data?><?truespd-mix 65536:39.5,4096:60.5?><?truespd-trim 7?>")
             .expect("legal");
     let target = &loads.time_spans[0].targets[0];
     assert_eq!((target.zipf, target.mix.len(), target.mix[1].block_bytes), (Decimal::new(0.9), 2, 4096));
+    assert_eq!(target.trim_percent, 7);
     let written = write(&loads, 0);
-    for instruction in
-        ["<?truespd-flush-every 1:data?>", "<?truespd-mix 65536:39.5,4096:60.5?>", "<?truespd-zipf 0.9?>"]
-    {
+    for instruction in [
+        "<?truespd-flush-every 1:data?>",
+        "<?truespd-mix 65536:39.5,4096:60.5?>",
+        "<?truespd-trim 7?>",
+        "<?truespd-zipf 0.9?>",
+    ] {
         assert!(written.contains(instruction), "{written}");
     }
     // One of the time span.
@@ -447,6 +451,8 @@ fn what_diskspd_has_not_stands_in_processing_instructions() {
     let wrong = text.replace("</TimeSpan>", "<?truespd-until-steady range=0?></TimeSpan>");
     assert!(read(&wrong).expect_err("no rule").to_string().contains("it must be from 1 to 100"));
     for (instructions, words) in [
+        ("<?truespd-trim 101?>", "too large"),
+        ("<?truespd-trim 0?>", "too small"),
         ("<?truespd-flush-every often?>", "\"often\" is not known here"),
         ("<?truespd-zipf 0?>", "\"0\" is not known here"),
         ("<?truespd-mix 4K:60,8K:40?>", "\"4K:60,8K:40\" is not known here"),

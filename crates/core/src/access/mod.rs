@@ -7,7 +7,7 @@
 //! | `distribution` | which parts of them a non-uniform distribution really uses |
 //! | `places` | what a pattern is made from, and how random offsets are distributed |
 //! | `sequence` | where the next I/O goes (which target, which offset), and whether it reads or writes |
-//! | `varied` | the same where I/Os differ in size, or flushes are among them |
+//! | `varied` | the same where I/Os differ in size, or flushes or trims are among them |
 //! | `sizes` | how large I/Os of several sizes are, and where they go |
 //! | `zipf` | places by Zipf's law |
 //! | `data` | what write buffers hold |

@@ -31,6 +31,8 @@ pub struct PatternSpec {
     pub stride_bytes: Option<u64>,
     /// Writes between two flushes (`--flush-every`); none: no flush.
     pub flush_every: Option<u32>,
+    /// Percentage of trims, 0..100 (`--trim`).
+    pub trim_percent: u32,
 }
 
 /// How random offsets are distributed over a range.
@@ -59,6 +61,7 @@ impl PatternSpec {
             mix: target.mix.clone(),
             stride_bytes: target.stride_bytes.filter(|&bytes| bytes > 0),
             flush_every: target.flush_every.map(|flush| flush.writes),
+            trim_percent: target.trim_percent,
         }
     }
 }

@@ -151,7 +151,15 @@ impl Aio {
         let fd = file.handle.file().as_raw_fd() as u32;
         if !io.op.moves_data() {
             // The kernel takes a flush with nothing else in it only.
-            let opcode = if io.op == Op::Flush { IOCB_CMD_FSYNC } else { IOCB_CMD_FDSYNC };
+            let opcode = match io.op {
+                Op::Flush => IOCB_CMD_FSYNC,
+                Op::FlushData => IOCB_CMD_FDSYNC,
+                // It has no word for a trim. Plans refuse them before a run.
+                _ => {
+                    let result = Err(IoError::NOT_SUPPORTED);
+                    return self.ready.push_back(Completion { slot: io.slot, result });
+                }
+            };
             self.iocbs[io.slot as usize] = Iocb { data: u64::from(io.slot), opcode, fd, ..Iocb::default() };
             self.waiting.push_back(io.slot);
             return;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::IoError;
 use crate::sys::buffer::IoBuffer;
+use crate::sys::file::{FileKind, Stat};
 
 /// What an I/O does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -18,6 +19,8 @@ pub enum Op {
     Flush,
     /// The same, but of what is known of the file only what is needed to read the data again.
     FlushData,
+    /// Tell the target that nobody needs a range any more; moves no byte, and completes with 0.
+    Trim,
 }
 
 impl Op {
@@ -78,17 +81,26 @@ pub enum MapFlush {
 /// An open file that threads and slots share; it is closed with the last copy. What the system knows it by is the
 /// engines' own business.
 #[derive(Debug, Clone)]
-pub struct Handle(pub(super) Arc<File>);
+pub struct Handle {
+    file: Arc<File>,
+    is_device: bool,
+}
 
 impl Handle {
     pub(super) fn file(&self) -> &File {
-        &self.0
+        &self.file
+    }
+
+    /// Whether it is a block device, which is trimmed in another way than a file.
+    pub(super) fn is_device(&self) -> bool {
+        self.is_device
     }
 }
 
 impl From<File> for Handle {
     fn from(file: File) -> Handle {
-        Handle(Arc::new(file))
+        let is_device = Stat::of_open(&file).is_ok_and(|stat| stat.kind == FileKind::Block);
+        Handle { file: Arc::new(file), is_device }
     }
 }
 
@@ -116,6 +128,8 @@ pub struct Setup {
     pub regions: Vec<Arc<IoBuffer>>,
     /// Register buffers with the kernel where the engine can (`-u` without `n`).
     pub registered_buffers: bool,
+    /// Some of the I/Os trim: engines that cannot are passed over, or refuse.
+    pub trims: bool,
     /// Parameters after the colon of `--engine NAME:...` (`sim` only), empty otherwise.
     pub parameters: String,
 }

@@ -101,6 +101,10 @@ impl Map {
         if self.lost {
             return Err(IoError::IO);
         }
+        if !matches!(io.op, Op::Read | Op::Write) {
+            // A map is read and written only. Profiles that ask for more are refused.
+            return Err(IoError::NOT_SUPPORTED);
+        }
         if io.op == Op::Write && self.mode.read_only {
             return Err(IoError::BAD_FILE);
         }

@@ -77,6 +77,7 @@ impl Target {
             Op::Read => (READ, self.how.reads),
             Op::Write => (WRITE, self.how.writes),
             Op::Flush | Op::FlushData => (FLUSH, self.how.writes),
+            Op::Trim => return Err(IoError::NOT_SUPPORTED),
         };
         if !is_open {
             return Err(IoError::BAD_FILE);

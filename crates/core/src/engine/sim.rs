@@ -98,6 +98,7 @@ impl Sim {
     fn bytes_inside(&self, io: &Io) -> u32 {
         match io.op {
             Op::Write | Op::Flush | Op::FlushData => io.len,
+            Op::Trim => 0,
             Op::Read => {
                 let left = self.sizes[io.file as usize].saturating_sub(io.offset);
                 u32::try_from(left).map_or(io.len, |left| left.min(io.len))
@@ -110,6 +111,7 @@ impl Sim {
             Op::Read => self.spec.read_latency_ns,
             Op::Write => self.spec.write_latency_ns,
             Op::Flush | Op::FlushData => self.spec.flush_latency_ns,
+            Op::Trim => self.spec.trim_latency_ns,
         };
         match self.spec.jitter {
             Jitter::None => latency_ns,
@@ -220,10 +222,10 @@ impl SplitMix {
 pub(super) const NAME: &str = "sim";
 
 /// One line on every parameter of `sim`, for help and refusals.
-pub const KEYS: &str = "latency=TIME, write_latency=TIME, flush_latency=TIME, jitter=none|exp|uniform|pareto, \
-    channels=N, iops=N, cpu=TIME, seed=N, error=KIND[WHERE], short=SIZE[WHERE], stall=TIME|forever[WHERE]; TIME is a \
-    number with ns, us, ms or s; WHERE is @OFFSET+LENGTH (I/Os that touch that range), #N (the N-th I/O), %N (every \
-    N-th) or ~N (one in N at random); sizes take K, M, G, T";
+pub const KEYS: &str = "latency=TIME, write_latency=TIME, flush_latency=TIME, trim_latency=TIME, \
+    jitter=none|exp|uniform|pareto, channels=N, iops=N, cpu=TIME, seed=N, error=KIND[WHERE], short=SIZE[WHERE], \
+    stall=TIME|forever[WHERE]; TIME is a number with ns, us, ms or s; WHERE is @OFFSET+LENGTH (I/Os that touch that \
+    range), #N (the N-th I/O), %N (every N-th) or ~N (one in N at random); sizes take K, M, G, T";
 
 /// Names of the errors that can be injected.
 const ERRORS: &[(&str, IoError)] = &[
@@ -300,6 +302,7 @@ pub(super) struct Spec {
     pub read_latency_ns: u64,
     pub write_latency_ns: u64,
     pub flush_latency_ns: u64,
+    pub trim_latency_ns: u64,
     pub jitter: Jitter,
     /// I/Os served at the same time.
     pub channels: u32,
@@ -311,11 +314,12 @@ pub(super) struct Spec {
     pub faults: Vec<(Fault, Where)>,
 }
 
-/// Latencies that were given; without one, writes take as long as reads, and flushes as long as writes.
+/// Latencies that were given; without one, writes take as long as reads, and flushes and trims as long as writes.
 #[derive(Debug, Default)]
 struct OwnLatencies {
     write_ns: Option<u64>,
     flush_ns: Option<u64>,
+    trim_ns: Option<u64>,
 }
 
 impl Default for Spec {
@@ -324,6 +328,7 @@ impl Default for Spec {
             read_latency_ns: 100_000,
             write_latency_ns: 100_000,
             flush_latency_ns: 100_000,
+            trim_latency_ns: 100_000,
             jitter: Jitter::None,
             channels: u32::MAX,
             spacing_ns: 0,
@@ -352,7 +357,9 @@ impl Spec {
         }
         spec.write_latency_ns = own.write_ns.unwrap_or(spec.read_latency_ns);
         spec.flush_latency_ns = own.flush_ns.unwrap_or(spec.write_latency_ns);
-        let some_take_no_time = spec.read_latency_ns == 0 || spec.write_latency_ns == 0;
+        spec.trim_latency_ns = own.trim_ns.unwrap_or(spec.write_latency_ns);
+        let latencies_ns = [spec.read_latency_ns, spec.write_latency_ns, spec.trim_latency_ns];
+        let some_take_no_time = latencies_ns.contains(&0);
         if some_take_no_time && spec.cpu_ns == 0 && spec.spacing_ns == 0 {
             return Err(EngineError::Setup {
                 engine: NAME,
@@ -371,6 +378,7 @@ impl Spec {
             "latency" => self.read_latency_ns = time(value)?,
             "write_latency" => own.write_ns = Some(time(value)?),
             "flush_latency" => own.flush_ns = Some(time(value)?),
+            "trim_latency" => own.trim_ns = Some(time(value)?),
             "jitter" => {
                 self.jitter = match value {
                     "none" => Jitter::None,
@@ -636,6 +644,7 @@ mod tests_null {
             files: Vec::new(),
             regions: Vec::new(),
             registered_buffers: false,
+            trims: false,
             parameters: String::new(),
         };
         let (mut engine, _) = open_null(setup).expect("null needs nothing");

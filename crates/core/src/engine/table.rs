@@ -141,6 +141,8 @@ pub struct EngineRow {
     pub simulates_time: bool,
     /// Threads ask for completions all the time, and keep their processors busy.
     pub polls: bool,
+    /// It has an operation that trims (`--trim`), of files at least.
+    pub trims: bool,
     /// Outstanding I/Os that it takes for one thread; `u32::MAX` when it sets no limit.
     pub depth_max: u32,
     /// Tells why it cannot be used on this machine, without side effects.
@@ -165,6 +167,7 @@ const PLAIN: EngineRow = EngineRow {
     sends_commands: false,
     simulates_time: false,
     polls: false,
+    trims: false,
     depth_max: u32::MAX,
     probe: || Ok(()),
     open: |_| unreachable!("every row has its own"),
@@ -174,6 +177,7 @@ const IO_URING: EngineRow = EngineRow {
     name: ring::NAME,
     summary: "one ring per thread; the default for several outstanding I/Os",
     needs: "Linux 5.11, not turned off by sysctl kernel.io_uring_disabled or a container's system-call filter",
+    trims: true,
     depth_max: ring::DEPTH_MAX,
     probe: ring::probe,
     open: |setup| opened(uring::open(setup), Kind::Uring),
@@ -186,6 +190,7 @@ const IO_URING_POLL: EngineRow = EngineRow {
     needs: "direct I/O (-Su, -Sh) and a device with poll queues (queue/io_poll is 1; NVMe: nvme.poll_queues=N)",
     needs_direct: true,
     polls: true,
+    trims: false,
     open: |setup| opened(uring::open_polled(setup), Kind::Uring),
     ..IO_URING
 };
@@ -225,6 +230,7 @@ const LIBAIO: EngineRow = EngineRow {
 const THREADS: EngineRow = EngineRow {
     name: threads::NAME,
     summary: "one helper thread per outstanding I/O, each with pread and pwrite",
+    trims: true,
     depth_max: threads::DEPTH_MAX,
     open: |setup| other(threads::open(setup)),
     ..PLAIN
@@ -234,6 +240,7 @@ const PSYNC: EngineRow = EngineRow {
     name: transfer::NAME,
     summary: "pread and pwrite, one I/O at a time; the default for one outstanding I/O",
     asynchronous: false,
+    trims: true,
     open: |setup| opened(transfer::open(setup), Kind::Psync),
     ..PLAIN
 };
@@ -251,6 +258,7 @@ const NULL: EngineRow = EngineRow {
     name: sim::NULL_NAME,
     summary: "every I/O is finished at once, nothing is read or written: measures the tool itself",
     moves_data: false,
+    trims: true,
     open: |setup| opened(sim::open_null(setup), Kind::Null),
     ..PLAIN
 };
@@ -259,6 +267,7 @@ const SIM: EngineRow = EngineRow {
     name: sim::NAME,
     summary: "a simulated device with its own clock, for tests: sim:latency=100us,channels=8,seed=7",
     moves_data: false,
+    trims: true,
     simulates_time: true,
     open: |setup| other(sim::open(setup)),
     ..PLAIN
@@ -280,6 +289,14 @@ pub fn find(name: &str) -> Option<&'static EngineRow> {
 /// The engine that a target of NVMe commands gets when none was named.
 pub fn of_commands() -> &'static EngineRow {
     &NVME
+}
+
+/// Whether `io_uring` trims block devices on this machine.
+///
+/// # Errors
+/// Why not, and what to use instead.
+pub fn ring_trims_devices() -> Result {
+    uring::can_trim_devices()
 }
 
 /// The first engine of [`LADDER`] that this machine offers: what [`open_ladder`] will open for several
@@ -368,6 +385,10 @@ pub fn step_down(rows: &'static [EngineRow], setup: Setup) -> Result<(&'static E
                 "{} not used: it would block, because not every target is opened for direct I/O",
                 row.name
             ));
+            continue;
+        }
+        if setup.trims && !row.trims {
+            steps.push(format!("{} not used: it cannot trim", row.name));
             continue;
         }
         match (row.open)(setup.clone()) {

@@ -83,10 +83,9 @@ impl Shared {
         while let Some(io) = self.next_job() {
             let file = &self.files[io.file as usize];
             priority.apply(file.ioprio);
-            let address = self.regions.address(&io);
             let result = loop {
                 // SAFETY: the slot's bytes are this I/O's alone until its completion is handed out.
-                let result = unsafe { transfer(&file.handle, io.op, address, io.len, io.offset) };
+                let result = unsafe { transfer(&file.handle, &self.regions, &io) };
                 if result != Err(IoError::INTERRUPTED) {
                     break result;
                 }
@@ -155,7 +154,10 @@ impl Engine for Threads {
     fn submit(&mut self, ios: &[Io]) -> Result {
         for io in ios {
             // Wrong numbers stop the caller here, not a helper.
-            let _ = (self.shared.regions.address(io), &self.shared.files[io.file as usize]);
+            let _ = &self.shared.files[io.file as usize];
+            if io.op.moves_data() {
+                let _ = self.shared.regions.address(io);
+            }
         }
         lock(&self.shared.jobs).queue.extend(ios);
         self.in_flight += ios.len() as u32;

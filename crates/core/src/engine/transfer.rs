@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use super::{Completion, Engine, EngineError, EngineFile, Handle, Io, IoError, Op, Result, Setup};
 use crate::sys::buffer::IoBuffer;
-use crate::sys::file;
 use crate::sys::thread::{IoPrio, io_priority_of_this_thread, set_io_priority_of_this_thread};
+use crate::sys::{device, file};
 
 /// How long dropping an engine waits for I/Os that its worker did not drain, or could not.
 pub(super) const DROP_LIMIT: Duration = Duration::from_secs(1);
@@ -62,22 +62,19 @@ pub(super) fn reap_all(engine: &mut dyn Engine, deadline: Instant, done: &mut Ve
 /// One I/O that blocks: bytes moved, or why not.
 ///
 /// # Safety
-/// `len` bytes at `address` belong to this I/O alone until the call returns.
+/// The bytes of the I/O in its region belong to it alone until the call returns.
 #[inline(always)]
-pub(super) unsafe fn transfer(
-    handle: &Handle,
-    op: Op,
-    address: *mut u8,
-    len: u32,
-    offset: u64,
-) -> Result<u32, IoError> {
-    match op {
-        // SAFETY: the memory is valid for `len` bytes and ours, as the caller promises.
-        Op::Read => unsafe { file::read_into(handle.file(), address, len, offset) },
+pub(super) unsafe fn transfer(handle: &Handle, regions: &Regions, io: &Io) -> Result<u32, IoError> {
+    let file = handle.file();
+    match io.op {
+        // SAFETY: the memory is valid for the whole I/O, as `address` asserts, and its own, as the caller promises.
+        Op::Read => unsafe { file::read_into(file, regions.address(io), io.len, io.offset) },
         // SAFETY: as above.
-        Op::Write => unsafe { file::write_from(handle.file(), address, len, offset) },
-        Op::Flush => file::flush(handle.file()).map(|()| 0),
-        Op::FlushData => file::flush_data(handle.file()).map(|()| 0),
+        Op::Write => unsafe { file::write_from(file, regions.address(io), io.len, io.offset) },
+        Op::Flush => file::flush(file).map(|()| 0),
+        Op::FlushData => file::flush_data(file).map(|()| 0),
+        Op::Trim if handle.is_device() => device::discard(file, io.offset, u64::from(io.len)).map(|()| 0),
+        Op::Trim => file::make_hole(file, io.offset, u64::from(io.len)).map(|()| 0),
     }
 }
 
@@ -184,10 +181,9 @@ impl Psync {
     #[inline(always)]
     fn one(&mut self, io: &Io) -> Result<u32, IoError> {
         let file = &self.files[io.file as usize];
-        let address = self.regions.address(io);
         self.priority.apply(file.ioprio);
         // SAFETY: the slot's bytes are this I/O's alone until its completion is handed out.
-        unsafe { transfer(&file.handle, io.op, address, io.len, io.offset) }
+        unsafe { transfer(&file.handle, &self.regions, io) }
     }
 
     /// Issues what waits, until a signal interrupts.
@@ -283,6 +279,7 @@ mod tests_psync {
             files: vec![file],
             regions: vec![Arc::clone(&region)],
             registered_buffers: false,
+            trims: false,
             parameters: String::new(),
         };
         let (mut engine, _) = open(setup).expect("psync needs nothing");

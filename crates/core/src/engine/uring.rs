@@ -15,6 +15,7 @@ use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Result
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::roots::Roots;
 use crate::sys::file::{FileKind, Stat, is_direct};
+use crate::sys::system::is_kernel_since;
 
 #[derive(Debug)]
 pub(super) struct Uring {
@@ -34,7 +35,16 @@ struct Targets {
 struct Target {
     fd: types::Fd,
     ioprio: u16,
+    /// A block device; only trims ask.
+    is_device: bool,
 }
+
+/// `BLOCK_URING_CMD_DISCARD`, a command of the block layer since Linux 6.12. The place stands where other entries have
+/// an address, the length where they have a third one.
+const DISCARD_COMMAND: u32 = 0x12 << 8;
+
+/// Mode of `fallocate(2)` that frees a range of a file and leaves its size.
+const MAKE_HOLE: i32 = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
 
 /// With what was given up.
 pub(super) fn open(setup: Setup) -> Result<(Uring, Vec<String>)> {
@@ -74,8 +84,23 @@ fn check_pollable(file: &EngineFile) -> Result {
     }
 }
 
+/// Whether the kernel trims block devices through a ring.
+pub(super) fn can_trim_devices() -> Result {
+    if is_kernel_since(6, 12) {
+        return Ok(());
+    }
+    Err(EngineError::Unavailable {
+        engine: NAME,
+        reason: "this kernel cannot trim a device through io_uring, which came with Linux 6.12".into(),
+        advice: "Use --engine threads".into(),
+    })
+}
+
 fn open_with(setup: Setup, is_polled: bool) -> Result<(Uring, Vec<String>)> {
     check_setup(NAME, &setup, DEPTH_MAX)?;
+    if setup.trims && setup.files.iter().any(|file| file.handle.is_device()) {
+        can_trim_devices()?;
+    }
     let mut notes = Vec::new();
     let uring = ring::build(setup.depth, is_polled, &mut notes)?;
     let fds: Vec<i32> = setup.files.iter().map(|f| f.handle.file().as_raw_fd()).collect();
@@ -93,7 +118,8 @@ fn open_with(setup: Setup, is_polled: bool) -> Result<(Uring, Vec<String>)> {
             .enumerate()
             .map(|(index, file): (usize, &EngineFile)| {
                 let fd = if fixed_files { index as i32 } else { file.handle.file().as_raw_fd() };
-                Target { fd: types::Fd(fd), ioprio: file.ioprio }
+                let is_device = file.handle.is_device();
+                Target { fd: types::Fd(fd), ioprio: file.ioprio, is_device }
             })
             .collect(),
         flags: if fixed_files { squeue::Flags::FIXED_FILE } else { squeue::Flags::empty() },
@@ -105,23 +131,38 @@ fn open_with(setup: Setup, is_polled: bool) -> Result<(Uring, Vec<String>)> {
 impl Targets {
     #[inline(always)]
     fn entry(&self, memory: &Memory, io: &Io) -> squeue::Entry {
-        let Target { fd, ioprio } = self.files[io.file as usize];
+        let Target { fd, ioprio, .. } = self.files[io.file as usize];
+        if !io.op.moves_data() {
+            return self.aside(io);
+        }
         let address = memory.address(io);
-        let entry = match (io.op, memory.piece(io)) {
-            (Op::Read, Some(piece)) => {
+        let entry = match (io.op == Op::Read, memory.piece(io)) {
+            (true, Some(piece)) => {
                 opcode::ReadFixed::new(fd, address, io.len, piece).offset(io.offset).ioprio(ioprio).build()
             }
-            (Op::Write, Some(piece)) => {
+            (false, Some(piece)) => {
                 opcode::WriteFixed::new(fd, address, io.len, piece).offset(io.offset).ioprio(ioprio).build()
             }
-            (Op::Read, None) => {
-                opcode::Read::new(fd, address, io.len).offset(io.offset).ioprio(ioprio).build()
+            (true, None) => opcode::Read::new(fd, address, io.len).offset(io.offset).ioprio(ioprio).build(),
+            (false, None) => opcode::Write::new(fd, address, io.len).offset(io.offset).ioprio(ioprio).build(),
+        };
+        entry.flags(self.flags).user_data(u64::from(io.slot))
+    }
+
+    /// The entry of an I/O that moves no data.
+    #[inline(never)]
+    fn aside(&self, io: &Io) -> squeue::Entry {
+        let Target { fd, is_device, .. } = self.files[io.file as usize];
+        let len = u64::from(io.len);
+        let entry = match io.op {
+            Op::Trim if is_device => {
+                let mut command = [0; 16];
+                command[..8].copy_from_slice(&len.to_ne_bytes());
+                opcode::UringCmd16::new(fd, DISCARD_COMMAND).cmd(command).addr(Some(io.offset)).build()
             }
-            (Op::Write, None) => {
-                opcode::Write::new(fd, address, io.len).offset(io.offset).ioprio(ioprio).build()
-            }
-            (Op::Flush, _) => opcode::Fsync::new(fd).build(),
-            (Op::FlushData, _) => opcode::Fsync::new(fd).flags(types::FsyncFlags::DATASYNC).build(),
+            Op::Trim => opcode::Fallocate::new(fd, len).offset(io.offset).mode(MAKE_HOLE).build(),
+            Op::FlushData => opcode::Fsync::new(fd).flags(types::FsyncFlags::DATASYNC).build(),
+            _ => opcode::Fsync::new(fd).build(),
         };
         entry.flags(self.flags).user_data(u64::from(io.slot))
     }

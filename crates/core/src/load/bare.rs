@@ -160,7 +160,10 @@ impl Bare {
         let counted = probe().zip(counted).map(|(after, before)| after.saturating_sub(before));
         let mut ios = 0;
         for tally in outcome.tallies {
-            ios += tally.reads.finish(wanted, length_ns).ios + tally.writes.finish(wanted, length_ns).ios;
+            let trims = tally.trims.ios();
+            ios += tally.reads.finish(wanted, length_ns).ios
+                + tally.writes.finish(wanted, length_ns).ios
+                + trims;
         }
         Ok(Turn { ios, running_ns, elapsed_ns, counted })
     }
@@ -186,6 +189,7 @@ impl Bare {
             files: Vec::new(),
             regions: buffers.clone(),
             registered_buffers: false,
+            trims: false,
             parameters: String::new(),
         };
         let row = engine::find("null").expect("in the table of engines");
@@ -292,7 +296,7 @@ fn loop_ns(
 }
 
 fn fills(span: &TimeSpan, target: &Target) -> bool {
-    target.writes() && WriteData::of(target, span.random_write_data) == WriteData::Random
+    target.writes_data() && WriteData::of(target, span.random_write_data) == WriteData::Random
 }
 
 /// KiB of random data that an I/O of the thread takes on average.
@@ -303,7 +307,9 @@ fn filled_kib_per_io(span: &TimeSpan, work: &ThreadWork) -> f64 {
         let of_all = f64::from(if work.is_pool { duty.weight } else { duty.requests });
         all += of_all;
         if fills(span, target) {
-            kib += of_all * f64::from(target.write_percent) / 100.0 * target.block_bytes as f64 / 1024.0;
+            let writes =
+                f64::from(target.write_percent) * (100.0 - f64::from(target.trim_percent)) / 10_000.0;
+            kib += of_all * writes * target.block_bytes as f64 / 1024.0;
         }
     }
     if all > 0.0 { kib / all } else { 0.0 }

@@ -169,7 +169,7 @@ fn queue_depth(
 ) -> QueueDepth {
     let asked: u64 = lanes.iter().map(|lane| u64::from(lane.work.slots)).sum();
     let targets = threads.iter().flat_map(|t| &t.targets);
-    let directions = targets.flat_map(|t| [&t.read, &t.write].into_iter().chain(&t.flush));
+    let directions = targets.flat_map(|t| [&t.read, &t.write].into_iter().chain(&t.flush).chain(&t.trim));
     let latencies: Vec<_> = directions.filter_map(|d| d.latency.as_ref()).collect();
     let from_latency = !latencies.is_empty() && !has_outstanding;
     let sum_ns =
@@ -222,7 +222,7 @@ fn arrivals_words(threads: &[ThreadResult], span: &Span<'_>, measured_s: f64) ->
             let results = lane.targets.iter().zip(&thread.targets);
             for (_, result) in results.filter(|(target, _)| target.duty.target == number) {
                 offered += result.offered_ios.unwrap_or(0);
-                done += result.read.ios + result.write.ios;
+                done += result.ios();
             }
         }
         let asked = match planned.throughput {
@@ -270,7 +270,8 @@ fn skew_words(threads: &[ThreadResult], span: &Span<'_>) -> Vec<String> {
 /// Under a rate limit: service times (from the issue of each I/O) and response times (from its scheduled start).
 fn response_words(threads: &[ThreadResult]) -> Vec<String> {
     let (mut service, mut response) = (Histogram::new(), Histogram::new());
-    let directions = threads.iter().flat_map(|t| &t.targets).flat_map(|t| [&t.read, &t.write]);
+    let targets = threads.iter().flat_map(|t| &t.targets);
+    let directions = targets.flat_map(|t| [&t.read, &t.write].into_iter().chain(&t.trim));
     for (of_direction, latency) in
         directions.filter_map(|d| Some((d.response.as_ref()?, d.latency.as_ref()?)))
     {
@@ -311,6 +312,7 @@ fn thread(id: u32, outcome: Outcome, measured_ns: u64, span: &Span<'_>) -> Threa
             flush: target
                 .flushes()
                 .then(|| tally.flushes.finish(span.wanted.without_intervals(), measured_ns)),
+            trim: target.trims().then(|| tally.trims.finish(span.wanted.without_intervals(), measured_ns)),
             distribution: distribution(&state.planned.places),
             short_transfers: tally.short_transfers,
             offered_ios: tally.offered_ios,
@@ -353,6 +355,7 @@ pub fn failure_of(thread: u32, failure: &IoFailure, span: &TimeSpan, release: Re
         Op::Read => "read",
         Op::Write => "write",
         Op::Flush | Op::FlushData => "flush",
+        Op::Trim => "trim",
     };
     let (code, why) = match &failure.kind {
         FailureKind::Io(error) => match error.io_cause() {
@@ -382,7 +385,7 @@ pub fn failure_of(thread: u32, failure: &IoFailure, span: &TimeSpan, release: Re
 /// write to a file that somebody else has locked.
 fn nothing_transferred(op: Op) -> &'static str {
     match op {
-        Op::Read | Op::Flush | Op::FlushData => "nothing was transferred: the target ends there",
+        Op::Read | Op::Flush | Op::FlushData | Op::Trim => "nothing was transferred: the target ends there",
         Op::Write => {
             "nothing was transferred: the target ends there, or (over SMB) another program has locked the file"
         }

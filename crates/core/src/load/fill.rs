@@ -338,6 +338,7 @@ impl Writer {
             files: vec![file],
             regions: vec![Arc::clone(&blocks)],
             registered_buffers: true,
+            trims: false,
             parameters: String::new(),
         })?;
         Ok(Writer {

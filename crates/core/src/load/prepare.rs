@@ -19,15 +19,14 @@ use crate::machine::limits::{
 };
 use crate::machine::roots::Roots;
 use crate::machine::storage::{
-    self, DirectAlignment, OpenFailure, OpenedTarget, ReadFlags, TargetError, TargetFacts, TargetKind,
-    facts_of, resolve,
+    self, OpenFailure, OpenedTarget, ReadFlags, TargetError, TargetFacts, TargetKind, facts_of, resolve,
 };
 use crate::machine::topology::Topology;
 use crate::measure::Intervals;
 use crate::plan::{
     assign, check_alignment, check_block_size, check_commands, check_commands_of_file, check_depth,
-    check_flushes, check_memory, check_one_kind, check_space, check_threads, huge_pages_needed,
-    processor_order, ranges_of,
+    check_flushes, check_memory, check_one_kind, check_space, check_threads, check_trim_engine, check_trims,
+    huge_pages_needed, processor_order, ranges_of,
 };
 use crate::profile::{Profile, ResultFormat, Size, Target, TimeSpan};
 use crate::sys::buffer::IoBuffer;
@@ -143,7 +142,11 @@ impl TargetCheck<'_> {
     /// unless the run makes it first.
     fn source(&self, target: &Target) -> Result<(), Refusal> {
         let path = target.write_source_path.as_deref().unwrap_or_default();
-        if path.is_empty() || !target.writes() || target.write_source_bytes == 0 || self.made.contains(path) {
+        if path.is_empty()
+            || !target.writes_data()
+            || target.write_source_bytes == 0
+            || self.made.contains(path)
+        {
             return Ok(());
         }
         Source::check_again_and_again(Path::new(path)).map_err(|error| {
@@ -186,11 +189,16 @@ impl TargetCheck<'_> {
             check_commands_of_file(target, self.engine)?;
             let creation = Creation::of(target, span);
             let is_left_over = |file: &File| creation.is_left_over(file);
-            let wished = guard.permit_to_make(creation.wish(&path, &is_left_over, self.options))?;
-            if let Some(alignment) = self.room.take_for(&creation, &path, &wished, roots)?
-                && target.is_direct()
-            {
-                check_alignment(target, alignment)?;
+            let wished = guard
+                .permit_to_make(creation.wish(&path, &is_left_over, self.options))
+                .map_err(|refusal| with_trims(refusal, target))?;
+            if let Some(facts) = self.room.take_for(&creation, &path, &wished, roots)? {
+                if let Some(alignment) = facts.direct
+                    && target.is_direct()
+                {
+                    check_alignment(target, alignment)?;
+                }
+                checked.warnings.extend(check_trims(target, &facts, self.engine, roots)?);
             }
             return Ok((None, false));
         }
@@ -213,8 +221,10 @@ impl TargetCheck<'_> {
         };
         let OpenedTarget { file, facts } = opened;
         check_commands(target, &facts, self.engine, roots)?;
+        checked.warnings.extend(check_trims(target, &facts, self.engine, roots)?);
         if target.writes() {
-            self.guard_check(typed, Range::tested(target), &file, &facts, checked)?;
+            self.guard_check(typed, Range::tested(target), &file, &facts, checked)
+                .map_err(|refusal| with_trims(refusal, target))?;
             storage::may_write(&path).map_err(certain)?;
         } else if facts.kind == TargetKind::Regular
             && let Ok(found @ (Extents::Hole { .. } | Extents::Unwritten { .. })) = extents::examine(&file)
@@ -259,6 +269,18 @@ impl TargetCheck<'_> {
         checked.notes.extend(passed.looked.map(|looked| format!("'{typed}': {looked}")));
         Ok(())
     }
+}
+
+/// What the write guard says of writes (`-w`), said of trims as well.
+fn with_trims(refusal: Refusal, target: &Target) -> Refusal {
+    if !target.trims() {
+        return refusal;
+    }
+    let mut refusal = refusal.about(&["-w", "--trim"]);
+    for hint in &mut refusal.switch_hints {
+        *hint = hint.replace("(-w0)", "(-w0, without --trim)");
+    }
+    refusal
 }
 
 /// Opens a target as the test would, but for reading only.
@@ -324,6 +346,7 @@ fn check_span(
     for target in &span.targets {
         check_block_size(target)?;
         check_flushes(target, engine)?;
+        check_trim_engine(target, engine)?;
     }
     // Checked before anything is allocated per thread: the command line may ask for billions of threads.
     let kept = span.until_steady.map_or(1, |rule| u128::from(rule.window + KEPT_BESIDE));
@@ -408,9 +431,9 @@ impl Room {
         path: &Path,
         wished: &Wished<'_>,
         roots: &Roots,
-    ) -> Result<Option<DirectAlignment>, Refusal> {
+    ) -> Result<Option<TargetFacts>, Refusal> {
         let Wished::Permitted { permit, .. } = wished else {
-            return Ok(File::open(path).ok().and_then(|file| facts_of(&file, path, roots).ok()?.direct));
+            return Ok(File::open(path).ok().and_then(|file| facts_of(&file, path, roots).ok()));
         };
         self.take(creation, permit)?;
         // The new file never has a name, so it cannot stay behind.
@@ -420,7 +443,7 @@ impl Room {
         };
         let alike = permit.existing().or(new.as_ref());
         permit.check_size(alike)?;
-        Ok(alike.and_then(|file| facts_of(file, path, roots).ok()?.direct))
+        Ok(alike.and_then(|file| facts_of(file, path, roots).ok()))
     }
 
     /// Takes space for one file. Refuses when the file system cannot hold it, because a file that fills the file system

@@ -171,6 +171,7 @@ fn prepare_here(lane: &Lane, span: &Span<'_>) -> Result<Prepared, Failure> {
         files,
         regions: buffers.clone(),
         registered_buffers: lane.engine.registered_buffers,
+        trims: lane.targets.iter().any(|target| target.trims()),
         parameters: lane.engine.parameters.clone(),
     };
     let (row, Opened { engine, notes }) = match lane.engine.row {

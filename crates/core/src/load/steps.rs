@@ -480,7 +480,13 @@ fn share_words(lane: &Lane, target: &LaneTarget, asked: &Target) -> String {
 
 fn mix_words(target: &Target) -> String {
     let block = Size(target.block_bytes);
+    let trims = target.trim_percent;
     match target.write_percent {
+        _ if trims >= 100 => format!("trims of {block}"),
+        0 if trims > 0 => format!("I/Os of {block}, {trims} % trims, the others reads"),
+        percent if trims > 0 => {
+            format!("I/Os of {block}, {trims} % trims, of the others {percent} % writes")
+        }
         0 => format!("reads of {block}"),
         100 => format!("writes of {block}"),
         percent => format!("I/Os of {block}, {percent} % writes"),

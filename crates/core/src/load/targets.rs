@@ -48,6 +48,8 @@ pub struct TargetState {
     permit: Option<Permit>,
     /// It is a file that this run writes, and it is ours or nobody's.
     is_marked: bool,
+    /// The time span trims, and a file that is trimmed loses blocks.
+    is_trimmed: bool,
     /// For questions. Stays open, so that no other file can get the same identity.
     pub file: File,
 }
@@ -62,7 +64,7 @@ fn open_flags(target: &Target) -> OpenFlags {
             _ => Access::ReadWrite,
         },
         direct: target.is_direct(),
-        dsync: target.write_through && target.writes() && !target.memory_mapped,
+        dsync: target.write_through && target.writes_data() && !target.memory_mapped,
     }
 }
 
@@ -145,6 +147,7 @@ fn open_one(
         identity,
         permit,
         is_marked,
+        is_trimmed: span.targets.iter().any(|target| target.trims()),
         planned,
         chain: chain::of(&opened.file, &opened.facts, guard.roots),
         facts: opened.facts,
@@ -222,7 +225,7 @@ struct SourceMaker {
 impl SourceMaker {
     /// Fills the source that all threads of a target share.
     fn source_of(&mut self, target: &Target) -> Result<Option<Arc<IoBuffer>>, Failure> {
-        if target.write_source_bytes == 0 || !target.writes() {
+        if target.write_source_bytes == 0 || !target.writes_data() {
             return Ok(None);
         }
         let bytes = usize::try_from(target.write_source_bytes).unwrap_or(usize::MAX);
@@ -345,7 +348,7 @@ const STORED_SLACK_BYTES: u64 = 1 << 20;
 #[derive(Debug, Clone, Copy)]
 pub struct Standing {
     size_bytes: u64,
-    /// Bytes of the file that its file system stores as they are; `None` where it compresses.
+    /// Bytes of the file that its file system stores as they are; `None` where it compresses, or the run trims.
     stored_bytes: Option<u64>,
     /// The file has a name; always so of devices.
     has_name: bool,
@@ -379,7 +382,7 @@ impl Standing {
                 _ => u64::MAX,
             },
             stored_bytes: match &about {
-                Some(about) if is_file && !is_compressed => Some(stored_bytes(about)),
+                Some(about) if is_file && !is_compressed && !state.is_trimmed => Some(stored_bytes(about)),
                 _ => None,
             },
             has_name: about.is_none_or(|about| !is_file || names(&about) > 0),

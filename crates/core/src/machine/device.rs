@@ -66,6 +66,15 @@ pub struct SectorSizes {
     pub physical_bytes: u32,
 }
 
+/// What a device takes of discards (trims).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DiscardLimits {
+    /// Most that it takes at a time; 0: it takes none.
+    pub max_bytes: u64,
+    /// What it frees is made of whole units of this; 0: it does not tell.
+    pub granularity_bytes: u64,
+}
+
 /// Why sysfs does not tell about block devices.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {text}")]
@@ -271,6 +280,13 @@ impl BlockDevice {
     /// The volatile cache as the kernel drives it: `write back` or `write through`.
     pub fn write_cache(&self) -> Option<String> {
         Some(fs::read_to_string(self.queue("write_cache")).ok()?.trim().to_string())
+    }
+
+    /// What it takes of discards; `None` when sysfs does not tell.
+    pub(crate) fn discards(&self) -> Option<DiscardLimits> {
+        let max_bytes = read_number(&self.queue("discard_max_bytes"))?;
+        let granularity_bytes = read_number(&self.queue("discard_granularity")).unwrap_or(0);
+        Some(DiscardLimits { max_bytes, granularity_bytes })
     }
 
     /// Whether it has queues whose completions can be polled for (`queue/io_poll`).

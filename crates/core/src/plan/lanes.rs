@@ -145,7 +145,7 @@ pub struct LaneTarget {
     pub slot_stride_bytes: u64,
     /// Where the next I/O goes.
     pub pattern: Pattern,
-    /// In its place, where I/Os differ in size or flushes are among them.
+    /// In its place, where I/Os differ in size, or flushes or trims are among them.
     pub varied: Option<Box<Varied>>,
     /// How its flushes are made (`--flush-every`).
     pub flush: Op,
@@ -171,7 +171,7 @@ pub struct LaneTarget {
 /// What the writes of a thread on one target hold (`io-semantics.md` §10).
 #[derive(Debug, Clone, Copy)]
 pub enum LaneWrites {
-    /// The test does not write.
+    /// The test writes no data.
     None,
     /// Zeros (`-Z`).
     Zero,
@@ -401,7 +401,7 @@ impl LaneTarget {
         let memory_alignment_bytes = direct.map_or(1, |d| d.memory_bytes.max(1));
         let start = range.start_of(duty.relative_thread)?;
         let writes = match WriteData::of(target, inputs.span.random_write_data) {
-            _ if !target.writes() => LaneWrites::None,
+            _ if !target.writes_data() => LaneWrites::None,
             WriteData::Zero => LaneWrites::Zero,
             WriteData::Pattern => {
                 LaneWrites::Pattern { first: target.block_bytes * u64::from(duty.requests) }
@@ -448,6 +448,11 @@ impl LaneTarget {
         self.varied.as_ref().is_some_and(|varied| varied.flushes())
     }
 
+    /// Whether some of the I/Os are trims.
+    pub fn trims(&self) -> bool {
+        self.varied.as_ref().is_some_and(|varied| varied.trims())
+    }
+
     /// What became of Zipf's law so far; none without one.
     pub fn skew(&self) -> Option<Skew> {
         match &self.varied {
@@ -456,7 +461,7 @@ impl LaneTarget {
         }
     }
 
-    /// Whether some I/Os write.
+    /// Whether some I/Os write data.
     pub fn is_written(&self) -> bool {
         !matches!(self.writes, LaneWrites::None)
     }

@@ -21,6 +21,7 @@ mod commands;
 mod lanes;
 mod precreate;
 mod requirements;
+mod trims;
 
 pub use affinity::processor_order;
 pub use commands::{check_commands, check_commands_of_file, check_one_kind};
@@ -33,3 +34,4 @@ pub use requirements::{
     MEMORY_SHARE_MAX, MemoryNeed, check_alignment, check_block_size, check_depth, check_flushes,
     check_memory, check_space, check_threads, huge_pages_needed, memory_need,
 };
+pub use trims::{check_trim_engine, check_trims};

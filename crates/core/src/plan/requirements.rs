@@ -14,7 +14,7 @@ use crate::sys::system::TRANSFER_BYTES_MAX;
 pub const MEMORY_SHARE_MAX: u64 = 90;
 
 /// One size option of a target that direct I/O constrains.
-fn sizes(target: &Target) -> Vec<(&'static str, &'static str, u64)> {
+pub(super) fn sizes(target: &Target) -> Vec<(&'static str, &'static str, u64)> {
     let stride = if target.random_percent > 0 { "-r" } else { "-s" };
     let stride_what =
         if target.random_percent > 0 { "alignment of random offsets" } else { "sequential stride" };
@@ -132,17 +132,20 @@ pub fn memory_need(span: &TimeSpan, series: u128, as_xml: bool) -> MemoryNeed {
     for target in &span.targets {
         let threads = u128::from(span.threads_on(target));
         let requests = u128::from(if span.is_pool() { span.request_count } else { target.request_count });
-        let own_writes = target.writes() && target.write_source_bytes == 0;
+        let own_writes = target.writes_data() && target.write_source_bytes == 0;
         let halves = u128::from(target.reads()) + u128::from(own_writes);
-        let directions = u128::from(target.reads()) + u128::from(target.writes());
+        let directions = u128::from(target.reads()) + u128::from(target.writes_data());
         let slots = threads.saturating_mul(requests);
         let buffers = slots.saturating_mul(halves).saturating_mul(u128::from(target.block_bytes));
         need.buffers = need.buffers.saturating_add(buffers);
         need.buffers = need.buffers.saturating_add(u128::from(target.write_source_bytes));
         need.series = need.series.saturating_add(threads.saturating_mul(directions).saturating_mul(series));
         need.workers = need.workers.saturating_add(slots.saturating_mul(SLOT_BYTES));
-        let histograms =
-            if span.measure_latency { directions * (1 + u128::from(target.is_rate_limited())) } else { 0 };
+        let histograms = if span.measure_latency {
+            (directions + u128::from(target.trims())) * (1 + u128::from(target.is_rate_limited()))
+        } else {
+            0
+        };
         // Of each round that a thread keeps.
         let rounds = span.until_steady.map_or(1, |rule| u128::from(rule.window) + 2);
         let histograms =
@@ -173,7 +176,7 @@ pub fn huge_pages_needed(span: &TimeSpan, works: &[ThreadWork], page_bytes: u64)
             continue;
         }
         // Writes from a source have the memory that all threads share, which is ordinary.
-        let has_own_writes = target.writes() && target.write_source_bytes == 0;
+        let has_own_writes = target.writes_data() && target.write_source_bytes == 0;
         let buffers = u64::from(target.reads()) + u64::from(has_own_writes);
         let bytes = target.block_bytes.saturating_mul(u64::from(duty.requests));
         pages = pages.saturating_add(bytes.max(1).div_ceil(page_bytes).saturating_mul(buffers));

@@ -60,6 +60,11 @@ impl fmt::Display for FlushEvery {
     }
 }
 
+/// Whether documents leave the number out.
+pub(super) fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// A decimal number above 0, and finite.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "f64", into = "f64")]

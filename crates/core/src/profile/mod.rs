@@ -563,8 +563,11 @@ pub struct Target {
     pub temporary_file: bool,
     /// Large pages for buffers (`-l`).
     pub large_pages: bool,
-    /// Percentage of writes, 0..100 (`-w`).
+    /// Percentage of writes, 0..100 (`-w`); with trims that of the other I/Os.
     pub write_percent: u32,
+    /// Percentage of trims among the I/Os, 1..100 (`--trim`); 0 = none.
+    #[serde(skip_serializing_if = "loads::is_zero")]
+    pub trim_percent: u32,
     /// Outstanding I/Os per thread (`-o`).
     pub request_count: u32,
     /// Threads on this target (`-t`).
@@ -617,6 +620,7 @@ impl Default for Target {
             temporary_file: false,
             large_pages: false,
             write_percent: 0,
+            trim_percent: 0,
             request_count: 2,
             threads_per_file: 1,
             throughput: None,
@@ -670,12 +674,22 @@ impl Target {
 
     /// The test reads.
     pub fn reads(&self) -> bool {
-        self.write_percent < 100
+        self.write_percent < 100 && self.trim_percent < 100
     }
 
-    /// The test writes.
+    /// The test changes what the target holds, as the write guard means it: it writes data, or trims.
     pub fn writes(&self) -> bool {
-        self.write_percent > 0
+        self.writes_data() || self.trims()
+    }
+
+    /// Some of the I/Os write data.
+    pub fn writes_data(&self) -> bool {
+        self.write_percent > 0 && self.trim_percent < 100
+    }
+
+    /// Some of the I/Os trim (`--trim`).
+    pub fn trims(&self) -> bool {
+        self.trim_percent > 0
     }
 
     /// The number of a template path `*N`: decimal digits, from 1. `None` for any other path.

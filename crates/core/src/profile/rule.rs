@@ -113,4 +113,6 @@ impl Rule {
     pub const FLUSH_EVERY: Rule = Rule(60);
     /// Rounds that cannot become steady, or without measured time (`--until-steady`).
     pub const UNTIL_STEADY: Rule = Rule(61);
+    /// A share of trims that is none, trims of mapped files or beside `-x`, or writes without an I/O left (`--trim`).
+    pub const TRIM: Rule = Rule(62);
 }

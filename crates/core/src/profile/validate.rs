@@ -257,9 +257,13 @@ fn target_since_2_3(found: &mut Collector, span: &TimeSpan, target: &Target) {
         let words = "BypassIO (-SY or -Sy) requires unbuffered IO (-Su)";
         found.error(Rule::BYPASS_IO, &["-S"], words);
     }
-    if target.writes() {
+    if target.writes_data() {
         let words = "BypassIO (-SY or -Sy) can't be used with write operations (-w)";
         found.error(Rule::BYPASS_IO, &["-S", "-w"], words);
+    }
+    if target.trims() {
+        let words = "BypassIO (-SY or -Sy) can't be used with trims (--trim)";
+        found.error(Rule::BYPASS_IO, &["-S", "--trim"], words);
     }
     if target.memory_mapped {
         let words = "BypassIO (-SY or -Sy) can't be used with memory mapped IO (-Sm)";
@@ -304,6 +308,7 @@ fn check_target(found: &mut Collector, span: &TimeSpan, target: &Target, will_ru
     mix(found, span, target);
     zipf(found, target);
     flush_every(found, span, target);
+    trim(found, span, target);
     memory(found, span, target);
     extent(found, span, target);
 }
@@ -346,13 +351,38 @@ fn flush_every(found: &mut Collector, span: &TimeSpan, target: &Target) {
                      own completion repeats what it did";
         found.error(Rule::FLUSH_EVERY, &["--flush-every", "-x"], words);
     }
-    if !target.writes() {
+    if !target.writes_data() {
         found.error(Rule::FLUSH_EVERY, &["--flush-every", "-w"], "--flush-every needs writes: add -w");
     }
     if target.memory_mapped {
         let words =
             "--flush-every and memory mapped I/O (-Sm) exclude each other: -Nv flushes each mapped write";
         found.error(Rule::FLUSH_EVERY, &["--flush-every", "-S"], words);
+    }
+}
+
+fn trim(found: &mut Collector, span: &TimeSpan, target: &Target) {
+    if !target.trims() {
+        return;
+    }
+    let percent = target.trim_percent;
+    if percent > 100 {
+        let words = format!("{percent} % of trims (--trim): it must be 1..100");
+        found.error(Rule::TRIM, &["--trim"], words);
+    }
+    if percent == 100 && target.write_percent > 0 {
+        let words = "--trim 100 leaves no I/O that could write (-w): leave out -w, or lower --trim";
+        found.error(Rule::TRIM, &["--trim", "-w"], words);
+    }
+    if span.completion_routines {
+        let words = "--trim and -x (completion routines) exclude each other: a request that is reissued from its own \
+                     completion repeats what it did";
+        found.error(Rule::TRIM, &["--trim", "-x"], words);
+    }
+    if target.memory_mapped {
+        let words = "--trim and memory mapped I/O (-Sm) exclude each other: a map is read and written only, so use \
+                     another mode of -S";
+        found.error(Rule::TRIM, &["--trim", "-S"], words);
     }
 }
 

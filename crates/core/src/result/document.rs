@@ -213,7 +213,7 @@ impl Measured {
     /// How long the I/Os that completed were out on average, in nanoseconds, without those that the end of
     /// the measured time found out; none when none completed, or nobody counted.
     pub fn mean_time_out_ns(&self) -> Option<f64> {
-        let ios: f64 = self.targets().map(|target| target.read.ios as f64 + target.write.ios as f64).sum();
+        let ios: f64 = self.targets().map(|target| target.ios() as f64).sum();
         let outstanding = self.evidence.outstanding.iter().flatten();
         let outstanding_ns: f64 = outstanding.map(|of| of.measured_ns as f64).sum();
         let out_ns = self.evidence.queue_depth?.reached * self.test_time_s * 1e9 - outstanding_ns;
@@ -363,6 +363,9 @@ pub struct TargetResult {
     /// Flushes between writes (`--flush-every`); none without them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush: Option<Direction>,
+    /// Trims (`--trim`), with the bytes that they covered; none without them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim: Option<Direction>,
     /// Ranges really used, when a distribution was given.
     pub distribution: Option<Vec<DistributionPart>>,
     /// Transfers shorter than the block.
@@ -425,6 +428,12 @@ impl TargetResult {
             Operations::Writes => [None, Some(&self.write)],
         };
         read.into_iter().chain(write)
+    }
+
+    /// I/Os that completed: reads, writes and trims.
+    pub fn ios(&self) -> u64 {
+        let trims = self.trim.as_ref().map_or(0, |trim| trim.ios);
+        self.read.ios.saturating_add(self.write.ios).saturating_add(trims)
     }
 
     /// The sum of its [`TargetResult::directions`].

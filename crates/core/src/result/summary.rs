@@ -26,6 +26,9 @@ pub struct Summary {
     /// Flushes between writes (`--flush-every`), where there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush: Option<DirectionSummary>,
+    /// Trims (`--trim`) with the bytes that they covered, where there were any; no part of the sum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim: Option<DirectionSummary>,
     /// A row for each memory node, by its number; none on machines with one node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeSummary>,
@@ -135,10 +138,13 @@ impl Summary {
     /// Of a measured time span.
     pub fn of(measured: &Measured) -> Self {
         let (mut read, mut write) = (Direction::default(), Direction::default());
-        let mut flush: Option<Direction> = None;
+        let (mut flush, mut trim): (Option<Direction>, Option<Direction>) = (None, None);
         for target in measured.targets() {
             if let Some(flushes) = &target.flush {
                 flush.get_or_insert_default().add_totals(flushes);
+            }
+            if let Some(trims) = &target.trim {
+                trim.get_or_insert_default().add_totals(trims);
             }
             read.add_totals(&target.read);
             write.add_totals(&target.write);
@@ -154,6 +160,7 @@ impl Summary {
             read: read_summary,
             write: write_summary,
             flush: flush.map(|sum| DirectionSummary::of(&sum, measured.test_time_s)),
+            trim: trim.map(|sum| DirectionSummary::of(&sum, measured.test_time_s)),
             nodes: Vec::new(),
         }
     }

@@ -122,6 +122,8 @@ pub struct TargetView<'a> {
     pub facts: Option<&'a TargetFacts>,
     pub read: Flow,
     pub write: Flow,
+    /// Trims (`--trim`), with the bytes that they covered.
+    pub trim: Flow,
     pub size_bytes: u64,
 }
 
@@ -153,13 +155,13 @@ impl<'a> TargetView<'a> {
 
     /// Every entry that writes asks for write-through.
     pub fn is_write_through(&self) -> bool {
-        self.entries.iter().filter(|target| target.writes()).all(|target| target.write_through)
+        self.entries.iter().filter(|target| target.writes_data()).all(|target| target.write_through)
     }
 
     /// Writes that may be acknowledged before a flush makes them durable, at most (`--flush-every`); none where some
     /// entry that writes asks for no flushes.
     pub fn flushed_every(&self) -> Option<u32> {
-        let writing = self.entries.iter().filter(|target| target.writes());
+        let writing = self.entries.iter().filter(|target| target.writes_data());
         let mut every = None;
         for target in writing {
             every = every.max(Some(target.flush_every?.writes));
@@ -170,8 +172,14 @@ impl<'a> TargetView<'a> {
     /// Some entry that writes asks for write-through or for flushes, or may flush what it maps.
     pub fn writes_durably(&self) -> bool {
         self.entries.iter().any(|target| {
-            target.writes() && (target.write_through || target.memory_mapped || target.flush_every.is_some())
+            target.writes_data()
+                && (target.write_through || target.memory_mapped || target.flush_every.is_some())
         })
+    }
+
+    /// Whether the test trims the target (`--trim`).
+    pub fn trims(&self) -> bool {
+        self.entries.iter().any(|target| target.trims())
     }
 
     /// The layers, when the document tells.
@@ -289,6 +297,7 @@ impl<'a> TargetView<'a> {
     pub fn multiplies_writes(&self) -> bool {
         // The file of a loop device may have holes of its own, which nobody looked for.
         self.allocates()
+            || self.trims()
             || self.layer(LayerKind::Loop).is_some()
             || self
                 .layers()
@@ -468,6 +477,11 @@ impl DiskGroup<'_> {
             .sum()
     }
 
+    /// Trims that the test completed on the targets, per second.
+    pub fn trimmed(&self) -> Flow {
+        self.targets.iter().fold(Flow::default(), |sum, target| sum.plus(target.trim))
+    }
+
     /// How many discards the disks completed, how many that is per second, and how many bytes per second.
     pub fn discards(&self) -> (f64, f64, f64) {
         let each = self.disks.iter().map(|disk| discards(disk, disk.window_s(self.seconds)));
@@ -516,7 +530,8 @@ impl<'a> Case<'a> {
                 known.entries.push(target);
                 continue;
             }
-            let (mut read, mut write, mut size_bytes) = (Flow::default(), Flow::default(), 0);
+            let (mut read, mut write, mut trim) = (Flow::default(), Flow::default(), Flow::default());
+            let mut size_bytes = 0;
             let results = self.measured.threads.iter().flat_map(|thread| &thread.targets);
             for result in results.filter(|result| result.path == target.path) {
                 let rate = |direction: &result::Direction| Flow {
@@ -525,13 +540,15 @@ impl<'a> Case<'a> {
                 };
                 read = read.plus(rate(&result.read));
                 write = write.plus(rate(&result.write));
+                trim = trim.plus(result.trim.as_ref().map_or_else(Flow::default, rate));
                 size_bytes = size_bytes.max(result.size_bytes);
             }
             let all = &self.evidence().targets;
             let at_place = all.get(index).filter(|facts| facts.path == target.path);
             let facts = at_place.or_else(|| all.iter().find(|facts| facts.path == target.path));
             let size_bytes = size_bytes.max(facts.map_or(0, |facts| facts.size_bytes));
-            views.push(TargetView { asked: target, entries: vec![target], facts, read, write, size_bytes });
+            let entries = vec![target];
+            views.push(TargetView { asked: target, entries, facts, read, write, trim, size_bytes });
         }
         views
     }
@@ -588,7 +605,8 @@ impl<'a> Case<'a> {
 
     /// Number of all that completed.
     pub fn completed_ios(&self) -> f64 {
-        let per_s: f64 = Direction::BOTH.iter().map(|&way| self.done(way).ios).sum();
+        let views = self.views();
+        let per_s: f64 = views.iter().map(|view| view.read.ios + view.write.ios + view.trim.ios).sum();
         (per_s * self.seconds()).round()
     }
 

@@ -63,6 +63,12 @@ pub fn write_percent(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     Ok(())
 }
 
+pub fn trim_percent(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    const LEGAL: &str = "1 to 100 percent of trims: --trim 20";
+    d.target.trim_percent = percentage(d, v, "--trim", 1, LEGAL)?;
+    Ok(())
+}
+
 pub fn flush_every(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     d.target.flush_every = FlushEvery::read(v.text);
     if d.target.flush_every.is_some() {

@@ -198,6 +198,12 @@ pub static SECTIONS: &[Section] = &[
                 .help("Flush after every <n> writes of a thread on a target: fsync, or with :data fdatasync. The \
                        result has the latencies of the flushes. A flush covers the writes that completed before it: \
                        with -o1 all of them."),
+            row("-trim", "<pct>", Value(options::trim_percent))
+                .offers(Usual(&["5", "10", "20", "50", "100"]))
+                .help("Percentage of trims (discards) among the I/Os, 1 to 100; the others read and write as -w says. \
+                       The result has the latencies of the trims, and IOPS and MiB/s are those of reads and writes. \
+                       WARNING: trims destroy what the target holds.")
+                .linux("BLKDISCARD on devices, holes in files; targets with data are refused as for -w."),
             row("Z", "<size>[,<file>]", Value(options::source_data))
                 .starts(DIGITS)
                 .offers(UsualThenFile(&["1M", "20M", "100M", "1G"]))

@@ -1,5 +1,5 @@
-//! Sections of TrueSpd's own, for what DiskSpd does not have: the sizes of a mix (`--mix`), flushes (`--flush-every`)
-//! and rounds (`--until-steady`).
+//! Sections of TrueSpd's own, for what DiskSpd does not have: the sizes of a mix (`--mix`), flushes (`--flush-every`),
+//! trims (`--trim`) and rounds (`--until-steady`).
 
 use super::figures::{line, shown};
 use super::layout::Layout;
@@ -75,6 +75,23 @@ pub(super) fn flushes(out: &mut String, span: &TimeSpan, measured: &Measured) {
     if span.measure_latency {
         header = format!("{header}|{}", LATENCY_COLUMNS.join("|"));
         cells.push_str(&latencies(flush.latency.as_ref()));
+    }
+    line!(out, "{}", header.trim_end());
+    line!(out, "{:-<width$}", "", width = header.trim_end().len());
+    line!(out, "{cells}");
+}
+
+/// The trims of all targets; nothing without any.
+pub(super) fn trims(out: &mut String, span: &TimeSpan, measured: &Measured) {
+    let Some(trim) = Summary::of(measured).trim else { return };
+    line!(out);
+    line!(out, "Trims (TrueSpd), latencies in ms");
+    let mut header = "     count    | per second |    MiB/s  ".to_string();
+    let mut cells =
+        format!("{:13} | {:10.2} | {:10.2}", trim.ios, shown(trim.iops), shown(trim.bytes_per_s / MIB));
+    if span.measure_latency {
+        header = format!("{header} |{}", LATENCY_COLUMNS.join("|"));
+        cells.push_str(&latencies(trim.latency.as_ref()));
     }
     line!(out, "{}", header.trim_end());
     line!(out, "{:-<width$}", "", width = header.trim_end().len());

@@ -269,12 +269,16 @@ fn write_buffers(out: &mut String, layout: Layout, target: &Target) {
 fn accesses(out: &mut String, layout: Layout, target: &Target) {
     let indent = layout.target;
     match target.write_percent {
+        _ if target.trim_percent == 100 => line!(out, "{indent}performing trim test"),
         0 => line!(out, "{indent}performing read test"),
         100 => line!(out, "{indent}performing write test"),
         write => {
             let read = 100u32.saturating_sub(write);
             line!(out, "{indent}performing mix test (read/write ratio: {read}/{write})");
         }
+    }
+    if target.trims() {
+        line!(out, "{indent}trimming: {}% of the I/Os", target.trim_percent);
     }
     line!(out, "{indent}block size: {}", layout.size(target.block_bytes));
     let stride = match target.stride_bytes.filter(|&bytes| bytes > 0) {

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::effective::effective_text;
-use super::extensions::{flushes, rounds, sizes};
+use super::extensions::{flushes, rounds, sizes, trims};
 use super::figures::{INTERRUPTED, cpu_mean, line, measured, percentile_ns, rate, shown};
 use super::layout::Layout;
 use super::parameters::{OneLine, Range, profile_text, ranges_in_bytes};
@@ -74,6 +74,7 @@ fn time_span(out: &mut String, document: &Document, index: usize, span: &TimeSpa
         sizes(out, layout, span, measured);
     }
     flushes(out, span, measured);
+    trims(out, span, measured);
     rounds(out, measured);
     if document.profile.verbose_stats {
         waits(out, layout.release, span, &measured.threads, is_folded(document));

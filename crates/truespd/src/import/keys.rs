@@ -152,7 +152,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("zone", "zones are not known"),
     ("log_", "it is about logs of fio, which are not written"),
     ("replay_", "recorded I/Os cannot be repeated"),
-    ("trim_", "trims are no I/O here"),
+    ("trim_", "it is about trims beside verify; --trim makes a share of the I/Os trims"),
 ];
 
 /// Keys whose 0 names something and switches nothing off.

@@ -251,8 +251,9 @@ fn load(job: &mut Job, is_lossy: bool) -> Option<Load> {
     }
     let engine = engine(job)?;
     let (pattern, mut options) = pattern(job)?;
+    let engine = trimming(job, engine, &pattern)?;
     let Files { mut lanes, each_thread, threads } = files(job, pattern.writes)?;
-    let writes_storage = pattern.writes && engine != Engine::Named("null");
+    let writes_storage = pattern.writes_data() && engine != Engine::Named("null");
     let durability = durability(job, &pattern, writes_storage, is_lossy);
     let depth = depth(job, engine, durability);
     options.extend(caching(job, engine, &pattern, durability));
@@ -299,6 +300,29 @@ impl Engine {
             // -Sm says it.
             Engine::Mapped | Engine::Other => String::new(),
         }
+    }
+}
+
+/// The engine for a job that trims; none where such a line would be refused.
+fn trimming(job: &mut Job, engine: Engine, pattern: &Pattern) -> Option<Engine> {
+    if pattern.trim_percent == 0 {
+        return Some(engine);
+    }
+    job.forget("hipri");
+    match engine {
+        Engine::Named("libaio") => {
+            job.differs(
+                None,
+                "libaio has no trims: fio makes them apart from its other I/Os, and io_uring does both",
+            );
+            Some(Engine::Named("io_uring"))
+        }
+        Engine::Mapped | Engine::Named("nvme") => {
+            let why = "no engine trims there; the whole job is left out";
+            job.unsaid(None, why, "--trim on a file or a block device, with another engine");
+            None
+        }
+        other => Some(other),
     }
 }
 

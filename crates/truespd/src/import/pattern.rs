@@ -17,6 +17,15 @@ pub(super) struct Pattern {
     pub block_bytes: u64,
     pub reads: bool,
     pub writes: bool,
+    /// Share of the trims, which count as writes here, in percent.
+    pub trim_percent: u32,
+}
+
+impl Pattern {
+    /// Some of the I/Os write data.
+    pub fn writes_data(&self) -> bool {
+        self.writes && self.trim_percent < 100
+    }
 }
 
 /// The options for it; none when the job cannot be said at all.
@@ -27,6 +36,7 @@ pub(super) fn pattern(job: &mut Job) -> Option<(Pattern, Vec<String>)> {
         Some((mode, suffix)) => (mode, Some(suffix)),
         None => (typed.as_str(), None),
     };
+    let mut trim_percent = 0;
     let (is_random, reads, writes) = match mode {
         "read" => (false, true, false),
         "write" => (false, false, true),
@@ -34,8 +44,20 @@ pub(super) fn pattern(job: &mut Job) -> Option<(Pattern, Vec<String>)> {
         "randread" => (true, true, false),
         "randwrite" => (true, false, true),
         "randrw" => (true, true, true),
+        "trim" | "randtrim" => {
+            trim_percent = 100;
+            (mode == "randtrim", false, true)
+        }
+        "trimwrite" | "randtrimwrite" => {
+            trim_percent = 50;
+            (mode == "randtrimwrite", false, true)
+        }
         _ => {
-            job.unsaid(rw.as_ref(), "reads and writes are all there is; the whole job is left out", "");
+            job.unsaid(
+                rw.as_ref(),
+                "reads, writes and trims are all there is; the whole job is left out",
+                "",
+            );
             return None;
         }
     };
@@ -44,7 +66,7 @@ pub(super) fn pattern(job: &mut Job) -> Option<(Pattern, Vec<String>)> {
         Some(sizes) => sizes.largest,
         None => block(job, reads, writes),
     };
-    let pattern = Pattern { block_bytes, reads, writes };
+    let pattern = Pattern { block_bytes, reads, writes, trim_percent };
     let mut options = match &sizes {
         Some(sizes) => vec!["--mix".to_string(), sizes.mix.clone()],
         None => vec![format!("-b{}", typed_size(block_bytes))],
@@ -54,6 +76,16 @@ pub(super) fn pattern(job: &mut Job) -> Option<(Pattern, Vec<String>)> {
     let alignment = sizes.map(|sizes| sizes.smallest);
     options.extend(order(job, &pattern, (random_percent, alignment), suffix, rw.as_ref()));
     options.push(format!("-w{}", mix(job, &pattern)));
+    if trim_percent > 0 {
+        options.extend(["--trim".to_string(), trim_percent.to_string()]);
+    }
+    if trim_percent == 50 {
+        job.differs(
+            rw.as_ref(),
+            "fio trims each block and then writes that same block; here half of the I/Os are trims, each at a place of \
+             its own",
+        );
+    }
     if is_random {
         repeats(job, rw.as_ref(), has_map && random_percent > 0);
     } else if reads && writes {
@@ -289,7 +321,7 @@ fn zones(values: &str, is_percent: bool, rest: u32, is_si: bool) -> Option<Strin
 fn mix(job: &mut Job, pattern: &Pattern) -> u64 {
     if !(pattern.reads && pattern.writes) {
         ["rwmixread", "rwmixwrite"].into_iter().for_each(|key| job.forget(key));
-        return if pattern.writes { 100 } else { 0 };
+        return if pattern.writes_data() { 100 } else { 0 };
     }
     let reads = percent(job, "rwmixread");
     match (reads, percent(job, "rwmixwrite")) {
@@ -338,7 +370,7 @@ fn repeats(job: &mut Job, rw: Option<&Setting>, has_map: bool) {
 /// What writes hold: options of the target, and whether buffers are filled before each write, which goes for
 /// a whole run.
 pub(super) fn data(job: &mut Job, pattern: &Pattern) -> (Vec<String>, bool) {
-    if !pattern.writes {
+    if !pattern.writes_data() {
         ["zero_buffers", "refill_buffers"].into_iter().for_each(|key| job.forget(key));
         return (Vec::new(), false);
     }

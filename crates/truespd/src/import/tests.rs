@@ -89,17 +89,37 @@ fn jobs_become_lines() {
 
 #[test]
 fn groups_are_lines_of_their_own() {
-    let text = "[global]\nsize=16m\nruntime=1\ntime_based\n[a]\n[b]\n[c]\nstonewall\nbs=8k\n[d]\nrw=write\n[e]\nwait_for=d\nrw=trim\n";
+    let text = "[global]\nsize=16m\nruntime=1\ntime_based\n[a]\n[b]\n[c]\nstonewall\nbs=8k\n[d]\nrw=write\n[e]\nwait_for=d\nrw=erase\n";
     let (lines, remarks) = said(text);
     assert_eq!(lines[0], "-b4K -w0 -o1 -t1 -c16M -d1 -W0 -n -L --engine psync a.0.0 b.0.0");
     assert_eq!(lines[1..], ["none", "none"]);
-    assert!(remarks.contains("Unsaid 14 rw=trim: reads and writes are all there is"), "{remarks}");
+    assert!(remarks.contains("Unsaid 14 rw=erase: reads, writes and trims are all there is"), "{remarks}");
     let runs = read(text).expect("a job file");
     assert_eq!(
         runs[1].line_of(&runs[1].lanes[1]).join(" "),
         "-b4K -w100 -Z1M -o1 -t1 -c16M -d1 -W0 -n -L d.0.0"
     );
     assert!(runs[2].lanes.is_empty());
+}
+
+#[test]
+fn trims_are_said() {
+    let job = |keys: &str| said(&format!("[a]\nfilename=/dev/sdz\nbs=64k\nruntime=9\ndirect=1\n{keys}\n"));
+    let (lines, remarks) = job("rw=randtrim\nioengine=io_uring\niodepth=8\nfsync=1\nrefill_buffers");
+    assert_eq!(lines, ["-b64K -r -w0 --trim 100 -Su -o8 -t1 -d9 -W0 -n -L --engine io_uring /dev/sdz"]);
+    assert!(!remarks.contains("Unsaid"), "{remarks}");
+    let (lines, remarks) = job("rw=trimwrite\nioengine=libaio\niodepth=4");
+    assert!(
+        lines[0].starts_with("-b64K -w100 --trim 50 ") && lines[0].contains("--engine io_uring"),
+        "{lines:?}"
+    );
+    assert!(remarks.contains("Differs 6 rw=trimwrite: fio trims each block and then writes that same block"));
+    assert!(remarks.contains("libaio has no trims"), "{remarks}");
+    let (lines, remarks) = job("rw=trim\nioengine=mmap");
+    assert_eq!(lines, ["none"]);
+    assert!(remarks.contains("no engine trims there; the whole job is left out"), "{remarks}");
+    let (_, remarks) = job("rw=randwrite\ntrim_percentage=5");
+    assert!(remarks.contains("--trim makes a share of the I/Os trims"), "{remarks}");
 }
 
 #[test]

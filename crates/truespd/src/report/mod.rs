@@ -241,10 +241,15 @@ fn access(target: &Target) -> String {
         100 => "random".to_string(),
         percent => format!("{percent} % random"),
     };
+    let trims = match target.trim_percent {
+        0 => String::new(),
+        100 => return format!("{pattern} trims"),
+        percent => format!(" with {percent} % trims"),
+    };
     match target.write_percent {
-        0 => format!("{pattern} reads"),
-        100 => format!("{pattern} writes"),
-        percent => format!("{pattern}, {percent} % writes"),
+        0 => format!("{pattern} reads{trims}"),
+        100 => format!("{pattern} writes{trims}"),
+        percent => format!("{pattern}, {percent} % writes{trims}"),
     }
 }
 
@@ -448,7 +453,7 @@ fn figure_table(caption: &str, what: &str) -> Table {
 fn directions(courses: &[Course]) -> String {
     let mut out = figure_table("Reads and writes", "I/Os");
     for course in courses {
-        let Summary { read, write, total, .. } = Summary::of(course.measured);
+        let Summary { read, write, total, trim, .. } = Summary::of(course.measured);
         let has_both = read.ios > 0 && write.ios > 0;
         for (part, sum) in [("reads", &read), ("writes", &write), ("total", &total)] {
             if sum.ios == 0 || (part == "total" && !has_both) {
@@ -456,6 +461,11 @@ fn directions(courses: &[Course]) -> String {
             }
             let name = if courses.len() > 1 { format!("{}: {part}", course.name) } else { part.to_string() };
             out.push(name, figures(sum).map(Cell::Text).into());
+        }
+        if let Some(trims) = &trim {
+            let name =
+                if courses.len() > 1 { format!("{}: trims", course.name) } else { "trims".to_string() };
+            out.push(name, figures(trims).map(Cell::Text).into());
         }
     }
     out.html()

@@ -39,6 +39,7 @@ fn spec(sizes: Sizes, thread: u32) -> PatternSpec {
         mix: Vec::new(),
         stride_bytes: None,
         flush_every: None,
+        trim_percent: 0,
     }
 }
 
@@ -416,6 +417,7 @@ proptest! {
         let spec = PatternSpec {
             start, slots: 3, random_percent, interlocked: flavour == 1, parallel: flavour == 2,
             write_percent, places, mix: Vec::new(), stride_bytes: None, flush_every: None,
+            trim_percent: 0,
         };
         let residue = if random_percent == 0 && flavour != 1 { start.start_bytes() % range.stride_bytes() } else { 0 };
         let (mut rng, shared) = (Rng::for_thread(seed, thread), SharedOffset::new(0));

@@ -4,14 +4,20 @@ use std::sync::Arc;
 
 use crate::access::{Act, DataRng, Rng, VariedAccess};
 use crate::engine::{Io, Op};
-use crate::load::counters::Counter;
 use crate::plan::{LaneTarget, LaneWrites};
 use crate::sys::buffer::IoBuffer;
 
-/// Out of line: few I/Os are flushes.
+use super::tally::Tally;
+
+/// Counts an I/O that moved no data, and out of line, as they are few: a flush, or a trim of so many bytes, which has a
+/// response time as well under a rate.
 #[inline(never)]
-pub(super) fn record_flush(flushes: &mut Counter, latency_ns: u64) {
-    flushes.record(0, false, latency_ns, || (0, 0));
+pub(super) fn record_aside(tally: &mut Tally, (op, bytes): (Op, u32), latency_ns: u64, response_ns: u64) {
+    if op == Op::Trim {
+        tally.trims.record(bytes, true, latency_ns, || (0, response_ns));
+    } else {
+        tally.flushes.record(0, false, latency_ns, || (0, 0));
+    }
 }
 
 /// The seed for the arrivals of a thread on one of its targets: apart from that of its offsets, which is its seed.
@@ -40,7 +46,7 @@ pub(super) fn new_data(
     }
 }
 
-/// The next I/O of a slot on a target whose I/Os differ in size, or have flushes among them; none on any other.
+/// The next I/O of a slot on a target whose I/Os differ in size, or have flushes or trims among them; none on another.
 pub(super) fn varied_io(
     target: &mut LaneTarget,
     slot: u32,
@@ -55,6 +61,8 @@ pub(super) fn varied_io(
     let (op, region, region_offset) = match (act, target.writes) {
         (Act::Read, _) => (Op::Read, target.read_region, own_place),
         (Act::Flush, _) => (target.flush, target.write_region, 0),
+        // There may be no buffer at all, and no engine looks for one.
+        (Act::Trim, _) => (Op::Trim, target.read_region, 0),
         (Act::Write, LaneWrites::Pattern { .. } | LaneWrites::Zero) => {
             (Op::Write, target.write_region, own_place)
         }

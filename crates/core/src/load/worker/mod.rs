@@ -24,7 +24,7 @@ use crate::engine::{AnyEngine, Completion, Engine, EngineError, Io, IoError, Op}
 use crate::plan::{Lane, LaneWrites};
 use crate::result::{ThreadCost, WaitStatistics};
 use crate::sys::buffer::IoBuffer;
-use aside::{arrivals_seed, new_data, record_flush, varied_io};
+use aside::{arrivals_seed, new_data, record_aside, varied_io};
 use modes::{Inline, Mode, Queued, Routines};
 pub use rounds::{RoundKeeper, RoundPart};
 pub use slots::Late;
@@ -424,7 +424,7 @@ impl Worker {
         self.batch.push(Io { slot, file: target_index, region, op, len: bytes, region_offset, offset });
     }
 
-    /// The same where I/Os differ in size, or flushes are among them.
+    /// The same where I/Os differ in size, or flushes or trims are among them.
     #[inline(never)]
     fn prepare_varied(&mut self, slot: u32, target_index: u32) {
         let target = &mut self.lane.targets[target_index as usize];
@@ -685,7 +685,8 @@ impl Worker {
             if flight.op == Op::Read {
                 tally.reads.record(bytes, M::PACED, latency, more);
             } else if M::PACED && !flight.op.moves_data() {
-                record_flush(&mut tally.flushes, latency);
+                let (_, response) = more();
+                record_aside(tally, (flight.op, flight.bytes), latency, response);
             } else {
                 tally.writes.record(bytes, M::PACED, latency, more);
             }
@@ -710,7 +711,7 @@ impl Worker {
         self.accounted = None;
     }
 
-    /// A short completion counts with its bytes. One of 0 bytes is a failed I/O.
+    /// A short completion counts with its bytes. One of 0 bytes is a failed I/O, or a trim, which moves none.
     #[cold]
     #[inline(never)]
     fn short_transfer(&mut self, phases: &Phases, index: usize) -> Option<u32> {
@@ -718,6 +719,7 @@ impl Worker {
         let failed = self.flights[slot as usize].clone();
         let InFlight { target, .. } = failed;
         let kind = match result {
+            Ok(0) if failed.op == Op::Trim => return Some(failed.bytes),
             Ok(0) => FailureKind::EndOfTarget,
             Ok(bytes) => {
                 self.tallies[target as usize].short_transfers += u64::from(self.counting);

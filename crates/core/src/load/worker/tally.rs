@@ -11,6 +11,8 @@ pub struct Tally {
     pub writes: Counter,
     /// Flushes between writes (`--flush-every`).
     pub flushes: Counter,
+    /// Trims (`--trim`) with the bytes that they covered.
+    pub trims: Counter,
     /// Transfers shorter than the block.
     pub short_transfers: u64,
     /// I/Os that were due in the measured time, where a rate was set.
@@ -27,6 +29,7 @@ impl Tally {
             reads: Counter::new(wanted, target.reads, has_schedule, &target.sizes),
             writes: Counter::new(wanted, target.is_written(), has_schedule, &target.sizes),
             flushes: Counter::new(wanted.without_intervals(), target.flushes(), false, &[]),
+            trims: Counter::new(wanted.without_intervals(), target.trims(), has_schedule, &target.sizes),
             short_transfers: 0,
             offered_ios: None,
             skew: None,
@@ -38,6 +41,7 @@ impl Tally {
         self.reads.append(next.reads);
         self.writes.append(next.writes);
         self.flushes.append(next.flushes);
+        self.trims.append(next.trims);
         self.short_transfers += next.short_transfers;
         self.offered_ios = next.offered_ios;
         self.skew = next.skew;

@@ -309,6 +309,7 @@ pub fn pattern(
         mix: Vec::new(),
         stride_bytes: None,
         flush_every: None,
+        trim_percent: 0,
     };
     Pattern::new(spec, rng)
 }

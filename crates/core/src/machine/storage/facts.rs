@@ -178,6 +178,19 @@ pub struct Filesystem {
     pub block_bytes: u64,
 }
 
+/// File systems of Linux that make no holes in files, by their names in the list of mounts.
+const WITHOUT_HOLES: [&str; 15] = [
+    "9p", "affs", "ecryptfs", "exfat", "hfs", "hfsplus", "jffs2", "jfs", "minix", "msdos", "nilfs2",
+    "reiserfs", "ubifs", "udf", "vfat",
+];
+
+impl Filesystem {
+    /// Whether a part of a file can be freed there; true where nobody knows.
+    pub fn makes_holes(&self) -> bool {
+        !WITHOUT_HOLES.contains(&self.name.as_str())
+    }
+}
+
 impl Filesystem {
     /// Another machine, or a program of this one, holds the files, and others can write them there.
     pub(crate) fn is_served(&self) -> bool {

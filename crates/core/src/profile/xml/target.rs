@@ -135,6 +135,14 @@ const EXTENSIONS: &[Extension<TargetForm>] = &[
         write: |t| t.target.flush_every.map(|flush| flush.to_string()),
     },
     Extension { name: "mix", read: read_sizes, write: write_sizes },
+    Extension {
+        name: "trim",
+        read: |t, text| {
+            t.target.trim_percent = number_of(text, 1..=100)? as u32;
+            Ok(())
+        },
+        write: |t| t.target.trims().then(|| t.target.trim_percent.to_string()),
+    },
     Extension { name: "zipf", read: read_exponent, write: |t| t.target.zipf.map(|it| it.to_string()) },
 ];
 

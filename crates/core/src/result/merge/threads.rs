@@ -219,6 +219,9 @@ fn add_target(mine: &mut TargetResult, theirs: TargetResult) {
     if let Some(theirs) = &theirs.flush {
         mine.flush.get_or_insert_default().add(theirs);
     }
+    if let Some(theirs) = &theirs.trim {
+        mine.trim.get_or_insert_default().add(theirs);
+    }
     mine.read.add(&theirs.read);
     mine.write.add(&theirs.write);
 }

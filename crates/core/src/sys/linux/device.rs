@@ -19,6 +19,8 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
+use crate::sys::error::Code;
+
 use crate::sys::linux::error::system_text;
 use crate::sys::linux::file;
 use crate::sys::linux::identity::Identity;
@@ -58,6 +60,19 @@ pub(crate) fn capacity_bytes(file: &File) -> io::Result<u64> {
     // SAFETY: BLKGETSIZE64 writes one u64 through the pointer, which outlives the call.
     let result = unsafe { libc::ioctl(file.as_raw_fd(), BLKGETSIZE64, &raw mut bytes) };
     if result == 0 { Ok(bytes) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Tells an open device that nobody needs a range any more (`BLKDISCARD`); both numbers in bytes, and multiples of its
+/// logical sector.
+///
+/// # Errors
+/// What `ioctl(2)` says; [`Code::NOT_SUPPORTED`] where the device takes no discards.
+pub(crate) fn discard(file: &File, offset: u64, bytes: u64) -> Result<(), Code> {
+    const BLKDISCARD: libc::Ioctl = libc::_IO(0x12, 119);
+    let range = [offset, bytes];
+    // SAFETY: BLKDISCARD reads two u64 through the pointer, which outlives the call.
+    let result = unsafe { libc::ioctl(file.as_raw_fd(), BLKDISCARD, range.as_ptr()) };
+    if result == 0 { Ok(()) } else { Err(Code::last()) }
 }
 
 /// Logical and physical sector of an open device, in bytes.

@@ -171,6 +171,7 @@ impl Code {
             Code::READ_ONLY => "the file system or device became read-only, as after an earlier failure",
             Code::STALE => "the server no longer knows the file; remount or check the export",
             Code::FILE_TOO_LARGE => "the file would become larger than the file system or ulimit -f allows",
+            Code::NOT_SUPPORTED => "the device, or the file system, has no such operation",
             Code::INVALID => "the device or file system does not accept I/Os of this size at this place",
             _ => return None,
         })

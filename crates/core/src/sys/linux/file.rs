@@ -379,6 +379,15 @@ pub(crate) fn set_aside(file: &File, size_bytes: u64) -> Result<(), Code> {
     rustix::fs::fallocate(file, FallocateFlags::empty(), 0, size_bytes).map_err(code)
 }
 
+/// Frees a range of a file: it reads as zeros then, and the file is as long as before.
+///
+/// # Errors
+/// What `fallocate(2)` says; [`Code::NOT_SUPPORTED`] where the file system makes no holes.
+pub(crate) fn make_hole(file: &File, offset: u64, bytes: u64) -> Result<(), Code> {
+    let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    rustix::fs::fallocate(file, mode, offset, bytes).map_err(code)
+}
+
 /// Makes a file as long as that.
 ///
 /// # Errors

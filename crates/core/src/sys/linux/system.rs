@@ -24,6 +24,17 @@ pub fn kernel_release() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
+/// Whether the running kernel is of this release or a newer one; not where its release is no number.
+pub(crate) fn is_kernel_since(major: u32, minor: u32) -> bool {
+    release_numbers(&kernel_release()).is_some_and(|running| running >= (major, minor))
+}
+
+/// The first two numbers of a release.
+fn release_numbers(release: &str) -> Option<(u32, u32)> {
+    let mut parts = release.split(|letter: char| !letter.is_ascii_digit());
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
 /// Milliseconds since the machine started, suspended time included.
 pub fn uptime_ms() -> u64 {
     let now = clock_gettime(ClockId::Boottime);

@@ -11,7 +11,7 @@ use crate::verdict::view::{self, Direction, DiskGroup, TargetView};
 
 pub(super) const CAUSES: &[Cause] = &[Cause::new("other-commands", Theme::Neighbours).judged(
     rule(405, Suspect, OtherLoad, RealSpan(other_commands)),
-    "The disks discarded blocks, which TrueSpd never asks for, or flushed their caches more often than the \
+    "The disks discarded more blocks than the test trimmed (--trim), or flushed their caches more often than the \
      run's own writes and their file systems do: from one discard and five flushes a second on it is a remark, \
      from 5 % of the run's I/Os on, or with more bytes discarded than moved, the result is suspect.",
     "find the program (fstrim, blkdiscard, a database or a virtual machine that writes durably), and repeat \
@@ -23,6 +23,10 @@ const DISCARDS_PER_S: f64 = 1.0;
 
 /// ... and so many in all.
 const DISCARDS_MIN: f64 = 10.0;
+
+/// Beside trims of the run, others are told from this part of its bytes on: the counters of a device and those of the
+/// run do not begin and end in one instant.
+const OWN_APART: f64 = 0.1;
 
 /// File systems and logs flush now and then by themselves.
 const FLUSHES_PER_S: f64 = 5.0;
@@ -51,15 +55,15 @@ fn ios(group: &DiskGroup<'_>) -> f64 {
 }
 
 /// Discards that a device completed: how many, and per second with their bytes.
-struct Discards {
-    of: String,
-    count: f64,
-    per_s: f64,
-    bytes_per_s: f64,
+pub(super) struct Discards {
+    pub of: String,
+    pub count: f64,
+    pub per_s: f64,
+    pub bytes_per_s: f64,
 }
 
 /// Those of the disks, and of each device above them: a loop device makes holes of them, which reach no disk.
-fn discards_of(case: &Case<'_>, group: &DiskGroup<'_>) -> Vec<Discards> {
+pub(super) fn discards_of(case: &Case<'_>, group: &DiskGroup<'_>) -> Vec<Discards> {
     let (count, per_s, bytes_per_s) = group.discards();
     let mut all = vec![Discards { of: group.names(), count, per_s, bytes_per_s }];
     for disk in &case.evidence().upper_disks {
@@ -73,7 +77,16 @@ fn discards_of(case: &Case<'_>, group: &DiskGroup<'_>) -> Vec<Discards> {
 
 fn discards(case: &Case<'_>, group: &DiskGroup<'_>) -> Result<Option<Finding>, Missing> {
     let all = discards_of(case, group);
-    let much = all.into_iter().find(|one| one.count >= DISCARDS_MIN && one.per_s >= DISCARDS_PER_S);
+    let own = group.trimmed();
+    let others = all.into_iter().map(|one| Discards {
+        count: one.count - own.ios * case.seconds(),
+        per_s: one.per_s - own.ios,
+        bytes_per_s: one.bytes_per_s - own.bytes,
+        ..one
+    });
+    // A device may get a trim in several parts: then they are more, but not larger together.
+    let mut others = others.filter(|one| one.bytes_per_s >= OWN_APART * own.bytes);
+    let much = others.find(|one| one.count >= DISCARDS_MIN && one.per_s >= DISCARDS_PER_S);
     let Some(Discards { of, per_s, bytes_per_s, .. }) = much else { return Ok(None) };
     let writes = group.done(Direction::Write).bytes > 0.0;
     if writes && group.targets.iter().any(may_discard) {
@@ -83,8 +96,9 @@ fn discards(case: &Case<'_>, group: &DiskGroup<'_>) -> Result<Option<Finding>, M
     }
     let moved: f64 = Direction::BOTH.iter().map(|&way| group.moved(way).bytes).sum();
     let is_much = per_s >= COMMANDS_SUSPECT * ios(group) || bytes_per_s >= moved;
+    let own = if own.ios > 0.0 { "none of them is a trim of this run" } else { "this run issued none" };
     let says = format!(
-        "{}/s discards of {} went to {of} during the run, and this run issued none: another program discarded blocks \
+        "{}/s discards of {} went to {of} during the run, and {own}: another program discarded blocks \
          (fstrim, blkdiscard, files deleted on a file system that discards).",
         number(per_s),
         bytes(ratio(bytes_per_s, per_s))

@@ -162,7 +162,8 @@ fn hidden(case: &Case<'_>, seconds: &Seconds, in_flight: f64) -> Option<Finding>
 }
 
 fn everything(case: &Case<'_>) -> Flow {
-    case.done(Direction::Read).plus(case.done(Direction::Write))
+    let trims = case.views().iter().fold(Flow::default(), |sum, view| sum.plus(view.trim));
+    case.done(Direction::Read).plus(case.done(Direction::Write)).plus(trims)
 }
 
 /// What of the shape is that of a limit, as a sentence.
@@ -268,7 +269,7 @@ fn same_at_less_depth(case: &Case<'_>) -> Option<String> {
 fn asks_the_same(case: &Case<'_>, other: &Case<'_>) -> bool {
     let [ours, theirs] = [case, other].map(|case| {
         let entries = case.span.targets.iter();
-        entries.map(|t| (&t.path, t.block_bytes, t.random_percent, t.write_percent))
+        entries.map(|t| (&t.path, t.block_bytes, t.random_percent, t.write_percent, t.trim_percent))
     });
     ours.eq(theirs)
 }

@@ -34,6 +34,7 @@ mod served;
 mod steady;
 #[cfg(test)]
 mod tests;
+mod trimmed;
 mod usual;
 mod why;
 
@@ -57,6 +58,7 @@ const THEMES: &[&[Cause]] = &[
     fragments::CAUSES,
     durability::CAUSES,
     content::CAUSES,
+    trimmed::CAUSES,
     place::CAUSES,
     paths::CAUSES,
     arrays::CAUSES,

@@ -337,8 +337,8 @@ fn rate(case: &Case<'_>, target: &TargetView<'_>) -> Option<Rate> {
             Throughput::BytesPerMs(n) => asked_bytes += n as f64 * 1000.0 * on_it,
         }
     }
-    let (read, write) = (target.read, target.write);
-    let (done_ios, done_bytes) = (read.ios + write.ios, read.bytes + write.bytes);
+    let done = target.read.plus(target.write).plus(target.trim);
+    let (done_ios, done_bytes) = (done.ios, done.bytes);
     if let Some(offered) = offered(case, target.path()) {
         // Arrivals at random are more or fewer than the rate by chance.
         let drawn = ratio(
@@ -567,7 +567,7 @@ fn core_types(case: &Case<'_>) -> RuleResult {
 
 fn ios_of_thread(case: &Case<'_>, id: u32) -> f64 {
     let results = case.measured.threads.iter().filter(|thread| thread.id == id);
-    results.flat_map(|thread| &thread.targets).map(|one| one.read.ios as f64 + one.write.ios as f64).sum()
+    results.flat_map(|thread| &thread.targets).map(|one| one.ios() as f64).sum()
 }
 
 fn waiting(view: &HostView) -> CheckResult {

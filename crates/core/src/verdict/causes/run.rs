@@ -102,7 +102,7 @@ fn simulated(case: &Case<'_>) -> RuleResult {
 
 fn nothing_completed(case: &Case<'_>) -> RuleResult {
     let targets = case.measured.threads.iter().flat_map(|thread| &thread.targets);
-    let ios: u64 = targets.map(|target| target.read.ios.saturating_add(target.write.ios)).sum();
+    let ios = targets.fold(0u64, |sum, target| sum.saturating_add(target.ios()));
     if ios > 0 {
         return Ok(Vec::new());
     }

@@ -1,6 +1,7 @@
 //! Did the I/O reach the disks, and as what?
 
 use super::reach::{self, Asked, By, Most, Substitute, edge, residency_growth, unread};
+use super::trimmed::empty_share;
 use super::{network, paths};
 use crate::result::FindingGrade::Invalid;
 use crate::result::Meaning::WrongNumber;
@@ -53,14 +54,22 @@ fn served_from_cache(case: &Case<'_>) -> RuleResult {
                 continue;
             }
             let most = reach::most(case, group, way);
-            let share =
-                ratio(most.bytes + edge(case, &group.targets, done) + unread(case, group, way), done.bytes);
+            let need_none = unread(case, group, way) + empty(case, group, way);
+            let share = ratio(most.bytes + edge(case, &group.targets, done) + need_none, done.bytes);
             if share < MOVED_SUSPECT {
                 findings.push(not_at_the_disks(case, group, way, most, share));
             }
         }
     }
     unless_missing(findings, missing)
+}
+
+/// Bytes per second that were read where the test itself had trimmed: no disk has to give them.
+fn empty(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction) -> f64 {
+    if way == Direction::Write {
+        return 0.0;
+    }
+    group.targets.iter().map(|target| target.read.bytes * empty_share(case, target)).sum()
 }
 
 /// The finding that a part of the bytes never was at the disks.
@@ -230,7 +239,7 @@ fn cause_in_the_profile(group: &DiskGroup<'_>, way: Direction) -> Option<Substit
         let with: f64 = group.targets.iter().filter(|t| holds(t)).map(|t| t.done(way).bytes).sum();
         with * 2.0 >= group.done(way).bytes
     };
-    if way == Direction::Read && most(&|target| target.never_written_share() >= 0.5) {
+    if way == Direction::Read && most(&|target| !target.trims() && target.never_written_share() >= 0.5) {
         return Some(Substitute::of(
             "most of the tested range was never written, so reads there need no disk",
             "write the whole range once before reading it: -c makes such a file; a device needs a write test over \

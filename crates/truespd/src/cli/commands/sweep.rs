@@ -21,7 +21,7 @@ use truespd_core::text::{duration_ns, shell_line};
 const PRECISION_PERCENT: f64 = 5.0;
 
 /// Switches that make a load, with a value: what a sweep can vary.
-const SWEPT: [&str; 21] = [
+const SWEPT: [&str; 22] = [
     "o",
     "t",
     "F",
@@ -43,6 +43,7 @@ const SWEPT: [&str; 21] = [
     "Z",
     "-zipf",
     "-flush-every",
+    "-trim",
 ];
 
 /// Ranges with a name, for `--preset`.

@@ -135,6 +135,9 @@ fn of_target(span: &TimeSpan, target: &Target) -> String {
         100 => "writes".to_string(),
         percent => format!("{percent} % writes"),
     });
+    if target.trims() {
+        parts.push(format!("{} % trims", target.trim_percent));
+    }
     if span.thread_count == 0 {
         parts.push(plural(target.threads_per_file as usize, "thread"));
         parts.push(format!("{} outstanding each", target.request_count));
@@ -221,6 +224,9 @@ fn figures(summary: &Summary) -> String {
     }
     if summary.write.ios > 0 {
         rows.push(("writes".into(), &summary.write));
+    }
+    if let Some(trims) = &summary.trim {
+        rows.push(("trims".into(), trims));
     }
     // What the threads on the processors of each memory node did.
     rows.extend(summary.nodes.iter().map(|node| (format!("node {}", node.node), &node.total)));

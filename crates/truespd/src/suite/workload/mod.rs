@@ -368,8 +368,11 @@ const ADVICE: Advice = &[
 /// What a row of flushes says in the place of a direction.
 const FLUSH: &str = "flush";
 
-/// Reads, writes and flushes of each target that is known, in the profile's order, and the sum unless it is the only
-/// row.
+/// What a row of trims says there.
+const TRIM: &str = "trim";
+
+/// Reads, writes, flushes and trims of each target that is known, in the profile's order, and the sum unless it is the
+/// only row.
 fn rows_of(span: &TimeSpan, measured: &Measured, prefix: &str) -> Vec<Row> {
     let mut rows = Vec::new();
     for (index, target) in span.targets.iter().enumerate() {
@@ -379,7 +382,7 @@ fn rows_of(span: &TimeSpan, measured: &Measured, prefix: &str) -> Vec<Row> {
             let reads = parts.iter().map(|part| &part.read);
             rows.push(row(&what, "read", &sum(reads, measured.test_time_s)));
         }
-        if target.writes() {
+        if target.writes_data() {
             let writes = parts.iter().map(|part| &part.write);
             rows.push(row(&what, "write", &sum(writes, measured.test_time_s)));
         }
@@ -387,8 +390,12 @@ fn rows_of(span: &TimeSpan, measured: &Measured, prefix: &str) -> Vec<Row> {
             let flushes = parts.iter().filter_map(|part| part.flush.as_ref());
             rows.push(row(&what, FLUSH, &sum(flushes, measured.test_time_s)));
         }
+        if target.trims() {
+            let trims = parts.iter().filter_map(|part| part.trim.as_ref());
+            rows.push(row(&what, TRIM, &sum(trims, measured.test_time_s)));
+        }
     }
-    if rows.iter().filter(|row| row.direction != FLUSH).count() != 1 {
+    if rows.iter().filter(|row| ![FLUSH, TRIM].contains(&row.direction.as_str())).count() != 1 {
         let mut total = Summary::of(measured).total;
         // With targets with and without a rate, the sum would have the response times of only some I/Os.
         if rows.is_empty() || !rows.iter().all(|row: &Row| row.is_response) {

@@ -19,6 +19,7 @@ mod pace;
 mod paths;
 mod standstill;
 mod steady;
+mod trimmed;
 mod uneven;
 mod usual;
 
@@ -48,6 +49,7 @@ struct Doc {
     offered_per_s: Option<u64>,
     skew: Option<SkewResult>,
     flushes: Option<u64>,
+    trims_per_s: u64,
     writes_per_s: u64,
     latency: bool,
     cooldown_s: u32,
@@ -130,6 +132,7 @@ impl Doc {
             offered_per_s: None,
             skew: None,
             flushes: None,
+            trims_per_s: 0,
             writes_per_s: 0,
             latency: false,
             cooldown_s: 0,
@@ -307,6 +310,7 @@ impl Doc {
             offered_ios: self.offered_per_s.map(|per_s| per_s * self.seconds),
             skew: self.skew,
             flush: self.flushes.map(|ios| Direction { ios, ..Direction::default() }),
+            trim: (self.trims_per_s > 0).then(|| direction(self.trims_per_s)),
         };
         let size = self.measured.evidence.targets.first().map_or(8 * GIB, |facts| facts.size_bytes);
         let result = TargetResult { size_bytes: size, ..result };
