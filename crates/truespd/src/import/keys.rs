@@ -128,6 +128,7 @@ const UNSAID: &[(&str, &str, &str)] = &[
     ("cmdprio_percentage", "I/Os have no priorities of their own", "-I1 or -I2, for all of a target"),
     ("readfua", "", "-Sw: writes are forced through"),
     ("cmd_type", "", "--engine nvme with /dev/ngXnY"),
+    ("trim_percentage", "it is about trims beside verify", "--trim makes a share of the I/Os trims"),
 ];
 
 /// Keys that cannot be said, with nothing that comes near.
@@ -143,7 +144,7 @@ const NOTHING_LIKE_IT: &str = "\
     dedupe_working_set_percentage unified_rw_reporting continue_on_error ignore_error profile cgroup \
     cgroup_weight uid gid flow_id flow_watermark flow_sleep ss steadystate_duration ss_dur \
     steadystate_ramp_time ss_ramp steadystate_check_interval ss_interval sqthread_poll_cpu \
-    cmdprio_bssplit cmdprio_class cmdprio trim_percentage";
+    cmdprio_bssplit cmdprio_class cmdprio";
 
 /// Why keys that begin so, and stand in no table, cannot be said.
 const FAMILIES: &[(&str, &str)] = &[
