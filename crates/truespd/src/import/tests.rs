@@ -119,7 +119,7 @@ fn trims_are_said() {
     assert_eq!(lines, ["none"]);
     assert!(remarks.contains("no engine trims there; the whole job is left out"), "{remarks}");
     let (_, remarks) = job("rw=randwrite\ntrim_percentage=5");
-    assert!(remarks.contains("--trim makes a share of the I/Os trims"), "{remarks}");
+    assert!(remarks.contains("trim_percentage=5: it is about trims beside verify"), "{remarks}");
 }
 
 #[test]
