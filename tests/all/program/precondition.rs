@@ -111,28 +111,6 @@ fn running_bytes(lab: &Lab) -> u64 {
     number.unwrap_or(0)
 }
 
-/// The same target, with what was left of it.
-#[test]
-fn the_rest_is_written_by_the_same_command() {
-    let lab = Lab::new();
-    lab.run("-c32M -b4K -d1 -W0 f").expect_code(0);
-    let line = "-b4K -d1 -W0 -Su --precondition 8x --json r.json f";
-    let running = lab.start("-b4K -d1 -W0 -Su --precondition 8x f");
-    running.wait_until("it writes", || running_bytes(&lab) > 8 << 20);
-    running.signal(Signal::INT);
-    let stopped = running.finish();
-    if stopped.status.code() == Some(0) || running_bytes(&lab) == 0 {
-        // This disk was faster than the signal: all of it was written.
-        return;
-    }
-    lab.run(line).expect_code(0).says(&["it goes on at"]);
-    let document = document(&lab);
-    let done = &document.preconditioned[0];
-    assert!(done.earlier_bytes > 0, "{done:?}");
-    assert!(done.earlier_bytes + done.written_bytes >= 8 * (32 << 20), "{done:?}");
-    assert_eq!(blocks_as_made(&lab.read("f")), 0);
-}
-
 #[test]
 fn a_device_is_written_past_the_page_cache() {
     if !can_make_devices() {
