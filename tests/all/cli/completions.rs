@@ -123,10 +123,6 @@ fn check(shell: &str, offered: &BTreeMap<String, Vec<String>>, commands: &[&str]
     let of_these = LINES.iter().filter(|(line, ..)| commands.iter().any(|command| line.starts_with(command)));
     let mut wrong = Vec::new();
     for (line, with, without) in of_these {
-        // zsh offers nothing behind a subcommand of a command that takes targets itself.
-        if shell == "zsh" && line.starts_with("truespd workload beside ") {
-            continue;
-        }
         let none = Vec::new();
         let words = offered.get(*line).unwrap_or(&none);
         // zsh quotes blanks itself.

@@ -33,9 +33,9 @@ fi
 "#;
 
 /// What `clap_complete` makes of the subcommands.
-fn subcommands(shell: Shell, command: &mut Command) -> String {
+fn subcommands(shell: Shell, command: &mut Command, name: &str) -> String {
     let mut script = Vec::new();
-    generate(shell, command, "truespd", &mut script);
+    generate(shell, command, name, &mut script);
     String::from_utf8_lossy(&script).into_owned()
 }
 
@@ -68,7 +68,7 @@ pub(super) fn bash_truespd(command: &mut Command) -> String {
         .map(|(_, long)| format!("--{long}"))
         .collect();
     // Only readline knows how to quote a path.
-    let script = subcommands(Shell::Bash, command).replace(BASH_PATHS, "COMPREPLY=()");
+    let script = subcommands(Shell::Bash, command, "truespd").replace(BASH_PATHS, "COMPREPLY=()");
     let loads: Vec<&str> = BUILT_IN.iter().map(|(name, ..)| *name).collect();
     let end = include_str!("scripts/truespd.bash");
     script + &end.replace("@CLUSTER@", &cluster.join(" ")).replace("@LOADS@", &loads.join("|"))
@@ -127,11 +127,20 @@ pub(super) fn zsh_truespd(command: &mut Command) -> String {
         let about = arg.get_help().map(ToString::to_string).unwrap_or_default();
         cluster.push(format!("            {}", zsh_described(&format!("--{long}"), &about)));
     }
-    let script = subcommands(Shell::Zsh, command);
-    // Its end registers the function that does not know DiskSpd's words.
+    // Behind a command that takes targets itself, `clap_complete` looks for a subcommand after them.
+    let workload = command.find_subcommand_mut("workload");
+    let beside = workload.and_then(|workload| workload.find_subcommand_mut("beside"));
+    let beside = beside.map_or_else(String::new, |beside| zsh_function(beside, "truespd-workload-beside"));
+    let words = include_str!("scripts/truespd.zsh").replace("@CLUSTER@", &cluster.join(" \\\n"));
+    format!("{}{beside}{words}", zsh_function(command, "truespd"))
+}
+
+/// The function that completes the command `name`, `_name`, without what registers it: that does not know DiskSpd's
+/// words.
+fn zsh_function(command: &mut Command, name: &str) -> String {
+    let script = subcommands(Shell::Zsh, command, name);
     let end = script.rfind("if [ \"$funcstack[1]\"").unwrap_or(script.len());
-    let script = script[..end].trim_start_matches("#compdef truespd");
-    format!("{script}{}", include_str!("scripts/truespd.zsh").replace("@CLUSTER@", &cluster.join(" \\\n")))
+    script[..end].trim_start_matches(&format!("#compdef {name}")).to_string()
 }
 
 pub(super) fn zsh_words() -> String {
@@ -177,7 +186,7 @@ fn zsh_glued(switch: &Switch) -> String {
 
 /// What completes `truespd`: the subcommands, and DiskSpd's words behind `run`.
 pub(super) fn fish_truespd(command: &mut Command) -> String {
-    let mut text = subcommands(Shell::Fish, command);
+    let mut text = subcommands(Shell::Fish, command, "truespd");
     push_fish_values(&mut text, command, &[]);
     text + &fish_options("truespd", &["run"]) + &fish_options("truespd", &["cluster", "run"])
 }

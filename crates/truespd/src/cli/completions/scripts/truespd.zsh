@@ -10,6 +10,10 @@ _truespd_or_words() {
         (( CURRENT -= 2 ))
         _diskspd_words \
 @CLUSTER@
+    elif (( CURRENT > 3 )) && [[ $words[2] == workload && $words[3] == beside ]]; then
+        shift 2 words
+        (( CURRENT -= 2 ))
+        _truespd-workload-beside
     else
         _truespd "$@"
     fi
