@@ -1,5 +1,7 @@
 //! `--precondition`: what is written before a test, to what, and what is not.
 
+use std::path::PathBuf;
+
 use crate::support::devices::{Loop, can_make_devices, text};
 use crate::support::program::Lab;
 use rustix::process::Signal;
@@ -100,15 +102,45 @@ fn it_goes_on_where_it_was_stopped() {
     assert_eq!((notes(), document(&lab).preconditioned[0].earlier_bytes), (0, 0));
 }
 
-/// How far the note of the only target says that it came.
-fn running_bytes(lab: &Lab) -> u64 {
+/// The note of how far the only target came.
+fn note_of(lab: &Lab) -> Option<PathBuf> {
     let state = lab.work().with_file_name("state").join("truespd/preconditioning");
-    let Ok(mut notes) = std::fs::read_dir(state) else { return 0 };
-    let Some(Ok(note)) = notes.next() else { return 0 };
-    let text = std::fs::read_to_string(note.path()).unwrap_or_default();
+    let mut notes = std::fs::read_dir(state).ok()?.map(|note| note.expect("an entry").path());
+    notes.find(|note| note.extension().is_some_and(|end| end == "json"))
+}
+
+/// How far it says that it came; 0 without one.
+fn running_bytes(lab: &Lab) -> u64 {
+    let text = note_of(lab).and_then(|note| std::fs::read_to_string(note).ok()).unwrap_or_default();
     let number =
         text.split("\"written_bytes\":").nth(1).and_then(|rest| rest.trim_end_matches('}').parse().ok());
     number.unwrap_or(0)
+}
+
+/// The same command, with what was left. The note says that nearly all was written, so that the rest is short on any
+/// disk.
+#[test]
+fn the_rest_is_written_by_the_same_command() {
+    let lab = Lab::new();
+    lab.run("-c64M -b4K -d1 -W0 f").expect_code(0);
+    let line = "-b4K -d1 -W0 -Su --precondition 100x --json r.json f";
+    let running = lab.start(line);
+    running.wait_until("it writes", || running_bytes(&lab) > 8 << 20);
+    running.signal(Signal::INT);
+    running.finish().expect_code(1);
+    let (whole, told) = (100 * (64 << 20), running_bytes(&lab));
+    let note = note_of(&lab).expect("it was stopped");
+    let text = std::fs::read_to_string(&note).expect("a note");
+    let nearly = text
+        .replace(&format!("\"written_bytes\":{told}"), &format!("\"written_bytes\":{}", whole - (80 << 20)));
+    std::fs::write(&note, nearly).expect("a note");
+    lab.run(line).expect_code(0).says(&["it goes on at"]);
+    let document = document(&lab);
+    let done = &document.preconditioned[0];
+    // What was out when it was stopped is written again.
+    assert_eq!(done.earlier_bytes, whole - (84 << 20), "{done:?}");
+    assert!(done.written_bytes >= 84 << 20 && done.written_bytes < whole, "{done:?}");
+    assert_eq!((blocks_as_made(&lab.read("f")), note_of(&lab)), (0, None));
 }
 
 #[test]
