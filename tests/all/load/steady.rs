@@ -145,6 +145,23 @@ fn a_stop_leaves_what_was_measured_of_the_last_rounds() {
     assert!(outcome.report.notes.iter().any(|note| note.words.starts_with("stopped in round ")));
 }
 
+/// What is no data counts as well: a test of trims alone can become steady.
+#[test]
+fn trims_are_followed_too() {
+    let place = Place::new(64 * MIB);
+    let words = "-b4K -r -w0 --trim 100 -o4 -W0 -d2 -L --until-steady FILE";
+    let outcome = place.sim("latency=100us,trim_latency=500us", words);
+    let (measured, rounds) = seen(&outcome);
+    assert!(rounds.is_steady && rounds.rounds.len() == 5, "{rounds:?}");
+    let trims = measured.targets().map(|target| target.trim.as_ref().expect("trims").ios).sum::<u64>();
+    let told: f64 = rounds.window().iter().map(|round| round.trim_iops * rounds.round_s).sum();
+    assert_eq!(trims, told.round() as u64);
+    for round in &rounds.rounds {
+        assert_eq!((round.read_iops, round.write_iops), (0.0, 0.0));
+        assert!((round.latency_mean_ns / 500e3 - 1.0).abs() < 0.01, "{round:?}");
+    }
+}
+
 /// Without the option nothing is told of rounds.
 #[test]
 fn a_usual_run_has_no_rounds() {

@@ -69,10 +69,8 @@ struct Ready {
 /// Results of a time span.
 #[derive(Debug, Default)]
 pub struct SpanOutcome {
-    /// Measured time in nanoseconds; 0 when nothing was measured.
-    pub measured_ns: u64,
-    /// What was measured before the rounds of the result, in nanoseconds.
-    pub skipped_ns: u64,
+    /// The measured time that the result is of; none of it when nothing was measured.
+    pub cut: Cut,
     /// The rounds; none where the measured time was not divided.
     pub rounds: Option<Rounds>,
     /// Processor counters at both ends of the measured time.
@@ -283,9 +281,8 @@ impl<'a> Director<'a> {
         }
         self.bring_home(outcome);
         self.end_rounds(outcome);
-        let cut = Cut { skipped_ns: outcome.skipped_ns, measured_ns: outcome.measured_ns };
-        outcome.latencies = self.span.latencies.sum(cut);
-        outcome.responses = self.span.latencies.sum_of_responses(cut);
+        outcome.latencies = self.span.latencies.sum(outcome.cut);
+        outcome.responses = self.span.latencies.sum_of_responses(outcome.cut);
         outcome.drift_ppm = self.span.clock.drift_ppm();
     }
 
@@ -351,7 +348,8 @@ impl<'a> Director<'a> {
             }
             self.span.handles.measurement_ends();
             self.take_evidence(outcome, recorder, before);
-            outcome.evidence.ticks = Some(monitor.finish().between(outcome.skipped_ns, outcome.measured_ns));
+            outcome.evidence.ticks =
+                Some(monitor.finish().between(outcome.cut.skipped_ns, outcome.cut.measured_ns));
             if !stopped {
                 self.span.say(format!("starting cool down ({} s)", lengths.cooldown_ns / 1_000_000_000));
                 self.wait_until(phases.stop_ns());
@@ -371,12 +369,12 @@ impl<'a> Director<'a> {
         let (phases, clock) = (&self.shared.phases, &self.span.clock);
         let (start_ns, end_ns) = (phases.measure_start_ns(), phases.measure_end_ns());
         let (mut before, mut end) = (before, None);
-        outcome.measured_ns = phases.measured_ns();
+        let whole_ns = phases.measured_ns();
+        outcome.cut = Cut::all(whole_ns);
         if let Some(watch) = &mut self.watch {
-            let whole_ns = outcome.measured_ns;
-            Cut { skipped_ns: outcome.skipped_ns, measured_ns: outcome.measured_ns } = watch.cut(whole_ns);
-            if let Some(begin) = watch.take_mark(outcome.skipped_ns) {
-                recorder.begin_at(begin.mark, start_ns.saturating_add(outcome.skipped_ns));
+            outcome.cut = watch.cut(whole_ns);
+            if let Some(begin) = watch.take_mark(outcome.cut.skipped_ns) {
+                recorder.begin_at(begin.mark, start_ns.saturating_add(outcome.cut.skipped_ns));
                 before = begin.cpu;
             }
             end = watch.take_mark(whole_ns);
@@ -385,10 +383,10 @@ impl<'a> Director<'a> {
         outcome.evidence = recorder.finish(mark, clock.now_ns(), end_ns);
         outcome.cpu = before.zip(cpu.unwrap_or_else(|| CpuCounters::read().ok()));
         // Computed at the end, so that a step of the wall clock during the run is not hidden.
-        let since_ns = clock.now_ns().saturating_sub(start_ns).saturating_sub(outcome.skipped_ns);
+        let since_ns = clock.now_ns().saturating_sub(start_ns).saturating_sub(outcome.cut.skipped_ns);
         outcome.evidence.window = unix_time_ns().map(|now| {
             let start_unix_ns = now.saturating_sub(since_ns);
-            Window { start_unix_ns, end_unix_ns: start_unix_ns.saturating_add(outcome.measured_ns) }
+            Window { start_unix_ns, end_unix_ns: start_unix_ns.saturating_add(outcome.cut.measured_ns) }
         });
     }
 
@@ -396,13 +394,13 @@ impl<'a> Director<'a> {
     fn end_rounds(&mut self, outcome: &mut SpanOutcome) {
         let Some(mut watch) = self.watch.take() else { return };
         let steady_ns = watch.look(|words| (self.span.on_event)(Event::Note(words)));
-        let mut whole_ns = outcome.skipped_ns.saturating_add(outcome.measured_ns);
+        let mut whole_ns = outcome.cut.end_ns();
         if self.span.is_virtual {
             // Its threads ran one after the other, so that none could be told to end.
             whole_ns = steady_ns.unwrap_or(whole_ns);
-            Cut { skipped_ns: outcome.skipped_ns, measured_ns: outcome.measured_ns } = watch.cut(whole_ns);
+            outcome.cut = watch.cut(whole_ns);
         }
-        let rounds = watch.finish(whole_ns);
+        let rounds = watch.finish(outcome.cut);
         for (_, of_thread) in &mut outcome.outcomes {
             keep(of_thread, &rounds, whole_ns);
         }
@@ -483,7 +481,7 @@ impl<'a> Director<'a> {
         }
         self.span.handles.measurement_ends();
         outcome.cpu = before.ok().zip(CpuCounters::read().ok());
-        outcome.measured_ns = self.shared.phases.measured_ns();
+        outcome.cut = Cut::all(self.shared.phases.measured_ns());
     }
 
     /// True when stopped or failed before the instant.

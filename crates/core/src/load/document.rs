@@ -4,7 +4,6 @@ use super::context::Note;
 use super::controller::SpanOutcome;
 use super::counters::{processors, timeline};
 use super::facts;
-use super::rounds::Cut;
 use super::span::Span;
 use super::worker::{FailureKind, IoFailure, Late, Outcome};
 use crate::access::{EffectiveRange, Places, Skew};
@@ -26,7 +25,8 @@ use crate::text::grouped;
 /// The numbers of a time span, and sentences for standard error.
 pub fn measured(span: &Span<'_>, outcome: SpanOutcome, topology: &Topology) -> (Measured, Vec<Note>) {
     let mut notes = Vec::new();
-    let test_time_s = outcome.measured_ns as f64 / 1e9;
+    let cut = outcome.cut;
+    let test_time_s = cut.measured_ns as f64 / 1e9;
     let cpus: Vec<u32> = topology.processors.iter().map(|p| p.cpu).collect();
     let (mut stolen, mut stolen_most) = (None, None);
     let cpu = match &outcome.cpu {
@@ -44,17 +44,16 @@ pub fn measured(span: &Span<'_>, outcome: SpanOutcome, topology: &Topology) -> (
         None => vec![CpuUse { user: 0.0, kernel: 0.0, idle: 100.0 }; cpus.len()],
     };
     let in_flight: u128 = outcome.outcomes.iter().map(|(_, o)| o.in_flight_ns).sum();
-    let cut = Cut { skipped_ns: outcome.skipped_ns, measured_ns: outcome.measured_ns };
     let (series, fine_series) = timeline(outcome.outcomes.iter().map(|(_, o)| &o.buckets), cut).unzip();
     let processors = processors(outcome.outcomes.iter().map(|(id, o)| (*id, &o.buckets)), cut);
     let outstanding = outstanding(&outcome.outcomes, span);
     let costs = outcome.outcomes.iter().filter_map(|(_, o)| o.cost).collect();
     let mut threads = Vec::with_capacity(outcome.outcomes.len());
     for (id, of_thread) in outcome.outcomes {
-        threads.push(thread(id, of_thread, outcome.measured_ns, span));
+        threads.push(thread(id, of_thread, cut.measured_ns, span));
     }
     let in_effect = in_effect(span, threads.len());
-    let depth = queue_depth(&span.lanes, &threads, in_flight, outcome.measured_ns, !outstanding.is_empty());
+    let depth = queue_depth(&span.lanes, &threads, in_flight, cut.measured_ns, !outstanding.is_empty());
     notes.push(Note::detail(queue_depth_words(&depth)));
     notes.extend(rounds_words(outcome.rounds.as_ref(), span.asked).map(Note::worth_telling));
     notes.extend(arrivals_words(&threads, span, test_time_s).into_iter().map(Note::worth_telling));

@@ -53,17 +53,21 @@ pub struct Cut {
 
 impl Cut {
     /// All of a measured time.
-    #[cfg(test)]
     pub fn all(measured_ns: u64) -> Self {
         Cut { skipped_ns: 0, measured_ns }
+    }
+
+    /// Its end, from the start of the measured time.
+    pub fn end_ns(&self) -> u64 {
+        self.skipped_ns.saturating_add(self.measured_ns)
     }
 }
 
 /// What all threads counted in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RoundCounts {
-    /// Reads, and behind them writes.
-    pub ios: [u64; 2],
+    /// Reads, writes and trims.
+    pub ios: [u64; 3],
     /// I/Os in flight times nanoseconds.
     pub in_flight_ns: u64,
 }
@@ -71,7 +75,7 @@ pub struct RoundCounts {
 /// A row of the board.
 #[derive(Debug, Default)]
 struct Row {
-    ios: [AtomicU64; 2],
+    ios: [AtomicU64; 3],
     in_flight_ns: AtomicU64,
     /// Threads that have ended the round.
     threads: AtomicU32,
@@ -121,11 +125,13 @@ impl Board {
         if row.threads.load(Ordering::Acquire) < self.threads {
             return None;
         }
-        let [reads, writes] = [0, 1].map(|place| row.ios[place].load(Ordering::Relaxed) as f64);
-        let seconds = self.lengths.each_ns as f64 / NS_PER_S as f64;
+        let ios = row.ios.each_ref().map(|ios| ios.load(Ordering::Relaxed) as f64);
+        let all: f64 = ios.iter().sum();
         let in_flight_ns = row.in_flight_ns.load(Ordering::Relaxed) as f64;
-        let latency_mean_ns = if reads + writes > 0.0 { in_flight_ns / (reads + writes) } else { 0.0 };
-        Some(Round { read_iops: reads / seconds, write_iops: writes / seconds, latency_mean_ns })
+        let latency_mean_ns = if all > 0.0 { in_flight_ns / all } else { 0.0 };
+        let seconds = self.lengths.each_ns as f64 / NS_PER_S as f64;
+        let [read_iops, write_iops, trim_iops] = ios.map(|ios| ios / seconds);
+        Some(Round { read_iops, write_iops, trim_iops, latency_mean_ns })
     }
 }
 

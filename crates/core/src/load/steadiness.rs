@@ -84,15 +84,10 @@ impl<'a> Watch<'a> {
         let number = self.rounds.len();
         let Some(round) = self.rounds.last() else { return String::new() };
         let mut told = format!("round {number} of {most} at most: ");
-        let [reads, writes] = [round.read_iops, round.write_iops].map(|iops| grouped(iops.round() as u64));
-        if round.write_iops == 0.0 {
-            told.push_str(&format!("{reads} read IOPS"));
-        } else if round.read_iops == 0.0 {
-            told.push_str(&format!("{writes} write IOPS"));
-        } else {
-            told.push_str(&format!("{reads} read and {writes} write IOPS"));
+        for (name, iops) in round.rates() {
+            told.push_str(&format!("{} {name}, ", grouped(iops.round() as u64)));
         }
-        told.push_str(&format!(", mean latency {:.3} ms", round.latency_mean_ns / 1e6));
+        told.push_str(&format!("mean latency {:.3} ms", round.latency_mean_ns / 1e6));
         if number >= window as usize {
             let are_steady = if self.is_steady { "steady" } else { "not steady" };
             let over = words(&tracked(self.last_rounds()));
@@ -117,18 +112,17 @@ impl<'a> Watch<'a> {
         self.marks.remove(place)
     }
 
-    /// The rounds of a measured time of `measured_ns`.
-    pub fn finish(self, measured_ns: u64) -> Rounds {
+    /// The rounds, when the result is of `cut`.
+    pub fn finish(self, cut: Cut) -> Rounds {
         let each_ns = self.board.each_ns().max(1);
         let mut rounds = self.rounds;
-        rounds.truncate((measured_ns / each_ns) as usize);
-        let window_first =
-            measured_ns.div_ceil(each_ns).saturating_sub(u64::from(self.board.lengths.rule.window));
+        rounds.truncate((cut.end_ns() / each_ns) as usize);
         Rounds {
             round_s: each_ns as f64 / NS_PER_S,
+            // A run that was stopped ends within a round, whatever the last whole ones say.
+            is_steady: self.is_steady && cut.end_ns().is_multiple_of(each_ns),
             rounds,
-            window_first: window_first as u32,
-            is_steady: self.is_steady,
+            window_first: (cut.skipped_ns / each_ns) as u32,
         }
     }
 }
@@ -190,7 +184,7 @@ mod tests {
         let board = board(5, 30);
         let mut watch = Watch::new(&board);
         for (number, &rate) in (0..).zip(rates) {
-            board.tell(number, &RoundCounts { ios: [0, rate], in_flight_ns: 32 * S });
+            board.tell(number, &RoundCounts { ios: [0, rate, 0], in_flight_ns: 32 * S });
             if let Some(end_ns) = watch.look(|_| ()) {
                 return Some(end_ns / S);
             }
@@ -230,7 +224,7 @@ mod tests {
         let rule = SteadyRule { window: 3, ..SteadyRule::default() };
         let board = Board::new(RoundLengths { each_ns: S, rule }, 2, false);
         let mut watch = Watch::new(&board);
-        let counts = RoundCounts { ios: [100, 0], in_flight_ns: 4 * S };
+        let counts = RoundCounts { ios: [100, 0, 0], in_flight_ns: 4 * S };
         for number in 0..3 {
             board.tell(number, &counts);
             assert_eq!(watch.look(|_| ()), None, "one of two threads");
@@ -240,7 +234,7 @@ mod tests {
         assert_eq!(watch.look(|_| ()), None);
         board.tell(2, &counts);
         assert_eq!(watch.look(|_| ()), Some(3 * S));
-        let rounds = watch.finish(3 * S);
+        let rounds = watch.finish(Cut::all(3 * S));
         assert!(rounds.is_steady && rounds.rounds.len() == 3);
         assert_eq!((rounds.rounds[0].read_iops, rounds.rounds[0].latency_mean_ns), (200.0, 40e6));
     }
@@ -252,10 +246,10 @@ mod tests {
         let mut watch = Watch::new(&board);
         watch.begun = 6;
         for number in 0..3 {
-            board.tell(number, &RoundCounts { ios: [100, 0], in_flight_ns: S });
+            board.tell(number, &RoundCounts { ios: [100, 0, 0], in_flight_ns: S });
         }
         assert_eq!(watch.look(|_| ()), None, "three rounds begun since");
-        board.tell(3, &RoundCounts { ios: [100, 0], in_flight_ns: S });
+        board.tell(3, &RoundCounts { ios: [100, 0, 0], in_flight_ns: S });
         assert_eq!(watch.look(|_| ()), Some(4 * S));
     }
 

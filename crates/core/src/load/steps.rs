@@ -317,7 +317,7 @@ impl<'p> Run<'p> {
         if !failures.is_empty() {
             return Err(failures);
         }
-        if outcome.measured_ns == 0 {
+        if outcome.cut.measured_ns == 0 {
             return Ok(None);
         }
         let drift_ppm = outcome.drift_ppm;

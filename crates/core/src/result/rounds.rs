@@ -13,9 +13,29 @@ pub struct Round {
     pub read_iops: f64,
     /// Writes that completed per second.
     pub write_iops: f64,
-    /// Mean latency of both in nanoseconds, by Little's law: I/Os in flight divided by I/Os per second.
+    /// Trims that completed per second (`--trim`).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub trim_iops: f64,
+    /// Mean latency of all of them in nanoseconds, by Little's law: I/Os in flight divided by I/Os per second.
     pub latency_mean_ns: f64,
 }
+
+/// For a member that stands in a document only where there is something.
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
+impl Round {
+    /// The rates with their names: those that are above 0.
+    pub fn rates(&self) -> impl Iterator<Item = (&'static str, f64)> {
+        let all = [(READ_IOPS, self.read_iops), (WRITE_IOPS, self.write_iops), (TRIM_IOPS, self.trim_iops)];
+        all.into_iter().filter(|(_, iops)| *iops > 0.0)
+    }
+}
+
+const READ_IOPS: &str = "read IOPS";
+const WRITE_IOPS: &str = "write IOPS";
+const TRIM_IOPS: &str = "trim IOPS";
 
 /// The rounds of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -56,9 +76,10 @@ const EXACT: f64 = 1e-9;
 type FigureOf = fn(&Round) -> f64;
 
 /// The figures of a round with their names.
-const FIGURES: [(&str, FigureOf); 3] = [
-    ("read IOPS", |round| round.read_iops),
-    ("write IOPS", |round| round.write_iops),
+const FIGURES: [(&str, FigureOf); 4] = [
+    (READ_IOPS, |round| round.read_iops),
+    (WRITE_IOPS, |round| round.write_iops),
+    (TRIM_IOPS, |round| round.trim_iops),
     ("mean latency", |round| round.latency_mean_ns),
 ];
 
@@ -116,7 +137,8 @@ mod tests {
     use super::*;
 
     fn writes(iops: [f64; 5]) -> Vec<Round> {
-        iops.map(|write_iops| Round { read_iops: 0.0, write_iops, latency_mean_ns: 1e6 }).to_vec()
+        iops.map(|write_iops| Round { read_iops: 0.0, write_iops, trim_iops: 0.0, latency_mean_ns: 1e6 })
+            .to_vec()
     }
 
     /// Series with known answers, of which those at the limits are computed by hand.
@@ -148,7 +170,7 @@ mod tests {
         assert!(!are_steady(&rounds[1..], &rule), "four rounds");
         rounds[4].latency_mean_ns *= 1.5;
         assert!(!are_steady(&rounds, &rule), "the latency is not");
-        let nothing = Round { read_iops: 0.0, write_iops: 0.0, latency_mean_ns: 0.0 };
+        let nothing = Round { read_iops: 0.0, write_iops: 0.0, trim_iops: 0.0, latency_mean_ns: 0.0 };
         assert!(!are_steady(&[nothing; 5], &rule), "what does nothing is not steady");
         assert_eq!(words(&tracked(&[nothing; 5])), "nothing completed");
     }

@@ -70,15 +70,8 @@ pub(super) fn flushes(out: &mut String, span: &TimeSpan, measured: &Measured) {
     let Some(flush) = Summary::of(measured).flush else { return };
     line!(out);
     line!(out, "Flushes (TrueSpd), latencies in ms");
-    let mut header = "     count    | per second ".to_string();
-    let mut cells = format!("{:13} | {:10.2}", flush.ios, shown(flush.iops));
-    if span.measure_latency {
-        header = format!("{header}|{}", LATENCY_COLUMNS.join("|"));
-        cells.push_str(&latencies(flush.latency.as_ref()));
-    }
-    line!(out, "{}", header.trim_end());
-    line!(out, "{:-<width$}", "", width = header.trim_end().len());
-    line!(out, "{cells}");
+    let cells = format!("{:13} | {:10.2}", flush.ios, shown(flush.iops));
+    row(out, span, "     count    | per second ", &cells, flush.latency.as_ref());
 }
 
 /// The trims of all targets; nothing without any.
@@ -86,12 +79,17 @@ pub(super) fn trims(out: &mut String, span: &TimeSpan, measured: &Measured) {
     let Some(trim) = Summary::of(measured).trim else { return };
     line!(out);
     line!(out, "Trims (TrueSpd), latencies in ms");
-    let mut header = "     count    | per second |    MiB/s  ".to_string();
-    let mut cells =
+    let cells =
         format!("{:13} | {:10.2} | {:10.2}", trim.ios, shown(trim.iops), shown(trim.bytes_per_s / MIB));
+    row(out, span, "     count    | per second |    MiB/s   ", &cells, trim.latency.as_ref());
+}
+
+/// A table of one row, with latencies behind it where they were measured.
+fn row(out: &mut String, span: &TimeSpan, header: &str, cells: &str, latency: Option<&LatencySummary>) {
+    let (mut header, mut cells) = (header.to_string(), cells.to_string());
     if span.measure_latency {
-        header = format!("{header} |{}", LATENCY_COLUMNS.join("|"));
-        cells.push_str(&latencies(trim.latency.as_ref()));
+        header = format!("{header}|{}", LATENCY_COLUMNS.join("|"));
+        cells.push_str(&latencies(latency));
     }
     line!(out, "{}", header.trim_end());
     line!(out, "{:-<width$}", "", width = header.trim_end().len());
@@ -103,14 +101,17 @@ pub(super) fn rounds(out: &mut String, measured: &Measured) {
     let Some(all) = &measured.rounds else { return };
     line!(out);
     line!(out, "Rounds of {} s (TrueSpd), those of the result marked *", all.round_s);
-    let header = "  round |  read I/O per s | write I/O per s | mean latency in ms";
+    let has_trims = all.rounds.iter().any(|round| round.trim_iops > 0.0);
+    let trims = if has_trims { "  trim I/O per s |" } else { "" };
+    let header = format!("  round |  read I/O per s | write I/O per s |{trims} mean latency in ms");
     line!(out, "{header}");
     line!(out, "{:-<width$}", "", width = header.len());
     for (number, round) in (1..).zip(&all.rounds) {
         let mark = if number > all.window_first { '*' } else { ' ' };
+        let trims = if has_trims { format!("{:15.2} | ", shown(round.trim_iops)) } else { String::new() };
         line!(
             out,
-            "{mark} {number:>5} | {:15.2} | {:15.2} | {:18.3}",
+            "{mark} {number:>5} | {:15.2} | {:15.2} | {trims}{:18.3}",
             shown(round.read_iops),
             shown(round.write_iops),
             shown(round.latency_mean_ns / 1e6)

@@ -68,7 +68,7 @@ impl RoundKeeper {
 
     fn take(&mut self, part: RoundPart) {
         let in_flight_ns = u64::try_from(part.in_flight_ns).unwrap_or(u64::MAX);
-        let mut counts = RoundCounts { ios: [0; 2], in_flight_ns };
+        let mut counts = RoundCounts { ios: [0; 3], in_flight_ns };
         self.counted = self.counted.plus(Counted { ios: 0, bytes: 0, in_flight_ns });
         for tally in &part.tallies {
             for (place, counter) in [&tally.reads, &tally.writes].into_iter().enumerate() {
@@ -76,6 +76,7 @@ impl RoundKeeper {
                 self.totals[place] += counter.ios();
                 self.counted = self.counted.plus(counter.counted());
             }
+            counts.ios[2] += tally.trims.ios();
         }
         self.board.tell(part.number, &counts);
         if self.kept.len() == self.board.kept() {

@@ -233,7 +233,12 @@ fn in_rounds(iops: &[f64], is_steady: bool) -> Doc {
         d.until_steady = Some(SteadyRule { rounds: 8, ..SteadyRule::default() });
         let mut rounds = Vec::new();
         for &read_iops in iops {
-            rounds.push(Round { read_iops, write_iops: 0.0, latency_mean_ns: 32e9 / read_iops });
+            rounds.push(Round {
+                read_iops,
+                write_iops: 0.0,
+                trim_iops: 0.0,
+                latency_mean_ns: 32e9 / read_iops,
+            });
         }
         d.measured.rounds = Some(Rounds { round_s: 1.0, rounds, window_first: 3, is_steady });
     })
