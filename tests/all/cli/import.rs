@@ -118,7 +118,7 @@ fn a_file_of_which_no_job_can_be_said_is_refused() {
     let job =
         place.write("none.fio", "[a]\nioengine=rdma\nfilename=x\n[b]\nstonewall\nrw=erase\nfilename=y\n");
     let reasons =
-        ["ioengine=rdma: this engine tests no file", "rw=erase: reads, writes and trims are all there is"];
+        ["ioengine=rdma: this engine tests no file", "rw=erase: only reads, writes and trims are possible"];
     place.said(&format!("import {}", job.display())).refused(&reasons);
     place
         .said(&format!("import --profile p.xml {}", job.display()))

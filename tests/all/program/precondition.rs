@@ -71,7 +71,7 @@ fn what_the_test_itself_cannot_do_is_told_before_anything_is_written() {
     lab.run("-c1M -b4K -d1 -W0 f").expect_code(0);
     for (line, words) in [
         ("-b4K --precondition 1x --engine null f", "this engine does not (--engine)"),
-        ("-b4K -f64K --precondition 1x f", "smaller than a block of --precondition"),
+        ("-b4K -f64K --precondition 1x f", "smaller than 128 KiB, a block of --precondition"),
         ("-b2M --precondition 1x f", "too small"),
         ("-b4K --precondition 1x f missing", "missing"),
         ("-b4K --precondition 0x f", "'0x' is not a number of passes"),

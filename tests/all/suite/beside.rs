@@ -87,8 +87,8 @@ fn lines_say_what_diskspd_can_say() {
     let background = "--mix 64K:50,128K:50 -B1M -s -t3 -o1 --arrivals poisson -d1";
     let ran = beside(&lab, foreground, background, "f --shares 0,50 --rounds 1 --json out.json --keep kept")
         .expect_code(0);
-    assert!(ran.stdout.contains("* response time, from the time"), "{ran}");
-    assert!(ran.stdout.contains("three runs or more tell: give --rounds 3."), "{ran}");
+    assert!(ran.stdout.contains("* response time: counted from"), "{ran}");
+    assert!(ran.stdout.contains("Three rounds or more tell how sure a difference is: give"), "{ran}");
     let stored: Value = serde_json::from_slice(&lab.read("out.json")).expect("JSON");
     let half = &stored["beside"]["points"][1];
     assert_eq!(stored["beside"]["streams"], 3);
@@ -133,7 +133,7 @@ fn what_cannot_run_beside_is_refused_before_anything_is_made() {
             "BACKGROUND: -d5 counts for the whole run, and so for both loads; put it into FOREGROUND",
         ),
         ("-b4K", "--engine psync", "f", "--engine psync counts for the whole run"),
-        ("-b4K -x", "-b1M", "f", "FOREGROUND: -x does not go with the rate"),
+        ("-b4K -x", "-b1M", "f", "FOREGROUND: -x ignores rates"),
         ("-b4K", "-O4", "f", "BACKGROUND: -O would share its I/Os between both loads; give -o in each line"),
         ("-b4K -d0", "-b1M", "f", "FOREGROUND: measured time is needed"),
         ("-b4K x", "-b1M", "f", "FOREGROUND: targets stand behind the line"),

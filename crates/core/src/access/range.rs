@@ -41,7 +41,7 @@ impl RangeSpec {
     }
 
     /// End of the tested range, exclusive, from 0 of the target.
-    fn end_bytes(&self) -> u64 {
+    pub fn end_bytes(&self) -> u64 {
         match self.max_bytes {
             0 => self.size_bytes,
             max => self.size_bytes.min(max),

@@ -190,7 +190,7 @@ mod tests {
         assert!(writes.abs_diff(trims) < trims / 10, "{writes} and {trims}");
         assert!(
             (writes / 4).abs_diff(flushes) <= 1,
-            "trims are no writes that a flush follows: {flushes} of {writes}"
+            "{flushes} flushes for {writes} writes: a trim must not count as a write"
         );
     }
 }

@@ -91,7 +91,7 @@ pub(super) fn can_trim_devices() -> Result {
     }
     Err(EngineError::Unavailable {
         engine: NAME,
-        reason: "this kernel cannot trim a device through io_uring, which came with Linux 6.12".into(),
+        reason: "this kernel cannot trim a device through io_uring: that takes Linux 6.12 or later".into(),
         advice: "Use --engine threads".into(),
     })
 }

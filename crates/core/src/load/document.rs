@@ -201,7 +201,8 @@ fn rounds_words(rounds: Option<&Rounds>, span: &TimeSpan) -> Option<String> {
         ));
     }
     Some(format!(
-        "stopped in round {} of {round_s} s before rounds were steady: the result is what was measured of the last {}",
+        "stopped in round {}, before the rounds of {round_s} s were steady: the result is what was measured of the \
+         last {}",
         number + 1,
         rule.window
     ))

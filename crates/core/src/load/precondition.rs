@@ -8,7 +8,7 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::time::{Duration, SystemTime};
 
@@ -17,10 +17,11 @@ use sha2::{Digest, Sha256};
 
 use super::context::{Event, FinishedRun, OnEvent, Options};
 use super::prepare::{check_before, made_bytes};
+use crate::access::RangeSpec;
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::guard::mark::write_entry;
 use crate::machine::roots::Roots;
-use crate::machine::storage::{ReadFlags, by_id, open, open_file, resolve};
+use crate::machine::storage::{ReadFlags, TargetKind, by_id, open, open_file, resolve};
 use crate::machine::topology::{Topology, TopologyError};
 use crate::profile::{CacheMode, EventNames, Profile, Target, TimeSpan};
 use crate::result::{LayerKind, Measured, Preconditioned, TimeSpanResult};
@@ -45,13 +46,15 @@ const NOTE_AGE_MAX: Duration = Duration::from_secs(24 * 3600);
 #[derive(Debug, Clone, PartialEq)]
 struct Work {
     typed: String,
+    /// The file or device that is written: where the links of `typed` end.
+    path: PathBuf,
+    /// The page cache is bypassed.
+    is_direct: bool,
     /// The first byte that is written.
     base_bytes: u64,
     /// How many there are from there.
     range_bytes: u64,
     passes: u32,
-    /// Where it is noted how far this came.
-    note: Option<PathBuf>,
     /// Bytes that were written before.
     earlier_bytes: u64,
 }
@@ -102,35 +105,40 @@ impl Work {
         Noted { path, identity, base_bytes, range_bytes, passes, written_bytes }
     }
 
+    /// The file that tells how far it came: by the lasting name of a device, by the path of a file. None where the
+    /// target is not there yet, or nothing can be kept.
+    fn note_path(&self) -> Option<PathBuf> {
+        let path = fs::canonicalize(&self.path).ok()?;
+        let name = by_id(&path, &Roots::default()).unwrap_or(path);
+        let hash = Sha256::digest(name.as_os_str().as_encoded_bytes());
+        let name: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        Some(state_folder()?.join("preconditioning").join(format!("{name}.json")))
+    }
+
     /// Notes how far it came. What cannot be noted is written anew.
     fn note(&self, written_bytes: u64) {
-        let (Some(path), Ok(identity)) = (&self.note, identity_of(&self.typed)) else { return };
+        let (Some(path), Ok(identity)) = (self.note_path(), Identity::at(&self.path)) else { return };
         let text = serde_json::to_string(&self.noted(identity, written_bytes)).unwrap_or_default();
         if let Some(folder) = path.parent() {
-            let _ = fs::create_dir_all(folder).and_then(|()| write_entry(folder, path, &text));
+            let _ = fs::create_dir_all(folder).and_then(|()| write_entry(folder, &path, &text));
         }
     }
 
     fn forget(&self) {
-        if let Some(path) = &self.note {
+        if let Some(path) = self.note_path() {
             let _ = fs::remove_file(path);
         }
     }
 
     /// How far an earlier run came with the same work on the same target, less than a day ago.
     fn earlier(&self) -> Option<u64> {
-        let path = self.note.as_ref()?;
-        let age = SystemTime::now().duration_since(fs::metadata(path).ok()?.modified().ok()?).ok()?;
+        let path = self.note_path()?;
+        let age = SystemTime::now().duration_since(fs::metadata(&path).ok()?.modified().ok()?).ok()?;
         let noted: Noted = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
-        let is_same = noted == self.noted(identity_of(&self.typed).ok()?, noted.written_bytes);
+        let is_same = noted == self.noted(Identity::at(&self.path).ok()?, noted.written_bytes);
         let written_bytes = noted.written_bytes.saturating_sub(STEP_BACK_BYTES) / BLOCK_BYTES * BLOCK_BYTES;
         (is_same && age < NOTE_AGE_MAX && written_bytes < self.all_bytes()).then_some(written_bytes)
     }
-}
-
-fn identity_of(typed: &str) -> io::Result<Identity> {
-    let path = resolve(typed, &Roots::default()).map_err(|error| io::Error::other(error.to_string()))?.path;
-    Identity::at(&path)
 }
 
 /// How a profile is run ([`super::run`]).
@@ -182,7 +190,10 @@ impl Preconditioning<'_> {
     /// Every target once, over the whole of what is tested of it.
     fn works(&self, passes: u32) -> Result<Vec<Work>, Refusal> {
         if self.options.ranks.is_some() {
-            return Err(refused(None, "--precondition is for one host: do it on one before the run of all"));
+            return Err(refused(
+                None,
+                "--precondition is for one host: run it with diskspd on one host, then start all of them without it",
+            ));
         }
         if self.options.engine.as_ref().is_some_and(|(row, _)| !row.moves_data) {
             let words = "--precondition writes to storage, and this engine does not (--engine)";
@@ -197,44 +208,32 @@ impl Preconditioning<'_> {
         Ok(works)
     }
 
-    fn work(&self, path: &str, passes: u32) -> Result<Work, Refusal> {
-        let (mut base_bytes, mut end_bytes) = (u64::MAX, 0);
-        for target in self.targets().filter(|target| target.path == path) {
-            let size_bytes = self.size_of(target)?;
-            let max_bytes = if target.max_bytes == 0 { size_bytes } else { target.max_bytes.min(size_bytes) };
+    fn work(&self, typed: &str, passes: u32) -> Result<Work, Refusal> {
+        let path = resolve(typed, &self.roots).map_err(|error| error.refusal(RefusalKind::Machine))?.path;
+        let (mut base_bytes, mut end_bytes, mut is_direct) = (u64::MAX, 0u64, false);
+        for target in self.targets().filter(|target| target.path == typed) {
+            let mut size_bytes = made_bytes(target);
+            if size_bytes == 0 {
+                let opened = open(&path, ReadFlags::CACHED, &self.roots);
+                let facts = opened.map_err(|error| refused(Some(typed), &error.to_string()))?.facts;
+                size_bytes = facts.size_bytes;
+                is_direct |= facts.kind == TargetKind::Block;
+            }
+            is_direct |= target.is_direct();
             base_bytes = base_bytes.min(target.base_bytes);
-            end_bytes = end_bytes.max(max_bytes);
+            end_bytes = end_bytes.max(RangeSpec::of(target, size_bytes).end_bytes());
         }
         let range_bytes = end_bytes.saturating_sub(base_bytes) / BLOCK_BYTES * BLOCK_BYTES;
         if range_bytes == 0 {
-            let words = "the tested range is smaller than a block of --precondition (128 KiB)";
-            return Err(refused(Some(path), words));
+            return Err(refused(
+                Some(typed),
+                "the tested range is smaller than 128 KiB, a block of --precondition",
+            ));
         }
-        let typed = path.to_string();
-        let note = self.note_of(path);
-        let mut work = Work { typed, base_bytes, range_bytes, passes, note, earlier_bytes: 0 };
+        let typed = typed.to_string();
+        let mut work = Work { typed, path, is_direct, base_bytes, range_bytes, passes, earlier_bytes: 0 };
         work.earlier_bytes = work.earlier().unwrap_or(0);
         Ok(work)
-    }
-
-    fn size_of(&self, target: &Target) -> Result<u64, Refusal> {
-        let made = made_bytes(target);
-        if made > 0 {
-            return Ok(made);
-        }
-        let path =
-            resolve(&target.path, &self.roots).map_err(|error| error.refusal(RefusalKind::Machine))?.path;
-        let opened = open(&path, ReadFlags::CACHED, &self.roots);
-        Ok(opened.map_err(|error| refused(Some(&target.path), &error.to_string()))?.facts.size_bytes)
-    }
-
-    /// The file that tells how far a target came: by the lasting name of a device, by the path of a file.
-    fn note_of(&self, typed: &str) -> Option<PathBuf> {
-        let path = fs::canonicalize(resolve(typed, &self.roots).ok()?.path).ok()?;
-        let name = by_id(&path, &self.roots).unwrap_or(path);
-        let hash = Sha256::digest(name.as_os_str().as_encoded_bytes());
-        let name: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        Some(state_folder()?.join("preconditioning").join(format!("{name}.json")))
     }
 
     /// Writes, flushes, and tells what came of it.
@@ -272,7 +271,6 @@ impl Preconditioning<'_> {
 
     fn writing_span(&self, work: &Work, piece: &Piece) -> TimeSpan {
         let asked = self.targets().find(|target| target.path == work.typed).cloned().unwrap_or_default();
-        let is_direct = asked.is_direct() || is_device(&work.typed);
         let base_bytes = work.base_bytes + piece.from_bytes % work.range_bytes;
         let target = Target {
             path: asked.path,
@@ -280,7 +278,7 @@ impl Preconditioning<'_> {
             block_bytes: BLOCK_BYTES,
             base_bytes,
             max_bytes: work.base_bytes + work.range_bytes,
-            cache: if is_direct { CacheMode::DisableOsCache } else { CacheMode::Cached },
+            cache: if work.is_direct { CacheMode::DisableOsCache } else { CacheMode::Cached },
             write_percent: 100,
             request_count: OUTSTANDING,
             threads_per_file: 1,
@@ -345,7 +343,7 @@ fn conclude(
             disk_bytes = disk_below(measured);
         }
     }
-    flush(&work.typed).map_err(|error| {
+    flush(&work.path).map_err(|error| {
         let words = format!("'{}': what --precondition wrote could not be flushed", work.typed);
         Failure::new(FailureKind::Io, words).on(&work.typed).because(system_text(&error))
     })?;
@@ -372,14 +370,8 @@ fn refused(typed: Option<&str>, words: &str) -> Refusal {
     Refusal::machine(&["--precondition"], typed, words)
 }
 
-fn is_device(typed: &str) -> bool {
-    let path = resolve(typed, &Roots::default()).map(|resolved| resolved.path);
-    path.is_ok_and(|path| fs::metadata(path).is_ok_and(|about| !about.is_file()))
-}
-
-fn flush(typed: &str) -> io::Result<()> {
-    let path = resolve(typed, &Roots::default()).map_err(|error| io::Error::other(error.to_string()))?.path;
-    open_file(&path, ReadFlags::CACHED).map_err(|error| io::Error::other(error.to_string()))?.sync_all()
+fn flush(path: &Path) -> io::Result<()> {
+    open_file(path, ReadFlags::CACHED).map_err(|error| io::Error::other(error.to_string()))?.sync_all()
 }
 
 /// The size of the only disk below a target.

@@ -66,7 +66,7 @@ impl Cut {
 /// What all threads counted in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RoundCounts {
-    /// Reads, writes and trims.
+    /// How many reads, writes and trims were completed.
     pub ios: [u64; 3],
     /// I/Os in flight times nanoseconds.
     pub in_flight_ns: u64,

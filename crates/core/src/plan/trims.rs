@@ -35,8 +35,10 @@ pub fn check_trims(
         return Ok(None);
     }
     if let Some(namespace) = &facts.namespace {
-        let words =
-            format!("'{}' takes NVMe commands, and TrueSpd trims by none of them (--trim)", target.path);
+        let words = format!(
+            "'{}' is reached by NVMe commands, and TrueSpd has no trim among those (--trim)",
+            target.path
+        );
         let disk = namespace.disk.node_name();
         return Err(refused(target, words).hint(format!("test its block device /dev/{disk}")));
     }
@@ -94,7 +96,8 @@ fn check_device(
     }
     if target.writes_data() && !target.is_direct() {
         let words = format!(
-            "'{path}' is a device, and the kernel refuses to trim what the page cache still has to write there"
+            "'{path}' is a device that this test writes through the page cache: the kernel refuses to trim blocks that \
+             are still to be written from there (--trim)"
         );
         return Err(refused(target, words).hint("add -Su, or -Sh for writes that are durable"));
     }

@@ -168,7 +168,7 @@ fn until_steady(found: &mut Collector, span: &TimeSpan) {
     }
     if span.measured_s_max() > u64::from(u32::MAX) {
         let words = format!(
-            "{} rounds of {} s are longer than a run may be ({} s): lower -d, or rounds= of --steady-rule",
+            "{} rounds of {} s take longer than a run may ({} s): lower -d, or rounds= in --steady-rule",
             rule.rounds,
             span.duration_s,
             u32::MAX

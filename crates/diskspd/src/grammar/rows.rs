@@ -203,7 +203,7 @@ pub static SECTIONS: &[Section] = &[
                 .help("Percentage of trims (discards) among the I/Os, 1 to 100; the others read and write as -w says. \
                        The result has the latencies of the trims, and IOPS and MiB/s are those of reads and writes. \
                        WARNING: trims destroy what the target holds.")
-                .linux("BLKDISCARD on devices, holes in files; targets with data are refused as for -w."),
+                .linux("a device is trimmed by BLKDISCARD, a file by holes; the write guard is asked as for -w."),
             row("Z", "<size>[,<file>]", Value(options::source_data))
                 .starts(DIGITS)
                 .offers(UsualThenFile(&["1M", "20M", "100M", "1G"]))

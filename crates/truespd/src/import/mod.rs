@@ -313,13 +313,13 @@ fn trimming(job: &mut Job, engine: Engine, pattern: &Pattern) -> Option<Engine> 
         Engine::Named("libaio") => {
             job.differs(
                 None,
-                "libaio has no trims: fio makes them apart from its other I/Os, and io_uring does both",
+                "libaio cannot trim, and fio then makes each trim by a system call of its own: io_uring trims as well",
             );
             Some(Engine::Named("io_uring"))
         }
         Engine::Mapped | Engine::Named("nvme") => {
-            let why = "no engine trims there; the whole job is left out";
-            job.unsaid(None, why, "--trim on a file or a block device, with another engine");
+            let why = "this engine cannot trim; the whole job is left out";
+            job.unsaid(None, why, "--trim with io_uring, threads or psync, on a file or a block device");
             None
         }
         other => Some(other),

@@ -55,7 +55,7 @@ pub(super) fn pattern(job: &mut Job) -> Option<(Pattern, Vec<String>)> {
         _ => {
             job.unsaid(
                 rw.as_ref(),
-                "reads, writes and trims are all there is; the whole job is left out",
+                "only reads, writes and trims are possible; the whole job is left out",
                 "",
             );
             return None;

@@ -93,7 +93,7 @@ fn groups_are_lines_of_their_own() {
     let (lines, remarks) = said(text);
     assert_eq!(lines[0], "-b4K -w0 -o1 -t1 -c16M -d1 -W0 -n -L --engine psync a.0.0 b.0.0");
     assert_eq!(lines[1..], ["none", "none"]);
-    assert!(remarks.contains("Unsaid 14 rw=erase: reads, writes and trims are all there is"), "{remarks}");
+    assert!(remarks.contains("Unsaid 14 rw=erase: only reads, writes and trims are possible"), "{remarks}");
     let runs = read(text).expect("a job file");
     assert_eq!(
         runs[1].line_of(&runs[1].lanes[1]).join(" "),
@@ -114,10 +114,10 @@ fn trims_are_said() {
         "{lines:?}"
     );
     assert!(remarks.contains("Differs 6 rw=trimwrite: fio trims each block and then writes that same block"));
-    assert!(remarks.contains("libaio has no trims"), "{remarks}");
+    assert!(remarks.contains("libaio cannot trim"), "{remarks}");
     let (lines, remarks) = job("rw=trim\nioengine=mmap");
     assert_eq!(lines, ["none"]);
-    assert!(remarks.contains("no engine trims there; the whole job is left out"), "{remarks}");
+    assert!(remarks.contains("this engine cannot trim; the whole job is left out"), "{remarks}");
     let (_, remarks) = job("rw=randwrite\ntrim_percentage=5");
     assert!(remarks.contains("trim_percentage=5: it is about trims beside verify"), "{remarks}");
 }

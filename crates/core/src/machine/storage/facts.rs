@@ -179,8 +179,8 @@ pub struct Filesystem {
 }
 
 /// File systems of Linux that make no holes in files, by their names in the list of mounts.
-const WITHOUT_HOLES: [&str; 15] = [
-    "9p", "affs", "ecryptfs", "exfat", "hfs", "hfsplus", "jffs2", "jfs", "minix", "msdos", "nilfs2",
+const WITHOUT_HOLES: [&str; 16] = [
+    "9p", "affs", "ecryptfs", "exfat", "hfs", "hfsplus", "jffs2", "jfs", "minix", "msdos", "nilfs2", "ramfs",
     "reiserfs", "ubifs", "udf", "vfat",
 ];
 

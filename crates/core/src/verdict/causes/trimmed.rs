@@ -81,11 +81,13 @@ fn trimmed_places(case: &Case<'_>, target: &TargetView<'_>) -> OneResult {
     }
     let met = match (reads, writes) {
         (true, true) => {
-            "of its reads met places that were empty, which return zeros without the disk, and as many of its \
-                         writes were the first ones to their place"
+            "of its reads met places that it had trimmed, where the system returns zeros without the disk, and as \
+             many of its writes were the first ones to such a place"
         }
-        (true, false) => "of its reads met places that were empty, which return zeros without the disk",
-        _ => "of its writes were the first ones to a place that was trimmed before",
+        (true, false) => {
+            "of its reads met places that it had trimmed, where the system returns zeros without the disk"
+        }
+        _ => "of its writes were the first ones to a place that it had trimmed",
     };
     let wrote = match target.done(Direction::Write).bytes {
         none if none <= 0.0 => "nothing".to_string(),

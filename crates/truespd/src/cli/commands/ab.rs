@@ -388,7 +388,7 @@ pub fn unwanted(request: &Request) -> Option<&'static str> {
         ),
         (
             options.precondition.is_some(),
-            "--precondition would write before every run; give it as an option of the command itself",
+            "--precondition in a line would write before every run; give it to the command itself, which writes once",
         ),
         (!options.unchecked.is_empty(), "--unchecked is for single runs"),
         (!options.maps.is_empty(), "--map is for single runs; name the target as it is called here"),

@@ -246,7 +246,7 @@ fn split(line: &[String]) -> (Vec<Vec<String>>, Vec<String>) {
 fn check_of_run(who: &str, group: &[String]) -> Result<(), Refusal> {
     let name = group[0].strip_prefix('-').and_then(find).map_or("", |row| row.name);
     match name {
-        "x" => Err(refused(who, "-x does not go with the rate that the background gets; remove -x")),
+        "x" => Err(refused(who, "-x ignores rates, and the background runs at a rate; remove -x")),
         "O" => Err(refused(who, "-O would share its I/Os between both loads; give -o in each line")),
         _ => Ok(()),
     }

@@ -261,7 +261,8 @@ impl SeriesArguments {
     /// Refuses what does not go with a search, which decides by itself how long a rate is run.
     pub fn check_search(&self) -> Result<(), Refusal> {
         if self.until_steady {
-            let message = "--until-steady is not possible in a search, which decides how long a rate is run";
+            let message =
+                "--until-steady does not go with a search: the search decides how long it runs a rate";
             return Err(Refusal::command_line(message).hint("write to it before: --precondition 2x"));
         }
         Ok(())

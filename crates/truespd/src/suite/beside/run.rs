@@ -6,7 +6,7 @@ use super::pace::paced;
 use super::report::{Alone, BesideReport, Figures, Point, Run};
 use crate::suite::of_target::{results_of, sum};
 use crate::suite::rounds::{AROUND_S, SEEDS_OF_A_RUN, shuffle};
-use crate::suite::{Advice, Ahead, Draft, Ended, Known, RanOn, Runner, SeriesVerdict, judged};
+use crate::suite::{Advice, Ahead, Draft, Ended, Known, LARGER_TARGET, RanOn, Runner, SeriesVerdict, judged};
 use truespd_core::access::Rng;
 use truespd_core::profile::{self, Profile, Target, TimeSpan, xml};
 use truespd_core::result::metrics::{Metric, Since};
@@ -17,7 +17,7 @@ const TEMPLATE: &str = "*1";
 /// The rule about a rate that is not reached.
 const RATE_NOT_REACHED: &str = "below-rate";
 const ADVICE: Advice = &[
-    (&["working-set"], "name a target that is much larger than the caches, or give --size 20G"),
+    (&["working-set"], LARGER_TARGET),
     (&["generator-bound"], "let more threads issue (-t in the lines), or stop other programs"),
 ];
 

@@ -2,7 +2,7 @@
 
 use super::report::{BesideReport, Felt, Figures, Point, Times};
 use crate::suite::rounds::push_cells;
-use crate::suite::{Shown, word};
+use crate::suite::{OF_RESPONSES, Shown, word};
 use std::fmt::Write;
 use truespd_core::text::table::{Column, Room, fitted};
 use truespd_core::text::{duration_ns, hanging, number, percent, printable, rate, shell_line};
@@ -27,7 +27,7 @@ pub(super) fn tables(report: &BesideReport, shown: Shown) -> String {
             columns,
         ));
         if measured.iter().any(|point| point.is_response()) {
-            out.push_str("* response time, from the time for which the rate scheduled the I/O\n");
+            out.push_str(OF_RESPONSES);
         }
         if shown.has_bars {
             out.push_str(&chart(&measured));
@@ -189,7 +189,7 @@ fn felt_words(report: &BesideReport) -> Option<String> {
         Felt::From(share) => Some(format!("From {share} % on, p99 is {more}.")),
         Felt::Nowhere => Some(format!("At no share, p99 is {more}.")),
         Felt::NotKnown if report.foreground_alone().is_some() && report.most().is_some() => {
-            Some("How sure a difference is, three runs or more tell: give --rounds 3.".to_string())
+            Some("Three rounds or more tell how sure a difference is: give --rounds 3.".to_string())
         }
         Felt::NotKnown => None,
     }

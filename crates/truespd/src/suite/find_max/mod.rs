@@ -11,7 +11,7 @@ pub mod trial;
 
 use crate::suite::find_max::run::{Judge, Searching};
 use crate::suite::find_max::search::Search;
-use crate::suite::{Advice, Ended, RanOn, Runner, SeriesVerdict, Shown, SuiteDocument};
+use crate::suite::{Advice, Ended, LARGER_TARGET, RanOn, Runner, SeriesVerdict, Shown, SuiteDocument};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use truespd_core::profile;
@@ -23,7 +23,7 @@ use truespd_core::text::{printable, shell_line};
 /// Advice in options of this suite.
 const ADVICE: Advice = &[
     (&["generator-bound"], "let more threads issue (-t in the line), or stop other programs"),
-    (&["working-set"], "name a target that is much larger than the caches, or give --size 20G"),
+    (&["working-set"], LARGER_TARGET),
 ];
 
 /// What a search for the highest rate found.

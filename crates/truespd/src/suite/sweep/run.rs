@@ -5,7 +5,7 @@
 use super::axis::Axis;
 use super::report::{Again, Point, Run, SweepReport};
 use crate::suite::rounds::{AROUND_S, LEVEL, RUNS_MIN, SEEDS_OF_A_RUN, shuffle};
-use crate::suite::{Advice, Ahead, Draft, Ended, Known, RanOn, Runner, SeriesVerdict, judged};
+use crate::suite::{Advice, Ahead, Draft, Ended, Known, LARGER_TARGET, RanOn, Runner, SeriesVerdict, judged};
 use diskspd::show::plural;
 use truespd_core::access::Rng;
 use truespd_core::measure::estimate::{Estimate, student_quantile};
@@ -25,7 +25,7 @@ const ADVICE: Advice = &[
         &["generator-bound"],
         "let more threads issue (-t in the line, or --over t=...), or stop other programs",
     ),
-    (&["working-set"], "name a target that is much larger than the caches, or give --size 20G"),
+    (&["working-set"], LARGER_TARGET),
 ];
 
 /// What is to be swept.

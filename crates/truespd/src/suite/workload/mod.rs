@@ -9,8 +9,7 @@ use crate::suite::find_max::search::Search;
 use crate::suite::of_target::{results_of, sum};
 use crate::suite::rounds::AROUND_S;
 use crate::suite::{Advice, Ahead, Draft, Ended, Runner, SuiteDocument, run_steps};
-use crate::suite::{RanOn, Shown};
-use crate::suite::{SeriesVerdict, word};
+use crate::suite::{OF_RESPONSES, RanOn, SeriesVerdict, Shown, word};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use truespd_core::profile;
@@ -470,7 +469,7 @@ fn run_text(run: &Run, columns: usize) -> String {
     }
     out.push_str(&fitted(table, Some(columns)));
     if run.rows.iter().any(|row| row.is_response) {
-        out.push_str("* response time, from the time for which the rate scheduled the I/O\n");
+        out.push_str(OF_RESPONSES);
     }
     out
 }

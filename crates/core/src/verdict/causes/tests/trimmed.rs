@@ -18,7 +18,8 @@ fn trimming(percent: u32, trims_per_s: u64, change: impl FnOnce(&mut Doc)) -> Do
 #[test]
 fn reads_of_what_was_trimmed_are_no_reads_of_data() {
     // 2,000/s of 4 KiB are 469 MiB in a minute, of 8 GiB; the warm-up of 5 s comes before.
-    let words = ["trimmed 7.8 MiB/s and wrote nothing: about 3.3 % of its reads met places that were empty"];
+    let words =
+        ["trimmed 7.8 MiB/s and wrote nothing: about 3.3 % of its reads met places that it had trimmed"];
     says(&trimming(10, 2000, |_| ()).fires("trimmed-places"), FindingGrade::Remark, &words);
     says(&trimming(50, 10_000, |_| ()).fires("trimmed-places"), FindingGrade::Suspect, &["about 15 %"]);
     trimming(1, 100, |_| ()).silent("trimmed-places");
@@ -43,7 +44,7 @@ fn reads_of_what_was_trimmed_are_no_reads_of_data() {
         d.refresh();
         (d.disk().discards, d.disk().discard_bytes) = (discards, bytes);
     });
-    let words = ["of its writes were the first ones to a place that was trimmed before"];
+    let words = ["of its writes were the first ones to a place that it had trimmed"];
     says(&only_writes.fires("trimmed-places"), FindingGrade::Remark, &words);
 }
 
