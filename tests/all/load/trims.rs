@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
-use crate::support::devices::{self, Loop, Mount, can_make_devices, has_tool, skip, text};
+use crate::support::devices::{Loop, Mount, can_make_devices, text};
 use crate::support::program::Lab;
 use crate::support::runner::Place;
 use diskspd::render;
