@@ -184,7 +184,8 @@ impl Searching {
         let step = self.at(rate, search.points.len() + 1).read(runner)?;
         let document = runner.run(&step)?;
         let grade = judge.take_rate(&step.name, &document);
-        let Some(mut point) = Point::of(&self.limits, rate, self.streams, &document, grade) else {
+        let Some(mut point) = Point::of(&self.limits, rate, self.streams, self.outstanding, &document, grade)
+        else {
             return Ok(false);
         };
         pace.is_over = !point.is_within;

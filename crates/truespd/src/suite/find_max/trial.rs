@@ -18,6 +18,8 @@ const LEFT_TIMES: f64 = 5.0;
 const LEFT_PART: f64 = 0.002;
 /// A growing queue matters once response times come near a limit: this part of it.
 const NEAR_LIMIT: f64 = 0.1;
+/// With a smaller part of the outstanding I/Os in flight, no I/O waits for a free one.
+const IN_USE: f64 = 0.5;
 /// The rule of the verdict about a program that could not issue more.
 const GENERATOR_BOUND: &str = "generator-bound";
 
@@ -72,7 +74,8 @@ pub struct Trial {
     /// arrived than was answered.
     pub is_growing: bool,
     /// From its issue on, each limit was kept: what came late had waited in this program, for one of the outstanding
-    /// I/Os (`-o`) or for a processor.
+    /// I/Os (`-o`) or for a processor. False where I/Os waited although most of the outstanding ones were free: then
+    /// the call that hands an I/O over waited, and that is the storage.
     pub storage_kept: bool,
     /// The verdict says that this program could not issue more.
     pub is_generator_bound: bool,
@@ -119,6 +122,7 @@ impl Point {
         limits: &[LatencyLimit],
         per_stream: u64,
         streams: u64,
+        outstanding: u64,
         document: &Document,
         grade: Option<Grade>,
     ) -> Option<Self> {
@@ -131,6 +135,9 @@ impl Point {
         for finding in findings {
             trial.is_generator_bound |= finding.rule == GENERATOR_BOUND && !finding.grade.is_remark();
         }
+        let mean_ns = total.latency.as_ref()?.mean_ns;
+        trial.storage_kept &=
+            trial.is_generator_bound || are_outstanding_in_use(reached_iops, mean_ns, outstanding);
         let offered_iops = per_stream.saturating_mul(streams) as f64;
         Some(Point::new(limits, per_stream, offered_iops, reached_iops, response, trial, grade))
     }
@@ -256,6 +263,11 @@ impl Trial {
             None => pooled(&[self], limits),
         }
     }
+}
+
+/// Whether I/Os may have waited for one of the outstanding to be free; by Little's law.
+fn are_outstanding_in_use(iops: f64, mean_ns: f64, outstanding: u64) -> bool {
+    iops * mean_ns / 1e9 >= outstanding as f64 * IN_USE
 }
 
 /// I/Os over a limit in nanoseconds.
@@ -438,6 +450,14 @@ pub mod tests {
         assert!(Trial { ios: 3_985, ..trial(0.0, 1e4) }.leaves_more_than_is_in_flight(1e6));
         assert!(!Trial { ios: 3_997, ..trial(0.0, 1e4) }.leaves_more_than_is_in_flight(1e6));
         assert!(!Trial { ios: 3_985, ..trial(0.0, 1e4) }.leaves_more_than_is_in_flight(1e8));
+    }
+
+    /// A file system in a program (FUSE) had 16 in flight of 256, and the calls that handed over the others waited.
+    #[test]
+    fn calls_that_wait_are_the_storage_and_not_the_outstanding_ios() {
+        assert!(!are_outstanding_in_use(1920.0, 8.3e6, 256));
+        assert!(are_outstanding_in_use(1920.0, 8.3e6, 16));
+        assert!(are_outstanding_in_use(1920.0, 120e6, 256));
     }
 
     #[test]
