@@ -59,6 +59,18 @@ impl Targets {
         Ok(Targets { places, size_bytes })
     }
 
+    /// How many files are made, and their bytes.
+    pub fn made(&self) -> (usize, u64) {
+        let made = self.places.iter().filter(|place| place.is_directory()).count();
+        (made, self.size_bytes.saturating_mul(made as u64))
+    }
+
+    /// Bytes of all targets.
+    pub fn all_bytes(&self) -> u64 {
+        let sizes = self.places.iter().map(|place| place.size_bytes().unwrap_or(self.size_bytes));
+        sizes.fold(0, u64::saturating_add)
+    }
+
     /// Where files of the series' own may be made.
     pub fn folder(&self) -> PathBuf {
         self.places.first().map_or_else(std::env::temp_dir, Place::folder)

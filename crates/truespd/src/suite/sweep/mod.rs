@@ -5,6 +5,7 @@ pub mod knee;
 pub mod report;
 pub mod run;
 mod text;
+pub mod written;
 
 use crate::suite::{SeriesVerdict, Shown, SuiteDocument};
 pub use report::SweepReport;
