@@ -2,12 +2,14 @@
 
 use super::axis::{Point, Spread};
 use super::chart::{Chart, Series, Ticks};
+use super::heat_table::{HeatCell, HeatTable};
 use super::html::{Cell, Table};
 use super::html::{first_large, latency_words, note, paragraph};
 use super::picture::Picture;
 use super::suites::{OF_RUNS, Page, heading, repeat, texts};
 use super::verdicts::of_series;
 use crate::suite::sweep::SweepReport;
+use crate::suite::sweep::heat;
 use crate::suite::sweep::report::Point as Measured;
 use truespd_core::text::{number, percent, rate, shell_line};
 
@@ -29,6 +31,7 @@ impl Page for SweepReport {
                 lines(self).len()
             ));
         }
+        out += &heats(self);
         out += &table(self).html();
         let smallest = self.groups().into_iter().map(|group| (group.name, self.line_of(group.ramp.knee)));
         let smallest: Vec<(String, Vec<String>)> = smallest.collect();
@@ -105,6 +108,34 @@ fn latencies(report: &SweepReport) -> Chart {
     });
     chart.spread = Spread::Logarithmic;
     chart
+}
+
+/// The rates over the first two switches, a table for each combination of the others.
+fn heats(report: &SweepReport) -> String {
+    let heats = report.heats();
+    let most = heat::most(&heats);
+    let mut out = String::new();
+    for of in &heats {
+        let mut table = HeatTable { caption: of.title.clone(), head: Vec::new(), rows: Vec::new() };
+        for value in &of.columns.values {
+            table.head.push(of.columns.with(value));
+        }
+        for (value, points) in of.rows.values.iter().zip(&of.cells) {
+            let mut cells = Vec::new();
+            for point in points {
+                cells.push(point.map(|point| HeatCell {
+                    words: heat::figure(point),
+                    part: heat::iops(point) / most,
+                }));
+            }
+            table.rows.push((of.rows.with(value), cells));
+        }
+        out += &table.html();
+    }
+    for line in heat::doubts(&heats, usize::MAX).lines() {
+        out += &note(line);
+    }
+    out
 }
 
 fn figure(value: Option<f64>, show: fn(f64) -> String) -> String {

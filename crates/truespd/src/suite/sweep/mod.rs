@@ -1,6 +1,7 @@
 //! `truespd sweep`: a line at every combination of the values of some switches.
 
 pub mod axis;
+pub mod heat;
 pub mod knee;
 pub mod report;
 pub mod run;

@@ -1,5 +1,6 @@
 //! A sweep as tables and sentences.
 
+use super::heat;
 use super::knee::Bound;
 use super::report::{Along, Group, Point, SweepReport};
 use crate::suite::rounds::push_cells;
@@ -16,6 +17,7 @@ const BAR: usize = 20;
 pub(super) fn tables(report: &SweepReport, shown: Shown) -> String {
     let mut out = format!("{}\n\n", printable(&shell_line(&report.line)));
     out.push_str(&table(report, shown));
+    out.push_str(&heat::text(report, shown));
     out.push('\n');
     for sentence in sentences(report) {
         out.push_str(&hanging("", &printable(&sentence), shown.style.columns));
@@ -187,6 +189,11 @@ fn bound_words(bound: &Bound) -> String {
     }
 }
 
+/// A value as a cell: that of --mix has commas.
+fn cell(value: &str) -> String {
+    if value.contains([',', '"']) { format!("\"{}\"", value.replace('"', "\"\"")) } else { value.to_string() }
+}
+
 /// A row for each point that was measured.
 pub(super) fn csv(report: &SweepReport) -> String {
     let mut out = String::new();
@@ -200,7 +207,7 @@ pub(super) fn csv(report: &SweepReport) -> String {
     );
     for point in report.points.iter().filter(|point| !point.runs.is_empty()) {
         for value in &point.values {
-            let _ = write!(out, "{value},");
+            let _ = write!(out, "{},", cell(value));
         }
         let iops = point.iops();
         let [mean, low, high] = [iops.map(|it| it.mean), iops.map(|it| it.low), iops.map(|it| it.high)];
