@@ -469,7 +469,10 @@ mod tests_comparing {
             )
         };
         let plain = variant("-b4K -r", false, Some("/m/f")).unwrap();
-        assert_eq!((plain.line.words().join(" ").as_str(), plain.length.least_s), ("-d3 -W1 -b4K -r /m/f", 4.0));
+        assert_eq!(
+            (plain.line.words().join(" ").as_str(), plain.length.least_s),
+            ("-d3 -W1 -b4K -r /m/f", 4.0)
+        );
         let own = variant("-d7 -W2 -C1 /f", true, None).unwrap();
         assert_eq!((own.line.words().join(" ").as_str(), own.length.least_s), ("-L -d7 -W2 -C1 /f", 10.0));
         assert_eq!(variant("-L /f", true, None).unwrap().line.words().join(" "), "-d3 -W1 -L /f");

@@ -15,7 +15,7 @@ use diskspd::console::say_line;
 use diskspd::grammar::rows::find;
 use diskspd::request::Output;
 use diskspd::show::plural;
-use truespd_core::fault::{Fault, Refusal};
+use truespd_core::fault::{Fault, Refusal, Refusals};
 use truespd_core::profile::Target;
 use truespd_core::result::envelope;
 use truespd_core::text::{shell_line, size};
@@ -81,8 +81,8 @@ pub(crate) struct SweepArguments {
     targets: Vec<String>,
 
     /// Switch to vary and its values: o=1..256 (doubled each time), o=1..32+1 (in steps of 1), t=1,2,4 (a list),
-    /// b=4K..1M, zipf=0.6,0.9 (long options), mix='4K:100;4K:50,64K:50' (values with commas: a list with semicolons). May
-    /// be given several times; the first two are the rows and columns of a table
+    /// b=4K..1M, zipf=0.6,0.9 (long options), mix='4K:100;4K:50,64K:50' (a list of values with commas). May be given
+    /// several times; the first two are the rows and columns of a table
     #[arg(long, value_name = "SWITCH=VALUES", allow_hyphen_values = true)]
     over: Vec<String>,
 
@@ -167,10 +167,11 @@ impl Suite for SweepArguments {
                 .into());
         }
         let targets = Targets::find(&self.targets, self.size_bytes, &self.series.overwrite)?;
-        let (sweeping, writes) = self.sweeping(&words, axes, targets.words())?;
+        let (mut sweeping, writes) = self.sweeping(&words, axes, targets.words())?;
         let plan = format!("{}{}", sweeping.plan_words(), self.creation_words(&targets));
         if self.print {
             say_line(format_args!("{plan}"));
+            sweeping.line.extend(targets.creation());
             return Ok(Asked::Text(printed(&sweeping)));
         }
         let used = targets.places();
@@ -183,6 +184,11 @@ impl Suite for SweepArguments {
         sweeping.targets = targets.make(series, Self::NAME, writes, sweeping.ahead())?;
         let (mut report, result) = sweeping.sweep(series);
         report.ran_on = RanOn::here(series.ranks(), targets.places(), series.disks());
+        // The files that were made are gone: a line that is repeated makes them again.
+        if let Some(creation) = targets.creation() {
+            report.line.push(creation);
+            report.targets = targets.words();
+        }
         Ok((report, result))
     }
 }
@@ -214,8 +220,10 @@ impl SweepArguments {
                 axis.switch = long;
             }
             if !SWEPT.contains(&axis.switch.as_str()) || find(&axis.switch).is_none() {
-                let message = format!("--over {text}: {} cannot be varied", axis.shown());
-                return Err(Refusal::command_line(message).legal(format!("-{}", SWEPT.join(" -"))));
+                let typed = text.split('=').next().unwrap_or(&text);
+                let message = format!("--over {text}: '{typed}' cannot be varied");
+                return Err(Refusal::command_line(message)
+                    .hint(format!("legal: {}", SWEPT.join(" ").replace(" -", " "))));
             }
             if axes.iter().any(|known| known.switch == axis.switch) {
                 let message = format!("--over {text}: {} is varied already", axis.shown());
@@ -271,7 +279,8 @@ impl SweepArguments {
         };
         let mut writes = false;
         for places in combinations(&sweeping.axes) {
-            let span = span(LINE, &sweeping.words(&places), &[], &sweeping.targets)?;
+            let span = span(LINE, &sweeping.words(&places), &[], &sweeping.targets)
+                .map_err(|refusals| with_separator(refusals, &sweeping.axes))?;
             if span.duration_s == 0 {
                 return Err(refused(LINE, "a sweep needs measured time; give -d10 or more").into());
             }
@@ -288,6 +297,20 @@ impl SweepArguments {
         }
         Ok((sweeping, writes))
     }
+}
+
+/// A mix that is refused may have been meant as a list.
+fn with_separator(mut refusals: Refusals, axes: &[Axis]) -> Refusals {
+    if let Some(axis) = axes.iter().find(|axis| axis.may_be_a_list())
+        && let Some(last) = refusals.all.pop()
+    {
+        let name = axis.shown();
+        let name = name.trim_start_matches('-');
+        let hint =
+            format!("values of {name} have commas, so a list of them is separated by ;: --over {name}='A;B'");
+        refusals.all.push(last.hint(hint));
+    }
+    refusals
 }
 
 fn printed(sweeping: &Sweeping) -> String {

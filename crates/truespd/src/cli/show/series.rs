@@ -82,7 +82,7 @@ impl State {
         (self.done, self.done + here + self.ahead.steps, left)
     }
 
-    /// `24:10 left usually`
+    /// The time left with how well it is known: `24:10 left usually`
     fn left_words(&self) -> String {
         format!("{} left{}", self.series().2.clock(), behind(self.ahead.known))
     }
@@ -108,7 +108,8 @@ impl View {
     }
 
     fn pause(&self, length: Duration) {
-        let now = Now { planned: Length::exactly(length.as_secs_f64()), since: Instant::now(), is_run: false };
+        let now =
+            Now { planned: Length::exactly(length.as_secs_f64()), since: Instant::now(), is_run: false };
         self.with(|state| state.now = Some(now));
         self.show_run(0, "pause");
     }
@@ -392,7 +393,12 @@ mod tests {
             state: Mutex::default(),
         };
         let ahead = |steps, seconds| Ahead { steps, length: Length::exactly(seconds), known: Known::Exactly };
-        let step = Step { name: "run".into(), line: Line::default(), length: Length::exactly(100.0), kind: Kind::Counts };
+        let step = Step {
+            name: "run".into(),
+            line: Line::default(),
+            length: Length::exactly(100.0),
+            kind: Kind::Counts,
+        };
         let shown = || view.with(|state| state.series());
         let is = |done, steps, left_s: f64| {
             let (is_done, is_steps, is_left) = shown();

@@ -1,6 +1,6 @@
 //! How a comparison is planned: its sides, its blocks of runs, and how certain it must be.
 
-use crate::suite::{Ahead, Ended, Kind, Known, Length};
+use crate::suite::{Ahead, Ended, Known, Length};
 use diskspd::request::Line;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,7 @@ pub struct Plan {
     pub blocks_max: usize,
     /// Time at most, for the blocks; see [`Plan::fitted`].
     pub time_max: Duration,
-    /// What one run takes.
+    /// How long each of its runs takes.
     pub run: Length,
 }
 
@@ -74,7 +74,7 @@ impl Plan {
     pub(super) fn ahead_with(&self, uncounted: usize) -> Ahead {
         let mut ahead = self.ahead_after(0, 0, Duration::ZERO);
         ahead.steps += uncounted;
-        let prepares = self.run_length().of_kind(Kind::First).times(uncounted as f64);
+        let prepares = self.run_length().uncounted().times(uncounted as f64);
         ahead.length = [ahead.length, prepares].into_iter().sum();
         ahead
     }

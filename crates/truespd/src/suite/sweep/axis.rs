@@ -18,9 +18,8 @@ pub struct Axis {
 }
 
 /// How ranges are written, for refusals.
-const LEGAL: &str =
-    "o=1..256 (doubled each time), o=1..32+1 (steps of 1), o=1,2,8 (a list), b=4K..1M, g=1000i..16000i, zipf=0.6,0.9, \
-     mix='4K:100;4K:50,64K:50' (values with commas are separated by ;)";
+const LEGAL: &str = "o=1..256 (doubled each time), o=1..32+1 (steps of 1), o=1,2,8 (a list), b=4K..1M, \
+    g=1000i..16000i, zipf=0.6,0.9, mix='4K:100;4K:50,64K:50' (values with commas are separated by ;)";
 /// Their values have commas, so that lists of them are separated by semicolons only.
 const WITH_COMMAS: [&str; 2] = ["mix", "engine"];
 
@@ -106,6 +105,12 @@ impl Axis {
         vec![format!("-{}{value}", self.switch)]
     }
 
+    /// Its only value has commas, and may have been meant as a list.
+    pub fn may_be_a_list(&self) -> bool {
+        let has_commas = WITH_COMMAS.contains(&self.switch.trim_start_matches('-'));
+        has_commas && self.values.len() == 1 && self.values[0].contains(',')
+    }
+
     /// The switch with a value, for people: `-o8`, `--zipf 0.9`.
     pub fn with(&self, value: &str) -> String {
         let gap = if self.switch.starts_with('-') { " " } else { "" };
@@ -119,7 +124,7 @@ impl Axis {
 }
 
 fn refused(text: &str, what: &str) -> Refusal {
-    Refusal::command_line(format!("--over {text}: {what}")).legal(LEGAL)
+    Refusal::command_line(format!("--over {text}: {what}")).hint(format!("legal: {LEGAL}"))
 }
 
 /// An end of a range.

@@ -14,7 +14,7 @@ const SHADES: [&str; 5] = [".", ":", "+", "*", "#"];
 /// Columns between two columns of a table.
 const GAP: usize = 2;
 
-/// A table of points.
+/// A table of points over two switches.
 pub struct Heat<'a> {
     /// `IOPS over -o and -t`, with the values of the other switches behind it.
     pub title: String,
@@ -61,7 +61,7 @@ impl SweepReport {
 }
 
 impl Heat<'_> {
-    /// Its points.
+    /// Its points that were measured, row by row.
     pub fn points(&self) -> impl Iterator<Item = &Point> {
         self.cells.iter().flatten().filter_map(|cell| *cell)
     }

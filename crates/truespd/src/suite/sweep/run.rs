@@ -6,7 +6,9 @@ use super::axis::Axis;
 use super::report::{Again, Point, Run, SweepReport};
 use super::written::{Written, lasted_s};
 use crate::suite::rounds::{AROUND_S, LEVEL, RUNS_MIN, SEEDS_OF_A_RUN, shuffle};
-use crate::suite::{Advice, Ahead, Draft, Ended, Known, LARGER_TARGET, Length, RanOn, Runner, SeriesVerdict, judged};
+use crate::suite::{
+    Advice, Ahead, Draft, Ended, Known, LARGER_TARGET, Length, RanOn, Runner, SeriesVerdict, judged,
+};
 use diskspd::show::plural;
 use truespd_core::access::Rng;
 use truespd_core::measure::estimate::{Estimate, student_quantile};
@@ -90,7 +92,6 @@ impl Sweeping {
     fn one_run(&self) -> Length {
         self.run.and(AROUND_S)
     }
-
 
     /// The run of a point, and its place among all runs.
     fn draft(&self, report: &SweepReport, point: usize, run: u64) -> Draft {
@@ -242,11 +243,21 @@ impl Sweeping {
             return String::new();
         }
         let Some(after) = at_work.written.after(ROUNDS_MIN) else { return String::new() };
-        let [so_far, after] = [at_work.written.so_far(), after].map(bytes);
-        format!(", runs wrote {so_far} so far, about {after} after {ROUNDS_MIN} runs of each point")
+        let so_far = at_work.written.so_far();
+        let words = format!(", runs wrote {} so far", bytes(so_far));
+        if let Some(budget_s) = self.budget_s
+            && so_far / at_work.spent_s * budget_s < after
+        {
+            let all = bytes(so_far / at_work.spent_s * budget_s);
+            return format!("{words}, about {all} when the budget is spent");
+        }
+        if after <= so_far {
+            return words;
+        }
+        format!("{words}, about {} after {ROUNDS_MIN} runs of each point", bytes(after))
     }
 
-    /// Some point writes data.
+    /// Whether some point writes data.
     fn writes_data(&self) -> bool {
         self.points.iter().any(|point| point.writes_bytes_per_s != Some(0.0))
     }
@@ -275,16 +286,20 @@ impl Sweeping {
     /// `9 points, 3 to 10 runs of 12 s each until the error is 5 %: 6 min to 19 min`, and what is written.
     pub fn plan_words(&self) -> String {
         let points = plural(self.points.len(), "point");
+        let length = self.length();
+        let at_most = if self.budget_s == Some(length.least_s) { " at most" } else { "" };
         let mut words = format!(
-            "{points}, {ROUNDS_MIN} to {ROUNDS_MAX} runs of {} each until the error is {} %: {}",
+            "{points}, {ROUNDS_MIN} to {ROUNDS_MAX} runs of {} each until the error is {} %: {}{at_most}",
             self.run.words(),
             self.precision_percent,
-            self.length().words()
+            length.words()
         );
         if self.writes_data() {
             words.push_str(&match self.writes_at_most() {
                 Some(most) => format!("; the runs write {} at most, by their rate (-g)", bytes(most)),
-                None => "; how much the runs write is known after the first one, and told before each run".into(),
+                None => {
+                    "; how much the runs write is known after the first one, and told before each run".into()
+                }
             });
         }
         words

@@ -108,7 +108,8 @@ mod tests {
         assert_eq!(of(&[&writes]), None);
         let paced = Target { throughput: Some(Throughput::Iops(1000)), ..writes.clone() };
         assert_eq!(of(&[&paced, &target]), Some(4_096_000.0));
-        let slower = Target { throughput: Some(Throughput::BytesPerMs(10)), trim_percent: 50, ..writes.clone() };
+        let slower =
+            Target { throughput: Some(Throughput::BytesPerMs(10)), trim_percent: 50, ..writes.clone() };
         assert_eq!(of(&[&paced, &slower]), Some(4_096_000.0 + 5_000.0));
         assert_eq!(of(&[&paced, &writes]), None, "one has no limit");
         // -F: all threads work on every target.
