@@ -194,10 +194,10 @@ mod tests {
         assert_eq!(
             text(&report, shown(80, true)),
             "\nIOPS over -o and -t\n\
-             \x20       -t1       -t2\n\
-             -o1     0 .  1,000? .\n\
-             -o2  2,000 :  3,000 +\n\
-             -o4  4,000 *  5,000 #\n\
+             \x20        -t1       -t2\n\
+             -o1      0 .  1,000? .\n\
+             -o2  2,000 :   3,000 +\n\
+             -o4  4,000 *   5,000 #\n\
              shades, up to these parts of the most: . 20 %, : 40 %, + 60 %, * 80 %, # 100 %\n\
              ? suspect: the figure may not be the disk's own; the verdict says why\n"
         );

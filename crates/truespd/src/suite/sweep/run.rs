@@ -244,17 +244,17 @@ impl Sweeping {
         }
         let Some(after) = at_work.written.after(ROUNDS_MIN) else { return String::new() };
         let so_far = at_work.written.so_far();
-        let words = format!(", runs wrote {} so far", bytes(so_far));
+        let words = format!(", runs wrote {}", bytes(so_far));
         if let Some(budget_s) = self.budget_s
             && so_far / at_work.spent_s * budget_s < after
         {
             let all = bytes(so_far / at_work.spent_s * budget_s);
-            return format!("{words}, about {all} when the budget is spent");
+            return format!("{words}, about {all} within the budget");
         }
         if after <= so_far {
             return words;
         }
-        format!("{words}, about {} after {ROUNDS_MIN} runs of each point", bytes(after))
+        format!("{words}, about {} after round {ROUNDS_MIN}", bytes(after))
     }
 
     /// Whether some point writes data.
