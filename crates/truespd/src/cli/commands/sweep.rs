@@ -160,7 +160,7 @@ impl Suite for SweepArguments {
         if !sweeping.fits() {
             let message = format!(
                 "--budget: every point once takes {}, which is more than the budget",
-                duration_words(sweeping.round_s())
+                duration_words(sweeping.once_s())
             );
             return Err(Refusal::command_line(message)
                 .hint("give a larger --budget, fewer values, or shorter runs (-d and -W in the line)")

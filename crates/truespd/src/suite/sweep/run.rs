@@ -126,11 +126,11 @@ impl Sweeping {
 
     /// Whether the budget has room for all points once.
     pub fn fits(&self) -> bool {
-        self.budget_s.is_none_or(|budget_s| budget_s >= self.round_s())
+        self.budget_s.is_none_or(|budget_s| budget_s >= self.once_s())
     }
 
     /// How long one round and the first point again take at least, in seconds.
-    pub fn round_s(&self) -> f64 {
+    pub fn once_s(&self) -> f64 {
         self.one_run().times(self.steps(1) as f64).least_s
     }
 

@@ -100,7 +100,7 @@ mod tests {
     fn a_rate_says_how_much_is_written_at_most() {
         let target = Target { block_bytes: 4096, threads_per_file: 2, ..Target::default() };
         let of = |targets: &[&Target]| {
-            let targets = targets.iter().map(|target| Target::clone(target)).collect();
+            let targets = targets.iter().copied().cloned().collect();
             bytes_per_s_max(&TimeSpan { targets, ..TimeSpan::default() })
         };
         assert_eq!(of(&[&target]), Some(0.0), "it reads");
