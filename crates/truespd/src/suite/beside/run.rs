@@ -9,6 +9,7 @@ use crate::suite::rounds::{AROUND_S, SEEDS_OF_A_RUN, shuffle};
 use crate::suite::{
     Advice, Ahead, Draft, Ended, Known, LARGER_TARGET, Length, RanOn, Runner, SeriesVerdict, judged,
 };
+use diskspd::show::plural;
 use truespd_core::access::Rng;
 use truespd_core::profile::{self, Profile, Target, TimeSpan, xml};
 use truespd_core::result::metrics::{Metric, Since};
@@ -285,9 +286,9 @@ impl Beside {
     /// `the background alone and the foreground at 5 shares of it, 3 runs of 12 s each`
     pub fn plan_words(&self) -> String {
         format!(
-            "the background alone and the foreground at {} shares of it, {} runs of {} each: {}",
-            self.shares.len(),
-            self.rounds,
+            "the background alone and the foreground at {} of it, {} of {} each: {}",
+            plural(self.shares.len(), "share"),
+            plural(self.rounds as usize, "run"),
             self.run.words(),
             self.ahead().length.words()
         )

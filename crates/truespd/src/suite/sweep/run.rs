@@ -233,8 +233,12 @@ impl Sweeping {
             steps += ROUNDS_MIN.saturating_sub(done);
         }
         let budget_s = self.budget_s.unwrap_or(f64::INFINITY);
-        let left_s = (budget_s - at_work.spent_s - self.one_run().least_s).max(0.0);
-        Ahead { steps, length: self.one_run().times(steps as f64).within(left_s), known: Known::Usually }
+        let (one, all) = (self.one_run(), self.one_run().times(steps as f64));
+        // With the next run, both ends are within the budget.
+        let left_s = budget_s - at_work.spent_s;
+        let least_s = all.least_s.min((left_s - one.least_s).max(0.0));
+        let most_s = all.most_s.min((left_s - one.most_s).max(0.0));
+        Ahead { steps, length: Length { least_s, most_s, ..all }, known: Known::Usually }
     }
 
     /// What is written so far, and when all points have their runs; empty where nothing is.
