@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use super::hosts::sum_of;
-use crate::support::killed::run;
-use crate::support::program::Lab;
+use crate::support::killed::{run, truespd};
+use crate::support::program::{Lab, Running};
 use crate::support::skipped::skip;
 
 const CHECK: &str = include_str!("check.js");
@@ -176,6 +176,19 @@ fn pages_of_suites_are_good_in_a_browser() {
     let pages: Vec<(String, u64)> =
         suites.iter().map(|(suite, plots)| (format!("{suite}.html"), *plots)).collect();
     assert_good(&lab, &pages.iter().map(|(page, plots)| (page.as_str(), *plots, 0)).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_sweep_over_three_switches_is_good_in_a_browser() {
+    let lab = Lab::new();
+    lab.write("f", &[0; 1 << 20]);
+    let mut command = truespd(&lab, "");
+    command.args(["sweep", "--engine sim:latency=1ms,channels=8 -r -d1 -W0", "f"]);
+    command.args(["--over", "o=1..256", "--over", "mix=4K:100;4K:50,64K:50", "--over", "t=1,2"]);
+    command.args(["--budget", "1", "--json", "sweep.json"]);
+    Running::new(command, "sweep").finish().expect_code(0);
+    run(&lab, "report sweep.json -o sweep.html").expect_code(0);
+    assert_good(&lab, &[("sweep.html", 2, 0)]);
 }
 
 #[test]

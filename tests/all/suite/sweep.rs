@@ -8,7 +8,7 @@ const EIGHT: &str = "--engine sim:latency=1ms,channels=8 -b4K -r -d1 -W0";
 
 fn sweep(lab: &Lab, line: &str, rest: &str) -> Ran {
     let mut command = truespd(lab, "");
-    command.arg("sweep").arg(line).args(rest.split(' '));
+    command.arg("sweep").arg(line).args(rest.split_whitespace());
     Running::new(command, &format!("sweep '{line}' {rest}")).finish()
 }
 
@@ -97,9 +97,16 @@ fn what_cannot_be_swept_is_refused_before_anything_is_made() {
     lab.write("f", &[7; 1 << 20]);
     for (line, rest, says) in [
         ("-b4K", "f", "nothing is varied; say which switch and which values: --over o=1..256"),
-        ("-b4K", "f --over o", "a switch, = and its values are needed"),
-        ("-b4K", "f --over d=1..8", "-d cannot be varied"),
-        ("-b4K", "f --over quack=1..8", "-quack cannot be varied"),
+        ("-b4K", "f --over o", "a switch, = and its values are needed; legal: o=1..256 (doubled each time)"),
+        ("-b4K", "f --over json=a,b", "'json' cannot be varied"),
+        (
+            "-r",
+            "f --over mix=4K:100,64K:100",
+            "values of mix have commas, so a list of them is separated by ;",
+        ),
+        ("-r", "f --over zipf=0.6..1.2", "is not a range of whole numbers; give a list"),
+        ("-b4K", "f --over d=1..8", "'d' cannot be varied; legal: o t F O b "),
+        ("-b4K", "f --over quack=1..8", "'quack' cannot be varied"),
         ("-b4K -o8", "f --over o=1..8", "-o is varied by the sweep; remove it from the line"),
         ("-b4K", "f --over o=1..8 --over o=1", "-o is varied already"),
         ("-b4K", "f --over o=1..200+1 --over t=1..60+1", "these ranges make 12000 points"),
@@ -119,6 +126,69 @@ fn what_cannot_be_swept_is_refused_before_anything_is_made() {
     assert!(guarded.stdout.is_empty(), "the file is somebody's: {guarded}");
     assert_eq!(lab.names(), ["f"]);
     assert_eq!(lab.read("f"), [7; 1 << 20], "nothing was written");
+}
+
+#[test]
+fn two_switches_have_a_table_and_a_third_divides_it() {
+    let lab = Lab::new();
+    lab.write("f", &[0; 1 << 20]);
+    let rest =
+        "f --over mix=4K:100;4K:50,64K:50 --over zipf=0.6,0.9 --over o=1,2 --json out.json --csv out.csv";
+    let ran = sweep(&lab, "--engine sim:latency=1ms,channels=8 -r -d1 -W0", rest).expect_code(0);
+    let table = "IOPS over --mix and --zipf, -o2\n\
+                 \x20                   --zipf 0.6  --zipf 0.9\n\
+                 \x20     --mix 4K:100      1,998!      1,998!\n\
+                 --mix 4K:50,64K:50      1,998!      1,998!\n\
+                 ! invalid: these are not the storage's figures\n";
+    assert!(ran.stdout.contains(table), "{ran}");
+    assert!(ran.stdout.contains("IOPS over --mix and --zipf, -o1\n"), "{ran}");
+    let csv = String::from_utf8(lab.read("out.csv")).expect("text");
+    assert!(csv.contains("\n\"4K:50,64K:50\",0.9,2,2,1,1998.000,"), "{csv}");
+    let page = truespd(&lab, "report out.json -o out.html");
+    Running::new(page, "report").finish().expect_code(0);
+    let page = String::from_utf8(lab.read("out.html")).expect("text");
+    assert_eq!(page.matches("<table class=\"heat\">").count(), 2, "{page}");
+    let row = "<th scope=\"row\">--mix 4K:50,64K:50</th><td style=\"--part:50%\">1,998!</td>";
+    assert!(page.contains(row), "{page}");
+    assert!(page.contains("<td style=\"--part:25%\">999!</td>"), "shades of all tables are alike: {page}");
+}
+
+/// What is to be written is told before as far as it is known, then before each run.
+#[test]
+fn what_is_written_and_what_is_left_are_told() {
+    let lab = Lab::new();
+    let plan = |line: &str, rest: &str| {
+        let ran = sweep(&lab, line, &format!(". --size 16M --over o=1,2 {rest} --print")).expect_code(0);
+        assert_eq!(ran.stdout.lines().count(), 2, "{ran}");
+        assert!(ran.stdout.contains(" -c16M "), "a line that is repeated makes its file: {ran}");
+        ran.stderr
+    };
+    let reads = plan("-b4K -r -d1 -W0", "");
+    assert_eq!(
+        reads,
+        "2 points, 3 to 10 runs of 1 s each until the error is 5 %: 11 s to 32 s; making the test file writes 16 MiB\n"
+    );
+    let writes = plan("-b4K -r -w50 -d1 -W1", "");
+    assert!(
+        writes.contains("; how much the runs write is known after the first one, and told before"),
+        "{writes}"
+    );
+    // 100 writes of 4 KiB in each of 2 seconds, in 21 runs.
+    let paced = plan("-b4K -r -w50 -g100i -t2 -d1 -W1", "--precondition 2x");
+    assert!(paced.contains("; the runs write 16.4 MiB at most, by their rate (-g);"), "{paced}");
+    assert!(paced.contains("; --precondition writes 32 MiB at most\n"), "{paced}");
+    let steady = plan("-b4K -r -d10 -W2", "--until-steady");
+    assert!(
+        steady.contains("runs of 52 s to 5 min each until the error is 5 %: 7 min to 89 min;"),
+        "{steady}"
+    );
+    let budget = plan("-b4K -r -d10 -W2", "--budget 1");
+    assert!(budget.contains("of 12 s each until the error is 5 %: 60 s at most;"), "{budget}");
+    let ran = sweep(&lab, "-b4K -r -w100 -g50i -d1 -W0", ". --size 16M --over o=1,2").expect_code(0);
+    assert!(ran.stderr.contains("round 1, point 1 of 2, 0:11 left usually\n"), "{ran}");
+    assert!(ran.stderr.contains("round 1, point 2 of 2, runs wrote 1"), "{ran}");
+    assert!(ran.stderr.contains(" after round 3, 0:0"), "{ran}");
+    assert!(ran.stderr.contains("the first point again, runs wrote "), "{ran}");
 }
 
 /// A folder, a real engine, an interruption's leftovers: nothing stays, and what was kept is not run again.

@@ -195,6 +195,10 @@ impl Seldom {
 
 const NS_PER_S: f64 = 1e9;
 
+fn is_none_s(seconds: &f64) -> bool {
+    *seconds == 0.0
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Happened {
@@ -214,6 +218,9 @@ pub enum Happened {
         /// How long those take as planned, in seconds.
         #[serde(default)]
         ahead_s: f64,
+        /// How much longer both may take, in seconds: runs measure until they are steady (`--until-steady`).
+        #[serde(default, skip_serializing_if = "is_none_s")]
+        longer_s: f64,
     },
     /// A file is being written.
     Fill {

@@ -3,6 +3,7 @@
 
 use super::axis::{Point, Spread};
 use super::chart::{Chart, Series, Ticks};
+use super::course::rate_unit;
 use super::html::{Cell, Table};
 use super::html::{first_large, latency_words, paragraph};
 use super::picture::Picture;
@@ -11,14 +12,14 @@ use super::verdicts::of_series;
 use crate::suite::beside::BesideReport;
 use crate::suite::beside::report::{Figures, Point as Share};
 use crate::suite::rounds::Measured;
-use truespd_core::text::{number, rate, shell_line};
+use truespd_core::text::{number, rate, shell_line, with_micro};
 
 impl Page for BesideReport {
     fn html(&self) -> String {
         let mut out = paragraph("subtitle", &format!("foreground: {}", shell_line(&self.foreground_line)));
         out += &paragraph("subtitle", &format!("background: {}", shell_line(&self.background_line)));
         for sentence in self.sentences() {
-            out += &paragraph("answer", &first_large(&sentence));
+            out += &paragraph("answer", &first_large(&with_micro(&sentence)));
         }
         out += &of_series(&self.verdict);
         out += &latencies(self).html();
@@ -32,7 +33,7 @@ impl Page for BesideReport {
     }
 
     fn picture(&self) -> Option<(Picture, String)> {
-        let says = self.at_most_words().unwrap_or_default();
+        let says = with_micro(&self.at_most_words().unwrap_or_default());
         Some((latencies(self).into(), first_large(&says)))
     }
 }
@@ -79,7 +80,10 @@ fn rates(report: &BesideReport) -> Chart {
 fn backgrounds(report: &BesideReport) -> Chart {
     let mut chart = over_shares(report, "What the background was asked for and reached", "throughput", rate);
     chart.series.extend(line(report, "reached", |share| share.background(|it| Some(it.bytes_per_s))));
-    chart.series.extend(line(report, "asked", |share| Measured::of(share.asked_bytes_per_s.as_slice())));
+    let asked = line(report, "asked", |share| Measured::of(share.asked_bytes_per_s.as_slice()));
+    // Dashed, so that what was reached is seen where the two are the same.
+    chart.series.extend(asked.map(|asked| Series { solid_until: f64::NEG_INFINITY, ..asked }));
+    chart.unit = rate_unit;
     chart
 }
 

@@ -104,7 +104,7 @@ pub(super) fn over_time(title: &str, y_name: &str, show_y: fn(f64) -> String, co
 }
 
 /// The unit that [`rate`] writes a largest value in.
-fn rate_unit(largest: f64) -> f64 {
+pub(super) fn rate_unit(largest: f64) -> f64 {
     if largest >= 1_048_576.0 { 1_048_576.0 } else { 1024.0 }
 }
 

@@ -10,6 +10,7 @@ mod chart;
 mod compared;
 mod course;
 mod heat;
+mod heat_table;
 pub mod history;
 mod html;
 mod parts;

@@ -19,7 +19,7 @@ use crate::suite::workload::{self, Outcome};
 use crate::suite::{Spread, doubt, word};
 use truespd_core::result::Grade;
 use truespd_core::result::metrics::Unit;
-use truespd_core::text::{bytes, decimal_rate, number, percent, rate, shell_line, size};
+use truespd_core::text::{bytes, decimal_rate, number, percent, rate, shell_line, size, with_micro};
 
 const NS_PER_MS: f64 = 1e6;
 /// Tests of a picture, at most: a document may have any number, and its table has them all.
@@ -568,7 +568,7 @@ fn answered(search: &Search) -> String {
         figures.push(("lowest IOPS that break it", broken));
     }
     figures.push(("IOPS without a limit", Some(number(search.unlimited_iops))));
-    answer(&first_large(search.answer().trim_end())) + &tiles(&figures)
+    answer(&first_large(&with_micro(search.answer().trim_end()))) + &tiles(&figures)
 }
 
 /// The rates that it tried, as charts and as a table.

@@ -2,23 +2,28 @@
 
 use super::axis::{Point, Spread};
 use super::chart::{Chart, Series, Ticks};
+use super::heat_table::{HeatCell, HeatTable};
 use super::html::{Cell, Table};
-use super::html::{first_large, latency_words, note, paragraph};
+use super::html::{details, first_large, latency_words, note, paragraph};
 use super::picture::Picture;
 use super::suites::{OF_RUNS, Page, heading, repeat, texts};
 use super::verdicts::of_series;
 use crate::suite::sweep::SweepReport;
+use crate::suite::sweep::heat;
 use crate::suite::sweep::report::Point as Measured;
-use truespd_core::text::{number, percent, rate, shell_line};
+use truespd_core::text::{number, percent, rate, shell_line, with_micro};
 
+/// Ramps whose answers are shown without being asked for.
+const ANSWERS_MAX: usize = 4;
 /// Lines of a chart, at most: it has so many colours.
 const LINES_MAX: usize = 8;
 
 impl Page for SweepReport {
     fn html(&self) -> String {
         let mut out = paragraph("subtitle", &shell_line(&self.line));
+        out += &answers(self);
         for sentence in self.sentences() {
-            out += &paragraph("answer", &first_large(&sentence));
+            out += &paragraph("", &with_micro(&sentence));
         }
         out += &of_series(&self.verdict);
         out += &rates(self).html();
@@ -29,6 +34,7 @@ impl Page for SweepReport {
                 lines(self).len()
             ));
         }
+        out += &heats(self);
         out += &table(self).html();
         let smallest = self.groups().into_iter().map(|group| (group.name, self.line_of(group.ramp.knee)));
         let smallest: Vec<(String, Vec<String>)> = smallest.collect();
@@ -40,9 +46,29 @@ impl Page for SweepReport {
     }
 
     fn picture(&self) -> Option<(Picture, String)> {
-        let says = self.sentences().into_iter().next().unwrap_or_default();
-        Some((rates(self).into(), first_large(&says)))
+        let group = self.groups().into_iter().next();
+        let says = group.map_or_else(|| self.sentences(), |group| self.sentences_of(&group));
+        Some((rates(self).into(), first_large(&says.into_iter().next().unwrap_or_default())))
     }
+}
+
+/// What each ramp says; those behind the first few are folded up.
+fn answers(report: &SweepReport) -> String {
+    let (mut first, mut others) = (String::new(), String::new());
+    let groups = report.groups();
+    for (place, group) in groups.iter().enumerate() {
+        let mut lines = Vec::new();
+        if !group.name.is_empty() {
+            lines.push(group.name.clone());
+        }
+        lines.extend(report.sentences_of(group).iter().map(|sentence| first_large(&with_micro(sentence))));
+        let said = paragraph("answer", &lines.join("\n"));
+        if place < ANSWERS_MAX { first += &said } else { others += &said }
+    }
+    if !others.is_empty() {
+        first += &details(&format!("{} more combinations", groups.len() - ANSWERS_MAX), &others);
+    }
+    first
 }
 
 /// The values of all switches but the first, each combination once.
@@ -81,7 +107,7 @@ fn over_first(
         }
         let mut name = Vec::new();
         for (axis, value) in report.axes.iter().skip(1).zip(others) {
-            name.push(format!("{} {value}", axis.shown()));
+            name.push(axis.with(value));
         }
         if !points.is_empty() {
             chart.series.push(Series::new(name.join(", "), points));
@@ -105,6 +131,37 @@ fn latencies(report: &SweepReport) -> Chart {
     });
     chart.spread = Spread::Logarithmic;
     chart
+}
+
+/// The rates over the first two switches, a table for each combination of the others.
+fn heats(report: &SweepReport) -> String {
+    let heats = report.heats();
+    let most = heat::most(&heats);
+    let mut out = String::new();
+    for of in &heats {
+        let mut table = HeatTable { caption: of.title.clone(), head: Vec::new(), rows: Vec::new() };
+        for value in &of.columns.values {
+            table.head.push(of.columns.with(value));
+        }
+        for (value, points) in of.rows.values.iter().zip(&of.cells) {
+            let mut cells = Vec::new();
+            for point in points {
+                cells.push(
+                    point
+                        .map(|point| HeatCell { words: heat::figure(point), part: heat::iops(point) / most }),
+                );
+            }
+            table.rows.push((of.rows.with(value), cells));
+        }
+        out += &table.html();
+    }
+    if !heats.is_empty() {
+        out += &note("The stronger the colour of a cell, the higher its rate.");
+    }
+    for line in heat::doubts(&heats, usize::MAX).lines() {
+        out += &note(line);
+    }
+    out
 }
 
 fn figure(value: Option<f64>, show: fn(f64) -> String) -> String {

@@ -244,12 +244,13 @@ fn comparable_part(part: &str) -> &str {
 mod tests {
     use super::*;
     use crate::made::within_a_second;
+    use crate::suite::Length;
     use diskspd::request::Request;
 
     fn step(name: &str, words: &[&str]) -> (Step, Vec<String>) {
         let words: Vec<String> = words.iter().map(ToString::to_string).collect();
         let line = Line::new(words.clone(), Request::default());
-        (Step { name: name.into(), line, seconds: 1.0, kind: Kind::Counts }, words)
+        (Step { name: name.into(), line, length: Length::exactly(1.0), kind: Kind::Counts }, words)
     }
 
     fn document(words: &[String]) -> Document {

@@ -16,7 +16,7 @@ use crate::series::keep::{Kept, Planned};
 use crate::series::place::{Scratch, check_write};
 use crate::series::undo::{Caretaker, Fate, Journal, journals_of_this_user, sweep};
 use crate::series::watch::{Event, Watch};
-use crate::suite::{Ahead, Ended, Kind, Runner, Step};
+use crate::suite::{Ahead, Ended, Kind, Length, Runner, Step};
 use diskspd::request::{Grammar, Line, Request};
 use diskspd::run::Ready;
 use diskspd::run::outputs::LaterOutputs;
@@ -189,6 +189,11 @@ impl Series {
             let words: Vec<String> = words.map(str::to_string).collect();
             self.grammar.marked(&words, vec![refusal]).into()
         })
+    }
+
+    /// How long runs take in this series: until they are steady, where it has --until-steady.
+    fn lasting(&self, length: Length) -> Length {
+        if self.until_steady { length.until_steady() } else { length }
     }
 
     /// Sets the steps after the present part of the series.
@@ -410,6 +415,7 @@ impl Runner for Series {
             self.owed.clear();
         }
         self.has_prepared = step.kind.prepares();
+        let step = &Step { length: self.lasting(step.length), ..step.clone() };
         let line = self.line_of(step)?.allowing(&self.overwrite);
         self.watch.see(Event::Begins(step));
         if let Some(document) = self.kept(step, &line)? {
@@ -444,11 +450,16 @@ impl Runner for Series {
     }
 
     fn ahead(&mut self, ahead: Ahead) {
-        self.watch.see(Event::Ahead([ahead, self.later].into_iter().sum()));
+        let ahead: Ahead = [ahead, self.later].into_iter().sum();
+        self.watch.see(Event::Ahead(Ahead { length: self.lasting(ahead.length), ..ahead }));
     }
 
     fn tell(&mut self, words: &str) {
         self.watch.see(Event::Note(words));
+    }
+
+    fn at(&mut self, words: &str) {
+        self.watch.see(Event::At(words));
     }
 }
 

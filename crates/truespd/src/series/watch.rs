@@ -1,7 +1,7 @@
 //! What a series reports while it runs. A view implements [`Watch`]; nothing here prints.
 
 use crate::series::undo::Undone;
-use crate::suite::{Ahead, Step};
+use crate::suite::{Ahead, Length, Step};
 use diskspd::telemetry::Happened;
 use diskspd::telemetry::{Seldom, Telemetry};
 use std::io;
@@ -35,6 +35,8 @@ pub enum Event<'a> {
         /// It was made before, by the series that this one resumes.
         is_kept: bool,
     },
+    /// Where the series is: shown when the next step begins.
+    At(&'a str),
     /// A line of the suite itself, beside what is shown of the present step.
     Note(&'a str),
     /// Ctrl+C: the present run is being ended.
@@ -84,13 +86,14 @@ impl Watch for WithTelemetry {
                 let ahead = *self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
                 let begins = Happened::Step {
                     name: step.name.clone(),
-                    planned_s: step.seconds,
+                    planned_s: step.length.least_s,
                     runs_ahead: ahead.steps,
-                    ahead_s: ahead.seconds,
+                    ahead_s: ahead.length.least_s,
+                    longer_s: longer_s(step.length) + longer_s(ahead.length),
                 };
                 self.telemetry.step(&step.name, begins);
             }
-            Event::Note(words) => self.telemetry.note(words),
+            Event::Note(words) | Event::At(words) => self.telemetry.note(words),
             Event::Run(event) => {
                 self.telemetry.see(event);
                 if !self.seldom.passes(event) {
@@ -102,4 +105,9 @@ impl Watch for WithTelemetry {
         }
         self.view.see(event);
     }
+}
+
+/// How much longer it may take than it does at least.
+fn longer_s(length: Length) -> f64 {
+    length.most_s - length.least_s
 }

@@ -7,6 +7,7 @@ pub mod ab;
 pub mod assess;
 pub mod beside;
 pub mod find_max;
+mod length;
 pub mod mark;
 mod of_target;
 pub mod rounds;
@@ -15,6 +16,8 @@ pub mod sweep;
 pub mod workload;
 
 use diskspd::request::Line;
+pub use length::{Length, duration_words};
+
 use diskspd::show::{INDENT, Style, plural, push_wrapped};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -179,8 +182,7 @@ pub struct Step {
     /// What it is, for people, in a few words: `RND4K Q32T1 read, 2 of 5`. Names of kept documents are made from it.
     pub name: String,
     pub line: Line,
-    /// What it is going to take.
-    pub seconds: f64,
+    pub length: Length,
     pub kind: Kind,
 }
 
@@ -190,7 +192,7 @@ pub struct Draft {
     pub name: String,
     /// The words of the DiskSpd command line that it is, without the program's name.
     pub words: Vec<String>,
-    pub seconds: f64,
+    pub length: Length,
     pub kind: Kind,
     pub pause: Option<Duration>,
 }
@@ -201,8 +203,8 @@ impl Draft {
     /// # Errors
     /// As [`Runner::line`].
     pub fn read(self, runner: &mut dyn Runner) -> Result<Step, Ended> {
-        let Draft { name, words, seconds, kind, .. } = self;
-        Ok(Step { name, line: runner.line(words)?, seconds, kind })
+        let Draft { name, words, length, kind, .. } = self;
+        Ok(Step { name, line: runner.line(words)?, length, kind })
     }
 }
 
@@ -220,7 +222,7 @@ pub fn run_steps(
     for (place, step) in steps.iter().enumerate() {
         if let Some(pause) = step.pause {
             let here = ahead(&steps[place..]);
-            runner.ahead(Ahead { seconds: here.seconds - pause.as_secs_f64(), ..here });
+            runner.ahead(Ahead { length: here.length.and(-pause.as_secs_f64()), ..here });
             runner.pause(pause)?;
         }
         runner.ahead(ahead(&steps[place + 1..]));
@@ -275,6 +277,11 @@ impl Kind {
         matches!(self, Kind::First | Kind::Discarded)
     }
 
+    /// How long such a step takes, of how long a run takes that counts.
+    pub fn lasting(self, length: Length) -> Length {
+        if self == Kind::Counts { length } else { length.uncounted() }
+    }
+
     /// It is a run: one that makes a file is none.
     pub fn is_run(self) -> bool {
         self != Kind::Fill
@@ -300,7 +307,7 @@ impl<T: Into<Fault>> From<T> for Ended {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Ahead {
     pub steps: usize,
-    pub seconds: f64,
+    pub length: Length,
     pub known: Known,
 }
 
@@ -318,8 +325,8 @@ pub enum Known {
 impl Ahead {
     /// All of these steps, with the pauses before them.
     pub fn exactly(steps: &[Draft]) -> Self {
-        let seconds = steps.iter().map(|step| step.seconds + step.pause.unwrap_or_default().as_secs_f64());
-        Ahead { steps: steps.len(), seconds: seconds.sum(), known: Known::Exactly }
+        let lengths = steps.iter().map(|step| step.length.and(step.pause.unwrap_or_default().as_secs_f64()));
+        Ahead { steps: steps.len(), length: lengths.sum(), known: Known::Exactly }
     }
 }
 
@@ -327,7 +334,7 @@ impl std::iter::Sum for Ahead {
     fn sum<I: Iterator<Item = Ahead>>(all: I) -> Self {
         all.fold(Ahead::default(), |a, b| Ahead {
             steps: a.steps + b.steps,
-            seconds: a.seconds + b.seconds,
+            length: [a.length, b.length].into_iter().sum(),
             known: a.known.max(b.known),
         })
     }
@@ -354,6 +361,9 @@ pub trait Runner {
 
     /// A line for the person, beside what is shown of the present step.
     fn tell(&mut self, words: &str);
+
+    /// Where the series is, in a few words, which replace those before: they are shown when the next step begins.
+    fn at(&mut self, _words: &str) {}
 }
 
 /// Middle, smallest and largest of some figures.

@@ -6,7 +6,7 @@ use crate::cli::commands::values::{file_bytes, number, one_of};
 use crate::series::Series;
 use crate::series::place::{FILE_BYTES_MIN, Place, absolute, names_no_target, target_named};
 use crate::suite::ab::{Metric, Outcome, Plan, Surroundings};
-use crate::suite::{Draft, Ended, Kind, Runner, ab};
+use crate::suite::{Draft, Ended, Kind, Length, Runner, ab};
 use clap::Args;
 use diskspd::grammar::parse;
 use diskspd::grammar::parse::{Invocation, Lines, refuse_findings};
@@ -194,7 +194,7 @@ pub(crate) fn fill(series: &mut Series, file: &str, size_bytes: u64) -> Result<(
     // --overwrite is not for the file that is filled.
     let allowed = series.allow(Vec::new());
     let name = Kind::Fill.name().into();
-    let draft = Draft { name, words, seconds: 1.5, kind: Kind::Fill, pause: None };
+    let draft = Draft { name, words, length: Length::exactly(1.5), kind: Kind::Fill, pause: None };
     let filled = draft.read(series).and_then(|step| series.run(&step)).map(|_| ());
     series.allow(allowed);
     filled
@@ -256,7 +256,7 @@ fn minutes(text: &str) -> Result<f64, Refusal> {
 impl Comparing {
     /// The plan for two lines, with as many blocks as its time has room for.
     pub fn plan(&self, title: &str, variants: [Variant; 2]) -> Result<Plan, Fault> {
-        let run_s = variants.iter().map(|v| v.seconds).sum::<f64>() / 2.0;
+        let run: Length = variants.iter().map(|v| v.length.times(0.5)).sum();
         let plan = Plan {
             title: title.to_string(),
             lines: variants.map(|v| v.line),
@@ -265,7 +265,7 @@ impl Comparing {
             significance: self.significance,
             blocks_max: self.blocks as usize,
             time_max: Duration::from_secs_f64(self.max_minutes * 60.0),
-            run_s,
+            run,
         };
         Ok(plan.fitted()?)
     }
@@ -303,8 +303,8 @@ impl Comparing {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variant {
     pub line: Line,
-    /// Warm-up, measured time and cool-down in seconds.
-    pub seconds: f64,
+    /// Warm-up, measured time and cool-down.
+    pub length: Length,
     /// Paths of its targets, also of those in a profile.
     pub targets: Vec<String>,
     /// Those of them that it writes.
@@ -354,7 +354,7 @@ fn variant(mut words: Vec<String>, has_file: bool) -> Result<Variant, Refusals> 
         *word = absolute(std::mem::take(word));
     }
     Ok(Variant {
-        seconds: span.all_s_max() as f64,
+        length: Length::of(span),
         targets: span.targets.iter().map(|target| target.path.clone()).collect(),
         written: written.map(|target| target.path.clone()).collect(),
         profile_file: request.profile_file.as_ref().map(|file| file.path.clone()),
@@ -423,7 +423,7 @@ mod tests {
     fn the_persons_word_goes_to_the_variant_that_names_the_target() {
         let variant = |target: &str| Variant {
             line: Line::new(vec!["-w100".into(), target.into()], Request::default()),
-            seconds: 1.0,
+            length: Length::exactly(1.0),
             targets: vec![target.into()],
             written: vec![target.into()],
             profile_file: None,
@@ -469,9 +469,12 @@ mod tests_comparing {
             )
         };
         let plain = variant("-b4K -r", false, Some("/m/f")).unwrap();
-        assert_eq!((plain.line.words().join(" ").as_str(), plain.seconds), ("-d3 -W1 -b4K -r /m/f", 4.0));
+        assert_eq!(
+            (plain.line.words().join(" ").as_str(), plain.length.least_s),
+            ("-d3 -W1 -b4K -r /m/f", 4.0)
+        );
         let own = variant("-d7 -W2 -C1 /f", true, None).unwrap();
-        assert_eq!((own.line.words().join(" ").as_str(), own.seconds), ("-L -d7 -W2 -C1 /f", 10.0));
+        assert_eq!((own.line.words().join(" ").as_str(), own.length.least_s), ("-L -d7 -W2 -C1 /f", 10.0));
         assert_eq!(variant("-L /f", true, None).unwrap().line.words().join(" "), "-d3 -W1 -L /f");
         // The file below /d1 sets no time.
         assert_eq!(variant("-r /d1", false, None).unwrap().line.words().join(" "), "-d3 -W1 -r /d1");

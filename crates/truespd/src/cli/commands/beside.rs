@@ -9,14 +9,14 @@ use crate::cli::commands::values::{between, file_bytes};
 use crate::series::Series;
 use crate::suite::beside::BesideReport;
 use crate::suite::beside::run::Beside;
-use crate::suite::{RanOn, Runner};
+use crate::suite::{Length, RanOn, Runner};
 use clap::Args;
 use diskspd::grammar::rows::{Row, find};
 use diskspd::request::Output;
 use truespd_core::fault::{Fault, Refusal};
 use truespd_core::profile::{Severity, Target, Throughput, TimeSpan, validate, xml};
 use truespd_core::result::envelope;
-use truespd_core::text::{duration_ns, shell_line};
+use truespd_core::text::shell_line;
 
 const FOREGROUND: &str = "FOREGROUND";
 const BACKGROUND: &str = "BACKGROUND";
@@ -123,8 +123,7 @@ impl Suite for BesideArguments {
 
     fn measure(&self, work: Work, series: &mut Series) -> Measured<BesideReport> {
         let Work { mut beside, targets } = work;
-        let whole = duration_ns(beside.ahead().seconds * 1e9);
-        series.tell(&format!("{}: {whole}", beside.plan_words()));
+        series.tell(&beside.plan_words());
         let writes = beside.paced.writes() || beside.span.targets.iter().any(Target::writes);
         if let Some(word) = targets.make(series, Self::NAME, writes, beside.ahead())?.pop() {
             beside.target = word;
@@ -198,7 +197,7 @@ impl BesideArguments {
         };
         let beside = Beside {
             has_seed: has_number(&of_run, 'z'),
-            run_s: span_of_foreground.all_s_max() as f64,
+            run: self.series.lasting(Length::of(&span_of_foreground)),
             span: span_of_foreground,
             foreground_line,
             background_line,

@@ -10,7 +10,7 @@ use diskspd::grammar::parse::Invocation;
 use std::path::PathBuf;
 use truespd_core::fault::{Refusal, Refusals};
 use truespd_core::profile::TimeSpan;
-use truespd_core::text::split_line;
+use truespd_core::text::{split_line, typed_size};
 
 /// Measured time and warm-up of a run where the line has none, in seconds.
 const DURATION_S: u32 = 10;
@@ -59,6 +59,18 @@ impl Targets {
         Ok(Targets { places, size_bytes })
     }
 
+    /// How many files are made, and their bytes.
+    pub fn made(&self) -> (usize, u64) {
+        let made = self.places.iter().filter(|place| place.is_directory()).count();
+        (made, self.size_bytes.saturating_mul(made as u64))
+    }
+
+    /// Bytes of all targets, those that are made among them.
+    pub fn all_bytes(&self) -> u64 {
+        let sizes = self.places.iter().map(|place| place.size_bytes().unwrap_or(self.size_bytes));
+        sizes.fold(0, u64::saturating_add)
+    }
+
     /// Where files of the series' own may be made.
     pub fn folder(&self) -> PathBuf {
         self.places.first().map_or_else(std::env::temp_dir, Place::folder)
@@ -76,6 +88,13 @@ impl Targets {
             words.push(if place.is_directory() { place.file(FILE) } else { place.word() });
         }
         words
+    }
+
+    /// The word of a line that makes the files in directories again; none where a target is there already, which -c
+    /// would make anew.
+    pub fn creation(&self) -> Option<String> {
+        let is_made = self.places.iter().all(Place::is_directory);
+        is_made.then(|| format!("-c{}", typed_size(self.size_bytes)))
     }
 
     /// Checks that what is there may be written, where the line `writes`, and makes the files in directories; words of

@@ -7,7 +7,7 @@ use crate::report::suites::Page;
 use crate::series::place::Place;
 use crate::series::watch::WithTelemetry;
 use crate::series::{Series, SeriesRanks, Wishes, undo};
-use crate::suite::{Ended, Findings, Shown, SuiteDocument};
+use crate::suite::{Ended, Findings, Length, Shown, SuiteDocument};
 use clap::{Args, FromArgMatches};
 use diskspd::console::{say_line, tell};
 use diskspd::grammar::parse::Lines;
@@ -256,6 +256,11 @@ impl SeriesArguments {
             std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
         let used = used.chain(outputs.files().map(use_of));
         Telemetry::open(&wishes, &command_line, used, live_view(self.live)).map_err(Refusal::from)
+    }
+
+    /// How long runs take: until they are steady, where that is asked for.
+    pub fn lasting(&self, length: Length) -> Length {
+        if self.until_steady { length.until_steady() } else { length }
     }
 
     /// Refuses what does not go with a search, which decides by itself how long a rate is run.

@@ -8,20 +8,23 @@ use crate::series::Series;
 use crate::suite::sweep::SweepReport;
 use crate::suite::sweep::axis::{Axis, count};
 use crate::suite::sweep::run::{Planned, Sweeping, combinations};
-use crate::suite::{RanOn, Runner};
+use crate::suite::sweep::written::bytes_per_s_max;
+use crate::suite::{Length, RanOn, Runner, duration_words};
 use clap::Args;
+use diskspd::console::say_line;
 use diskspd::grammar::rows::find;
 use diskspd::request::Output;
-use truespd_core::fault::{Fault, Refusal};
+use diskspd::show::plural;
+use truespd_core::fault::{Fault, Refusal, Refusals};
 use truespd_core::profile::Target;
 use truespd_core::result::envelope;
-use truespd_core::text::{duration_ns, shell_line};
+use truespd_core::text::{shell_line, size};
 
 /// How well a point should be known unless told otherwise, in percent.
 const PRECISION_PERCENT: f64 = 5.0;
 
 /// Switches that make a load, with a value: what a sweep can vary.
-const SWEPT: [&str; 22] = [
+const SWEPT: [&str; 28] = [
     "o",
     "t",
     "F",
@@ -41,6 +44,12 @@ const SWEPT: [&str; 22] = [
     "u",
     "oc",
     "Z",
+    "S",
+    "rdpct",
+    "rdabs",
+    "-mix",
+    "-arrivals",
+    "-engine",
     "-zipf",
     "-flush-every",
     "-trim",
@@ -72,7 +81,8 @@ pub(crate) struct SweepArguments {
     targets: Vec<String>,
 
     /// Switch to vary and its values: o=1..256 (doubled each time), o=1..32+1 (in steps of 1), t=1,2,4 (a list),
-    /// b=4K..1M. May be given several times
+    /// b=4K..1M, zipf=0.6,0.9 (long options), mix='4K:100;4K:50,64K:50' (a list of values with commas). May be given
+    /// several times; the first two are the rows and columns of a table
     #[arg(long, value_name = "SWITCH=VALUES", allow_hyphen_values = true)]
     over: Vec<String>,
 
@@ -122,6 +132,8 @@ pub(crate) struct Work {
     sweeping: Sweeping,
     targets: Targets,
     writes: bool,
+    /// What is about to happen, in words.
+    plan: String,
 }
 
 impl Suite for SweepArguments {
@@ -148,44 +160,55 @@ impl Suite for SweepArguments {
         if !sweeping.fits() {
             let message = format!(
                 "--budget: every point once takes {}, which is more than the budget",
-                duration_ns(sweeping.round_s() * 1e9)
+                duration_words(sweeping.once_s())
             );
             return Err(Refusal::command_line(message)
                 .hint("give a larger --budget, fewer values, or shorter runs (-d and -W in the line)")
                 .into());
         }
         let targets = Targets::find(&self.targets, self.size_bytes, &self.series.overwrite)?;
-        let (sweeping, writes) = self.sweeping(&words, axes, targets.words())?;
+        let (mut sweeping, writes) = self.sweeping(&words, axes, targets.words())?;
+        let plan = format!("{}{}", sweeping.plan_words(), self.creation_words(&targets));
         if self.print {
+            say_line(format_args!("{plan}"));
+            sweeping.line.extend(targets.creation());
             return Ok(Asked::Text(printed(&sweeping)));
         }
         let used = targets.places();
-        Ok(Asked::Work { work: Work { sweeping, targets, writes }, used })
+        Ok(Asked::Work { work: Work { sweeping, targets, writes, plan }, used })
     }
 
     fn measure(&self, work: Work, series: &mut Series) -> Measured<SweepReport> {
-        let Work { mut sweeping, targets, writes } = work;
-        series.tell(&plan_words(&sweeping, writes));
+        let Work { mut sweeping, targets, writes, plan } = work;
+        series.tell(&plan);
         sweeping.targets = targets.make(series, Self::NAME, writes, sweeping.ahead())?;
         let (mut report, result) = sweeping.sweep(series);
         report.ran_on = RanOn::here(series.ranks(), targets.places(), series.disks());
+        // The files that were made are gone: a line that is repeated makes them again.
+        if let Some(creation) = targets.creation() {
+            report.line.push(creation);
+            report.targets = targets.words();
+        }
         Ok((report, result))
     }
 }
 
-/// What is about to happen.
-fn plan_words(sweeping: &Sweeping, writes: bool) -> String {
-    let ahead = sweeping.ahead();
-    let least = duration_ns(ahead.seconds * 1e9);
-    let writing = if writes { "; this sweep writes, and tells after each round how much" } else { "" };
-    let budget = match sweeping.budget_s {
-        Some(budget_s) => format!("{} at most", duration_ns(budget_s * 1e9)),
-        None => format!("{least} or more"),
-    };
-    format!("{}: {budget}{writing}", sweeping.plan_words())
-}
-
 impl SweepArguments {
+    /// What is written before the first run: the test files that are made, and --precondition.
+    fn creation_words(&self, targets: &Targets) -> String {
+        let mut words = String::new();
+        let (made, bytes) = targets.made();
+        if made > 0 {
+            let files = if made == 1 { "the test file".into() } else { plural(made, "test file") };
+            words.push_str(&format!("; making {files} writes {}", size(bytes)));
+        }
+        if let Some(passes) = self.series.precondition {
+            let most = targets.all_bytes().saturating_mul(u64::from(passes));
+            words.push_str(&format!("; --precondition writes {} at most", size(most)));
+        }
+        words
+    }
+
     /// What is varied, by a preset and by `--over`.
     fn axes(&self) -> Result<Vec<Axis>, Refusal> {
         let presets = self.preset.unwrap_or_default().iter().map(|text| text.to_string());
@@ -197,8 +220,10 @@ impl SweepArguments {
                 axis.switch = long;
             }
             if !SWEPT.contains(&axis.switch.as_str()) || find(&axis.switch).is_none() {
-                let message = format!("--over {text}: {} cannot be varied", axis.shown());
-                return Err(Refusal::command_line(message).legal(format!("-{}", SWEPT.join(" -"))));
+                let typed = text.split('=').next().unwrap_or(&text);
+                let message = format!("--over {text}: '{typed}' cannot be varied");
+                return Err(Refusal::command_line(message)
+                    .hint(format!("legal: {}", SWEPT.join(" ").replace(" -", " "))));
             }
             if axes.iter().any(|known| known.switch == axis.switch) {
                 let message = format!("--over {text}: {} is varied already", axis.shown());
@@ -246,7 +271,7 @@ impl SweepArguments {
             line: line.to_vec(),
             targets,
             points: Vec::new(),
-            run_s: 0.0,
+            run: Length::default(),
             precision_percent: self.precision,
             budget_s: self.budget.map(|minutes| minutes * 60.0),
             has_seed: has_number(line, 'z'),
@@ -254,22 +279,38 @@ impl SweepArguments {
         };
         let mut writes = false;
         for places in combinations(&sweeping.axes) {
-            let span = span(LINE, &sweeping.words(&places), &[], &sweeping.targets)?;
+            let span = span(LINE, &sweeping.words(&places), &[], &sweeping.targets)
+                .map_err(|refusals| with_separator(refusals, &sweeping.axes))?;
             if span.duration_s == 0 {
                 return Err(refused(LINE, "a sweep needs measured time; give -d10 or more").into());
             }
             writes |= span.targets.iter().any(Target::writes);
-            sweeping.run_s = span.all_s_max() as f64;
+            sweeping.run = self.series.lasting(Length::of(&span));
             let planned = Planned {
                 places,
                 outstanding: outstanding(&span),
                 threads: span.threads_total(),
                 block_bytes: span.targets.iter().map(|target| target.block_bytes).max().unwrap_or_default(),
+                writes_bytes_per_s: bytes_per_s_max(&span),
             };
             sweeping.points.push(planned);
         }
         Ok((sweeping, writes))
     }
+}
+
+/// A mix that is refused may have been meant as a list.
+fn with_separator(mut refusals: Refusals, axes: &[Axis]) -> Refusals {
+    if let Some(axis) = axes.iter().find(|axis| axis.may_be_a_list())
+        && let Some(last) = refusals.all.pop()
+    {
+        let name = axis.shown();
+        let name = name.trim_start_matches('-');
+        let hint =
+            format!("values of {name} have commas, so a list of them is separated by ;: --over {name}='A;B'");
+        refusals.all.push(last.hint(hint));
+    }
+    refusals
 }
 
 fn printed(sweeping: &Sweeping) -> String {

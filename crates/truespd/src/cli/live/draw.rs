@@ -10,11 +10,12 @@ use ratatui::widgets::{Paragraph, Sparkline};
 
 use super::{Doing, Message, Model, Outcome, Spread, Weight, filling, message_lead, place, seconds};
 use crate::cli::show::series::Throughput;
+use crate::suite::Length;
 use diskspd::show::{hosts, phase_words};
 use diskspd::telemetry::{At, Sum};
 use truespd_core::load::live::Phase;
 use truespd_core::result::Grade;
-use truespd_core::text::{clock, columns_of, number, printable, program_line, rate, with_micro, wrap};
+use truespd_core::text::{columns_of, number, printable, program_line, rate, with_micro, wrap};
 
 /// Columns for the name of a row.
 const LEAD: usize = 17;
@@ -179,11 +180,12 @@ fn head(model: &Model, appearance: &Appearance, columns: usize) -> Vec<Line<'sta
     if let Some(step) = &model.step {
         let passed_s = model.now.map_or(0.0, |now| now.duration_since(step.since).as_secs_f64());
         let left_s = (step.planned_s - passed_s).max(0.0) + step.ahead_s;
+        let left = Length { least_s: left_s, most_s: left_s + step.longer_s, round_s: 0.0 }.clock();
         let words = match (&model.doing, step.runs_ahead) {
             (Doing::Over, _) => printable(&step.name),
-            (_, 0) => format!("{}, the last run, {} left", printable(&step.name), clock(left_s)),
+            (_, 0) => format!("{}, the last run, {left} left", printable(&step.name)),
             (_, ahead) => {
-                format!("{}, {ahead} more to come, {} left", printable(&step.name), clock(left_s))
+                format!("{}, {ahead} more to come, {left} left", printable(&step.name))
             }
         };
         lines.push(Line::raw(cut(&words, columns)));

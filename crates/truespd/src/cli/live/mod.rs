@@ -70,6 +70,7 @@ pub(super) struct Step {
     pub planned_s: f64,
     pub runs_ahead: usize,
     pub ahead_s: f64,
+    pub longer_s: f64,
     pub since: Timestamp,
 }
 
@@ -112,8 +113,8 @@ impl Model {
             Happened::Begin { command_line } => {
                 *self = Model { command_line, now: self.now, ..Model::default() };
             }
-            Happened::Step { name, planned_s, runs_ahead, ahead_s } => {
-                self.step = Some(Step { name, planned_s, runs_ahead, ahead_s, since: at });
+            Happened::Step { name, planned_s, runs_ahead, ahead_s, longer_s } => {
+                self.step = Some(Step { name, planned_s, runs_ahead, ahead_s, longer_s, since: at });
                 self.clear_run();
                 self.doing = Doing::Preparing;
             }

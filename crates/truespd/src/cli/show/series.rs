@@ -9,7 +9,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::series::undo::{Fate, Undone};
 use crate::series::watch::{Event, Watch};
 use crate::suite::word;
-use crate::suite::{Ahead, Known, Step};
+use crate::suite::{Ahead, Known, Length, Step};
 use diskspd::console::{self, PlainPace, say, say_line};
 use diskspd::show::{Words, on_terminal, phase_words, with_rates};
 use diskspd::viewer;
@@ -21,7 +21,7 @@ use truespd_core::result::{DirectionSummary, Document, Summary};
 use truespd_core::sys::error::system_text;
 use truespd_core::sys::program;
 use truespd_core::text::shell_line;
-use truespd_core::text::{clock, duration_ns, number, printable, size};
+use truespd_core::text::{duration_ns, number, printable, size};
 
 /// How often the line of the present run changes.
 const EVERY: Duration = Duration::from_millis(250);
@@ -46,6 +46,8 @@ struct Bars {
     all: MultiProgress,
     last: ProgressBar,
     series: ProgressBar,
+    /// Hidden as long as nothing is told there.
+    at: ProgressBar,
     run: ProgressBar,
 }
 
@@ -54,26 +56,35 @@ struct State {
     done: usize,
     ahead: Ahead,
     name: String,
+    /// Where the series is, in its own words.
+    at: String,
     pace: PlainPace,
     now: Option<Now>,
 }
 
 /// The present run or pause.
 struct Now {
-    planned_s: f64,
+    planned: Length,
     since: Instant,
     is_run: bool,
 }
 
 impl State {
-    /// Runs done, runs in all, seconds left.
-    fn series(&self) -> (usize, usize, f64) {
-        let (mut left_s, mut here) = (self.ahead.seconds, 0);
+    /// Runs done, runs in all, time left.
+    fn series(&self) -> (usize, usize, Length) {
+        let (mut left, mut here) = (self.ahead.length, 0);
         if let Some(now) = &self.now {
-            left_s += (now.planned_s - now.since.elapsed().as_secs_f64()).max(0.0);
+            let passed_s = now.since.elapsed().as_secs_f64();
+            left.least_s += (now.planned.least_s - passed_s).max(0.0);
+            left.most_s += (now.planned.most_s - passed_s).max(0.0);
             here = usize::from(now.is_run);
         }
-        (self.done, self.done + here + self.ahead.steps, left_s)
+        (self.done, self.done + here + self.ahead.steps, left)
+    }
+
+    /// The time left with how well it is known: `24:10 left usually`
+    fn left_words(&self) -> String {
+        format!("{} left{}", self.series().2.clock(), behind(self.ahead.known))
     }
 }
 
@@ -90,13 +101,15 @@ impl View {
             state.name.clone_from(&step.name);
             // A step that makes a file does not count as a run.
             let is_run = step.kind.is_run();
-            state.now = Some(Now { planned_s: step.seconds, since: Instant::now(), is_run });
+            state.now = Some(Now { planned: step.length, since: Instant::now(), is_run });
         });
+        self.show_at();
         self.show_run(0, &format!("{}: preparing", step.name));
     }
 
     fn pause(&self, length: Duration) {
-        let now = Now { planned_s: length.as_secs_f64(), since: Instant::now(), is_run: false };
+        let now =
+            Now { planned: Length::exactly(length.as_secs_f64()), since: Instant::now(), is_run: false };
         self.with(|state| state.now = Some(now));
         self.show_run(0, "pause");
     }
@@ -190,12 +203,31 @@ impl View {
         }
     }
 
+    /// Where the series is, as a line that changes on a terminal, and elsewhere as a line for each step.
+    fn show_at(&self) {
+        let (at, left) = self.with(|state| (state.at.clone(), state.left_words()));
+        if at.is_empty() {
+            return;
+        }
+        match &self.bars {
+            Some(bars) => {
+                // Suites that do not tell it have no line for it.
+                if bars.at.is_hidden() {
+                    bars.all.insert_before(&bars.run, bars.at.clone());
+                }
+                bars.at.set_message(on_terminal(&printable(&at)));
+            }
+            None if self.is_beside_screen => {}
+            None => say_line(format_args!("{}, {left}", printable(&at))),
+        }
+    }
+
     fn show_series(&self) {
         let Some(bars) = &self.bars else { return };
-        let ((done, steps, left_s), known) = self.with(|state| (state.series(), state.ahead.known));
+        let ((done, steps, _), left) = self.with(|state| (state.series(), state.left_words()));
         bars.series.set_length(steps as u64);
         bars.series.set_position(done as u64);
-        bars.series.set_message(format!("{} left{}", clock(left_s), behind(known)));
+        bars.series.set_message(left);
     }
 }
 
@@ -215,6 +247,7 @@ impl Watch for View {
             Event::Pause(length) => self.pause(length),
             Event::Run(event) => self.run(event),
             Event::Done { step, document, is_kept } => self.end(step, document, is_kept),
+            Event::At(words) => self.with(|state| words.clone_into(&mut state.at)),
             Event::Note(words) => self.line(words),
             Event::Stopping => {
                 viewer::leave();
@@ -285,7 +318,11 @@ impl Bars {
             }
             bar
         });
-        Bars { all, last, series, run }
+        let at = ProgressBar::hidden();
+        if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
+            at.set_style(style);
+        }
+        Bars { all, last, series, at, run }
     }
 }
 
@@ -330,6 +367,7 @@ mod tests {
     use crate::suite::Kind;
     use diskspd::request::Line;
     use truespd_core::fault::{Failure, FailureKind, Refusal, RefusalKind};
+    use truespd_core::text::clock;
 
     #[test]
     fn what_a_line_of_a_suite_is_refused_for_comes_with_the_line() {
@@ -354,13 +392,18 @@ mod tests {
             throughput: truespd_core::text::rate,
             state: Mutex::default(),
         };
-        let ahead = |steps, seconds| Ahead { steps, seconds, known: Known::Exactly };
-        let step = Step { name: "run".into(), line: Line::default(), seconds: 100.0, kind: Kind::Counts };
+        let ahead = |steps, seconds| Ahead { steps, length: Length::exactly(seconds), known: Known::Exactly };
+        let step = Step {
+            name: "run".into(),
+            line: Line::default(),
+            length: Length::exactly(100.0),
+            kind: Kind::Counts,
+        };
         let shown = || view.with(|state| state.series());
         let is = |done, steps, left_s: f64| {
-            let (is_done, is_steps, is_left_s) = shown();
+            let (is_done, is_steps, is_left) = shown();
             assert_eq!((is_done, is_steps), (done, steps));
-            assert!((is_left_s - left_s).abs() < 20.0, "{is_left_s}");
+            assert!((is_left.least_s - left_s).abs() < 20.0, "{is_left:?}");
         };
         view.see(Event::Ahead(ahead(1, 150.0)));
         view.begin(&step);

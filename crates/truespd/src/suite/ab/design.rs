@@ -1,6 +1,6 @@
 //! How a comparison is planned: its sides, its blocks of runs, and how certain it must be.
 
-use crate::suite::{Ahead, Ended, Known};
+use crate::suite::{Ahead, Ended, Known, Length};
 use diskspd::request::Line;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,8 +60,8 @@ pub struct Plan {
     pub blocks_max: usize,
     /// Time at most, for the blocks; see [`Plan::fitted`].
     pub time_max: Duration,
-    /// What one run takes, in seconds.
-    pub run_s: f64,
+    /// How long each of its runs takes.
+    pub run: Length,
 }
 
 impl Plan {
@@ -74,7 +74,8 @@ impl Plan {
     pub(super) fn ahead_with(&self, uncounted: usize) -> Ahead {
         let mut ahead = self.ahead_after(0, 0, Duration::ZERO);
         ahead.steps += uncounted;
-        ahead.seconds += uncounted as f64 * self.run_seconds();
+        let prepares = self.run_length().uncounted().times(uncounted as f64);
+        ahead.length = [ahead.length, prepares].into_iter().sum();
         ahead
     }
 
@@ -94,7 +95,7 @@ impl Plan {
             "--max-minutes {} is too short: a block of four runs of {} s takes {} minutes, and at least {least} blocks \
              are needed",
             precise(self.time_max.as_secs_f64() / 60.0),
-            precise(self.run_s),
+            precise(self.run.least_s),
             precise((self.block_seconds() / 6.0).ceil() / 10.0),
         );
         let needed = (self.block_seconds() * least as f64 / 60.0).ceil();
@@ -112,8 +113,12 @@ impl Plan {
         BLOCK_RUNS as f64 * self.run_seconds()
     }
 
-    pub(super) fn run_seconds(&self) -> f64 {
-        self.run_s + AROUND_A_RUN_S
+    pub(super) fn run_length(&self) -> Length {
+        self.run.and(AROUND_A_RUN_S)
+    }
+
+    fn run_seconds(&self) -> f64 {
+        self.run_length().least_s
     }
 
     /// What can still come when `blocks` blocks and `runs` runs of the next one are done.
@@ -127,7 +132,7 @@ impl Plan {
             blocks => blocks,
         };
         let steps = planned.min(fits.max((sure * BLOCK_RUNS).saturating_sub(runs)));
-        Ahead { steps, seconds: steps as f64 * self.run_seconds(), known: Known::AtMost }
+        Ahead { steps, length: self.run_length().times(steps as f64), known: Known::AtMost }
     }
 }
 

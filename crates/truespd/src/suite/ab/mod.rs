@@ -130,7 +130,7 @@ fn blocks(
 
 fn step(plan: &Plan, side: Side, kind: Kind, what: &str) -> Step {
     let name = format!("{}{}, {what}", plan.title, side.name());
-    Step { name, line: plan.lines[side as usize].clone(), seconds: plan.run_seconds(), kind }
+    Step { name, line: plan.lines[side as usize].clone(), length: kind.lasting(plan.run_length()), kind }
 }
 
 /// A comparison of two variants of a run.

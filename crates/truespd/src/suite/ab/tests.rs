@@ -2,7 +2,7 @@
 
 use super::noise::{Machine, Noise};
 use super::*;
-use crate::suite::{Ahead, SuiteDocument};
+use crate::suite::{Ahead, Length, SuiteDocument};
 use diskspd::request::{Line, Request};
 use truespd_core::fault::{Failure, FailureKind};
 use truespd_core::measure::Histogram;
@@ -24,7 +24,7 @@ fn plan(blocks_max: usize) -> Plan {
         significance: 0.01,
         blocks_max,
         time_max: Duration::from_secs(100_000),
-        run_s: 4.0,
+        run: Length::exactly(4.0),
     }
 }
 
@@ -443,7 +443,7 @@ fn looks_are_planned_for_blocks_that_have_room() {
 
 #[test]
 fn no_room_for_what_tells_anything_is_refused_before_a_run() {
-    let long = Plan { run_s: 3600.0, time_max: Duration::from_secs(1800), ..plan(100) };
+    let long = Plan { run: Length::exactly(3600.0), time_max: Duration::from_secs(1800), ..plan(100) };
     let mut fake = Fake::new(CALM, [100_000.0, 100_000.0]);
     let (report, result, _) = run(&long, &mut fake);
     let Err(Ended::Failed(failure)) = result else { panic!("{result:?}") };

@@ -9,7 +9,7 @@ mod tests;
 
 use crate::suite::rounds::AROUND_S;
 use crate::suite::{
-    Advice, Ahead, Draft, Ended, RanOn, Runner, SeriesVerdict, Shown, SuiteDocument, VOLATILE_CACHE,
+    Advice, Ahead, Draft, Ended, Length, RanOn, Runner, SeriesVerdict, Shown, SuiteDocument, VOLATILE_CACHE,
     counting_cached_writes, doubt, doubts_text, run_steps,
 };
 use diskspd::show::plural;
@@ -43,8 +43,8 @@ impl Plan {
             } else {
                 (self.throughput_words(test), None)
             };
-            let seconds = f64::from(WARMUP_S + self.seconds_of(test)) + AROUND_S;
-            let step = Draft { name: test.name(), words, seconds, ..Draft::default() };
+            let length = Length::measured(f64::from(self.seconds_of(test)), f64::from(WARMUP_S) + AROUND_S);
+            let step = Draft { name: test.name(), words, length, ..Draft::default() };
             parts.push(TestRun { test, step, profile });
         }
         parts

@@ -6,7 +6,10 @@ use super::pace::paced;
 use super::report::{Alone, BesideReport, Figures, Point, Run};
 use crate::suite::of_target::{results_of, sum};
 use crate::suite::rounds::{AROUND_S, SEEDS_OF_A_RUN, shuffle};
-use crate::suite::{Advice, Ahead, Draft, Ended, Known, LARGER_TARGET, RanOn, Runner, SeriesVerdict, judged};
+use crate::suite::{
+    Advice, Ahead, Draft, Ended, Known, LARGER_TARGET, Length, RanOn, Runner, SeriesVerdict, judged,
+};
+use diskspd::show::plural;
 use truespd_core::access::Rng;
 use truespd_core::profile::{self, Profile, Target, TimeSpan, xml};
 use truespd_core::result::metrics::{Metric, Since};
@@ -53,7 +56,7 @@ pub struct Beside {
     pub files: Vec<String>,
     pub rounds: u32,
     /// Warm-up, measured time and cool-down of a run in seconds.
-    pub run_s: f64,
+    pub run: Length,
     /// The lines have a seed of their own.
     pub has_seed: bool,
 }
@@ -68,8 +71,8 @@ enum Kind {
 }
 
 impl Beside {
-    fn one_s(&self) -> f64 {
-        self.run_s + AROUND_S
+    fn one(&self) -> Length {
+        self.run.and(AROUND_S)
     }
 
     /// How many runs all rounds have together.
@@ -84,7 +87,7 @@ impl Beside {
 
     fn left(&self, done: usize) -> Ahead {
         let steps = self.runs().saturating_sub(done);
-        Ahead { steps, seconds: steps as f64 * self.one_s(), known: Known::Exactly }
+        Ahead { steps, length: self.one().times(steps as f64), known: Known::Exactly }
     }
 
     /// A load alone, as a line without a seed.
@@ -233,7 +236,7 @@ impl Beside {
             words.insert(0, format!("-z{}", done as u64 * SEEDS_OF_A_RUN));
         }
         let name = format!("{}, round {}", self.name(kind), round + 1);
-        Ok(Draft { name, words, seconds: self.one_s(), ..Draft::default() })
+        Ok(Draft { name, words, length: self.one(), ..Draft::default() })
     }
 
     /// What the background is asked for at each share, once its maximum is known.
@@ -283,10 +286,11 @@ impl Beside {
     /// `the background alone and the foreground at 5 shares of it, 3 runs of 12 s each`
     pub fn plan_words(&self) -> String {
         format!(
-            "the background alone and the foreground at {} shares of it, {} runs of {:.0} s each",
-            self.shares.len(),
-            self.rounds,
-            self.run_s
+            "the background alone and the foreground at {} of it, {} of {} each: {}",
+            plural(self.shares.len(), "share"),
+            plural(self.rounds as usize, "run"),
+            self.run.words(),
+            self.ahead().length.words()
         )
     }
 }

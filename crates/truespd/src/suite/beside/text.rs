@@ -179,8 +179,13 @@ fn feels(point: &Point) -> String {
 /// `7.50 times (6.10 to 9.20)`
 fn times_words(times: Times) -> String {
     let range =
-        times.range.map_or(String::new(), |[low, high]| format!(" ({} to {})", number(low), number(high)));
-    format!("{} times{range}", number(times.mean))
+        times.range.map_or(String::new(), |[low, high]| format!(" ({} to {})", ratio(low), ratio(high)));
+    format!("{} times{range}", ratio(times.mean))
+}
+
+/// All ratios of a sentence have as many digits: 1.00 is not 1.
+fn ratio(value: f64) -> String {
+    if value < 10.0 { format!("{value:.2}") } else { number(value) }
 }
 
 fn felt_words(report: &BesideReport) -> Option<String> {

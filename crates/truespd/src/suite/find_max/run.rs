@@ -5,7 +5,7 @@ use crate::suite::find_max::limits::LatencyLimit;
 use crate::suite::find_max::search::{Search, SearchEnd};
 use crate::suite::find_max::trial::Point;
 use crate::suite::rounds::{AROUND_S, SEEDS_OF_A_RUN};
-use crate::suite::{Advice, Ahead, Draft, Ended, Known, Runner, SeriesVerdict, judged};
+use crate::suite::{Advice, Ahead, Draft, Ended, Known, Length, Runner, SeriesVerdict, judged};
 use std::time::Duration;
 use truespd_core::fault::{Failure, FailureKind};
 use truespd_core::result::{Document, Grade};
@@ -70,7 +70,7 @@ impl Searching {
         words.extend(rate);
         words.extend(self.times.iter().cloned());
         words.extend(self.targets.iter().cloned());
-        Draft { name, words, seconds: self.one_s(), ..Draft::default() }
+        Draft { name, words, length: Length::exactly(self.one_s()), ..Draft::default() }
     }
 
     fn iops(&self, per_stream: u64) -> u64 {
@@ -89,7 +89,7 @@ impl Searching {
     pub fn ahead(&self, done: usize) -> Ahead {
         let usual = (RUNS_USUAL - 1).saturating_sub(done).max(1);
         let seconds = usual as f64 * (self.one_s() + self.settle().as_secs_f64() / 3.0);
-        Ahead { steps: usual, seconds: seconds.min(self.time_max_s), known: Known::Usually }
+        Ahead { steps: usual, length: Length::exactly(seconds.min(self.time_max_s)), known: Known::Usually }
     }
 
     /// I/Os that a run needs, so that it can say something about every limit.

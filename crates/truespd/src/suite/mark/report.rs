@@ -1,7 +1,9 @@
 //! The document of a mark: its runs, what follows from them, and how it is made.
 
 use super::test::{Operation, Pattern, Planned, Settings, Target, Test};
-use crate::suite::{Advice, Ahead, Draft, Ended, Kind, Runner, Spread, counting_cached_writes, run_steps};
+use crate::suite::{
+    Advice, Ahead, Draft, Ended, Kind, Length, Runner, Spread, counting_cached_writes, run_steps,
+};
 use crate::suite::{SeriesVerdict, is_one, one_rank};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -84,7 +86,7 @@ impl Settings {
         Draft {
             name: format!("{} {}, {which}", planned.test, planned.part.word()),
             words: self.words(planned, number, target),
-            seconds: f64::from(self.measure_s) + AROUND_A_RUN_S,
+            length: kind.lasting(Length::measured(f64::from(self.measure_s), AROUND_A_RUN_S)),
             kind,
             pause: None,
         }

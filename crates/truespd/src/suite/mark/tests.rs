@@ -237,8 +237,8 @@ fn reads_then_writes_then_mixes_with_pauses_between_tests() {
     assert!(fake.lines[0].contains("-z1 ") && fake.lines[1].contains("-z2 "), "{:?}", fake.lines);
     let steps: Vec<usize> = fake.ahead.iter().map(|ahead| ahead.steps).collect();
     assert_eq!(steps, [11, 10, 10, 9, 8, 8, 7, 6, 6, 5, 4, 4, 3, 2, 2, 1, 0]);
-    assert_eq!(fake.ahead[0].seconds, 11.0 * 5.5 + 5.0 * 5.0);
-    assert_eq!(fake.ahead.last().map(|ahead| ahead.seconds), Some(0.0));
+    assert_eq!(fake.ahead[0].length.least_s, 11.0 * 5.5 + 5.0 * 5.0);
+    assert_eq!(fake.ahead.last().map(|ahead| ahead.length.least_s), Some(0.0));
 }
 
 #[test]

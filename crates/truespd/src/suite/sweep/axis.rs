@@ -18,8 +18,10 @@ pub struct Axis {
 }
 
 /// How ranges are written, for refusals.
-const LEGAL: &str =
-    "o=1..256 (doubled each time), o=1..32+1 (steps of 1), o=1,2,8 (a list), b=4K..1M, g=1000i..16000i";
+const LEGAL: &str = "o=1..256 (doubled each time), o=1..32+1 (steps of 1), o=1,2,8 (a list), b=4K..1M, \
+    g=1000i..16000i, zipf=0.6,0.9, mix='4K:100;4K:50,64K:50' (values with commas are separated by ;)";
+/// Their values have commas, so that lists of them are separated by semicolons only.
+const WITH_COMMAS: [&str; 2] = ["mix", "engine"];
 
 impl Axis {
     /// Reads `o=1..256`, `t=1,2,4`, `b=4K..1M`, `o=1..32+1`.
@@ -32,7 +34,8 @@ impl Axis {
         };
         let switch = switch.strip_prefix('-').unwrap_or(switch);
         let mut axis = Axis { switch: switch.to_string(), values: Vec::new() };
-        for item in values.split(',') {
+        let has_commas = WITH_COMMAS.contains(&switch.trim_start_matches('-')) || values.contains(';');
+        for item in values.split(if has_commas { ';' } else { ',' }) {
             axis.take(text, item)?;
         }
         Ok(axis)
@@ -49,7 +52,7 @@ impl Axis {
             None => (rest, None),
         };
         let (Some(first), Some(last)) = (Amount::read(first), Amount::read(last)) else {
-            return Err(refused(text, &format!("'{item}' is not a range of numbers")));
+            return Err(refused(text, &format!("'{item}' is not a range of whole numbers; give a list")));
         };
         let step = match step.map(Amount::read) {
             None => None,
@@ -102,6 +105,18 @@ impl Axis {
         vec![format!("-{}{value}", self.switch)]
     }
 
+    /// Its only value has commas, and may have been meant as a list.
+    pub fn may_be_a_list(&self) -> bool {
+        let has_commas = WITH_COMMAS.contains(&self.switch.trim_start_matches('-'));
+        has_commas && self.values.len() == 1 && self.values[0].contains(',')
+    }
+
+    /// The switch with a value, for people: `-o8`, `--zipf 0.9`.
+    pub fn with(&self, value: &str) -> String {
+        let gap = if self.switch.starts_with('-') { " " } else { "" };
+        format!("{}{gap}{value}", self.shown())
+    }
+
     /// The switch as it is written: `-o`.
     pub fn shown(&self) -> String {
         format!("-{}", self.switch)
@@ -109,7 +124,7 @@ impl Axis {
 }
 
 fn refused(text: &str, what: &str) -> Refusal {
-    Refusal::command_line(format!("--over {text}: {what}")).legal(LEGAL)
+    Refusal::command_line(format!("--over {text}: {what}")).hint(format!("legal: {LEGAL}"))
 }
 
 /// An end of a range.
@@ -131,6 +146,8 @@ impl Amount {
             "m" | "M" => 1 << 20,
             "g" | "G" => 1 << 30,
             "t" | "T" => 1 << 40,
+            // 0.6 is no whole number.
+            _ if suffix.starts_with('.') => return None,
             _ => return Some(Amount { number, is_size: false, suffix: suffix.to_string() }),
         };
         Some(Amount { number: number.checked_mul(unit)?, is_size: true, suffix: String::new() })
@@ -181,6 +198,11 @@ mod tests {
             ("g=1000i..4000i", "g", "1000i 2000i 4000i"),
             ("-o=8,1,64", "o", "8 1 64"),
             ("--zipf=0.6,1.2", "-zipf", "0.6 1.2"),
+            ("mix=4K:50,64K:50", "mix", "4K:50,64K:50"),
+            ("mix=4K:100;4K:50,64K:50", "mix", "4K:100 4K:50,64K:50"),
+            ("engine=uring;sim:latency=1ms,channels=8", "engine", "uring sim:latency=1ms,channels=8"),
+            ("Z=1M,data;4M", "Z", "1M,data 4M"),
+            ("flush-every=1:data..4:data", "flush-every", "1:data 2:data 4:data"),
             ("o=1..4,32", "o", "1 2 4 32"),
             ("o=7..7", "o", "7"),
         ] {
@@ -207,6 +229,8 @@ mod tests {
             ("o=a..8", "is not a range"),
             ("g=1..8i", "one unit"),
             ("o=1,1", "stands twice"),
+            ("mix=4K:100;;8K:100", "a value is missing"),
+            ("zipf=0.6..1.2", "is not a range of whole numbers; give a list"),
             ("o=1..99999+1", "more than 10000"),
         ] {
             let why = Axis::read(text).expect_err(text).to_string();

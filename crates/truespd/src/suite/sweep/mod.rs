@@ -1,12 +1,15 @@
 //! `truespd sweep`: a line at every combination of the values of some switches.
 
 pub mod axis;
+pub mod heat;
 pub mod knee;
 pub mod report;
 pub mod run;
 mod text;
+pub mod written;
 
 use crate::suite::{SeriesVerdict, Shown, SuiteDocument};
+use report::Group;
 pub use report::SweepReport;
 use truespd_core::result::Part;
 use truespd_core::result::envelope::DocumentKind;
@@ -18,9 +21,14 @@ impl SweepReport {
         text::csv(self)
     }
 
-    /// What it says, a sentence for each thing.
+    /// What it says of a ramp, a sentence for each thing.
+    pub fn sentences_of(&self, group: &Group) -> Vec<String> {
+        text::of_group(self, group)
+    }
+
+    /// What it says of the sweep as a whole.
     pub fn sentences(&self) -> Vec<String> {
-        text::sentences(self)
+        text::of_all(self)
     }
 }
 

@@ -115,6 +115,24 @@ pub enum Along {
 const LOAD: [&str; 4] = ["o", "t", "F", "O"];
 
 impl Point {
+    /// A point with one run, for tests.
+    #[cfg(test)]
+    pub fn made(values: Vec<String>, iops: f64, grade: Grade) -> Self {
+        let run = Run {
+            place: 0,
+            iops,
+            bytes_per_s: 0.0,
+            mean_ns: None,
+            p99_ns: None,
+            cpu_percent: 0.0,
+            in_flight: None,
+            is_generator_bound: false,
+            held_back: None,
+            grade: Some(grade),
+        };
+        Point { values, outstanding: 1, threads: 1, block_bytes: 4096, profile: None, runs: vec![run] }
+    }
+
     /// A figure of its runs with its interval; none without a run.
     fn figure(&self, of: impl Fn(&Run) -> Option<f64>) -> Option<Measured> {
         let values: Vec<f64> = self.runs.iter().filter_map(of).collect();
@@ -183,8 +201,7 @@ impl SweepReport {
         let mut words = Vec::new();
         for (axis, value) in self.axes.iter().zip(&point.values) {
             if is_chosen(axis) {
-                let gap = if axis.switch.starts_with('-') { " " } else { "" };
-                words.push(format!("{}{gap}{value}", axis.shown()));
+                words.push(axis.with(value));
             }
         }
         words.join(" ")

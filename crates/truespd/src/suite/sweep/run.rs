@@ -4,8 +4,11 @@
 
 use super::axis::Axis;
 use super::report::{Again, Point, Run, SweepReport};
+use super::written::{Written, lasted_s};
 use crate::suite::rounds::{AROUND_S, LEVEL, RUNS_MIN, SEEDS_OF_A_RUN, shuffle};
-use crate::suite::{Advice, Ahead, Draft, Ended, Known, LARGER_TARGET, RanOn, Runner, SeriesVerdict, judged};
+use crate::suite::{
+    Advice, Ahead, Draft, Ended, Known, LARGER_TARGET, Length, RanOn, Runner, SeriesVerdict, judged,
+};
 use diskspd::show::plural;
 use truespd_core::access::Rng;
 use truespd_core::measure::estimate::{Estimate, student_quantile};
@@ -37,8 +40,8 @@ pub struct Sweeping {
     pub axes: Vec<Axis>,
     /// Every combination of the values.
     pub points: Vec<Planned>,
-    /// Warm-up, measured time and cool-down of a run in seconds.
-    pub run_s: f64,
+    /// Warm-up, measured time and cool-down of a run, in rounds where the series has --until-steady.
+    pub run: Length,
     pub precision_percent: f64,
     /// All runs together take no longer, in seconds; none: as long as the precision takes.
     pub budget_s: Option<f64>,
@@ -47,13 +50,15 @@ pub struct Sweeping {
 }
 
 /// A combination of values, as a line of them asks for it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Planned {
     /// A place in the values of each axis.
     pub places: Vec<usize>,
     pub outstanding: u64,
     pub threads: u64,
     pub block_bytes: u64,
+    /// Bytes that it writes per second at most: 0 where it only reads, none where that is not known before.
+    pub writes_bytes_per_s: Option<f64>,
 }
 
 /// The places of all combinations, the last axis first.
@@ -84,8 +89,8 @@ impl Sweeping {
         words
     }
 
-    fn one_s(&self) -> f64 {
-        self.run_s + AROUND_S
+    fn one_run(&self) -> Length {
+        self.run.and(AROUND_S)
     }
 
     /// The run of a point, and its place among all runs.
@@ -97,26 +102,36 @@ impl Sweeping {
         words.extend(self.targets.iter().cloned());
         let name =
             format!("{}, run {}", report.name(&report.points[point]), report.points[point].runs.len() + 1);
-        Draft { name, words, seconds: self.one_s(), ..Draft::default() }
+        Draft { name, words, length: self.one_run(), ..Draft::default() }
     }
 
-    /// What the whole sweep takes: at least [`ROUNDS_MIN`] rounds, and the first point again.
+    /// Runs of `rounds` rounds, and the first point again.
+    fn steps(&self, rounds: usize) -> usize {
+        self.points.len() * rounds + 1
+    }
+
+    /// What the whole sweep usually takes: [`ROUNDS_MIN`] rounds, and the first point again.
     pub fn ahead(&self) -> Ahead {
-        let steps = self.points.len() * ROUNDS_MIN + 1;
-        let seconds = steps as f64 * self.one_s();
-        let seconds = self.budget_s.map_or(seconds, |budget_s| seconds.min(budget_s));
-        Ahead { steps, seconds, known: Known::Usually }
+        let steps = self.steps(ROUNDS_MIN);
+        let length = self.one_run().times(steps as f64).within(self.budget_s.unwrap_or(f64::INFINITY));
+        Ahead { steps, length, known: Known::Usually }
+    }
+
+    /// What all of it takes at least and at most.
+    fn length(&self) -> Length {
+        let [least, most] =
+            [ROUNDS_MIN, ROUNDS_MAX].map(|rounds| self.one_run().times(self.steps(rounds) as f64));
+        Length { most_s: most.most_s, ..least }.within(self.budget_s.unwrap_or(f64::INFINITY))
     }
 
     /// Whether the budget has room for all points once.
     pub fn fits(&self) -> bool {
-        let once = (self.points.len() + 1) as f64 * self.one_s();
-        self.budget_s.is_none_or(|budget_s| budget_s >= once)
+        self.budget_s.is_none_or(|budget_s| budget_s >= self.once_s())
     }
 
-    /// How long one round and the first point again take, in seconds.
-    pub fn round_s(&self) -> f64 {
-        (self.points.len() + 1) as f64 * self.one_s()
+    /// How long one round and the first point again take at least, in seconds.
+    pub fn once_s(&self) -> f64 {
+        self.one_run().times(self.steps(1) as f64).least_s
     }
 
     fn begin(&self) -> SweepReport {
@@ -150,7 +165,7 @@ impl Sweeping {
     /// Runs all of it. What is done when it ends early is in the document.
     pub fn sweep(&self, runner: &mut dyn Runner) -> (SweepReport, Result<(), Ended>) {
         let mut report = self.begin();
-        let mut at_work = AtWork { runs: 0, spent_s: 0.0, written_bytes: 0.0 };
+        let mut at_work = AtWork { runs: 0, spent_s: 0.0, written: Written::begin(self.points.len()) };
         let result = self.rounds(&mut report, &mut at_work, runner);
         (report, result)
     }
@@ -175,33 +190,33 @@ impl Sweeping {
     ) -> Result<(), Ended> {
         let mut rng = Rng::new(0);
         let mut first = None;
-        loop {
+        for round in 1.. {
             let mut open = self.open(report);
             if open.is_empty() {
                 break;
             }
             shuffle(&mut open, &mut rng);
-            for &point in &open {
+            for (place, &point) in open.iter().enumerate() {
                 // The first point again has its room.
-                let needed_s = at_work.spent_s + 2.0 * self.one_s();
+                let needed_s = at_work.spent_s + 2.0 * self.one_run().most_s;
                 if self.budget_s.is_some_and(|budget_s| needed_s > budget_s) {
                     report.is_out_of_time = true;
                     break;
                 }
                 first.get_or_insert(point);
-                runner.ahead(self.left(report, at_work));
+                runner.ahead(self.left(report, at_work, point));
+                let at = format!("round {round}, point {} of {}", place + 1, open.len());
+                runner.at(&(at + &self.written_words(at_work)));
                 let run = self.one(report, at_work, point, runner)?;
                 report.points[point].runs.extend(run);
             }
             if report.is_out_of_time {
                 break;
             }
-            if at_work.written_bytes > 0.0 {
-                runner.tell(&format!("{} written so far", bytes(at_work.written_bytes)));
-            }
         }
         if let Some(point) = first {
             runner.ahead(Ahead::default());
+            runner.at(&format!("the first point again{}", self.written_words(at_work)));
             if let Some(run) = self.one(report, at_work, point, runner)? {
                 report.again = again(point, &report.points[point].runs, &run, self.precision_percent);
             }
@@ -210,14 +225,45 @@ impl Sweeping {
     }
 
     /// What is still to come after the next run.
-    fn left(&self, report: &SweepReport, at_work: &AtWork) -> Ahead {
-        let mut steps = 0;
-        for point in &report.points {
-            steps += ROUNDS_MIN.saturating_sub(point.runs.len());
+    fn left(&self, report: &SweepReport, at_work: &AtWork, next: usize) -> Ahead {
+        // The first point again.
+        let mut steps = 1;
+        for (place, point) in report.points.iter().enumerate() {
+            let done = point.runs.len() + usize::from(place == next);
+            steps += ROUNDS_MIN.saturating_sub(done);
         }
-        let seconds = steps as f64 * self.one_s();
-        let left_s = self.budget_s.map_or(f64::INFINITY, |budget_s| (budget_s - at_work.spent_s).max(0.0));
-        Ahead { steps, seconds: seconds.min(left_s), known: Known::Usually }
+        let budget_s = self.budget_s.unwrap_or(f64::INFINITY);
+        let (one, all) = (self.one_run(), self.one_run().times(steps as f64));
+        // With the next run, both ends are within the budget.
+        let left_s = budget_s - at_work.spent_s;
+        let least_s = all.least_s.min((left_s - one.least_s).max(0.0));
+        let most_s = all.most_s.min((left_s - one.most_s).max(0.0));
+        Ahead { steps, length: Length { least_s, most_s, ..all }, known: Known::Usually }
+    }
+
+    /// What is written so far, and when all points have their runs; empty where nothing is.
+    fn written_words(&self, at_work: &AtWork) -> String {
+        if !self.writes_data() {
+            return String::new();
+        }
+        let Some(after) = at_work.written.after(ROUNDS_MIN) else { return String::new() };
+        let so_far = at_work.written.so_far();
+        let words = format!(", runs wrote {}", bytes(so_far));
+        if let Some(budget_s) = self.budget_s
+            && so_far / at_work.spent_s * budget_s < after
+        {
+            let all = bytes(so_far / at_work.spent_s * budget_s);
+            return format!("{words}, about {all} within the budget");
+        }
+        if after <= so_far {
+            return words;
+        }
+        format!("{words}, about {} after round {ROUNDS_MIN}", bytes(after))
+    }
+
+    /// Whether some point writes data.
+    fn writes_data(&self) -> bool {
+        self.points.iter().any(|point| point.writes_bytes_per_s != Some(0.0))
     }
 
     /// One run of a point; none when it did no I/O.
@@ -231,26 +277,47 @@ impl Sweeping {
         let place = at_work.runs;
         let step = self.draft(report, point, place).read(runner)?;
         at_work.runs += 1;
-        at_work.spent_s += self.one_s();
         let document = runner.run(&step)?;
+        at_work.spent_s += lasted_s(&document) + AROUND_S;
+        at_work.written.take(point, &document);
         report.points[point].profile.get_or_insert_with(|| profile::hash(&document.profile));
         let (grade, findings) = judged(&document, |_| false);
         report.verdict.take(&report.name(&report.points[point]), grade, findings);
         report.verdict.advise(ADVICE);
-        let Some(run) = run_of(place, &document) else { return Ok(None) };
-        for measured in document.measured() {
-            at_work.written_bytes += Summary::of(measured).write.bytes as f64;
-        }
-        Ok(Some(run))
+        Ok(run_of(place, &document))
     }
 
-    /// `9 points, each 3 to 10 runs of 12 s`
+    /// `9 points, 3 to 10 runs of 12 s each until the error is 5 %: 6 min to 19 min`, and what is written.
     pub fn plan_words(&self) -> String {
         let points = plural(self.points.len(), "point");
-        format!(
-            "{points}, {ROUNDS_MIN} to {ROUNDS_MAX} runs of {:.0} s each until the error is {} %",
-            self.run_s, self.precision_percent
-        )
+        let length = self.length();
+        let at_most = if self.budget_s == Some(length.least_s) { " at most" } else { "" };
+        let mut words = format!(
+            "{points}, {ROUNDS_MIN} to {ROUNDS_MAX} runs of {} each until the error is {} %: {}{at_most}",
+            self.run.words(),
+            self.precision_percent,
+            length.words()
+        );
+        if self.writes_data() {
+            words.push_str(&match self.writes_at_most() {
+                Some(most) => format!("; the runs write {} at most, by their rate (-g)", bytes(most)),
+                None => {
+                    "; how much the runs write is known after the first one, and told before each run".into()
+                }
+            });
+        }
+        words
+    }
+
+    /// Bytes that all runs write at most; none where some point has no limit of its rate.
+    fn writes_at_most(&self) -> Option<f64> {
+        let (mut sum, mut most) = (0.0, 0.0_f64);
+        for point in &self.points {
+            let of_run = point.writes_bytes_per_s? * self.run.most_s;
+            sum += of_run * ROUNDS_MAX as f64;
+            most = most.max(of_run);
+        }
+        Some(sum + most)
     }
 }
 
@@ -258,7 +325,7 @@ impl Sweeping {
 struct AtWork {
     runs: u64,
     spent_s: f64,
-    written_bytes: f64,
+    written: Written,
 }
 
 fn run_of(place: u64, document: &Document) -> Option<Run> {

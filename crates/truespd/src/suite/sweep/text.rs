@@ -1,5 +1,6 @@
 //! A sweep as tables and sentences.
 
+use super::heat;
 use super::knee::Bound;
 use super::report::{Along, Group, Point, SweepReport};
 use crate::suite::rounds::push_cells;
@@ -16,6 +17,7 @@ const BAR: usize = 20;
 pub(super) fn tables(report: &SweepReport, shown: Shown) -> String {
     let mut out = format!("{}\n\n", printable(&shell_line(&report.line)));
     out.push_str(&table(report, shown));
+    out.push_str(&heat::text(report, shown));
     out.push('\n');
     for sentence in sentences(report) {
         out.push_str(&hanging("", &printable(&sentence), shown.style.columns));
@@ -86,11 +88,19 @@ fn table(report: &SweepReport, shown: Shown) -> String {
 }
 
 /// What the sweep says, a sentence for each thing.
-pub(super) fn sentences(report: &SweepReport) -> Vec<String> {
+fn sentences(report: &SweepReport) -> Vec<String> {
     let mut all = Vec::new();
     for group in report.groups() {
-        all.extend(of_group(report, &group));
+        let of = if group.name.is_empty() { String::new() } else { format!("{}: ", group.name) };
+        all.extend(of_group(report, &group).into_iter().map(|sentence| format!("{of}{sentence}")));
     }
+    all.extend(of_all(report));
+    all
+}
+
+/// What it says of the sweep as a whole.
+pub(super) fn of_all(report: &SweepReport) -> Vec<String> {
+    let mut all = Vec::new();
     if report.is_out_of_time {
         let unknown = report.points.iter().filter(|point| point.runs.is_empty()).count();
         let missing =
@@ -129,9 +139,9 @@ fn load(along: Along, load: u64) -> String {
     }
 }
 
-fn of_group(report: &SweepReport, group: &Group) -> Vec<String> {
+/// What it says of a ramp.
+pub(super) fn of_group(report: &SweepReport, group: &Group) -> Vec<String> {
     let ramp = &group.ramp;
-    let of = if group.name.is_empty() { String::new() } else { format!("{}: ", group.name) };
     let along = report.along().unwrap_or(Along::Outstanding);
     let most = match along {
         Along::Outstanding => format!("{} IOPS", number(ramp.plateau.mean)),
@@ -148,7 +158,7 @@ fn of_group(report: &SweepReport, group: &Group) -> Vec<String> {
             String::new()
         };
         return vec![format!(
-            "{of}no plateau: the rate still grows at the last step, {most} with {} {what}{enough}. Give larger values.",
+            "no plateau: the rate still grows at the last step, {most} with {} {what}{enough}. Give larger values.",
             load(along, ramp.knee_load)
         )];
     }
@@ -168,12 +178,12 @@ fn of_group(report: &SweepReport, group: &Group) -> Vec<String> {
     let (knee, best) = (&report.points[ramp.knee], &report.points[ramp.best]);
     let latency = knee.mean_ns().map_or(String::new(), |ns| format!(", mean latency {}", duration_ns(ns)));
     let mut says = vec![
-        format!("{of}plateau: {most} at {}.", report.name(best)),
-        format!("{of}knee: {} {what}{range}{latency}; beyond, {adds}.", load(along, ramp.knee_load)),
+        format!("plateau: {most} at {}.", report.name(best)),
+        format!("knee: {} {what}{range}{latency}; beyond, {adds}.", load(along, ramp.knee_load)),
     ];
-    says.push(format!("{of}what bounds it: {}", bound_words(&group.bound)));
+    says.push(format!("what bounds it: {}", bound_words(&group.bound)));
     if best.grade() == Some(Grade::Invalid) {
-        says.push(format!("{of}the point at the plateau is INVALID: see the verdict."));
+        says.push("the point at the plateau is INVALID: see the verdict.".to_string());
     }
     says
 }
@@ -185,6 +195,11 @@ fn bound_words(bound: &Bound) -> String {
         Bound::Below => "what is below the test: it had more I/Os to do, and completed no more.".into(),
         Bound::NotKnown => "not known.".into(),
     }
+}
+
+/// A value as a cell: that of --mix has commas.
+fn cell(value: &str) -> String {
+    if value.contains([',', '"']) { format!("\"{}\"", value.replace('"', "\"\"")) } else { value.to_string() }
 }
 
 /// A row for each point that was measured.
@@ -200,7 +215,7 @@ pub(super) fn csv(report: &SweepReport) -> String {
     );
     for point in report.points.iter().filter(|point| !point.runs.is_empty()) {
         for value in &point.values {
-            let _ = write!(out, "{value},");
+            let _ = write!(out, "{},", cell(value));
         }
         let iops = point.iops();
         let [mean, low, high] = [iops.map(|it| it.mean), iops.map(|it| it.low), iops.map(|it| it.high)];

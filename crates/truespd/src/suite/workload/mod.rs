@@ -8,7 +8,7 @@ use crate::suite::find_max::run::{Judge, Searching};
 use crate::suite::find_max::search::Search;
 use crate::suite::of_target::{results_of, sum};
 use crate::suite::rounds::AROUND_S;
-use crate::suite::{Advice, Ahead, Draft, Ended, Runner, SuiteDocument, run_steps};
+use crate::suite::{Advice, Ahead, Draft, Ended, Length, Runner, SuiteDocument, run_steps};
 use crate::suite::{OF_RESPONSES, RanOn, SeriesVerdict, Shown, word};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,8 +45,8 @@ impl Plan {
                 words.push(format!("-X{path}"));
                 words.extend(self.times.words());
                 words.extend(self.targets.iter().cloned());
-                let seconds = self.times.seconds() * profile.time_spans.len() as f64;
-                vec![Draft { name: self.name.clone(), words, seconds, ..Draft::default() }]
+                let length = self.times.length().times(profile.time_spans.len() as f64);
+                vec![Draft { name: self.name.clone(), words, length, ..Draft::default() }]
             }
             Work::Search(searching) => vec![searching.unlimited()],
         }
@@ -57,7 +57,7 @@ impl Plan {
         words.extend(line.iter().cloned());
         words.extend(self.times.words());
         words.extend(self.targets.iter().cloned());
-        Draft { name, words, seconds: self.times.seconds(), ..Draft::default() }
+        Draft { name, words, length: self.times.length(), ..Draft::default() }
     }
 
     /// Runs it. What is done when it ends early is in the outcome.
@@ -90,8 +90,9 @@ impl Times {
         [format!("-W{}", self.warmup_s), format!("-d{}", self.duration_s), format!("-C{}", self.cooldown_s)]
     }
 
-    fn seconds(self) -> f64 {
-        self.all_s() + AROUND_S
+    fn length(self) -> Length {
+        let measured_s = f64::from(self.duration_s);
+        Length::measured(measured_s, self.all_s() - measured_s + AROUND_S)
     }
 
     /// Warm-up, measured time and cool-down in seconds.
