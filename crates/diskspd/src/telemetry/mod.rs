@@ -239,7 +239,7 @@ pub enum Happened {
     Warning {
         says: String,
     },
-    Progress(At),
+    Progress(Box<At>),
     GivenUp {
         says: String,
     },
@@ -390,7 +390,7 @@ impl Happened {
             Event::Reused { path, .. } => Happened::Reuse { path },
             Event::Fill { path, done_bytes, total_bytes } => Happened::Fill { path, done_bytes, total_bytes },
             Event::Removing { path, bytes } => Happened::Remove { path, bytes },
-            Event::Progress(progress) => Happened::Progress(At::of(&progress)),
+            Event::Progress(progress) => Happened::Progress(Box::new(At::of(&progress))),
             Event::GivenUp(failure) => Happened::GivenUp { says: failure.message },
         })
     }

@@ -127,7 +127,7 @@ impl Model {
             Happened::Note { says } => self.say(at, Weight::Note, says),
             Happened::Warning { says } => self.say(at, Weight::Warning, says),
             Happened::GivenUp { says } => self.say(at, Weight::Bad, says),
-            Happened::Progress(progress) => self.progress(progress),
+            Happened::Progress(progress) => self.progress(*progress),
             Happened::Result(result) => self.result(at, result),
             Happened::End => self.doing = Doing::Over,
         }
