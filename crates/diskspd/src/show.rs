@@ -266,12 +266,28 @@ pub fn progress(progress: &Progress) -> Words {
 /// The words with the rates of the last while behind them; `throughput` writes bytes per second.
 pub fn with_rates(words: Words, progress: &Progress, throughput: fn(f64) -> String) -> Words {
     let Some(rates) = &progress.rates else { return words };
-    let mut words = words.and(format!("{} IOPS", number(rates.iops))).and(throughput(rates.bytes_per_s));
+    let mut words = words;
+    if !progress.counted.are_trims_only() {
+        words = words.and(format!("{} IOPS", number(rates.iops))).and(throughput(rates.bytes_per_s));
+    }
+    if progress.counted.trims > 0 {
+        words = words.and(trims(rates.trims_per_s)).and(trimmed(rates.trimmed_bytes_per_s, throughput));
+    }
     if let Some(ns) = rates.latency_mean_ns {
         words = words.and(format!("mean latency {}", duration_ns(ns)));
     }
     words.parts.extend(progress.hosts.iter().flat_map(|of| hosts(of).parts));
     words
+}
+
+/// How many trims a second.
+pub fn trims(per_s: f64) -> String {
+    format!("{} trims/s", number(per_s))
+}
+
+/// How many bytes a second they cover.
+pub fn trimmed(bytes_per_s: f64, throughput: fn(f64) -> String) -> String {
+    format!("{} trimmed", throughput(bytes_per_s))
 }
 
 /// The hosts of a cluster run: how many, which is the slowest and which the fastest.
@@ -510,7 +526,8 @@ mod tests_of_live {
     }
 
     fn rates(iops: f64) -> Option<Rates> {
-        Some(Rates { iops, bytes_per_s: iops * 4096.0, latency_mean_ns: (iops > 0.0).then_some(388_800.0) })
+        let latency_mean_ns = (iops > 0.0).then_some(388_800.0);
+        Some(Rates { iops, bytes_per_s: iops * 4096.0, latency_mean_ns, ..Rates::default() })
     }
 
     #[test]
@@ -524,6 +541,30 @@ mod tests_of_live {
         assert_eq!(progress(&end).whole(), "waiting for the last I/Os");
         let second = Progress { span: 2, spans: 3, ..at(Phase::CoolDown, None) };
         assert_eq!(progress(&second).whole(), "time span 2 of 3, cool-down, 0:42 left");
+    }
+
+    #[test]
+    fn trims_are_told_where_there_are_some_and_alone_where_there_is_nothing_else() {
+        let told = |ios, iops| {
+            let trims =
+                Rates { trims_per_s: 1234.4, trimmed_bytes_per_s: 1234.4 * 65_536.0, ..Rates::default() };
+            let counted = Counted { ios, trims: 9, ..Counted::default() };
+            let rates = rates(iops).map(|rates| Rates {
+                latency_mean_ns: Some(1e6),
+                iops,
+                bytes_per_s: rates.bytes_per_s,
+                ..trims
+            });
+            progress(&Progress { counted, ..at(Phase::Measurement, rates) }).whole()
+        };
+        let trims = "1,234 trims/s, 77.2 MiB/s trimmed, mean latency 1 ms";
+        assert_eq!(told(0, 0.0), format!("measuring, 0:42 left, {trims}"));
+        assert_eq!(told(5, 82_310.4), format!("measuring, 0:42 left, 82,310 IOPS, 322 MiB/s, {trims}"));
+        assert_eq!(
+            told(5, 0.0),
+            format!("measuring, 0:42 left, 0 IOPS, 0 KiB/s, {trims}"),
+            "the others stand"
+        );
     }
 
     #[test]

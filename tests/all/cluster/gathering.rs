@@ -82,8 +82,13 @@ fn progress(second: u64) -> Progress {
         elapsed_ns: second * 1_000_000_000,
         planned_ns: 60_000_000_000,
         left_ns: 60_000_000_000 - second * 1_000_000_000,
-        counted: Counted { ios, bytes: ios * 4096, in_flight_ns: ios * 1_000_000 },
-        rates: Some(Rates { iops: 1000.0, bytes_per_s: 4_096_000.0, latency_mean_ns: Some(1e6) }),
+        counted: Counted { ios, bytes: ios * 4096, in_flight_ns: ios * 1_000_000, ..Counted::default() },
+        rates: Some(Rates {
+            iops: 1000.0,
+            bytes_per_s: 4_096_000.0,
+            latency_mean_ns: Some(1e6),
+            ..Rates::default()
+        }),
         machine: None,
         hosts: None,
     }
@@ -180,7 +185,7 @@ fn rank_0_has_the_sums_of_all() {
     let rates = last.rates.expect("they run");
     assert_eq!(rates.iops, 1000.0 * f64::from(RANKS), "{last:?}");
     assert_eq!(rates.latency_mean_ns, Some(1e6));
-    let all = Counted { ios: 10_000, bytes: 40_960_000, in_flight_ns: 10_000_000_000 };
+    let all = Counted { ios: 10_000, bytes: 40_960_000, in_flight_ns: 10_000_000_000, ..Counted::default() };
     assert_eq!((last.counted, counted), (all, all));
     assert_eq!(last.hosts, None, "all ranks are on this host");
 }

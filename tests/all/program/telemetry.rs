@@ -131,6 +131,33 @@ fn the_counters_hold_every_io() {
     assert!(measured > 0.0 && all >= measured && all <= measured + 4.0, "{all} of {measured}");
 }
 
+/// A run that only trims is no run that stands: its trims are counted from the warm-up to the cool-down.
+#[test]
+fn trims_are_told_while_the_run_goes_on() {
+    let lab = lab_with_file();
+    let line =
+        "-b64K -o1 --trim 100 -W1 -d2 -C1 --progress --json r.json --metrics m.prom --events e.jsonl f";
+    let ran = lab.run(line).expect_code(0);
+    assert!(ran.stderr.contains(" left, ") && ran.stderr.contains(" trimmed, mean latency "), "{ran}");
+    assert!(!ran.stderr.contains("IOPS"), "{ran}");
+    let document: Value = serde_json::from_slice(&lab.read("r.json")).expect("JSON");
+    let measured = document["summary"][0]["trim"]["ios"].as_f64().expect("trims");
+    let samples = samples(&String::from_utf8(lab.read("m.prom")).expect("text"));
+    assert!(samples["truespd_trims_total"] > measured * 1.1, "also those of the warm-up: {samples:?}");
+    assert_eq!(samples["truespd_trimmed_bytes_total"], samples["truespd_trims_total"] * 65_536.0);
+    assert_eq!((samples["truespd_ios_total"], samples["truespd_transferred_bytes_total"]), (0.0, 0.0));
+    assert!(samples["truespd_result_iops{operation=\"trim\"}"] > 0.0, "{samples:?}");
+    let all = events(&lab.read("e.jsonl"));
+    let told: Vec<&Value> = all.iter().filter(|event| event["trim"]["iops"].is_number()).collect();
+    let trims = |at: &&&Value| at["trim"]["iops"].as_f64() > Some(0.0) && at["iops"] == 0.0 && at["ios"] == 0;
+    assert!(told.len() >= 2 && told.iter().filter(trims).count() == told.len(), "{all:?}");
+    let result = all.iter().find(|event| event["event"] == "result").expect("a result");
+    assert_eq!(result["time_spans"][0]["trim"]["ios"].as_f64(), Some(measured));
+    let usual = lab.run("-b4K -d1 -W0 -g100i --metrics u.prom --events u.jsonl f").expect_code(0);
+    let told = [usual.stderr.as_bytes(), &lab.read("u.prom"), &lab.read("u.jsonl")].concat();
+    assert!(!String::from_utf8_lossy(&told).contains("trim"), "nothing of it without trims");
+}
+
 #[test]
 fn lines_of_json_tell_everything_that_happens() {
     let lab = Lab::new();
@@ -195,7 +222,7 @@ fn hosts_of_a_cluster_run_are_told() {
     for (elapsed_ns, hosts) in
         [(1_000_000_000, None), (2_000_000_000, Some(hosts(3))), (3_000_000_000, Some(hosts(2)))]
     {
-        let rates = Rates { iops: 9e3, bytes_per_s: 9e6, latency_mean_ns: None };
+        let rates = Rates { iops: 9e3, bytes_per_s: 9e6, ..Rates::default() };
         let (ios, has_hosts) = (elapsed_ns / 1_000_000, hosts.is_some());
         told.see(&Event::Progress(Progress {
             phase: if has_hosts { Phase::Measurement } else { Phase::WarmUp },
@@ -204,7 +231,7 @@ fn hosts_of_a_cluster_run_are_told() {
             elapsed_ns,
             planned_ns: 5_000_000_000,
             left_ns: 0,
-            counted: Counted { ios, bytes: ios * 4096, in_flight_ns: 0 },
+            counted: Counted { ios, bytes: ios * 4096, ..Counted::default() },
             rates: Some(rates),
             machine: None,
             hosts: hosts.map(Arc::new),
@@ -228,7 +255,7 @@ fn hosts_of_a_cluster_run_are_told() {
         ]
     );
     // The time span is over, and the page is of no host any more.
-    told.see(&Event::Counted(Counted { ios: 4000, bytes: 0, in_flight_ns: 0 }));
+    told.see(&Event::Counted(Counted { ios: 4000, ..Counted::default() }));
     let page = samples(&String::from_utf8(lab.read("m.prom")).expect("text"));
     assert_eq!((page["truespd_ios_total"], page.contains_key("truespd_hosts")), (4000.0, false));
     assert!(told.end().is_empty());
@@ -319,7 +346,7 @@ fn the_dashboard_asks_for_what_there_is() {
     let dashboard: Value = serde_json::from_str(text).expect("JSON");
     let lab = lab_with_file();
     let page = lab.path("m.prom");
-    let mut run = lab.start("-b4K -o2 -w50 -W0 -d2 -L --engine=null --metrics m.prom f");
+    let mut run = lab.start("-b4K -o2 -w50 --trim 9 -W0 -d2 -L --engine=null --metrics m.prom f");
     let mut known = BTreeMap::new();
     loop {
         let is_over = !run.is_running();

@@ -118,6 +118,9 @@ fn pages_of_runs_are_good_in_a_browser() {
     run(&lab, "report a.json -o a.html").expect_code(0);
     run(&lab, "run --json b.json -b64K -s -W0 -d1 a.dat").expect_code(0);
     run(&lab, "report b.json -o b.html").expect_code(0);
+    let words = "-c64M -b4K -o4 -L -r -w30 -W0 -d5 --until-steady x.dat";
+    run(&lab, &format!("run --engine sim:latency=2ms --json steady.json {words}")).expect_code(0);
+    run(&lab, "report steady.json -o steady.html").expect_code(0);
     page_of(&lab, "spans.html", "v1", &["sim-two-time-spans"]);
     page_of(&lab, "failed.html", "v1", &["sim-failed"]);
     page_of(&lab, "layers.html", "v1", &["layers-in-words"]);
@@ -127,7 +130,7 @@ fn pages_of_runs_are_good_in_a_browser() {
     run(&lab, "report sum.json -o hosts.html").expect_code(0);
     let few = ["spans.html", "paced.html"].map(|page| (page, 1, 0));
     let none = ["failed.html", "layers.html", "merged.html"].map(|page| (page, 0, 0));
-    let ours = [("a.html", 6, 2), ("b.html", 1, 0), ("hosts.html", 5, 2)];
+    let ours = [("a.html", 6, 2), ("b.html", 1, 0), ("hosts.html", 5, 2), ("steady.html", 7, 2)];
     assert_good(&lab, &[ours.as_slice(), &few, &none].concat());
 }
 

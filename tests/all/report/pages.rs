@@ -41,6 +41,27 @@ fn an_hours_page_is_small_and_gives_its_document_back() {
     );
 }
 
+/// Each figure that the rule follows has its chart, whether its rounds became steady or not.
+#[test]
+fn rounds_are_drawn_as_they_become_steady() {
+    let lab = Lab::new();
+    for (words, name, window) in [
+        ("--until-steady", "steady", "window: steady"),
+        ("--until-steady --steady-rule rounds=6,range=1,slope=1", "never", "window: not steady"),
+        ("", "usual", ""),
+    ] {
+        run(&lab, &format!("run --json {name}.json {SIMULATED} -W0 -d2 {words} x.dat")).expect_code(0);
+        run(&lab, &format!("report {name}.json -o {name}.html")).expect_code(0);
+        let page = String::from_utf8(lab.read(&format!("{name}.html"))).expect("text");
+        for figure in ["Read IOPS", "Write IOPS", "Mean latency"] {
+            let title = format!("<h3>{figure} of each round</h3>");
+            assert_eq!(page.contains(&title), !window.is_empty(), "{name}: {figure}");
+        }
+        assert!(page.contains(window), "{name}");
+        assert!(name != "steady" || page.contains("mean of the window \u{b1} 10 %"), "{name}");
+    }
+}
+
 #[test]
 fn several_documents_share_charts_and_are_told_apart() {
     let lab = Lab::new();

@@ -1,4 +1,5 @@
-//! `nvme`: reads and writes as NVMe commands to the character device of a namespace (`/dev/ngXnY`), through io_uring.
+//! `nvme`: reads, writes, flushes and trims as NVMe commands to the character device of a namespace (`/dev/ngXnY`),
+//! through io_uring.
 //!
 //! A command goes past page cache, file system and block layer: what a drive does without them. Nothing
 //! splits, merges or checks it on its way, and for root the driver does not even look at how the device was
@@ -6,7 +7,8 @@
 //! lengths that are no whole blocks.
 //!
 //! Sources: the kernel's `include/uapi/linux/nvme_ioctl.h` (`struct nvme_uring_cmd`),
-//! `drivers/nvme/host/ioctl.c`, and Read and Write in the NVM Command Set specification. The ring has entries
+//! `drivers/nvme/host/ioctl.c`, and Read, Write and Dataset Management in the NVM
+//! Command Set specification. The ring has entries
 //! of 128 bytes and completions of 32, which the driver wants.
 
 use std::collections::VecDeque;
@@ -34,6 +36,9 @@ const URING_CMD_IO: u32 = libc::_IOWR::<UringCommand>(b'N' as u32, 0x80) as u32;
 const WRITE: u8 = 0x01;
 const READ: u8 = 0x02;
 const FLUSH: u8 = 0x00;
+const DATASET_MANAGEMENT: u8 = 0x09;
+/// "Deallocate" of Dataset Management, in dword 11.
+const DEALLOCATE: u32 = 1 << 2;
 /// "Force unit access" of Read and Write, in dword 12: the drive completes the write when it is durable.
 const FORCE_UNIT_ACCESS: u32 = 1 << 30;
 /// Blocks of one command: dword 12 has 16 bits for their number, less one.
@@ -59,6 +64,17 @@ struct UringCommand {
 
 const COMMAND_BYTES: usize = size_of::<UringCommand>();
 
+/// What Dataset Management is about, as the drive reads it from memory: in its order of bytes, and within one page.
+#[repr(C, align(16))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Range {
+    attributes: u32,
+    blocks: u32,
+    first: u64,
+}
+
+const RANGE_BYTES: usize = size_of::<Range>();
+
 /// A namespace as commands need it.
 #[derive(Debug, Clone, Copy)]
 struct Target {
@@ -70,9 +86,9 @@ struct Target {
 }
 
 impl Target {
-    /// The command for an I/O on `address`, or why there is none.
+    /// The command for an I/O on `address`, or why there is none; a trim has one of its own.
     #[inline]
-    fn command(&self, io: &Io, address: u64) -> Result<UringCommand, IoError> {
+    fn command(&self, io: &Io, address: impl FnOnce() -> u64) -> Result<UringCommand, IoError> {
         let (opcode, is_open) = match io.op {
             Op::Read => (READ, self.how.reads),
             Op::Write => (WRITE, self.how.writes),
@@ -85,20 +101,45 @@ impl Target {
         if opcode == FLUSH {
             return Ok(UringCommand { opcode, namespace: self.namespace, ..UringCommand::default() });
         }
-        let (first, blocks) = (io.offset >> self.shift, io.len >> self.shift);
-        let is_whole = first << self.shift == io.offset && blocks << self.shift == io.len;
-        if !is_whole || blocks == 0 || blocks > BLOCKS_MAX {
-            return Err(IoError::INVALID);
-        }
+        let (first, blocks) = self.blocks(io, BLOCKS_MAX)?;
         let durably = if opcode == WRITE && self.how.durably { FORCE_UNIT_ACCESS } else { 0 };
         Ok(UringCommand {
             opcode,
             namespace: self.namespace,
-            address,
+            address: address(),
             data_len: io.len,
             dwords_10_15: [first as u32, (first >> 32) as u32, (blocks - 1) | durably, 0, 0, 0],
             ..UringCommand::default()
         })
+    }
+
+    /// The command for a trim. `range` is its own until it completes.
+    fn trim(&self, io: &Io, range: &mut Range) -> Result<UringCommand, IoError> {
+        if !self.how.writes {
+            return Err(IoError::BAD_FILE);
+        }
+        let (first, blocks) = self.blocks(io, u32::MAX)?;
+        *range = Range { attributes: 0, blocks: blocks.to_le(), first: first.to_le() };
+        Ok(UringCommand {
+            opcode: DATASET_MANAGEMENT,
+            namespace: self.namespace,
+            address: std::ptr::from_mut(range) as u64,
+            data_len: RANGE_BYTES as u32,
+            // The number of ranges, less one.
+            dwords_10_15: [0, DEALLOCATE, 0, 0, 0, 0],
+            ..UringCommand::default()
+        })
+    }
+
+    /// The first block of an I/O and the number of its blocks, which are whole and so many at most.
+    #[inline]
+    fn blocks(&self, io: &Io, most: u32) -> Result<(u64, u32), IoError> {
+        let (first, blocks) = (io.offset >> self.shift, io.len >> self.shift);
+        let is_whole = first << self.shift == io.offset && blocks << self.shift == io.len;
+        if !is_whole || blocks == 0 || blocks > most {
+            return Err(IoError::INVALID);
+        }
+        Ok((first, blocks))
     }
 }
 
@@ -108,6 +149,8 @@ pub(super) struct Nvme {
     targets: Vec<Target>,
     /// Bytes of the I/O in each slot: a completion does not tell.
     lengths: Vec<u32>,
+    /// What the trim in each slot is about; none where nothing trims.
+    ranges: Vec<Range>,
     /// I/Os that were refused here.
     refused: VecDeque<Completion>,
 }
@@ -204,9 +247,10 @@ fn open_with(setup: Setup, name: &'static str, is_polled: bool) -> Result<(Nvme,
         error: error.to_string(),
     })?;
     let depth = setup.depth as usize;
+    let ranges = if setup.trims { vec![Range::default(); depth] } else { Vec::new() };
     let ring = Ring::new(uring, name, is_polled, setup, &mut notes);
     let (lengths, refused) = (vec![0; depth], VecDeque::with_capacity(depth));
-    Ok((Nvme { ring, targets, lengths, refused }, notes))
+    Ok((Nvme { ring, targets, lengths, ranges, refused }, notes))
 }
 
 /// What commands to an open file need.
@@ -265,20 +309,31 @@ fn result_of(result: i32, len: u32) -> Result<u32, IoError> {
 impl Engine for Nvme {
     #[inline(always)]
     fn submit(&mut self, ios: &[Io]) -> Result {
-        let Nvme { ring, targets, lengths, refused } = self;
+        let Nvme { ring, targets, lengths, ranges, refused } = self;
         ring.push(ios, |memory, io| {
-            let target = &targets[io.file as usize];
-            let command = match target.command(io, memory.address(io) as u64) {
-                Ok(command) => command,
+            let (target, slot) = (&targets[io.file as usize], io.slot as usize);
+            // What is no trim does not ask whether it is one.
+            let (command, len, piece) = match target.command(io, || memory.address(io) as u64) {
+                Ok(command) => (command, io.len, memory.piece(io)),
                 Err(error) => {
-                    refused.push_back(Completion { slot: io.slot, result: Err(error) });
-                    return None;
+                    let trim = match ranges.get_mut(slot) {
+                        Some(range) if io.op == Op::Trim => target.trim(io, range),
+                        _ => Err(error),
+                    };
+                    match trim {
+                        // It moves nothing, and its range is in no registered buffer.
+                        Ok(command) => (command, 0, None),
+                        Err(error) => {
+                            refused.push_back(Completion { slot: io.slot, result: Err(error) });
+                            return None;
+                        }
+                    }
                 }
             };
-            lengths[io.slot as usize] = io.len;
+            lengths[slot] = len;
             let entry = opcode::UringCmd80::new(target.fd, URING_CMD_IO)
                 .cmd(bytes_of(&command))
-                .buf_index(memory.piece(io))
+                .buf_index(piece)
                 .build();
             Some(entry.user_data(u64::from(io.slot)))
         });
@@ -313,6 +368,10 @@ impl Drop for Nvme {
     fn drop(&mut self) {
         if self.ring.in_flight() > 0 {
             self.drain(DROP_LIMIT, &mut Vec::new());
+        }
+        // A drive that answers late may still read them, and would trim what it finds there.
+        if self.ring.in_flight() > 0 {
+            std::mem::forget(std::mem::take(&mut self.ranges));
         }
     }
 }
@@ -362,7 +421,8 @@ mod tests {
 
     #[test]
     fn a_command_says_where_and_how_much_in_blocks() {
-        let of = |shift, op, offset, len| target(shift, WHOLE).command(&io(op, offset, len), 0x1000).unwrap();
+        let of =
+            |shift, op, offset, len| target(shift, WHOLE).command(&io(op, offset, len), || 0x1000).unwrap();
         let read = of(9, Op::Read, 8192, 4096);
         assert_eq!((read.opcode, read.namespace, read.address, read.data_len), (2, 7, 0x1000, 4096));
         assert_eq!(read.dwords_10_15, [16, 0, 7, 0, 0, 0]);
@@ -372,16 +432,36 @@ mod tests {
     }
 
     #[test]
+    fn a_trim_deallocates_its_range_and_nothing_else() {
+        let mut range = Range::default();
+        let trim = io(Op::Trim, (1 << 45) + 8192, 65_536);
+        let command = target(12, WHOLE).trim(&trim, &mut range).unwrap();
+        assert_eq!((command.opcode, command.namespace, command.data_len), (9, 7, 16));
+        assert_eq!(command.dwords_10_15, [0, 4, 0, 0, 0, 0], "one range, deallocate");
+        assert_eq!(command.address, &raw const range as u64);
+        assert_eq!(range, Range { attributes: 0, blocks: 16, first: (1 << 33) + 2 });
+        assert_eq!((RANGE_BYTES, align_of::<Range>()), (16, 16), "in one page");
+        let reader = OpenedFor { writes: false, ..WHOLE };
+        assert_eq!(target(12, reader).trim(&trim, &mut range), Err(IoError::BAD_FILE));
+        for (offset, len) in [(512, 4096), (0, 512), (0, 0)] {
+            let odd = target(12, WHOLE).trim(&io(Op::Trim, offset, len), &mut range);
+            assert_eq!(odd, Err(IoError::INVALID), "{offset} {len}");
+        }
+        let none = target(12, WHOLE).command(&trim, || panic!("a trim has no buffer"));
+        assert_eq!(none, Err(IoError::NOT_SUPPORTED));
+    }
+
+    #[test]
     fn writes_through_a_durable_handle_force_unit_access_and_reads_never_do() {
         let durable = target(9, OpenedFor { durably: true, ..WHOLE });
-        let dword = |op| durable.command(&io(op, 0, 512), 0).unwrap().dwords_10_15[2];
+        let dword = |op| durable.command(&io(op, 0, 512), || 0).unwrap().dwords_10_15[2];
         assert_eq!((dword(Op::Write), dword(Op::Read)), (1 << 30, 0));
-        assert_eq!(target(9, WHOLE).command(&io(Op::Write, 0, 512), 0).unwrap().dwords_10_15[2], 0);
+        assert_eq!(target(9, WHOLE).command(&io(Op::Write, 0, 512), || 0).unwrap().dwords_10_15[2], 0);
     }
 
     #[test]
     fn what_the_handle_is_not_open_for_never_becomes_a_command() {
-        let of = |how, op| target(9, how).command(&io(op, 0, 512), 0).map(|command| command.opcode);
+        let of = |how, op| target(9, how).command(&io(op, 0, 512), || 0).map(|command| command.opcode);
         let (reader, writer) = (OpenedFor { writes: false, ..WHOLE }, OpenedFor { reads: false, ..WHOLE });
         assert_eq!(of(reader, Op::Write), Err(IoError::BAD_FILE));
         assert_eq!(of(writer, Op::Read), Err(IoError::BAD_FILE));
@@ -390,7 +470,7 @@ mod tests {
 
     #[test]
     fn parts_of_blocks_are_refused() {
-        let of = |shift, offset, len| target(shift, WHOLE).command(&io(Op::Write, offset, len), 0);
+        let of = |shift, offset, len| target(shift, WHOLE).command(&io(Op::Write, offset, len), || 0);
         for (shift, offset, len) in [
             (12, 512, 4096),
             (12, 0, 512),

@@ -348,7 +348,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<
         for entry in ios.iter().filter_map(|io| entry(&self.memory, io)) {
             // SAFETY: what made `entry` took the address from the memory, which checks that the bytes are inside a
             // region. The region is kept until nothing is in flight; the worker leaves a slot's bytes alone until its
-            // completion.
+            // completion. The ranges of trims (`nvme.rs`) are kept and left alone in the same way.
             let result = unsafe { queue.push(&entry) };
             // The queue has at least `depth` entries.
             result.expect("never more I/Os than free slots");

@@ -141,7 +141,7 @@ pub struct EngineRow {
     pub simulates_time: bool,
     /// Threads ask for completions all the time, and keep their processors busy.
     pub polls: bool,
-    /// It has an operation that trims (`--trim`), of files at least.
+    /// It has an operation that trims (`--trim`), of everything that it serves but some devices.
     pub trims: bool,
     /// Outstanding I/Os that it takes for one thread; `u32::MAX` when it sets no limit.
     pub depth_max: u32,
@@ -200,6 +200,7 @@ const NVME: EngineRow = EngineRow {
     summary: "NVMe commands past the block layer, through io_uring; the default for /dev/ngXnY",
     needs: nvme::NEEDS,
     sends_commands: true,
+    trims: true,
     depth_max: ring::DEPTH_MAX,
     probe: nvme::probe,
     open: |setup| opened(nvme::open(setup), Kind::Nvme),

@@ -191,7 +191,7 @@ impl Counter {
 
     /// I/Os and bytes counted so far.
     pub fn counted(&self) -> Counted {
-        Counted { ios: self.ios, bytes: self.bytes, in_flight_ns: 0 }
+        Counted { ios: self.ios, bytes: self.bytes, ..Counted::default() }
     }
 
     pub fn ios(&self) -> u64 {

@@ -9,10 +9,15 @@ use serde::{Deserialize, Serialize};
 
 /// Sums since the start signal, over all phases.
 #[allow(missing_docs)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counted {
+    /// Reads and writes, without trims.
     pub ios: u64,
     pub bytes: u64,
+    /// Trims (`--trim`), which are none of `ios`.
+    pub trims: u64,
+    /// Bytes that the trims covered.
+    pub trimmed_bytes: u64,
     /// I/Os in flight times nanoseconds, which is the sum of all latencies (Little's law).
     pub in_flight_ns: u64,
 }
@@ -21,13 +26,15 @@ pub struct Counted {
 pub const TOLD_EVERY_NS: u64 = 250_000_000;
 
 /// Counts of one worker. It writes them at the first completion after each multiple of [`TOLD_EVERY_NS`], so
-/// that nothing is shared on the hot path. For a moment, the three numbers may be of two instants. On a cache
+/// that nothing is shared on the hot path. For a moment, the numbers may be of two instants. On a cache
 /// line of its own, because the worker's neighbours on the heap may be other workers' data.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Cell {
     ios: AtomicU64,
     bytes: AtomicU64,
+    trims: AtomicU64,
+    trimmed_bytes: AtomicU64,
     in_flight_ns: AtomicU64,
 }
 
@@ -36,6 +43,8 @@ impl Cell {
     pub fn say(&self, counted: Counted) {
         self.ios.store(counted.ios, Ordering::Relaxed);
         self.bytes.store(counted.bytes, Ordering::Relaxed);
+        self.trims.store(counted.trims, Ordering::Relaxed);
+        self.trimmed_bytes.store(counted.trimmed_bytes, Ordering::Relaxed);
         self.in_flight_ns.store(counted.in_flight_ns, Ordering::Relaxed);
     }
 
@@ -44,6 +53,8 @@ impl Cell {
         Counted {
             ios: self.ios.load(Ordering::Relaxed),
             bytes: self.bytes.load(Ordering::Relaxed),
+            trims: self.trims.load(Ordering::Relaxed),
+            trimmed_bytes: self.trimmed_bytes.load(Ordering::Relaxed),
             in_flight_ns: self.in_flight_ns.load(Ordering::Relaxed),
         }
     }
@@ -55,8 +66,15 @@ impl Counted {
         Counted {
             ios: self.ios + other.ios,
             bytes: self.bytes + other.bytes,
+            trims: self.trims + other.trims,
+            trimmed_bytes: self.trimmed_bytes + other.trimmed_bytes,
             in_flight_ns: self.in_flight_ns.saturating_add(other.in_flight_ns),
         }
+    }
+
+    /// Whether it only trims (`--trim 100`): then there are no IOPS to tell.
+    pub fn are_trims_only(&self) -> bool {
+        self.trims > 0 && self.ios == 0
     }
 }
 
@@ -85,12 +103,22 @@ pub enum Phase {
 
 /// Rates over the last while.
 #[allow(missing_docs)]
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Rates {
+    /// Reads and writes per second.
     pub iops: f64,
     pub bytes_per_s: f64,
-    /// Mean latency in nanoseconds; none when no I/O completed.
+    pub trims_per_s: f64,
+    pub trimmed_bytes_per_s: f64,
+    /// Mean latency in nanoseconds, of trims as well; none when no I/O completed.
     pub latency_mean_ns: Option<f64>,
+}
+
+impl Rates {
+    /// Reads, writes and trims per second.
+    pub fn ios_per_s(&self) -> f64 {
+        self.iops + self.trims_per_s
+    }
 }
 
 /// What the machine did over the last while.
@@ -162,7 +190,7 @@ pub struct HostRates {
 pub struct HostRate {
     /// Its name.
     pub host: String,
-    /// I/Os per second of all its ranks.
+    /// I/Os per second of all its ranks, trims among them.
     pub iops: f64,
 }
 
@@ -195,11 +223,15 @@ impl Readings {
         let (then_ns, then) = *self.kept.front()?;
         let seconds = at_ns.saturating_sub(then_ns) as f64 / 1e9;
         let ios = counted.ios.saturating_sub(then.ios) as f64;
-        let in_flight_ns = counted.in_flight_ns.saturating_sub(then.in_flight_ns) as f64;
+        let trims = counted.trims.saturating_sub(then.trims) as f64;
+        let (all, in_flight_ns) =
+            (ios + trims, counted.in_flight_ns.saturating_sub(then.in_flight_ns) as f64);
         (seconds > 0.0).then(|| Rates {
             iops: ios / seconds,
             bytes_per_s: counted.bytes.saturating_sub(then.bytes) as f64 / seconds,
-            latency_mean_ns: (ios > 0.0).then(|| in_flight_ns / ios),
+            trims_per_s: trims / seconds,
+            trimmed_bytes_per_s: counted.trimmed_bytes.saturating_sub(then.trimmed_bytes) as f64 / seconds,
+            latency_mean_ns: (all > 0.0).then(|| in_flight_ns / all),
         })
     }
 }
@@ -211,7 +243,8 @@ mod tests {
     #[test]
     fn rates_are_those_of_the_last_second() {
         let mut readings = Readings::new(Duration::from_millis(250));
-        let counted = |ios| Counted { ios, bytes: ios * 4096, in_flight_ns: ios * 50_000 };
+        let counted =
+            |ios| Counted { ios, bytes: ios * 4096, in_flight_ns: ios * 50_000, ..Counted::default() };
         const S: u64 = 1_000_000_000;
         assert_eq!(readings.rates(S, counted(0)), None, "one reading is no rate");
         // 1000 in the first quarter, then 400 in each.
@@ -232,10 +265,31 @@ mod tests {
     #[test]
     fn a_stall_shows_as_nothing() {
         let mut readings = Readings::new(Duration::from_secs(10));
-        let counted = Counted { ios: 70, bytes: 70, in_flight_ns: 70 };
+        let counted = Counted { ios: 70, bytes: 70, in_flight_ns: 70, ..Counted::default() };
         readings.rates(0, Counted::default());
         assert_eq!(readings.rates(10_000_000_000, counted).map(|r| r.iops), Some(7.0));
         let rates = readings.rates(20_000_000_000, counted);
-        assert_eq!(rates, Some(Rates { iops: 0.0, bytes_per_s: 0.0, latency_mean_ns: None }));
+        assert_eq!(rates, Some(Rates::default()));
+    }
+
+    #[test]
+    fn trims_have_rates_of_their_own_and_a_part_in_the_latency() {
+        let mut readings = Readings::new(Duration::from_secs(1));
+        readings.rates(0, Counted::default());
+        let (trims, mixed) = (
+            Counted { trims: 30, trimmed_bytes: 300, in_flight_ns: 90, ..Counted::default() },
+            Counted { ios: 10, ..Counted::default() },
+        );
+        let rates = readings.rates(1_000_000_000, trims).expect("two readings");
+        let wanted = Rates {
+            trims_per_s: 30.0,
+            trimmed_bytes_per_s: 300.0,
+            latency_mean_ns: Some(3.0),
+            ..Rates::default()
+        };
+        assert_eq!((rates, trims.are_trims_only()), (wanted, true));
+        let rates = readings.rates(2_000_000_000, trims.plus(trims).plus(mixed)).expect("two readings");
+        assert_eq!((rates.iops, rates.trims_per_s, rates.latency_mean_ns), (10.0, 30.0, Some(90.0 / 40.0)));
+        assert!(!mixed.are_trims_only() && !Counted::default().are_trims_only());
     }
 }

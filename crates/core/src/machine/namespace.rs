@@ -16,7 +16,7 @@ use std::{fs, io};
 use super::device::{BlockDevice, DeviceNumber, DevicesUnknown};
 use super::roots::Roots;
 use super::roots::{is_number, names_in, read_number, read_word};
-use crate::sys::device::{Format, format, namespace_id};
+use crate::sys::device::{Format, format, namespace_id, takes_trims};
 use crate::sys::error::{Code, system_text};
 use crate::sys::file::{FileKind, Stat};
 
@@ -42,7 +42,7 @@ pub enum NamespaceError {
     #[error("could not {action}: {}{}", error.text(), explained(*error))]
     System { action: &'static str, error: Code },
     /// The drive refuses to tell about itself.
-    #[error("could not ask the drive for its format: {0}")]
+    #[error("could not ask the drive about itself: {0}")]
     Drive(String),
     #[error("could not find the block device of this namespace: {0}")]
     Unknown(#[from] DevicesUnknown),
@@ -167,6 +167,21 @@ impl Namespace {
         read_number::<u64>(&self.disk.queue("max_hw_sectors_kb"))?.checked_mul(1024)
     }
 
+    /// Longest trim of one command in bytes, as the drive told the kernel (`queue/discard_max_hw_bytes`); `None` where
+    /// that says nothing.
+    pub(crate) fn trim_bytes_max(&self) -> Option<u64> {
+        read_number::<u64>(&self.disk.queue("discard_max_hw_bytes")).filter(|bytes| *bytes > 0)
+    }
+
+    /// Whether the drive has a command that trims (Dataset Management).
+    ///
+    /// # Errors
+    /// Why it does not tell.
+    pub(crate) fn takes_trims(&self, roots: &Roots) -> Result<bool, NamespaceError> {
+        let file = File::open(self.path(roots)).map_err(failed("open it"))?;
+        takes_trims(&file).map_err(failed("ask the drive for its commands"))
+    }
+
     /// Whether the kernel counts commands of programs as it does other I/O (`queue/iostats_passthrough`,
     /// Linux 6.13). With several paths each of them counts.
     pub(crate) fn is_counted(&self, roots: &Roots) -> bool {
@@ -276,6 +291,7 @@ mod tests {
             put(&format!("{dir}/size"), "2048\n");
             put(&format!("{dir}/queue/logical_block_size"), "512\n");
             put(&format!("{dir}/queue/max_hw_sectors_kb"), "512\n");
+            put(&format!("{dir}/queue/discard_max_hw_bytes"), "1048576\n");
             put(&format!("{dir}/queue/iostats_passthrough"), "0\n");
             link(&format!("{dir}/device"), above);
             link(&format!("block/{name}"), &dir);
@@ -373,7 +389,13 @@ mod tests {
         let disk = BlockDevice::named("nvme2n2", &roots).unwrap();
         let namespace =
             Namespace { name: "ng2n2".into(), number: char_number(2), id: 2, disk, block_bytes: 512 };
-        assert_eq!(namespace.transfer_bytes_max(), Some(512 << 10));
+        assert_eq!(
+            (namespace.transfer_bytes_max(), namespace.trim_bytes_max()),
+            (Some(512 << 10), Some(1 << 20))
+        );
+        fs::write(namespace.disk.queue("discard_max_hw_bytes"), "0\n").unwrap();
+        assert_eq!(namespace.trim_bytes_max(), None);
+        assert!(namespace.takes_trims(&roots).unwrap_err().to_string().contains("could not open it"));
         assert!(!namespace.is_counted(&roots));
         fs::write(namespace.disk.dir().join("queue/iostats_passthrough"), "1\n").unwrap();
         assert!(namespace.is_counted(&roots));

@@ -118,6 +118,8 @@ impl Asked<'_> {
                 .refused("-I", words)
                 .hint(format!("leave out -I, or test its block device {disk}")));
         }
+        // A trim transfers nothing.
+        let longest = if target.trim_percent < 100 { longest } else { None };
         match longest.filter(|&longest| target.block_bytes > longest) {
             None => Ok(()),
             Some(longest) => {

@@ -3,7 +3,8 @@
 use super::requirements::sizes;
 use crate::engine::{self, EngineRow};
 use crate::fault::Refusal;
-use crate::machine::device::BlockDevice;
+use crate::machine::device::{BlockDevice, DiscardLimits};
+use crate::machine::namespace::Namespace;
 use crate::machine::roots::Roots;
 use crate::machine::storage::{TargetFacts, TargetKind};
 use crate::profile::{Size, Target};
@@ -15,8 +16,8 @@ use crate::profile::{Size, Target};
 pub fn check_trim_engine(target: &Target, engine: Option<&'static EngineRow>) -> Result<(), Refusal> {
     let Some(row) = engine.filter(|row| target.trims() && !row.trims) else { return Ok(()) };
     let words = format!("--engine {} cannot trim (--trim): it has no such operation", row.name);
-    let can: Vec<&str> =
-        engine::TABLE.iter().filter(|row| row.trims && row.moves_data).map(|row| row.name).collect();
+    let can = engine::TABLE.iter().filter(|row| row.trims && row.moves_data && !row.sends_commands);
+    let can: Vec<&str> = can.map(|row| row.name).collect();
     Err(Refusal::machine(&["--trim", "-engine"], None, words).hint(format!("use one of {}", can.join(", "))))
 }
 
@@ -35,12 +36,7 @@ pub fn check_trims(
         return Ok(None);
     }
     if let Some(namespace) = &facts.namespace {
-        let words = format!(
-            "'{}' is reached by NVMe commands, and TrueSpd has no trim among those (--trim)",
-            target.path
-        );
-        let disk = namespace.disk.node_name();
-        return Err(refused(target, words).hint(format!("test its block device /dev/{disk}")));
+        return check_namespace(target, namespace, roots);
     }
     match facts.kind {
         TargetKind::Regular => check_file(target, facts),
@@ -50,6 +46,30 @@ pub fn check_trims(
 
 fn refused(target: &Target, words: String) -> Refusal {
     Refusal::machine(&["--trim"], Some(&target.path), words)
+}
+
+fn check_namespace(target: &Target, namespace: &Namespace, roots: &Roots) -> Result<Option<String>, Refusal> {
+    let (path, disk) = (&target.path, namespace.disk.node_name());
+    let takes_trims = namespace
+        .takes_trims(roots)
+        .map_err(|error| refused(target, format!("'{path}' may take no trims (--trim): {error}")))?;
+    if !takes_trims {
+        let words = format!(
+            "'{path}' takes no trims (--trim): its drive has no Dataset Management command (bit 2 of ONCS is 0)"
+        );
+        return Err(refused(target, words).hint("leave --trim out, or test another drive"));
+    }
+    if let Some(longest) = namespace.trim_bytes_max().filter(|&longest| target.block_bytes > longest) {
+        let words = format!(
+            "block size {} (-b) is more than one NVMe command of '{path}' trims, which is {} \
+             (queue/discard_max_hw_bytes); nothing splits a command",
+            Size(target.block_bytes),
+            Size(longest)
+        );
+        return Err(Refusal::machine(&["-b", "--trim"], Some(path), words)
+            .hint(format!("use smaller blocks, or test its block device /dev/{disk}")));
+    }
+    Ok(namespace.disk.discards().and_then(|limits| odd_units(target, limits)))
 }
 
 fn check_file(target: &Target, facts: &TargetFacts) -> Result<Option<String>, Refusal> {
@@ -108,16 +128,19 @@ fn check_device(
         );
         return Err(refused(target, words).hint(format!("use multiples of {sector_bytes}")));
     }
-    let Some(limits) = limits.filter(|limits| limits.granularity_bytes > 0) else { return Ok(None) };
-    Ok(odd_size(target, limits.granularity_bytes).map(|(switch, bytes)| {
-        format!(
-            "'{path}' frees whole units of {} (queue/discard_granularity), and {} ({switch}) is no multiple of that: \
-             the device may free nothing of such a trim, and the figures of the trims are then those of the command \
-             alone",
-            Size(limits.granularity_bytes),
-            Size(bytes)
-        )
-    }))
+    Ok(limits.and_then(|limits| odd_units(target, limits)))
+}
+
+/// A warning of trims that are no multiple of what the device frees.
+fn odd_units(target: &Target, limits: DiscardLimits) -> Option<String> {
+    let (switch, bytes) = odd_size(target, limits.granularity_bytes)?;
+    Some(format!(
+        "'{}' frees whole units of {} (queue/discard_granularity), and {} ({switch}) is no multiple of that: the \
+         device may free nothing of such a trim, and the figures of the trims are then those of the command alone",
+        target.path,
+        Size(limits.granularity_bytes),
+        Size(bytes)
+    ))
 }
 
 /// A size or a place of the trims that is no multiple of a unit, with the switch that says it.

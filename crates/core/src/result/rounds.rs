@@ -60,6 +60,11 @@ pub struct Tracked {
 }
 
 impl Tracked {
+    /// Of its values over the rounds of a window.
+    pub fn of(name: &'static str, values: &[f64]) -> Self {
+        Tracked { name, excursions: excursions(values) }
+    }
+
     /// Whether it keeps the limits of a rule.
     pub fn is_steady(&self, rule: &SteadyRule) -> bool {
         let Excursions { range, slope } = self.excursions;
@@ -83,17 +88,22 @@ const FIGURES: [(&str, FigureOf); 4] = [
     ("mean latency", |round| round.latency_mean_ns),
 ];
 
-/// Every figure that is followed over these rounds: of reads and writes those that there were; none where nothing
-/// completed.
-pub fn tracked(rounds: &[Round]) -> Vec<Tracked> {
+/// The values of every figure that is followed over these rounds: of reads, writes and trims those that there were;
+/// none where nothing completed.
+pub fn values(rounds: &[Round]) -> Vec<(&'static str, Vec<f64>)> {
     let mut all = Vec::new();
     for (name, figure) in FIGURES {
         let values: Vec<f64> = rounds.iter().map(figure).collect();
         if values.iter().any(|&value| value > 0.0) {
-            all.push(Tracked { name, excursions: excursions(&values) });
+            all.push((name, values));
         }
     }
     all
+}
+
+/// How far each of them goes off its mean.
+pub fn tracked(rounds: &[Round]) -> Vec<Tracked> {
+    values(rounds).iter().map(|(name, values)| Tracked::of(name, values)).collect()
 }
 
 /// Whether these rounds, which are those of a window, are steady: every figure keeps the limits.

@@ -219,6 +219,11 @@ impl<'a> TargetView<'a> {
         total
     }
 
+    /// Whether it is reached by NVMe commands.
+    pub fn is_by_commands(&self) -> bool {
+        self.facts.is_some_and(|facts| facts.nvme_commands.is_some())
+    }
+
     /// NVMe commands that no counter of the disk holds.
     pub fn uncounted(&self) -> Option<&'a NvmeCommands> {
         self.facts?.nvme_commands.as_ref().filter(|commands| !commands.counted)

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use page::Page;
 use serde::{Deserialize, Serialize};
 use truespd_core::load;
-use truespd_core::load::live::{DiskRates, HostRates, Phase, Progress};
+use truespd_core::load::live::{Counted, DiskRates, HostRates, Phase, Progress};
 use truespd_core::machine::host::unix_time_ns;
 use truespd_core::result::{DirectionSummary, Document, FindingGrade, Grade, Summary, TimeSpanResult};
 use truespd_core::text::{printable_json, visible_json};
@@ -246,7 +246,7 @@ pub enum Happened {
     Warning {
         says: String,
     },
-    Progress(At),
+    Progress(Box<At>),
     GivenUp {
         says: String,
     },
@@ -266,14 +266,18 @@ pub struct At {
     pub elapsed_s: f64,
     /// Until the last time span ends.
     pub left_s: f64,
+    /// Reads and writes, without trims.
     pub ios: u64,
     pub bytes: u64,
+    /// Trims (`--trim`); absent while there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim: Option<Trimmed>,
     /// I/Os per second; absent before the first rates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iops: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_per_s: Option<f64>,
-    /// Mean latency; absent when no I/O completed.
+    /// Mean latency, of trims as well; absent when no I/O completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_mean_s: Option<f64>,
     /// I/Os in flight on average, by Little's law.
@@ -288,6 +292,18 @@ pub struct At {
     /// The hosts of a cluster run; absent for a run on one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<HostRates>,
+}
+
+/// Trims of the time span so far, with the rates of the last second.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Trimmed {
+    pub ios: u64,
+    pub bytes: u64,
+    /// Absent before the first rates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iops: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_per_s: Option<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -316,9 +332,12 @@ pub struct Span {
     pub test_time_s: f64,
     pub read: Sum,
     pub write: Sum,
+    /// Trims (`--trim`); absent where there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim: Option<Sum>,
 }
 
-/// The figures of reads or of writes.
+/// The figures of reads, of writes or of trims.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sum {
     pub ios: u64,
@@ -378,7 +397,7 @@ impl Happened {
             Event::Reused { path, .. } => Happened::Reuse { path },
             Event::Fill { path, done_bytes, total_bytes } => Happened::Fill { path, done_bytes, total_bytes },
             Event::Removing { path, bytes } => Happened::Remove { path, bytes },
-            Event::Progress(progress) => Happened::Progress(At::of(&progress)),
+            Event::Progress(progress) => Happened::Progress(Box::new(At::of(&progress))),
             Event::GivenUp(failure) => Happened::GivenUp { says: failure.message },
         })
     }
@@ -412,14 +431,28 @@ impl At {
             left_s: progress.left_ns as f64 / NS_PER_S,
             ios: progress.counted.ios,
             bytes: progress.counted.bytes,
+            trim: Trimmed::of(progress),
             iops: rates.map(|rates| rates.iops),
             bytes_per_s: rates.map(|rates| rates.bytes_per_s),
             latency_mean_s,
-            in_flight_mean: rates.zip(latency_mean_s).map(|(rates, latency_s)| rates.iops * latency_s),
+            in_flight_mean: rates.zip(latency_mean_s).map(|(rates, s)| rates.ios_per_s() * s),
             processors_busy_percent: machine.and_then(|machine| machine.processors_busy_percent),
             disks: machine.map(|machine| machine.disks.clone()).unwrap_or_default(),
             hosts: progress.hosts.as_deref().cloned(),
         }
+    }
+}
+
+impl Trimmed {
+    fn of(progress: &Progress) -> Option<Trimmed> {
+        let Counted { trims, trimmed_bytes, .. } = progress.counted;
+        let rates = progress.rates.as_ref();
+        (trims > 0).then(|| Trimmed {
+            ios: trims,
+            bytes: trimmed_bytes,
+            iops: rates.map(|rates| rates.trims_per_s),
+            bytes_per_s: rates.map(|rates| rates.trimmed_bytes_per_s),
+        })
     }
 }
 
@@ -429,6 +462,7 @@ impl Span {
             test_time_s: summary.test_time_s,
             read: Sum::of(&summary.read),
             write: Sum::of(&summary.write),
+            trim: summary.trim.as_ref().map(Sum::of),
         }
     }
 }

@@ -91,6 +91,9 @@ fn progress(before: Counted, now: Option<&Progress>) -> Vec<MetricFamily> {
             counted.in_flight_ns as f64 / NS_PER_S,
         ),
     ];
+    if counted.trims > 0 {
+        families.extend(trims(counted));
+    }
     let Some(now) = now else { return families };
     let phases = PHASES.map(|(phase, name)| (vec![label("phase", name)], f64::from(phase == now.phase)));
     families.extend([
@@ -107,6 +110,16 @@ fn progress(before: Counted, now: Option<&Progress>) -> Vec<MetricFamily> {
     ]);
     families.extend(now.hosts.as_deref().into_iter().flat_map(hosts));
     families
+}
+
+/// A run without trims has none of these.
+fn trims(counted: Counted) -> [MetricFamily; 2] {
+    let help = "Trims completed, in all phases. truespd_ios_total does not count them; their latencies are in \
+                truespd_latency_seconds_total.";
+    [
+        counter("truespd_trims_total", help, counted.trims as f64),
+        counter("truespd_trimmed_bytes_total", "Bytes trimmed.", counted.trimmed_bytes as f64),
+    ]
 }
 
 /// The hosts of a cluster run, whose sums the other samples are.
@@ -162,13 +175,14 @@ fn result(document: &Document) -> Vec<MetricFamily> {
         TimeSpanResult::NotMeasured => None,
     });
     let Some(summary) = last else { return families };
-    let sums = [("read", &summary.read), ("write", &summary.write)];
-    let iops = sums.map(|(name, sum)| (operation(name), sum.iops));
+    let mut sums = vec![("read", &summary.read), ("write", &summary.write)];
+    sums.extend(summary.trim.as_ref().map(|trims| ("trim", trims)));
+    let iops = sums.iter().map(|(name, sum)| (operation(name), sum.iops));
     families.push(gauge("truespd_result_iops", "I/Os per second of the last run.", iops));
     families.push(gauge(
         "truespd_result_bytes_per_second",
         "Bytes per second of the last run.",
-        sums.map(|(name, sum)| (operation(name), sum.bytes_per_s)),
+        sums.iter().map(|(name, sum)| (operation(name), sum.bytes_per_s)),
     ));
     let latencies = sums.iter().filter_map(|(name, sum)| Some((*name, sum.ios, sum.latency.as_ref()?)));
     let latencies: Vec<Metric> = latencies.map(|(name, ios, of)| latency(name, ios, of)).collect();

@@ -18,15 +18,9 @@ pub struct RankProgress {
     pub time_span: usize,
     pub phase: Phase,
     /// I/Os of the time span so far.
-    pub ios: u64,
-    pub bytes: u64,
-    /// I/Os in flight times nanoseconds.
-    pub in_flight_ns: u64,
-    /// I/Os per second over the last second; none before the first.
-    pub iops: Option<f64>,
-    pub bytes_per_s: f64,
-    /// Mean latency; none when no I/O completed.
-    pub latency_mean_ns: Option<f64>,
+    pub counted: Counted,
+    /// Over the last second; none before the first.
+    pub rates: Option<Rates>,
 }
 
 /// The progress that the other ranks have reported.
@@ -78,25 +72,16 @@ impl ReportedProgress {
 
 impl RankProgress {
     pub fn of(progress: &Progress) -> Self {
-        let rates = progress.rates;
         RankProgress {
             time_span: progress.span,
             phase: progress.phase,
-            ios: progress.counted.ios,
-            bytes: progress.counted.bytes,
-            in_flight_ns: progress.counted.in_flight_ns,
-            iops: rates.map(|rates| rates.iops),
-            bytes_per_s: rates.map_or(0.0, |rates| rates.bytes_per_s),
-            latency_mean_ns: rates.and_then(|rates| rates.latency_mean_ns),
+            counted: progress.counted,
+            rates: progress.rates,
         }
     }
 
     fn without_rates(self) -> Self {
-        RankProgress { iops: None, bytes_per_s: 0.0, latency_mean_ns: None, ..self }
-    }
-
-    fn counted(&self) -> Counted {
-        Counted { ios: self.ios, bytes: self.bytes, in_flight_ns: self.in_flight_ns }
+        RankProgress { rates: None, ..self }
     }
 }
 
@@ -116,7 +101,7 @@ pub fn sum(own: &Progress, others: &BTreeMap<u32, RankProgress>, hosts: &[String
 
 /// The I/Os of rank 0 with those of the others added.
 pub fn counted(own: Counted, others: &BTreeMap<u32, RankProgress>) -> Counted {
-    others.values().map(RankProgress::counted).sum::<Counted>().plus(own)
+    others.values().map(|other| other.counted).sum::<Counted>().plus(own)
 }
 
 fn rates(all: &BTreeMap<u32, RankProgress>) -> Option<Rates> {
@@ -124,13 +109,15 @@ fn rates(all: &BTreeMap<u32, RankProgress>) -> Option<Rates> {
     // The mean over all I/Os: each rank counts as often as it did I/Os.
     let (mut weight, mut latency_ns) = (0.0, 0.0);
     for progress in all.values() {
-        let Some(iops) = progress.iops else { continue };
-        let rates = sum.get_or_insert(Rates { iops: 0.0, bytes_per_s: 0.0, latency_mean_ns: None });
-        rates.iops += iops;
-        rates.bytes_per_s += progress.bytes_per_s;
-        if let Some(mean_ns) = progress.latency_mean_ns {
-            weight += iops;
-            latency_ns += mean_ns * iops;
+        let Some(own) = progress.rates else { continue };
+        let rates = sum.get_or_insert_default();
+        rates.iops += own.iops;
+        rates.bytes_per_s += own.bytes_per_s;
+        rates.trims_per_s += own.trims_per_s;
+        rates.trimmed_bytes_per_s += own.trimmed_bytes_per_s;
+        if let Some(mean_ns) = own.latency_mean_ns {
+            weight += own.ios_per_s();
+            latency_ns += mean_ns * own.ios_per_s();
         }
     }
     let latency_mean_ns = if weight > 0.0 { Some(latency_ns / weight) } else { None };
@@ -142,7 +129,7 @@ fn rates(all: &BTreeMap<u32, RankProgress>) -> Option<Rates> {
 fn host_rates(all: &BTreeMap<u32, RankProgress>, names: &[String]) -> Option<HostRates> {
     let mut by_host: BTreeMap<&str, Option<f64>> = BTreeMap::new();
     for (rank, name) in (0..).zip(names) {
-        let iops = all.get(&rank).and_then(|progress| progress.iops);
+        let iops = all.get(&rank).and_then(|progress| progress.rates).map(|rates| rates.ios_per_s());
         let of_host = by_host.entry(name).or_insert(Some(0.0));
         *of_host = of_host.zip(iops).map(|(sum, iops)| sum + iops);
     }
@@ -176,8 +163,8 @@ mod tests {
             elapsed_ns: 7,
             planned_ns: 8,
             left_ns: 9,
-            counted: Counted { ios: 10, bytes: 40_960, in_flight_ns: 1000 },
-            rates: Some(Rates { iops, bytes_per_s: iops * 4096.0, latency_mean_ns }),
+            counted: Counted { ios: 10, bytes: 40_960, in_flight_ns: 1000, ..Counted::default() },
+            rates: Some(Rates { iops, bytes_per_s: iops * 4096.0, latency_mean_ns, ..Rates::default() }),
             machine: None,
             hosts: None,
         }
@@ -200,9 +187,11 @@ mod tests {
     fn the_sums_are_of_all_ranks() {
         let own = at(100.0, Some(1000.0));
         let sum = sum(&own, &others(&[at(300.0, Some(5000.0)), at(0.0, None)]), &names("a b c"));
-        assert_eq!(sum.counted, Counted { ios: 30, bytes: 122_880, in_flight_ns: 3000 });
+        let counted = Counted { ios: 30, bytes: 122_880, in_flight_ns: 3000, ..Counted::default() };
+        assert_eq!(sum.counted, counted);
         // (100 * 1000 + 300 * 5000) / 400: a rank that did nothing has no latency.
-        let rates = Rates { iops: 400.0, bytes_per_s: 400.0 * 4096.0, latency_mean_ns: Some(4000.0) };
+        let latency_mean_ns = Some(4000.0);
+        let rates = Rates { iops: 400.0, bytes_per_s: 400.0 * 4096.0, latency_mean_ns, ..Rates::default() };
         assert_eq!(sum.rates, Some(rates));
         let hosts = HostRates { hosts: 3, told: 3, slowest: host("c", 0.0), fastest: host("b", 300.0) };
         assert_eq!(sum.hosts.as_deref(), Some(&hosts));
@@ -216,7 +205,22 @@ mod tests {
     #[test]
     fn a_mean_latency_of_no_ios_is_none() {
         let sum = sum(&at(0.0, None), &others(&[at(0.0, None)]), &names("a b"));
-        assert_eq!(sum.rates, Some(Rates { iops: 0.0, bytes_per_s: 0.0, latency_mean_ns: None }));
+        assert_eq!(sum.rates, Some(Rates::default()));
+    }
+
+    #[test]
+    fn trims_are_added_and_have_their_part_in_the_latency_and_in_the_rate_of_a_host() {
+        let trims = |trims_per_s, latency_ns| {
+            let mut progress = at(0.0, Some(latency_ns));
+            progress.counted = Counted { trims: 5, trimmed_bytes: 50, ..Counted::default() };
+            progress.rates.as_mut().expect("set").trims_per_s = trims_per_s;
+            progress
+        };
+        let sum = sum(&trims(100.0, 1000.0), &others(&[trims(300.0, 5000.0)]), &names("a b"));
+        assert_eq!((sum.counted.trims, sum.counted.trimmed_bytes, sum.counted.ios), (10, 100, 0));
+        let rates = sum.rates.expect("two ranks");
+        assert_eq!((rates.iops, rates.trims_per_s, rates.latency_mean_ns), (0.0, 400.0, Some(4000.0)));
+        assert_eq!(sum.hosts.map(|of| of.fastest.clone()), Some(host("b", 300.0)));
     }
 
     #[test]
@@ -264,7 +268,7 @@ mod tests {
             assert_eq!((sum.counted.ios, sum.rates.map(|rates| rates.iops)), (20, Some(100.0)));
             assert_eq!(counted(own.counted, &others).ios, 20);
         }
-        assert_eq!(told.in_time_span(SPAN + 1, now)[&1].ios, 0);
+        assert_eq!(told.in_time_span(SPAN + 1, now)[&1].counted.ios, 0);
         told.begin();
         assert!(told.in_time_span(SPAN, now).is_empty());
     }

@@ -15,6 +15,7 @@ pub mod history;
 mod html;
 mod parts;
 pub mod picture;
+mod rounds;
 pub mod suites;
 mod sweep;
 mod verdicts;
@@ -36,6 +37,7 @@ use html::{
 pub use html::{EmbedError, count, document, is_page, plain, printed};
 use jiff::Timestamp;
 use picture::{Picture, Words};
+use rounds::of_rounds;
 use sha2::{Digest, Sha256};
 use truespd_core::profile::{Target, TimeSpan};
 use truespd_core::result::hosts::ROWS_MAX;
@@ -297,6 +299,7 @@ fn sections(groups: &[Group], question: &Question, is_alone: bool) -> String {
         courses.extend(courses_of(if is_only { "" } else { name }, document));
     }
     let mut charts = rates_and_latencies(&courses);
+    charts.extend(of_rounds(&courses));
     charts.extend(heat_maps(&courses));
     charts.extend(percentiles_and_others(&courses));
     let mut charts = charts.iter().map(Chart::html).filter(|chart| !chart.is_empty());

@@ -627,10 +627,13 @@ impl Worker {
     fn tell<T: Time>(&mut self, given: &Given<'_, T>) {
         let Some(cell) = &self.live else { return };
         let measured_ns = u64::try_from(self.in_flight_ns).unwrap_or(u64::MAX);
-        let mut counted = self.aside.plus(Counted { ios: 0, bytes: 0, in_flight_ns: measured_ns });
+        let mut counted = self.aside.plus(Counted { in_flight_ns: measured_ns, ..Counted::default() });
+        // Outside of the measured time a trim was counted as any I/O as well.
+        counted.ios -= self.aside.trims;
+        counted.bytes -= self.aside.trimmed_bytes;
         counted = counted.plus(self.rounds.as_ref().map_or_else(Counted::default, |rounds| rounds.counted()));
         for tally in &self.tallies {
-            counted = counted.plus(tally.reads.counted()).plus(tally.writes.counted());
+            counted = counted.plus(tally.counted());
         }
         cell.say(counted);
         let start_ns = given.phases.start_ns();
@@ -719,7 +722,13 @@ impl Worker {
         let failed = self.flights[slot as usize].clone();
         let InFlight { target, .. } = failed;
         let kind = match result {
-            Ok(0) if failed.op == Op::Trim => return Some(failed.bytes),
+            Ok(0) if failed.op == Op::Trim => {
+                if !self.counting {
+                    self.aside.trims += 1;
+                    self.aside.trimmed_bytes += u64::from(failed.bytes);
+                }
+                return Some(failed.bytes);
+            }
             Ok(0) => FailureKind::EndOfTarget,
             Ok(bytes) => {
                 self.tallies[target as usize].short_transfers += u64::from(self.counting);

@@ -69,13 +69,13 @@ impl RoundKeeper {
     fn take(&mut self, part: RoundPart) {
         let in_flight_ns = u64::try_from(part.in_flight_ns).unwrap_or(u64::MAX);
         let mut counts = RoundCounts { ios: [0; 3], in_flight_ns };
-        self.counted = self.counted.plus(Counted { ios: 0, bytes: 0, in_flight_ns });
+        self.counted = self.counted.plus(Counted { in_flight_ns, ..Counted::default() });
         for tally in &part.tallies {
             for (place, counter) in [&tally.reads, &tally.writes].into_iter().enumerate() {
                 counts.ios[place] += counter.ios();
                 self.totals[place] += counter.ios();
-                self.counted = self.counted.plus(counter.counted());
             }
+            self.counted = self.counted.plus(tally.counted());
             counts.ios[2] += tally.trims.ios();
         }
         self.board.tell(part.number, &counts);

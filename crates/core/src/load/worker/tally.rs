@@ -2,6 +2,7 @@
 
 use crate::access::Skew;
 use crate::load::counters::{Counter, Wanted};
+use crate::load::live::Counted;
 use crate::plan::LaneTarget;
 
 /// What was counted on one target of the lane.
@@ -45,6 +46,13 @@ impl Tally {
         self.short_transfers += next.short_transfers;
         self.offered_ios = next.offered_ios;
         self.skew = next.skew;
+    }
+
+    /// What whoever watches is told.
+    pub(super) fn counted(&self) -> Counted {
+        let trims = self.trims.counted();
+        let trims = Counted { trims: trims.ios, trimmed_bytes: trims.bytes, ..Counted::default() };
+        self.reads.counted().plus(self.writes.counted()).plus(trims)
     }
 
     pub(super) fn both(&mut self) -> [&mut Counter; 2] {

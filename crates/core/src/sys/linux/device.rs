@@ -161,6 +161,29 @@ pub(crate) fn namespace_id(file: &File) -> io::Result<u32> {
 /// # Errors
 /// What `ioctl(2)` says; before Linux 6.2 only root may ask.
 pub fn format(file: &File, namespace: u32) -> io::Result<Format> {
+    const OF_NAMESPACE: u32 = 0;
+    let answer = identify(file, namespace, OF_NAMESPACE)?;
+    format_of(&answer)
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the drive tells no size of its blocks"))
+}
+
+/// Asks the drive whether it has the command that trims (Identify Controller).
+///
+/// # Errors
+/// As [`format`].
+pub(crate) fn takes_trims(file: &File) -> io::Result<bool> {
+    const OF_CONTROLLER: u32 = 1;
+    Ok(has_dataset_management(&identify(file, 0, OF_CONTROLLER)?))
+}
+
+/// Reads the answer to Identify Controller: bit 2 of the optional commands (ONCS).
+fn has_dataset_management(answer: &[u8]) -> bool {
+    const OPTIONAL_COMMANDS: usize = 520;
+    answer.get(OPTIONAL_COMMANDS).is_some_and(|commands| commands & 1 << 2 != 0)
+}
+
+/// What the drive answers to Identify; `what` is told of (CNS).
+fn identify(file: &File, namespace: u32, what: u32) -> io::Result<Vec<u8>> {
     const NVME_IOCTL_ADMIN_CMD: libc::Ioctl = libc::_IOWR::<AdminCommand>(b'N' as u32, 0x41);
     const IDENTIFY: u8 = 0x06;
     let mut answer = vec![0u8; IDENTIFY_BYTES];
@@ -169,13 +192,12 @@ pub fn format(file: &File, namespace: u32) -> io::Result<Format> {
         namespace,
         address: answer.as_mut_ptr() as u64,
         data_len: IDENTIFY_BYTES as u32,
+        dwords_10_15: [what, 0, 0, 0, 0, 0],
         ..AdminCommand::default()
     };
     // SAFETY: the drive writes `data_len` bytes to `address`; both outlive the call.
     match unsafe { libc::ioctl(file.as_raw_fd(), NVME_IOCTL_ADMIN_CMD, &raw mut command) } {
-        0 => format_of(&answer).ok_or_else(|| {
-            io::Error::new(io::ErrorKind::InvalidData, "the drive tells no size of its blocks")
-        }),
+        0 => Ok(answer),
         -1 => Err(io::Error::last_os_error()),
         status => Err(io::Error::other(format!("the drive refuses to tell (NVMe status {status:#x})"))),
     }
@@ -554,11 +576,21 @@ mod tests_nvme {
     }
 
     #[test]
+    fn a_controller_tells_whether_it_trims() {
+        let mut answer = vec![0; IDENTIFY_BYTES];
+        assert!(!has_dataset_management(&answer) && !has_dataset_management(&answer[..100]));
+        answer[520] = 0b1111_1011;
+        assert!(!has_dataset_management(&answer));
+        answer[520] = 0b100;
+        assert!(has_dataset_management(&answer));
+    }
+
+    #[test]
     fn a_file_is_no_namespace_and_says_how_it_was_opened() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         let file = File::create(&path).unwrap();
-        assert!(namespace_id(&file).is_err() && format(&file, 1).is_err());
+        assert!(namespace_id(&file).is_err() && format(&file, 1).is_err() && takes_trims(&file).is_err());
         let of = |read, write, flags| {
             let file = File::options().read(read).write(write).custom_flags(flags).open(&path).unwrap();
             let OpenedFor { reads, writes, durably } = opened_for(&file).unwrap();

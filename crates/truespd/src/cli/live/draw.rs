@@ -8,7 +8,8 @@ use ratatui::symbols::bar;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Sparkline};
 
-use super::{Doing, Message, Model, Outcome, Spread, Weight, filling, message_lead, place, seconds};
+use super::{Doing, Message, Model, Outcome, Spread, Weight};
+use super::{filling, message_lead, place, seconds, sums, trims_only};
 use crate::cli::show::series::Throughput;
 use crate::suite::Length;
 use diskspd::show::{hosts, phase_words};
@@ -241,11 +242,18 @@ struct Figure {
 
 const PROCESSORS: &str = "processors busy";
 const THROUGHPUT: &str = "throughput";
+const TRIMMED: &str = "trimmed";
 
-const FIGURES: [Figure; 5] = [
-    Figure { name: "IOPS", of: |at| at.iops, words: number },
+const IOPS: Figure = Figure { name: "IOPS", of: |at| at.iops, words: number };
+const TRIMS: Figure = Figure { name: "trims/s", of: |at| at.trim?.iops, words: number };
+const LATENCY: Figure = Figure { name: "mean latency", of: |at| at.latency_mean_s, words: seconds };
+
+const FIGURES: [Figure; 7] = [
+    IOPS,
     Figure { name: THROUGHPUT, of: |at| at.bytes_per_s, words: rate },
-    Figure { name: "mean latency", of: |at| at.latency_mean_s, words: seconds },
+    TRIMS,
+    Figure { name: TRIMMED, of: |at| at.trim?.bytes_per_s, words: rate },
+    LATENCY,
     Figure { name: "I/Os in flight", of: |at| at.in_flight_mean, words: tenths },
     Figure { name: PROCESSORS, of: |at| at.processors_busy_percent, words: percent },
 ];
@@ -265,8 +273,12 @@ fn figures(model: &Model, columns: usize) -> Vec<Line<'static>> {
     let names = figure_row("", &["now", "mean", "lowest", "highest"].map(String::from)[..room]);
     let mut lines = vec![Line::styled(names, Style::new().add_modifier(Modifier::DIM))];
     for figure in &FIGURES {
+        if trims_only(last) && [IOPS.name, THROUGHPUT].contains(&figure.name) {
+            continue;
+        }
         let Some(spread) = Spread::of(model.measured().filter_map(figure.of)) else { continue };
-        let words = if figure.name == THROUGHPUT { model.throughput() } else { figure.words };
+        let is_of_bytes = [THROUGHPUT, TRIMMED].contains(&figure.name);
+        let words = if is_of_bytes { model.throughput() } else { figure.words };
         let now = (figure.of)(last).map_or("-".into(), words);
         let cells = [now, words(spread.mean), words(spread.least), words(spread.most)];
         // Only rank 0 tells of its host.
@@ -306,7 +318,8 @@ fn charts(model: &Model, rows: usize) -> Vec<Chart> {
     };
     let planned_s = model.at.as_ref().map_or(0.0, |at| at.elapsed_s + at.left_s);
     let mut charts = Vec::new();
-    for figure in &[&FIGURES[0], &FIGURES[2]][..count] {
+    let first = if model.course.back().is_some_and(trims_only) { TRIMS } else { IOPS };
+    for figure in &[first, LATENCY][..count] {
         charts.push(Chart {
             name: figure.name,
             values: model.course.iter().map(|at| (figure.of)(at).unwrap_or(0.0)).collect(),
@@ -398,10 +411,10 @@ fn outcome(
 ) -> Line<'static> {
     let name = one.name.as_deref().unwrap_or("this run");
     let mut line = format!("{:<name_columns$}", cut(&printable(name), name_columns - 1));
-    let span = one.result.time_spans.last();
+    let all = shown(one);
     let cells = [
-        number(span.map_or(0.0, |span| span.read.iops + span.write.iops)),
-        throughput(span.map_or(0.0, |span| span.read.bytes_per_s + span.write.bytes_per_s)),
+        number(all.iter().fold(0.0, |all, sum| all + sum.iops)),
+        throughput(all.iter().fold(0.0, |all, sum| all + sum.bytes_per_s)),
         latency(one, |sum| sum.latency_mean_s),
         latency(one, |sum| sum.latency_p99_s),
     ];
@@ -421,11 +434,19 @@ fn outcome(
     ])
 }
 
+/// What a row tells of: reads and writes, or the trims of a run that only trimmed.
+fn shown(one: &Outcome) -> Vec<&Sum> {
+    let all = one.result.time_spans.last().map(sums).unwrap_or_default();
+    let mut shown: Vec<&Sum> = all.iter().map(|(_, sum)| *sum).collect();
+    if shown.len() > 1 && all.iter().any(|(name, _)| *name == "trims") {
+        shown.pop();
+    }
+    shown
+}
+
 /// A latency of reads and of writes, or of the one that there is: two percentiles have no sum.
 fn latency(one: &Outcome, of: fn(&Sum) -> Option<f64>) -> String {
-    let Some(span) = one.result.time_spans.last() else { return "-".into() };
-    let all: Vec<String> =
-        [&span.read, &span.write].into_iter().filter(|sum| sum.ios > 0).filter_map(of).map(seconds).collect();
+    let all: Vec<String> = shown(one).into_iter().filter_map(of).map(seconds).collect();
     if all.is_empty() { "-".into() } else { all.join("/") }
 }
 

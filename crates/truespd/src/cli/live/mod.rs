@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use crate::cli::commands::suites::Row;
 use crate::cli::show::series::Throughput;
 use diskspd::show::phase_words;
-use diskspd::telemetry::{At, Brought, Happened, Heard};
+use diskspd::telemetry::{At, Brought, Happened, Heard, Span, Sum};
 use truespd_core::load::live::Phase;
 use truespd_core::result::FindingGrade;
 use truespd_core::text::{clock, duration_ns, printable, rate, size};
@@ -128,7 +128,7 @@ impl Model {
             Happened::Note { says } => self.say(at, Weight::Note, says),
             Happened::Warning { says } => self.say(at, Weight::Warning, says),
             Happened::GivenUp { says } => self.say(at, Weight::Bad, says),
-            Happened::Progress(progress) => self.progress(progress),
+            Happened::Progress(progress) => self.progress(*progress),
             Happened::Result(result) => self.result(at, result),
             Happened::End => self.doing = Doing::Over,
         }
@@ -223,6 +223,20 @@ const NS_PER_S: f64 = 1e9;
 
 pub(super) fn seconds(value: f64) -> String {
     duration_ns(value * NS_PER_S)
+}
+
+/// Whether a run only trims so far: then it has no IOPS to tell.
+pub(super) fn trims_only(at: &At) -> bool {
+    at.ios == 0 && at.trim.is_some()
+}
+
+/// What a time span did, by name: reads, writes and trims, of which there were some.
+pub(super) fn sums(span: &Span) -> Vec<(&'static str, &Sum)> {
+    let trims = span.trim.as_ref().map(|trims| ("trims", trims));
+    let mut sums = vec![("reads", &span.read), ("writes", &span.write)];
+    sums.extend(trims);
+    sums.retain(|(_, sum)| sum.ios > 0);
+    sums
 }
 
 /// A file that is being written, and which part of it is.

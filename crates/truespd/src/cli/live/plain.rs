@@ -2,9 +2,9 @@
 
 use jiff::tz::TimeZone;
 
-use super::{Message, Model, Outcome, filling, message_lead, place, seconds};
+use super::{Message, Model, Outcome, filling, message_lead, place, seconds, sums, trims_only};
 use crate::cli::show::series::Throughput;
-use diskspd::show::{hosts, phase_words};
+use diskspd::show::{hosts, phase_words, trimmed, trims};
 use diskspd::telemetry::{At, Happened, Heard, Span, Sum};
 use truespd_core::load::live::Phase;
 use truespd_core::text::{number, printable, program_line};
@@ -63,11 +63,13 @@ fn progress(at: &At, throughput: Throughput) -> String {
         return phase_words(at.phase).into();
     }
     let mut words = place(at);
-    if let Some(iops) = at.iops {
-        words.push_str(&format!(", {} IOPS", number(iops)));
+    let of_data = if trims_only(at) { None } else { at.iops.zip(at.bytes_per_s) };
+    if let Some((iops, bytes_per_s)) = of_data {
+        words.push_str(&format!(", {} IOPS, {}", number(iops), throughput(bytes_per_s)));
     }
-    if let Some(bytes_per_s) = at.bytes_per_s {
-        words.push_str(&format!(", {}", throughput(bytes_per_s)));
+    let of_trims = at.trim.and_then(|trim| trim.iops.zip(trim.bytes_per_s));
+    if let Some((per_s, bytes_per_s)) = of_trims {
+        words.push_str(&format!(", {}, {}", trims(per_s), trimmed(bytes_per_s, throughput)));
     }
     if let Some(latency_s) = at.latency_mean_s {
         words.push_str(&format!(", mean latency {}", seconds(latency_s)));
@@ -93,15 +95,15 @@ fn outcome(one: &Outcome, throughput: Throughput) -> String {
     format!("{lead}{figures}, {grade}{why}")
 }
 
-/// The figures of reads, of writes, or of both.
+/// The figures of reads, of writes and of trims; of reads or writes alone without their name.
 fn span(span: &Span, throughput: Throughput) -> String {
-    let has_both = span.read.ios > 0 && span.write.ios > 0;
-    match (has_both, span.write.ios > 0) {
-        (true, _) => {
-            format!("reads {}, writes {}", figures(&span.read, throughput), figures(&span.write, throughput))
+    match sums(span)[..] {
+        [] => figures(&span.read, throughput),
+        [(_, sum)] if span.trim.is_none() => figures(sum, throughput),
+        ref all => {
+            let all = all.iter().map(|(name, sum)| format!("{name} {}", figures(sum, throughput)));
+            all.collect::<Vec<String>>().join(", ")
         }
-        (false, true) => figures(&span.write, throughput),
-        (false, false) => figures(&span.read, throughput),
     }
 }
 

@@ -88,6 +88,62 @@ fn series() -> Vec<String> {
     lines
 }
 
+/// A run of a second that trims, beside so many reads a second.
+fn trims(iops: u32) -> Vec<String> {
+    let at = |second: u32| {
+        let progress = format!(
+            r#""event":"progress","phase":"measurement","time_span":1,"time_spans":1,"elapsed_s":{second},"left_s":9,"ios":{iops},"bytes":1,"trim":{{"ios":{},"bytes":1,"iops":1500.0,"bytes_per_s":98304000}},"iops":{iops},"bytes_per_s":{},"latency_mean_s":0.002,"in_flight_mean":3.0"#,
+            1500 * second,
+            iops * 4096
+        );
+        line(second, &progress)
+    };
+    let sum = |iops: u32| {
+        format!(r#"{{"ios":{iops},"bytes":1,"iops":{iops},"bytes_per_s":98304000,"latency_mean_s":0.002}}"#)
+    };
+    let result = format!(
+        r#""event":"result","findings":[],"time_spans":[{{"test_time_s":5,"read":{},"write":{},"trim":{}}}]"#,
+        sum(iops),
+        sum(0),
+        sum(1500)
+    );
+    let begin = r#""event":"begin","command_line":["truespd run","--live","--trim","20","a"]"#;
+    vec![line(0, begin), at(1), at(2), at(3), line(3, &result)]
+}
+
+/// Nothing that only trims looks as if it did nothing.
+#[test]
+fn trims_stand_beside_the_others_or_alone() {
+    let only = picture(&trims(0), 60, 20, &appearance(true));
+    for row in ["trims/s                  1,500        1,500", "trimmed             93.8 MiB/s", "this run"] {
+        assert!(only.contains(row), "{row}: {only}");
+    }
+    assert!(only.contains("trims/s          0 to 1,500, the last 3 s"), "{only}");
+    assert!(!only.contains("\nIOPS ") && !only.contains("\nthroughput"), "{only}");
+    let both = picture(&trims(800), 60, 20, &appearance(true));
+    for row in
+        ["IOPS                       800", "trims/s                  1,500", "IOPS             0 to 800"]
+    {
+        assert!(both.contains(row), "{row}: {both}");
+    }
+    let said = |iops| {
+        let (mut model, mut plain) = (Model::default(), Plain::new(TimeZone::UTC));
+        let mut text = String::new();
+        for line in trims(iops) {
+            let heard = Heard::read(&line).expect("an event");
+            model.take(heard.clone());
+            text.push_str(&plain.line(&heard, &model).unwrap_or_default());
+        }
+        text
+    };
+    let (only, both) = (said(0), said(800));
+    let told = "1,500 trims/s, 93.8 MiB/s trimmed, mean latency 2 ms";
+    assert!(only.contains(&format!("0:09 left, {told}")), "{only}");
+    assert!(both.contains("0:09 left, 800 IOPS, ") && both.contains(&format!("/s, {told}")), "{both}");
+    assert!(only.contains("result: trims 1,500 IOPS, 93.8 MiB/s, mean 2 ms"), "{only}");
+    assert!(both.contains("result: reads 800 IOPS, 93.8 MiB/s, mean 2 ms, trims 1,500 IOPS"), "{both}");
+}
+
 fn appearance(is_ascii: bool) -> Appearance {
     Appearance { has_colour: false, is_ascii, zone: TimeZone::UTC, silent_s: 0, keys: "Ctrl+C ends the run" }
 }
