@@ -149,6 +149,7 @@ mod program {
     mod stop;
     mod telemetry;
     mod threads;
+    mod verify;
 }
 
 mod report {

@@ -54,3 +54,4 @@ pub mod result;
 pub mod sys;
 pub mod text;
 pub mod verdict;
+pub mod verify;

@@ -4,7 +4,7 @@
 //! words of a [`Line`] once.
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use truespd_core::fault::{Refusal, RefusalKind, Refusals};
 use truespd_core::profile::xml::{self, Overrides, XmlError};
@@ -56,6 +56,8 @@ pub struct LongOptions {
     pub recreate: bool,
     /// `--precondition`: how often the tested range of every target is written before the test.
     pub precondition: Option<u32>,
+    /// `--verify-map`: where the map of a verified target is kept.
+    pub verify_map: Option<PathBuf>,
     /// `--json`, `--xml`, `--text`, `--csv`: files to which the result is also written.
     pub outputs: Vec<Output>,
     /// Name of the format on standard output instead of that of the profile (`--json -`, `-Rjson`).

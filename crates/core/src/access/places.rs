@@ -33,6 +33,8 @@ pub struct PatternSpec {
     pub flush_every: Option<u32>,
     /// Percentage of trims, 0..100 (`--trim`).
     pub trim_percent: u32,
+    /// Writes are stamped and reads checked (`--verify`).
+    pub verify: bool,
 }
 
 /// How random offsets are distributed over a range.
@@ -62,6 +64,7 @@ impl PatternSpec {
             stride_bytes: target.stride_bytes.filter(|&bytes| bytes > 0),
             flush_every: target.flush_every.map(|flush| flush.writes),
             trim_percent: target.trim_percent,
+            verify: target.verify,
         }
     }
 }

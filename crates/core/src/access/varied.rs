@@ -1,5 +1,6 @@
 //! I/Os that differ from each other in more than place and direction: in their size (`--mix`), or with flushes
-//! (`--flush-every`) or trims (`--trim`) among them.
+//! (`--flush-every`) or trims (`--trim`) among them; and those of verified tests (`--verify`), which may be given up
+//! for the next one.
 //!
 //! They stand apart from [`Pattern`], so that a test without them pays nothing for them.
 
@@ -58,7 +59,7 @@ impl Varied {
         let range = spec.start.range();
         let source = if !spec.mix.is_empty() {
             Source::Sizes(Box::new(Sizes::new(spec, rng)))
-        } else if spec.flush_every.is_some() || spec.trim_percent > 0 {
+        } else if spec.flush_every.is_some() || spec.trim_percent > 0 || spec.verify {
             Source::Pattern(Box::new(Pattern::new(spec.clone(), rng)), range.block_bytes() as u32)
         } else {
             return None;

@@ -29,6 +29,7 @@ use crate::sys::extents::Survey;
 use crate::sys::extents::{Cached, cached, drop_cached, gaps, pieces};
 use crate::sys::file::read_at;
 use crate::sys::identity::Identity;
+use crate::verify::sector::{SECTOR_BYTES, Stamp, stamp};
 
 /// For the extents of all targets together.
 const SURVEY_LIMIT: Duration = Duration::from_secs(1);
@@ -413,6 +414,11 @@ fn sample_writes(
             LaneWrites::Pattern { first } => {
                 let slots = u64::from(target.duty.requests.max(1));
                 data::fill_pattern(&mut bytes, first + block_bytes * (slot % slots));
+            }
+        }
+        if target.verify {
+            for (sector, address) in bytes.as_chunks_mut::<SECTOR_BYTES>().0.iter_mut().zip(slot * block..) {
+                stamp(sector, &Stamp { address, ..Stamp::default() });
             }
         }
         sampler.add(&bytes);

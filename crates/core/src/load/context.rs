@@ -1,5 +1,6 @@
 //! What a run is given, what it tells, and what it leaves.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -75,6 +76,8 @@ pub struct Options {
     pub recreate: bool,
     /// How often the tested range of every target is written before the test (`--precondition`).
     pub precondition: Option<u32>,
+    /// Where the map of a verified target is kept (`--verify-map`); in the user's state folder unless given.
+    pub verify_map: Option<PathBuf>,
     /// For each time span: the measured time ends when so many bytes are done; empty where none ends so.
     pub until_bytes: Vec<u64>,
     /// `-ys -yf -yr -yp`.

@@ -88,6 +88,7 @@ pub fn measured(span: &Span<'_>, outcome: SpanOutcome, topology: &Topology) -> (
         latency_over_time: outcome.latencies,
         response_over_time: outcome.responses,
         rounds: outcome.rounds,
+        verified: Vec::new(),
         in_effect: Some(in_effect),
         evidence,
     };

@@ -22,12 +22,14 @@ mod precondition;
 mod prepare;
 mod progress;
 pub mod ranks;
+pub mod readback;
 mod rounds;
 mod serving;
 mod span;
 mod steadiness;
 mod steps;
 mod targets;
+pub mod verified;
 mod worker;
 
 use crate::fault::{Failure, FailureKind, Refusal};

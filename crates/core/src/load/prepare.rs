@@ -10,6 +10,7 @@ use super::counters::Wanted;
 use super::fill::{self, Content, FillSpec};
 use super::rounds::KEPT_BESIDE;
 use super::targets::check_kind;
+use super::verified;
 use crate::engine::EngineRow;
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::guard::mark::{MarkState, Marks};
@@ -66,7 +67,7 @@ pub fn check_before(
     let roots = Roots::default();
     let marks = Marks::of_this_user();
     let mut spans = Vec::new();
-    let mut refusals = Vec::new();
+    let mut refusals: Vec<Refusal> = verified::check(profile, options).err().into_iter().collect();
     let all: Vec<&Target> = profile.time_spans.iter().flat_map(|span| &span.targets).collect();
     let mut check = TargetCheck {
         guard: Guard { consent: options.consent(), marks: &marks, roots: &roots },

@@ -36,6 +36,7 @@ use crate::sys::error::system_text;
 use crate::sys::events::Latch;
 use crate::sys::thread::{Interrupter, keep_exact_time_on_this_thread, pin_to_processor};
 use crate::text::grouped;
+use crate::verify::{BlockMap, Checker};
 
 /// A time span whose targets are open and whose threads' work is laid out. Its threads share it.
 pub struct Span<'a> {
@@ -61,6 +62,8 @@ pub struct Span<'a> {
     pub several_nodes: Option<Topology>,
     /// Where latencies over time are added up.
     pub latencies: Tables,
+    /// Of each target: the map of what is written, where it is verified (`--verify`).
+    pub maps: Vec<Option<Arc<BlockMap>>>,
     /// Where threads tell of rounds; none where the measured time is not divided.
     pub board: Option<Arc<Board>>,
 
@@ -101,6 +104,19 @@ impl Span<'_> {
     /// A line for verbose mode.
     pub fn say(&self, words: String) {
         (self.on_event)(Event::Verbose(words));
+    }
+
+    /// The parts of a thread in the proof of its targets; none where no target is verified.
+    fn checkers(&self, lane: &Lane) -> Vec<Option<Checker>> {
+        if self.maps.iter().all(Option::is_none) {
+            return Vec::new();
+        }
+        let mut checkers = Vec::new();
+        for target in &lane.targets {
+            let map = self.maps[target.duty.target].as_ref();
+            checkers.push(map.map(|map| Checker::new(Arc::clone(map), lane.work.id, target.flushes())));
+        }
+        checkers
     }
 
     /// Waits for the event of `-yr` and for the other processes; none when the run is stopped or called off.
@@ -188,6 +204,7 @@ fn prepare_here(lane: &Lane, span: &Span<'_>) -> Result<Prepared, Failure> {
     worker.latencies = span.latencies.of_thread(lane.work.id);
     worker.rounds =
         span.board.as_ref().map(|board| Box::new(RoundKeeper::new(Arc::clone(board), span.wanted)));
+    worker.checks = span.checkers(lane);
     worker.progress_ios = u64::from(span.progress_ios);
     worker.counts_waits = span.verbose_stats;
     Ok(Prepared { worker, engine: row.name, notes, placed })

@@ -19,11 +19,11 @@ use super::ranks::{CalledOff, Maker};
 use super::rounds::Board;
 use super::span::{MemoryRules, Span, node_note};
 use super::targets::{self, Standing, TargetState};
-use super::{document, facts};
+use super::{document, facts, verified};
 use crate::fault::{Failure, FailureKind};
 use crate::guard::{Guard, OtherRun};
 use crate::machine::storage::{TargetKind, resolve};
-use crate::measure::clock::MachineClock;
+use crate::measure::clock::{Clock, MachineClock};
 use crate::measure::cpu::process_usage;
 use crate::plan::{Lane, LaneInputs, LaneTarget, LaneWrites, PlannedTarget, ThreadWork, assign, lanes};
 use crate::profile::{BufferSeparation, IoPriority, Size, Target, TimeSpan};
@@ -47,9 +47,20 @@ impl<'p> Run<'p> {
         }
         let targets = self.open_targets(asked, checked)?;
         let mut span = self.plan(index, targets, checked, interrupter)?;
+        span.maps = verified::maps(asked, &span.targets, self.options, self.clock.now_ns())
+            .map_err(|failure| vec![failure])?;
         self.look_before(&mut span);
         let (outcome, losses) = self.run_threads(&mut span)?;
-        self.conclude(span, outcome, losses)
+        let maps = std::mem::take(&mut span.maps);
+        let proven = verified::conclude(&span.targets, maps, &outcome)?;
+        for done in &proven {
+            verified::words(done).into_iter().for_each(|words| self.note(words));
+        }
+        let mut measured = self.conclude(span, outcome, losses)?;
+        if let Some(measured) = &mut measured {
+            measured.verified = proven;
+        }
+        Ok(measured)
     }
 
     /// Makes the files of `-c`.
@@ -176,6 +187,7 @@ impl<'p> Run<'p> {
             is_virtual,
             several_nodes: (topology.nodes > 1 && !is_virtual).then(|| topology.clone()),
             latencies,
+            maps: Vec::new(),
             board,
             options: self.options,
             on_event: self.on_event,

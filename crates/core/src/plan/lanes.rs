@@ -154,6 +154,8 @@ pub struct LaneTarget {
     pub pace: Pace,
     pub reads: bool,
     pub writes: LaneWrites,
+    /// Writes are stamped over that (`--verify`).
+    pub verify: bool,
     /// Number of the buffer that reads go to, among all buffers of the thread.
     pub read_region: u32,
     /// Number of the buffer that writes come from: the thread's own, or the source that all threads share.
@@ -434,6 +436,7 @@ impl LaneTarget {
             pace: Pace::of(target, duty.sharers)?,
             reads: target.reads(),
             writes,
+            verify: target.verify,
             read_region: region,
             write_region: region + u32::from(target.reads()),
             huge_page_bytes: target.large_pages.then_some(inputs.huge_page_bytes),

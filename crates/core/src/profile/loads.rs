@@ -60,6 +60,11 @@ impl fmt::Display for FlushEvery {
     }
 }
 
+/// Whether documents leave the answer out.
+pub(super) fn is_false(answer: &bool) -> bool {
+    !answer
+}
+
 /// Whether documents leave the number out.
 pub(super) fn is_zero(number: &u32) -> bool {
     *number == 0

@@ -115,4 +115,6 @@ impl Rule {
     pub const UNTIL_STEADY: Rule = Rule(61);
     /// A share of trims that is none, trims of mapped files or beside `-x`, or writes without an I/O left (`--trim`).
     pub const TRIM: Rule = Rule(62);
+    /// A verified test that writes nothing, or whose I/Os are not whole sectors or cannot be checked (`--verify`).
+    pub const VERIFY: Rule = Rule(63);
 }

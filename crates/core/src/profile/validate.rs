@@ -309,6 +309,7 @@ fn check_target(found: &mut Collector, span: &TimeSpan, target: &Target, will_ru
     zipf(found, target);
     flush_every(found, span, target);
     trim(found, span, target);
+    verify(found, span, target);
     memory(found, span, target);
     extent(found, span, target);
 }
@@ -383,6 +384,52 @@ fn trim(found: &mut Collector, span: &TimeSpan, target: &Target) {
         let words = "--trim and memory mapped I/O (-Sm) exclude each other: a map is read and written only, so use \
                      another mode of -S";
         found.error(Rule::TRIM, &["--trim", "-S"], words);
+    }
+}
+
+fn verify(found: &mut Collector, span: &TimeSpan, target: &Target) {
+    if !target.verify {
+        return;
+    }
+    for (is_so, other, words) in [
+        (
+            !target.writes_data(),
+            "-w",
+            "--verify checks what the test writes, and this test writes nothing: add -w",
+        ),
+        (
+            target.trims(),
+            "--trim",
+            "--verify and --trim exclude each other: what a trimmed block holds is not defined",
+        ),
+        (
+            span.completion_routines,
+            "-x",
+            "--verify and -x (completion routines) exclude each other: leave -x out",
+        ),
+        (
+            target.memory_mapped,
+            "-S",
+            "--verify and memory mapped I/O (-Sm) exclude each other: use another mode of -S",
+        ),
+        (target.write_source_bytes > 0, "-Z", "--verify and -Z<size> exclude each other: use -Zr or -Z"),
+    ] {
+        if is_so {
+            found.error(Rule::VERIFY, &["--verify", other], words);
+        }
+    }
+    let mut units = target.sizes();
+    units.extend([target.stride(), target.base_bytes, target.thread_stride_bytes]);
+    if let Some(odd) = units.iter().find(|bytes| !bytes.is_multiple_of(512)) {
+        let words = format!(
+            "--verify stamps sectors of 512 bytes, and {} is no multiple of that (-b, --mix, -r, -s, -B or -T)",
+            size(*odd)
+        );
+        found.error(Rule::VERIFY, &["--verify", "-b"], words);
+    }
+    if span.targets.iter().filter(|other| other.path == target.path).count() > 1 {
+        let words = format!("--verify keeps one map for a target, and '{}' is named twice", target.path);
+        found.error(Rule::VERIFY, &["--verify"], words);
     }
 }
 

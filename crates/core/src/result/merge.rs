@@ -439,6 +439,7 @@ impl SpanSum {
         }
         let engines: BTreeSet<&str> = rows.spans.iter().map(|(_, span)| span.engine.as_str()).collect();
         TimeSpanResult::Measured(Box::new(Measured {
+            verified: Vec::new(),
             test_time_s: rows.mean_time_s(),
             cpu: rows.cpu(),
             threads: self.threads.finish(place_of, &rows.paths()),

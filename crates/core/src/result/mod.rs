@@ -25,10 +25,13 @@ pub mod merge;
 pub mod metrics;
 mod preconditioned;
 mod rank;
+mod readback;
 pub mod rounds;
+mod skew;
 mod summary;
 mod usual;
 mod verdict;
+mod verified;
 
 pub use activity::{
     CacheActivity, CacheCounts, CacheKind, Completed, DiskActivity, DiskCounts, FileProtocol, FineSeries,
@@ -42,8 +45,8 @@ pub use chain::{
 };
 pub use document::{
     CoarseSeries, CpuUse, Direction, DispatchInEffect, DistributionPart, Document, EngineTraits, InEffect,
-    LatencySummary, Measured, OfSize, Operations, SkewResult, Source, SourceSpan, SourceTotals, System,
-    TargetResult, ThreadResult, TimeSpanResult, WaitStatistics,
+    LatencySummary, Measured, OfSize, Operations, Source, SourceSpan, SourceTotals, System, TargetResult,
+    ThreadResult, TimeSpanResult, WaitStatistics,
 };
 pub use envelope::Part;
 pub use evidence::{
@@ -53,10 +56,13 @@ pub use evidence::{
 };
 pub use preconditioned::Preconditioned;
 pub use rank::{ClockOffset, CommonStart, LostHow, LostRank, MissingRank, RANKS_MAX, Rank};
+pub use readback::{FaultCount, ReadBack};
 pub use rounds::{Round, Rounds};
+pub use skew::SkewResult;
 pub use summary::{DirectionSummary, NodeSummary, SizeSummary, Summary};
 pub use usual::Usual;
 pub use verdict::{
     Figure, FileServer, Finding, FindingGrade, Grade, Meaning, Proof, Served, SourceVerdict, Standing, Theme,
     Unchecked, Verdict, disks_in_words, standing,
 };
+pub use verified::{Verified, WrongRange};

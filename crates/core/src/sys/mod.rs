@@ -9,7 +9,7 @@ pub mod vector;
 #[cfg(target_os = "linux")]
 pub use linux::{
     buffer, destination, error, events, extents, file, identity, lock, program, signals, source, system,
-    thread,
+    thread, words,
 };
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{device, mapper, tsc};

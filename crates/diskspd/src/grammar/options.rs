@@ -550,6 +550,11 @@ pub fn precondition(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     Err(Slip::new(what).at(0..length(v.text)).legal(PASSES_LEGAL))
 }
 
+pub fn verify_map(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    d.long.verify_map = Some(v.text.into());
+    Ok(())
+}
+
 pub fn require(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     if v.text == STEADY {
         d.long.require_steady = true;

@@ -204,6 +204,15 @@ pub static SECTIONS: &[Section] = &[
                        The result has the latencies of the trims, and IOPS and MiB/s are those of reads and writes. \
                        WARNING: trims destroy what the target holds.")
                 .linux("a device is trimmed by BLKDISCARD, a file by holes; the write guard is asked as for -w."),
+            row("-verify", "", Flag(|d| d.target.verify = true))
+                .help("Stamp every sector that is written with its address, its target, the run and a generation, and \
+                       check every block that is read back during the test. 'truespd verify' reads all of it after the \
+                       test and says what is missing. Never two I/Os on a block at once. A verified test measures \
+                       less: do not compare its rates with others."),
+            row("-verify-map", "<file>", Value(options::verify_map))
+                .offers(File)
+                .help("Keep the map of what was written in this file, on another disk than the target; otherwise it is \
+                       kept in the state folder of the user. It takes 4 or 8 bytes for each block."),
             row("Z", "<size>[,<file>]", Value(options::source_data))
                 .starts(DIGITS)
                 .offers(UsualThenFile(&["1M", "20M", "100M", "1G"]))

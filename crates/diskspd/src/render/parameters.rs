@@ -280,6 +280,9 @@ fn accesses(out: &mut String, layout: Layout, target: &Target) {
     if target.trims() {
         line!(out, "{indent}trimming: {}% of the I/Os", target.trim_percent);
     }
+    if target.verify {
+        line!(out, "{indent}verifying: every sector is stamped and checked");
+    }
     line!(out, "{indent}block size: {}", layout.size(target.block_bytes));
     let stride = match target.stride_bytes.filter(|&bytes| bytes > 0) {
         None if !target.mix.is_empty() => "size of each I/O".to_string(),

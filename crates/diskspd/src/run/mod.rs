@@ -47,6 +47,7 @@ impl<'a> Ready<'a> {
             quick_check: options.quick_check,
             recreate: options.recreate,
             precondition: options.precondition,
+            verify_map: options.verify_map.clone(),
             until_bytes: Vec::new(),
             events: request.events.clone(),
             progress_every: None,

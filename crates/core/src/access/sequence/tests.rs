@@ -40,6 +40,7 @@ fn spec(sizes: Sizes, thread: u32) -> PatternSpec {
         stride_bytes: None,
         flush_every: None,
         trim_percent: 0,
+        verify: false,
     }
 }
 
@@ -418,6 +419,7 @@ proptest! {
             start, slots: 3, random_percent, interlocked: flavour == 1, parallel: flavour == 2,
             write_percent, places, mix: Vec::new(), stride_bytes: None, flush_every: None,
             trim_percent: 0,
+            verify: false,
         };
         let residue = if random_percent == 0 && flavour != 1 { start.start_bytes() % range.stride_bytes() } else { 0 };
         let (mut rng, shared) = (Rng::for_thread(seed, thread), SharedOffset::new(0));

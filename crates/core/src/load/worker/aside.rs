@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::access::{Act, DataRng, Rng, VariedAccess};
+use crate::access::{Act, DataRng, Rng, SharedOffset, Varied, VariedAccess};
 use crate::engine::{Io, Op};
 use crate::plan::{LaneTarget, LaneWrites};
 use crate::sys::buffer::IoBuffer;
+use crate::verify::Checker;
+use crate::verify::checker::TRIES;
 
 use super::tally::Tally;
 
@@ -46,17 +48,23 @@ pub(super) fn new_data(
     }
 }
 
-/// The next I/O of a slot on a target whose I/Os differ in size, or have flushes or trims among them; none on another.
+/// The next I/O of a slot on a target whose I/Os differ in size, have flushes or trims among them, or are verified;
+/// none where it has to wait for others to end.
 pub(super) fn varied_io(
     target: &mut LaneTarget,
     slot: u32,
     rng: &mut Rng,
     buffers: &[Arc<IoBuffer>],
     data_rng: &mut DataRng,
+    check: Option<&mut Checker>,
 ) -> Option<Io> {
     let own_slot = slot - target.slot_first;
     let own_place = u64::from(own_slot) * target.slot_stride_bytes;
-    let access = target.varied.as_mut()?.next(own_slot, rng, &target.shared);
+    let varied = target.varied.as_mut()?;
+    let access = match check {
+        None => varied.next(own_slot, rng, &target.shared),
+        Some(check) => claimed(varied, own_slot, rng, &target.shared, check)?,
+    };
     let VariedAccess { offset, bytes, act } = access;
     let (op, region, region_offset) = match (act, target.writes) {
         (Act::Read, _) => (Op::Read, target.read_region, own_place),
@@ -71,4 +79,30 @@ pub(super) fn varied_io(
         }
     };
     Some(Io { slot, file: 0, region, op, len: bytes, region_offset, offset })
+}
+
+/// The next I/O whose blocks are free, and taken now; none where one is under way everywhere it tried.
+fn claimed(
+    varied: &mut Varied,
+    slot: u32,
+    rng: &mut Rng,
+    shared: &SharedOffset,
+    check: &mut Checker,
+) -> Option<VariedAccess> {
+    for _ in 0..TRIES {
+        let access = varied.next(slot, rng, shared);
+        if access.act == Act::Flush || check.claim(access.offset, access.bytes) {
+            return Some(access);
+        }
+    }
+    check.hold();
+    None
+}
+
+/// What becomes of the buffer of a verified I/O before it is issued, at `now_ns`.
+pub(super) fn stamp(check: &Checker, io: &Io, buffers: &[Arc<IoBuffer>], now_ns: u64) {
+    if io.op == Op::Write {
+        let (buffer, place) = (&buffers[io.region as usize], io.region_offset as usize);
+        buffer.with_slice_mut(place, io.len as usize, |data| check.stamp(data, io.offset, now_ns));
+    }
 }

@@ -8,23 +8,26 @@
 //! routines, with a pool. What one kind needs costs the others nothing.
 
 mod aside;
+mod checks;
 mod modes;
 mod rounds;
 mod slots;
 mod tally;
+mod told;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::counters::{Buckets, Present, Tables, Wanted};
-use super::live::{Cell, Counted, TOLD_EVERY_NS};
+use super::live::{Cell, Counted};
 use super::phases::{Phases, Time};
 use crate::access::{DataRng, Meter};
 use crate::engine::{AnyEngine, Completion, Engine, EngineError, Io, IoError, Op};
 use crate::plan::{Lane, LaneWrites};
 use crate::result::{ThreadCost, WaitStatistics};
 use crate::sys::buffer::IoBuffer;
-use aside::{arrivals_seed, new_data, record_aside, varied_io};
+use crate::verify::{Checker, Counts};
+use aside::{arrivals_seed, new_data, record_aside};
 use modes::{Inline, Mode, Queued, Routines};
 pub use rounds::{RoundKeeper, RoundPart};
 pub use slots::Late;
@@ -45,6 +48,8 @@ const SHARED_STAMP_WORK: usize = 2;
 /// After an I/O that came back in the call that handed it over, so many are handed over one by one before the
 /// next batch.
 const ONE_BY_ONE: u32 = 64;
+/// A verified I/O for which every block it tried is in use waits so long for another one to end.
+const HELD_NS: u64 = 20_000;
 
 /// The I/O of a slot, in flight or the last one.
 ///
@@ -100,6 +105,8 @@ pub struct Outcome {
     pub stuck: u32,
     /// What was counted in each of the last rounds; empty where the measured time is not divided.
     pub rounds: Vec<RoundPart>,
+    /// What was written and checked on verified targets, by index into the time span's targets.
+    pub checked: Vec<(usize, Counts)>,
 }
 
 /// One thread of a run: its lane, its engine and the state of its loop.
@@ -123,6 +130,10 @@ pub struct Worker {
     pub live: Option<Arc<Cell>>,
     /// Rounds that are over; none where the measured time is not divided.
     pub rounds: Option<Box<RoundKeeper>>,
+    /// By target of the lane (`--verify`); empty where none is verified.
+    pub checks: Vec<Option<Checker>>,
+    /// What the flush of each slot covers, on verified targets.
+    covered: Vec<u64>,
     /// One per target of the lane.
     tallies: Vec<Tally>,
     /// By target of the lane, since the start signal; none without limit.
@@ -190,6 +201,8 @@ impl Worker {
             counts_waits: false,
             live: None,
             rounds: None,
+            checks: Vec::new(),
+            covered: vec![0; slots],
             tallies: lane.targets.iter().map(|target| Tally::new(target, wanted)).collect(),
             meters: vec![None; targets],
             idle: Idle::all(slots as u32),
@@ -264,6 +277,10 @@ impl Worker {
         for (tally, target) in self.tallies.iter_mut().zip(&self.lane.targets) {
             tally.skew = target.skew();
         }
+        let mut checked = Vec::new();
+        for (check, target) in self.checks.into_iter().zip(&self.lane.targets) {
+            checked.extend(check.map(|check| (target.duty.target, check.into_counts())));
+        }
         Outcome {
             buckets: self.buckets,
             cost: None,
@@ -274,6 +291,7 @@ impl Worker {
             late: self.outstanding.give_up(self.now_ns),
             stuck,
             rounds,
+            checked,
         }
     }
 
@@ -374,13 +392,17 @@ impl Worker {
                     }
                     continue;
                 }
+            }
+            if self.lane.targets[target as usize].varied.is_none() {
+                self.prepare(slot, target);
+            } else if !self.prepare_varied(slot, target) {
+                wait_ns = Some(wait_ns.map_or(HELD_NS, |least: u64| least.min(HELD_NS)));
+                self.idle.push(slot);
+                continue;
+            }
+            if let (Some(meter), false) = (&mut self.meters[target as usize], is_flush) {
                 self.due_ns[slot as usize] = meter.due_ns();
                 meter.issued(self.now_ns);
-            }
-            if self.lane.targets[target as usize].varied.is_some() {
-                self.prepare_varied(slot, target);
-            } else {
-                self.prepare(slot, target);
             }
         }
         if to_examine == 0 { wait_ns } else { None }
@@ -422,19 +444,6 @@ impl Worker {
         flight.bytes = bytes;
         flight.offset = offset;
         self.batch.push(Io { slot, file: target_index, region, op, len: bytes, region_offset, offset });
-    }
-
-    /// The same where I/Os differ in size, or flushes or trims are among them.
-    #[inline(never)]
-    fn prepare_varied(&mut self, slot: u32, target_index: u32) {
-        let target = &mut self.lane.targets[target_index as usize];
-        let io = varied_io(target, slot, &mut self.lane.rng, &self.buffers, &mut self.data_rng);
-        let Some(io) = io else { return };
-        self.accounted = None;
-        let flight = &mut self.flights[slot as usize];
-        (flight.target, flight.op) = (target_index, io.op);
-        (flight.bytes, flight.offset) = (io.len, io.offset);
-        self.batch.push(Io { file: target_index, ..io });
     }
 
     #[inline(always)]
@@ -600,6 +609,7 @@ impl Worker {
         self.calm_until_ns = phases.next_edge_ns(now).min(intervals_ns).min(self.tell_at_ns);
         let is_over = !self.counting && now >= phases.stop_ns();
         if is_over {
+            self.check_late();
             for completion in &self.done {
                 self.idle.push(completion.slot);
                 self.outstanding.ended(completion, now);
@@ -621,24 +631,6 @@ impl Worker {
     /// How often a ring was called since the measured time began.
     fn note_submits(&mut self) {
         self.waits.submits = self.engine.submits().map(|submits| submits - self.submits_before);
-    }
-
-    /// Tells the counts so far to whoever watches.
-    fn tell<T: Time>(&mut self, given: &Given<'_, T>) {
-        let Some(cell) = &self.live else { return };
-        let measured_ns = u64::try_from(self.in_flight_ns).unwrap_or(u64::MAX);
-        let mut counted = self.aside.plus(Counted { in_flight_ns: measured_ns, ..Counted::default() });
-        // Outside of the measured time a trim was counted as any I/O as well.
-        counted.ios -= self.aside.trims;
-        counted.bytes -= self.aside.trimmed_bytes;
-        counted = counted.plus(self.rounds.as_ref().map_or_else(Counted::default, |rounds| rounds.counted()));
-        for tally in &self.tallies {
-            counted = counted.plus(tally.counted());
-        }
-        cell.say(counted);
-        let start_ns = given.phases.start_ns();
-        let passed = self.now_ns.saturating_sub(start_ns) / TOLD_EVERY_NS;
-        self.tell_at_ns = start_ns + (passed + 1) * TOLD_EVERY_NS;
     }
 
     /// Reads and writes counted so far on all targets.
@@ -677,6 +669,9 @@ impl Worker {
                 None => return,
             },
         };
+        if M::PACED && !self.checks.is_empty() {
+            self.check(self.done[index].slot, bytes);
+        }
         if self.counting {
             let flight = &self.flights[slot];
             let tally = &mut self.tallies[flight.target as usize];
@@ -703,15 +698,6 @@ impl Worker {
         if self.to_dot == 0 {
             self.print_dot(given.dot);
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn print_dot(&mut self, dot: &dyn Fn()) {
-        self.to_dot = self.progress_ios;
-        dot();
-        // Writing to a terminal takes time, so the clock is read again.
-        self.accounted = None;
     }
 
     /// A short completion counts with its bytes. One of 0 bytes is a failed I/O, or a trim, which moves none.
@@ -775,6 +761,7 @@ impl Worker {
             self.done.clear();
             stuck = self.engine.drain(DRAIN_STEP, &mut self.done);
             self.now_ns = given.time.now_ns(&self.engine);
+            self.check_late();
             for completion in &self.done {
                 self.outstanding.ended(completion, self.now_ns);
             }

@@ -310,6 +310,7 @@ pub fn pattern(
         stride_bytes: None,
         flush_every: None,
         trim_percent: 0,
+        verify: false,
     };
     Pattern::new(spec, rng)
 }

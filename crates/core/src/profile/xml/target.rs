@@ -143,6 +143,14 @@ const EXTENSIONS: &[Extension<TargetForm>] = &[
         },
         write: |t| t.target.trims().then(|| t.target.trim_percent.to_string()),
     },
+    Extension {
+        name: "verify",
+        read: |t, text| {
+            t.target.verify = known((text == "sectors").then_some(true), text, "sectors")?;
+            Ok(())
+        },
+        write: |t| t.target.verify.then(|| "sectors".to_string()),
+    },
     Extension { name: "zipf", read: read_exponent, write: |t| t.target.zipf.map(|it| it.to_string()) },
 ];
 

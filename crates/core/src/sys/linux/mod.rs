@@ -19,3 +19,4 @@ pub mod source;
 pub mod system;
 pub mod thread;
 pub mod tsc;
+pub mod words;

@@ -36,6 +36,7 @@ mod steady;
 mod tests;
 mod trimmed;
 mod usual;
+mod verified;
 mod why;
 
 use super::doctor::Check;
@@ -59,6 +60,7 @@ const THEMES: &[&[Cause]] = &[
     durability::CAUSES,
     content::CAUSES,
     trimmed::CAUSES,
+    verified::CAUSES,
     place::CAUSES,
     paths::CAUSES,
     arrays::CAUSES,

@@ -235,7 +235,7 @@ pub(super) const COMMANDS: &[(&str, &str)] = &[
     ("view print cat open summary", "truespd show FILE shows a stored result"),
     ("html chart charts plot graph dashboard", "truespd report FILE... makes a page with charts"),
     ("convert format csv json xml text", "truespd render FILE prints a stored result in another format"),
-    ("verify verdict validate grade", "truespd judge FILE... judges stored results"),
+    ("verdict validate grade", "truespd judge FILE... judges stored results"),
     ("monitor top live follow", "truespd watch FILE shows a run that goes on"),
     ("man doc docs manpage", "truespd manual diskspd shows the manual page"),
     ("settings configure setup configuration", "truespd config shows what is set, and where"),

@@ -25,6 +25,7 @@ pub(crate) mod suites;
 pub(crate) mod sweep;
 pub(crate) mod truespd;
 pub(crate) mod values;
+pub(crate) mod verify;
 pub(crate) mod watch;
 pub(crate) mod workload;
 

@@ -15,6 +15,7 @@ use crate::cli::commands::manual::{CompletionsArguments, ManualArguments};
 use crate::cli::commands::render::{JudgeArguments, MergeArguments, RenderArguments, ShowArguments};
 use crate::cli::commands::report::ReportArguments;
 use crate::cli::commands::suites::{Chosen, Row};
+use crate::cli::commands::verify::VerifyArguments;
 use crate::cli::commands::watch::WatchArguments;
 use crate::cli::commands::{config, suites};
 use crate::compare::Comparison;
@@ -25,7 +26,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use diskspd::program::{Front, Program, VerdictTo, begin, print, run_words};
 use std::ffi::OsString;
 use truespd_core::fault::ExitCode;
-use truespd_core::result::{envelope, json};
+use truespd_core::result::{ReadBack, envelope, json};
 use truespd_core::verdict::doctor;
 
 /// Measure storage with evidence: run a load as DiskSpd does, keep the whole result, print it in any format,
@@ -51,6 +52,7 @@ enum Command {
     Cluster(ClusterArguments),
     Inspect(InspectArguments),
     Doctor(DoctorArguments),
+    Verify(VerifyArguments),
     Adopt(AdoptArguments),
     Clean(CleanArguments),
     Judge(JudgeArguments),
@@ -93,6 +95,8 @@ const COMPARE: &str = "compare";
 const SELF_COST: &str = "self-cost";
 /// What `doctor` writes, as a kind of documents.
 const DOCTOR: &str = "doctor";
+/// What `verify` writes, as a kind of documents.
+const VERIFY: &str = "verify";
 /// What `config` writes, as a kind of documents.
 const CONFIG: &str = "config";
 
@@ -104,6 +108,7 @@ fn kinds_of_documents() -> PossibleValuesParser {
         (CONFIG, "What `config --json` writes".into()),
         (SELF_COST, "What `bench-self --json` writes".into()),
         (DOCTOR, "What `doctor --json` writes".into()),
+        (VERIFY, "What `verify --json` writes".into()),
     ];
     let mut kinds: Vec<PossibleValue> = Vec::new();
     for (name, about) in own {
@@ -123,6 +128,7 @@ fn schema(kind: &str) -> String {
         None if kind == CONFIG => envelope::schema::<ConfigReport>(),
         None if kind == SELF_COST => envelope::schema::<selfcost::CostReport>(),
         None if kind == DOCTOR => envelope::schema::<doctor::Report>(),
+        None if kind == VERIFY => envelope::schema::<ReadBack>(),
         None => json::schema(),
     }
 }
@@ -175,6 +181,7 @@ fn command_of(program: &Program, args: &[OsString], command: Command) -> ExitCod
         Command::Suite(suite) => {
             suite.run(None).unwrap_or_else(|answer| print_or_refuse(&answer, program, args, described()))
         }
+        Command::Verify(arguments) => commands::verify::run(&arguments),
         Command::Adopt(arguments) => commands::adopt::run(&arguments),
         Command::Clean(arguments) => commands::adopt::clean(&arguments),
         Command::Inspect(arguments) => commands::inspect::run(&arguments),

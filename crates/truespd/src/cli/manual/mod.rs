@@ -61,8 +61,8 @@ pub(crate) const EXAMPLES: &[(&str, &str)] = &[
 const DESCRIPTION: &[&str] = &[
     "`truespd run` takes the words of `diskspd`(1). The other commands build on such runs: whole suites (mark, assess, \
      workload, find-max, sweep), many hosts at once (cluster), comparisons (ab, study, compare), stored results \
-     (judge, show, render, report, merge, history), and the machine (inspect, doctor). Each has a page of its own; \
-     `truespd COMMAND --help` shows the same.",
+     (judge, show, render, report, merge, history), what is on a target (verify), and the machine (inspect, doctor). \
+     Each has a page of its own; `truespd COMMAND --help` shows the same.",
     "A result that is written with --json holds everything that was measured. Every other form is made from it.",
 ];
 

@@ -6,3 +6,4 @@ pub mod inspect;
 pub mod rules;
 pub mod series;
 pub mod summary;
+pub mod verify;

@@ -124,7 +124,10 @@ impl Runner for Storage {
             }
         };
         let ios = if self.is_dead && rate.is_some() { 0 } else { (iops * 10.0 / 4.0) as u64 };
-        let latency = response.filter(|response| *response > 2_000_000).unwrap_or(1_000_000);
+        // Beyond what it carries, all of the 32 outstanding I/Os are in flight: Little's law.
+        let is_full = rate.is_some_and(|rate| rate * 4 > 8000);
+        let in_time = if is_full { 4_000_000 } else { 1_000_000 };
+        let latency = response.filter(|response| *response > 2_000_000).unwrap_or(in_time);
         let mut thread = target_result("/m/data-1", direction(ios, latency, response), Direction::default());
         thread.offered_ios = rate.map(|rate| rate * 10);
         let threads = vec![vec![thread.clone()], vec![thread.clone()], vec![thread.clone()], vec![thread]];

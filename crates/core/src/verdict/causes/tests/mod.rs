@@ -22,6 +22,7 @@ mod steady;
 mod trimmed;
 mod uneven;
 mod usual;
+mod verified;
 
 use crate::measure::Histogram;
 use crate::profile::{CacheMode, Decimal, FlushEvery, Profile, SteadyRule, Target, TimeSpan};

@@ -1,0 +1,257 @@
+//! Verified targets of a run (`--verify`): their maps before it, and what was proven after it.
+
+use std::fs;
+use std::hash::{BuildHasher, RandomState};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use super::context::{Failures, Options};
+use super::controller::SpanOutcome;
+use super::targets::TargetState;
+use crate::access::RangeSpec;
+use crate::fault::{Failure, FailureKind, Refusal};
+use crate::machine::host::unix_time_s;
+use crate::machine::roots::Roots;
+use crate::machine::storage::by_id;
+use crate::profile::{Profile, Target, TimeSpan};
+use crate::result::{Verified, WrongRange};
+use crate::sys::error::system_text;
+use crate::sys::system::state_folder;
+use crate::text::grouped;
+use crate::verify::map::is_taken;
+use crate::verify::{BlockMap, Counts, Found, MapHeader, SECTOR_BYTES};
+
+/// What keeps the tests of a profile from being verified, as far as the run itself decides it.
+pub fn check(profile: &Profile, options: &Options) -> Result<(), Refusal> {
+    let verified = profile.time_spans.iter().flat_map(|span| &span.targets);
+    let mut verified = verified.filter(|target| target.verify);
+    let Some(first) = verified.next() else { return Ok(()) };
+    if options.ranks.is_some() {
+        let words = "--verify is for one host: its map is kept by one process";
+        return Err(
+            Refusal::machine(&["--verify"], None, words.to_string()).hint("run it with diskspd on one host")
+        );
+    }
+    if options.engine.as_ref().is_some_and(|(row, _)| !row.moves_data) {
+        let words = "--verify reads back what was written, and this engine writes nothing (--engine)";
+        return Err(Refusal::machine(&["--verify", "--engine"], None, words.to_string()));
+    }
+    let Some(map) = &options.verify_map else { return Ok(()) };
+    let typed = map.display().to_string();
+    if verified.any(|target| target.path != first.path) {
+        let words =
+            format!("'{typed}' can hold the map of one target, and several are verified (--verify-map)");
+        return Err(Refusal::machine(&["--verify-map"], None, words).hint("leave --verify-map out"));
+    }
+    if is_taken(map) {
+        let words = format!("'{typed}' is there already and is no map of --verify, so it is left as it is");
+        return Err(Refusal::machine(&["--verify-map"], Some(&typed), words).hint("name another file"));
+    }
+    if fs::metadata(folder_of(map)).is_ok_and(|about| about.is_dir()) {
+        return Ok(());
+    }
+    let words = format!("'{typed}': there is no such folder for the map (--verify-map)");
+    Err(Refusal::machine(&["--verify-map"], Some(&typed), words).hint("make the folder first"))
+}
+
+fn folder_of(map: &Path) -> &Path {
+    match map.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Where the map of a target is kept: by the lasting name of a device, by the path of a file. None where the user has
+/// no state folder.
+pub fn usual_map(path: &Path) -> Option<PathBuf> {
+    let hash = Sha256::digest(lasting_name(path).as_os_str().as_encoded_bytes());
+    let name: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    Some(state_folder()?.join("verify").join(format!("{name}.map")))
+}
+
+/// What a target is called also after a restart of the machine.
+pub fn lasting_name(path: &Path) -> PathBuf {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    by_id(&path, &Roots::default()).unwrap_or(path)
+}
+
+/// The maps of a time span, one for each target that is verified; `now_ns` is the time on the clock of the run.
+///
+/// # Errors
+/// A map that cannot be made.
+pub fn maps(
+    span: &TimeSpan,
+    targets: &[TargetState],
+    options: &Options,
+    now_ns: u64,
+) -> Result<Vec<Option<Arc<BlockMap>>>, Failure> {
+    let mut maps = Vec::new();
+    let run = drawn();
+    for (target, state) in span.targets.iter().zip(targets) {
+        let map =
+            if target.verify { Some(Arc::new(map(target, state, options, (run, now_ns))?)) } else { None };
+        maps.push(map);
+    }
+    Ok(maps)
+}
+
+/// A number that no other run has.
+fn drawn() -> u64 {
+    RandomState::new().hash_one(std::process::id())
+}
+
+fn map(
+    target: &Target,
+    state: &TargetState,
+    options: &Options,
+    (run, start_ns): (u64, u64),
+) -> Result<BlockMap, Failure> {
+    let path = match &options.verify_map {
+        Some(path) => path.clone(),
+        None => usual_map(&state.path).ok_or_else(|| {
+            not_made(state, format!("'{}': no place for the map of --verify: HOME is not set", state.typed))
+                .hint("give it a file: --verify-map FILE")
+        })?,
+    };
+    if let Some(folder) = path.parent()
+        && options.verify_map.is_none()
+    {
+        fs::create_dir_all(folder).map_err(|error| {
+            not_made(state, format!("could not make '{}'", folder.display())).because(system_text(&error))
+        })?;
+    }
+    let block_bytes = block_bytes(target);
+    let end_bytes = RangeSpec::of(target, state.facts.size_bytes).end_bytes();
+    let header = MapHeader {
+        version: 0,
+        typed: state.typed.clone(),
+        name: lasting_name(&state.path).display().to_string(),
+        size_bytes: state.facts.size_bytes,
+        base_bytes: target.base_bytes,
+        block_bytes,
+        blocks: end_bytes.saturating_sub(target.base_bytes) / block_bytes,
+        run,
+        target: drawn(),
+        is_write_through: target.write_through,
+        start_unix_s: unix_time_s(),
+        start_ns,
+        is_closed: false,
+        is_flushed: false,
+    };
+    BlockMap::create(&path, header).map_err(|error| {
+        not_made(state, error.to_string()).hint("give it a file on a disk with room: --verify-map FILE")
+    })
+}
+
+fn not_made(state: &TargetState, words: String) -> Failure {
+    Failure::new(FailureKind::Open, words).on(&state.typed)
+}
+
+/// The largest size that every I/O begins at a multiple of, and is a multiple of.
+fn block_bytes(target: &Target) -> u64 {
+    let mut sizes = target.sizes();
+    sizes.extend([target.stride(), target.base_bytes, target.thread_stride_bytes]);
+    sizes.into_iter().fold(0, common_divisor).max(SECTOR_BYTES as u64)
+}
+
+fn common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { common_divisor(b, a % b) }
+}
+
+/// Flushes what was written, where that was not durable by itself, and closes the maps.
+///
+/// # Errors
+/// A flush that failed, and a map that cannot be written.
+pub fn conclude(
+    targets: &[TargetState],
+    maps: Vec<Option<Arc<BlockMap>>>,
+    outcome: &SpanOutcome,
+) -> Result<Vec<Verified>, Failures> {
+    let mut done = Vec::new();
+    for (number, (state, map)) in targets.iter().zip(maps).enumerate() {
+        let Some(map) = map else { continue };
+        let mut counts = Counts::default();
+        let checked = outcome.outcomes.iter().flat_map(|(_, outcome)| &outcome.checked);
+        for (target, of_thread) in checked {
+            if *target == number {
+                counts.add(of_thread);
+            }
+        }
+        // A thread that is stuck still has it: then nothing is known of what it wrote.
+        let Ok(map) = Arc::try_unwrap(map) else { continue };
+        let has_failed = outcome.outcomes.iter().any(|(_, outcome)| !outcome.failures.is_empty());
+        done.push(conclude_one(state, map, counts, has_failed).map_err(|failure| vec![failure])?);
+    }
+    Ok(done)
+}
+
+fn conclude_one(
+    state: &TargetState,
+    mut map: BlockMap,
+    counts: Counts,
+    has_failed: bool,
+) -> Result<Verified, Failure> {
+    if !map.is_write_through() && !has_failed {
+        state.file.sync_all().map_err(|error| {
+            let words = format!("'{}': what --verify wrote could not be flushed", state.typed);
+            Failure::new(FailureKind::Io, words).on(&state.typed).because(system_text(&error))
+        })?;
+        map.note_all_flushed();
+    }
+    let path = map.path().display().to_string();
+    let block_bytes = map.header().block_bytes;
+    let wrong = counts.wrong.iter().map(|(offset, found)| range_of(*offset, block_bytes, found)).collect();
+    let header =
+        map.close().map_err(|error| Failure::new(FailureKind::Io, error.to_string()).on(&state.typed))?;
+    Ok(Verified {
+        path: state.typed.clone(),
+        map: path,
+        block_bytes,
+        blocks: header.blocks,
+        written_blocks: counts.written_blocks,
+        checked_blocks: counts.checked_blocks,
+        unknown_blocks: counts.unknown_blocks,
+        wrong_blocks: counts.wrong_blocks,
+        moved_ios: counts.moved_ios,
+        held_ios: counts.held_ios,
+        is_flushed: header.is_flushed || header.is_write_through,
+        wrong,
+    })
+}
+
+/// A wrong block as the document tells it.
+pub fn range_of(offset_bytes: u64, block_bytes: u64, found: &Found) -> WrongRange {
+    let stamp = found.stamp;
+    WrongRange {
+        offset_bytes,
+        length_bytes: block_bytes,
+        fault: found.fault,
+        expected_generation: None,
+        found_generation: stamp.map(|stamp| stamp.generation),
+        found_offset_bytes: stamp.map(|stamp| stamp.address),
+        found_written_s: stamp.map(|stamp| stamp.issued_ns as f64 / 1e9),
+        found_thread: stamp.map(|stamp| stamp.thread),
+    }
+}
+
+/// What is worth telling of it.
+pub fn words(done: &Verified) -> Vec<String> {
+    let Verified { path, written_blocks, checked_blocks, wrong_blocks, .. } = done;
+    let mut words = vec![format!(
+        "'{path}': --verify stamped {} blocks and checked {} that were read back, {} of them wrong; read \
+         all of them back with: truespd verify {path}",
+        grouped(*written_blocks),
+        grouped(*checked_blocks),
+        grouped(*wrong_blocks)
+    )];
+    if done.moved_ios > 0 {
+        words.push(format!(
+            "'{path}': {} times an I/O found its block in use and went to the next place; {} times it had to wait",
+            grouped(done.moved_ios),
+            grouped(done.held_ios)
+        ));
+    }
+    words
+}

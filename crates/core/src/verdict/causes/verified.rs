@@ -1,0 +1,58 @@
+//! Was what the test wrote still there when it read it?
+
+use crate::result::FindingGrade::{Invalid, Remark};
+use crate::result::Meaning::{Seen, WrongNumber};
+use crate::result::Theme;
+use crate::text::{grouped, part_percent};
+use crate::verdict::cause::RuleFn::RunSpan;
+use crate::verdict::cause::{Case, Cause, RuleResult, invalid, remark, rule};
+
+pub(super) const CAUSES: &[Cause] = &[
+    Cause::new("verify-failed", Theme::Content).judged(
+        rule(65, Invalid, WrongNumber, RunSpan(failed)),
+        "With --verify, blocks that the test read back were not what it had written there.",
+        "do not trust this storage with data: look in the kernel's log (dmesg), read all of it back with `truespd \
+         verify`, and test the parts on the way one by one (memory, cable, controller, drive)",
+    ),
+    Cause::new("verified", Theme::Content).judged(
+        rule(465, Remark, Seen, RunSpan(stamped)),
+        "The test was verified (--verify): every sector was stamped and checked, and no two I/Os were on a block at \
+         once. That takes processor time, and on small ranges outstanding I/Os.",
+        "compare these rates only with those of verified tests",
+    ),
+];
+
+fn failed(case: &Case<'_>) -> RuleResult {
+    let mut findings = Vec::new();
+    for target in &case.measured.verified {
+        let Some(first) = target.wrong.first() else { continue };
+        let says = format!(
+            "{} of {} blocks that were read back are not what the test had written there; the first one is {}, at byte \
+             {}.",
+            grouped(target.wrong_blocks),
+            grouped(target.checked_blocks),
+            first.fault.word(),
+            grouped(first.offset_bytes)
+        );
+        let finding = invalid(says).target(Some(&target.path));
+        findings.push(finding.figure("wrong_blocks", target.wrong_blocks as f64));
+    }
+    Ok(findings)
+}
+
+fn stamped(case: &Case<'_>) -> RuleResult {
+    let mut findings = Vec::new();
+    for target in &case.measured.verified {
+        let mut says = "A verified test: every sector was stamped and checked.".to_string();
+        let claims = target.written_blocks + target.checked_blocks + target.unknown_blocks;
+        if target.moved_ios > 0 {
+            says.push_str(&format!(
+                " {} times an I/O found its block in use and went to the next place ({} of the blocks).",
+                grouped(target.moved_ios),
+                part_percent(target.moved_ios as f64 / claims.max(1) as f64)
+            ));
+        }
+        findings.push(remark(says).target(Some(&target.path)).figure("moved_ios", target.moved_ios as f64));
+    }
+    Ok(findings)
+}

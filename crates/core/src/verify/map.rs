@@ -1,0 +1,483 @@
+//! The map of a verified run: which generation each block has, in a file that outlives the run.
+//!
+//! The file: a page with the header, a table with a word for each block, where writes are not durable by themselves a
+//! second one, and the checksums of both, 64 KiB each, once the run has ended. A word is the generation of the last
+//! completed write of the block; its highest bit says that the next one is under way. The second table has the
+//! generations that a completed flush covers. The tables are mapped: they are up to date also when the process is
+//! killed.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+use super::judge::Expected;
+use super::sector::SECTOR_BYTES;
+use crate::sys::error::system_text;
+use crate::sys::file::set_aside;
+use crate::sys::words::SharedWords;
+
+/// Version of the file's form.
+const VERSION: u32 = 1;
+const FIRST_LINE: &str = "TrueSpd verify map\n";
+const HEADER_BYTES: u64 = 65_536;
+/// What one checksum of the tables covers.
+const PART_BYTES: u64 = 65_536;
+const IN_FLIGHT: u32 = 1 << 31;
+/// Blocks of the claims in a word.
+const CLAIMS: usize = 64;
+
+/// What a map belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MapHeader {
+    /// Version of the form of the file.
+    pub version: u32,
+    /// The target as it was given.
+    pub typed: String,
+    /// Its lasting name, or its path.
+    pub name: String,
+    /// The size of the target in bytes.
+    pub size_bytes: u64,
+    /// First byte of the first block.
+    pub base_bytes: u64,
+    /// Size of a block: the unit of the map, which every I/O of the run is a multiple of.
+    pub block_bytes: u64,
+    /// How many blocks there are.
+    pub blocks: u64,
+    /// Number of the run, drawn for each run.
+    pub run: u64,
+    /// Number of the target, drawn for each target of a run.
+    pub target: u64,
+    /// A completed write is durable (`-Sh`, `-Sw`).
+    pub is_write_through: bool,
+    /// When the run began, in seconds since 1970; none where the clock is not set.
+    pub start_unix_s: Option<i64>,
+    /// The same on the clock of the run, in nanoseconds.
+    pub start_ns: u64,
+    /// The run has ended, and the checksums are there.
+    pub is_closed: bool,
+    /// What was written was flushed at the end of the run.
+    pub is_flushed: bool,
+}
+
+impl MapHeader {
+    /// A table of a word for each block.
+    fn table_bytes(&self) -> u64 {
+        (self.blocks * 4).next_multiple_of(PART_BYTES)
+    }
+
+    fn tables(&self) -> u64 {
+        if self.is_write_through { 1 } else { 2 }
+    }
+
+    fn sums_at(&self) -> u64 {
+        HEADER_BYTES + self.table_bytes() * self.tables()
+    }
+
+    fn sums_bytes(&self) -> u64 {
+        self.table_bytes() * self.tables() / PART_BYTES * 4
+    }
+
+    /// Length of the file in bytes.
+    pub fn file_bytes(&self) -> u64 {
+        self.sums_at() + self.sums_bytes()
+    }
+
+    fn is_possible(&self) -> bool {
+        let blocks_max = u64::MAX / self.block_bytes.max(1);
+        self.block_bytes > 0
+            && self.block_bytes.is_multiple_of(SECTOR_BYTES as u64)
+            && (1..=blocks_max.min(1 << 40)).contains(&self.blocks)
+    }
+}
+
+/// Why a map cannot be made or read.
+#[allow(missing_docs)]
+#[derive(Debug, thiserror::Error)]
+pub enum MapError {
+    #[error("{action} the map '{}': {}", path.display(), system_text(error))]
+    System { action: &'static str, path: PathBuf, error: io::Error },
+    #[error("'{}' is there already and is no map of TrueSpd, so it is left as it is", path.display())]
+    NoMap { path: PathBuf },
+    #[error("'{}' is no map of --verify, or its first bytes are damaged", path.display())]
+    NotReadable { path: PathBuf },
+    #[error("the map '{}' is damaged at byte {offset_bytes}: its checksum is wrong", path.display())]
+    Damaged { path: PathBuf, offset_bytes: u64 },
+}
+
+/// The map of a target: shared by the threads of a run, or read after it.
+#[derive(Debug)]
+pub struct BlockMap {
+    header: MapHeader,
+    path: PathBuf,
+    file: File,
+    completed: SharedWords,
+    /// None where a completed write is durable.
+    flushed: Option<SharedWords>,
+    /// Blocks with an I/O under way, a bit each.
+    claims: Vec<AtomicU64>,
+}
+
+impl BlockMap {
+    /// Makes the file of a run. A map that is there already is replaced.
+    ///
+    /// # Errors
+    /// [`MapError`]; what is there and is no map stays as it is.
+    pub fn create(path: &Path, mut header: MapHeader) -> Result<Self, MapError> {
+        header.version = VERSION;
+        if is_taken(path) {
+            return Err(MapError::NoMap { path: path.to_path_buf() });
+        }
+        if fs::symlink_metadata(path).is_ok() {
+            fs::remove_file(path).map_err(|error| failed("could not replace", path, error))?;
+        }
+        let file = File::options().read(true).write(true).create_new(true).open(path);
+        let mut file = file.map_err(|error| failed("could not make", path, error))?;
+        let made = lay_out(&mut file, &header).and_then(|()| BlockMap::mapped(&file, &header, true));
+        match made {
+            Ok((completed, flushed)) => Ok(BlockMap::new(header, path, file, completed, flushed)),
+            Err(error) => {
+                let _ = fs::remove_file(path);
+                Err(failed("could not make", path, error))
+            }
+        }
+    }
+
+    /// Reads the file of a run.
+    ///
+    /// # Errors
+    /// [`MapError`] when it is no map, or is damaged.
+    pub fn open(path: &Path) -> Result<Self, MapError> {
+        let mut file = File::open(path).map_err(|error| failed("could not open", path, error))?;
+        let header = read_header(&mut file).ok_or_else(|| not_readable(path))?;
+        let length = file.metadata().map_or(0, |about| about.len());
+        if header.version != VERSION || !header.is_possible() || length != header.file_bytes() {
+            return Err(not_readable(path));
+        }
+        if header.is_closed {
+            let damaged = damaged_part(&mut file, &header);
+            if let Some(offset_bytes) = damaged.map_err(|error| failed("could not read", path, error))? {
+                return Err(MapError::Damaged { path: path.to_path_buf(), offset_bytes });
+            }
+        }
+        let mapped = BlockMap::mapped(&file, &header, false);
+        let (completed, flushed) = mapped.map_err(|error| failed("could not read", path, error))?;
+        Ok(BlockMap::new(header, path, file, completed, flushed))
+    }
+
+    fn mapped(
+        file: &File,
+        header: &MapHeader,
+        is_writable: bool,
+    ) -> io::Result<(SharedWords, Option<SharedWords>)> {
+        let words = header.blocks as usize;
+        let completed = SharedWords::map(file, HEADER_BYTES, words, is_writable)?;
+        if header.is_write_through {
+            return Ok((completed, None));
+        }
+        let second = HEADER_BYTES + header.table_bytes();
+        Ok((completed, Some(SharedWords::map(file, second, words, is_writable)?)))
+    }
+
+    fn new(
+        header: MapHeader,
+        path: &Path,
+        file: File,
+        completed: SharedWords,
+        flushed: Option<SharedWords>,
+    ) -> Self {
+        let claims = (0..completed.len().div_ceil(CLAIMS)).map(|_| AtomicU64::new(0)).collect();
+        BlockMap { header, path: path.to_path_buf(), file, completed, flushed, claims }
+    }
+
+    /// The run and the target that it belongs to, with its layout.
+    pub fn header(&self) -> &MapHeader {
+        &self.header
+    }
+
+    /// Where the file of the map is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether a completed write is durable by itself.
+    pub fn is_write_through(&self) -> bool {
+        self.flushed.is_none()
+    }
+
+    /// The blocks of an I/O of `bytes` at `offset` of the target, which lies in the tested range.
+    pub fn blocks(&self, offset: u64, bytes: u32) -> Range<usize> {
+        let first = (offset - self.header.base_bytes) / self.header.block_bytes;
+        first as usize..(first + u64::from(bytes) / self.header.block_bytes) as usize
+    }
+
+    /// Where a block begins in the target.
+    pub fn address(&self, block: usize) -> u64 {
+        self.header.base_bytes + block as u64 * self.header.block_bytes
+    }
+
+    /// Takes blocks for an I/O; false where one of them is taken, and then none is.
+    pub fn claim(&self, blocks: Range<usize>) -> bool {
+        for block in blocks.clone() {
+            let bit = 1 << (block % CLAIMS);
+            if self.claims[block / CLAIMS].fetch_or(bit, Ordering::Acquire) & bit != 0 {
+                self.release(blocks.start..block);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Gives claimed blocks free again.
+    pub fn release(&self, blocks: Range<usize>) {
+        for block in blocks {
+            self.claims[block / CLAIMS].fetch_and(!(1 << (block % CLAIMS)), Ordering::Release);
+        }
+    }
+
+    /// A write of a claimed block is issued: the generation that it has.
+    pub fn begin_write(&self, block: usize) -> u32 {
+        let before = self.completed[block].load(Ordering::Relaxed);
+        self.completed[block].store(before | IN_FLIGHT, Ordering::Relaxed);
+        (before & !IN_FLIGHT) + 1
+    }
+
+    /// The write of a claimed block was completed: its generation.
+    pub fn complete_write(&self, block: usize) -> u32 {
+        let generation = (self.completed[block].load(Ordering::Relaxed) & !IN_FLIGHT) + 1;
+        self.completed[block].store(generation, Ordering::Relaxed);
+        generation
+    }
+
+    /// A flush covers this generation of a block.
+    pub fn note_flushed(&self, block: usize, generation: u32) {
+        if let Some(flushed) = &self.flushed {
+            flushed[block].fetch_max(generation, Ordering::Relaxed);
+        }
+    }
+
+    /// Everything that was completed is flushed.
+    pub fn note_all_flushed(&mut self) {
+        self.header.is_flushed = true;
+        let Some(flushed) = &self.flushed else { return };
+        for (durable, completed) in flushed.iter().zip(self.completed.iter()) {
+            durable.store(completed.load(Ordering::Relaxed) & !IN_FLIGHT, Ordering::Relaxed);
+        }
+    }
+
+    /// What a block must hold. `is_running`: the run goes on, so that the last completed write is what a read gives.
+    pub fn expected(&self, block: usize, is_running: bool) -> Expected {
+        let word = self.completed[block].load(Ordering::Relaxed);
+        let (completed, is_in_flight) = (word & !IN_FLIGHT, word & IN_FLIGHT != 0);
+        let durable = match &self.flushed {
+            Some(flushed) if !is_running => flushed[block].load(Ordering::Relaxed).min(completed),
+            _ => completed,
+        };
+        Expected {
+            address: self.address(block),
+            target: self.header.target,
+            run: self.header.run,
+            oldest: durable,
+            newest: completed + u32::from(is_in_flight),
+            is_in_flight,
+        }
+    }
+
+    /// Writes the checksums; call it when no thread works with the map any more.
+    ///
+    /// # Errors
+    /// [`MapError`] when the file cannot be written.
+    pub fn close(mut self) -> Result<MapHeader, MapError> {
+        self.header.is_closed = true;
+        let mut sums = Vec::with_capacity(self.header.sums_bytes() as usize);
+        push_sums(&self.completed, &mut sums);
+        if let Some(flushed) = &self.flushed {
+            push_sums(flushed, &mut sums);
+        }
+        let written = write_at(&mut self.file, self.header.sums_at(), &sums)
+            .and_then(|()| write_header(&mut self.file, &self.header))
+            .and_then(|()| self.file.sync_all());
+        written.map_err(|error| failed("could not write", &self.path, error))?;
+        Ok(self.header)
+    }
+}
+
+fn not_readable(path: &Path) -> MapError {
+    MapError::NotReadable { path: path.to_path_buf() }
+}
+
+fn failed(action: &'static str, path: &Path, error: io::Error) -> MapError {
+    MapError::System { action, path: path.to_path_buf(), error }
+}
+
+/// The file with its header, and with room for all of it.
+fn lay_out(file: &mut File, header: &MapHeader) -> io::Result<()> {
+    if set_aside(file, header.file_bytes()).is_err() {
+        // File systems that set nothing aside: zeros take the room.
+        let zeros = vec![0; PART_BYTES as usize];
+        for _ in 0..header.file_bytes().div_ceil(PART_BYTES) {
+            file.write_all(&zeros)?;
+        }
+        file.set_len(header.file_bytes())?;
+    }
+    write_header(file, header)?;
+    file.sync_all()
+}
+
+fn write_header(file: &mut File, header: &MapHeader) -> io::Result<()> {
+    let json = serde_json::to_string(header)?;
+    let mut page = format!("{FIRST_LINE}{:08x}\n{json}\n", crc32c::crc32c(json.as_bytes())).into_bytes();
+    page.resize(HEADER_BYTES as usize, 0);
+    write_at(file, 0, &page)
+}
+
+fn write_at(file: &mut File, offset: u64, bytes: &[u8]) -> io::Result<()> {
+    file.seek(SeekFrom::Start(offset))?;
+    file.write_all(bytes)
+}
+
+fn read_header(file: &mut File) -> Option<MapHeader> {
+    let mut page = vec![0; HEADER_BYTES as usize];
+    file.seek(SeekFrom::Start(0)).and_then(|_| file.read_exact(&mut page)).ok()?;
+    let text = std::str::from_utf8(&page).ok()?.strip_prefix(FIRST_LINE)?;
+    let mut lines = text.lines();
+    let (sum, json) = (lines.next()?, lines.next()?);
+    if u32::from_str_radix(sum, 16).ok()? != crc32c::crc32c(json.as_bytes()) {
+        return None;
+    }
+    serde_json::from_str(json).ok()
+}
+
+/// Whether there is something at a place that is no map, and so must stay.
+pub fn is_taken(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok() && !is_map(path)
+}
+
+/// Whether a file begins as a map does.
+fn is_map(path: &Path) -> bool {
+    let is_file = fs::symlink_metadata(path).is_ok_and(|about| about.is_file());
+    let mut begin = [0; FIRST_LINE.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut begin));
+    is_file && read.is_ok() && begin == *FIRST_LINE.as_bytes()
+}
+
+fn push_sums(table: &[AtomicU32], sums: &mut Vec<u8>) {
+    let mut part = vec![0; PART_BYTES as usize];
+    for words in table.chunks(PART_BYTES as usize / 4) {
+        part.fill(0);
+        for (bytes, word) in part.as_chunks_mut::<4>().0.iter_mut().zip(words) {
+            *bytes = word.load(Ordering::Relaxed).to_ne_bytes();
+        }
+        sums.extend(crc32c::crc32c(&part).to_le_bytes());
+    }
+}
+
+/// The first byte of the first part of the tables whose checksum is wrong.
+fn damaged_part(file: &mut File, header: &MapHeader) -> io::Result<Option<u64>> {
+    let mut sums = vec![0; header.sums_bytes() as usize];
+    file.seek(SeekFrom::Start(header.sums_at()))?;
+    file.read_exact(&mut sums)?;
+    file.seek(SeekFrom::Start(HEADER_BYTES))?;
+    let mut part = vec![0; PART_BYTES as usize];
+    for (number, sum) in (0..).zip(sums.as_chunks::<4>().0) {
+        file.read_exact(&mut part)?;
+        if crc32c::crc32c(&part).to_le_bytes() != *sum {
+            return Ok(Some(HEADER_BYTES + number * PART_BYTES));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub fn header(blocks: u64, is_write_through: bool) -> MapHeader {
+        MapHeader {
+            version: VERSION,
+            typed: "t".into(),
+            name: "/t".into(),
+            size_bytes: 1 << 30,
+            base_bytes: 8192,
+            block_bytes: 4096,
+            blocks,
+            run: 5,
+            target: 6,
+            is_write_through,
+            start_unix_s: None,
+            start_ns: 1,
+            is_closed: false,
+            is_flushed: false,
+        }
+    }
+
+    #[test]
+    fn a_map_knows_what_must_be_there_also_when_its_run_was_killed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("map");
+        let map = BlockMap::create(&path, header(100_000, false)).unwrap();
+        assert_eq!(map.blocks(8192 + 3 * 4096, 8192), 3..5);
+        assert_eq!((map.begin_write(3), map.complete_write(3)), (1, 1));
+        map.note_flushed(3, 1);
+        assert_eq!((map.begin_write(3), map.complete_write(3), map.begin_write(99_999)), (2, 2, 1));
+        drop(map);
+        let map = BlockMap::open(&path).unwrap();
+        for (block, is_running, expected) in [
+            (3, false, (1, 2, false)),
+            (3, true, (2, 2, false)),
+            (99_999, false, (0, 1, true)),
+            (4, false, (0, 0, false)),
+        ] {
+            let Expected { oldest, newest, is_in_flight, .. } = map.expected(block, is_running);
+            assert_eq!((oldest, newest, is_in_flight), expected, "{block}");
+        }
+        assert_eq!((map.expected(3, true).address, map.header().is_closed), (8192 + 3 * 4096, false));
+    }
+
+    #[test]
+    fn a_closed_map_that_is_damaged_is_not_believed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("map");
+        for is_write_through in [false, true] {
+            let mut map = BlockMap::create(&path, header(40_000, is_write_through)).unwrap();
+            map.begin_write(7);
+            map.complete_write(7);
+            map.note_all_flushed();
+            map.close().unwrap();
+            assert_eq!(BlockMap::open(&path).unwrap().expected(7, false).oldest, 1);
+        }
+        let whole = fs::read(&path).unwrap();
+        for (at, is_header) in
+            [(30, true), (HEADER_BYTES as usize + 100_000, false), (whole.len() - 1, false)]
+        {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1;
+            fs::write(&path, bytes).unwrap();
+            let error = BlockMap::open(&path).expect_err("damaged");
+            assert_eq!(matches!(error, MapError::NotReadable { .. }), is_header, "{error}");
+        }
+        fs::write(&path, &whole[..whole.len() - 4]).unwrap();
+        assert!(matches!(BlockMap::open(&path), Err(MapError::NotReadable { .. })));
+    }
+
+    #[test]
+    fn what_is_no_map_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("precious");
+        fs::write(&path, "mine").unwrap();
+        assert!(matches!(BlockMap::create(&path, header(1, true)), Err(MapError::NoMap { .. })));
+        assert_eq!(fs::read(&path).unwrap(), b"mine");
+    }
+
+    #[test]
+    fn two_ios_never_have_a_block() {
+        let dir = tempfile::tempdir().unwrap();
+        let map = BlockMap::create(&dir.path().join("map"), header(200, true)).unwrap();
+        assert!(map.claim(60..70) && !map.claim(69..80) && map.claim(70..80) && !map.claim(0..61));
+        map.release(60..70);
+        assert!(map.claim(0..61) && !map.claim(60..61));
+    }
+}

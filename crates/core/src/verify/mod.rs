@@ -1,0 +1,20 @@
+//! Proof that what was written is there: what a sector says of itself, and what must be in each block.
+//!
+//! | file | answers |
+//! |---|---|
+//! | `sector` | what a sector of a verified write holds, and what one that was read says |
+//! | `map` | which generation each block must have: the file of a run that `truespd verify` reads back |
+//! | `checker` | what one thread wrote and read: claims, stamps and checks blocks while it runs |
+//! | `judge` | whether a block that was read is what it must be, and what else it is |
+//!
+//! What fio, vdbench and elbencho find and miss is in `docs/design/verify.md`.
+
+pub mod checker;
+pub mod judge;
+pub mod map;
+pub mod sector;
+
+pub use checker::{Checker, Counts};
+pub use judge::{Expected, Fault, Found, Seen, judge};
+pub use map::{BlockMap, MapError, MapHeader};
+pub use sector::{SECTOR_BYTES, Stamp};

@@ -1,0 +1,99 @@
+//! `truespd verify`: reads back what a verified run wrote.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::cli::show::verify as show;
+use diskspd::console::{say_line, tell};
+use diskspd::program::print;
+use diskspd::run::stop_on_signals;
+use truespd_core::fault::{ExitCode, FailureKind, Fault, Outcome, Refusal, RefusalKind};
+use truespd_core::load::readback::read_back;
+use truespd_core::load::verified::usual_map;
+use truespd_core::machine::roots::Roots;
+use truespd_core::machine::storage::resolve;
+use truespd_core::result::{ReadBack, envelope};
+use truespd_core::text::bytes;
+use truespd_core::verify::{BlockMap, MapError};
+
+/// Read back what a test with `--verify` wrote, and say what is missing
+///
+/// Reads every block that the test wrote, past the page cache where that is possible, and changes nothing. Exit code 1
+/// when a block is not what it must be.
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArguments {
+    /// The file or block device that the test wrote
+    #[arg(value_name = "TARGET")]
+    target: String,
+    /// The map of the test, when it was given a file by --verify-map
+    #[arg(long, value_name = "FILE")]
+    map: Option<PathBuf>,
+    /// Print the answer as JSON (`truespd schema verify`)
+    #[arg(long)]
+    json: bool,
+}
+
+/// How often the progress is told.
+const TOLD_EVERY: Duration = Duration::from_secs(5);
+
+/// Reads the target back, and prints what is there.
+pub(crate) fn run(arguments: &VerifyArguments) -> ExitCode {
+    match answer(arguments) {
+        Ok(found) => {
+            let text =
+                if arguments.json { envelope::write(&found) } else { envelope::shown(&found, show::text) };
+            let is_whole = found.wrong_blocks() == 0;
+            print(
+                &text,
+                ExitCode::of(if is_whole { Outcome::Done } else { Outcome::Failed(FailureKind::Io) }),
+            )
+        }
+        Err(fault) => tell(fault),
+    }
+}
+
+fn answer(arguments: &VerifyArguments) -> Result<ReadBack, Fault> {
+    let typed = &arguments.target;
+    let path = resolve(typed, &Roots::default()).map_err(|error| error.refusal(RefusalKind::Machine))?.path;
+    let map = match &arguments.map {
+        Some(map) => map.clone(),
+        None => usual_map(&path).ok_or_else(|| {
+            let words = "no place where a map of --verify could be: HOME is not set";
+            Refusal::machine(&["--map"], Some(typed), words.to_string())
+        })?,
+    };
+    let map = BlockMap::open(&map).map_err(|error| no_map(typed, &error))?;
+    let stop = stop_on_signals(|| {})?;
+    read_back(typed, &map, TOLD_EVERY, &tell_progress, &stop)
+}
+
+fn tell_progress(done: u64, all: u64) {
+    say_line(format_args!("read back {} of {}", bytes(done as f64), bytes(all as f64)));
+}
+
+fn no_map(typed: &str, error: &MapError) -> Refusal {
+    let refusal = Refusal::machine(&["--map"], Some(typed), error.to_string());
+    match error {
+        MapError::System { .. } => refusal.hint(format!(
+            "a test makes it: diskspd --verify -w100 ... {typed}; one with --verify-map FILE needs --map FILE here"
+        )),
+        _ => refusal.hint("without its map nothing tells what must be there: test again with --verify"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_schema_is_the_one_of_the_code() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/verify-v1.json");
+        let published = std::fs::read_to_string(path).expect("it is published");
+        assert!(
+            published == envelope::schema::<ReadBack>(),
+            "renew it: truespd schema verify > schema/verify-v1.json"
+        );
+    }
+}
