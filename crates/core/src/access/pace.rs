@@ -93,6 +93,11 @@ impl Pace {
     pub fn has_schedule(&self) -> bool {
         matches!(self.0, Rule::Rate { .. } | Rule::Poisson { .. })
     }
+
+    /// I/Os arrive at random (`--arrivals poisson`).
+    pub fn is_random(&self) -> bool {
+        matches!(self.0, Rule::Poisson { .. })
+    }
 }
 
 /// Tells one thread when it may issue its next I/O to one target.

@@ -267,14 +267,16 @@ impl Monitor {
 
 /// The clock of a loop, which the loop is compiled for.
 pub trait Time {
+    /// It passes while the loop runs round, and a wait may end late.
+    const PASSES: bool;
     /// Now, in nanoseconds of one clock per run.
     fn now_ns(&self, engine: &dyn Engine) -> u64;
     /// Now, and not before the copies that this thread made are complete.
     fn now_after_copies_ns(&self, engine: &dyn Engine) -> u64 {
         self.now_ns(engine)
     }
-    /// Lets `ns` pass, or less when interrupted.
-    fn sleep(&self, ns: u64, engine: &mut dyn Engine);
+    /// Lets `ns` pass, or less when interrupted. `is_exact`: not more, at the cost of processor time.
+    fn sleep(&self, ns: u64, is_exact: bool, engine: &mut dyn Engine);
     /// Longest single wait for completions; `None` when the controller interrupts waits.
     fn wait_limit(&self, stop_ns: u64, now_ns: u64) -> Option<Duration>;
 }
@@ -282,11 +284,16 @@ pub trait Time {
 /// Waits up to this long are spent reading the clock. Sleeping would take about as much processor time and would end
 /// too late by more than the wait, so that I/Os would be issued in clumps.
 const SPIN_NS: u64 = 10_000;
+/// A thread that sleeps wakes up to so much late, in virtual machines and on idle processors. Where instants matter,
+/// the rest of a wait is spent reading the clock.
+pub const WOKEN_LATE_NS: u64 = 100_000;
 
 #[derive(Debug, Clone)]
 pub struct MachineTime(pub MachineClock);
 
 impl Time for MachineTime {
+    const PASSES: bool = true;
+
     #[inline]
     fn now_ns(&self, _: &dyn Engine) -> u64 {
         self.0.now_unfenced_ns()
@@ -297,11 +304,17 @@ impl Time for MachineTime {
         self.0.now_ns()
     }
 
-    fn sleep(&self, ns: u64, _: &mut dyn Engine) {
-        if ns > SPIN_NS {
+    fn sleep(&self, ns: u64, is_exact: bool, _: &mut dyn Engine) {
+        let end_ns = self.0.now_ns().saturating_add(ns);
+        if is_exact && ns > WOKEN_LATE_NS {
+            crate::sys::thread::sleep_once(Duration::from_nanos(ns - WOKEN_LATE_NS));
+            // What ended the sleep may have been a signal, which wants to be seen now.
+            if self.0.now_ns().saturating_add(2 * WOKEN_LATE_NS) < end_ns {
+                return;
+            }
+        } else if !is_exact && ns > SPIN_NS {
             return crate::sys::thread::sleep_once(Duration::from_nanos(ns));
         }
-        let end_ns = self.0.now_ns().saturating_add(ns);
         while self.0.now_ns() < end_ns {
             std::hint::spin_loop();
         }
@@ -317,11 +330,13 @@ impl Time for MachineTime {
 pub struct VirtualTime;
 
 impl Time for VirtualTime {
+    const PASSES: bool = false;
+
     fn now_ns(&self, engine: &dyn Engine) -> u64 {
         engine.virtual_now_ns().unwrap_or(0)
     }
 
-    fn sleep(&self, ns: u64, engine: &mut dyn Engine) {
+    fn sleep(&self, ns: u64, _: bool, engine: &mut dyn Engine) {
         let now = engine.virtual_now_ns().unwrap_or(0);
         engine.advance_virtual(now.saturating_add(ns));
     }
@@ -334,8 +349,30 @@ impl Time for VirtualTime {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine;
 
     const LENGTHS: Lengths = Lengths { warmup_ns: 10, duration_ns: 100, cooldown_ns: 5, rounds: None };
+
+    #[test]
+    fn an_exact_wait_is_never_too_short() {
+        let time = MachineTime(MachineClock::start());
+        let setup = engine::Setup {
+            depth: 1,
+            files: Vec::new(),
+            regions: Vec::new(),
+            registered_buffers: false,
+            trims: false,
+            parameters: String::new(),
+        };
+        let null = engine::find("null").expect("an engine");
+        let (_, engine::Opened { mut engine, .. }) = engine::open(null, setup).expect("it needs nothing");
+        let engine = &mut engine;
+        for ns in [0, 5_000, 50_000, 150_000, 1_000_000] {
+            let before = time.now_after_copies_ns(engine);
+            time.sleep(ns, true, engine);
+            assert!(time.now_after_copies_ns(engine) - before >= ns, "{ns}");
+        }
+    }
 
     #[test]
     fn a_completion_counts_from_the_start_up_to_the_end() {

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use super::counters::{Buckets, Present, Tables, Wanted};
 use super::live::{Cell, Counted};
-use super::phases::{Phases, Time};
+use super::phases::{Phases, Time, WOKEN_LATE_NS};
 use crate::access::{DataRng, Meter};
 use crate::engine::{AnyEngine, Completion, Engine, EngineError, Io, IoError, Op};
 use crate::plan::{Lane, LaneWrites};
@@ -152,6 +152,8 @@ pub struct Worker {
     counting: bool,
     /// From when the intervals of `-D` count: the start of the measured time, or of its present round.
     series_start_ns: u64,
+    /// I/Os arrive at random instants, which matter.
+    is_exact: bool,
     /// Completions left until the next dot.
     to_dot: u64,
     /// Time stamps of single I/Os matter.
@@ -214,6 +216,7 @@ impl Worker {
             calm_until_ns: 0,
             counting: false,
             series_start_ns: 0,
+            is_exact: lane.targets.iter().any(|target| target.pace.is_random()),
             to_dot: 0,
             stamps: wanted.stamps(),
             copies: engine.copies(),
@@ -483,14 +486,21 @@ impl Worker {
                 return self.sleep(given, wait_ns);
             }
             self.waits.throttle_waits += 1;
-            (1, Some(Duration::from_nanos(wait_ns)))
+            // An instant that matters is waited for by looking again and again, as a wait may end late.
+            if !self.is_exact || !T::PASSES {
+                (1, Some(Duration::from_nanos(wait_ns)))
+            } else if wait_ns > WOKEN_LATE_NS {
+                (1, Some(Duration::from_nanos(wait_ns - WOKEN_LATE_NS)))
+            } else {
+                (0, None)
+            }
         } else if self.lane.dispatch.poll_after_batch {
             (0, None)
         } else {
             return self.hand_over(given);
         };
         let found = self.reap::<T, M>(given, min, limit, in_flight);
-        if min == 0 {
+        if min == 0 && throttled.is_none() {
             self.waits.lookasides += 1;
             self.waits.lookaside_completions[found.min(7)] += 1;
         } else if M::WAITS && idle == 0 {
@@ -503,7 +513,7 @@ impl Worker {
     fn sleep<T: Time>(&mut self, given: &Given<'_, T>, wait_ns: u64) {
         self.waits.throttle_sleeps += 1;
         let left = given.phases.stop_ns().saturating_sub(self.now_ns);
-        given.time.sleep(wait_ns.min(left), &mut self.engine);
+        given.time.sleep(wait_ns.min(left), self.is_exact, &mut self.engine);
         self.now_ns = self.now(given);
         self.accounted = Some(0);
     }

@@ -180,6 +180,8 @@ impl Engine for Lab {
 }
 
 impl Time for Lab {
+    const PASSES: bool = false;
+
     fn now_ns(&self, _: &dyn Engine) -> u64 {
         let state = &mut *self.0.borrow_mut();
         if state.calls.last() == Some(&Call::Drain) {
@@ -195,7 +197,7 @@ impl Time for Lab {
         self.now_ns(engine)
     }
 
-    fn sleep(&self, ns: u64, _: &mut dyn Engine) {
+    fn sleep(&self, ns: u64, _: bool, _: &mut dyn Engine) {
         let state = &mut *self.0.borrow_mut();
         assert!(state.flying.is_empty(), "sleeps although I/Os are in flight");
         state.calls.push(Call::Sleep(ns));
@@ -326,6 +328,7 @@ pub fn lane_target(index: usize, slot_first: u32, pattern: Pattern) -> LaneTarge
         slot_stride_bytes: 4096,
         pattern,
         varied: None,
+        verify: false,
         flush: Op::Flush,
         shared: Arc::default(),
         pace: Pace::UNLIMITED,
