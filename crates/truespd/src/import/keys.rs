@@ -70,8 +70,16 @@ const FLUSHES: &[(&str, Flush, &str)] = &[
 
 /// Keys that cannot be said: why, and what comes nearest.
 const UNSAID: &[(&str, &str, &str)] = &[
-    ("verify", "nothing is read back and checked", ""),
-    ("do_verify", "nothing is read back and checked", ""),
+    (
+        "verify",
+        "the check of fio is not imported",
+        "--verify on a test that writes, then truespd verify FILE",
+    ),
+    (
+        "do_verify",
+        "the check of fio is not imported",
+        "--verify on a test that writes, then truespd verify FILE",
+    ),
     ("io_size", "a run ends after its time, not after an amount", "-d<seconds>"),
     ("number_ios", "a run ends after its time, not after a number of I/Os", "-d<seconds>"),
     ("loops", "a run ends after its time and is not repeated by itself", "truespd ab or mark repeat runs"),
@@ -148,8 +156,8 @@ const NOTHING_LIKE_IT: &str = "\
 
 /// Why keys that begin so, and stand in no table, cannot be said.
 const FAMILIES: &[(&str, &str)] = &[
-    ("verify", "nothing is read back and checked"),
-    ("experimental_verify", "nothing is read back and checked"),
+    ("verify", "it is about the check of fio; --verify is another one"),
+    ("experimental_verify", "it is about the check of fio; --verify is another one"),
     ("zone", "zones are not known"),
     ("log_", "it is about logs of fio, which are not written"),
     ("replay_", "recorded I/Os cannot be repeated"),

@@ -240,7 +240,7 @@ fn what_differs_is_told() {
             "Unsaid 5 bssplit=4k/50:8k/50,64k/100: only sizes whose shares sum to 100 %",
         ),
         ("[a]\nfilename=f\nsize=1m\nbssplit=4k/50:8k/40", "Unsaid 4 bssplit=4k/50:8k/40"),
-        ("[a]\nfilename=f\nsize=1m\nverify_dump=1", "Unsaid 4 verify_dump=1: nothing is read back"),
+        ("[a]\nfilename=f\nsize=1m\nverify_dump=1", "Unsaid 4 verify_dump=1: it is about the check of fio"),
         ("[a]\nfilename=f\nsize=1m\nmade_up=1", "Unsaid 4 made_up=1: this is no key of fio"),
         ("[a]\nfilename=f\nsize=1m\ngroup_reporting", "Needless 4 group_reporting"),
         ("[a]\nfilename=f\nsize=1m\nverify=0", "Needless 4 verify=0: it is off here"),

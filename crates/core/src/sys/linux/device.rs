@@ -170,7 +170,7 @@ pub fn format(file: &File, namespace: u32) -> io::Result<Format> {
 /// Asks the drive whether it has the command that trims (Identify Controller).
 ///
 /// # Errors
-/// As [`format`].
+/// As [`format()`].
 pub(crate) fn takes_trims(file: &File) -> io::Result<bool> {
     const OF_CONTROLLER: u32 = 1;
     Ok(has_dataset_management(&identify(file, 0, OF_CONTROLLER)?))
