@@ -36,7 +36,7 @@ pub fn text(found: &ReadBack) -> String {
         match found.older_blocks {
             0 => String::new(),
             older => format!(
-                "; {} an older one or none, which may be: the last one was not flushed",
+                "; {} an older one or none, which may be: the last one was not flushed, or not completed",
                 grouped(older)
             ),
         }
