@@ -54,7 +54,9 @@ fn a_search_under_a_limit_ends_with_an_answer() {
     assert!(!is_found || ran.stdout.contains(" yes "), "{ran}");
     // Nothing answers within a nanosecond.
     let ran = run(&lab, "workload oltp . --size 16M -d 1 -W 0 --limit 0.000001").expect_code(0);
-    assert!(ran.stdout.contains("no rate keeps p99 within 0.000001 ms: at "), "{ran}");
+    // Other tests may have changed the disk from the first run of the search to its last, which is the answer then.
+    let answers = ["no rate keeps p99 within 0.000001 ms: at ", "no answer: the storage changed"];
+    assert!(answers.iter().any(|words| ran.stdout.contains(words)), "{ran}");
     assert!(lab.names().is_empty());
 }
 
