@@ -192,7 +192,7 @@ fn what_cannot_be_verified_is_refused_before_anything_is_written() {
         ("-b4K -w50 --engine null f", "this engine writes nothing"),
         ("-b4K -w50 --verify-map precious f", "is no map of --verify, so it is left as it is"),
         ("-b4K -w50 --verify-map none/map f", "there is no such folder for the map"),
-        ("-b4K -w50 -c1M --verify-map map f g", "and several are verified"),
+        ("-b4K -w50 -c1M --verify-map map f g", "and this test verifies several"),
     ] {
         lab.run(&format!("--verify -d1 -W0 {line}")).refused(3, &[words]);
         assert!(lab.read("f") == before, "{line}");
@@ -207,7 +207,12 @@ fn a_map_that_does_not_fit_is_refused() {
     lab.run("-c1M -b4K -w100 -d1 -W0 g").expect_code(0);
     verify(&lab, "g").refused(3, &["a test makes it: diskspd --verify"]);
     lab.run("-c1M -b4K -w100 -d1 -W0 --verify --verify-map map f").expect_code(0);
-    assert!(verify(&lab, "f --map map").expect_code(0).stdout.starts_with("'f': all 256 blocks"));
+    assert!(
+        verify(&lab, "f --map map")
+            .expect_code(0)
+            .stdout
+            .starts_with("'f': all 256 acknowledged blocks hold what they must")
+    );
     verify(&lab, "g --map map").refused(3, &["the map 'map' belongs to"]);
     OpenOptions::new()
         .write(true)

@@ -87,7 +87,7 @@ fn lines_say_what_diskspd_can_say() {
     let background = "--mix 64K:50,128K:50 -B1M -s -t3 -o1 --arrivals poisson -d1";
     let ran = beside(&lab, foreground, background, "f --shares 0,50 --rounds 1 --json out.json --keep kept")
         .expect_code(0);
-    assert!(ran.stdout.contains("* response time: counted from"), "{ran}");
+    assert!(ran.stdout.contains("* response time: begins when the rate (-g) scheduled the I/O\n"), "{ran}");
     assert!(ran.stdout.contains("Three rounds or more tell how sure a difference is: give"), "{ran}");
     let stored: Value = serde_json::from_slice(&lab.read("out.json")).expect("JSON");
     let half = &stored["beside"]["points"][1];

@@ -13,22 +13,21 @@ use std::sync::Once;
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::context::{Event, FinishedRun, OnEvent, Options};
+use super::entries::entry_of;
 use super::prepare::{check_before, made_bytes};
 use crate::access::RangeSpec;
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::guard::mark::write_entry;
 use crate::machine::roots::Roots;
-use crate::machine::storage::{ReadFlags, TargetKind, by_id, open, open_file, resolve};
+use crate::machine::storage::{ReadFlags, TargetKind, open, open_file, resolve};
 use crate::machine::topology::{Topology, TopologyError};
 use crate::profile::{CacheMode, EventNames, Profile, Target, TimeSpan};
 use crate::result::{LayerKind, Measured, Preconditioned, TimeSpanResult};
 use crate::sys::error::system_text;
 use crate::sys::events::Latch;
 use crate::sys::identity::Identity;
-use crate::sys::system::state_folder;
 use crate::text::{bytes, clock, precise, rate};
 
 const BLOCK_BYTES: u64 = 128 * 1024;
@@ -105,14 +104,9 @@ impl Work {
         Noted { path, identity, base_bytes, range_bytes, passes, written_bytes }
     }
 
-    /// The file that tells how far it came: by the lasting name of a device, by the path of a file. None where the
-    /// target is not there yet, or nothing can be kept.
+    /// The file that tells how far it came.
     fn note_path(&self) -> Option<PathBuf> {
-        let path = fs::canonicalize(&self.path).ok()?;
-        let name = by_id(&path, &Roots::default()).unwrap_or(path);
-        let hash = Sha256::digest(name.as_os_str().as_encoded_bytes());
-        let name: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        Some(state_folder()?.join("preconditioning").join(format!("{name}.json")))
+        entry_of(&self.path, "preconditioning", "json")
     }
 
     /// Notes how far it came. What cannot be noted is written anew.
@@ -192,7 +186,7 @@ impl Preconditioning<'_> {
         if self.options.ranks.is_some() {
             return Err(refused(
                 None,
-                "--precondition is for one host: run it with diskspd on one host, then start all of them without it",
+                "--precondition works on one host: run it there with diskspd, then start all hosts without it",
             ));
         }
         if self.options.engine.as_ref().is_some_and(|(row, _)| !row.moves_data) {

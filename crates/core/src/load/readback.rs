@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::verified::{lasting_name, range_of};
+use super::entries::lasting_name;
+use super::verified::range_of;
 use crate::engine::{self, AnyEngine, Completion, Engine, EngineFile, Io, Op, Opened, Setup};
 use crate::fault::{Failure, FailureKind, Fault, Refusal, RefusalKind};
 use crate::machine::roots::Roots;
@@ -36,8 +37,9 @@ pub fn read_back(
 ) -> Result<ReadBack, Fault> {
     let roots = Roots::default();
     let path = resolve(typed, &roots).map_err(|error| error.refusal(RefusalKind::Machine))?.path;
-    check_target(typed, &path, map, &roots)?;
-    let mut opened = storage::open(&path, ReadFlags::CACHED, &roots).map_err(Failure::from)?;
+    let opened = storage::open(&path, ReadFlags::CACHED, &roots);
+    let mut opened = opened.map_err(|error| Refusal::machine(&[], Some(typed), error.to_string()))?;
+    check_target(typed, &path, map, opened.facts.size_bytes)?;
     let mut is_direct = false;
     if can_be_direct(&opened, map)
         && let Ok(direct) = storage::open(&path, ReadFlags { direct: true }, &roots)
@@ -47,13 +49,13 @@ pub fn read_back(
     if !is_direct {
         drop_cached(&opened.file, map.header().base_bytes, map.header().blocks * map.header().block_bytes);
     }
-    let mut reading = Reading::new(typed, map, opened)?;
+    let mut reading = Reading::new(typed, map, opened, is_direct)?;
     reading.run(tell_every, tell, stop)?;
-    Ok(reading.concluded(typed, is_direct))
+    Ok(reading.concluded())
 }
 
 /// Whether it is the target of the map, and still as large.
-fn check_target(typed: &str, path: &Path, map: &BlockMap, roots: &Roots) -> Result<(), Refusal> {
+fn check_target(typed: &str, path: &Path, map: &BlockMap, size_bytes: u64) -> Result<(), Refusal> {
     let header = map.header();
     let name = lasting_name(path).display().to_string();
     if name != header.name {
@@ -66,9 +68,6 @@ fn check_target(typed: &str, path: &Path, map: &BlockMap, roots: &Roots) -> Resu
             ),
         ));
     }
-    let opened = storage::open(path, ReadFlags::CACHED, roots);
-    let size_bytes =
-        opened.map_err(|error| Refusal::machine(&[], Some(typed), error.to_string()))?.facts.size_bytes;
     if size_bytes != header.size_bytes {
         return Err(unlike(
             typed,
@@ -83,7 +82,7 @@ fn check_target(typed: &str, path: &Path, map: &BlockMap, roots: &Roots) -> Resu
     Ok(())
 }
 
-/// The map is of another target.
+/// What is there is not what the map is of.
 fn unlike(typed: &str, words: String) -> Refusal {
     Refusal::machine(&["--map"], Some(typed), words)
 }
@@ -109,7 +108,6 @@ struct Piece {
 }
 
 struct Reading<'a> {
-    typed: String,
     map: &'a BlockMap,
     engine: AnyEngine,
     buffer: Arc<IoBuffer>,
@@ -123,7 +121,7 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    fn new(typed: &str, map: &'a BlockMap, opened: OpenedTarget) -> Result<Self, Failure> {
+    fn new(typed: &str, map: &'a BlockMap, opened: OpenedTarget, is_direct: bool) -> Result<Self, Failure> {
         let header = map.header();
         let slot_bytes = READ_BYTES.next_multiple_of(header.block_bytes);
         let buffer = IoBuffer::new((slot_bytes * u64::from(DEPTH)) as usize);
@@ -148,7 +146,7 @@ impl<'a> Reading<'a> {
             path: typed.to_string(),
             map: map.path().display().to_string(),
             run_ended: header.is_closed,
-            is_direct: false,
+            is_direct,
             block_bytes: header.block_bytes,
             blocks: header.blocks,
             written_blocks: 0,
@@ -161,8 +159,7 @@ impl<'a> Reading<'a> {
             elapsed_s: 0.0,
         };
         let pieces = vec![Piece::default(); DEPTH as usize];
-        let typed = typed.to_string();
-        Ok(Reading { typed, map, engine, buffer, slot_bytes, pieces, next: 0, since: Instant::now(), result })
+        Ok(Reading { map, engine, buffer, slot_bytes, pieces, next: 0, since: Instant::now(), result })
     }
 
     /// The next blocks beside each other that the run wrote.
@@ -213,15 +210,16 @@ impl<'a> Reading<'a> {
             done.clear();
             let exchanged = self.engine.exchange(&batch, 1, DEPTH, None, &mut done);
             exchanged.map_err(|error| {
-                Failure::new(FailureKind::Io, format!("'{}': {error}", self.typed)).on(&self.typed)
+                Failure::new(FailureKind::Io, format!("'{}': {error}", self.result.path))
+                    .on(&self.result.path)
             })?;
             for completion in &done {
                 self.take(completion);
                 free.push(completion.slot);
             }
             if stop.is_set() {
-                let words = format!("'{}': stopped before all of it was read back", self.typed);
-                return Err(Failure::new(FailureKind::Io, words).on(&self.typed));
+                let words = format!("'{}': stopped before all of it was read back", self.result.path);
+                return Err(Failure::new(FailureKind::Io, words).on(&self.result.path));
             }
             if told.elapsed() >= tell_every {
                 told = Instant::now();
@@ -272,12 +270,10 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn concluded(mut self, typed: &str, is_direct: bool) -> ReadBack {
+    fn concluded(mut self) -> ReadBack {
         merge(&mut self.result.ranges);
         self.result.ranges.truncate(RANGES_MAX);
         self.result.wrong.retain(|count| count.blocks > 0);
-        self.result.is_direct = is_direct;
-        self.result.path = typed.to_string();
         self.result.elapsed_s = self.since.elapsed().as_secs_f64();
         self.result
     }

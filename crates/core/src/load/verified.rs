@@ -5,20 +5,15 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
-
 use super::context::{Failures, Options};
 use super::controller::SpanOutcome;
+use super::entries::{entry_of, lasting_name};
 use super::targets::TargetState;
 use crate::access::RangeSpec;
 use crate::fault::{Failure, FailureKind, Refusal};
-use crate::machine::host::unix_time_s;
-use crate::machine::roots::Roots;
-use crate::machine::storage::by_id;
 use crate::profile::{Profile, Target, TimeSpan};
 use crate::result::{Verified, WrongRange};
 use crate::sys::error::system_text;
-use crate::sys::system::state_folder;
 use crate::text::grouped;
 use crate::verify::map::is_taken;
 use crate::verify::{BlockMap, Counts, Found, MapHeader, SECTOR_BYTES};
@@ -29,7 +24,7 @@ pub fn check(profile: &Profile, options: &Options) -> Result<(), Refusal> {
     let mut verified = verified.filter(|target| target.verify);
     let Some(first) = verified.next() else { return Ok(()) };
     if options.ranks.is_some() {
-        let words = "--verify is for one host: its map is kept by one process";
+        let words = "--verify works on one host";
         return Err(
             Refusal::machine(&["--verify"], None, words.to_string()).hint("run it with diskspd on one host")
         );
@@ -42,7 +37,7 @@ pub fn check(profile: &Profile, options: &Options) -> Result<(), Refusal> {
     let typed = map.display().to_string();
     if verified.any(|target| target.path != first.path) {
         let words =
-            format!("'{typed}' can hold the map of one target, and several are verified (--verify-map)");
+            format!("'{typed}' (--verify-map) holds the map of one target, and this test verifies several");
         return Err(Refusal::machine(&["--verify-map"], None, words).hint("leave --verify-map out"));
     }
     if is_taken(map) {
@@ -63,18 +58,9 @@ fn folder_of(map: &Path) -> &Path {
     }
 }
 
-/// Where the map of a target is kept: by the lasting name of a device, by the path of a file. None where the user has
-/// no state folder.
+/// Where the map of a target is kept. None where the user has no state folder.
 pub fn usual_map(path: &Path) -> Option<PathBuf> {
-    let hash = Sha256::digest(lasting_name(path).as_os_str().as_encoded_bytes());
-    let name: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    Some(state_folder()?.join("verify").join(format!("{name}.map")))
-}
-
-/// What a target is called also after a restart of the machine.
-pub fn lasting_name(path: &Path) -> PathBuf {
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    by_id(&path, &Roots::default()).unwrap_or(path)
+    entry_of(path, "verify", "map")
 }
 
 /// The maps of a time span, one for each target that is verified; `now_ns` is the time on the clock of the run.
@@ -112,7 +98,7 @@ fn map(
         Some(path) => path.clone(),
         None => usual_map(&state.path).ok_or_else(|| {
             not_made(state, format!("'{}': no place for the map of --verify: HOME is not set", state.typed))
-                .hint("give it a file: --verify-map FILE")
+                .hint("say where the map is to be kept: --verify-map FILE")
         })?,
     };
     if let Some(folder) = path.parent()
@@ -126,7 +112,6 @@ fn map(
     let end_bytes = RangeSpec::of(target, state.facts.size_bytes).end_bytes();
     let header = MapHeader {
         version: 0,
-        typed: state.typed.clone(),
         name: lasting_name(&state.path).display().to_string(),
         size_bytes: state.facts.size_bytes,
         base_bytes: target.base_bytes,
@@ -135,13 +120,12 @@ fn map(
         run,
         target: drawn(),
         is_write_through: target.write_through,
-        start_unix_s: unix_time_s(),
         start_ns,
         is_closed: false,
         is_flushed: false,
     };
     BlockMap::create(&path, header).map_err(|error| {
-        not_made(state, error.to_string()).hint("give it a file on a disk with room: --verify-map FILE")
+        not_made(state, error.to_string()).hint("keep the map on a disk with enough room: --verify-map FILE")
     })
 }
 

@@ -35,9 +35,7 @@ const CLAIMS: usize = 64;
 pub struct MapHeader {
     /// Version of the form of the file.
     pub version: u32,
-    /// The target as it was given.
-    pub typed: String,
-    /// Its lasting name, or its path.
+    /// The lasting name of the target, or its path.
     pub name: String,
     /// The size of the target in bytes.
     pub size_bytes: u64,
@@ -53,9 +51,7 @@ pub struct MapHeader {
     pub target: u64,
     /// A completed write is durable (`-Sh`, `-Sw`).
     pub is_write_through: bool,
-    /// When the run began, in seconds since 1970; none where the clock is not set.
-    pub start_unix_s: Option<i64>,
-    /// The same on the clock of the run, in nanoseconds.
+    /// When the run began, on its own clock, in nanoseconds.
     pub start_ns: u64,
     /// The run has ended, and the checksums are there.
     pub is_closed: bool,
@@ -398,7 +394,6 @@ pub(crate) mod tests {
     pub fn header(blocks: u64, is_write_through: bool) -> MapHeader {
         MapHeader {
             version: VERSION,
-            typed: "t".into(),
             name: "/t".into(),
             size_bytes: 1 << 30,
             base_bytes: 8192,
@@ -407,7 +402,6 @@ pub(crate) mod tests {
             run: 5,
             target: 6,
             is_write_through,
-            start_unix_s: None,
             start_ns: 1,
             is_closed: false,
             is_flushed: false,

@@ -313,7 +313,7 @@ fn trimming(job: &mut Job, engine: Engine, pattern: &Pattern) -> Option<Engine> 
         Engine::Named("libaio") => {
             job.differs(
                 None,
-                "libaio cannot trim, and fio then makes each trim by a system call of its own: io_uring trims as well",
+                "libaio cannot trim, so that fio makes a system call for each trim; the line has io_uring, which can",
             );
             Some(Engine::Named("io_uring"))
         }

@@ -235,8 +235,7 @@ pub fn run_steps(
 }
 
 /// Stands under a table with response times, which have a star there.
-pub const OF_RESPONSES: &str =
-    "* response time: counted from the instant at which the rate made the I/O due\n";
+pub const OF_RESPONSES: &str = "* response time: begins when the rate (-g) scheduled the I/O\n";
 
 /// What to do about a small working set, in suites whose test files have `--size`.
 pub const LARGER_TARGET: &str = "test a target that is much larger than the caches, or give --size 20G";

@@ -3,7 +3,7 @@
 use crate::result::FindingGrade::{Invalid, Remark};
 use crate::result::Meaning::{Seen, WrongNumber};
 use crate::result::Theme;
-use crate::text::{grouped, part_percent};
+use crate::text::grouped;
 use crate::verdict::cause::RuleFn::RunSpan;
 use crate::verdict::cause::{Case, Cause, RuleResult, invalid, remark, rule};
 
@@ -18,7 +18,7 @@ pub(super) const CAUSES: &[Cause] = &[
         rule(465, Remark, Seen, RunSpan(stamped)),
         "The test was verified (--verify): every sector was stamped and checked, and no two I/Os were on a block at \
          once. That takes processor time, and on small ranges outstanding I/Os.",
-        "compare these rates only with those of verified tests",
+        "compare these rates only with rates of verified tests",
     ),
 ];
 
@@ -44,12 +44,12 @@ fn stamped(case: &Case<'_>) -> RuleResult {
     let mut findings = Vec::new();
     for target in &case.measured.verified {
         let mut says = "A verified test: every sector was stamped and checked.".to_string();
-        let claims = target.written_blocks + target.checked_blocks + target.unknown_blocks;
         if target.moved_ios > 0 {
+            let blocks = target.written_blocks + target.checked_blocks + target.unknown_blocks;
             says.push_str(&format!(
-                " {} times an I/O found its block in use and went to the next place ({} of the blocks).",
+                " {} times an I/O found its block in use and went to the next place; {} blocks were written or read.",
                 grouped(target.moved_ios),
-                part_percent(target.moved_ios as f64 / claims.max(1) as f64)
+                grouped(blocks)
             ));
         }
         findings.push(remark(says).target(Some(&target.path)).figure("moved_ios", target.moved_ios as f64));

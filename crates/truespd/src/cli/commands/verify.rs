@@ -79,7 +79,7 @@ fn no_map(typed: &str, error: &MapError) -> Refusal {
         MapError::System { .. } => refusal.hint(format!(
             "a test makes it: diskspd --verify -w100 ... {typed}; one with --verify-map FILE needs --map FILE here"
         )),
-        _ => refusal.hint("without its map nothing tells what must be there: test again with --verify"),
+        _ => refusal.hint("without its map, a test cannot be checked: run it again with --verify"),
     }
 }
 

@@ -14,14 +14,18 @@ pub fn text(found: &ReadBack) -> String {
     let mut out = if found.written_blocks == 0 {
         format!("'{path}': the test wrote nothing, so there is nothing to read back\n")
     } else if wrong == 0 {
-        format!("'{path}': all {} blocks that must be there are there\n", grouped(found.acknowledged_blocks))
+        format!(
+            "'{path}': all {} acknowledged blocks hold what they must\n",
+            grouped(found.acknowledged_blocks)
+        )
     } else {
         let kinds: Vec<String> = found
             .wrong
             .iter()
             .map(|count| format!("{} {}", grouped(count.blocks), count.fault.word()))
             .collect();
-        format!("'{path}': {} blocks are WRONG: {}\n", grouped(wrong), kinds.join(", "))
+        let noun = if wrong == 1 { "block is" } else { "blocks are" };
+        format!("'{path}': {} {noun} WRONG: {}\n", grouped(wrong), kinds.join(", "))
     };
     out.push_str(&format!(
         "{} blocks of {} were written: {} acknowledged, {} of them flushed\n",
@@ -112,7 +116,7 @@ mod tests {
             ranges: Vec::new(),
             elapsed_s: 1.0,
         };
-        assert!(text(&found).starts_with("'f': all 50 blocks that must be there are there\n"));
+        assert!(text(&found).starts_with("'f': all 50 acknowledged blocks hold what they must\n"));
         found.wrong.push(FaultCount { fault: Fault::Missing, blocks: 1 });
         found.ranges.push(WrongRange {
             offset_bytes: 8192,
@@ -125,7 +129,7 @@ mod tests {
             found_thread: Some(0),
         });
         let text = text(&found);
-        assert!(text.starts_with("'f': 1 blocks are WRONG: 1 missing\n"), "{text}");
+        assert!(text.starts_with("'f': 1 block is WRONG: 1 missing\n"), "{text}");
         let wrong = "missing at byte 8,192, 4 KiB: write 2 of the block is there, at least write 3 must be, 500 ms after \
                      the test began\n";
         assert!(text.ends_with(wrong), "{text}");

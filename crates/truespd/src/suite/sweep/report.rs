@@ -111,14 +111,11 @@ pub enum Along {
     BlockSize,
 }
 
-/// Switches that change how many I/Os are out at once.
-const LOAD: [&str; 4] = ["o", "t", "F", "O"];
-
-impl Point {
-    /// A point with one run, for tests.
+impl Run {
+    /// A run that nobody judged, for tests.
     #[cfg(test)]
-    pub fn made(values: Vec<String>, iops: f64, grade: Grade) -> Self {
-        let run = Run {
+    pub fn made(iops: f64) -> Self {
+        Run {
             place: 0,
             iops,
             bytes_per_s: 0.0,
@@ -128,8 +125,19 @@ impl Point {
             in_flight: None,
             is_generator_bound: false,
             held_back: None,
-            grade: Some(grade),
-        };
+            grade: None,
+        }
+    }
+}
+
+/// Switches that change how many I/Os are out at once.
+const LOAD: [&str; 4] = ["o", "t", "F", "O"];
+
+impl Point {
+    /// A point with one run, for tests.
+    #[cfg(test)]
+    pub fn made(values: Vec<String>, iops: f64, grade: Grade) -> Self {
+        let run = Run { grade: Some(grade), ..Run::made(iops) };
         Point { values, outstanding: 1, threads: 1, block_bytes: 4096, profile: None, runs: vec![run] }
     }
 

@@ -383,26 +383,11 @@ mod tests {
         assert_eq!(combinations(&[]), [Vec::<usize>::new()]);
     }
 
-    fn run(iops: f64) -> Run {
-        Run {
-            place: 0,
-            iops,
-            bytes_per_s: 0.0,
-            mean_ns: None,
-            p99_ns: None,
-            cpu_percent: 0.0,
-            in_flight: None,
-            is_generator_bound: false,
-            held_back: None,
-            grade: None,
-        }
-    }
-
     #[test]
     fn a_change_is_told_from_scatter() {
         let of = |runs: &[f64], new: f64| {
-            let runs: Vec<Run> = runs.iter().map(|&iops| run(iops)).collect();
-            again(0, &runs, &run(new), 5.0).expect("a run").has_changed
+            let runs: Vec<Run> = runs.iter().map(|&iops| Run::made(iops)).collect();
+            again(0, &runs, &Run::made(new), 5.0).expect("a run").has_changed
         };
         assert!(!of(&[1000.0, 1010.0, 990.0], 1020.0));
         assert!(of(&[1000.0, 1010.0, 990.0], 800.0));

@@ -43,7 +43,7 @@ fn blocks_that_are_not_what_was_written() {
 
 #[test]
 fn a_verified_test_says_so() {
-    let words = ["50 times an I/O found its block in use", "(5 % of the blocks)"];
+    let words = ["50 times an I/O found its block in use", "; 1,000 blocks were written or read."];
     says(&verified(0).fires("verified"), FindingGrade::Remark, &words);
     doc(|_| {}).silent("verified");
 }
