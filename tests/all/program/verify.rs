@@ -90,7 +90,8 @@ fn everything_that_was_written_is_there() {
 #[test]
 fn planted_faults_are_found_and_named() {
     let lab = Lab::new();
-    lab.run("-c64M -b4K -s -w100 -o32 -d3 -W0 --verify f").expect_code(0);
+    // This engine leaves no write under way at the end, which might be there or not.
+    lab.run("-c64M -b4K -s -w100 -d3 -W0 --engine psync --verify f").expect_code(0);
     let whole = answer(&verify(&lab, "f --json").expect_code(0));
     let written = whole["written_blocks"].as_u64().expect("a number");
     assert!(written >= 9_000, "too slow a disk for this test: {written} blocks");
