@@ -82,6 +82,9 @@ impl Places {
 #[derive(Debug, Clone)]
 pub(super) struct RandomStart {
     align: u64,
+    /// What leaves whole alignments of a number where the alignment is a power of two, else 0: it is cheaper to look
+    /// at this than to ask the alignment again for each I/O.
+    align_mask: u64,
     /// All there is to do when alignment and span are powers of two, as with most blocks and files: a division
     /// takes longer than the rest of choosing an offset.
     mask: Option<u64>,
@@ -104,10 +107,10 @@ impl RandomStart {
     pub(super) fn new(range: &UsableRange, places: Places) -> Self {
         let align = range.stride_bytes();
         let span = range.span_bytes();
-        let is_simple =
-            align.is_power_of_two() && span.is_power_of_two() && matches!(places, Places::Uniform);
-        let mask = is_simple.then(|| (span - 1) & !(align - 1));
-        RandomStart { align, mask, span, places, skew: Skew::default() }
+        let align_mask = if align.is_power_of_two() { !(align - 1) } else { 0 };
+        let is_simple = align_mask != 0 && span.is_power_of_two() && matches!(places, Places::Uniform);
+        let mask = is_simple.then(|| (span - 1) & align_mask);
+        RandomStart { align, align_mask, mask, span, places, skew: Skew::default() }
     }
 
     /// One draw, two with a distribution.
@@ -122,23 +125,28 @@ impl RandomStart {
 
     #[inline(never)]
     fn divide(&mut self, raw: u64, rng: &mut Rng) -> u64 {
-        let aligned =
-            if self.align.is_power_of_two() { raw & !(self.align - 1) } else { raw - raw % self.align };
+        if let Places::Zipf(zipf) = &self.places {
+            return skewed(zipf, &mut self.skew, raw, rng) * self.align;
+        }
+        let aligned = if self.align_mask != 0 { raw & self.align_mask } else { raw - raw % self.align };
         match &self.places {
-            Places::Uniform => aligned % self.span,
             Places::Ranges(distribution) => distribution.start(aligned, rng),
-            Places::Zipf(zipf) => {
-                let (place, is_hot) = zipf.draw(raw, rng);
-                self.skew.drawn += 1;
-                self.skew.hot += u64::from(is_hot);
-                place * self.align
-            }
+            Places::Uniform | Places::Zipf(_) => aligned % self.span,
         }
     }
 
     pub(super) fn skew(&self) -> Skew {
         self.skew
     }
+}
+
+/// A place by Zipf's law. Out of line: it needs many registers, which the other ways would save and restore.
+#[inline(never)]
+fn skewed(zipf: &Zipf, skew: &mut Skew, raw: u64, rng: &mut Rng) -> u64 {
+    let (place, is_hot) = zipf.draw(raw, rng);
+    skew.drawn += 1;
+    skew.hot += u64::from(is_hot);
+    place
 }
 
 /// True in `percent` of 100 draws.
