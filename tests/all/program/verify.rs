@@ -36,7 +36,7 @@ fn count(answer: &Value, fault: &str) -> u64 {
 fn restamp(block: &mut [u8], sectors: usize, change: impl Fn(&mut truespd_core::verify::Stamp)) {
     for sector in block.chunks_mut(512).take(sectors) {
         let sector: &mut Sector = sector.try_into().expect("a sector");
-        let Content::Stamped(mut with) = read(sector) else { panic!("not stamped") };
+        let Content::Stamped(mut with) = read(sector, 0) else { panic!("not stamped") };
         change(&mut with);
         stamp(sector, &with);
     }

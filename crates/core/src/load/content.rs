@@ -417,7 +417,8 @@ fn sample_writes(
             }
         }
         if target.verify {
-            for (sector, address) in bytes.as_chunks_mut::<SECTOR_BYTES>().0.iter_mut().zip(slot * block..) {
+            let addresses = (slot * block..).step_by(SECTOR_BYTES);
+            for (sector, address) in bytes.as_chunks_mut::<SECTOR_BYTES>().0.iter_mut().zip(addresses) {
                 stamp(sector, &Stamp { address, ..Stamp::default() });
             }
         }

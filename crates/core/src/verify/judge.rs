@@ -86,7 +86,7 @@ pub fn judge(block: &[u8], expected: &Expected) -> Seen {
     let mut blank = 0;
     for (number, sector) in block.as_chunks::<SECTOR_BYTES>().0.iter().enumerate() {
         let address = expected.address + (number * SECTOR_BYTES) as u64;
-        let stamp = match read(sector) {
+        let stamp = match read(sector, address) {
             Content::Stamped(stamp) => stamp,
             Content::Damaged(stamp) => return wrong(Fault::Damaged, Some(stamp)),
             Content::Zeros => {

@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use crc_fast::crc32_iscsi;
 use serde::{Deserialize, Serialize};
 
 use super::judge::Expected;
@@ -325,7 +326,7 @@ fn lay_out(file: &mut File, header: &MapHeader) -> io::Result<()> {
 
 fn write_header(file: &mut File, header: &MapHeader) -> io::Result<()> {
     let json = serde_json::to_string(header)?;
-    let mut page = format!("{FIRST_LINE}{:08x}\n{json}\n", crc32c::crc32c(json.as_bytes())).into_bytes();
+    let mut page = format!("{FIRST_LINE}{:08x}\n{json}\n", crc32_iscsi(json.as_bytes())).into_bytes();
     page.resize(HEADER_BYTES as usize, 0);
     write_at(file, 0, &page)
 }
@@ -341,7 +342,7 @@ fn read_header(file: &mut File) -> Option<MapHeader> {
     let text = std::str::from_utf8(&page).ok()?.strip_prefix(FIRST_LINE)?;
     let mut lines = text.lines();
     let (sum, json) = (lines.next()?, lines.next()?);
-    if u32::from_str_radix(sum, 16).ok()? != crc32c::crc32c(json.as_bytes()) {
+    if u32::from_str_radix(sum, 16).ok()? != crc32_iscsi(json.as_bytes()) {
         return None;
     }
     serde_json::from_str(json).ok()
@@ -367,7 +368,7 @@ fn push_sums(table: &[AtomicU32], sums: &mut Vec<u8>) {
         for (bytes, word) in part.as_chunks_mut::<4>().0.iter_mut().zip(words) {
             *bytes = word.load(Ordering::Relaxed).to_ne_bytes();
         }
-        sums.extend(crc32c::crc32c(&part).to_le_bytes());
+        sums.extend(crc32_iscsi(&part).to_le_bytes());
     }
 }
 
@@ -380,7 +381,7 @@ fn damaged_part(file: &mut File, header: &MapHeader) -> io::Result<Option<u64>> 
     let mut part = vec![0; PART_BYTES as usize];
     for (number, sum) in (0..).zip(sums.as_chunks::<4>().0) {
         file.read_exact(&mut part)?;
-        if crc32c::crc32c(&part).to_le_bytes() != *sum {
+        if crc32_iscsi(&part).to_le_bytes() != *sum {
             return Ok(Some(HEADER_BYTES + number * PART_BYTES));
         }
     }
