@@ -11,6 +11,9 @@ use super::entries::{entry_of, lasting_name};
 use super::targets::TargetState;
 use crate::access::RangeSpec;
 use crate::fault::{Failure, FailureKind, Refusal};
+use crate::machine::chain;
+use crate::machine::roots::Roots;
+use crate::machine::storage::open_folder;
 use crate::profile::{Profile, Target, TimeSpan};
 use crate::result::{Verified, WrongRange};
 use crate::sys::error::system_text;
@@ -185,6 +188,7 @@ fn conclude_one(
         map.note_all_flushed();
     }
     let path = map.path().display().to_string();
+    let map_is_on_target = is_on_target(map.path(), state);
     let block_bytes = map.header().block_bytes;
     let wrong = counts.wrong.iter().map(|(offset, found)| range_of(*offset, block_bytes, found)).collect();
     let header =
@@ -192,6 +196,7 @@ fn conclude_one(
     Ok(Verified {
         path: state.typed.clone(),
         map: path,
+        map_is_on_target,
         block_bytes,
         blocks: header.blocks,
         written_blocks: counts.written_blocks,
@@ -203,6 +208,14 @@ fn conclude_one(
         is_flushed: header.is_flushed || header.is_write_through,
         wrong,
     })
+}
+
+/// Whether a map lies on a disk that its target lies on as well, as far as that is known.
+fn is_on_target(map: &Path, state: &TargetState) -> bool {
+    let roots = Roots::default();
+    let Ok(folder) = open_folder(folder_of(map), &roots) else { return false };
+    let disks = chain::counted(&chain::of_facts(&folder.facts, &roots)).lowest;
+    chain::counted(&state.chain).lowest.iter().any(|disk| disks.contains(disk))
 }
 
 /// A wrong block as the document tells it.

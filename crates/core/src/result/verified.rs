@@ -12,6 +12,9 @@ pub struct Verified {
     pub path: String,
     /// The file that says what must be there.
     pub map: String,
+    /// The map lies on a disk that the target lies on as well.
+    #[serde(default)]
+    pub map_is_on_target: bool,
     /// Size of a block of the map in bytes.
     pub block_bytes: u64,
     /// Blocks of the tested range.

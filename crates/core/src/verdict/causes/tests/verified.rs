@@ -19,6 +19,7 @@ fn verified(wrong_blocks: u64) -> Doc {
         d.measured.verified.push(Verified {
             path: "t".into(),
             map: "m".into(),
+            map_is_on_target: false,
             block_bytes: 4096,
             blocks: 1000,
             written_blocks: 600,
@@ -45,5 +46,8 @@ fn blocks_that_are_not_what_was_written() {
 fn a_verified_test_says_so() {
     let words = ["50 times an I/O found its block in use", "; 1,000 blocks were written or read."];
     says(&verified(0).fires("verified"), FindingGrade::Remark, &words);
+    let mut beside = verified(0);
+    beside.measured.verified[0].map_is_on_target = true;
+    says(&beside.fires("verified"), FindingGrade::Remark, &["Its map lies on a disk of the target"]);
     doc(|_| {}).silent("verified");
 }
