@@ -383,6 +383,7 @@ const MAY_WRITE: &[(&str, &str, &str)] = &[
     ("load/fill.rs", "Opening {", "opens again what is open for writing; sys refuses anything else"),
     ("machine/beneath.rs", "ReadOptions {", "reads a file in a layer of overlayfs"),
     ("verify/map.rs", "File::options", "the map of a verified target, new and empty"),
+    ("load/verify_log.rs", "File::options", "the log of a verified target, new and empty"),
     ("engine/mmap.rs", "OFlags::RDWR", "compares with the flags of a file that is open"),
     ("selfcost/callgrind.rs", "tempfile", "a folder for callgrind's own files"),
     ("history/open.rs", "Connection::open", "the file of the history"),

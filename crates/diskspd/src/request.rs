@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use truespd_core::fault::{Refusal, RefusalKind, Refusals};
+use truespd_core::load::verify_log::{LogLost, LogPlace};
 use truespd_core::profile::xml::{self, Overrides, XmlError};
 use truespd_core::profile::{EventNames, Finding, Profile, Release, Severity, validate};
 use truespd_core::result::{Document, Grade, Measured};
@@ -58,6 +59,10 @@ pub struct LongOptions {
     pub precondition: Option<u32>,
     /// `--verify-map`: where the map of a verified target is kept.
     pub verify_map: Option<PathBuf>,
+    /// `--verify-log`: where it is told what is durable.
+    pub verify_log: Option<LogPlace>,
+    /// `--verify-log-lost`: what is done when that goes away.
+    pub verify_log_lost: LogLost,
     /// `--json`, `--xml`, `--text`, `--csv`: files to which the result is also written.
     pub outputs: Vec<Output>,
     /// Name of the format on standard output instead of that of the profile (`--json -`, `-Rjson`).

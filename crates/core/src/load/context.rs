@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::events::Handles;
 use super::live::{Counted, Progress};
 use super::ranks::Ranks;
+use super::verify_log::{LogLost, LogPlace};
 use crate::engine::EngineRow;
 use crate::fault::Failure;
 use crate::guard::mark::Marks;
@@ -78,6 +79,10 @@ pub struct Options {
     pub precondition: Option<u32>,
     /// Where the map of a verified target is kept (`--verify-map`); in the user's state folder unless given.
     pub verify_map: Option<PathBuf>,
+    /// Where it is told which writes of a verified target are durable (`--verify-log`).
+    pub verify_log: Option<LogPlace>,
+    /// What is done when that log is lost (`--verify-log-lost`).
+    pub verify_log_lost: LogLost,
     /// For each time span: the measured time ends when so many bytes are done; empty where none ends so.
     pub until_bytes: Vec<u64>,
     /// `-ys -yf -yr -yp`.

@@ -31,6 +31,7 @@ mod steadiness;
 mod steps;
 mod targets;
 pub mod verified;
+pub mod verify_log;
 mod worker;
 
 use crate::fault::{Failure, FailureKind, Refusal};

@@ -18,6 +18,7 @@ use super::progress::Place;
 use super::ranks::AgreedStart;
 use super::rounds::Board;
 use super::targets::{Standing, TargetState};
+use super::verify_log::Log;
 use super::worker::{RoundKeeper, Worker};
 use crate::access::data;
 use crate::engine::{self, EngineFile, Opened, Setup};
@@ -64,6 +65,8 @@ pub struct Span<'a> {
     pub latencies: Tables,
     /// Of each target: the map of what is written, where it is verified (`--verify`).
     pub maps: Vec<Option<Arc<BlockMap>>>,
+    /// Where it is told what is durable on the one verified target (`--verify-log`).
+    pub log: Option<Log>,
     /// Where threads tell of rounds; none where the measured time is not divided.
     pub board: Option<Arc<Board>>,
 
@@ -114,7 +117,10 @@ impl Span<'_> {
         let mut checkers = Vec::new();
         for target in &lane.targets {
             let map = self.maps[target.duty.target].as_ref();
-            checkers.push(map.map(|map| Checker::new(Arc::clone(map), lane.work.id, target.flushes())));
+            let entries = self.log.as_ref().map(Log::entries);
+            checkers.push(
+                map.map(|map| Checker::new(Arc::clone(map), lane.work.id, target.flushes()).telling(entries)),
+            );
         }
         checkers
     }

@@ -49,10 +49,17 @@ impl<'p> Run<'p> {
         let mut span = self.plan(index, targets, checked, interrupter)?;
         span.maps = verified::maps(asked, &span.targets, self.options, self.clock.now_ns())
             .map_err(|failure| vec![failure])?;
+        span.log = verified::log(&span.maps, self.options, self.stop).map_err(|failure| vec![failure])?;
         self.look_before(&mut span);
         let (outcome, losses) = self.run_threads(&mut span)?;
         let maps = std::mem::take(&mut span.maps);
-        let proven = verified::conclude(&span.targets, maps, &outcome)?;
+        let log = span.log.take();
+        let proven = verified::conclude(&span.targets, maps, log.as_ref(), &outcome)?;
+        if let Some(log) = log
+            && let Some(words) = log.close().map_err(|failure| vec![failure])?
+        {
+            self.warn(&words);
+        }
         for done in &proven {
             verified::words(done).into_iter().for_each(|words| self.note(words));
         }
@@ -188,6 +195,7 @@ impl<'p> Run<'p> {
             several_nodes: (topology.nodes > 1 && !is_virtual).then(|| topology.clone()),
             latencies,
             maps: Vec::new(),
+            log: None,
             board,
             options: self.options,
             on_event: self.on_event,

@@ -9,6 +9,7 @@ use super::context::{Failures, Options};
 use super::controller::SpanOutcome;
 use super::entries::{entry_of, lasting_name};
 use super::targets::TargetState;
+use super::verify_log::{self, Log, LogPlace};
 use crate::access::RangeSpec;
 use crate::fault::{Failure, FailureKind, Refusal};
 use crate::machine::chain;
@@ -17,6 +18,7 @@ use crate::machine::storage::open_folder;
 use crate::profile::{Profile, Target, TimeSpan};
 use crate::result::{Verified, WrongRange};
 use crate::sys::error::system_text;
+use crate::sys::events::Latch;
 use crate::text::grouped;
 use crate::verify::map::is_taken;
 use crate::verify::{BlockMap, Counts, Found, MapHeader, SECTOR_BYTES};
@@ -36,9 +38,13 @@ pub fn check(profile: &Profile, options: &Options) -> Result<(), Refusal> {
         let words = "--verify reads back what was written, and this engine writes nothing (--engine)";
         return Err(Refusal::machine(&["--verify", "--engine"], None, words.to_string()));
     }
+    let has_several = verified.any(|target| target.path != first.path);
+    if let Some(place) = &options.verify_log {
+        check_log(place, first, has_several)?;
+    }
     let Some(map) = &options.verify_map else { return Ok(()) };
     let typed = map.display().to_string();
-    if verified.any(|target| target.path != first.path) {
+    if has_several {
         let words =
             format!("'{typed}' (--verify-map) holds the map of one target, and this test verifies several");
         return Err(Refusal::machine(&["--verify-map"], None, words).hint("leave --verify-map out"));
@@ -52,6 +58,41 @@ pub fn check(profile: &Profile, options: &Options) -> Result<(), Refusal> {
     }
     let words = format!("'{typed}': there is no such folder for the map (--verify-map)");
     Err(Refusal::machine(&["--verify-map"], Some(&typed), words).hint("make the folder first"))
+}
+
+fn check_log(place: &LogPlace, first: &Target, has_several: bool) -> Result<(), Refusal> {
+    let typed = place.typed();
+    let switch = &["--verify-log"];
+    if has_several {
+        let words =
+            format!("'{typed}' (--verify-log) is the log of one target, and this test verifies several");
+        return Err(Refusal::machine(switch, None, words).hint("verify one target at a time"));
+    }
+    if !first.write_through && first.flush_every.is_none() {
+        let words = "--verify-log tells what is durable, and no write of this test is before its end";
+        return Err(Refusal::machine(switch, None, words.to_string()).hint("add -Sh, -Sw or --flush-every"));
+    }
+    let LogPlace::File(path) = place else { return Ok(()) };
+    if verify_log::is_taken(path) {
+        let words =
+            format!("'{typed}' is there already and is no log of --verify-log, so it is left as it is");
+        return Err(Refusal::machine(switch, Some(&typed), words).hint("name another file"));
+    }
+    if fs::metadata(folder_of(path)).is_ok_and(|about| about.is_dir()) {
+        return Ok(());
+    }
+    let words = format!("'{typed}': there is no such folder for the log (--verify-log)");
+    Err(Refusal::machine(switch, Some(&typed), words).hint("make the folder first"))
+}
+
+/// The log of a time span; none where none is asked for. `stop` ends the run.
+///
+/// # Errors
+/// A log that cannot be written.
+pub fn log(maps: &[Option<Arc<BlockMap>>], options: &Options, stop: &Latch) -> Result<Option<Log>, Failure> {
+    let Some(place) = &options.verify_log else { return Ok(None) };
+    let Some(map) = maps.iter().flatten().next() else { return Ok(None) };
+    Log::open(place, options.verify_log_lost, map.header(), stop.clone()).map(Some)
 }
 
 fn folder_of(map: &Path) -> &Path {
@@ -154,6 +195,7 @@ fn common_divisor(a: u64, b: u64) -> u64 {
 pub fn conclude(
     targets: &[TargetState],
     maps: Vec<Option<Arc<BlockMap>>>,
+    log: Option<&Log>,
     outcome: &SpanOutcome,
 ) -> Result<Vec<Verified>, Failures> {
     let mut done = Vec::new();
@@ -169,7 +211,7 @@ pub fn conclude(
         // A thread that is stuck still has it: then nothing is known of what it wrote.
         let Ok(map) = Arc::try_unwrap(map) else { continue };
         let has_failed = outcome.outcomes.iter().any(|(_, outcome)| !outcome.failures.is_empty());
-        done.push(conclude_one(state, map, counts, has_failed).map_err(|failure| vec![failure])?);
+        done.push(conclude_one(state, map, counts, has_failed, log).map_err(|failure| vec![failure])?);
     }
     Ok(done)
 }
@@ -179,6 +221,7 @@ fn conclude_one(
     mut map: BlockMap,
     counts: Counts,
     has_failed: bool,
+    log: Option<&Log>,
 ) -> Result<Verified, Failure> {
     if !map.is_write_through() && !has_failed {
         state.file.sync_all().map_err(|error| {
@@ -186,6 +229,9 @@ fn conclude_one(
             Failure::new(FailureKind::Io, words).on(&state.typed).because(system_text(&error))
         })?;
         map.note_all_flushed();
+        if let Some(log) = log {
+            log.tell_all(map.completed());
+        }
     }
     let path = map.path().display().to_string();
     let map_is_on_target = is_on_target(map.path(), state);

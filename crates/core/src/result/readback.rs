@@ -14,6 +14,10 @@ pub struct ReadBack {
     pub path: String,
     /// The file that says what must be there.
     pub map: String,
+    /// That file is a log (`--verify-log`): it knows of each block what was durable, and may be behind. Only these
+    /// blocks were read.
+    #[serde(default)]
+    pub is_by_log: bool,
     /// The run ended by itself; false where it was killed, and the map is what it had told by then.
     pub run_ended: bool,
     /// The page cache was bypassed.
@@ -28,7 +32,7 @@ pub struct ReadBack {
     pub acknowledged_blocks: u64,
     /// Of these: the last acknowledged write was flushed, so that it must be there.
     pub flushed_blocks: u64,
-    /// Blocks that hold their last write.
+    /// Blocks that hold their last write; by a log, the last one that it knows, or what was written after it.
     pub newest_blocks: u64,
     /// Blocks that hold an older write or none, as they may: the last one was not flushed, or was under way.
     pub older_blocks: u64,

@@ -2,8 +2,11 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+use std::time::{Duration, Instant};
 
 use super::judge::{Found, Seen, judge};
+use super::log::Durable;
 use super::map::BlockMap;
 use super::sector::{SECTOR_BYTES, Stamp, stamp};
 
@@ -56,18 +59,72 @@ pub struct Checker {
     passed: u64,
     /// Flushes of this thread cover its writes (`--flush-every`).
     flushes: bool,
+    /// Where what becomes durable is told; none where no log is kept, or it was lost.
+    telling: Option<Telling>,
     counts: Counts,
+}
+
+/// What a log is told by a thread.
+#[derive(Debug)]
+struct Telling {
+    log: SyncSender<Entry>,
+    durable: Vec<Durable>,
+    since: Instant,
+}
+
+/// What threads send to the one that writes the log.
+#[derive(Debug)]
+pub enum Entry {
+    /// Blocks that are durable now.
+    Durable(Vec<Durable>),
+    /// The run has ended: the log is closed, and later entries are not written.
+    End,
+}
+
+/// A thread tells a log of so many blocks at once, or as often as this.
+const TOLD_BLOCKS: usize = 256;
+const TOLD_EVERY: Duration = Duration::from_millis(5);
+
+impl Telling {
+    /// Tells it at once or later; false where the log is lost. Waits where the log cannot keep up.
+    fn tell(&mut self, durable: Durable) -> bool {
+        self.durable.push(durable);
+        let is_due = self.durable.len() >= TOLD_BLOCKS || self.since.elapsed() >= TOLD_EVERY;
+        !is_due || self.tell_all()
+    }
+
+    fn tell_all(&mut self) -> bool {
+        self.since = Instant::now();
+        self.log.send(Entry::Durable(std::mem::take(&mut self.durable))).is_ok()
+    }
 }
 
 impl Checker {
     /// The part of a thread with this number.
     pub fn new(map: Arc<BlockMap>, thread: u32, flushes: bool) -> Self {
         let flushes = flushes && !map.is_write_through();
-        Checker { map, thread, waiting: VecDeque::new(), passed: 0, flushes, counts: Counts::default() }
+        Checker {
+            map,
+            thread,
+            waiting: VecDeque::new(),
+            passed: 0,
+            flushes,
+            telling: None,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Tells `log` what becomes durable.
+    pub fn telling(mut self, log: Option<SyncSender<Entry>>) -> Self {
+        self.telling = log.map(|log| Telling { log, durable: Vec::new(), since: Instant::now() });
+        self
     }
 
     /// What this thread counted, at its end.
-    pub fn into_counts(self) -> Counts {
+    pub fn into_counts(mut self) -> Counts {
+        if let Some(telling) = &mut self.telling {
+            telling.tell_all();
+        }
         self.counts
     }
 
@@ -112,6 +169,8 @@ impl Checker {
             let generation = self.map.complete_write(block);
             if self.flushes {
                 self.waiting.push_back((block, generation));
+            } else if self.map.is_write_through() {
+                self.tell((block, generation));
             }
         }
         self.map.release(self.map.blocks(offset, bytes));
@@ -148,7 +207,16 @@ impl Checker {
         while self.passed < covered {
             let Some((block, generation)) = self.waiting.pop_front() else { break };
             self.map.note_flushed(block, generation);
+            self.tell((block, generation));
             self.passed += 1;
+        }
+    }
+
+    fn tell(&mut self, durable: Durable) {
+        if let Some(telling) = &mut self.telling
+            && !telling.tell(durable)
+        {
+            self.telling = None;
         }
     }
 }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::judge::Expected;
 use super::sector::SECTOR_BYTES;
 use crate::sys::error::system_text;
-use crate::sys::file::set_aside;
+use crate::sys::file::{memory_file, set_aside};
 use crate::sys::words::SharedWords;
 
 /// Version of the file's form.
@@ -95,12 +95,16 @@ impl MapHeader {
 #[allow(missing_docs)]
 #[derive(Debug, thiserror::Error)]
 pub enum MapError {
-    #[error("{action} the map '{}': {}", path.display(), system_text(error))]
+    #[error("{action} '{}': {}", path.display(), system_text(error))]
     System { action: &'static str, path: PathBuf, error: io::Error },
     #[error("'{}' is there already and is no map of TrueSpd, so it is left as it is", path.display())]
     NoMap { path: PathBuf },
     #[error("'{}' is no map of --verify, or its first bytes are damaged", path.display())]
     NotReadable { path: PathBuf },
+    #[error("'{}' is no log of --verify-log, or its first lines are damaged", path.display())]
+    NoLog { path: PathBuf },
+    #[error("the log '{}' is damaged before line {line}: a checksum is wrong", path.display())]
+    DamagedLog { path: PathBuf, line: u64 },
     #[error("the map '{}' is damaged at byte {offset_bytes}: its checksum is wrong", path.display())]
     Damaged { path: PathBuf, offset_bytes: u64 },
 }
@@ -114,6 +118,8 @@ pub struct BlockMap {
     completed: SharedWords,
     /// None where a completed write is durable.
     flushed: Option<SharedWords>,
+    /// It was read from a log, which may be behind what was written.
+    is_of_log: bool,
     /// Blocks with an I/O under way, a bit each.
     claims: Vec<AtomicU64>,
 }
@@ -129,16 +135,16 @@ impl BlockMap {
             return Err(MapError::NoMap { path: path.to_path_buf() });
         }
         if fs::symlink_metadata(path).is_ok() {
-            fs::remove_file(path).map_err(|error| failed("could not replace", path, error))?;
+            fs::remove_file(path).map_err(|error| failed("could not replace the map", path, error))?;
         }
         let file = File::options().read(true).write(true).create_new(true).open(path);
-        let mut file = file.map_err(|error| failed("could not make", path, error))?;
+        let mut file = file.map_err(|error| failed("could not make the map", path, error))?;
         let made = lay_out(&mut file, &header).and_then(|()| BlockMap::mapped(&file, &header, true));
         match made {
             Ok((completed, flushed)) => Ok(BlockMap::new(header, path, file, completed, flushed)),
             Err(error) => {
                 let _ = fs::remove_file(path);
-                Err(failed("could not make", path, error))
+                Err(failed("could not make the map", path, error))
             }
         }
     }
@@ -148,7 +154,7 @@ impl BlockMap {
     /// # Errors
     /// [`MapError`] when it is no map, or is damaged.
     pub fn open(path: &Path) -> Result<Self, MapError> {
-        let mut file = File::open(path).map_err(|error| failed("could not open", path, error))?;
+        let mut file = File::open(path).map_err(|error| failed("could not open the map", path, error))?;
         let header = read_header(&mut file).ok_or_else(|| not_readable(path))?;
         let length = file.metadata().map_or(0, |about| about.len());
         if header.version != VERSION || !header.is_possible() || length != header.file_bytes() {
@@ -156,12 +162,14 @@ impl BlockMap {
         }
         if header.is_closed {
             let damaged = damaged_part(&mut file, &header);
-            if let Some(offset_bytes) = damaged.map_err(|error| failed("could not read", path, error))? {
+            if let Some(offset_bytes) =
+                damaged.map_err(|error| failed("could not read the map", path, error))?
+            {
                 return Err(MapError::Damaged { path: path.to_path_buf(), offset_bytes });
             }
         }
         let mapped = BlockMap::mapped(&file, &header, false);
-        let (completed, flushed) = mapped.map_err(|error| failed("could not read", path, error))?;
+        let (completed, flushed) = mapped.map_err(|error| failed("could not read the map", path, error))?;
         Ok(BlockMap::new(header, path, file, completed, flushed))
     }
 
@@ -187,7 +195,44 @@ impl BlockMap {
         flushed: Option<SharedWords>,
     ) -> Self {
         let claims = (0..completed.len().div_ceil(CLAIMS)).map(|_| AtomicU64::new(0)).collect();
-        BlockMap { header, path: path.to_path_buf(), file, completed, flushed, claims }
+        BlockMap { header, path: path.to_path_buf(), file, completed, flushed, is_of_log: false, claims }
+    }
+
+    /// An empty map in memory for what a log says; none where its header is not possible.
+    ///
+    /// # Errors
+    /// No memory for it.
+    pub fn of_log(path: &Path, mut header: MapHeader) -> io::Result<Option<Self>> {
+        if header.version != VERSION || !header.is_possible() {
+            return Ok(None);
+        }
+        // Only what is durable is known.
+        header.is_write_through = true;
+        let mut file = memory_file("verify-log")?;
+        lay_out(&mut file, &header)?;
+        let (completed, _) = BlockMap::mapped(&file, &header, true)?;
+        let map = BlockMap::new(header, path, file, completed, None);
+        Ok(Some(BlockMap { is_of_log: true, ..map }))
+    }
+
+    /// A log says that this generation of a block is durable; false where there is no such block or generation.
+    pub fn note_logged(&self, block: usize, generation: u32) -> bool {
+        let is_possible = block < self.completed.len() && (1..IN_FLIGHT).contains(&generation);
+        if is_possible {
+            self.completed[block].fetch_max(generation, Ordering::Relaxed);
+        }
+        is_possible
+    }
+
+    /// Whether it was read from a log, which may be behind what was written.
+    pub fn is_of_log(&self) -> bool {
+        self.is_of_log
+    }
+
+    /// The generation of each block that was written, block by block, as completed writes left them.
+    pub fn completed(&self) -> impl Iterator<Item = (usize, u32)> {
+        let generations = self.completed.iter().map(|word| word.load(Ordering::Relaxed) & !IN_FLIGHT);
+        generations.enumerate().filter(|(_, generation)| *generation > 0)
     }
 
     /// The run and the target that it belongs to, with its layout.
@@ -269,6 +314,11 @@ impl BlockMap {
     pub fn expected(&self, block: usize, is_running: bool) -> Expected {
         let word = self.completed[block].load(Ordering::Relaxed);
         let (completed, is_in_flight) = (word & !IN_FLIGHT, word & IN_FLIGHT != 0);
+        // Any number of later writes may have come after the last one of a log.
+        let (newest, is_in_flight) = match completed {
+            1.. if self.is_of_log => (IN_FLIGHT, true),
+            _ => (completed + u32::from(is_in_flight), is_in_flight),
+        };
         let durable = match &self.flushed {
             Some(flushed) if !is_running => flushed[block].load(Ordering::Relaxed).min(completed),
             _ => completed,
@@ -278,7 +328,7 @@ impl BlockMap {
             target: self.header.target,
             run: self.header.run,
             oldest: durable,
-            newest: completed + u32::from(is_in_flight),
+            newest,
             is_in_flight,
         }
     }
@@ -297,7 +347,7 @@ impl BlockMap {
         let written = write_at(&mut self.file, self.header.sums_at(), &sums)
             .and_then(|()| write_header(&mut self.file, &self.header))
             .and_then(|()| self.file.sync_all());
-        written.map_err(|error| failed("could not write", &self.path, error))?;
+        written.map_err(|error| failed("could not write the map", &self.path, error))?;
         Ok(self.header)
     }
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `sector` | what a sector of a verified write holds, and what one that was read says |
 //! | `map` | which generation each block must have: the file of a run that `truespd verify` reads back |
+//! | `log` | what is durable, told line by line to another machine or disk while the run goes on |
 //! | `checker` | what one thread wrote and read: claims, stamps and checks blocks while it runs |
 //! | `judge` | whether a block that was read is what it must be, and what else it is |
 //!
@@ -11,6 +12,7 @@
 
 pub mod checker;
 pub mod judge;
+pub mod log;
 pub mod map;
 pub mod sector;
 

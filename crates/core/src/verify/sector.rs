@@ -5,8 +5,8 @@
 //! target (8), number of the run (8), generation of the block (4), thread (4), nanoseconds since the run began (8). The
 //! magic number has a mask as well. What was asked for follows (`-Z`, `-Zr`).
 //!
-//! Without scrambling and masks, most of these bytes would be the same in each sector of a block. A device that compresses
-//! would find them, and would work otherwise than without `--verify`.
+//! Without scrambling and masks, most of these bytes would be the same in each sector of a block. A device that
+//! compresses would find them, and would work otherwise than without `--verify`.
 
 use crc_fast::crc32_iscsi;
 
@@ -18,7 +18,7 @@ const COVERED_FROM: usize = 8;
 /// Odd, so that each product belongs to one address: 2^64 divided by the golden ratio.
 const SCRAMBLE: u64 = 0x9e37_79b9_7f4a_7c15;
 const UNSCRAMBLE: u64 = inverse(SCRAMBLE);
-/// Makes a mask of the scrambled address for each word after it, and for the magic number. Any large odd numbers will do.
+/// Makes a mask of the scrambled address for each word after it, and for the magic number. Any large odd numbers do.
 const MASKS: [u64; 5] = [
     0xbf58_476d_1ce4_e5b9,
     0x94d0_49bb_1331_11eb,
@@ -86,8 +86,8 @@ pub fn read(sector: &Sector, address: u64) -> Content {
     if sector.iter().all(|&byte| byte == 0) {
         return Content::Zeros;
     }
-    // A right checksum with a wrong magic number is damage to the magic number. Where the address itself is damaged, the
-    // masks of the right one still show the magic number.
+    // A right checksum with a wrong magic number is damage to the magic number. Where the address itself is damaged,
+    // the masks of the right one still show the magic number.
     for place in [place, scrambled(address)] {
         if is_whole || has_magic(sector, place) {
             return Content::Damaged(claimed(sector, place));
@@ -135,7 +135,8 @@ fn half(sector: &Sector, at: usize) -> u32 {
     u32::from_le_bytes(bytes)
 }
 
-/// The number that undoes the multiplication with an odd one, modulo 2^64 (Newton's method: right bits double each time).
+/// The number that undoes the multiplication with an odd one, modulo 2^64. By Newton's method, right bits double each
+/// time.
 const fn inverse(odd: u64) -> u64 {
     let mut inverse = odd;
     let mut right_bits = 3;

@@ -15,6 +15,7 @@ use crate::request::{EngineChoice, Output};
 use crate::run::{STEADY, grade};
 use truespd_core::engine;
 use truespd_core::engine::EngineError;
+use truespd_core::load::verify_log::{LogLost, LogPlace};
 use truespd_core::profile::{
     Arrivals, Batch, BufferSeparation, EfficiencyOrder, Etw, FlushEvery, IO_BUCKET_MS_DEFAULT, IoPriority,
     ProcessorId, REQUESTS_MAX, Release, ResultFormat, RingOptions, SteadyRule, Throughput, WholeGroup,
@@ -552,6 +553,23 @@ pub fn precondition(d: &mut Draft, v: &Value) -> Result<(), Slip> {
 
 pub fn verify_map(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     d.long.verify_map = Some(v.text.into());
+    Ok(())
+}
+
+pub fn verify_log(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    d.long.verify_log = Some(LogPlace::of(v.text));
+    Ok(())
+}
+
+pub fn verify_log_lost(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    d.long.verify_log_lost = match v.text {
+        "stop" => LogLost::Stop,
+        "continue" => LogLost::Continue,
+        other => {
+            let what = format!("'{other}' is neither stop nor continue");
+            return Err(Slip::new(what).at(0..length(v.text)).legal("stop or continue"));
+        }
+    };
     Ok(())
 }
 

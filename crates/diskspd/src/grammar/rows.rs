@@ -213,6 +213,14 @@ pub static SECTIONS: &[Section] = &[
                 .offers(File)
                 .help("Keep the map of what was written in this file, on another disk than the target; otherwise it is \
                        kept in the state folder of the user. It takes 4 or 8 bytes for each block."),
+            row("-verify-log", "<file or host:file>", Value(options::verify_log))
+                .offers(File)
+                .help("Tell this file while the test runs which writes are durable, for a power cut of the machine: a \
+                       file on another disk, or HOST:FILE on another host, which ssh writes there. 'truespd verify \
+                       --log' reads it. Needs -Sh, -Sw or --flush-every."),
+            row("-verify-log-lost", "<stop|continue>", Value(options::verify_log_lost))
+                .offers(Usual(&["stop", "continue"]))
+                .help("What to do when that log goes away while the test runs: stop it (default), or go on without."),
             row("Z", "<size>[,<file>]", Value(options::source_data))
                 .starts(DIGITS)
                 .offers(UsualThenFile(&["1M", "20M", "100M", "1G"]))

@@ -48,6 +48,8 @@ impl<'a> Ready<'a> {
             recreate: options.recreate,
             precondition: options.precondition,
             verify_map: options.verify_map.clone(),
+            verify_log: options.verify_log.clone(),
+            verify_log_lost: options.verify_log_lost,
             until_bytes: Vec::new(),
             events: request.events.clone(),
             progress_every: None,

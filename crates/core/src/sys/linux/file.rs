@@ -379,6 +379,14 @@ pub(crate) fn set_aside(file: &File, size_bytes: u64) -> Result<(), Code> {
     rustix::fs::fallocate(file, FallocateFlags::empty(), 0, size_bytes).map_err(code)
 }
 
+/// An empty file in memory that nobody else can open.
+///
+/// # Errors
+/// What `memfd_create(2)` says.
+pub(crate) fn memory_file(name: &str) -> io::Result<File> {
+    Ok(rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::CLOEXEC)?.into())
+}
+
 /// Frees a range of a file: it reads as zeros then, and the file is as long as before.
 ///
 /// # Errors

@@ -54,8 +54,8 @@ fn stamped(case: &Case<'_>) -> RuleResult {
         }
         if target.map_is_on_target {
             says.push_str(
-                " Its map lies on a disk of the target: what takes the data may take the map as well. --verify-map FILE \
-                 keeps it on another disk.",
+                " Its map lies on a disk of the target: what takes the data may take the map as well. --verify-map \
+                 FILE keeps it on another disk.",
             );
         }
         findings.push(remark(says).target(Some(&target.path)).figure("moved_ios", target.moved_ios as f64));

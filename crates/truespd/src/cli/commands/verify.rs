@@ -12,6 +12,7 @@ use diskspd::run::stop_on_signals;
 use truespd_core::fault::{ExitCode, FailureKind, Fault, Outcome, Refusal, RefusalKind};
 use truespd_core::load::readback::read_back;
 use truespd_core::load::verified::usual_map;
+use truespd_core::load::verify_log::LogPlace;
 use truespd_core::machine::roots::Roots;
 use truespd_core::machine::storage::resolve;
 use truespd_core::result::{ReadBack, envelope};
@@ -30,6 +31,9 @@ pub(crate) struct VerifyArguments {
     /// The map of the test, when it was given a file by --verify-map
     #[arg(long, value_name = "FILE")]
     map: Option<PathBuf>,
+    /// The log of the test, when it was given one by --verify-log: a file, or HOST:FILE, which ssh reads there
+    #[arg(long, value_name = "FILE or HOST:FILE", conflicts_with = "map")]
+    log: Option<String>,
     /// Print the answer as JSON (`truespd schema verify`)
     #[arg(long)]
     json: bool,
@@ -57,20 +61,28 @@ pub(crate) fn run(arguments: &VerifyArguments) -> ExitCode {
 fn answer(arguments: &VerifyArguments) -> Result<ReadBack, Fault> {
     let typed = &arguments.target;
     let path = resolve(typed, &Roots::default()).map_err(|error| error.refusal(RefusalKind::Machine))?.path;
-    let map = match &arguments.map {
-        Some(map) => map.clone(),
-        None => usual_map(&path).ok_or_else(|| {
-            let words = "no place where a map of --verify could be: HOME is not set";
-            Refusal::machine(&["--map"], Some(typed), words.to_string())
-        })?,
+    let map = match (&arguments.log, &arguments.map) {
+        (Some(log), _) => LogPlace::of(log).read().map_err(|error| no_log(log, &error))?,
+        (None, Some(map)) => BlockMap::open(map).map_err(|error| no_map(typed, &error))?,
+        (None, None) => {
+            let map = usual_map(&path).ok_or_else(|| {
+                let words = "no place where a map of --verify could be: HOME is not set";
+                Refusal::machine(&["--map"], Some(typed), words.to_string())
+            })?;
+            BlockMap::open(&map).map_err(|error| no_map(typed, &error))?
+        }
     };
-    let map = BlockMap::open(&map).map_err(|error| no_map(typed, &error))?;
     let stop = stop_on_signals(|| {})?;
     read_back(typed, &map, TOLD_EVERY, &tell_progress, &stop)
 }
 
 fn tell_progress(done: u64, all: u64) {
     say_line(format_args!("read back {} of {}", bytes(done as f64), bytes(all as f64)));
+}
+
+fn no_log(log: &str, error: &MapError) -> Refusal {
+    let refusal = Refusal::machine(&["--log"], Some(log), error.to_string());
+    refusal.hint("a test writes one: diskspd --verify --verify-log FILE -Sh -w100 ...")
 }
 
 fn no_map(typed: &str, error: &MapError) -> Refusal {

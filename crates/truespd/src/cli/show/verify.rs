@@ -13,6 +13,11 @@ pub fn text(found: &ReadBack) -> String {
     let path = printable(&found.path);
     let mut out = if found.written_blocks == 0 {
         format!("'{path}': the test wrote nothing, so there is nothing to read back\n")
+    } else if wrong == 0 && found.is_by_log {
+        format!(
+            "'{path}': all {} blocks that the log knows as durable hold what they must\n",
+            grouped(found.flushed_blocks)
+        )
     } else if wrong == 0 {
         format!(
             "'{path}': all {} acknowledged blocks hold what they must\n",
@@ -27,24 +32,15 @@ pub fn text(found: &ReadBack) -> String {
         let noun = if wrong == 1 { "block is" } else { "blocks are" };
         format!("'{path}': {} {noun} WRONG: {}\n", grouped(wrong), kinds.join(", "))
     };
-    out.push_str(&format!(
-        "{} blocks of {} were written: {} acknowledged, {} of them flushed\n",
-        grouped(found.written_blocks),
-        bytes(found.block_bytes as f64),
-        grouped(found.acknowledged_blocks),
-        grouped(found.flushed_blocks)
-    ));
-    out.push_str(&format!(
-        "{} hold the last write{}\n",
-        grouped(found.newest_blocks),
-        match found.older_blocks {
-            0 => String::new(),
-            older => format!(
-                "; {} an older one or none, which may be: the last one was not flushed, or not completed",
-                grouped(older)
-            ),
-        }
-    ));
+    if found.is_by_log {
+        out.push_str(&format!(
+            "{} blocks of {} hold the last write that the log knows, or a later one\n",
+            grouped(found.newest_blocks),
+            bytes(found.block_bytes as f64)
+        ));
+    } else {
+        out.push_str(&by_map(found));
+    }
     let read_bytes = (found.written_blocks * found.block_bytes) as f64;
     let by = if found.is_direct {
         "past the page cache"
@@ -53,7 +49,7 @@ pub fn text(found: &ReadBack) -> String {
     };
     let per_s = read_bytes / found.elapsed_s.max(1e-9);
     out.push_str(&format!("read {} {by}, at {}\n", bytes(read_bytes), rate(per_s)));
-    if !found.run_ended {
+    if !found.run_ended && !found.is_by_log {
         out.push_str("the test was killed: the map is what it had told by then\n");
     }
     for range in found.ranges.iter().take(SHOWN) {
@@ -65,6 +61,25 @@ pub fn text(found: &ReadBack) -> String {
             grouped((found.ranges.len() - SHOWN) as u64)
         ));
     }
+    out
+}
+
+fn by_map(found: &ReadBack) -> String {
+    let mut out = format!(
+        "{} blocks of {} were written: {} acknowledged, {} of them flushed\n",
+        grouped(found.written_blocks),
+        bytes(found.block_bytes as f64),
+        grouped(found.acknowledged_blocks),
+        grouped(found.flushed_blocks)
+    );
+    out.push_str(&format!("{} hold the last write", grouped(found.newest_blocks)));
+    if found.older_blocks > 0 {
+        out.push_str(&format!(
+            "; {} an older one or none, which may be: the last one was not flushed, or not completed",
+            grouped(found.older_blocks)
+        ));
+    }
+    out.push('\n');
     out
 }
 
@@ -103,6 +118,7 @@ mod tests {
         let mut found = ReadBack {
             path: "f".into(),
             map: "m".into(),
+            is_by_log: false,
             run_ended: true,
             is_direct: true,
             block_bytes: 4096,

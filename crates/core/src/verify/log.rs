@@ -1,0 +1,152 @@
+//! The log of a verified run: which writes are durable, told line by line to a place that a power cut does not reach.
+//!
+//! The first line names the form. Then come parts of lines, each with a line `= ` and the CRC32C of its text. The first
+//! part is the header of the map as JSON; each line of the others has the number of a block and the generation of it
+//! that is durable. What comes after the last whole part was cut off, and is not believed.
+//!
+//! The log may be behind: a block may hold a newer write than the one it names, or part of that, and never an older
+//! one.
+
+use std::fmt::Write as _;
+use std::io::{self, BufRead, Write};
+use std::path::Path;
+
+use crc_fast::crc32_iscsi;
+
+use super::map::{BlockMap, MapError, MapHeader};
+
+/// The first line of a log: a file that begins otherwise is left as it is.
+pub const FIRST_LINE: &str = "TrueSpd verify log";
+/// Marks the line that ends a part.
+const END_OF_PART: &str = "= ";
+
+/// A block and the generation of it that is durable.
+pub type Durable = (usize, u32);
+
+/// Writes the begin of a log.
+///
+/// # Errors
+/// What the system says.
+pub fn begin(sink: &mut dyn Write, header: &MapHeader) -> io::Result<()> {
+    writeln!(sink, "{FIRST_LINE}")?;
+    write_part(sink, format!("{}\n", serde_json::to_string(header)?))
+}
+
+/// Writes what became durable.
+///
+/// # Errors
+/// What the system says.
+pub fn tell(sink: &mut dyn Write, durable: &[Durable]) -> io::Result<()> {
+    let mut text = String::with_capacity(durable.len() * 16);
+    for (block, generation) in durable {
+        let _ = writeln!(text, "{block} {generation}");
+    }
+    write_part(sink, text)
+}
+
+fn write_part(sink: &mut dyn Write, mut text: String) -> io::Result<()> {
+    let sum = crc32_iscsi(text.as_bytes());
+    let _ = writeln!(text, "{END_OF_PART}{sum:08x}");
+    sink.write_all(text.as_bytes())?;
+    sink.flush()
+}
+
+/// What a log says must be there. `place` is what the person calls it.
+///
+/// # Errors
+/// [`MapError`] when it is no log, is damaged, or cannot be read.
+pub fn read(place: &Path, log: &mut dyn BufRead) -> Result<BlockMap, MapError> {
+    let path = place.to_path_buf();
+    let (mut line, mut number) = (String::new(), 1);
+    log.read_line(&mut line).map_err(|error| unread(place, error))?;
+    if line.trim_end() != FIRST_LINE {
+        return Err(MapError::NoLog { path });
+    }
+    let (mut map, mut part) = (None, String::new());
+    loop {
+        line.clear();
+        number += 1;
+        log.read_line(&mut line).map_err(|error| unread(place, error))?;
+        // The last line may be cut off.
+        let Some(whole) = line.strip_suffix('\n') else { break };
+        let Some(sum) = whole.strip_prefix(END_OF_PART) else {
+            part.push_str(&line);
+            continue;
+        };
+        let is_whole = u32::from_str_radix(sum, 16) == Ok(crc32_iscsi(part.as_bytes()));
+        if !(is_whole && take(&part, &mut map, &path).map_err(|error| unread(place, error))?) {
+            return Err(MapError::DamagedLog { path, line: number });
+        }
+        part.clear();
+    }
+    map.ok_or(MapError::NoLog { path })
+}
+
+/// A log that cannot be read.
+pub fn unread(place: &Path, error: io::Error) -> MapError {
+    MapError::System { action: "could not read the log", path: place.to_path_buf(), error }
+}
+
+/// Takes a whole part; false where it is not one that a run writes.
+fn take(part: &str, map: &mut Option<BlockMap>, path: &Path) -> io::Result<bool> {
+    let Some(map) = map else {
+        let Ok(header) = serde_json::from_str(part) else { return Ok(false) };
+        *map = BlockMap::of_log(path, header)?;
+        return Ok(map.is_some());
+    };
+    for line in part.lines() {
+        let numbers = line.split_once(' ').map(|(block, generation)| (block.parse(), generation.parse()));
+        let Some((Ok(block), Ok(generation))) = numbers else { return Ok(false) };
+        if !map.note_logged(block, generation) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::map::tests::header;
+
+    fn log() -> Vec<u8> {
+        let mut log = Vec::new();
+        begin(&mut log, &header(100, true)).unwrap();
+        tell(&mut log, &[(7, 1), (8, 3)]).unwrap();
+        tell(&mut log, &[(7, 2)]).unwrap();
+        log
+    }
+
+    fn generation_of_7(log: &[u8]) -> Result<u32, MapError> {
+        read(Path::new("l"), &mut &log[..]).map(|map| map.expected(7, false).oldest)
+    }
+
+    #[test]
+    fn a_log_says_what_must_be_there_at_least() {
+        let log = log();
+        assert_eq!(generation_of_7(&log).unwrap(), 2);
+        let map = read(Path::new("l"), &mut &log[..]).unwrap();
+        assert_eq!((map.expected(8, false).oldest, map.expected(9, false).newest), (3, 0));
+        assert!(map.expected(8, false).newest > 1000 && map.expected(8, false).is_in_flight);
+    }
+
+    #[test]
+    fn what_was_cut_off_is_not_believed_and_what_is_damaged_is_named() {
+        let log = log();
+        let whole = log.len() - "7 2\n= 00000000\n".len();
+        for length in whole..log.len() - 1 {
+            assert_eq!(generation_of_7(&log[..length]).unwrap(), 1, "{length}");
+        }
+        let text = String::from_utf8(log).unwrap();
+        for (from, to) in [("8 3", "8 4"), ("7 1", "70 1"), ("TrueSpd", "Truespd")] {
+            let error = generation_of_7(text.replace(from, to).as_bytes()).unwrap_err();
+            let is_damaged = matches!(error, MapError::DamagedLog { line: 6, .. });
+            assert!(is_damaged || from == "TrueSpd", "{from}: {error}");
+        }
+        assert!(matches!(generation_of_7(b""), Err(MapError::NoLog { .. })));
+        let mut outside = Vec::new();
+        begin(&mut outside, &header(100, true)).unwrap();
+        tell(&mut outside, &[(100, 1)]).unwrap();
+        assert!(matches!(generation_of_7(&outside), Err(MapError::DamagedLog { line: 5, .. })));
+    }
+}
