@@ -32,5 +32,5 @@ pub use api::{Completion, Engine, EngineError, EngineFile, Handle, Io, MapFlush,
 pub use sim::KEYS as SIM_PARAMETERS;
 pub use table::{
     AnyEngine, EngineRow, LADDER, Opened, TABLE, check_parameters, find, likely, of_commands, open,
-    open_ladder, remembers_writes, ring_trims_devices, step_down,
+    open_ladder, ring_trims_devices, step_down,
 };

@@ -46,11 +46,6 @@ pub(super) fn check_parameters(text: &str) -> Result {
     Spec::parse(text).map(|_| ())
 }
 
-/// Whether these parameters are those of a drive that remembers what was written to it.
-pub(super) fn is_drive(parameters: &str) -> bool {
-    Spec::parse(parameters).is_ok_and(|spec| spec.flash.is_some())
-}
-
 pub(super) fn open(setup: Setup) -> Result<(Sim, Vec<String>)> {
     check_setup(NAME, &setup, u32::MAX)?;
     let spec = Spec::parse(&setup.parameters)?;

@@ -287,11 +287,6 @@ pub fn find(name: &str) -> Option<&'static EngineRow> {
     TABLE.iter().find(|row| row.name == name)
 }
 
-/// Whether what an engine writes changes what comes later: on storage, and on a simulated drive.
-pub fn remembers_writes(row: &EngineRow, parameters: &str) -> bool {
-    row.moves_data || (row.name == sim::NAME && sim::is_drive(parameters))
-}
-
 /// The engine that a target of NVMe commands gets when none was named.
 pub fn of_commands() -> &'static EngineRow {
     &NVME

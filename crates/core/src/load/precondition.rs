@@ -18,7 +18,6 @@ use super::context::{Event, FinishedRun, OnEvent, Options};
 use super::entries::entry_of;
 use super::prepare::{check_before, made_bytes};
 use crate::access::RangeSpec;
-use crate::engine::remembers_writes;
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::guard::mark::write_entry;
 use crate::machine::roots::Roots;
@@ -190,9 +189,7 @@ impl Preconditioning<'_> {
                 "--precondition works on one host: run it there with diskspd, then start all hosts without it",
             ));
         }
-        if let Some((row, parameters)) = &self.options.engine
-            && !remembers_writes(row, parameters)
-        {
+        if self.options.engine.as_ref().is_some_and(|(row, _)| !row.moves_data) {
             let words = "--precondition writes to storage, and this engine does not (--engine)";
             return Err(refused(None, words));
         }

@@ -298,7 +298,7 @@ impl PtsArguments {
         if !place.is_device() {
             all.push("The target is a file, and not a whole device.".to_string());
         }
-        if self.engine.as_deref().is_some_and(|name| name.starts_with("sim") || name.starts_with("null")) {
+        if pts.is_simulated() {
             all.push("The drive is simulated: nothing was read or written.".to_string());
         }
         let wanted = self.class.write_cache();

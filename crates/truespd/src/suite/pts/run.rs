@@ -9,9 +9,10 @@ use crate::suite::{
     Ahead, Draft, Ended, Known, Length, RanOn, Runner, SeriesVerdict, counting_cached_writes, judged,
 };
 use std::time::Duration;
+use truespd_core::engine;
 use truespd_core::profile::{self, SteadyRule};
 use truespd_core::result::rounds::{Tracked, words};
-use truespd_core::result::{Document, Grade, LatencySummary, Operations, Summary};
+use truespd_core::result::{Document, Grade, LatencySummary, Operations, Preconditioned, Summary};
 use truespd_core::text::{bytes, duration_ns, number, part_percent, rate};
 
 /// Passes and size of the preconditioning, of which PTS 2.0.2 p. 17 is quoted.
@@ -140,6 +141,12 @@ impl Pts {
             return 0;
         }
         (self.head.capacity_bytes * u64::from(PASSES)).saturating_mul(self.parts.len() as u64)
+    }
+
+    /// Whether the engine only imitates a drive.
+    pub fn is_simulated(&self) -> bool {
+        let name = self.head.engine.as_deref().and_then(|engine| engine.split(':').next());
+        name.and_then(engine::find).is_some_and(|row| !row.moves_data)
     }
 
     /// Words that all lines have, behind those of a cell.
@@ -274,6 +281,9 @@ impl Pts {
     ) -> Result<(), Ended> {
         runner.ahead(left);
         runner.at("preconditioning");
+        if self.is_simulated() {
+            return self.precondition_simulated(report, part, runner);
+        }
         let name = [self.parts[part].name, "preconditioning"].join(" ").trim_start().to_string();
         let draft =
             Draft { name, words: self.preconditioning(), length: Length::exactly(1.0), ..Draft::default() };
@@ -281,6 +291,48 @@ impl Pts {
         let document = runner.run(&step)?;
         note_host(&mut report.head, &document);
         report.parts[part].preconditioned = document.preconditioned.first().cloned();
+        Ok(())
+    }
+
+    /// `--precondition` writes to storage only: a simulated drive is written by runs, until it has been written twice.
+    fn precondition_simulated(
+        &self,
+        report: &mut PtsReport,
+        part: usize,
+        runner: &mut dyn Runner,
+    ) -> Result<(), Ended> {
+        let capacity_bytes = self.head.capacity_bytes;
+        let mut written_bytes = 0;
+        let mut elapsed_s = 0.0;
+        let mut sequence = Sequence::default();
+        for run in 1.. {
+            let mut words: Vec<String> =
+                ["-b128K", "-s", "-w100", "-t1", "-o32"].map(str::to_string).to_vec();
+            if sequence.from_bytes > 0 {
+                words.push(format!("-B{}", sequence.from_bytes));
+            }
+            words.extend(self.common(self.seconds));
+            let length = Length::exactly(f64::from(self.seconds));
+            let name = format!("{} preconditioning {run}", self.parts[part].name).trim_start().to_string();
+            let step = Draft { name, words, length, ..Draft::default() }.read(runner)?;
+            let (figures, moved) = figures_of(&runner.run(&step)?, None);
+            written_bytes += moved;
+            elapsed_s += figures.measured_s;
+            let from_bytes = sequence.from_bytes;
+            sequence.go_on(from_bytes, moved, capacity_bytes);
+            if moved == 0 || written_bytes >= capacity_bytes * u64::from(PASSES) {
+                break;
+            }
+        }
+        report.parts[part].preconditioned = Some(Preconditioned {
+            path: self.target.clone(),
+            range_bytes: capacity_bytes,
+            passes: PASSES,
+            written_bytes,
+            earlier_bytes: 0,
+            elapsed_s,
+            disk_bytes: None,
+        });
         Ok(())
     }
 
