@@ -233,8 +233,8 @@ pub(super) const NAME: &str = "sim";
 
 /// One line on every parameter of `sim`, for help and refusals.
 pub const KEYS: &str = "latency=TIME, write_latency=TIME, flush_latency=TIME, trim_latency=TIME, \
-    jitter=none|exp|uniform|pareto, channels=N, iops=N, cpu=TIME, seed=N, ftl=TIME+SPARE (a flash drive, on which a \
-    write takes write_latency while it is fresh and TIME once it was written at random), error=KIND[WHERE], short=SIZE[WHERE], \
+    jitter=none|exp|uniform|pareto, channels=N, iops=N, cpu=TIME, seed=N, ftl=TIME+SPARE (a flash drive: a write takes \
+    write_latency while it is fresh, TIME once it was written at random), error=KIND[WHERE], short=SIZE[WHERE], \
     stall=TIME|forever[WHERE]; TIME is a number with ns, us, ms or s; WHERE is @OFFSET+LENGTH (I/Os that touch that \
     range), #N (the N-th I/O), %N (every N-th) or ~N (one in N at random); sizes take K, M, G, T";
 

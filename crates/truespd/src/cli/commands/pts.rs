@@ -238,7 +238,8 @@ impl PtsArguments {
         ] {
             if is_given {
                 let message = format!(
-                    "{option} does not go with pts: the specification says what is written before, and until when rounds go on"
+                    "{option} does not go with pts: the specification says what is written before, and how long \
+                     rounds go on"
                 );
                 return Err(Refusal::command_line(message).hint("leave it out"));
             }

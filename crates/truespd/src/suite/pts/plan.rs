@@ -101,7 +101,7 @@ impl Pts {
         }
         let device = shell_word(&self.target);
         let base = self.target.rsplit('/').next().unwrap_or_default();
-        let commands = if base.starts_with("nvme") || base.starts_with("ng") {
+        let commands = if ["nvm", "ng"].iter().any(|name| base.starts_with(name)) {
             format!("nvme format {device} --ses=1, or nvme sanitize {device} --sanact=2")
         } else if base.starts_with("sd") {
             format!(

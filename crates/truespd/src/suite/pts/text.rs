@@ -32,11 +32,17 @@ pub fn shown_of(report: &PtsReport) -> &'static [Shows] {
     if report.test == "latency" { &[MEAN, NINES, LONGEST, IOPS] } else { &[IOPS] }
 }
 
+fn or_unknown(value: &Option<String>) -> String {
+    value.clone().unwrap_or_else(unknown)
+}
+
+fn unknown() -> String {
+    "not known".to_string()
+}
+
 /// The head with its members in words; what is not known is told.
 pub fn head_lines(report: &PtsReport) -> Vec<(&'static str, String)> {
     let head: &Head = &report.head;
-    let unknown = || "not known".to_string();
-    let or_unknown = |value: &Option<String>| value.clone().unwrap_or_else(unknown);
     let host = [&head.machine, &head.processor].map(|it| it.clone().unwrap_or_default());
     let mut host: Vec<String> = host.into_iter().filter(|words| !words.is_empty()).collect();
     host.extend(head.memory_bytes.map(|memory| format!("{} of memory", size(memory))));
@@ -176,15 +182,15 @@ fn stage_text(report: &PtsReport, stage: &StageReport) -> String {
         return out + &response_text(stage.response_times.as_ref());
     }
     let mut lines =
-        vec![["cell", "threads", "I/Os", "IOPS", "throughput", "mean", "longest"].map(String::from).to_vec()];
+        vec![["cell", "load", "IOPS", "throughput", "mean", "longest"].map(String::from).to_vec()];
     for (place, cell) in stage.cells.iter().enumerate() {
-        let mut line = vec![cell.name.clone(), cell.threads.to_string(), cell.outstanding.to_string()];
+        let mut line = vec![cell.name.clone(), format!("T{} Q{}", cell.threads, cell.outstanding)];
         for shows in [&IOPS, &THROUGHPUT, &MEAN, &LONGEST] {
             line.push(figure(report, stage, place, shows));
         }
         lines.push(line);
     }
-    out.push_str(&format!("\n{}\n", aligned(lines, &[false, true, true, true, true, true, true])));
+    out.push_str(&format!("\n{}\n", aligned(lines, &[false, false, true, true, true, true])));
     out
 }
 
