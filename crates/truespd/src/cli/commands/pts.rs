@@ -23,7 +23,6 @@ use truespd_core::profile::SteadyRule;
 use truespd_core::result::envelope;
 use truespd_core::text::{printable, shell_word};
 
-/// The specification's limit.
 const ROUNDS_MAX: u32 = 25;
 /// The least that its rule needs.
 const ROUNDS_MIN: u32 = 5;

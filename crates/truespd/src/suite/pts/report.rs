@@ -17,7 +17,7 @@ pub struct PtsReport {
     pub tool_version: String,
     /// Name of the test, as in `truespd pts iops`.
     pub test: String,
-    /// The test in words.
+    /// Title of the test as the specification has it.
     pub title: String,
     /// Which edition of the specification.
     pub class: Class,
@@ -27,7 +27,7 @@ pub struct PtsReport {
     pub head: Head,
     /// In what the test differs from the specification, a sentence each.
     pub deviations: Vec<String>,
-    /// When rounds are steady.
+    /// The rule by which rounds are steady.
     pub rule: SteadyRule,
     /// What was tested, each after a purge of its own.
     pub parts: Vec<PartReport>,
@@ -46,11 +46,11 @@ pub struct Head {
     pub purge: Option<String>,
     /// Model of the drive, with its maker as far as it says that.
     pub model: Option<String>,
-    /// Firmware of the drive.
+    /// Revision of the drive's firmware as it tells it.
     pub firmware: Option<String>,
     /// How the drive is connected.
     pub interface: Option<String>,
-    /// Bytes of the target.
+    /// Size of the file or device in bytes.
     pub capacity_bytes: u64,
     /// Bytes of it that the cells use, from its start.
     pub active_range_bytes: u64,
@@ -68,7 +68,7 @@ pub struct Head {
     pub endurance_bytes: Option<u64>,
     /// Release of the kernel of the host.
     pub kernel: Option<String>,
-    /// Processor of the host.
+    /// Name of the first processor of the host.
     pub processor: Option<String>,
     /// Memory of the host in bytes.
     pub memory_bytes: Option<u64>,
@@ -105,7 +105,7 @@ pub struct StageReport {
     pub response_times: Option<ResponseTimes>,
 }
 
-/// A cell.
+/// A cell of the test, with its load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellReport {
     /// Pattern, size, and shares of reads and writes: `RND 4 KiB 65/35`.
@@ -129,12 +129,12 @@ pub struct CellReport {
     pub profile: Option<String>,
 }
 
-/// A tracking variable.
+/// A figure by which rounds are judged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrackedCell {
     /// What it is, in words.
     pub name: String,
-    /// Place of its cell.
+    /// Place of its cell among those of a round.
     pub cell: usize,
     /// Which figure of the cell.
     pub figure: Figure,
@@ -143,19 +143,19 @@ pub struct TrackedCell {
 /// What a cell did in a round. Reads and writes are added.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Figures {
-    /// I/Os per second.
+    /// Reads and writes that completed per second.
     pub iops: f64,
-    /// Bytes per second.
+    /// Bytes of reads and writes per second.
     pub bytes_per_s: f64,
     /// Bytes that were written in the measured time.
     pub written_bytes: u64,
-    /// Measured time in seconds.
+    /// How long was measured, in seconds.
     pub measured_s: f64,
     /// Mean latency in nanoseconds; none without an I/O, here and below.
     pub mean_ns: Option<f64>,
     /// 99.999th percentile of the latency in nanoseconds.
     pub p99_999_ns: Option<f64>,
-    /// Longest latency in nanoseconds.
+    /// Longest latency of the run in nanoseconds.
     pub max_ns: Option<f64>,
     /// Its verdict; none when it was not judged.
     pub grade: Option<Grade>,
@@ -164,7 +164,7 @@ pub struct Figures {
 /// The response times of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResponseTimes {
-    /// Mean, percentiles and extremes.
+    /// Mean, percentiles, smallest and largest of all I/Os.
     pub summary: LatencySummary,
     /// How many I/Os took how long, in steps of a quarter of a doubling.
     pub bars: Vec<Bar>,
@@ -175,7 +175,7 @@ pub struct ResponseTimes {
 pub struct Bar {
     /// End of the step in nanoseconds.
     pub up_to_ns: f64,
-    /// I/Os in it.
+    /// How many I/Os the step has.
     pub ios: u64,
 }
 

@@ -37,7 +37,6 @@ pub struct Pts {
     pub rule: SteadyRule,
     /// The file or device, as a word of a line.
     pub target: String,
-    /// `--engine NAME`, or nothing.
     pub engine: Vec<String>,
     pub head: Head,
     /// Smallest I/O that the target takes.
@@ -135,7 +134,6 @@ impl Pts {
         all
     }
 
-    /// Bytes that preconditioning writes.
     pub fn preconditioning_bytes(&self) -> u64 {
         if !self.test.is_preconditioned {
             return 0;
@@ -523,7 +521,6 @@ impl Sequence {
     }
 }
 
-/// A figure for people.
 pub fn figure_words(figure: super::table::Figure, value: f64) -> String {
     match figure {
         super::table::Figure::Iops => number(value),

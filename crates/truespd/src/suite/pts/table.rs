@@ -82,7 +82,6 @@ impl Block {
         }
     }
 
-    /// The smallest I/O.
     pub fn least_bytes(self) -> u64 {
         match self {
             Block::Bytes(bytes) => bytes,
@@ -111,7 +110,6 @@ pub struct Cells {
     pub pattern: Pattern,
     /// Reads in percent of the I/Os: the outer loop.
     pub reads: &'static [u32],
-    /// The inner loop.
     pub blocks: &'static [Block],
     /// Threads; empty: those of the person.
     pub threads: &'static [u32],
@@ -140,7 +138,6 @@ pub enum Figure {
     Iops,
     /// Bytes per second of reads and writes.
     Throughput,
-    /// Mean latency.
     MeanLatency,
 }
 
@@ -153,7 +150,6 @@ pub struct Tracking {
     pub figure: Figure,
 }
 
-/// When a stage ends.
 #[derive(Debug, Clone, Copy)]
 pub enum End {
     /// All tracking variables are steady, or the last round is over.
@@ -543,7 +539,6 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// `RND 4 KiB 65/35`
     pub fn name(&self) -> String {
         let pattern = match self.pattern {
             Pattern::Random => "RND",
