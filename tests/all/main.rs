@@ -170,6 +170,7 @@ mod suite {
     mod compare;
     mod find_max;
     mod mark;
+    mod pts;
     mod side_by_side;
     mod study;
     mod sweep;

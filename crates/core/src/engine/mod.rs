@@ -16,6 +16,7 @@
 
 mod aio;
 mod api;
+mod ftl;
 mod mmap;
 mod nvme;
 mod ring;

@@ -13,8 +13,10 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::PoisonError;
 use std::time::Duration;
 
+use super::ftl::{Drive, Flash, drive_of};
 use super::transfer::check_setup;
 use super::{Completion, Engine, EngineError, Io, IoError, Op, Result, Setup};
 use crate::sys::signals;
@@ -26,6 +28,8 @@ const NEVER: u64 = u64::MAX;
 pub(super) struct Sim {
     spec: Spec,
     sizes: Vec<u64>,
+    /// The drive that each file is; empty without `ftl=`.
+    drives: Vec<Drive>,
     now_ns: u64,
     random: SplitMix,
     count: u64,
@@ -45,7 +49,9 @@ pub(super) fn check_parameters(text: &str) -> Result {
 pub(super) fn open(setup: Setup) -> Result<(Sim, Vec<String>)> {
     check_setup(NAME, &setup, u32::MAX)?;
     let spec = Spec::parse(&setup.parameters)?;
+    let drives = if spec.flash.is_some() { setup.files.iter().map(drive_of).collect() } else { Vec::new() };
     let engine = Sim {
+        drives,
         sizes: setup.files.iter().map(|f| f.size_bytes).collect(),
         now_ns: 0,
         random: SplitMix(spec.seed),
@@ -64,6 +70,10 @@ impl Sim {
         self.now_ns += self.spec.cpu_ns;
         let mut result = Ok(self.bytes_inside(io));
         let mut service_ns = self.service_time(io.op);
+        if let (Some(flash), Op::Write) = (self.spec.flash, io.op) {
+            let mut drive = self.drives[io.file as usize].lock().unwrap_or_else(PoisonError::into_inner);
+            service_ns = drive.write(flash, io.offset, io.len, service_ns);
+        }
         for (fault, place) in &self.spec.faults {
             if !place.hits(self.count, io.offset, io.len, || self.random.next()) {
                 continue;
@@ -223,7 +233,8 @@ pub(super) const NAME: &str = "sim";
 
 /// One line on every parameter of `sim`, for help and refusals.
 pub const KEYS: &str = "latency=TIME, write_latency=TIME, flush_latency=TIME, trim_latency=TIME, \
-    jitter=none|exp|uniform|pareto, channels=N, iops=N, cpu=TIME, seed=N, error=KIND[WHERE], short=SIZE[WHERE], \
+    jitter=none|exp|uniform|pareto, channels=N, iops=N, cpu=TIME, seed=N, ftl=TIME+SPARE (a flash drive: a write takes \
+    write_latency while it is fresh, TIME once it was written at random), error=KIND[WHERE], short=SIZE[WHERE], \
     stall=TIME|forever[WHERE]; TIME is a number with ns, us, ms or s; WHERE is @OFFSET+LENGTH (I/Os that touch that \
     range), #N (the N-th I/O), %N (every N-th) or ~N (one in N at random); sizes take K, M, G, T";
 
@@ -311,6 +322,8 @@ pub(super) struct Spec {
     /// Time that submitting one I/O takes.
     pub cpu_ns: u64,
     pub seed: u64,
+    /// It is a flash drive.
+    pub flash: Option<Flash>,
     pub faults: Vec<(Fault, Where)>,
 }
 
@@ -334,6 +347,7 @@ impl Default for Spec {
             spacing_ns: 0,
             cpu_ns: 0,
             seed: 0,
+            flash: None,
             faults: Vec::new(),
         }
     }
@@ -392,6 +406,10 @@ impl Spec {
             "iops" => self.spacing_ns = (1_000_000_000 / positive(value)?).max(1),
             "cpu" => self.cpu_ns = time(value)?,
             "seed" => self.seed = number(value)?,
+            "ftl" => {
+                let (slow, spare) = value.split_once('+').ok_or("a drive is written TIME+SPARE: 1ms+64M")?;
+                self.flash = Some(Flash { slow_ns: time(slow)?, spare_bytes: size(spare)? });
+            }
             "error" | "short" | "stall" => self.faults.push(fault(key, value)?),
             _ => return Err(format!("there is no parameter \"{key}\"")),
         }
@@ -572,13 +590,14 @@ mod tests {
     #[test]
     fn everything_at_once() {
         let spec = Spec::parse(
-            "latency=250us,write_latency=2ms,jitter=exp,channels=8,iops=2000,cpu=300ns,seed=7,error=eio@1M+64K,\
+            "latency=250us,write_latency=2ms,jitter=exp,channels=8,iops=2000,cpu=300ns,seed=7,ftl=2ms+64M,error=eio@1M+64K,\
              short=512#3,stall=forever%10,stall=1s,stall=5ms~200",
         )
         .expect("legal");
         assert_eq!((spec.read_latency_ns, spec.write_latency_ns), (250_000, 2_000_000));
         assert_eq!((spec.jitter, spec.channels, spec.spacing_ns), (Jitter::Exponential, 8, 500_000));
         assert_eq!((spec.cpu_ns, spec.seed), (300, 7));
+        assert_eq!(spec.flash, Some(Flash { slow_ns: 2_000_000, spare_bytes: 64 << 20 }));
         let place = Where::Range { start: 1 << 20, len: 64 << 10 };
         assert_eq!(
             spec.faults,
@@ -608,6 +627,7 @@ mod tests {
             ("error=ebroken", "is not one of the errors eio"),
             ("error=eio@1M", "@OFFSET+LENGTH"),
             ("error=eio@1X+1", "is not one of the units K, M, G, T"),
+            ("ftl=1ms", "TIME+SPARE"),
             ("short=8G", "smaller than 4 GiB"),
             ("stall=1s#0", "0 is not allowed"),
         ] {

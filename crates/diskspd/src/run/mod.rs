@@ -170,6 +170,8 @@ pub enum Required {
     NotWorse,
     /// B is shown to be better than A (`ab`).
     Better,
+    /// All rounds became steady (`pts`).
+    Steady,
 }
 
 impl Required {
@@ -179,6 +181,7 @@ impl Required {
             Required::Pass => "pass",
             Required::NotWorse => "not-worse",
             Required::Better => "better",
+            Required::Steady => STEADY,
         }
     }
 }

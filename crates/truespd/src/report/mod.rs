@@ -15,6 +15,7 @@ pub mod history;
 mod html;
 mod parts;
 pub mod picture;
+mod pts;
 mod rounds;
 pub mod suites;
 mod sweep;

@@ -60,7 +60,7 @@ fn of_figure(name: &'static str, values: &[f64], rounds: &Rounds, rule: &SteadyR
 }
 
 /// The mean of the window with what the rule allows around it, and the best straight line through its rounds.
-fn push_window(chart: &mut Chart, window: &[Point], tracked: Tracked, rule: &SteadyRule) {
+pub(super) fn push_window(chart: &mut Chart, window: &[Point], tracked: Tracked, rule: &SteadyRule) {
     let excursions = tracked.excursions;
     let mean = window.iter().map(|point| point.y).sum::<f64>() / window.len() as f64;
     let half = mean * f64::from(rule.range_percent) / 200.0;
@@ -88,7 +88,7 @@ fn push_window(chart: &mut Chart, window: &[Point], tracked: Tracked, rule: &Ste
     );
 }
 
-fn round_words(number: f64) -> String {
+pub(super) fn round_words(number: f64) -> String {
     format!("round {number:.0}")
 }
 

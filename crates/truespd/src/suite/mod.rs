@@ -10,6 +10,7 @@ pub mod find_max;
 mod length;
 pub mod mark;
 mod of_target;
+pub mod pts;
 pub mod rounds;
 pub mod study;
 pub mod sweep;

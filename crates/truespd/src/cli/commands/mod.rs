@@ -17,6 +17,7 @@ pub(crate) mod inspect;
 pub(crate) mod manual;
 pub(crate) mod mark;
 pub(crate) mod own_line;
+mod pts;
 pub(crate) mod render;
 pub(crate) mod report;
 pub(crate) mod study;

@@ -5,6 +5,7 @@ use crate::cli::commands::assess::AssessArguments;
 use crate::cli::commands::beside::BesideArguments;
 use crate::cli::commands::find_max::FindMaxArguments;
 use crate::cli::commands::mark::MarkArguments;
+use crate::cli::commands::pts::PtsArguments;
 use crate::cli::commands::study::StudyArguments;
 use crate::cli::commands::suite::{MaybeStored, Suite, run, stored};
 use crate::cli::commands::sweep::SweepArguments;
@@ -19,13 +20,14 @@ use truespd_core::fault::ExitCode;
 use truespd_core::result::envelope::{self, DocumentKind};
 
 /// All suites, in the order of the help.
-pub(crate) static TABLE: [Row; 8] = [
+pub(crate) static TABLE: [Row; 9] = [
     Row::of::<MarkArguments>(),
     Row::of::<AssessArguments>(),
     Row::of::<WorkloadArguments>(),
     Row::of::<BesideArguments>().within(<WorkloadArguments as Suite>::NAME),
     Row::of::<FindMaxArguments>(),
     Row::of::<SweepArguments>(),
+    Row::of::<PtsArguments>(),
     Row::of::<AbArguments>(),
     Row::of::<StudyArguments>(),
 ];

@@ -10,6 +10,7 @@ use clap::{Arg, Command, ValueEnum, ValueHint};
 
 use crate::cli::commands::suites;
 use crate::cli::manual::{self, visible};
+use crate::suite::pts::table::{Class, TESTS};
 use crate::suite::workload::preset::BUILT_IN;
 use diskspd::run::Required;
 use truespd_core::result::Grade;
@@ -119,6 +120,7 @@ fn values(arg: &Arg, command: &[&str]) -> Vec<&'static str> {
             let own: &[Required] = match last {
                 "ab" => &[Required::NotWorse, Required::Better],
                 "assess" => &[Required::Pass],
+                "pts" => &[Required::Steady],
                 _ => &[],
             };
             grades.iter().chain(own).map(|required| required.word()).collect()
@@ -131,6 +133,8 @@ fn values(arg: &Arg, command: &[&str]) -> Vec<&'static str> {
             [Grade::Certified, Grade::Suspect, Grade::Invalid].map(Grade::word).into()
         }
         (_, "kind") => std::iter::once("result").chain(suites::TABLE.iter().map(|row| row.name)).collect(),
+        ("pts", "test") => TESTS.iter().map(|test| test.name).collect(),
+        ("pts", "class") => Class::ALL.map(|(_, name)| name).into(),
         ("workload", "name") => BUILT_IN.iter().map(|(name, ..)| *name).collect(),
         _ => Vec::new(),
     }

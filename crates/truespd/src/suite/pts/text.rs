@@ -1,0 +1,298 @@
+//! A test after SNIA's PTS as text: its head, what it deviates in, whether it is steady, and its tables.
+
+use super::report::{Figures, Head, PtsReport, ResponseTimes, StageReport};
+use super::run::figure_words;
+use super::table::Figure;
+use crate::suite::{Shown, doubt, doubts_text};
+use std::fmt::Write;
+use truespd_core::result::Grade;
+use truespd_core::text::table::aligned;
+use truespd_core::text::{
+    bytes, duration_ns, hanging, number, part_percent, percent, printable, rate, shell_line, size,
+};
+
+/// Rows of a table of rounds, at most.
+const ROWS_MAX: usize = 24;
+
+/// A figure that tables show: its name, where it is in a round, and how it is written.
+pub struct Shows {
+    pub name: &'static str,
+    pub of: fn(&Figures) -> Option<f64>,
+    pub show: fn(f64) -> String,
+}
+
+pub const IOPS: Shows = Shows { name: "IOPS", of: |it| Some(it.iops), show: number };
+const THROUGHPUT: Shows = Shows { name: "throughput", of: |it| Some(it.bytes_per_s), show: rate };
+const MEAN: Shows = Shows { name: "mean latency", of: |it| it.mean_ns, show: duration_ns };
+const NINES: Shows = Shows { name: "99.999 % of latencies below", of: |it| it.p99_999_ns, show: duration_ns };
+const LONGEST: Shows = Shows { name: "longest latency", of: |it| it.max_ns, show: duration_ns };
+
+/// What the tables of a test over sizes and mixes are of.
+pub fn shown_of(report: &PtsReport) -> &'static [Shows] {
+    if report.test == "latency" { &[MEAN, NINES, LONGEST, IOPS] } else { &[IOPS] }
+}
+
+fn or_unknown(value: &Option<String>) -> String {
+    value.clone().unwrap_or_else(unknown)
+}
+
+fn unknown() -> String {
+    "not known".to_string()
+}
+
+/// The head with its members in words; what is not known is told.
+pub fn head_lines(report: &PtsReport) -> Vec<(&'static str, String)> {
+    let head: &Head = &report.head;
+    let host = [&head.machine, &head.processor].map(|it| it.clone().unwrap_or_default());
+    let mut host: Vec<String> = host.into_iter().filter(|words| !words.is_empty()).collect();
+    host.extend(head.memory_bytes.map(|memory| format!("{} of memory", size(memory))));
+    let before = match report.parts.iter().filter_map(|part| part.preconditioned.as_ref()).next() {
+        Some(it) => format!("{} x {} sequential, 128 KiB", it.passes, size(it.range_bytes)),
+        None => "none".to_string(),
+    };
+    vec![
+        ("drive", or_unknown(&head.model)),
+        ("serial", "not recorded".to_string()),
+        ("firmware", or_unknown(&head.firmware)),
+        ("capacity", size(head.capacity_bytes)),
+        ("interface", or_unknown(&head.interface)),
+        ("host", if host.is_empty() { unknown() } else { host.join(", ") }),
+        ("system", head.kernel.as_ref().map_or_else(unknown, |kernel| format!("Linux {kernel}"))),
+        ("software", format!("TrueSpd {}", report.tool_version)),
+        ("purge", or_unknown(&head.purge)),
+        ("preconditioning", before),
+        (
+            "threads, I/Os of each",
+            format!("{}, {}, where the test does not say them", head.threads, head.outstanding),
+        ),
+        ("data", "random, not compressible".to_string()),
+        (
+            "active range",
+            format!(
+                "{}, {}",
+                percent(head.active_range_bytes as f64 / head.capacity_bytes.max(1) as f64),
+                size(head.active_range_bytes)
+            ),
+        ),
+        ("write cache", or_unknown(&head.write_cache)),
+        ("engine", head.engine.clone().unwrap_or_else(|| "the usual one".to_string())),
+        ("written", written_words(report)),
+    ]
+}
+
+fn written_words(report: &PtsReport) -> String {
+    let written = report.written_bytes() as f64;
+    let share = match report.head.endurance_bytes {
+        Some(endurance) => format!("{} of the rated endurance", part_percent(written / endurance as f64)),
+        None => "the rated endurance is not known".to_string(),
+    };
+    format!("{}; {share}", bytes(written))
+}
+
+/// What is said of the rounds of a stage, a sentence for each tracking variable.
+pub fn sentences(report: &PtsReport, stage: &StageReport) -> Vec<String> {
+    let rule = &report.rule;
+    let mut all = Vec::new();
+    if stage.tracked.is_empty() {
+        return all;
+    }
+    let rounds = stage.whole().count();
+    all.push(match stage.is_steady(rule) {
+        Some(true) => format!("Steady after {rounds} rounds, by all tracking variables."),
+        Some(false) => format!("Steady state was not achieved in {rounds} rounds."),
+        None => format!(
+            "Whether it is steady is not known: {} rounds are judged, and {rounds} were made.",
+            u64::from(rule.window) * u64::from(stage.every)
+        ),
+    });
+    for course in stage.courses(rule) {
+        let Some(excursions) = course.excursions else { continue };
+        let last = &course.values[course.values.len().saturating_sub(rule.window as usize)..];
+        let mean = last.iter().sum::<f64>() / last.len().max(1) as f64;
+        let keeps = if course.is_steady(rule) == Some(true) { "steady" } else { "not steady" };
+        all.push(format!(
+            "{}: mean {} over the last {}, range {:.1} % ({} % at most), slope {:+.1} % ({} % at most): {keeps}.",
+            course.tracked.name,
+            figure_words(course.tracked.figure, mean),
+            rule.window,
+            excursions.range * 100.0,
+            rule.range_percent,
+            excursions.slope * 100.0,
+            rule.slope_percent
+        ));
+    }
+    all
+}
+
+/// All of it but the verdict.
+pub(super) fn tables(report: &PtsReport, shown: Shown) -> String {
+    let columns = shown.style.columns;
+    let mut out = String::new();
+    let title = format!("{} test, after SNIA PTS 2.0.2 ({})", report.title, report.class.edition());
+    out.push_str(&format!("{}\n\n", printable(&title)));
+    let mut head = Vec::new();
+    for (name, words) in head_lines(report) {
+        head.push(vec![name.to_string(), words]);
+    }
+    out.push_str(&aligned(head, &[false, false]));
+    if !report.deviations.is_empty() {
+        out.push_str("\ndeviations from the specification:\n");
+        for deviation in &report.deviations {
+            out.push_str(&hanging("  ", &printable(deviation), columns));
+        }
+    }
+    let mut grades: Vec<Grade> = Vec::new();
+    for (part, stage) in report.stages().filter(|(_, stage)| stage.whole().next().is_some()) {
+        let name = [part, stage.name.as_str()].join(" ");
+        out.push_str(&format!("\n{}\n", printable(name.trim_start())));
+        for sentence in sentences(report, stage) {
+            out.push_str(&hanging("", &printable(&sentence), columns));
+        }
+        out.push_str(&stage_text(report, stage));
+        grades.extend((0..stage.cells.len()).filter_map(|cell| stage.grade(cell)));
+    }
+    out + &doubts_text(grades.iter().copied(), columns)
+}
+
+fn stage_text(report: &PtsReport, stage: &StageReport) -> String {
+    let mut out = String::new();
+    if let Some(table) = stage.table() {
+        for shows in shown_of(report) {
+            let mut lines = vec![vec![shows.name.to_string()]];
+            lines[0].extend(table.reads.iter().map(|reads| format!("{reads}/{}", 100 - reads)));
+            for (block, cells) in &table.rows {
+                let mut line = vec![block.clone()];
+                line.extend(
+                    cells
+                        .iter()
+                        .map(|cell| cell.map_or("-".to_string(), |cell| figure(report, stage, cell, shows))),
+                );
+                lines.push(line);
+            }
+            let is_number = vec![true; lines[0].len()];
+            out.push_str(&format!("\n{}", aligned(lines, &is_number)));
+        }
+        return out + "\n";
+    }
+    if stage.cells.len() == 1 && stage.tracked.is_empty() && stage.rounds.len() == 1 {
+        return out + &response_text(stage.response_times.as_ref());
+    }
+    if stage.cells.len() == 1 {
+        out.push_str(&over_rounds(report, stage));
+        return out + &response_text(stage.response_times.as_ref());
+    }
+    let mut lines =
+        vec![["cell", "load", "IOPS", "throughput", "mean", "longest"].map(String::from).to_vec()];
+    for (place, cell) in stage.cells.iter().enumerate() {
+        let mut line = vec![cell.name.clone(), format!("T{} Q{}", cell.threads, cell.outstanding)];
+        for shows in [&IOPS, &THROUGHPUT, &MEAN, &LONGEST] {
+            line.push(figure(report, stage, place, shows));
+        }
+        lines.push(line);
+    }
+    out.push_str(&format!("\n{}\n", aligned(lines, &[false, false, true, true, true, true])));
+    out
+}
+
+/// The mean of a figure over the last rounds with the sign of its verdict.
+pub fn figure(report: &PtsReport, stage: &StageReport, cell: usize, shows: &Shows) -> String {
+    let sign = stage.grade(cell).map_or("", doubt);
+    stage.mean(cell, &report.rule, shows.of).map_or("-".to_string(), |value| (shows.show)(value) + sign)
+}
+
+/// A cell over its rounds, with what was written until then; evenly picked where there are many.
+fn over_rounds(report: &PtsReport, stage: &StageReport) -> String {
+    let mut lines =
+        vec![["round", "written", "drive fills", "IOPS", "mean", "longest"].map(String::from).to_vec()];
+    let rounds: Vec<&Figures> = stage.whole().filter_map(|round| round.first()).collect();
+    let step = rounds.len().div_ceil(ROWS_MAX).max(1);
+    let mut written: u64 = 0;
+    for (place, figures) in rounds.iter().enumerate() {
+        written = written.saturating_add(figures.written_bytes);
+        if !place.is_multiple_of(step) && place + 1 != rounds.len() {
+            continue;
+        }
+        lines.push(vec![
+            (place + 1).to_string(),
+            bytes(written as f64),
+            format!("{:.2}", written as f64 / report.head.capacity_bytes.max(1) as f64),
+            number(figures.iops),
+            figures.mean_ns.map_or("-".to_string(), duration_ns),
+            figures.max_ns.map_or("-".to_string(), duration_ns),
+        ]);
+    }
+    format!("\n{}\n", aligned(lines, &[true; 6]))
+}
+
+/// The nines of response times.
+pub fn nines(times: &ResponseTimes) -> Vec<(&'static str, f64)> {
+    let of = &times.summary;
+    vec![
+        ("mean", of.mean_ns),
+        ("50 %", of.p50_ns as f64),
+        ("90 %", of.p90_ns as f64),
+        ("99 %", of.p99_ns as f64),
+        ("99.9 %", of.p99_9_ns as f64),
+        ("99.99 %", of.p99_99_ns as f64),
+        ("99.999 %", of.p99_999_ns as f64),
+        ("longest", of.max_ns as f64),
+    ]
+}
+
+fn response_text(times: Option<&ResponseTimes>) -> String {
+    let Some(times) = times else { return String::new() };
+    let mut lines = vec![Vec::new(), Vec::new()];
+    for (name, ns) in nines(times) {
+        lines[0].push(name.to_string());
+        lines[1].push(duration_ns(ns));
+    }
+    format!("\n{}\n", aligned(lines, &[true; 8]))
+}
+
+/// A row for each cell of each round.
+pub(super) fn csv(report: &PtsReport) -> String {
+    let mut out = "part,stage,round,cell,threads,outstanding,iops,bytes_per_s,written_bytes,latency_mean_ns,\
+                   latency_p99_999_ns,latency_max_ns\n"
+        .to_string();
+    for (part, stage) in report.stages() {
+        for (round, cells) in stage.rounds.iter().enumerate() {
+            for (cell, figures) in stage.cells.iter().zip(cells) {
+                // Writing to a string cannot fail.
+                let _ = write!(
+                    out,
+                    "{part},{},{},{},{},{}",
+                    stage.name,
+                    round + 1,
+                    cell.name,
+                    cell.threads,
+                    cell.outstanding
+                );
+                let values = [
+                    Some(figures.iops),
+                    Some(figures.bytes_per_s),
+                    Some(figures.written_bytes as f64),
+                    figures.mean_ns,
+                    figures.p99_999_ns,
+                    figures.max_ns,
+                ];
+                crate::suite::rounds::push_cells(&mut out, &values);
+                out.push('\n');
+            }
+        }
+    }
+    out
+}
+
+/// The tracking variable's value with its unit, and how a chart shows it.
+pub fn shows(figure: Figure) -> fn(f64) -> String {
+    match figure {
+        Figure::Iops => number,
+        Figure::Throughput => rate,
+        Figure::MeanLatency => duration_ns,
+    }
+}
+
+/// All lines that `--print` shows.
+pub fn line_words(words: &[String]) -> String {
+    format!("diskspd {}", shell_line(words))
+}
