@@ -11,6 +11,9 @@
 
 use std::fs::File;
 use std::io;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -206,11 +209,34 @@ impl Interface {
     }
 }
 
-/// Asks the whole disk `device` for its state; it may take as long as the drive takes.
+/// Drives answer within milliseconds, some within tenths of a second.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What each of these whole disks says of itself, or why it does not tell, in the same order; within two seconds.
 ///
-/// # Errors
-/// Why it does not tell.
-pub fn read(device: &BlockDevice, roots: &Roots) -> Result<DriveState, DriveUntold> {
+/// Each is asked on a thread of its own, which is left behind when the drive does not answer: a command cannot be taken
+/// back without a reset of the drive's controller.
+pub fn read_soon(disks: &[BlockDevice], roots: &Roots) -> Vec<Result<DriveState, DriveUntold>> {
+    let mut told = vec![Err(DriveUntold::NoAnswer); disks.len()];
+    let (sender, answers) = mpsc::channel();
+    for (place, disk) in disks.iter().enumerate() {
+        let (sender, disk, roots) = (sender.clone(), disk.clone(), roots.clone());
+        // A drive for which the system gives no thread gives no answer.
+        let _ = thread::Builder::new().name("diskspd-drive".into()).spawn(move || {
+            let _ = sender.send((place, read(&disk, &roots)));
+        });
+    }
+    drop(sender);
+    let until = Instant::now() + PATIENCE;
+    // Ends as soon as all have answered.
+    while let Ok((place, answer)) = answers.recv_timeout(until.saturating_duration_since(Instant::now())) {
+        told[place] = answer;
+    }
+    told
+}
+
+/// Asks the whole disk `device` for its state.
+fn read(device: &BlockDevice, roots: &Roots) -> Result<DriveState, DriveUntold> {
     let interface = Interface::of(device).ok_or(DriveUntold::NoInterface)?;
     if is_suspended(device) {
         return Err(DriveUntold::Asleep);
@@ -231,8 +257,7 @@ fn not_opened(error: &io::Error) -> DriveUntold {
 fn is_suspended(device: &BlockDevice) -> bool {
     let mut places = nvme_controllers(device);
     places.push(device.dir().to_path_buf());
-    let mut words =
-        places.iter().filter_map(|dir| read_word(&dir.join("device/power/runtime_status")));
+    let mut words = places.iter().filter_map(|dir| read_word(&dir.join("device/power/runtime_status")));
     words.any(|word| word.starts_with("suspend"))
 }
 
@@ -463,11 +488,8 @@ fn scsi(ask: Ask<'_>) -> Result<DriveState, Unanswered> {
         0xff => None,
         &degrees => Some(i32::from(degrees)),
     };
-    let mut found = DriveState {
-        temperature_c: degrees(NOW),
-        warm_from_c: degrees(WARM_FROM),
-        ..DriveState::default()
-    };
+    let mut found =
+        DriveState { temperature_c: degrees(NOW), warm_from_c: degrees(WARM_FROM), ..DriveState::default() };
     for errors in [WRITE_ERRORS, READ_ERRORS] {
         let page = ask(Question::ScsiLog(errors)).unwrap_or_default();
         if let Some(count) = scsi_parameter(&page, errors, UNCORRECTED) {

@@ -68,7 +68,10 @@ fn smart() -> Vec<u8> {
 
 /// Version 1.4 without a list of UUIDs; with limits of temperature, and one that the host sets.
 fn controller() -> Vec<u8> {
-    page(4096, &[(80, &[0, 4, 1, 0]), (266, &343u16.to_le_bytes()), (268, &353u16.to_le_bytes()), (322, &[1])])
+    page(
+        4096,
+        &[(80, &[0, 4, 1, 0]), (266, &343u16.to_le_bytes()), (268, &353u16.to_le_bytes()), (322, &[1])],
+    )
 }
 
 fn ocp_log() -> Vec<u8> {
@@ -109,7 +112,10 @@ fn nvme_health_is_read_from_its_places() {
 fn what_an_nvme_drive_cannot_count_is_not_zero() {
     let drive = Recorded::new(vec![(SMART, smart()), (CONTROLLER, page(4096, &[]))]);
     let found = drive.state(Interface::Nvme).unwrap();
-    assert_eq!((found.throttled_light_s, found.throttled_heavy_times, found.warm_minutes), (None, None, None));
+    assert_eq!(
+        (found.throttled_light_s, found.throttled_heavy_times, found.warm_minutes),
+        (None, None, None)
+    );
     assert_eq!((found.warm_from_c, found.temperature_c), (None, Some(54)));
     // The same where Identify is refused.
     assert_eq!(Recorded::new(vec![(SMART, smart())]).state(Interface::Nvme).unwrap(), found);
@@ -196,7 +202,12 @@ fn statistics_of_ata_count_where_they_are_valid() {
             log(4, 5),
             page(
                 512,
-                &[(2, &[5]), (8, &statistic(0xfb, VALID)), (80, &statistic(7, VALID)), (88, &statistic(60, VALID))],
+                &[
+                    (2, &[5]),
+                    (8, &statistic(0xfb, VALID)),
+                    (80, &statistic(7, VALID)),
+                    (88, &statistic(60, VALID)),
+                ],
             ),
         ),
         // Another page than was asked for.
@@ -213,7 +224,9 @@ fn statistics_of_ata_count_where_they_are_valid() {
     };
     assert_eq!(drive.state(Interface::Ata), Ok(expected));
     assert_eq!(drive.asked.borrow()[0], Question::AtaPowerMode);
-    assert!(!drive.asked.borrow().contains(&log(4, 3)) && !drive.asked.borrow().contains(&Question::AtaSmartData));
+    assert!(
+        !drive.asked.borrow().contains(&log(4, 3)) && !drive.asked.borrow().contains(&Question::AtaSmartData)
+    );
 }
 
 #[test]
@@ -222,7 +235,8 @@ fn attributes_speak_for_drives_without_statistics() {
         let pages = vec![(Question::AtaPowerMode, vec![0x80]), (Question::AtaSmartData, data)];
         Recorded::new(pages).state(Interface::Ata)
     };
-    let list: [(u8, &[u8]); 5] = [(190, &[30]), (194, &[41, 0, 20, 0, 60]), (187, &[2]), (199, &[5, 1]), (241, &[9])];
+    let list: [(u8, &[u8]); 5] =
+        [(190, &[30]), (194, &[41, 0, 20, 0, 60]), (187, &[2]), (199, &[5, 1]), (241, &[9])];
     let expected = DriveState {
         temperature_c: Some(41),
         media_errors: Some(2),
@@ -262,7 +276,9 @@ fn scsi_tells_its_temperature_and_errors() {
     let found = drive.state(Interface::Scsi).unwrap();
     assert_eq!((found.temperature_c, found.warm_from_c, found.media_errors), (Some(38), Some(65), Some(515)));
     // Not known, another page, cut.
-    for page in [vec![0x0d, 0, 0, 6, 0, 0, 3, 2, 0, 0xff], vec![0x0e, 0, 0, 6, 0, 0, 3, 2, 0, 38], vec![0x0d, 0, 0]] {
+    for page in
+        [vec![0x0d, 0, 0, 6, 0, 0, 3, 2, 0, 0xff], vec![0x0e, 0, 0, 6, 0, 0, 3, 2, 0, 38], vec![0x0d, 0, 0]]
+    {
         let drive = Recorded::new(vec![(Question::ScsiLog(0x0d), page)]);
         assert_eq!(drive.state(Interface::Scsi), Err(DriveUntold::Refused));
     }
@@ -290,7 +306,11 @@ fn machine(disks: &[(&str, &str, &[(&str, &str)])]) -> (tempfile::TempDir, Roots
 #[test]
 fn only_drives_that_are_awake_and_can_be_asked_are_opened() {
     let (_dir, roots) = machine(&[
-        ("pci0000:00/ata1/host0", "sda", &[("device/vendor", "ATA\n"), ("device/power/runtime_status", "suspended\n")]),
+        (
+            "pci0000:00/ata1/host0",
+            "sda",
+            &[("device/vendor", "ATA\n"), ("device/power/runtime_status", "suspended\n")],
+        ),
         ("pci0000:00/ata2/host1", "sdb", &[("device/vendor", "ATA     \n")]),
         ("pci0000:00/usb1/1-1/host2", "sdc", &[("device/vendor", "ATA\n")]),
         ("pci0000:00/host3", "sdd", &[("device/vendor", "SEAGATE\n")]),
