@@ -1,13 +1,13 @@
-//! What a drive says of itself: temperature, throttling, errors, and what was written to it and by it. Only root may ask.
+//! What a drive says of itself: temperature, throttling, errors, and what was written to it and by it. Only root may
+//! ask.
 //!
-//! A drive that sleeps is not asked, and no question makes it write anything down: of NVMe drives, that also means that a
-//! page is asked for only where the drive lists it, since a question that a drive does not know becomes an entry in its
-//! log of errors.
+//! A drive that sleeps is not asked, and no question leaves a trace in it. So an NVMe drive is asked for a maker's page
+//! only where it lists that: a question that it does not know becomes an entry in its log of errors.
 //!
-//! Sources: NVM Express base specification (SMART / Health Information, Supported Log Pages, Identify Controller and UUID
-//! List; the kernel's `include/linux/nvme.h` has the same structures); OCP Datacenter NVMe SSD specification (SMART /
-//! Health Information Extended, C0h; nvme-cli's `plugins/ocp`); T13 ACS (Device Statistics log, SMART READ DATA;
-//! smartmontools' `ataprint.cpp`); T10 SPC and SBC (LOG SENSE: temperature, error counters).
+//! Sources: NVM Express base specification (SMART / Health Information, Supported Log Pages, Identify Controller and
+//! UUID List; the kernel's `include/linux/nvme.h` has the same structures); OCP Datacenter NVMe SSD specification
+//! (SMART / Health Information Extended, C0h; nvme-cli's `plugins/ocp`); T13 ACS (Device Statistics log, SMART READ
+//! DATA; smartmontools' `ataprint.cpp`); T10 SPC and SBC (LOG SENSE: temperature, error counters).
 
 use std::fs::File;
 use std::io;
@@ -31,7 +31,7 @@ pub enum DriveUntold {
     NotPermitted,
     /// It is suspended or in standby, and was not woken up to be asked.
     Asleep,
-    /// It is no NVMe, SATA, SAS or SCSI drive of this machine, or hangs on USB: the disk of a virtual machine's host, a card.
+    /// It is no NVMe, SATA, SAS or SCSI drive (a disk of a virtual machine, a card), or hangs on USB.
     NoInterface,
     /// Another machine holds the data, and its drives.
     Elsewhere,
@@ -273,8 +273,8 @@ fn state(interface: Interface, sector_bytes: u64, ask: Ask<'_>) -> Result<DriveS
     if found == DriveState::default() { Err(DriveUntold::Refused) } else { Ok(found) }
 }
 
-/// The number at a place of a page, the low byte first; `None` where the page ends before, where all bits are set, which
-/// means that it is not known or does not count any further, and where it needs more than 64 bits.
+/// The number at a place of a page, the low byte first. `None` where the page ends before, where it needs more than 64
+/// bits, and where all bits are set: then it is not known, or counts no further.
 fn number(page: &[u8], at: usize, bytes: usize) -> Option<u64> {
     let field = page.get(at..at + bytes)?;
     if field.iter().all(|&byte| byte == u8::MAX) || field.iter().skip(8).any(|&byte| byte != 0) {
@@ -313,8 +313,6 @@ fn nvme(ask: Ask<'_>) -> Result<DriveState, Unanswered> {
 
 /// What SMART says, and what Identify Controller says of it.
 fn nvme_health(smart: &[u8], controller: &[u8]) -> DriveState {
-    /// Of these units the drive counts what is read and written: a thousand times 512 bytes.
-    const DATA_UNIT_BYTES: u64 = 512_000;
     const WARNINGS: [DriveWarning; 5] = [
         DriveWarning::SpareLow,
         DriveWarning::Temperature,
@@ -322,14 +320,13 @@ fn nvme_health(smart: &[u8], controller: &[u8]) -> DriveState {
         DriveWarning::ReadOnly,
         DriveWarning::BackupFailed,
     ];
-    let data = |at| number(smart, at, 16).and_then(|units| units.checked_mul(DATA_UNIT_BYTES));
     let (warm_from_c, critical_from_c) = (celsius(controller, 266), celsius(controller, 268));
     let mut found = DriveState {
         temperature_c: celsius(smart, 1),
         warm_from_c,
         critical_from_c,
-        read_bytes: data(32),
-        written_bytes: data(48),
+        read_bytes: data_bytes(smart, 32),
+        written_bytes: data_bytes(smart, 48),
         media_errors: number(smart, 160, 16),
         error_log_entries: number(smart, 176, 16),
         unsafe_shutdowns: number(smart, 144, 16),
@@ -359,6 +356,12 @@ fn nvme_health(smart: &[u8], controller: &[u8]) -> DriveState {
         }
     }
     found
+}
+
+/// What was read or written, which an NVMe drive counts in units of a thousand times 512 bytes.
+fn data_bytes(smart: &[u8], at: usize) -> Option<u64> {
+    const UNIT_BYTES: u64 = 512_000;
+    number(smart, at, 16)?.checked_mul(UNIT_BYTES)
 }
 
 /// OCP's page, of a drive that says that it has it.
@@ -427,28 +430,31 @@ fn ata(ask: Ask<'_>, sector_bytes: u64) -> Result<DriveState, DriveUntold> {
 
 /// Adds what a page of the Device Statistics log holds.
 fn add_statistics(found: &mut DriveState, page: u8, statistics: &[u8], sector_bytes: u64) {
-    const IS_VALID: u8 = 0xc0;
     // The header repeats the number.
     if statistics.get(2) != Some(&page) {
         return;
     }
-    let value = |at: usize, bytes: usize| {
-        let is_valid = statistics.get(at + 7).is_some_and(|flags| flags & IS_VALID == IS_VALID);
-        if is_valid { number(statistics, at, bytes) } else { None }
-    };
-    let degrees = |at: usize| value(at, 1).map(|byte| i32::from((byte as u8).cast_signed()));
     match page {
         1 => {
-            found.written_bytes = value(24, 6).and_then(|sectors| sectors.checked_mul(sector_bytes));
-            found.read_bytes = value(40, 6).and_then(|sectors| sectors.checked_mul(sector_bytes));
+            let sectors = [statistic(statistics, 24, 6), statistic(statistics, 40, 6)];
+            [found.written_bytes, found.read_bytes] = sectors.map(|count| count?.checked_mul(sector_bytes));
         }
-        4 => found.media_errors = value(8, 4),
+        4 => found.media_errors = statistic(statistics, 8, 4),
         5 => {
-            (found.temperature_c, found.warm_from_c) = (degrees(8), degrees(88));
-            found.warm_minutes = value(80, 4);
+            let degrees = [statistic(statistics, 8, 1), statistic(statistics, 88, 1)];
+            [found.temperature_c, found.warm_from_c] =
+                degrees.map(|byte| Some(i32::from((byte? as u8).cast_signed())));
+            found.warm_minutes = statistic(statistics, 80, 4);
         }
-        _ => found.crc_errors = value(24, 4),
+        _ => found.crc_errors = statistic(statistics, 24, 4),
     }
+}
+
+/// A value of the Device Statistics log, where its flags say that the drive has it and knows it.
+fn statistic(statistics: &[u8], at: usize, bytes: usize) -> Option<u64> {
+    const IS_VALID: u8 = 0xc0;
+    let flags = *statistics.get(at + 7)?;
+    if flags & IS_VALID == IS_VALID { number(statistics, at, bytes) } else { None }
 }
 
 /// Adds those attributes of SMART READ DATA that mean the same on all drives: what was written is told in units of each
@@ -483,13 +489,12 @@ fn scsi(ask: Ask<'_>) -> Result<DriveState, Unanswered> {
     const WARM_FROM: u16 = 1;
     const UNCORRECTED: u16 = 6;
     let page = ask(Question::ScsiLog(TEMPERATURE))?;
-    let degrees = |parameter| match scsi_parameter(&page, TEMPERATURE, parameter)?.get(1)? {
-        // Not known.
-        0xff => None,
-        &degrees => Some(i32::from(degrees)),
-    };
-    let mut found =
-        DriveState { temperature_c: degrees(NOW), warm_from_c: degrees(WARM_FROM), ..DriveState::default() };
+    let [temperature_c, warm_from_c] = [NOW, WARM_FROM].map(|parameter| {
+        let degrees = *scsi_parameter(&page, TEMPERATURE, parameter)?.get(1)?;
+        // All bits say that it is not known.
+        (degrees != u8::MAX).then_some(i32::from(degrees))
+    });
+    let mut found = DriveState { temperature_c, warm_from_c, ..DriveState::default() };
     for errors in [WRITE_ERRORS, READ_ERRORS] {
         let page = ask(Question::ScsiLog(errors)).unwrap_or_default();
         if let Some(count) = scsi_parameter(&page, errors, UNCORRECTED) {

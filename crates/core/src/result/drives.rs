@@ -43,7 +43,7 @@ pub struct DriveChange {
     /// Bytes that it wrote to its medium.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media_written_bytes: Option<u64>,
-    /// Bytes that it wrote to its medium for each byte that was written to it; none where too little was written to tell.
+    /// Bytes that it wrote to its medium for each byte that was written to it; none where too little was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
     /// Seconds for which it held itself back to stay cool, by thermal management.
@@ -78,8 +78,8 @@ pub struct DriveChange {
     pub warnings: Vec<DriveWarning>,
 }
 
-/// Less than this written, and there is no write amplification: NVMe drives count in units of 512,000 bytes, rounded up,
-/// and keep megabytes in their buffers, so that 100 units leave an error of some percent.
+/// Less than this written, and there is no write amplification: NVMe drives count in units of 512,000 bytes, rounded
+/// up, and keep megabytes in their buffers, so that 100 units leave an error of some percent.
 const AMPLIFICATION_BYTES_MIN: u64 = 100 * 512_000;
 
 impl Drive {

@@ -244,7 +244,7 @@ fn scsi(file: &File, cdb: &[u8], data: &mut [u8]) -> Result<Reply, Unanswered> {
         duration_ms: 0,
         info: 0,
     };
-    // SAFETY: the ioctl reads the command, and writes data and sense of the lengths given; all of them outlive the call.
+    // SAFETY: the ioctl reads the command, and writes data and sense of these lengths; all of them outlive the call.
     if unsafe { libc::ioctl(file.as_raw_fd(), SG_IO, &raw mut header) } != 0 {
         return Err(Unanswered::of(&io::Error::last_os_error()));
     }

@@ -17,10 +17,11 @@ use crate::verdict::doctor::{Answer, CheckResult, Disk, HostView, NoAnswer, each
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("drive-throttled", Theme::Target).judged(
         rule(355, Suspect, HeldBack, RealSpan(throttled)),
-        "A drive held itself back to stay cool between the first I/O and the last, by its own count (as root: NVMe thermal \
-         management, OCP's log), or was as hot as to stop. A drive that was only warmer than it should be is a remark.",
-        "cool the drive (airflow, a heat sink), let it rest before the test, and compare only runs that begin and end at \
-         like temperatures",
+        "A drive held itself back to stay cool between the first I/O and the last, by its own count (as root: NVMe \
+         thermal management, OCP's log), or was hot enough to stop. One that was only warmer than it should be is a \
+         remark.",
+        "cool the drive (airflow, a heat sink), let it rest before the test, and compare only runs that begin and end \
+         at like temperatures",
     ),
     Cause::new("drive-errors", Theme::Target)
         .checked(
@@ -28,17 +29,17 @@ pub(super) const CAUSES: &[Cause] = &[
             "what the drive warns of, its spare blocks, and how much of its life is used up",
             "It warns of something, or its spare blocks are below its own limit (spoils); by its maker's estimate its \
              life is used up.",
-            "A drive that fails tries again and again, moves data, or switches its cache off: it is slower than its like, \
-             and not steadily so.",
+            "A drive that fails tries again and again, moves data, or switches its cache off: it is slower than its \
+             like, and not steadily so.",
             "NVMe base specification, SMART / Health Information; T13 ACS, T10 SPC",
         )
         .judged(
             rule(357, Suspect, HeldBack, RealSpan(errors)),
-            "A drive counted errors between the first I/O and the last (as root): of its medium, of transfers on the cable, \
-             or corrected ones of its PCI Express link, one a second and more; or it began to warn of something. Fewer \
+            "A drive counted errors between the first I/O and the last (as root): of its medium, of transfers on the \
+             cable, or corrected ones of its PCI Express link, one a second and more; or it began to warn of something. Fewer \
              corrected ones, and new entries in its log of errors, are a remark.",
-            "look at the drive's own logs (smartctl -x, nvme error-log) and the kernel's (dmesg); for errors on the way to it \
-             at cable, slot and riser",
+            "look at the drive's own logs (smartctl -x, nvme error-log) and the kernel's (dmesg); for errors on the way \
+             to it at cable, slot and riser",
         ),
 ];
 
@@ -133,7 +134,9 @@ fn errors(case: &Case<'_>) -> RuleResult {
         }
         if entries > 0 && media == 0 {
             let entries = counted(entries, "entry", "entries");
-            parts.push(format!("has {entries} more in its log of errors, which may be no more than a command that it did not know"));
+            parts.push(format!(
+                "has {entries} more in its log of errors, which may be no more than a command that it did not know"
+            ));
         }
         parts.extend(warnings.iter().map(|warning| format!("began to warn: {}", warning.words())));
         if parts.is_empty() {
