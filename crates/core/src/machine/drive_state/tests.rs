@@ -284,8 +284,11 @@ fn scsi_tells_its_temperature_and_errors() {
     }
 }
 
-/// A machine with these disks: the folder below `devices`, the name, and files of the disk.
-fn machine(disks: &[(&str, &str, &[(&str, &str)])]) -> (tempfile::TempDir, Roots) {
+/// The folder below `devices`, the name, and files of a disk with their text.
+type DiskFiles<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)]);
+
+/// A machine with these disks.
+fn machine(disks: &[DiskFiles<'_>]) -> (tempfile::TempDir, Roots) {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
     let roots = Roots { sys: at("sys"), proc: at("proc"), dev: at("dev") };

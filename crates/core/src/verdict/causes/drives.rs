@@ -36,10 +36,10 @@ pub(super) const CAUSES: &[Cause] = &[
         .judged(
             rule(357, Suspect, HeldBack, RealSpan(errors)),
             "A drive counted errors between the first I/O and the last (as root): of its medium, of transfers on the \
-             cable, or corrected ones of its PCI Express link, one a second and more; or it began to warn of something. Fewer \
-             corrected ones, and new entries in its log of errors, are a remark.",
-            "look at the drive's own logs (smartctl -x, nvme error-log) and the kernel's (dmesg); for errors on the way \
-             to it at cable, slot and riser",
+             cable, or corrected ones of its PCI Express link, one a second and more; or it began to warn of \
+             something. Fewer corrected ones, and new entries in its log of errors, are a remark.",
+            "look at the logs of the drive (smartctl -x, nvme error-log) and of the kernel (dmesg); for errors on the \
+             way to it at cable, slot and riser",
         ),
 ];
 
@@ -72,11 +72,10 @@ fn throttled(case: &Case<'_>) -> RuleResult {
             if seconds > 0 {
                 says.push_str(&format!(", for {} s", grouped(seconds)));
             }
-            if times > 0 {
-                says.push_str(&format!(
-                    ", {}",
-                    if times == 1 { "once".into() } else { format!("{} times", grouped(times)) }
-                ));
+            match times {
+                0 => {}
+                1 => says.push_str(", once"),
+                many => says.push_str(&format!(", {} times", grouped(many))),
             }
             (Suspect, says)
         } else if is_critical {
@@ -97,11 +96,14 @@ fn throttled(case: &Case<'_>) -> RuleResult {
     Ok(findings)
 }
 
-/// `; 41 C before, 72 C after, and too warm from 70 C on.`, as far as the drive tells.
+/// The end of a sentence: how warm the drive was, and from where on it is too warm, as far as it tells.
 fn degrees(before: &DriveState, after: &DriveState) -> String {
     let Some((then, now)) = before.temperature_c.zip(after.temperature_c) else { return ".".to_string() };
-    let limit = after.warm_from_c.map(|limit| format!(", and too warm from {limit} C on"));
-    format!("; it had {then} C before the first I/O and {now} C after the last{}.", limit.unwrap_or_default())
+    let limit = after.warm_from_c.map(|limit| format!(", and calls itself too warm from {limit} C on"));
+    format!(
+        "; it was at {then} C before the first I/O and at {now} C after the last{}.",
+        limit.unwrap_or_default()
+    )
 }
 
 fn errors(case: &Case<'_>) -> RuleResult {

@@ -43,7 +43,7 @@ fn a_drive_that_held_itself_back() {
     });
     let words = [
         "The drive vda held itself back to stay cool, for 12 s, 3 times;",
-        "it had 41 C before the first I/O and 71 C after the last, and too warm from 70 C on.",
+        "it was at 41 C before the first I/O and at 71 C after the last, and calls itself too warm from 70 C on.",
     ];
     says(&both.fires("drive-throttled"), FindingGrade::Suspect, &words);
     let once = drive(|after| after.throttled_heavy_times = Some(3)).fires("drive-throttled");
