@@ -187,6 +187,7 @@ mod text {
 
 mod verdict {
     mod activity;
+    mod drives;
     mod over_time;
     mod real;
     mod traps;

@@ -19,7 +19,7 @@ use crate::run::Ready;
 use crate::run::outputs::{OutputError, Outputs, files_of, use_of};
 use crate::run::stop_on_signals;
 use crate::show::can_draw;
-use crate::show::{Extent, Style, line, readable, text};
+use crate::show::{Extent, Style, drives, line, readable, text};
 use crate::telemetry::{Listener, Seldom, Telemetry, Wishes};
 use crate::viewer;
 pub use truespd_core::fault::ExitCode;
@@ -499,10 +499,9 @@ impl Show {
     /// What stands under the result on standard output.
     fn under_result(&self, document: &Document) -> String {
         if self.is_under_result() {
-            format!(
-                "\n{}",
-                with_usual(document, text(&self.verdict, "verdict", self.extent(), Style::of_stdout()))
-            )
+            let style = Style::of_stdout();
+            let verdict = text(&self.verdict, "verdict", self.extent(), style);
+            format!("\n{}{}", with_usual(document, verdict), drives(document, style))
         } else {
             String::new()
         }
@@ -514,10 +513,9 @@ impl Show {
             return String::new();
         }
         if self.has_all {
-            return with_usual(
-                &report.document,
-                text(&self.verdict, "verdict", Extent::All, Style::of_stderr()),
-            );
+            let (document, style) = (&report.document, Style::of_stderr());
+            let verdict = text(&self.verdict, "verdict", Extent::All, style);
+            return with_usual(document, verdict) + &drives(document, style);
         }
         // The reasons of a failure are shown below.
         if !report.failures.is_empty() || !is_told {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::config;
 use truespd_core::load::live::{HostRates, Phase, Progress};
-use truespd_core::result::{Finding, Grade, Verdict};
+use truespd_core::result::{Document, Finding, Grade, Verdict};
 use truespd_core::sys::program;
 use truespd_core::text::{
     COLOURS, as_ascii, clock, columns_of, duration_ns, end_of, folded, hanging, number, printable, rate,
@@ -185,6 +185,17 @@ pub fn text(verdict: &Verdict, of: &str, extent: Extent, style: Style) -> String
     if extent == Extent::All {
         let rules = verdict.rules.len();
         out.push_str(&format!("  {} checked\n", plural(rules, "rule")));
+    }
+    out
+}
+
+/// What the drives under the targets said of themselves around the run; empty where they say nothing.
+pub fn drives(document: &Document, style: Style) -> String {
+    let mut out = String::new();
+    for drive in document.measured().flat_map(|measured| measured.evidence.drives.iter().flatten()) {
+        if let Some(words) = drive.words() {
+            out.push_str(&hanging("  drive   ", &printable(&words), style.columns));
+        }
     }
     out
 }

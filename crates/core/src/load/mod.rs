@@ -11,6 +11,7 @@ mod context;
 mod controller;
 mod counters;
 mod document;
+mod drives;
 mod entries;
 pub mod events;
 pub mod facts;

@@ -12,6 +12,7 @@ use super::content::{Inspection, LoopCacheSeen};
 use super::context::{Event, Note, OnEvent, Options};
 use super::counters::Buckets;
 use super::counters::{Tables, Wanted};
+use super::drives::Drives;
 use super::events::Handles;
 use super::phases::Lengths;
 use super::progress::Place;
@@ -89,6 +90,8 @@ pub struct Span<'a> {
     /// Of each target: what the loop devices below it stand on.
     pub loop_caches: Vec<Vec<LoopCacheSeen>>,
     pub standings: Vec<Standing>,
+    /// The drives under the targets; none where no I/O reaches them.
+    pub drives: Option<Drives>,
     /// Of each target: other runs on it.
     pub other_runs: Vec<Vec<OtherRun>>,
     pub used: ProcessUsage,

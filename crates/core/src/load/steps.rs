@@ -10,6 +10,7 @@ use super::content::{self, LoopCacheSeen, look_before};
 use super::context::{Event, Failures, Note, Options, Run};
 use super::controller::{SpanOutcome, run_threads};
 use super::counters::{Tables, Wanted};
+use super::drives::Drives;
 use super::fill::Content;
 use super::other_runs::{self, Watch, keeping};
 use super::phases::Lengths;
@@ -208,6 +209,7 @@ impl<'p> Run<'p> {
             looks: Vec::new(),
             loop_caches: Vec::new(),
             standings: Vec::new(),
+            drives: None,
             other_runs: Vec::new(),
             used: process_usage(),
         };
@@ -255,6 +257,10 @@ impl<'p> Run<'p> {
                 span.loop_caches.push(content::look_at_loops(&state.chain, roots));
                 span.standings.push(Standing::of(state, roots));
             }
+            let engine = self.options.engine.as_ref();
+            if engine.is_none_or(|(row, _)| row.moves_data) {
+                span.drives = Some(Drives::look_before(targets.iter().map(|t| &t.chain[..]), roots));
+            }
             span.other_runs = self.look_for_other_runs(&span.targets);
         }
         span.used = process_usage();
@@ -281,6 +287,7 @@ impl<'p> Run<'p> {
             other_runs::add(&mut span.other_runs, kept.runs);
             other_runs::add(&mut span.other_runs, self.look_for_other_runs(targets));
         }
+        span.drives.iter_mut().for_each(Drives::look_after);
         self.custody.devices_are_written();
         targets.iter().for_each(TargetState::drop_stale_pages);
         for (look, state) in span.looks.iter_mut().zip(targets) {
@@ -371,6 +378,7 @@ impl<'p> Run<'p> {
             evidence.targets.iter_mut().for_each(|t| t.layers.clear());
             return Ok(Some(measured));
         }
+        evidence.drives = span.drives.map(Drives::tell);
         evidence.limits = facts::limits(span.targets.iter().map(|t| &t.chain[..]), &self.roots);
         let seen = span.looks.into_iter().zip(span.loop_caches).zip(span.other_runs).zip(losses);
         for (facts, (((look, loop_caches), other_runs), losses)) in evidence.targets.iter_mut().zip(seen) {

@@ -21,6 +21,7 @@ pub mod chain;
 pub mod device;
 pub mod diskstat;
 pub mod drive;
+pub mod drive_state;
 pub mod fileserver;
 pub mod held;
 pub mod host;

@@ -2,9 +2,9 @@
 
 use super::CommonStart;
 use super::{
-    CacheActivity, DiskActivity, FineSeries, Held, HostActivity, Layer, Limit, LimitChange, Outstanding,
-    ProcessorWaits, Processors, QueueDepth, ServedMount, ServingProgram, ThreadCost, Ticks, Timeline,
-    WayChange, WriteCache,
+    CacheActivity, DiskActivity, Drive, FineSeries, Held, HostActivity, Layer, Limit, LimitChange,
+    Outstanding, ProcessorWaits, Processors, QueueDepth, ServedMount, ServingProgram, ThreadCost, Ticks,
+    Timeline, WayChange, WriteCache,
 };
 use crate::text::{bytes, printable};
 use schemars::JsonSchema;
@@ -41,6 +41,10 @@ pub struct Evidence {
     pub ticks: Option<Ticks>,
     /// The lowest devices under the targets, each once, with what they did.
     pub disks: Vec<DiskActivity>,
+    /// The drives under the targets, each once, with what they said of themselves before the first I/O and after the
+    /// last; empty where the targets stand on none, none when nobody looked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drives: Option<Vec<Drive>>,
     /// Devices right under the targets that stand on others (a loop device, a logical volume), each once: they
     /// show what was merged before it went further down. None of them is in `disks`.
     pub upper_disks: Vec<DiskActivity>,

@@ -16,6 +16,7 @@
 mod activity;
 mod chain;
 mod document;
+mod drives;
 pub mod envelope;
 mod evidence;
 pub mod hosts;
@@ -48,6 +49,7 @@ pub use document::{
     LatencySummary, Measured, OfSize, Operations, Source, SourceSpan, SourceTotals, System, TargetResult,
     ThreadResult, TimeSpanResult, WaitStatistics,
 };
+pub use drives::{Drive, DriveChange, DriveState, DriveUntold, DriveWarning};
 pub use envelope::Part;
 pub use evidence::{
     AllocatedBy, Allocation, BoundThread, ClockFacts, ContentSample, Evidence, ExtentMap, LoadCost,

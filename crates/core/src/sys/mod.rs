@@ -12,7 +12,7 @@ pub use linux::{
     thread, words,
 };
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{device, mapper, tsc};
+pub(crate) use linux::{device, drive, mapper, tsc};
 
 /// Things that tests make and the program does not.
 #[cfg(all(test, target_os = "linux"))]

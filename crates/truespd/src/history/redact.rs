@@ -146,6 +146,7 @@ const ROWS: &[(&str, &[&str], Is)] = &[
     ("nvme_commands", &["device"], Is::Path),
     ("*", &["device", "device_name", "disks", "layer", "cache_disks", "origin_disks"], Is::Device),
     ("disks", &["name"], Is::Device),
+    ("drives", &["name"], Is::Device),
     ("upper_disks", &["name"], Is::Device),
     ("beside_disks", &["name"], Is::Device),
     ("paths", &["name"], Is::Device),

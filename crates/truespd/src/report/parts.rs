@@ -38,6 +38,7 @@ fn tables(course: &Course, is_only: bool) -> String {
     let mut out = String::new();
     for mut table in [
         disks(course),
+        drives(course),
         per_target(course),
         per_size(course),
         per_thread(course),
@@ -178,6 +179,39 @@ fn disks(course: &Course) -> Table {
         let mean = if iops > 0.0 { bytes(bytes_per_s / iops) } else { "-".to_string() };
         let texts = [number(iops), rate(bytes_per_s), mean, depth.map_or("-".to_string(), number)];
         push_with_bar(&mut table, name, bytes_per_s, most, texts);
+    }
+    table
+}
+
+/// What the drives said of themselves before the first I/O and after the last; of those that tell.
+fn drives(course: &Course) -> Table {
+    let mut table = Table::new(
+        "the drives by their own account, from before the first I/O until after the last",
+        [
+            "drive",
+            "temperature",
+            "written to it",
+            "to its medium",
+            "write amplification",
+            "throttled",
+            "media errors",
+        ],
+    );
+    for drive in course.measured.evidence.drives.iter().flatten() {
+        let (Some(before), Some(after), Some(change)) = (&drive.before, &drive.after, &drive.change) else {
+            continue;
+        };
+        let temperatures = before.temperature_c.zip(after.temperature_c);
+        let texts = [
+            temperatures.map(|(before, after)| format!("{before} to {after} °C")),
+            change.written_bytes.map(|written| bytes(written as f64)),
+            change.media_written_bytes.map(|written| bytes(written as f64)),
+            change.write_amplification.map(number),
+            change.throttled_s.map(|seconds| format!("{} s", grouped(seconds))),
+            change.media_errors.map(grouped),
+        ];
+        let cells = texts.map(|text| Cell::Text(text.unwrap_or("-".to_string())));
+        table.push(drive.name.clone(), cells.to_vec());
     }
     table
 }

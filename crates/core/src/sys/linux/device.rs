@@ -183,21 +183,33 @@ fn has_dataset_management(answer: &[u8]) -> bool {
 }
 
 /// What the drive answers to Identify; `what` is told of (CNS).
-fn identify(file: &File, namespace: u32, what: u32) -> io::Result<Vec<u8>> {
-    const NVME_IOCTL_ADMIN_CMD: libc::Ioctl = libc::_IOWR::<AdminCommand>(b'N' as u32, 0x41);
+pub(super) fn identify(file: &File, namespace: u32, what: u32) -> io::Result<Vec<u8>> {
     const IDENTIFY: u8 = 0x06;
     let mut answer = vec![0u8; IDENTIFY_BYTES];
+    nvme_admin(file, IDENTIFY, namespace, [what, 0, 0, 0, 0, 0], &mut answer)?;
+    Ok(answer)
+}
+
+/// Sends an administrative command that reads; `dwords_10_15` is what it takes, `answer` what the drive fills.
+pub(super) fn nvme_admin(
+    file: &File,
+    opcode: u8,
+    namespace: u32,
+    dwords_10_15: [u32; 6],
+    answer: &mut [u8],
+) -> io::Result<()> {
+    const NVME_IOCTL_ADMIN_CMD: libc::Ioctl = libc::_IOWR::<AdminCommand>(b'N' as u32, 0x41);
     let mut command = AdminCommand {
-        opcode: IDENTIFY,
+        opcode,
         namespace,
         address: answer.as_mut_ptr() as u64,
-        data_len: IDENTIFY_BYTES as u32,
-        dwords_10_15: [what, 0, 0, 0, 0, 0],
+        data_len: answer.len() as u32,
+        dwords_10_15,
         ..AdminCommand::default()
     };
     // SAFETY: the drive writes `data_len` bytes to `address`; both outlive the call.
     match unsafe { libc::ioctl(file.as_raw_fd(), NVME_IOCTL_ADMIN_CMD, &raw mut command) } {
-        0 => Ok(answer),
+        0 => Ok(()),
         -1 => Err(io::Error::last_os_error()),
         status => Err(io::Error::other(format!("the drive refuses to tell (NVMe status {status:#x})"))),
     }

@@ -3,6 +3,7 @@
 pub mod buffer;
 pub mod destination;
 pub mod device;
+pub mod drive;
 pub mod error;
 pub mod events;
 pub mod extents;

@@ -439,7 +439,7 @@ fn moved_near(queues: &[&HardwareQueue], view: &HostView) -> Change {
     }
 }
 
-fn is_virtual(disk: &Disk) -> bool {
+pub(super) fn is_virtual(disk: &Disk) -> bool {
     disk.is_stacked() || matches!(disk.layer.kind, LayerKind::Loop | LayerKind::Memory)
 }
 

@@ -10,6 +10,7 @@ mod caches;
 mod commands;
 mod content;
 mod disk;
+mod drives;
 mod durability;
 mod even;
 mod filesystem;
@@ -77,6 +78,7 @@ const THEMES: &[&[Cause]] = &[
     memory::CAUSES,
     kernel::CAUSES,
     disk::CAUSES,
+    drives::CAUSES,
     filesystem::CAUSES,
     usual::CAUSES,
 ];

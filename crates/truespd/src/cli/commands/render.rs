@@ -21,7 +21,7 @@ use diskspd::render;
 use diskspd::render::Format;
 use diskspd::run::grade;
 use diskspd::run::outputs::Outputs;
-use diskspd::show::{Extent, Style, fitting_stdout, line, text};
+use diskspd::show::{Extent, Style, drives, fitting_stdout, line, text};
 use serde::Serialize;
 use std::fmt::Display;
 use std::io;
@@ -390,7 +390,7 @@ fn judged(path: &Path, read: &Read) -> Result<Judged, Refusal> {
     match read {
         Read::Result(document) => {
             let verdict = judge(document);
-            let text = text(&verdict, &shown, Extent::All, style);
+            let text = text(&verdict, &shown, Extent::All, style) + &drives(document, style);
             let row = JudgedRow::of_run(&shown, document, &verdict);
             let told =
                 Told { document: shown, kind: "result", grade: Some(verdict.grade), verdict: Some(verdict) };

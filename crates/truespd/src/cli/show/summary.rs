@@ -10,7 +10,8 @@ use truespd_core::result::Operations;
 use truespd_core::result::hosts::{Spread, Times, folded, rows};
 use truespd_core::result::metrics::{completions, usual_words};
 use truespd_core::result::{
-    DirectionSummary, Document, Grade, LatencySummary, Measured, Proof, Summary, TimeSpanResult, Verdict,
+    DirectionSummary, Document, Drive, Grade, LatencySummary, Measured, Proof, Summary, TimeSpanResult,
+    Verdict,
 };
 use truespd_core::text::{
     clock, columns_of, duration_ns, hanging, number, printable, program_line, rate, typed_size, wrap,
@@ -115,6 +116,17 @@ fn span(asked: &TimeSpan, measured: &Measured, topology: &Topology, style: Style
         (Some(times), _) => out.push_str(&bars("response", times, style)),
         (None, Some(times)) => out.push_str(&bars("latency", times, style)),
         (None, None) => out.push_str("\nlatencies were not measured (-L)\n"),
+    }
+    out.push_str(&drives(measured, style));
+    out
+}
+
+/// What the drives said of themselves around the run.
+fn drives(measured: &Measured, style: Style) -> String {
+    let mut out = String::new();
+    for words in measured.evidence.drives.iter().flatten().filter_map(Drive::words) {
+        let (gap, first) = if out.is_empty() { ("\n", lead("drive")) } else { ("", lead("")) };
+        out.push_str(&format!("{gap}{}", hanging(&first, &printable(&words), style.columns)));
     }
     out
 }

@@ -6,6 +6,7 @@ mod before_machine;
 mod before_target;
 mod cache;
 mod content;
+mod drives;
 mod few;
 mod first;
 mod general;

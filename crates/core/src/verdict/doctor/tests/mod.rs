@@ -91,6 +91,7 @@ const BY_OTHER_TESTS: &[&str] = &[
     "memory-limit",
     "pcie-link",
     "temperature",
+    "drive-health",
     "nvme-power",
     "pcie-power",
     "disk-node",
