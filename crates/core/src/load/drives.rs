@@ -46,14 +46,14 @@ impl Drives {
         drives
     }
 
-    /// Asks them again.
+    /// Asks those again that may answer, after the last I/O.
     pub fn look_after(&mut self) {
         for (place, answer) in self.ask() {
             self.found[place].after = answer;
         }
     }
 
-    /// What they said.
+    /// Each drive with both of its states and what changed between them.
     pub fn tell(self) -> Vec<Drive> {
         let drives = self.found.into_iter();
         drives.map(|found| Drive::of(found.disk.name, found.before, found.after)).collect()

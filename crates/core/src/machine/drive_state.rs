@@ -27,7 +27,7 @@ use crate::sys::drive::{Question, Unanswered, ask};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DriveUntold {
-    /// Only root may ask.
+    /// The system lets only root ask, and this process is not root.
     NotPermitted,
     /// It is suspended or in standby, and was not woken up to be asked.
     Asleep,
@@ -177,7 +177,7 @@ pub struct DriveState {
     /// How much of its life is used up, by its maker's estimate, in percent; may be above 100.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub used_percent: Option<u32>,
-    /// What it warns of.
+    /// What the drive warns of at this moment; empty where it is well.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<DriveWarning>,
 }
@@ -261,7 +261,7 @@ fn is_suspended(device: &BlockDevice) -> bool {
     words.any(|word| word.starts_with("suspend"))
 }
 
-/// Who asks the drive.
+/// Puts a question to the drive: a test has recorded answers instead.
 type Ask<'a> = &'a dyn Fn(Question) -> Result<Vec<u8>, Unanswered>;
 
 fn state(interface: Interface, sector_bytes: u64, ask: Ask<'_>) -> Result<DriveState, DriveUntold> {

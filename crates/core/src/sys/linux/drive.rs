@@ -188,7 +188,7 @@ struct Reply {
     moved_bytes: usize,
 }
 
-/// `struct sg_io_hdr`.
+/// A question of SG_IO and its answer: `struct sg_io_hdr` of `scsi/sg.h`.
 #[repr(C)]
 struct Header {
     interface: i32,
