@@ -192,8 +192,11 @@ fn what_cannot_be_verified_is_refused_before_anything_is_written() {
         ("-b1000 -w50 f", "is no multiple of that"),
         ("-b4K -w50 f f", "'f' is named twice"),
         ("-b4K -w50 --engine null f", "this engine writes nothing"),
-        ("-b4K -w50 --verify-map precious f", "is no map of --verify, so it is left as it is"),
-        ("-b4K -w50 --verify-map none/map f", "there is no such folder for the map"),
+        (
+            "-b4K -w50 --verify-map precious f",
+            "'precious' exists and is not a map of --verify; it was not touched",
+        ),
+        ("-b4K -w50 --verify-map none/map f", "the folder of 'none/map' (--verify-map) does not exist"),
         ("-b4K -w50 -c1M --verify-map map f g", "and this test verifies several"),
     ] {
         lab.run(&format!("--verify -d1 -W0 {line}")).refused(3, &[words]);

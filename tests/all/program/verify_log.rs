@@ -104,10 +104,13 @@ fn what_cannot_be_logged_is_refused() {
     lab.write("precious", b"mine");
     let before = lab.read("f");
     for (line, words) in [
-        ("-b4K -w50 --verify-log log f", "no write of this test is before its end"),
+        ("-b4K -w50 --verify-log log f", "writes that are durable during the test, and this test has none"),
         ("-b4K -w50 -Sh -c1M --verify-log log f g", "and this test verifies several"),
-        ("-b4K -w50 -Sh --verify-log precious f", "is no log of --verify-log, so it is left as it is"),
-        ("-b4K -w50 -Sh --verify-log none/log f", "there is no such folder for the log"),
+        (
+            "-b4K -w50 -Sh --verify-log precious f",
+            "'precious' exists and is not a log of --verify-log; it was not touched",
+        ),
+        ("-b4K -w50 -Sh --verify-log none/log f", "the folder of 'none/log' (--verify-log) does not exist"),
         ("-b4K -w50 -Sh --verify-log log --verify-log-lost wait f", "'wait' is neither stop nor continue"),
     ] {
         let ran = lab.run(&format!("--verify -d1 -W0 {line}"));
@@ -116,7 +119,7 @@ fn what_cannot_be_logged_is_refused() {
     }
     for (script, words) in [
         ("echo 'no such host' >&2; exit 255", "ssh says: no such host"),
-        ("exec sh -c \"$command\"", "it is there already and is no log, so it is left as it is"),
+        ("exec sh -c \"$command\"", "the file exists and is not a log; it was not touched"),
     ] {
         with_ssh(&lab, script);
         let ran = start(&lab, "-b4K -w50 -Sh -d1 -W0 --verify --verify-log box:precious f").finish();
@@ -124,5 +127,5 @@ fn what_cannot_be_logged_is_refused() {
         assert!(lab.read("f") == before, "{script}");
     }
     assert_eq!(lab.read("precious"), b"mine");
-    verify(&lab, "f --log precious").refused(3, &["'precious' is no log of --verify-log"]);
+    verify(&lab, "f --log precious").refused(3, &["'precious' is not a log of --verify-log"]);
 }

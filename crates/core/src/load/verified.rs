@@ -9,7 +9,7 @@ use super::context::{Failures, Options};
 use super::controller::SpanOutcome;
 use super::entries::{entry_of, lasting_name};
 use super::targets::TargetState;
-use super::verify_log::{self, Log, LogPlace};
+use super::verify_log::{Log, LogPlace};
 use crate::access::RangeSpec;
 use crate::fault::{Failure, FailureKind, Refusal};
 use crate::machine::chain;
@@ -20,8 +20,7 @@ use crate::result::{Verified, WrongRange};
 use crate::sys::error::system_text;
 use crate::sys::events::Latch;
 use crate::text::grouped;
-use crate::verify::map::is_taken;
-use crate::verify::{BlockMap, Counts, Found, MapHeader, SECTOR_BYTES};
+use crate::verify::{BlockMap, Counts, Found, MapHeader, SECTOR_BYTES, is_taken, log, map};
 
 /// What keeps the tests of a profile from being verified, as far as the run itself decides it.
 pub fn check(profile: &Profile, options: &Options) -> Result<(), Refusal> {
@@ -49,15 +48,7 @@ pub fn check(profile: &Profile, options: &Options) -> Result<(), Refusal> {
             format!("'{typed}' (--verify-map) holds the map of one target, and this test verifies several");
         return Err(Refusal::machine(&["--verify-map"], None, words).hint("leave --verify-map out"));
     }
-    if is_taken(map) {
-        let words = format!("'{typed}' is there already and is no map of --verify, so it is left as it is");
-        return Err(Refusal::machine(&["--verify-map"], Some(&typed), words).hint("name another file"));
-    }
-    if fs::metadata(folder_of(map)).is_ok_and(|about| about.is_dir()) {
-        return Ok(());
-    }
-    let words = format!("'{typed}': there is no such folder for the map (--verify-map)");
-    Err(Refusal::machine(&["--verify-map"], Some(&typed), words).hint("make the folder first"))
+    check_file(map, "--verify-map", "map of --verify", map::FIRST_LINE)
 }
 
 fn check_log(place: &LogPlace, first: &Target, has_several: bool) -> Result<(), Refusal> {
@@ -69,20 +60,25 @@ fn check_log(place: &LogPlace, first: &Target, has_several: bool) -> Result<(), 
         return Err(Refusal::machine(switch, None, words).hint("verify one target at a time"));
     }
     if !first.write_through && first.flush_every.is_none() {
-        let words = "--verify-log tells what is durable, and no write of this test is before its end";
+        let words = "--verify-log needs writes that are durable during the test, and this test has none";
         return Err(Refusal::machine(switch, None, words.to_string()).hint("add -Sh, -Sw or --flush-every"));
     }
     let LogPlace::File(path) = place else { return Ok(()) };
-    if verify_log::is_taken(path) {
-        let words =
-            format!("'{typed}' is there already and is no log of --verify-log, so it is left as it is");
-        return Err(Refusal::machine(switch, Some(&typed), words).hint("name another file"));
+    check_file(path, "--verify-log", "log of --verify-log", log::FIRST_LINE)
+}
+
+/// Whether a file can be made that begins with this line.
+fn check_file(path: &Path, switch: &'static str, what: &str, first_line: &str) -> Result<(), Refusal> {
+    let typed = path.display().to_string();
+    if is_taken(path, first_line) {
+        let words = format!("'{typed}' exists and is not a {what}; it was not touched");
+        return Err(Refusal::machine(&[switch], Some(&typed), words).hint("name another file"));
     }
     if fs::metadata(folder_of(path)).is_ok_and(|about| about.is_dir()) {
         return Ok(());
     }
-    let words = format!("'{typed}': there is no such folder for the log (--verify-log)");
-    Err(Refusal::machine(switch, Some(&typed), words).hint("make the folder first"))
+    let words = format!("the folder of '{typed}' ({switch}) does not exist");
+    Err(Refusal::machine(&[switch], Some(&typed), words).hint("make the folder first"))
 }
 
 /// The log of a time span; none where none is asked for. `stop` ends the run.
@@ -95,8 +91,8 @@ pub fn log(maps: &[Option<Arc<BlockMap>>], options: &Options, stop: &Latch) -> R
     Log::open(place, options.verify_log_lost, map.header(), stop.clone()).map(Some)
 }
 
-fn folder_of(map: &Path) -> &Path {
-    match map.parent() {
+fn folder_of(file: &Path) -> &Path {
+    match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     }
@@ -142,7 +138,7 @@ fn map(
         Some(path) => path.clone(),
         None => usual_map(&state.path).ok_or_else(|| {
             not_made(state, format!("'{}': no place for the map of --verify: HOME is not set", state.typed))
-                .hint("say where the map is to be kept: --verify-map FILE")
+                .hint("give the map a file: --verify-map FILE")
         })?,
     };
     if let Some(folder) = path.parent()

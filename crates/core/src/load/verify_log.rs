@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread::{self, JoinHandle};
@@ -12,7 +12,7 @@ use crate::sys::error::system_text;
 use crate::sys::events::Latch;
 use crate::verify::checker::Entry;
 use crate::verify::log::{self, Durable, FIRST_LINE};
-use crate::verify::{BlockMap, MapError, MapHeader};
+use crate::verify::{BlockMap, MapError, MapHeader, is_taken};
 
 /// Where a log is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +48,7 @@ const SSH_OPTIONS: [&str; 4] =
 /// What the other host says when the file is open.
 const READY: &str = "ready";
 /// Why a file is not written.
-const TAKEN: &str = "it is there already and is no log, so it is left as it is";
+const TAKEN: &str = "the file exists and is not a log; it was not touched";
 
 impl LogPlace {
     /// `HOST:FILE` names another host where no `/` stands before the colon, as for `scp`.
@@ -127,14 +127,6 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-/// Whether there is a file that is no log, and so must stay.
-pub fn is_taken(path: &Path) -> bool {
-    let Ok(about) = fs::symlink_metadata(path) else { return false };
-    let mut line = String::new();
-    let begin = File::open(path).and_then(|file| BufReader::new(file).read_line(&mut line));
-    !(about.is_file() && begin.is_ok() && line.trim_end() == FIRST_LINE)
-}
-
 enum Sink {
     File(File),
     Ssh { child: Child, lines: ChildStdin },
@@ -144,7 +136,7 @@ impl Sink {
     fn open(place: &LogPlace) -> io::Result<Self> {
         match place {
             LogPlace::File(path) => {
-                if is_taken(path) {
+                if is_taken(path, FIRST_LINE) {
                     return Err(io::Error::other(TAKEN));
                 }
                 if path.exists() {
@@ -157,7 +149,7 @@ impl Sink {
     }
 
     fn open_there(host: &str, file: &str) -> io::Result<Self> {
-        let (file, first_line, taken) = (quoted(file), quoted(FIRST_LINE), quoted(TAKEN));
+        let (file, first_line, taken) = (quoted(file), quoted(FIRST_LINE.trim_end()), quoted(TAKEN));
         let command = format!(
             "if [ -e {file} ] && [ \"$(head -n 1 -- {file})\" != {first_line} ]; then echo {taken} >&2; exit 1; fi; \
              : >{file} || exit 1; echo {READY}; exec cat >{file}"

@@ -101,7 +101,7 @@ impl DriveWarning {
             DriveWarning::Temperature => "its temperature is out of range",
             DriveWarning::Unreliable => "it is not reliable any more",
             DriveWarning::ReadOnly => "it takes no writes any more",
-            DriveWarning::BackupFailed => "its protection against loss of power does not work",
+            DriveWarning::BackupFailed => "its protection against power loss has failed",
             DriveWarning::Untold => "something that this version does not know",
         }
     }

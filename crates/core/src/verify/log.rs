@@ -16,7 +16,7 @@ use crc_fast::crc32_iscsi;
 use super::map::{BlockMap, MapError, MapHeader};
 
 /// The first line of a log: a file that begins otherwise is left as it is.
-pub const FIRST_LINE: &str = "TrueSpd verify log";
+pub const FIRST_LINE: &str = "TrueSpd verify log\n";
 /// Marks the line that ends a part.
 const END_OF_PART: &str = "= ";
 
@@ -28,7 +28,7 @@ pub type Durable = (usize, u32);
 /// # Errors
 /// What the system says.
 pub fn begin(sink: &mut dyn Write, header: &MapHeader) -> io::Result<()> {
-    writeln!(sink, "{FIRST_LINE}")?;
+    sink.write_all(FIRST_LINE.as_bytes())?;
     write_part(sink, format!("{}\n", serde_json::to_string(header)?))
 }
 
@@ -59,7 +59,7 @@ pub fn read(place: &Path, log: &mut dyn BufRead) -> Result<BlockMap, MapError> {
     let path = place.to_path_buf();
     let (mut line, mut number) = (String::new(), 1);
     log.read_line(&mut line).map_err(|error| unread(place, error))?;
-    if line.trim_end() != FIRST_LINE {
+    if line != FIRST_LINE {
         return Err(MapError::NoLog { path });
     }
     let (mut map, mut part) = (None, String::new());

@@ -16,6 +16,7 @@ use crc_fast::crc32_iscsi;
 use serde::{Deserialize, Serialize};
 
 use super::judge::Expected;
+use super::place::is_taken;
 use super::sector::SECTOR_BYTES;
 use crate::sys::error::system_text;
 use crate::sys::file::{memory_file, set_aside};
@@ -23,7 +24,8 @@ use crate::sys::words::SharedWords;
 
 /// Version of the file's form.
 const VERSION: u32 = 1;
-const FIRST_LINE: &str = "TrueSpd verify map\n";
+/// How a map begins; a file that begins otherwise is left as it is.
+pub const FIRST_LINE: &str = "TrueSpd verify map\n";
 const HEADER_BYTES: u64 = 65_536;
 /// What one checksum of the tables covers.
 const PART_BYTES: u64 = 65_536;
@@ -97,11 +99,11 @@ impl MapHeader {
 pub enum MapError {
     #[error("{action} '{}': {}", path.display(), system_text(error))]
     System { action: &'static str, path: PathBuf, error: io::Error },
-    #[error("'{}' is there already and is no map of TrueSpd, so it is left as it is", path.display())]
+    #[error("'{}' exists and is not a map of --verify; it was not touched", path.display())]
     NoMap { path: PathBuf },
-    #[error("'{}' is no map of --verify, or its first bytes are damaged", path.display())]
+    #[error("'{}' is not a map of --verify, or its first bytes are damaged", path.display())]
     NotReadable { path: PathBuf },
-    #[error("'{}' is no log of --verify-log, or its first lines are damaged", path.display())]
+    #[error("'{}' is not a log of --verify-log, or its first lines are damaged", path.display())]
     NoLog { path: PathBuf },
     #[error("the log '{}' is damaged before line {line}: a checksum is wrong", path.display())]
     DamagedLog { path: PathBuf, line: u64 },
@@ -131,7 +133,7 @@ impl BlockMap {
     /// [`MapError`]; what is there and is no map stays as it is.
     pub fn create(path: &Path, mut header: MapHeader) -> Result<Self, MapError> {
         header.version = VERSION;
-        if is_taken(path) {
+        if is_taken(path, FIRST_LINE) {
             return Err(MapError::NoMap { path: path.to_path_buf() });
         }
         if fs::symlink_metadata(path).is_ok() {
@@ -396,19 +398,6 @@ fn read_header(file: &mut File) -> Option<MapHeader> {
         return None;
     }
     serde_json::from_str(json).ok()
-}
-
-/// Whether there is something at a place that is no map, and so must stay.
-pub fn is_taken(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok() && !is_map(path)
-}
-
-/// Whether a file begins as a map does.
-fn is_map(path: &Path) -> bool {
-    let is_file = fs::symlink_metadata(path).is_ok_and(|about| about.is_file());
-    let mut begin = [0; FIRST_LINE.len()];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut begin));
-    is_file && read.is_ok() && begin == *FIRST_LINE.as_bytes()
 }
 
 fn push_sums(table: &[AtomicU32], sums: &mut Vec<u8>) {

@@ -313,7 +313,7 @@ fn trimming(job: &mut Job, engine: Engine, pattern: &Pattern) -> Option<Engine> 
         Engine::Named("libaio") => {
             job.differs(
                 None,
-                "libaio cannot trim, so that fio makes a system call for each trim; the line has io_uring, which can",
+                "libaio cannot trim, so fio makes a system call for each trim; the line uses io_uring, which can trim",
             );
             Some(Engine::Named("io_uring"))
         }

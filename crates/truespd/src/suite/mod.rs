@@ -60,6 +60,11 @@ pub trait SuiteDocument {
     /// The tables for standard output; what answers the question comes last.
     fn text(&self, shown: Shown) -> String;
 
+    /// Its table as comma-separated values; empty where the suite writes none.
+    fn csv(&self) -> String {
+        String::new()
+    }
+
     /// The worst verdict of its runs; none when no run was judged.
     fn grade(&self) -> Option<Grade> {
         self.verdicts().iter().filter_map(|(_, verdict)| verdict.grade).max()

@@ -26,7 +26,7 @@ pub(super) const CAUSES: &[Cause] = &[
     Cause::new("drive-errors", Theme::Target)
         .checked(
             each_disk(75, "drive-health", Every, health),
-            "what the drive warns of, its spare blocks, and how much of its life is used up",
+            "the drive's warnings, its spare blocks, and the share of its life that is used up",
             "It warns of something, or its spare blocks are below its own limit (spoils); by its maker's estimate its \
              life is used up.",
             "A drive that fails tries again and again, moves data, or switches its cache off: it is slower than its \
@@ -137,7 +137,7 @@ fn errors(case: &Case<'_>) -> RuleResult {
         if entries > 0 && media == 0 {
             let entries = counted(entries, "entry", "entries");
             parts.push(format!(
-                "has {entries} more in its log of errors, which may be no more than a command that it did not know"
+                "has {entries} more in its log of errors (a command that it does not know is enough for one)"
             ));
         }
         parts.extend(warnings.iter().map(|warning| format!("began to warn: {}", warning.words())));
@@ -196,18 +196,18 @@ pub(super) fn health_answer(state: &DriveState) -> Answer {
     if !state.warnings.is_empty() {
         let words: Vec<&str> = state.warnings.iter().map(|warning| warning.words()).collect();
         let says = format!(
-            "The drive warns: {}. What it does now is not what it does when it is well.",
+            "The drive warns: {}. Do not take its rates for those of a healthy drive.",
             words.join(", ")
         );
         return Answer::spoils(says).now(now).wanted("no warning");
     }
     if state.spare_percent.zip(state.spare_percent_min).is_some_and(|(spare, least)| spare < least) {
-        let says = "The drive has fewer spare blocks than it should: it may soon fail, or take no writes.";
+        let says = "Its spare blocks are below the drive's own threshold: it may soon fail or refuse writes.";
         return Answer::spoils(says).now(now).wanted("another drive");
     }
     if state.used_percent.is_some_and(|used| used >= USED_PERCENT_ALL) {
         let says =
-            "By its maker's estimate the drive is worn out: worn cells take longer to read and to erase.";
+            "The drive reports that its rated life is used up. Worn cells take longer to read and to erase.";
         return Answer::may_spoil(says).now(now);
     }
     Answer::good("The drive warns of nothing.").now(now)

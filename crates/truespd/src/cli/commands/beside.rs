@@ -12,10 +12,8 @@ use crate::suite::beside::run::Beside;
 use crate::suite::{Length, RanOn, Runner};
 use clap::Args;
 use diskspd::grammar::rows::{Row, find};
-use diskspd::request::Output;
 use truespd_core::fault::{Fault, Refusal};
 use truespd_core::profile::{Severity, Target, Throughput, TimeSpan, validate, xml};
-use truespd_core::result::envelope;
 use truespd_core::text::shell_line;
 
 const FOREGROUND: &str = "FOREGROUND";
@@ -98,12 +96,8 @@ impl Suite for BesideArguments {
         "workload beside".to_string()
     }
 
-    fn outputs(&self) -> Vec<Output> {
-        self.series.outputs_with_csv(self.csv.as_deref())
-    }
-
-    fn content(&self, output: &Output, document: &BesideReport) -> String {
-        if output.format == "csv" { document.csv() } else { envelope::write(document) }
+    fn csv(&self) -> Option<&str> {
+        self.csv.as_deref()
     }
 
     fn ask(&self) -> Result<Asked<Work>, Fault> {

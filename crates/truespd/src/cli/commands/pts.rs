@@ -13,14 +13,12 @@ use crate::suite::pts::text::line_words;
 use crate::suite::{RanOn, Runner};
 use clap::Args;
 use diskspd::console::say_line;
-use diskspd::request::Output;
 use diskspd::run::{Required, required};
 use std::path::Path;
 use truespd_core::fault::{Fault, Refusal};
 use truespd_core::machine::roots::Roots;
 use truespd_core::machine::storage::{ReadFlags, open, resolve};
 use truespd_core::profile::SteadyRule;
-use truespd_core::result::envelope;
 use truespd_core::text::{printable, shell_word};
 
 const ROUNDS_MAX: u32 = 25;
@@ -147,12 +145,8 @@ impl Suite for PtsArguments {
         format!("pts {}", self.test.name)
     }
 
-    fn outputs(&self) -> Vec<Output> {
-        self.series.outputs_with_csv(self.csv.as_deref())
-    }
-
-    fn content(&self, output: &Output, document: &PtsReport) -> String {
-        if output.format == "csv" { document.csv() } else { envelope::write(document) }
+    fn csv(&self) -> Option<&str> {
+        self.csv.as_deref()
     }
 
     fn ask(&self) -> Result<Asked<Work>, Fault> {
@@ -178,7 +172,7 @@ impl Suite for PtsArguments {
             let path = place.word();
             let message =
                 format!("'{}': this test destroys its contents and wears the drive", printable(&path));
-            let hint = format!("if that may be, say so: --overwrite {}", shell_word(&path));
+            let hint = format!("to allow that: --overwrite {}", shell_word(&path));
             return Err(Refusal::new(truespd_core::fault::RefusalKind::Guard, message)
                 .hint(hint)
                 .on(path)
@@ -290,7 +284,10 @@ impl PtsArguments {
     fn note_deviations(&self, pts: &mut Pts, place: &Place) {
         let mut all = Vec::new();
         if self.purged.is_none() {
-            all.push("Whether the drive was purged before is not known (--purged tells).".to_string());
+            all.push(
+                "Whether the drive was purged before is not known; if it was, say so with --purged."
+                    .to_string(),
+            );
         }
         if pts.parts.len() > 1 {
             all.push("The drive is not purged between the parts: --part runs one of them alone.".to_string());
@@ -315,7 +312,7 @@ impl PtsArguments {
         }
         if self.seconds != MINUTE_S {
             all.push(format!(
-                "What takes a minute took {} s, and all other times changed with it.",
+                "A cell of a minute ran for {} s, and all other times were scaled with it.",
                 self.seconds
             ));
         }
@@ -330,12 +327,7 @@ impl PtsArguments {
                 pts.sector_bytes
             ));
         }
-        if self.test.is_preconditioned && self.test.name == "throughput" {
-            all.push(
-                "Preconditioning writes blocks of 128 KiB; other programs take the size under test."
-                    .to_string(),
-            );
-        }
+        all.extend(self.test.deviation.map(str::to_string));
         all.push(
             "The specification itself is not public: figures are from what quotes it (docs/pts.md)."
                 .to_string(),
@@ -366,13 +358,13 @@ fn printed(pts: &Pts, is_device: bool) -> String {
     for part in &pts.parts {
         if pts.test.is_preconditioned {
             out.push_str(&format!(
-                "# preconditioning {}\n{}\n",
-                part.name,
+                "# {}\n{}\n",
+                part.titled("preconditioning"),
                 line_words(&pts.preconditioning())
             ));
         }
         for stage in part.stages {
-            out.push_str(&format!("# {} {}\n", part.name, stage.name));
+            out.push_str(&format!("# {}\n", part.titled(stage.name)));
             for cell in pts.cells(stage) {
                 out.push_str(&format!("{}\n", line_words(&pts.line(&cell, 0))));
             }

@@ -52,9 +52,18 @@ pub(crate) trait Suite: Args + FromArgMatches {
         Self::NAME.to_string()
     }
 
+    /// Where the comma-separated values of its document go; none where nobody asks for them, or it has none.
+    fn csv(&self) -> Option<&str> {
+        None
+    }
+
     /// Files that are written at the end.
     fn outputs(&self) -> Vec<Output> {
-        self.series().json.iter().map(|path| Output { format: "json", path: path.clone() }).collect()
+        let mut outputs = Vec::new();
+        for (format, path) in [("json", self.series().json.as_deref()), ("csv", self.csv())] {
+            outputs.extend(path.map(|path| Output { format, path: path.to_string() }));
+        }
+        outputs
     }
 
     /// Everything that can be refused without touching anything.
@@ -64,8 +73,8 @@ pub(crate) trait Suite: Args + FromArgMatches {
     fn measure(&self, work: Self::Work, series: &mut Series) -> Measured<Self::Document>;
 
     /// What one of the files holds.
-    fn content(&self, _output: &Output, document: &Self::Document) -> String {
-        envelope::write(document)
+    fn content(&self, output: &Output, document: &Self::Document) -> String {
+        if output.format == "csv" { document.csv() } else { envelope::write(document) }
     }
 
     /// Whether the form of the original program is asked for where a person reads.
@@ -271,15 +280,6 @@ impl SeriesArguments {
             return Err(Refusal::command_line(message).hint("write to it before: --precondition 2x"));
         }
         Ok(())
-    }
-
-    /// Files that are written at the end, of a suite whose table can be had as comma-separated values in `csv`.
-    pub fn outputs_with_csv(&self, csv: Option<&str>) -> Vec<Output> {
-        let mut outputs = Vec::new();
-        for (format, path) in [("json", self.json.as_deref()), ("csv", csv)] {
-            outputs.extend(path.map(|path| Output { format, path: path.to_string() }));
-        }
-        outputs
     }
 
     /// The directory or device that a suite tests; the usual folder where none is named.

@@ -13,11 +13,9 @@ use crate::suite::{Length, RanOn, Runner, duration_words};
 use clap::Args;
 use diskspd::console::say_line;
 use diskspd::grammar::rows::find;
-use diskspd::request::Output;
 use diskspd::show::plural;
 use truespd_core::fault::{Fault, Refusal, Refusals};
 use truespd_core::profile::Target;
-use truespd_core::result::envelope;
 use truespd_core::text::{shell_line, size};
 
 /// How well a point should be known unless told otherwise, in percent.
@@ -145,12 +143,8 @@ impl Suite for SweepArguments {
         &self.series
     }
 
-    fn outputs(&self) -> Vec<Output> {
-        self.series.outputs_with_csv(self.csv.as_deref())
-    }
-
-    fn content(&self, output: &Output, document: &SweepReport) -> String {
-        if output.format == "csv" { document.csv() } else { envelope::write(document) }
+    fn csv(&self) -> Option<&str> {
+        self.csv.as_deref()
     }
 
     fn ask(&self) -> Result<Asked<Work>, Fault> {

@@ -14,11 +14,6 @@ use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::Metric;
 
 impl BesideReport {
-    /// The table as comma-separated values: a row for each share that was measured.
-    pub fn csv(&self) -> String {
-        text::csv(self)
-    }
-
     /// What the foreground feels at the largest share that has run, in a sentence.
     pub fn at_most_words(&self) -> Option<String> {
         text::at_most_words(self)
@@ -45,6 +40,11 @@ impl DocumentKind for BesideReport {
 impl SuiteDocument for BesideReport {
     fn has_figures(&self) -> bool {
         !self.alone.runs.is_empty() || self.points.iter().any(|point| !point.runs.is_empty())
+    }
+
+    /// A row for each share that was measured.
+    fn csv(&self) -> String {
+        text::csv(self)
     }
 
     fn title(&self) -> String {

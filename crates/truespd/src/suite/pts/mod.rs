@@ -12,13 +12,6 @@ use truespd_core::result::Part;
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::Metric;
 
-impl PtsReport {
-    /// Comma-separated values: a row for each cell of each round.
-    pub fn csv(&self) -> String {
-        text::csv(self)
-    }
-}
-
 impl DocumentKind for PtsReport {
     const FORMAT: &'static str = "truespd-pts";
     const VERSION_ABOUT: &'static str = "Version of this layout: 1. Within a version members are only added, and \
@@ -34,6 +27,11 @@ impl DocumentKind for PtsReport {
 impl SuiteDocument for PtsReport {
     fn has_figures(&self) -> bool {
         self.stages().any(|(_, stage)| stage.rounds.iter().flatten().any(|figures| figures.iops > 0.0))
+    }
+
+    /// A row for each cell of each round.
+    fn csv(&self) -> String {
+        text::csv(self)
     }
 
     fn title(&self) -> String {

@@ -37,10 +37,9 @@ impl Pts {
                 let (least, most) = self.rounds(stage);
                 let cells = self.cells(stage).len();
                 let rounds = if least == most { most.to_string() } else { format!("{least} to {most}") };
-                let name = [part.name, stage.name].join(" ");
                 lines.push(format!(
                     "{}: {rounds} x {cells} runs: {}",
-                    name.trim_start(),
+                    part.titled(stage.name),
                     self.stage_length(stage).words()
                 ));
                 match stage.end {

@@ -3,7 +3,7 @@
 use super::report::{
     Bar, CellReport, Figures, Head, PartReport, PtsReport, ResponseTimes, StageReport, TrackedCell,
 };
-use super::table::{Block, Cell, Class, End, Part, Pattern, Stage, Test};
+use super::table::{Block, Cell, Class, End, Figure, Part, Pattern, Stage, Test};
 use crate::suite::rounds::AROUND_S;
 use crate::suite::{
     Ahead, Draft, Ended, Known, Length, RanOn, Runner, SeriesVerdict, counting_cached_writes, judged,
@@ -17,6 +17,8 @@ use truespd_core::text::{bytes, duration_ns, number, part_percent, rate};
 
 /// Passes and size of the preconditioning, of which PTS 2.0.2 p. 17 is quoted.
 pub const PASSES: u32 = 2;
+/// How the drive is written before the rounds.
+const SEQUENTIAL_WRITES: [&str; 5] = ["-b128K", "-s", "-w100", "-t1", "-o32"];
 /// Seconds of a cell that the specification calls a minute.
 pub const MINUTE_S: u32 = 60;
 /// A drive must have been written so often before its saturation counts as steady.
@@ -158,8 +160,8 @@ impl Pts {
 
     /// The line that writes all of the drive before the rounds. What it runs behind that has no part in the result.
     pub fn preconditioning(&self) -> Vec<String> {
-        let mut words: Vec<String> = ["-b128K", "-s", "-w100", "-t1", "-o32"].map(str::to_string).to_vec();
-        words.insert(0, format!("--precondition={PASSES}x"));
+        let mut words = vec![format!("--precondition={PASSES}x")];
+        words.extend(SEQUENTIAL_WRITES.map(str::to_string));
         words.extend(self.common(1));
         words
     }
@@ -282,7 +284,7 @@ impl Pts {
         if self.is_simulated() {
             return self.precondition_simulated(report, part, runner);
         }
-        let name = [self.parts[part].name, "preconditioning"].join(" ").trim_start().to_string();
+        let name = self.parts[part].titled("preconditioning");
         let draft =
             Draft { name, words: self.preconditioning(), length: Length::exactly(1.0), ..Draft::default() };
         let step = draft.read(runner)?;
@@ -304,14 +306,13 @@ impl Pts {
         let mut elapsed_s = 0.0;
         let mut sequence = Sequence::default();
         for run in 1.. {
-            let mut words: Vec<String> =
-                ["-b128K", "-s", "-w100", "-t1", "-o32"].map(str::to_string).to_vec();
+            let mut words = SEQUENTIAL_WRITES.map(str::to_string).to_vec();
             if sequence.from_bytes > 0 {
                 words.push(format!("-B{}", sequence.from_bytes));
             }
             words.extend(self.common(self.seconds));
             let length = Length::exactly(f64::from(self.seconds));
-            let name = format!("{} preconditioning {run}", self.parts[part].name).trim_start().to_string();
+            let name = self.parts[part].titled(&format!("preconditioning {run}"));
             let step = Draft { name, words, length, ..Draft::default() }.read(runner)?;
             let (figures, moved) = figures_of(&runner.run(&step)?, None);
             written_bytes += moved;
@@ -452,15 +453,15 @@ impl Pts {
     ) -> Result<(), Ended> {
         let cell = &planned.cells[place];
         let from_bytes = if cell.pattern == Pattern::Sequential { sequence.from_bytes } else { 0 };
-        let part = self.parts[at.0].name;
+        let part = self.parts[at.0];
         let load = if cell.has_own_load {
             format!(" T{} Q{}", cell.threads, cell.outstanding)
         } else {
             String::new()
         };
-        let name = format!("{part} {}{load}, {}, round {}", cell.name(), planned.stage.name, round + 1);
+        let name = format!("{}{load}, {}, round {}", cell.name(), planned.stage.name, round + 1);
         let draft = Draft {
-            name: name.trim_start().to_string(),
+            name: part.titled(&name),
             words: self.line(cell, from_bytes),
             length: Length::exactly(f64::from(self.cell_s(cell))),
             ..Draft::default()
@@ -468,8 +469,8 @@ impl Pts {
         let step = draft.read(runner)?;
         let document = runner.run(&step)?;
         note_host(&mut report.head, &document);
-        let what = format!("{part} {}", cell.name());
-        let grade = self.judge(&mut report.verdict, what.trim_start(), &document);
+        let what = part.titled(&cell.name());
+        let grade = self.judge(&mut report.verdict, &what, &document);
         let stage = &mut report.parts[at.0].stages[at.1];
         if stage.cells[place].line.is_empty() {
             stage.cells[place].line = step.line.words().to_vec();
@@ -521,11 +522,11 @@ impl Sequence {
     }
 }
 
-pub fn figure_words(figure: super::table::Figure, value: f64) -> String {
+pub fn figure_words(figure: Figure, value: f64) -> String {
     match figure {
-        super::table::Figure::Iops => number(value),
-        super::table::Figure::Throughput => rate(value),
-        super::table::Figure::MeanLatency => duration_ns(value),
+        Figure::Iops => number(value),
+        Figure::Throughput => rate(value),
+        Figure::MeanLatency => duration_ns(value),
     }
 }
 

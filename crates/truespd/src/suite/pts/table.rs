@@ -212,6 +212,8 @@ pub struct Test {
     pub is_preconditioned: bool,
     pub parts: &'static [Part],
     pub source: &'static str,
+    /// In what the test as it is here differs from what is known of the specification.
+    pub deviation: Option<&'static str>,
 }
 
 const BOTH: &[Class] = &[Class::Enterprise, Class::Client];
@@ -323,6 +325,7 @@ pub static TESTS: [Test; 8] = [
             }],
         }],
         source: "cells and tracking variables: PTS 2.0.2 p. 26 and PTS 2.0.1 p. 27, as public scripts quote them",
+        deviation: None,
     },
     Test {
         name: "throughput",
@@ -359,6 +362,9 @@ pub static TESTS: [Test; 8] = [
             },
         ],
         source: "sizes and tracking variable: public scripts for PTS 2.0; one thread with 32 I/Os: PTS 2.0.1",
+        deviation: Some(
+            "Preconditioning writes blocks of 128 KiB; other implementations use the size under test.",
+        ),
     },
     Test {
         name: "latency",
@@ -388,6 +394,7 @@ pub static TESTS: [Test; 8] = [
             ],
         }],
         source: "cells: PTS 2.0.1 p. 43; histogram of 20 minutes: public scripts and reports for PTS 2.0",
+        deviation: None,
     },
     Test {
         name: "wsat",
@@ -438,6 +445,7 @@ pub static TESTS: [Test; 8] = [
         ],
         source: "samples of a minute to 4 x the capacity or 24 hours: PTS 1.x; steady by every 31st minute: a public \
                  script for PTS 2.0",
+        deviation: None,
     },
     Test {
         name: "hir",
@@ -460,6 +468,7 @@ pub static TESTS: [Test; 8] = [
             ],
         }],
         source: "bursts of 5 s, waits and baselines: a public script for PTS 2.0; its preconditioning is not known",
+        deviation: None,
     },
     Test {
         name: "xsr",
@@ -475,6 +484,7 @@ pub static TESTS: [Test; 8] = [
             ],
         }],
         source: "a public script for PTS 2.0",
+        deviation: None,
     },
     Test {
         name: "dirth",
@@ -507,6 +517,7 @@ pub static TESTS: [Test; 8] = [
             ],
         }],
         source: "a public script and report for PTS 2.0; the length of a demand, a minute, is not known",
+        deviation: None,
     },
     Test {
         name: "cbw",
@@ -522,6 +533,7 @@ pub static TESTS: [Test; 8] = [
         }],
         source: "sizes and places: a public script and report for PTS 2.0; its rounds and histogram are taken from the \
                  other tests",
+        deviation: None,
     },
 ];
 
@@ -572,6 +584,13 @@ impl Cells {
             }
         }
         all
+    }
+}
+
+impl Part {
+    /// What belongs to it, behind its name where it has one.
+    pub fn titled(&self, what: &str) -> String {
+        if self.name.is_empty() { what.to_string() } else { format!("{} {what}", self.name) }
     }
 }
 

@@ -16,11 +16,6 @@ use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::Metric;
 
 impl SweepReport {
-    /// The table as comma-separated values: a row for each point that was measured.
-    pub fn csv(&self) -> String {
-        text::csv(self)
-    }
-
     /// What it says of a ramp, a sentence for each thing.
     pub fn sentences_of(&self, group: &Group) -> Vec<String> {
         text::of_group(self, group)
@@ -47,6 +42,11 @@ impl DocumentKind for SweepReport {
 impl SuiteDocument for SweepReport {
     fn has_figures(&self) -> bool {
         self.points.iter().any(|point| !point.runs.is_empty())
+    }
+
+    /// A row for each point that was measured.
+    fn csv(&self) -> String {
+        text::csv(self)
     }
 
     fn title(&self) -> String {
