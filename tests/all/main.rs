@@ -150,6 +150,7 @@ mod program {
     mod telemetry;
     mod threads;
     mod verify;
+    mod verify_faults;
     mod verify_log;
 }
 

@@ -1,8 +1,8 @@
 //! A file of known behaviour: a FUSE file system of one file, served by a thread of the test itself.
 //!
 //! Reads and writes wait while the gate is closed, or for a time that a law gives, which the server takes down
-//! by its own clock; ranges fail or are cut short. Needs root and
-//! /dev/fuse. The mount is made in a mount namespace of the test's own thread, so that nothing is left
+//! by its own clock; ranges fail or are cut short, or what is written is stored, with the faults of
+//! `support::faulty`. Needs root and /dev/fuse. The mount is made in a mount namespace of the test's own thread, so that nothing is left
 //! behind even when the test is killed. Source: the kernel's `include/uapi/linux/fuse.h`.
 
 use std::ffi::{CString, OsString};
@@ -16,6 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+use super::faulty::Disk;
 
 pub const FILE_BYTES: u64 = 16 << 20;
 /// Reads and writes that touch this range fail with EIO.
@@ -42,6 +44,8 @@ struct Shared {
     is_deaf: bool,
     /// How long the n-th read or write takes, from 0; none: no time.
     law: Option<Law>,
+    /// What keeps what is written, and which of its files this is; none: nothing is kept.
+    disk: Option<(Arc<Mutex<Disk>>, usize)>,
 }
 
 /// How long the n-th read or write takes, from 0.
@@ -84,25 +88,35 @@ struct Request {
 impl Gate {
     /// Mounts a file that is served directly, for direct I/O.
     pub fn direct() -> io::Result<Self> {
-        Self::mount(false, false, None)
+        Self::mount(false, false, None, None)
     }
 
     /// The same, and what waits cannot be interrupted.
     pub fn deaf() -> io::Result<Self> {
-        Self::mount(false, true, None)
+        Self::mount(false, true, None, None)
+    }
+
+    /// Mounts a file of a disk for direct I/O.
+    pub fn of_disk(disk: &Arc<Mutex<Disk>>, file: usize) -> io::Result<Self> {
+        Self::mount(false, false, None, Some((Arc::clone(disk), file)))
     }
 
     /// Mounts a file that the page cache sits on, for mapping.
     pub fn mappable() -> io::Result<Self> {
-        Self::mount(true, false, None)
+        Self::mount(true, false, None, None)
     }
 
     /// Mounts a file for direct I/O whose reads and writes take the time that `law` gives.
     pub fn slow(law: Law) -> io::Result<Self> {
-        Self::mount(false, false, Some(law))
+        Self::mount(false, false, Some(law), None)
     }
 
-    fn mount(page_cache: bool, is_deaf: bool, law: Option<Law>) -> io::Result<Self> {
+    fn mount(
+        page_cache: bool,
+        is_deaf: bool,
+        law: Option<Law>,
+        disk: Option<(Arc<Mutex<Disk>>, usize)>,
+    ) -> io::Result<Self> {
         own_namespace()?;
         let dir = tempfile::tempdir()?;
         let path = dir.path().join("gate");
@@ -121,6 +135,7 @@ impl Gate {
             page_cache,
             is_deaf,
             law,
+            disk,
         });
         let served = Arc::clone(&shared);
         let server = std::thread::spawn(move || served.serve());
@@ -139,7 +154,7 @@ impl Gate {
         let file = opened.expect("the gate can be opened");
         // Until the kernel knows the size, it takes every write for one that makes the file longer, and
         // those are never asynchronous.
-        assert_eq!(file.metadata().expect("attributes").len(), FILE_BYTES);
+        assert_eq!(file.metadata().expect("attributes").len(), self.shared.file_bytes());
         file.into()
     }
 
@@ -258,6 +273,15 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn disk(&self) -> MutexGuard<'_, Disk> {
+        let (disk, _) = self.disk.as_ref().expect("a file of a disk");
+        disk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn file_bytes(&self) -> u64 {
+        if self.disk.is_some() { self.disk().file_bytes() } else { FILE_BYTES }
+    }
+
     fn serve(&self) {
         let mut message = vec![0u8; (1 << 20) + 8192];
         while !self.end.load(Ordering::SeqCst) {
@@ -283,7 +307,7 @@ impl Shared {
         let (opcode, unique, body) = (u32_at(message, 4), u64_at(message, 8), &message[40..]);
         match opcode {
             INIT => self.reply(unique, 0, &init_reply()),
-            GETATTR | SETATTR => self.reply(unique, 0, &attributes()),
+            GETATTR | SETATTR => self.reply(unique, 0, &attributes(self.file_bytes())),
             OPEN => {
                 // DIRECT_IO and PARALLEL_DIRECT_WRITES, or neither.
                 let flags: u32 = if self.page_cache { NOFLUSH } else { NOFLUSH | 1 | 1 << 6 };
@@ -300,8 +324,16 @@ impl Shared {
                     let due = arrived + law(state.arrived);
                     state.arrived += 1;
                     state.timed.push((due, arrived, request));
-                } else if state.closed {
+                } else if state.closed || self.disk.is_some() && !request.is_read && self.disk().is_over() {
                     state.parked.push(request);
+                } else if let Some((_, file)) = self.disk {
+                    match opcode {
+                        READ => self.reply(unique, 0, &self.disk().read(file, offset, len)),
+                        _ => {
+                            self.disk().write(file, offset, &body[40..40 + len as usize]);
+                            self.reply(unique, 0, &u64::from(len).to_ne_bytes());
+                        }
+                    }
                 } else {
                     state.answered += 1;
                     self.answer(request);
@@ -348,6 +380,10 @@ impl Shared {
     /// Reads give the number of their 4 KiB block in every byte.
     fn answer(&self, Request { unique, is_read, offset, len }: Request) {
         let end = offset + u64::from(len);
+        if self.disk.is_some() {
+            // What it was to write is gone.
+            return self.reply(unique, libc::EIO, &[]);
+        }
         if offset < EIO_RANGE.end && EIO_RANGE.start < end {
             return self.reply(unique, libc::EIO, &[]);
         }
@@ -391,9 +427,9 @@ fn init_reply() -> Vec<u8> {
     reply
 }
 
-fn attributes() -> Vec<u8> {
+fn attributes(file_bytes: u64) -> Vec<u8> {
     let mut reply = Vec::new();
-    for word in [0u64, 0, 1, FILE_BYTES, FILE_BYTES / 512, 0, 0, 0] {
+    for word in [0u64, 0, 1, file_bytes, file_bytes / 512, 0, 0, 0] {
         reply.extend_from_slice(&word.to_ne_bytes());
     }
     for word in [0u32, 0, 0, libc::S_IFREG | 0o644, 1, 0, 0, 0, 4096, 0] {

@@ -2,6 +2,7 @@
 
 pub mod devices;
 pub mod documents;
+pub mod faulty;
 pub mod gate;
 pub mod killed;
 pub mod memory;

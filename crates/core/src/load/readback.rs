@@ -1,5 +1,6 @@
 //! Reads back what a verified run wrote (`truespd verify`): every block that it wrote, at full depth, against its map.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -116,6 +117,8 @@ struct Reading<'a> {
     pieces: Vec<Piece>,
     /// The next block to look at.
     next: usize,
+    /// Blocks beside each other of which not all could be read at once: each is read by itself.
+    again: Vec<Range<usize>>,
     since: Instant,
     result: ReadBack,
 }
@@ -160,11 +163,27 @@ impl<'a> Reading<'a> {
             elapsed_s: 0.0,
         };
         let pieces = vec![Piece::default(); DEPTH as usize];
-        Ok(Reading { map, engine, buffer, slot_bytes, pieces, next: 0, since: Instant::now(), result })
+        Ok(Reading {
+            map,
+            engine,
+            buffer,
+            slot_bytes,
+            pieces,
+            next: 0,
+            again: Vec::new(),
+            since: Instant::now(),
+            result,
+        })
     }
 
-    /// The next blocks beside each other that the run wrote.
+    /// The next blocks beside each other that the run wrote, or one of those that are read again.
     fn next_piece(&mut self) -> Option<Piece> {
+        while let Some(range) = self.again.last_mut() {
+            if let Some(first) = range.next() {
+                return Some(Piece { first, blocks: 1 });
+            }
+            self.again.pop();
+        }
         let blocks = self.map.header().blocks as usize;
         while self.next < blocks && self.map.expected(self.next, false).newest == 0 {
             self.next += 1;
@@ -233,12 +252,19 @@ impl<'a> Reading<'a> {
         let piece = self.pieces[completion.slot as usize];
         let block_bytes = self.map.header().block_bytes;
         let read_bytes = completion.result.map_or(0, u64::from);
+        let read_blocks = (read_bytes / block_bytes) as usize;
+        if read_blocks < piece.blocks {
+            // A block that cannot be read keeps nobody from reading those beside it.
+            if piece.blocks == 1 {
+                return self.take_block(piece.first, None);
+            }
+            self.again.push(piece.first + read_blocks..piece.first + piece.blocks);
+        }
         let buffer = Arc::clone(&self.buffer);
         let place = (u64::from(completion.slot) * self.slot_bytes) as usize;
-        buffer.with_slice_mut(place, (piece.blocks as u64 * block_bytes) as usize, |data| {
+        buffer.with_slice_mut(place, read_blocks * block_bytes as usize, |data| {
             for (number, block) in data.chunks(block_bytes as usize).enumerate() {
-                let is_read = (number as u64 + 1) * block_bytes <= read_bytes;
-                self.take_block(piece.first + number, is_read.then_some(block));
+                self.take_block(piece.first + number, Some(block));
             }
         });
     }

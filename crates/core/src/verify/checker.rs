@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
-use super::judge::{Found, Seen, judge};
+use super::judge::{Fault, Found, Seen, judge};
 use super::log::Durable;
 use super::map::BlockMap;
 use super::sector::{SECTOR_BYTES, Stamp, stamp};
@@ -176,18 +176,23 @@ impl Checker {
         self.map.release(self.map.blocks(offset, bytes));
     }
 
-    /// Checks what a read of claimed blocks gave; `data` is what was read.
+    /// Checks what a read of claimed blocks gave; `data` is what was read. Blocks that it did not get are unread.
     pub fn complete_read(&mut self, offset: u64, bytes: u32, data: &[u8]) {
         let blocks = self.map.blocks(offset, bytes);
-        let block_bytes = self.map.header().block_bytes as usize;
-        for (block, bytes) in blocks.clone().zip(data.chunks_exact(block_bytes)) {
+        let mut read = data.chunks_exact(self.map.header().block_bytes as usize);
+        for block in blocks.clone() {
+            let data = read.next();
             let expected = self.map.expected(block, true);
             if expected.newest == 0 || expected.is_in_flight {
                 self.counts.unknown_blocks += 1;
                 continue;
             }
             self.counts.checked_blocks += 1;
-            if let Seen::Wrong(found) = judge(bytes, &expected) {
+            let seen = match data {
+                Some(data) => judge(data, &expected),
+                None => Seen::Wrong(Found { fault: Fault::Unread, stamp: None }),
+            };
+            if let Seen::Wrong(found) = seen {
                 self.counts.wrong_blocks += 1;
                 if self.counts.wrong.len() < KEPT {
                     self.counts.wrong.push((expected.address, found));
@@ -224,7 +229,6 @@ impl Checker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::judge::Fault;
     use crate::verify::map::tests::header;
 
     fn checker(is_write_through: bool) -> (tempfile::TempDir, Checker) {
@@ -250,9 +254,13 @@ mod tests {
         }
         assert!(checker.claim(8192, 4096));
         checker.complete_read(8192, 4096, &[0; 4096]);
+        assert!(checker.claim(at, 8192));
+        checker.complete_read(at, 8192, &data[..6000]);
         let counts = checker.counts;
-        assert_eq!((counts.written_blocks, counts.checked_blocks, counts.unknown_blocks), (4, 4, 1));
-        assert_eq!((counts.wrong_blocks, counts.moved_ios), (2, 1));
+        assert_eq!((counts.written_blocks, counts.checked_blocks, counts.unknown_blocks), (4, 6, 1));
+        assert_eq!((counts.wrong_blocks, counts.moved_ios), (3, 1));
+        let (address, found) = counts.wrong[2];
+        assert_eq!((address, found.fault), (at + 4096, Fault::Unread));
         let (address, found) = counts.wrong[0];
         assert_eq!((address, found.fault, found.stamp.unwrap().issued_ns), (at, Fault::Missing, 4));
     }
