@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::program::verify_log::{path_with_ssh, with_ssh};
 use crate::support::devices;
 use crate::support::faulty::{BLOCK, Disk, Kind, PLANTED};
 use crate::support::gate::Gate;
@@ -170,4 +171,33 @@ fn nothing_is_wrong_on_a_disk_that_keeps_its_promises() {
         assert_eq!(bench.read_back(file, 0).1, counts(&[]));
     }
     assert_eq!(bench.disk().wrong_reads, [0, 0]);
+}
+
+/// The flush at the end fails: the test fails, and its log has what flushes had made durable before, however slowly that
+/// is taken down.
+#[test]
+fn a_flush_that_fails_at_the_end_leaves_a_whole_log() {
+    let Some(bench) = Bench::new(Disk::new(1 + 2048, &[], 0).until(8)) else { return };
+    with_ssh(&bench.lab, "echo ready; sleep 3; exec cat > there");
+    let path = bench.path(0);
+    let line = format!("{WORDS} -s -w100 -o1 --engine psync --flush-every 1 --verify-log box:there {path}");
+    let mut command = bench.lab.command(&line);
+    command.env("PATH", path_with_ssh(&bench.lab));
+    let running = Running::new(command, &line);
+    running.wait_until("all is written", || bench.disk().is_over());
+    bench.gates[0].wait_parked(1);
+    let flushed_blocks = bench.disk().flushed_blocks();
+    bench.disk().fail_flushes();
+    running.signal(Signal::INT);
+    running
+        .finish()
+        .expect_code(1)
+        .says(&[&format!("'{path}': what --verify wrote could not be flushed"), "Input/output error"]);
+    let line = format!("verify {path} --log there --json");
+    let ran = Running::new(truespd(&bench.lab, &line), &line).finish().expect_code(0);
+    let found: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran}"));
+    assert_eq!(found["verify"]["flushed_blocks"].as_u64(), Some(flushed_blocks as u64), "{ran}");
+    assert_eq!(flushed_blocks, 2048);
+    let (by_map, _) = bench.read_back(0, 0);
+    assert_eq!((&by_map["run_ended"], by_map["flushed_blocks"].as_u64()), (&Value::from(true), Some(2048)));
 }

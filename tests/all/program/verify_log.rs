@@ -11,17 +11,18 @@ use serde_json::Value;
 fn verify(lab: &Lab, rest: &str) -> Ran {
     let line = format!("verify {rest}");
     let mut command = truespd(lab, &line);
-    command.env("PATH", path(lab));
+    command.env("PATH", path_with_ssh(lab));
     Running::new(command, &line).finish()
 }
 
-fn path(lab: &Lab) -> String {
+/// Where programs are looked for, with that ssh.
+pub fn path_with_ssh(lab: &Lab) -> String {
     let usual = std::env::var("PATH").expect("a search path");
     format!("{}:{usual}", lab.path("").display())
 }
 
 /// Puts a program in the place of ssh that runs the command here. `$command` is the command of the other host.
-fn with_ssh(lab: &Lab, script: &str) {
+pub fn with_ssh(lab: &Lab, script: &str) {
     let words = format!("#!/bin/sh\nfor command; do :; done\n{script}\n");
     let ssh = lab.write("ssh", words.as_bytes());
     fs::set_permissions(ssh, Permissions::from_mode(0o755)).expect("it is ours");
@@ -29,7 +30,7 @@ fn with_ssh(lab: &Lab, script: &str) {
 
 fn start(lab: &Lab, line: &str) -> Running {
     let mut command = lab.command(line);
-    command.env("PATH", path(lab));
+    command.env("PATH", path_with_ssh(lab));
     Running::new(command, line)
 }
 

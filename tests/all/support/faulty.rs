@@ -99,6 +99,8 @@ pub struct Disk {
     words: BTreeMap<(usize, usize), &'static str>,
     /// The first file takes no writes any more when each of its blocks, from the second on, has so many.
     last_write: Option<u32>,
+    fails_flushes: bool,
+    flushed_blocks: usize,
     /// Blocks of reads of the test that were answered wrongly, of each file.
     pub wrong_reads: [u64; 2],
     /// The blocks of the first file that were answered wrongly and that something was planted at.
@@ -141,6 +143,8 @@ impl Disk {
             plants,
             words,
             last_write: None,
+            fails_flushes: false,
+            flushed_blocks: 0,
             wrong_reads: [0, 0],
             found: BTreeSet::new(),
         }
@@ -165,6 +169,16 @@ impl Disk {
         self.writes[file][1..].iter().all(|&count| count > 0)
     }
 
+    /// From now on it says that flushes fail.
+    pub fn fail_flushes(&mut self) {
+        self.fails_flushes = true;
+    }
+
+    /// How many blocks had been written when the last flush succeeded.
+    pub fn flushed_blocks(&self) -> usize {
+        self.flushed_blocks
+    }
+
     /// The word for what is planted there.
     pub fn word(&self, file: usize, block: usize) -> Option<&'static str> {
         self.words.get(&(file, block)).copied()
@@ -173,6 +187,15 @@ impl Disk {
     /// How many places for which there is a word have been answered wrongly, and how many there are.
     pub fn found(&self) -> (usize, usize) {
         (self.found.len(), self.words.len())
+    }
+
+    /// Answers a flush; the number of an error, or 0.
+    pub fn flush(&mut self) -> i32 {
+        if self.fails_flushes {
+            return libc::EIO;
+        }
+        self.flushed_blocks = self.writes[0].iter().filter(|&&count| count > 0).count();
+        0
     }
 
     pub fn write(&mut self, file: usize, offset: u64, data: &[u8]) {

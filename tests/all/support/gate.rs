@@ -353,6 +353,10 @@ impl Shared {
                 }
             }
             STATFS => self.reply(unique, 0, &[0; 80]),
+            FSYNC if self.disk.is_some() => {
+                let errno = self.disk().flush();
+                self.reply(unique, errno, &[]);
+            }
             RELEASE | FSYNC => self.reply(unique, 0, &[]),
             FORGET | BATCH_FORGET => {}
             // Not to be asked again: see NOFLUSH.

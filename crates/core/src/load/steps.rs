@@ -20,6 +20,7 @@ use super::ranks::{CalledOff, Maker};
 use super::rounds::Board;
 use super::span::{MemoryRules, Span, node_note};
 use super::targets::{self, Standing, TargetState};
+use super::verify_log::Log;
 use super::{document, facts, verified};
 use crate::fault::{Failure, FailureKind};
 use crate::guard::{Guard, OtherRun};
@@ -55,10 +56,11 @@ impl<'p> Run<'p> {
         let (outcome, losses) = self.run_threads(&mut span)?;
         let maps = std::mem::take(&mut span.maps);
         let log = span.log.take();
-        let proven = verified::conclude(&span.targets, maps, log.as_ref(), &outcome)?;
-        if let Some(log) = log
-            && let Some(words) = log.close().map_err(|failure| vec![failure])?
-        {
+        let proven = verified::conclude(&span.targets, maps, log.as_ref(), &outcome);
+        // The log is whole also where the last flush failed: it has what was durable by then.
+        let closed = log.map_or(Ok(None), Log::close);
+        let proven = proven?;
+        if let Some(words) = closed.map_err(|failure| vec![failure])? {
             self.warn(&words);
         }
         for done in &proven {

@@ -184,17 +184,17 @@ fn common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { common_divisor(b, a % b) }
 }
 
-/// Flushes what was written, where that was not durable by itself, and closes the maps.
+/// Flushes what was written, where that was not durable by itself, and closes the maps, also where a flush fails.
 ///
 /// # Errors
-/// A flush that failed, and a map that cannot be written.
+/// Flushes that failed, and maps that cannot be written.
 pub fn conclude(
     targets: &[TargetState],
     maps: Vec<Option<Arc<BlockMap>>>,
     log: Option<&Log>,
     outcome: &SpanOutcome,
 ) -> Result<Vec<Verified>, Failures> {
-    let mut done = Vec::new();
+    let (mut done, mut failures) = (Vec::new(), Vec::new());
     for (number, (state, map)) in targets.iter().zip(maps).enumerate() {
         let Some(map) = map else { continue };
         let mut counts = Counts::default();
@@ -207,9 +207,12 @@ pub fn conclude(
         // A thread that is stuck still has it: then nothing is known of what it wrote.
         let Ok(map) = Arc::try_unwrap(map) else { continue };
         let has_failed = outcome.outcomes.iter().any(|(_, outcome)| !outcome.failures.is_empty());
-        done.push(conclude_one(state, map, counts, has_failed, log).map_err(|failure| vec![failure])?);
+        match conclude_one(state, map, counts, has_failed, log) {
+            Ok(one) => done.push(one),
+            Err(failure) => failures.push(failure),
+        }
     }
-    Ok(done)
+    if failures.is_empty() { Ok(done) } else { Err(failures) }
 }
 
 fn conclude_one(
@@ -219,14 +222,14 @@ fn conclude_one(
     has_failed: bool,
     log: Option<&Log>,
 ) -> Result<Verified, Failure> {
+    let mut flushed = Ok(());
     if !map.is_write_through() && !has_failed {
-        state.file.sync_all().map_err(|error| {
-            let words = format!("'{}': what --verify wrote could not be flushed", state.typed);
-            Failure::new(FailureKind::Io, words).on(&state.typed).because(system_text(&error))
-        })?;
-        map.note_all_flushed();
-        if let Some(log) = log {
-            log.tell_all(map.completed());
+        flushed = state.file.sync_all();
+        if flushed.is_ok() {
+            map.note_all_flushed();
+            if let Some(log) = log {
+                log.tell_all(map.completed());
+            }
         }
     }
     let path = map.path().display().to_string();
@@ -235,6 +238,10 @@ fn conclude_one(
     let wrong = counts.wrong.iter().map(|(offset, found)| range_of(*offset, block_bytes, found)).collect();
     let header =
         map.close().map_err(|error| Failure::new(FailureKind::Io, error.to_string()).on(&state.typed))?;
+    flushed.map_err(|error| {
+        let words = format!("'{}': what --verify wrote could not be flushed", state.typed);
+        Failure::new(FailureKind::Io, words).on(&state.typed).because(system_text(&error))
+    })?;
     Ok(Verified {
         path: state.typed.clone(),
         map: path,
