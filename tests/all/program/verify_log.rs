@@ -93,6 +93,9 @@ fn a_log_that_goes_away_stops_the_test_or_not() {
     ]);
     // What it knows by then is cut off somewhere, and right.
     verify(&lab, "f --log there").expect_code(0);
+    with_ssh(&lab, "echo ready\nhead -c 20000 > there\necho 'Connection closed by box' >&2\nexit 255");
+    let ran = start(&lab, &format!("{line} f")).finish();
+    ran.expect_code(1).says(&["so the test was stopped: ssh says: Connection closed by box"]);
     let line = line.replace("-d30", "-d2");
     let ran = start(&lab, &format!("{line} --verify-log-lost continue f")).finish();
     ran.expect_code(0).says(&["was lost while the test ran", "it knows nothing of later writes"]);

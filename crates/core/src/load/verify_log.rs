@@ -177,6 +177,14 @@ impl Sink {
         }
     }
 
+    /// Why a write failed: ssh knows it, and its pipe says only that ssh has gone.
+    fn why(self, error: io::Error) -> io::Error {
+        match self.close() {
+            Err(said) => said,
+            Ok(()) => error,
+        }
+    }
+
     fn close(self) -> io::Result<()> {
         let Sink::Ssh { child, lines } = self else { return Ok(()) };
         drop(lines);
@@ -270,7 +278,9 @@ fn write_all(mut sink: Sink, told: &Receiver<Entry>) -> io::Result<()> {
             durable.extend(more);
             last = told.try_recv();
         }
-        sink.put(&mut |out| log::tell(out, &durable))?;
+        if let Err(error) = sink.put(&mut |out| log::tell(out, &durable)) {
+            return Err(sink.why(error));
+        }
         if !matches!(last, Err(TryRecvError::Empty)) {
             break;
         }
