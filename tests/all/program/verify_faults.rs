@@ -2,6 +2,7 @@
 //! wrong. The disk counts for itself what it answers wrongly.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::program::verify_log::{path_with_ssh, with_ssh};
@@ -200,4 +201,43 @@ fn a_flush_that_fails_at_the_end_leaves_a_whole_log() {
     assert_eq!(flushed_blocks, 2048);
     let (by_map, _) = bench.read_back(0, 0);
     assert_eq!((&by_map["run_ended"], by_map["flushed_blocks"].as_u64()), (&Value::from(true), Some(2048)));
+}
+
+/// The same faults, read back by fio: in the job that wrote, and by a job afterwards.
+#[test]
+#[ignore = "prints a table: cargo test --test all what_fio_finds -- --ignored --nocapture"]
+fn what_fio_finds() {
+    println!("kind            in the job: block, victim   afterwards: block, victim");
+    for (seed, kind) in Kind::ALL.into_iter().enumerate() {
+        let Some(bench) = Bench::new(Disk::new(1 + 2048, &[kind], seed as u64)) else { return };
+        let fio = |file: usize, words: &str| {
+            let line = format!(
+                "--name=job --filename={} --size=8M --offset=4k --rw=write --bs=4k --direct=1 --ioengine=psync \
+                 --verify=crc32c --continue_on_error=verify {words}",
+                bench.path(file)
+            );
+            let ran = Command::new("fio").args(line.split_whitespace()).output().expect("fio starts");
+            let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+            let places = said.lines().filter_map(|line| line.rsplit_once(" offset "));
+            let places = places.filter_map(|(_, rest)| rest.split(',').next()?.parse::<usize>().ok());
+            places.map(|place| (file, place / BLOCK)).collect::<BTreeSet<_>>()
+        };
+        let of_victims = |found: &BTreeSet<(usize, usize)>| {
+            let victim = kind.victim().map(|(_, word)| word);
+            let words = found.iter().map(|&(file, block)| bench.disk().word(file, block));
+            words.filter(|word| word.is_some() && *word == victim).count()
+        };
+        fio(1, "--do_verify=0");
+        let meanwhile = fio(0, "--loops=2");
+        let mut afterwards = fio(0, "--verify_only=1");
+        afterwards.extend(fio(1, "--verify_only=1"));
+        let (first, second) = (of_victims(&meanwhile), of_victims(&afterwards));
+        println!(
+            "{:15} {:5} {first:5} {:5} {second:5}   {:?}",
+            format!("{kind:?}"),
+            meanwhile.len() - first,
+            afterwards.len() - second,
+            bench.disk().found()
+        );
+    }
 }
