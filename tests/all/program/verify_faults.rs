@@ -50,6 +50,32 @@ impl Bench {
         self.lab.start(&format!("{WORDS} {words} {} {}", allowed.join(" "), paths.join(" ")))
     }
 
+    /// Writes or reads back a file with fio: the files and blocks that it calls wrong.
+    fn fio(&self, file: usize, words: &str) -> BTreeSet<(usize, usize)> {
+        let line = format!(
+            "--name=job --filename={} --size=8M --offset=4k --rw=write --bs=4k --direct=1 --ioengine=psync \
+             --verify=crc32c --verify_state_save=0 --continue_on_error=verify {words}",
+            self.path(file)
+        );
+        let mut fio = Command::new("fio");
+        fio.args(line.split_whitespace()).current_dir(self.lab.work());
+        let said = fio.output().expect("fio starts").stderr;
+        let mut found = BTreeSet::new();
+        for line in String::from_utf8_lossy(&said).lines() {
+            let place = line.rsplit_once(" offset ").and_then(|(_, rest)| rest.split(',').next());
+            let place: Option<usize> = place.and_then(|place| place.parse().ok());
+            found.extend(place.map(|place| (file, place / BLOCK)));
+        }
+        found
+    }
+
+    /// How many of these blocks were written over by others.
+    fn victims(&self, found: &BTreeSet<(usize, usize)>, kind: Kind) -> usize {
+        let Some((_, victim)) = kind.victim() else { return 0 };
+        let words = found.iter().map(|&(file, block)| self.disk().word(file, block));
+        words.filter(|word| *word == Some(victim)).count()
+    }
+
     /// Reads a file back: what it says, and the blocks of each fault.
     fn read_back(&self, file: usize, code: i32) -> (Value, BTreeMap<String, u64>) {
         let line = format!("verify {} --json", self.path(file));
@@ -132,8 +158,10 @@ fn faults_are_found_afterwards() {
     let words = "-s -w100 -o1 --engine psync";
     for file in [1, 0] {
         let running = bench.start(words, &[file]);
-        let is_done = || if file == 0 { bench.disk().is_over() } else { bench.disk().is_written(1) };
-        running.wait_until("all is written", is_done);
+        running.wait_until("all is written", || {
+            let disk = bench.disk();
+            if file == 0 { disk.is_over() } else { disk.is_written(1) }
+        });
         running.signal(Signal::INT);
         running.finish().expect_code(0);
     }
@@ -210,28 +238,11 @@ fn what_fio_finds() {
     println!("kind            in the job: block, victim   afterwards: block, victim");
     for (seed, kind) in Kind::ALL.into_iter().enumerate() {
         let Some(bench) = Bench::new(Disk::new(1 + 2048, &[kind], seed as u64)) else { return };
-        let fio = |file: usize, words: &str| {
-            let line = format!(
-                "--name=job --filename={} --size=8M --offset=4k --rw=write --bs=4k --direct=1 --ioengine=psync \
-                 --verify=crc32c --continue_on_error=verify {words}",
-                bench.path(file)
-            );
-            let ran = Command::new("fio").args(line.split_whitespace()).output().expect("fio starts");
-            let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-            let places = said.lines().filter_map(|line| line.rsplit_once(" offset "));
-            let places = places.filter_map(|(_, rest)| rest.split(',').next()?.parse::<usize>().ok());
-            places.map(|place| (file, place / BLOCK)).collect::<BTreeSet<_>>()
-        };
-        let of_victims = |found: &BTreeSet<(usize, usize)>| {
-            let victim = kind.victim().map(|(_, word)| word);
-            let words = found.iter().map(|&(file, block)| bench.disk().word(file, block));
-            words.filter(|word| word.is_some() && *word == victim).count()
-        };
-        fio(1, "--do_verify=0");
-        let meanwhile = fio(0, "--loops=2");
-        let mut afterwards = fio(0, "--verify_only=1");
-        afterwards.extend(fio(1, "--verify_only=1"));
-        let (first, second) = (of_victims(&meanwhile), of_victims(&afterwards));
+        bench.fio(1, "--do_verify=0");
+        let meanwhile = bench.fio(0, "--loops=2");
+        let mut afterwards = bench.fio(0, "--verify_only=1");
+        afterwards.extend(bench.fio(1, "--verify_only=1"));
+        let [first, second] = [&meanwhile, &afterwards].map(|found| bench.victims(found, kind));
         println!(
             "{:15} {:5} {first:5} {:5} {second:5}   {:?}",
             format!("{kind:?}"),
