@@ -109,12 +109,14 @@ fn a_device_that_never_answers() {
     let gate = Gate::direct().expect("a file of known behaviour");
     let lab = Lab::new();
     for words in ["-o8", "-o1", "-o4 -L -D"] {
-        let line = format!("-v -d1 -W0 -b4K -r -Su -B9M:2M {words}");
+        let line = format!("-v -d3 -W0 -b4K -r -Su -B9M:2M {words}");
         let mut command = lab.command(&line);
         command.arg(gate.path());
         let running = Running::new(command, &line);
+        // On a busy machine the first I/Os come late: only when some were answered has the run something to tell.
+        let answered_before = gate.answered();
         running.wait_for_stderr("starting measurements");
-        std::thread::sleep(Duration::from_millis(300));
+        running.wait_until("I/Os were answered", || gate.answered() > answered_before + 16);
         gate.close();
         running.wait_for_stderr("starting cool down");
         let since = Instant::now();
@@ -123,14 +125,14 @@ fn a_device_that_never_answers() {
         gate.open_up();
         let parsed = ran.text();
         let result = parsed.results[0].as_ref().unwrap_or_else(|| panic!("measured\n{ran}"));
-        assert!(result.time_s == 1.0 && result.tables[0].total.ios > 0, "{ran}");
+        assert!(result.time_s == 3.0 && result.tables[0].total.ios > 0, "{ran}");
         assert!(waited < Duration::from_secs(30), "{ran}");
         // What could not be taken back within ten seconds was given up, and that is told. On a busy machine
-        // they are a few tenths more.
+        // they are more.
         assert!(
             waited < Duration::from_secs(9)
                 || ran.stderr.contains("neither completed nor could be cancelled")
-                || ran.stderr.contains("did not end within 10."),
+                || ran.stderr.contains(" did not end within "),
             "{ran}"
         );
     }

@@ -11,6 +11,7 @@ use crate::support::program::{Lab, Ran, Running};
 use rustix::process::Signal;
 use serde_json::Value;
 use truespd_core::result::{Document, json};
+use truespd_core::text::grouped;
 use truespd_core::verify::sector::{Content, Sector, read, stamp};
 
 const BLOCK: usize = 4096;
@@ -87,7 +88,7 @@ fn everything_that_was_written_is_there() {
     }
 }
 
-/// A thousand of each at places that a seed chooses: each is found and named, and nothing else.
+/// Up to a thousand of each at places that a seed chooses: each is found and named, and nothing else.
 #[test]
 fn planted_faults_are_found_and_named() {
     let lab = Lab::new();
@@ -95,15 +96,17 @@ fn planted_faults_are_found_and_named() {
     lab.run("-c64M -b4K -s -w100 -d3 -W0 --engine psync --verify f").expect_code(0);
     let whole = answer(&verify(&lab, "f --json").expect_code(0));
     let written = whole["written_blocks"].as_u64().expect("a number");
-    assert!(written >= 9_000, "too slow a disk for this test: {written} blocks");
+    // A slow disk has fewer; two of them are exchanged.
+    let each = written.min(9_000) / 18 * 2;
+    assert!(each >= 20, "{written} blocks were written");
     let path = lab.path("f");
-    let mut places: Vec<u64> = (0..9_000).collect();
+    let mut places: Vec<u64> = (0..each * 9).collect();
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     for last in (1..places.len()).rev() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         places.swap(last, (state >> 33) as usize % (last + 1));
     }
-    let mut kinds = places.chunks(1000);
+    let mut kinds = places.chunks(each as usize);
     let mut next = || kinds.next().expect("enough places").to_vec();
     for place in next() {
         edit(&path, place, |block| restamp(block, 8, |stamp| stamp.generation -= 1));
@@ -133,10 +136,12 @@ fn planted_faults_are_found_and_named() {
     let found = answer(&verify(&lab, "f --json").expect_code(1));
     let counts =
         ["missing", "misplaced", "torn", "damaged", "foreign", "unread"].map(|fault| count(&found, fault));
-    assert_eq!(counts, [2000, 1000, 1000, 1000, 2000, 0], "{}", found["wrong"]);
-    assert_eq!(found["newest_blocks"], written - 7000);
+    assert_eq!(counts, [2 * each, each, each, each, 2 * each, 0], "{}", found["wrong"]);
+    assert_eq!(found["newest_blocks"], written - 7 * each);
     let text = verify(&lab, "f").expect_code(1);
-    assert!(text.stdout.starts_with("'f': 7,000 blocks are WRONG: 2,000 missing, 1,000 misplaced"), "{text}");
+    let [all, missing, misplaced] = [7 * each, 2 * each, each].map(grouped);
+    let says = format!("'f': {all} blocks are WRONG: {missing} missing, {misplaced} misplaced");
+    assert!(text.stdout.starts_with(&says), "{text}");
     assert!(text.stdout.contains("more places; --json has them"), "{text}");
 }
 
@@ -155,6 +160,20 @@ fn a_test_that_was_killed_can_be_read_back() {
     // Nobody flushed: an acknowledged write may be there or not, and here it is.
     assert_eq!(found["flushed_blocks"], 0);
     assert!(found["newest_blocks"].as_u64() > Some(100), "{found}");
+}
+
+/// While it writes, what was read may be older than what the map says a moment later.
+#[test]
+fn a_test_that_runs_is_neither_read_back_nor_joined() {
+    let lab = Lab::new();
+    lab.run("-c4M -b4K -w100 -d1 -W0 f").expect_code(0);
+    let running = lab.start("-b4K -r -w50 -Su -d60 -W0 --verify f");
+    running.wait_until("it writes", || running.bytes_written() > 64 << 10);
+    verify(&lab, "f").refused(3, &["still runs; wait for its end"]);
+    lab.run("-b4K -w50 -d1 -W0 --verify f").refused(3, &["another test with --verify writes 'f'"]);
+    running.signal(Signal::INT);
+    running.finish().expect_code(0);
+    verify(&lab, "f").expect_code(0);
 }
 
 /// What another program does to the target meanwhile is found by the reads of the test.
@@ -198,6 +217,10 @@ fn what_cannot_be_verified_is_refused_before_anything_is_written() {
         ),
         ("-b4K -w50 --verify-map none/map f", "the folder of 'none/map' (--verify-map) does not exist"),
         ("-b4K -w50 -c1M --verify-map map f g", "and this test verifies several"),
+        ("-b4K -w50 -c1M --verify-map new new", "--verify-map new: this file is also the target 'new'"),
+        ("-b4K -w50 -Sh -c1M --verify-log new new", "--verify-log new: this file is also the target 'new'"),
+        ("-b4K -w50 --verify-map x --json x f", "--json x: this file is also the file of --verify-map"),
+        ("-b4K -w50 -Sh --verify-map x --verify-log x f", "--verify-log x: this file is also the file of"),
     ] {
         lab.run(&format!("--verify -d1 -W0 {line}")).refused(3, &[words]);
         assert!(lab.read("f") == before, "{line}");
@@ -218,6 +241,8 @@ fn a_map_that_does_not_fit_is_refused() {
             .stdout
             .starts_with("'f': all 256 acknowledged blocks hold what they must")
     );
+    verify(&lab, "f --map .").refused(3, &["'.' is not a file; give the file that the test wrote"]);
+    verify(&lab, "f --log /dev/zero").refused(3, &["'/dev/zero' is not a file"]);
     verify(&lab, "g --map map").refused(3, &["the map 'map' belongs to"]);
     OpenOptions::new()
         .write(true)

@@ -19,8 +19,12 @@ use crate::profile::{Profile, Target, TimeSpan};
 use crate::result::{Verified, WrongRange};
 use crate::sys::error::system_text;
 use crate::sys::events::Latch;
+use crate::sys::file::may_write;
 use crate::text::grouped;
-use crate::verify::{BlockMap, Counts, Found, MapHeader, SECTOR_BYTES, is_taken, log, map};
+use crate::verify::{BlockMap, Counts, Found, MapHeader, SECTOR_BYTES, is_in_use, is_taken, log, map};
+
+const NO_PLACE: &str = "there is no place for the map of --verify: HOME is not set";
+const GIVE_FILE: &str = "give the map a file: --verify-map FILE";
 
 /// What keeps the tests of a profile from being verified, as far as the run itself decides it.
 pub fn check(profile: &Profile, options: &Options) -> Result<(), Refusal> {
@@ -41,7 +45,10 @@ pub fn check(profile: &Profile, options: &Options) -> Result<(), Refusal> {
     if let Some(place) = &options.verify_log {
         check_log(place, first, has_several)?;
     }
-    let Some(map) = &options.verify_map else { return Ok(()) };
+    let Some(map) = &options.verify_map else {
+        let mut verified = profile.time_spans.iter().flat_map(|span| &span.targets);
+        return verified.try_for_each(|target| if target.verify { check_usual(target) } else { Ok(()) });
+    };
     let typed = map.display().to_string();
     if has_several {
         let words =
@@ -74,11 +81,42 @@ fn check_file(path: &Path, switch: &'static str, what: &str, first_line: &str) -
         let words = format!("'{typed}' exists and is not a {what}; it was not touched");
         return Err(Refusal::machine(&[switch], Some(&typed), words).hint("name another file"));
     }
-    if fs::metadata(folder_of(path)).is_ok_and(|about| about.is_dir()) {
-        return Ok(());
+    if path.exists() && is_in_use(path) {
+        let words = format!("the test that writes '{typed}' ({switch}) still runs");
+        return Err(Refusal::machine(&[switch], Some(&typed), words).hint("wait for its end"));
     }
-    let words = format!("the folder of '{typed}' ({switch}) does not exist");
-    Err(Refusal::machine(&[switch], Some(&typed), words).hint("make the folder first"))
+    let folder = folder_of(path);
+    if !folder.is_dir() {
+        let words = format!("the folder of '{typed}' ({switch}) does not exist");
+        return Err(Refusal::machine(&[switch], Some(&typed), words).hint("make the folder first"));
+    }
+    check_folder(folder, switch, "name a file in a folder that you may write")
+}
+
+/// Whether the map of a target can be made where maps are usually kept.
+fn check_usual(target: &Target) -> Result<(), Refusal> {
+    let typed = &target.path;
+    let Some(map) = usual_map(Path::new(typed)) else {
+        return Err(Refusal::machine(&["--verify"], Some(typed), NO_PLACE.to_string()).hint(GIVE_FILE));
+    };
+    if map.exists() && is_in_use(&map) {
+        let words = format!("another test with --verify writes '{typed}'");
+        return Err(Refusal::machine(&["--verify"], Some(typed), words).hint("wait for its end"));
+    }
+    // Folders that are missing are made.
+    let folder = map.ancestors().skip(1).find(|folder| folder.exists()).unwrap_or(Path::new("/"));
+    check_folder(folder, "--verify", GIVE_FILE)
+}
+
+fn check_folder(folder: &Path, switch: &'static str, hint: &str) -> Result<(), Refusal> {
+    may_write(folder).map_err(|code| {
+        let words = format!(
+            "the file of {switch} cannot be made in '{}': {}",
+            folder.display(),
+            system_text(&code.into())
+        );
+        Refusal::machine(&[switch], None, words).hint(hint)
+    })
 }
 
 /// The log of a time span; none where none is asked for. `stop` ends the run.
@@ -136,10 +174,9 @@ fn map(
 ) -> Result<BlockMap, Failure> {
     let path = match &options.verify_map {
         Some(path) => path.clone(),
-        None => usual_map(&state.path).ok_or_else(|| {
-            not_made(state, format!("'{}': no place for the map of --verify: HOME is not set", state.typed))
-                .hint("give the map a file: --verify-map FILE")
-        })?,
+        None => {
+            usual_map(&state.path).ok_or_else(|| not_made(state, NO_PLACE.to_string()).hint(GIVE_FILE))?
+        }
     };
     if let Some(folder) = path.parent()
         && options.verify_map.is_none()
@@ -284,10 +321,12 @@ pub fn range_of(offset_bytes: u64, block_bytes: u64, found: &Found) -> WrongRang
 
 /// What is worth telling of it.
 pub fn words(done: &Verified) -> Vec<String> {
-    let Verified { path, written_blocks, checked_blocks, wrong_blocks, .. } = done;
+    let Verified { path, map, written_blocks, checked_blocks, wrong_blocks, .. } = done;
+    let is_usual = usual_map(Path::new(path)).is_some_and(|usual| usual == Path::new(map));
+    let its_map = if is_usual { String::new() } else { format!(" --map {map}") };
     let mut words = vec![format!(
         "'{path}': --verify stamped {} blocks and checked {} that were read back, {} of them wrong; read \
-         all of them back with: truespd verify {path}",
+         all of them back with: truespd verify {path}{its_map}",
         grouped(*written_blocks),
         grouped(*checked_blocks),
         grouped(*wrong_blocks)

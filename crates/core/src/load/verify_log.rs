@@ -12,7 +12,7 @@ use crate::sys::error::system_text;
 use crate::sys::events::Latch;
 use crate::verify::checker::Entry;
 use crate::verify::log::{self, Durable, FIRST_LINE};
-use crate::verify::{BlockMap, MapError, MapHeader, is_taken};
+use crate::verify::{BlockMap, MapError, MapHeader, is_in_use, is_taken, lock};
 
 /// Where a log is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +77,11 @@ impl LogPlace {
         let place = PathBuf::from(self.typed());
         match self {
             LogPlace::File(path) => {
+                let about = fs::metadata(path).map_err(|error| log::unread(&place, error))?;
+                // A pipe would wait for somebody who writes, and a device may never end.
+                if !about.is_file() {
+                    return Err(MapError::NoFile { path: place });
+                }
                 let file = File::open(path).map_err(|error| log::unread(&place, error))?;
                 log::read(&place, &mut BufReader::new(file))
             }
@@ -140,9 +145,14 @@ impl Sink {
                     return Err(io::Error::other(TAKEN));
                 }
                 if path.exists() {
+                    if is_in_use(path) {
+                        return Err(io::Error::other("the test that writes it still runs"));
+                    }
                     fs::remove_file(path)?;
                 }
-                Ok(Sink::File(File::options().write(true).create_new(true).open(path)?))
+                let file = File::options().write(true).create_new(true).open(path)?;
+                lock(&file);
+                Ok(Sink::File(file))
             }
             LogPlace::Host { host, file } => Sink::open_there(host, file),
         }
@@ -224,7 +234,7 @@ impl Log {
         let (entries, thread) = opened.map_err(|error| {
             Failure::new(FailureKind::Open, format!("could not write the log '{typed}' (--verify-log)"))
                 .because(system_text(&error))
-                .hint("nothing was written to the target; name another place")
+                .hint("the test did not begin; name another place")
         })?;
         Ok(Log { entries, thread, typed, lost })
     }

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use crc_fast::crc32_iscsi;
 
-use super::map::{BlockMap, MapError, MapHeader};
+use super::map::{BlockMap, MapError, MapHeader, newer_version};
 
 /// The first line of a log: a file that begins otherwise is left as it is.
 pub const FIRST_LINE: &str = "TrueSpd verify log\n";
@@ -74,6 +74,12 @@ pub fn read(place: &Path, log: &mut dyn BufRead) -> Result<BlockMap, MapError> {
             continue;
         };
         let is_whole = u32::from_str_radix(sum, 16) == Ok(crc32_iscsi(part.as_bytes()));
+        if is_whole
+            && map.is_none()
+            && let Some(version) = newer_version(&part)
+        {
+            return Err(MapError::Newer { path, version });
+        }
         if !(is_whole && take(&part, &mut map, &path).map_err(|error| unread(place, error))?) {
             return Err(MapError::DamagedLog { path, line: number });
         }
@@ -143,6 +149,9 @@ mod tests {
             let is_damaged = matches!(error, MapError::DamagedLog { line: 6, .. });
             assert!(is_damaged || from == "TrueSpd", "{from}: {error}");
         }
+        let mut newer = Vec::new();
+        begin(&mut newer, &MapHeader { version: 2, ..header(100, true) }).unwrap();
+        assert!(matches!(generation_of_7(&newer), Err(MapError::Newer { version: 2, .. })));
         assert!(matches!(generation_of_7(b""), Err(MapError::NoLog { .. })));
         let mut outside = Vec::new();
         begin(&mut outside, &header(100, true)).unwrap();

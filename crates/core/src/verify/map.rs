@@ -16,7 +16,7 @@ use crc_fast::crc32_iscsi;
 use serde::{Deserialize, Serialize};
 
 use super::judge::Expected;
-use super::place::is_taken;
+use super::place::{is_in_use, is_taken, lock};
 use super::sector::SECTOR_BYTES;
 use crate::sys::error::system_text;
 use crate::sys::file::{memory_file, set_aside};
@@ -103,6 +103,12 @@ pub enum MapError {
     NoMap { path: PathBuf },
     #[error("'{}' is not a map of --verify, or its first bytes are damaged", path.display())]
     NotReadable { path: PathBuf },
+    #[error("'{}' is not a file", path.display())]
+    NoFile { path: PathBuf },
+    #[error("'{}' has version {version} of its form, and this program reads version {VERSION}", path.display())]
+    Newer { path: PathBuf, version: u32 },
+    #[error("the test that writes '{}' still runs", path.display())]
+    InUse { path: PathBuf },
     #[error("'{}' is not a log of --verify-log, or its first lines are damaged", path.display())]
     NoLog { path: PathBuf },
     #[error("the log '{}' is damaged before line {line}: a checksum is wrong", path.display())]
@@ -137,10 +143,14 @@ impl BlockMap {
             return Err(MapError::NoMap { path: path.to_path_buf() });
         }
         if fs::symlink_metadata(path).is_ok() {
+            if is_in_use(path) {
+                return Err(MapError::InUse { path: path.to_path_buf() });
+            }
             fs::remove_file(path).map_err(|error| failed("could not replace the map", path, error))?;
         }
         let file = File::options().read(true).write(true).create_new(true).open(path);
         let mut file = file.map_err(|error| failed("could not make the map", path, error))?;
+        lock(&file);
         let made = lay_out(&mut file, &header).and_then(|()| BlockMap::mapped(&file, &header, true));
         match made {
             Ok((completed, flushed)) => Ok(BlockMap::new(header, path, file, completed, flushed)),
@@ -156,8 +166,20 @@ impl BlockMap {
     /// # Errors
     /// [`MapError`] when it is no map, or is damaged.
     pub fn open(path: &Path) -> Result<Self, MapError> {
+        let about = fs::metadata(path).map_err(|error| failed("could not open the map", path, error))?;
+        // A pipe would wait for somebody who writes.
+        if !about.is_file() {
+            return Err(MapError::NoFile { path: path.to_path_buf() });
+        }
         let mut file = File::open(path).map_err(|error| failed("could not open the map", path, error))?;
-        let header = read_header(&mut file).ok_or_else(|| not_readable(path))?;
+        if is_in_use(path) {
+            return Err(MapError::InUse { path: path.to_path_buf() });
+        }
+        let json = read_header(&mut file).ok_or_else(|| not_readable(path))?;
+        if let Some(version) = newer_version(&json) {
+            return Err(MapError::Newer { path: path.to_path_buf(), version });
+        }
+        let header: MapHeader = serde_json::from_str(&json).map_err(|_| not_readable(path))?;
         let length = file.metadata().map_or(0, |about| about.len());
         if header.version != VERSION || !header.is_possible() || length != header.file_bytes() {
             return Err(not_readable(path));
@@ -362,8 +384,10 @@ fn failed(action: &'static str, path: &Path, error: io::Error) -> MapError {
     MapError::System { action, path: path.to_path_buf(), error }
 }
 
-/// The file with its header, and with room for all of it.
+/// The file with its header, and with room for all of it. The header comes first: what a run left that was killed here
+/// is known as a map, and the next run replaces it.
 fn lay_out(file: &mut File, header: &MapHeader) -> io::Result<()> {
+    write_header(file, header)?;
     if set_aside(file, header.file_bytes()).is_err() {
         // File systems that set nothing aside: zeros take the room.
         let zeros = vec![0; PART_BYTES as usize];
@@ -372,7 +396,6 @@ fn lay_out(file: &mut File, header: &MapHeader) -> io::Result<()> {
         }
         file.set_len(header.file_bytes())?;
     }
-    write_header(file, header)?;
     file.sync_all()
 }
 
@@ -388,7 +411,8 @@ fn write_at(file: &mut File, offset: u64, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)
 }
 
-fn read_header(file: &mut File) -> Option<MapHeader> {
+/// The header as it is written, when its checksum is right.
+fn read_header(file: &mut File) -> Option<String> {
     let mut page = vec![0; HEADER_BYTES as usize];
     file.seek(SeekFrom::Start(0)).and_then(|_| file.read_exact(&mut page)).ok()?;
     let text = std::str::from_utf8(&page).ok()?.strip_prefix(FIRST_LINE)?;
@@ -397,7 +421,17 @@ fn read_header(file: &mut File) -> Option<MapHeader> {
     if u32::from_str_radix(sum, 16).ok()? != crc32_iscsi(json.as_bytes()) {
         return None;
     }
-    serde_json::from_str(json).ok()
+    Some(json.to_string())
+}
+
+/// The version that a header tells, when this program does not know that yet.
+pub(super) fn newer_version(header: &str) -> Option<u32> {
+    #[derive(Deserialize)]
+    struct Form {
+        version: u32,
+    }
+    let form: Form = serde_json::from_str(header).ok()?;
+    (form.version > VERSION).then_some(form.version)
 }
 
 fn push_sums(table: &[AtomicU32], sums: &mut Vec<u8>) {
@@ -504,6 +538,38 @@ pub(crate) mod tests {
         fs::write(&path, "mine").unwrap();
         assert!(matches!(BlockMap::create(&path, header(1, true)), Err(MapError::NoMap { .. })));
         assert_eq!(fs::read(&path).unwrap(), b"mine");
+    }
+
+    #[test]
+    fn a_map_that_was_left_while_it_was_made_is_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("map");
+        let mut file = File::create(&path).unwrap();
+        write_header(&mut file, &header(1, true)).unwrap();
+        assert!(matches!(BlockMap::open(&path), Err(MapError::NotReadable { .. })));
+        BlockMap::create(&path, header(1, true)).unwrap();
+        BlockMap::open(&path).unwrap();
+    }
+
+    #[test]
+    fn a_map_is_not_read_or_replaced_while_its_run_goes_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("map");
+        let map = BlockMap::create(&path, header(1, true)).unwrap();
+        assert!(matches!(BlockMap::open(&path), Err(MapError::InUse { .. })));
+        assert!(matches!(BlockMap::create(&path, header(1, true)), Err(MapError::InUse { .. })));
+        drop(map);
+        BlockMap::open(&path).unwrap();
+    }
+
+    #[test]
+    fn a_newer_form_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("map");
+        let newer = MapHeader { version: VERSION + 1, ..header(1, true) };
+        write_header(&mut File::create(&path).unwrap(), &newer).unwrap();
+        assert!(matches!(BlockMap::open(&path), Err(MapError::Newer { version: 2, .. })));
+        assert!(matches!(BlockMap::open(dir.path()), Err(MapError::NoFile { .. })));
     }
 
     #[test]

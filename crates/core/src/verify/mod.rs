@@ -21,5 +21,5 @@ pub mod sector;
 pub use checker::{Checker, Counts};
 pub use judge::{Expected, Fault, Found, Seen, judge};
 pub use map::{BlockMap, MapError, MapHeader};
-pub use place::is_taken;
+pub use place::{is_in_use, is_taken, lock};
 pub use sector::{SECTOR_BYTES, Stamp};

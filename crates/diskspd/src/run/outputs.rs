@@ -16,6 +16,7 @@ use crate::render;
 use crate::request::{Output, Request};
 use crate::run::unfinished::{Refreshed, Taken, Unfinished, is_planted};
 use truespd_core::fault::{Failure, FailureKind, Refusal, RefusalKind};
+use truespd_core::load::verify_log::LogPlace;
 use truespd_core::result::Document;
 use truespd_core::sys::destination::{Destination, Entry, LostWay, follow};
 use truespd_core::sys::error::{Code, system_text};
@@ -147,6 +148,7 @@ impl Outputs {
     /// # Errors
     /// [`OutputError`]; the run must then be refused.
     pub fn open(outputs: &[Output], request: &Request) -> Result<Self, OutputError> {
+        refuse_clashes(&files_of_verify(request), targets_of(request))?;
         Self::open_without_run(outputs, files_of(request))
     }
 
@@ -183,10 +185,26 @@ impl Outputs {
 
 /// The files that a run works on, with what they are to it.
 pub fn files_of(request: &Request) -> impl Iterator<Item = (PathBuf, String)> {
+    let profile = request.profile_file.iter();
+    let profile = profile.map(|file| (PathBuf::from(&file.path), "the profile of -X".into()));
+    let of_verify = files_of_verify(request);
+    targets_of(request).chain(profile).chain(of_verify.into_iter().map(|file| use_of(&file)))
+}
+
+fn targets_of(request: &Request) -> impl Iterator<Item = (PathBuf, String)> {
     let targets = request.profile.time_spans.iter().flat_map(|span| &span.targets);
-    let targets = targets.map(|target| (target.path.as_str(), format!("the target '{}'", target.path)));
-    let profile = request.profile_file.iter().map(|file| (file.path.as_str(), "the profile of -X".into()));
-    targets.chain(profile).map(|(path, what)| (PathBuf::from(path), what))
+    targets.map(|target| (PathBuf::from(&target.path), format!("the target '{}'", target.path)))
+}
+
+/// The map and the log of `--verify`, where the person names them and they are files.
+fn files_of_verify(request: &Request) -> Vec<Output> {
+    let options = &request.options;
+    let map = options.verify_map.iter().map(|path| ("verify-map", path));
+    let log = options.verify_log.iter().filter_map(|place| match place {
+        LogPlace::File(path) => Some(("verify-log", path)),
+        LogPlace::Host { .. } => None,
+    });
+    map.chain(log).map(|(format, path)| Output { format, path: path.display().to_string() }).collect()
 }
 
 /// A stream to which lines are written while a run goes on: a file gets them behind what it holds.

@@ -82,11 +82,29 @@ fn tell_progress(done: u64, all: u64) {
 
 fn no_log(log: &str, error: &MapError) -> Refusal {
     let refusal = Refusal::machine(&["--log"], Some(log), error.to_string());
+    if let Some(hint) = hint(error) {
+        return refusal.hint(hint);
+    }
     refusal.hint("a test writes one: diskspd --verify --verify-log FILE -Sh -w100 ...")
+}
+
+/// What to do where a map and a log are told the same way.
+fn hint(error: &MapError) -> Option<&'static str> {
+    match error {
+        MapError::NoFile { .. } => Some("give the file that the test wrote"),
+        MapError::Newer { .. } => Some("read back with the release of TrueSpd that ran the test"),
+        MapError::InUse { .. } => {
+            Some("wait for its end: while it writes, nothing can be said of what must be there")
+        }
+        _ => None,
+    }
 }
 
 fn no_map(typed: &str, error: &MapError) -> Refusal {
     let refusal = Refusal::machine(&["--map"], Some(typed), error.to_string());
+    if let Some(hint) = hint(error) {
+        return refusal.hint(hint);
+    }
     match error {
         MapError::System { .. } => refusal.hint(format!(
             "a test makes it: diskspd --verify -w100 ... {typed}; one with --verify-map FILE needs --map FILE here"

@@ -13,6 +13,8 @@ pub fn text(found: &ReadBack) -> String {
     let path = printable(&found.path);
     let mut out = if found.written_blocks == 0 {
         format!("'{path}': the test wrote nothing, so there is nothing to read back\n")
+    } else if wrong == 0 && found.acknowledged_blocks == 0 {
+        format!("'{path}': no write was acknowledged, so nothing must be there\n")
     } else if wrong == 0 && found.is_by_log {
         format!(
             "'{path}': all {} blocks that the log knows as durable hold what they must\n",
