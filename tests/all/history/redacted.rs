@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use truespd::suite::{ab, assess, beside, find_max, mark, study, sweep, workload};
+use truespd::suite::{ab, assess, beside, find_max, mark, pts, study, sweep, workload};
 use truespd_core::profile;
 use truespd_core::result::envelope::{self, DocumentKind};
 use truespd_core::result::{Document, json};
@@ -19,6 +19,9 @@ use crate::support::planted::{PLANT, Schema, documents};
 const MAY_STAY: &[&str] = &[
     "alone/profile",
     "caches/mode",
+    "cells/block",
+    "cells/name",
+    "cells/profile",
     "clock/name",
     "data_profile",
     "details/cache_mode",
@@ -28,6 +31,14 @@ const MAY_STAY: &[&str] = &[
     "figures/test",
     "find_max/profile",
     "findings/rule",
+    "head/engine",
+    "head/firmware",
+    "head/interface",
+    "head/kernel",
+    "head/machine",
+    "head/model",
+    "head/processor",
+    "head/write_cache",
     "host/architecture",
     "host/governors",
     "host/kernel_release",
@@ -45,11 +56,16 @@ const MAY_STAY: &[&str] = &[
     "outcome/about",
     "outcome/source",
     "outcome/workload",
+    "parts/name",
     "paths/state",
     "peers/connection",
     "peers/disk",
     "peers/role",
     "place/models",
+    "pts/deviations",
+    "pts/source",
+    "pts/test",
+    "pts/title",
     "ran_on/models",
     "replica/disk",
     "replica/protocol",
@@ -70,7 +86,9 @@ const MAY_STAY: &[&str] = &[
     "targets/write_cache",
     "served_mounts/version",
     "server/version",
+    "stages/name",
     "tool_version",
+    "tracked/name",
     "unchecked/rule",
     "usual/metric",
     "verdict/rules",
@@ -163,6 +181,7 @@ fn strings_of_every_kind_of_document() {
     all.push(("beside", suite("beside"), &is_read::<beside::BesideReport>));
     all.push(("sweep", suite("sweep"), &is_read::<sweep::SweepReport>));
     all.push(("mark", suite("mark"), &is_read::<mark::MarkReport>));
+    all.push(("pts", suite("pts"), &is_read::<pts::PtsReport>));
     for (kind, seeds, is_read) in all {
         let schema = Schema(value(&format!("schema/{kind}-v1.json")));
         let (documents, _) = documents(&schema, &seeds, is_read);

@@ -60,7 +60,7 @@ fn medians(place: &Place, options: &str) -> BTreeMap<String, f64> {
 #[test]
 fn each_suite_has_figures_by_the_same_table() {
     let place = Place::new();
-    for suite in ["mark", "assess", "ab", "study", "workload", "find-max", "sweep", "beside"] {
+    for suite in ["mark", "assess", "ab", "study", "workload", "find-max", "sweep", "beside", "pts"] {
         keep(&place, suite, &stored(suite));
     }
     place.kept("");
@@ -74,6 +74,7 @@ fn each_suite_has_figures_by_the_same_table() {
         ("workload oltp, highest rate with p99 up to 10 ms", 13520.0),
         ("find-max find-max, highest rate with p99 up to 2 ms", 7549.0),
         ("sweep sweep -o4", 40_012.0),
+        ("pts pts latency response times RND 4 KiB 0/100", 47.5),
         ("beside beside, the foreground at 50 %", 5080.0),
     ] {
         assert!(iops.get(test).is_some_and(|told| *told == median), "{test}: {iops:?}");

@@ -212,6 +212,21 @@ impl BlockDevice {
         named.chars().any(|c| c.is_ascii_alphanumeric() && c != '0').then_some(id)
     }
 
+    /// The serial number of a disk, where its driver shows one.
+    ///
+    /// Sources: the kernel's `drivers/block/virtio_blk.c`, `drivers/nvme/host/sysfs.c` and `drivers/mmc/core/mmc.c`
+    /// (`serial`), `drivers/scsi/scsi_sysfs.c` (`vpd_pg80`); SPC-4, 7.8.16 (Unit Serial Number VPD page).
+    pub fn serial(&self) -> Option<String> {
+        let own = ["serial", "device/serial"].iter().find_map(|file| read_word(&self.dir.join(file)));
+        if let Some(serial) = own.filter(|serial| !serial.is_empty()) {
+            return Some(serial);
+        }
+        let page = fs::read(self.dir.join("device/vpd_pg80")).ok()?;
+        let length = usize::from(u16::from_be_bytes([*page.get(2)?, *page.get(3)?]));
+        let serial = std::str::from_utf8(page.get(4..4 + length)?).ok()?.trim_matches([' ', '\0']);
+        if serial.is_empty() { None } else { Some(serial.to_string()) }
+    }
+
     /// Other disks that are this disk by another name, and of each the partition that is this partition.
     ///
     /// # Errors

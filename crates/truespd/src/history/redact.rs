@@ -112,6 +112,13 @@ const ROWS: &[(&str, &[&str], Is)] = &[
     ),
     ("*", &["sync_action", "mode", "state", "connection", "result", "of", "end"], Is::Harmless),
     ("gone", &["what"], Is::Harmless),
+    ("head", &["interface", "kernel", "processor", "machine"], Is::Harmless),
+    // What a person says of the purge and the serial number have no row.
+    ("pts", &["test", "title", "class", "source", "deviations"], Is::Harmless),
+    ("parts", &["name"], Is::Harmless),
+    ("stages", &["name"], Is::Harmless),
+    ("cells", &["name", "pattern", "block"], Is::Harmless),
+    ("tracked", &["name", "figure"], Is::Harmless),
     ("limits", &["what"], Is::Harmless),
     ("losses", &["what"], Is::Harmless),
     ("new", &["what"], Is::Harmless),

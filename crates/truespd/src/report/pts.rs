@@ -3,15 +3,18 @@
 use super::axis::{Point, Spread};
 use super::chart::{Chart, Phase, Series, Ticks};
 use super::heat_table::{HeatCell, HeatTable};
-use super::html::{Cell, Table, latency_words, note, paragraph};
+use super::html::{Cell, Table, first_large, latency_words, note, paragraph, table};
 use super::picture::Picture;
 use super::rounds::{push_window, round_words};
 use super::suites::{Page, heading, repeat};
 use super::verdicts::of_series;
 use crate::suite::pts::PtsReport;
+use crate::suite::pts::recovery;
 use crate::suite::pts::report::{CellTable, Course, Figures, ResponseTimes, StageReport};
-use crate::suite::pts::table::Figure;
-use crate::suite::pts::text::{Shows, figure, head_lines, nines, sentences, shown_of};
+use crate::suite::pts::table::{Figure, mix};
+use crate::suite::pts::text::{
+    OF_DEMANDS, Shows, figure, head_lines, nines, response_name, sentences, shown_of,
+};
 use truespd_core::profile::SteadyRule;
 use truespd_core::result::rounds::Tracked;
 use truespd_core::text::{bytes, duration_ns, number, precise, rate, with_micro};
@@ -22,11 +25,16 @@ const TICKS_MAX: usize = 25;
 impl Page for PtsReport {
     fn html(&self) -> String {
         let mut out = paragraph("subtitle", &format!("after SNIA PTS 2.0.2 ({})", self.class.edition()));
+        let are_several = self.stages().filter(|(_, stage)| !stage.tracked.is_empty()).count() > 1;
         for (part, stage) in self.stages() {
+            let name = if part.is_empty() { stage.name.as_str() } else { part };
             for sentence in sentences(self, stage) {
-                let of = if part.is_empty() { String::new() } else { format!("{part}: ") };
+                let of = if are_several { format!("{name}: ") } else { String::new() };
                 out += &paragraph("answer", &with_micro(&format!("{of}{sentence}")));
             }
+        }
+        if let Some(told) = recovery::sentence(self) {
+            out += &paragraph("answer", &with_micro(&told));
         }
         out += &of_series(&self.verdict);
         let mut head = Table::new("Head of the report", ["", "value"]);
@@ -40,7 +48,13 @@ impl Page for PtsReport {
         for deviation in &self.deviations {
             out += &note(deviation);
         }
+        if recovery::is_one_course(self) {
+            out += &of_recovery(self);
+        }
         for (part, stage) in self.stages().filter(|(_, stage)| stage.whole().next().is_some()) {
+            if recovery::is_one_course(self) && stage.tracked.is_empty() {
+                continue;
+            }
             let name = [part, stage.name.as_str()].join(" ");
             out += &heading(name.trim_start());
             out += &of_stage(self, stage);
@@ -70,7 +84,7 @@ fn of_stage(report: &PtsReport, stage: &StageReport) -> String {
         if report.test == "latency" {
             out += &longest(stage, &table).html();
         }
-    } else if stage.cells.len() > 1 && stage.rounds.len() > 1 {
+    } else if stage.demands().is_none() && stage.cells.len() > 1 && stage.rounds.len() > 1 {
         out += &over_rounds(stage, "Throughput of each round", rate, |it| Some(it.bytes_per_s)).html();
     }
     for course in stage.courses(&report.rule) {
@@ -85,14 +99,24 @@ fn of_stage(report: &PtsReport, stage: &StageReport) -> String {
              plot as a table.",
         );
         out += &over_sizes(report, stage, &table).html();
-    } else if stage.cells.len() > 1 {
-        out += &demands(report, stage);
-    } else if stage.rounds.len() > 1 {
+    } else if let Some(table) = stage.demands() {
+        for shows in &OF_DEMANDS {
+            out += &heat(report, stage, &table, shows).html();
+        }
+        out += &note(
+            "Threads (T) and I/Os outstanding for each (Q); means of the window. The stronger the colour of a cell, \
+             the higher its value.",
+        );
+        out += &demand_curve(report, stage, &table).html();
+    } else if report.test == "wsat" && stage.rounds.len() > 1 {
         for chart in over_writes(report, stage) {
             out += &chart.html();
         }
     }
-    out + &stage.response_times.as_ref().map_or(String::new(), histogram)
+    for times in &stage.response_times {
+        out += &histogram(times, &response_name(stage, times));
+    }
+    out
 }
 
 /// A chart with a number for each round that is judged.
@@ -138,7 +162,7 @@ fn of_writes(
     of: fn(&Figures) -> Option<f64>,
 ) -> Chart {
     let mut chart = of_rounds(title, "of each size, writes only (0/100)", stage.whole().count(), show);
-    let column = table.reads.iter().position(|reads| *reads == 0).unwrap_or(0);
+    let column = table.columns.iter().position(|column| *column == mix(0)).unwrap_or(0);
     for (block, cells) in &table.rows {
         if let Some(Some(cell)) = cells.get(column) {
             chart.series.push(line_over(stage, *cell, block, of));
@@ -204,9 +228,10 @@ fn of_course(stage: &StageReport, course: &Course<'_>, rule: &SteadyRule) -> Cha
 }
 
 fn heat(report: &PtsReport, stage: &StageReport, table: &CellTable, shows: &Shows) -> HeatTable {
-    let caption = format!("{} by size and reads/writes", shows.name);
+    let by = if stage.table().is_some() { "size and reads/writes" } else { "threads and outstanding I/Os" };
+    let caption = format!("{} by {by}", shows.name);
     let mut heat = HeatTable { caption, head: Vec::new(), rows: Vec::new() };
-    heat.head.extend(table.reads.iter().map(|reads| mix(*reads)));
+    heat.head.clone_from(&table.columns);
     let mut most = f64::MIN_POSITIVE;
     for cell in table.rows.iter().flat_map(|(_, cells)| cells.iter().flatten()) {
         most = most.max(stage.mean(*cell, &report.rule, shows.of).unwrap_or_default());
@@ -225,10 +250,6 @@ fn heat(report: &PtsReport, stage: &StageReport, table: &CellTable, shows: &Show
     heat
 }
 
-fn mix(reads: u32) -> String {
-    format!("{reads}/{}", 100 - reads.min(100))
-}
-
 /// The specification's 2-D plot: a line for each mix over the sizes.
 fn over_sizes(report: &PtsReport, stage: &StageReport, table: &CellTable) -> Chart {
     let Some(shows) = shown_of(report).first() else {
@@ -241,7 +262,7 @@ fn over_sizes(report: &PtsReport, stage: &StageReport, table: &CellTable) -> Cha
     let rows: Vec<&(String, Vec<Option<usize>>)> = table.rows.iter().rev().collect();
     let names = rows.iter().enumerate();
     chart.ticks = Ticks::Named(names.map(|(at, (block, _))| (at as f64, block.clone())).collect());
-    for (column, reads) in table.reads.iter().enumerate() {
+    for (column, name) in table.columns.iter().enumerate() {
         let mut points = Vec::new();
         for (at, (_, cells)) in rows.iter().enumerate() {
             let cell = cells.get(column).copied().flatten();
@@ -249,42 +270,72 @@ fn over_sizes(report: &PtsReport, stage: &StageReport, table: &CellTable) -> Cha
                 points.push(Point::at(at as f64, mean));
             }
         }
-        chart.series.push(Series::new(mix(*reads), points));
+        chart.series.push(Series::new(name.clone(), points));
     }
     chart.spread = Spread::Logarithmic;
     chart
 }
 
-/// Cells that differ in what they ask for: a table, and latency against the rate.
-fn demands(report: &PtsReport, stage: &StageReport) -> String {
-    let mut table =
-        Table::new("All cells", ["cell", "threads", "I/Os of each", "IOPS", "throughput", "mean latency"]);
-    let mut points = Vec::new();
-    for (place, cell) in stage.cells.iter().enumerate() {
-        let [iops, throughput, mean]: [Option<f64>; 3] = [
-            stage.mean(place, &report.rule, |it| Some(it.iops)),
-            stage.mean(place, &report.rule, |it| Some(it.bytes_per_s)),
-            stage.mean(place, &report.rule, |it| it.mean_ns),
-        ];
-        if let (Some(iops), Some(mean)) = (iops, mean) {
-            points.push(Point::at(iops, mean));
-        }
-        let texts = [
-            cell.threads.to_string(),
-            cell.outstanding.to_string(),
-            iops.map_or("-".into(), number),
-            throughput.map_or("-".into(), rate),
-            mean.map_or("-".into(), latency_words),
-        ];
-        table.push(cell.name.clone(), texts.map(Cell::Text).into());
-    }
+/// Mean latency against the rate, a line for each number of threads.
+fn demand_curve(report: &PtsReport, stage: &StageReport, table: &CellTable) -> Chart {
     let mut chart = Chart::new("Mean latency against IOPS", "IOPS", "mean latency", number, latency_words);
-    points.sort_by(|a, b| a.x.total_cmp(&b.x));
-    chart.series.push(Series::new("each cell", points));
-    chart.is_dots = true;
+    for (name, cells) in &table.rows {
+        let mut points = Vec::new();
+        for cell in cells.iter().flatten() {
+            let iops = stage.mean(*cell, &report.rule, |it| Some(it.iops));
+            let mean = stage.mean(*cell, &report.rule, |it| it.mean_ns);
+            if let (Some(iops), Some(mean)) = (iops, mean) {
+                points.push(Point::at(iops, mean));
+            }
+        }
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        chart.series.push(Series::new(name.clone(), points));
+    }
+    chart.about = "Each line is a number of threads (T), with 1 to 32 I/Os outstanding for each.".to_string();
     chart.spread = Spread::Logarithmic;
-    let curve = if report.test == "dirth" { chart.html() } else { String::new() };
-    curve + &table.html()
+    chart
+}
+
+/// All stages over the time of the test, the waits among it.
+fn of_recovery(report: &PtsReport) -> String {
+    let (name, show, of): (&str, fn(f64) -> String, fn(&Figures) -> f64) = if report.test == "hir" {
+        ("IOPS", number, |figures| figures.iops)
+    } else {
+        ("throughput", rate, |figures| figures.bytes_per_s)
+    };
+    let mut rates = Chart::new(&format!("{} over time", first_large(name)), "minutes", name, precise, show);
+    rates.is_dots = true;
+    let mut latencies =
+        Chart::new("Mean and longest latency over time", "minutes", "latency", precise, latency_words);
+    latencies.spread = Spread::Logarithmic;
+    let (mut means, mut longest) = (Vec::new(), Vec::new());
+    let mut minutes = 0.0;
+    for (_, stage) in report.stages() {
+        let mut points = Vec::new();
+        for figures in stage.whole().filter_map(|round| round.first()) {
+            minutes += figures.measured_s / 60.0;
+            points.push(Point::at(minutes, of(figures)));
+            means.extend(figures.mean_ns.map(|ns| Point::at(minutes, ns)));
+            longest.extend(figures.max_ns.map(|ns| Point::at(minutes, ns)));
+            minutes += stage.wait_s / 60.0;
+        }
+        match rates.series.iter_mut().find(|series| series.name == stage.name) {
+            Some(series) => series.points.extend(points),
+            None => rates.series.push(Series::new(stage.name.clone(), points)),
+        }
+    }
+    latencies.series.push(Series::new("mean", means));
+    latencies.series.push(Series::new("longest", longest));
+    let mut out = heading("Recovery");
+    if let Some(rows) = recovery::table(report) {
+        let head: Vec<String> = rows.head.iter().map(ToString::to_string).collect();
+        let mut lines = Vec::new();
+        for line in &rows.lines {
+            lines.push(line.iter().map(|words| with_micro(words)).collect());
+        }
+        out += &table(rows.caption, &head, &lines);
+    }
+    out + &rates.html() + &latencies.html()
 }
 
 /// A cell against time, what was written, and drive fills; and its latencies against time.
@@ -323,9 +374,9 @@ fn over_writes(report: &PtsReport, stage: &StageReport) -> Vec<Chart> {
 }
 
 /// How many I/Os took how long, and the nines.
-fn histogram(times: &ResponseTimes) -> String {
-    let title = "Histogram of response times";
-    let mut chart = Chart::new(title, "response time up to", "I/Os", number, number);
+fn histogram(times: &ResponseTimes, name: &str) -> String {
+    let title = format!("Histogram of response times: {name}");
+    let mut chart = Chart::new(&title, "response time up to", "I/Os", number, number);
     let mut points = Vec::new();
     let mut names = Vec::new();
     for (place, bar) in times.bars.iter().filter(|bar| bar.ios > 0).enumerate() {
@@ -336,7 +387,7 @@ fn histogram(times: &ResponseTimes) -> String {
     chart.is_dots = true;
     chart.spread = Spread::Logarithmic;
     chart.series.push(Series::new("I/Os", points));
-    let mut table = Table::new("Response times", ["share of the I/Os", "up to"]);
+    let mut table = Table::new(format!("Response times: {name}"), ["share of the I/Os", "up to"]);
     for (name, ns) in nines(times) {
         table.push(name, vec![Cell::Text(latency_words(ns))]);
     }

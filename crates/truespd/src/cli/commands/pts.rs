@@ -8,7 +8,7 @@ use crate::series::place::Place;
 use crate::suite::pts::PtsReport;
 use crate::suite::pts::report::Head;
 use crate::suite::pts::run::{MINUTE_S, Pts};
-use crate::suite::pts::table::{Class, Part, TESTS, Test};
+use crate::suite::pts::table::{Class, Part, ROUNDS_MAX, TESTS, Test};
 use crate::suite::pts::text::line_words;
 use crate::suite::{RanOn, Runner};
 use clap::Args;
@@ -21,9 +21,10 @@ use truespd_core::machine::storage::{ReadFlags, open, resolve};
 use truespd_core::profile::SteadyRule;
 use truespd_core::text::{printable, shell_word};
 
-const ROUNDS_MAX: u32 = 25;
 /// The least that its rule needs.
 const ROUNDS_MIN: u32 = 5;
+/// The most that a test has: those of a day of samples.
+const ROUNDS_LONGEST: u32 = 24 * 60;
 /// The active range ends at a multiple of this.
 const RANGE_UNIT: u64 = 1 << 20;
 /// What every device takes, if it takes less.
@@ -67,9 +68,9 @@ pub(crate) struct PtsArguments {
     #[arg(long, value_name = "SECONDS", default_value_t = MINUTE_S, value_parser = between::<1, 3600>)]
     seconds: u32,
 
-    /// Rounds after which it ends although it is not steady
-    #[arg(long, value_name = "N", default_value_t = ROUNDS_MAX, value_parser = between::<ROUNDS_MIN, ROUNDS_MAX>)]
-    rounds: u32,
+    /// Rounds of each stage at most, also of waits and samples [default: those of the test, as --print tells them]
+    #[arg(long, value_name = "N", value_parser = between::<ROUNDS_MIN, ROUNDS_LONGEST>)]
+    rounds: Option<u32>,
 
     /// Only this part of the test: 1024K or 128K of throughput; RND4K, RND8K, SEQ128K, SEQ0.5K or composite of wsat
     #[arg(long, value_name = "NAME")]
@@ -160,6 +161,7 @@ impl Suite for PtsArguments {
         if !place.is_directory() {
             look(&mut pts);
         }
+        self.check_cells(&pts)?;
         self.note_deviations(&mut pts, &place);
         let is_device = place.is_device();
         if self.print {
@@ -223,8 +225,38 @@ impl PtsArguments {
         Err(Refusal::command_line(message).hint(hint))
     }
 
+    /// Refuses a test of which the target takes no cell.
+    fn check_cells(&self, pts: &Pts) -> Result<(), Refusal> {
+        let mut stages = pts.parts.iter().flat_map(|part| part.stages);
+        if stages.all(|stage| !pts.cells(stage).is_empty()) {
+            return Ok(());
+        }
+        let message = format!(
+            "'{}' takes I/Os of {} bytes and more, and the cells of {} have smaller ones",
+            printable(&pts.target),
+            pts.sector_bytes,
+            self.test.name
+        );
+        let hint = "test a drive that is formatted with sectors of 512 bytes";
+        Err(Refusal::machine(&[], Some(&pts.target), message).hint(hint))
+    }
+
+    /// Rounds of the stage that has the most.
+    fn most_rounds(&self) -> u32 {
+        let stages = self.test.parts.iter().flat_map(|part| part.stages);
+        stages.map(|stage| stage.end.rounds_max()).max().unwrap_or_default()
+    }
+
     /// Refuses what the test decides by itself.
     fn check_own_times(&self) -> Result<(), Refusal> {
+        if let Some(rounds) = self.rounds
+            && rounds > self.most_rounds()
+        {
+            let most = self.most_rounds();
+            let message =
+                format!("--rounds {rounds}: a stage of {} has {most} rounds at most", self.test.name);
+            return Err(Refusal::command_line(message).hint(format!("legal: {ROUNDS_MIN} to {most}")));
+        }
         for (is_given, option) in [
             (self.series.until_steady, "--until-steady"),
             (self.series.precondition.is_some(), "--precondition"),
@@ -248,7 +280,7 @@ impl PtsArguments {
         let range = if percent == 100 {
             capacity_bytes
         } else {
-            capacity_bytes / 100 * percent / RANGE_UNIT * RANGE_UNIT
+            capacity_bytes.saturating_mul(percent) / 100 / RANGE_UNIT * RANGE_UNIT
         };
         let mut engine = Vec::new();
         if let Some(name) = &self.engine {
@@ -272,7 +304,11 @@ impl PtsArguments {
             threads,
             outstanding,
             seconds: self.seconds,
-            rule: SteadyRule { rounds: self.rounds, ..SteadyRule::default() },
+            rule: SteadyRule {
+                rounds: self.rounds.unwrap_or(ROUNDS_MAX).min(ROUNDS_MAX),
+                ..SteadyRule::default()
+            },
+            rounds_max: self.rounds,
             target,
             engine,
             head,
@@ -316,8 +352,13 @@ impl PtsArguments {
                 self.seconds
             ));
         }
-        if self.rounds != ROUNDS_MAX {
-            all.push(format!("{} rounds at most were made, and not {ROUNDS_MAX}.", self.rounds));
+        if pts.has_rounded_up() {
+            all.push("Cells that would have been shorter than a second ran for a second.".to_string());
+        }
+        if let Some(rounds) = self.rounds
+            && rounds < self.most_rounds()
+        {
+            all.push(format!("A stage had {rounds} rounds at most, fewer than the test has."));
         }
         let left_out = pts.left_out();
         if !left_out.is_empty() {

@@ -10,7 +10,7 @@ use truespd_core::guard::mark::Marks;
 use truespd_core::machine::device::BlockDevice;
 use truespd_core::machine::drive::{NotSet, Reach, Switch, put};
 use truespd_core::machine::roots::Roots;
-use truespd_core::machine::roots::{read_number, read_word};
+use truespd_core::machine::roots::read_number;
 use truespd_core::sys::error::{Code, system_text};
 use truespd_core::sys::file::{Directory, Stat, may_write, remove_directory};
 use truespd_core::sys::identity::Identity;
@@ -68,14 +68,10 @@ impl Disk {
     /// The disk of this kernel name; `None` when sysfs knows none.
     pub fn named(name: &str, roots: &Roots) -> Option<Self> {
         let device = BlockDevice::named(name, roots)?;
-        let files = ["serial", "device/serial"].map(|file| device.dir().join(file));
         Some(Disk {
             name: name.to_string(),
             sequence: read_number(&device.dir().join("diskseq")),
-            id: device
-                .world_wide_id()
-                .or_else(|| files.iter().find_map(|file| read_word(file)))
-                .filter(|id| !id.is_empty()),
+            id: device.world_wide_id().or_else(|| device.serial()),
             number: device.number().map(|number| number.to_string()),
             sectors: read_number(&device.dir().join("size")),
         })

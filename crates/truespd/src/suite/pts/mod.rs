@@ -1,6 +1,7 @@
 //! `truespd pts`: the tests of SNIA's Solid State Storage Performance Test Specification 2.0.2.
 
 mod plan;
+pub mod recovery;
 pub mod report;
 pub mod run;
 pub mod table;

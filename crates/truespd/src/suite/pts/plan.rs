@@ -55,7 +55,9 @@ impl Pts {
                 }
             }
         }
-        lines.push(format!("all runs without preconditioning: {}", self.length().words()));
+        if self.parts.iter().map(|part| part.stages.len()).sum::<usize>() > 1 {
+            lines.push(format!("all runs without preconditioning: {}", self.length().words()));
+        }
         lines.push(self.wear_words(before as f64, most_bytes));
         lines
     }

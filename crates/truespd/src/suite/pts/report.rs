@@ -1,13 +1,18 @@
 //! What a test after SNIA's PTS measured, and what follows from it.
 
-use super::table::{Class, Figure, Pattern};
-use crate::suite::{RanOn, SeriesVerdict};
+use super::table::{Class, Figure, Pattern, mix};
+use crate::suite::{RanOn, SeriesVerdict, duration_words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use truespd_core::measure::estimate::{Excursions, excursions};
 use truespd_core::profile::SteadyRule;
 use truespd_core::result::rounds::Tracked;
 use truespd_core::result::{Grade, LatencySummary, Preconditioned};
+
+/// A pause that is so many seconds longer than the test wants is one of a stop.
+const STOP_S: f64 = 60.0;
+/// The largest demands count as long as their mean latency is below this, in nanoseconds.
+pub const QUICK_NS: f64 = 5e6;
 
 /// What a test after SNIA's PTS measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -46,6 +51,8 @@ pub struct Head {
     pub purge: Option<String>,
     /// Model of the drive, with its maker as far as it says that.
     pub model: Option<String>,
+    /// Serial number of the drive as the kernel tells it; left out where results are shared without names.
+    pub serial: Option<String>,
     /// Revision of the drive's firmware as it tells it.
     pub firmware: Option<String>,
     /// How the drive is connected.
@@ -83,6 +90,9 @@ pub struct PartReport {
     pub name: String,
     /// What was written before the rounds; none where the test wants nothing, or it was not reached.
     pub preconditioned: Option<Preconditioned>,
+    /// When that had been written, in seconds since 1970 UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preconditioned_until_unix_s: Option<i64>,
     /// Its stages, in the order of time.
     pub stages: Vec<StageReport>,
 }
@@ -98,11 +108,15 @@ pub struct StageReport {
     pub tracked: Vec<TrackedCell>,
     /// Rounds from one that is judged to the next.
     pub every: u32,
+    /// Pause behind each round that the test wants, in seconds.
+    #[serde(default)]
+    pub wait_s: f64,
     /// Its rounds; of one that was stopped, the cells until then.
     pub rounds: Vec<Vec<Figures>>,
-    /// Response times of its last run, where the test wants their histogram.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub response_times: Option<ResponseTimes>,
+    /// Response times in its last round, where the test wants their histogram: of its cell, or of the cells with the
+    /// most, a middle and the fewest IOPS.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub response_times: Vec<ResponseTimes>,
 }
 
 /// A cell of the test, with its load.
@@ -122,6 +136,9 @@ pub struct CellReport {
     pub outstanding: u32,
     /// Length of a run in seconds.
     pub seconds: u32,
+    /// It only writes before the other cells of a round.
+    #[serde(default)]
+    pub is_prewrite: bool,
     /// DiskSpd's words of its first run, with the target; empty until it has run.
     pub line: Vec<String>,
     /// Hash of the profile of its first run, by which the history knows the same test.
@@ -143,6 +160,8 @@ pub struct TrackedCell {
 /// What a cell did in a round. Reads and writes are added.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Figures {
+    /// When its run started, in seconds since 1970 UTC.
+    pub start_unix_s: Option<i64>,
     /// Reads and writes that completed per second.
     pub iops: f64,
     /// Bytes of reads and writes per second.
@@ -164,6 +183,12 @@ pub struct Figures {
 /// The response times of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResponseTimes {
+    /// Place of its cell among those of a round.
+    #[serde(default)]
+    pub cell: usize,
+    /// The round that they are of, counted from 1.
+    #[serde(default)]
+    pub round: u32,
     /// Mean, percentiles, smallest and largest of all I/Os.
     pub summary: LatencySummary,
     /// How many I/Os took how long, in steps of a quarter of a doubling.
@@ -260,39 +285,114 @@ impl StageReport {
         self.rounds.iter().flatten().map(|figures| figures.written_bytes).fold(0, u64::saturating_add)
     }
 
-    /// Sizes and mixes, where its cells are a table of both with several rows and columns: each block's name with a
-    /// place of a cell for each mix.
+    /// Sizes and mixes, where its cells differ in both.
     pub fn table(&self) -> Option<CellTable> {
-        let mut table = CellTable { reads: Vec::new(), rows: Vec::new() };
-        for cell in &self.cells {
-            if !table.reads.contains(&cell.read_percent) {
-                table.reads.push(cell.read_percent);
+        self.cell_table(|cell| (cell.block.clone(), mix(cell.read_percent)))
+    }
+
+    /// Threads and I/Os outstanding for each, where its cells differ in both.
+    pub fn demands(&self) -> Option<CellTable> {
+        self.cell_table(|cell| (format!("T{}", cell.threads), format!("Q{}", cell.outstanding)))
+    }
+
+    /// A table where no two cells have the same names of row and column.
+    fn cell_table(&self, names: fn(&CellReport) -> (String, String)) -> Option<CellTable> {
+        let mut table = CellTable { columns: Vec::new(), rows: Vec::new() };
+        for cell in self.cells.iter().filter(|cell| !cell.is_prewrite) {
+            let (_, column) = names(cell);
+            if !table.columns.contains(&column) {
+                table.columns.push(column);
             }
         }
-        for (place, cell) in self.cells.iter().enumerate() {
-            let column = table.reads.iter().position(|reads| *reads == cell.read_percent)?;
-            let row = match table.rows.iter().position(|(block, _)| *block == cell.block) {
+        for (place, cell) in self.cells.iter().enumerate().filter(|(_, cell)| !cell.is_prewrite) {
+            let (name, column) = names(cell);
+            let column = table.columns.iter().position(|other| *other == column)?;
+            let row = match table.rows.iter().position(|(other, _)| *other == name) {
                 Some(row) => row,
                 None => {
-                    table.rows.push((cell.block.clone(), vec![None; table.reads.len()]));
+                    table.rows.push((name, vec![None; table.columns.len()]));
                     table.rows.len() - 1
                 }
             };
-            // Several cells of a size and mix differ in their load: no table of these.
             if table.rows[row].1[column].replace(place).is_some() {
                 return None;
             }
         }
-        if table.rows.len() > 1 && table.reads.len() > 1 { Some(table) } else { None }
+        if table.rows.len() > 1 && table.columns.len() > 1 { Some(table) } else { None }
+    }
+
+    /// What a cell did in a round from 1.
+    fn figures(&self, round: u32, cell: usize) -> Option<&Figures> {
+        self.rounds.get((round as usize).checked_sub(1)?)?.get(cell)
+    }
+
+    /// Of the response times of many cells, keeps those of the most, a middle and the fewest IOPS. The most and the
+    /// middle are of cells with mean latencies below 5 ms, where there are some; the fewest is the last cell.
+    pub fn keep_three(&mut self) {
+        let all = std::mem::take(&mut self.response_times);
+        let (Some(last), true) = (all.last().cloned(), all.len() > 3) else {
+            self.response_times = all;
+            return;
+        };
+        let mut quick: Vec<(f64, &ResponseTimes)> = Vec::new();
+        let mut slow = Vec::new();
+        for times in &all {
+            let Some(figures) = self.figures(times.round, times.cell) else { continue };
+            if figures.mean_ns.is_some_and(|mean_ns| mean_ns < QUICK_NS) {
+                quick.push((figures.iops, times));
+            } else {
+                slow.push((figures.iops, times));
+            }
+        }
+        if quick.is_empty() {
+            quick = slow;
+        }
+        quick.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (Some(most), Some(fewest)) = (quick.last(), quick.first()) else { return };
+        let middle = (most.0 + fewest.0) / 2.0;
+        let nearest = quick.iter().min_by(|a, b| (a.0 - middle).abs().total_cmp(&(b.0 - middle).abs()));
+        for times in [Some(most), nearest].into_iter().flatten().map(|it| it.1.clone()).chain([last]) {
+            if !self.response_times.contains(&times) {
+                self.response_times.push(times);
+            }
+        }
+    }
+
+    /// Pauses between its rounds in seconds, from the end of a run to the start of the next; those of a stop are
+    /// among them.
+    fn pauses_s(&self) -> Vec<f64> {
+        let mut all = Vec::new();
+        let mut until = None;
+        for round in self.whole() {
+            let start = round.first().and_then(|figures| figures.start_unix_s);
+            if let (Some(until), Some(start)) = (until, start) {
+                all.push(start as f64 - until);
+            }
+            until = round.last().and_then(Figures::end_unix_s);
+        }
+        all
+    }
+
+    /// Mean of the pauses between its rounds in seconds, without those of a stop; none with one round.
+    pub fn pause_s(&self) -> Option<f64> {
+        let mut kept = self.pauses_s();
+        kept.retain(|pause| pause - self.wait_s <= STOP_S);
+        if kept.is_empty() { None } else { Some(kept.iter().sum::<f64>() / kept.len() as f64) }
     }
 }
 
-/// Cells by size and mix.
+impl Figures {
+    /// When its run ended; runs tell their start in whole seconds.
+    fn end_unix_s(&self) -> Option<f64> {
+        Some(self.start_unix_s? as f64 + self.measured_s)
+    }
+}
+
+/// Cells by the names of row and column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellTable {
-    /// Reads in percent, a column each.
-    pub reads: Vec<u32>,
-    /// A size each, with the places of its cells.
+    pub columns: Vec<String>,
+    /// A name each, with the places of its cells.
     pub rows: Vec<(String, Vec<Option<usize>>)>,
 }
 
@@ -300,6 +400,41 @@ impl PtsReport {
     /// All stages with the names of their parts.
     pub fn stages(&self) -> impl Iterator<Item = (&str, &StageReport)> {
         self.parts.iter().flat_map(|part| part.stages.iter().map(|stage| (part.name.as_str(), stage)))
+    }
+
+    /// Longer pauses than between two runs, a sentence each. The specification has none.
+    pub fn pauses(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        let mut until: Option<f64> = None;
+        for part in &self.parts {
+            if let Some(before) = &part.preconditioned {
+                until = part.preconditioned_until_unix_s.map(|end| end as f64);
+                if before.earlier_bytes > 0 {
+                    all.push("The preconditioning was stopped, and went on later.".to_string());
+                }
+            }
+            for stage in &part.stages {
+                for (round, cells) in stage.rounds.iter().enumerate() {
+                    for (figures, cell) in cells.iter().zip(&stage.cells) {
+                        let start = figures.start_unix_s.map(|start| start as f64);
+                        let pause = start.zip(until).map_or(0.0, |(start, until)| start - until);
+                        if pause > STOP_S {
+                            all.push(format!(
+                                "No run was made for {} before round {} of '{}' ({}): the specification has no such \
+                                 pause.",
+                                duration_words(pause),
+                                round + 1,
+                                stage.name,
+                                cell.name
+                            ));
+                        }
+                        until = figures.end_unix_s();
+                    }
+                    until = until.map(|end| end + stage.wait_s);
+                }
+            }
+        }
+        all
     }
 
     /// Bytes that all of it wrote.
@@ -331,6 +466,7 @@ impl PtsReport {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use truespd_core::measure::histogram::Histogram;
 
     pub fn stage(values: &[f64], every: u32) -> StageReport {
         let mut rounds = Vec::new();
@@ -345,6 +481,7 @@ pub(super) mod tests {
             threads: 1,
             outstanding: 1,
             seconds: 60,
+            is_prewrite: false,
             line: Vec::new(),
             profile: None,
         };
@@ -354,8 +491,9 @@ pub(super) mod tests {
             cells: vec![cell],
             tracked: vec![tracked],
             every,
+            wait_s: 0.0,
             rounds,
-            response_times: None,
+            response_times: Vec::new(),
         }
     }
 
@@ -375,6 +513,68 @@ pub(super) mod tests {
         // A round that was stopped is none.
         steady.rounds.push(Vec::new());
         assert_eq!(steady.whole().count(), 6);
+    }
+
+    fn report(stage: StageReport) -> PtsReport {
+        let part = PartReport {
+            name: String::new(),
+            preconditioned: None,
+            preconditioned_until_unix_s: None,
+            stages: vec![stage],
+        };
+        PtsReport {
+            tool_version: "0".into(),
+            test: "hir".into(),
+            title: String::new(),
+            class: Class::Enterprise,
+            source: String::new(),
+            head: Head::default(),
+            deviations: Vec::new(),
+            rule: SteadyRule::default(),
+            parts: vec![part],
+            verdict: SeriesVerdict::default(),
+            ran_on: RanOn::default(),
+        }
+    }
+
+    #[test]
+    fn a_pause_of_a_stop_is_told_and_no_part_of_waits() {
+        let mut stage = stage(&[100.0; 4], 1);
+        stage.wait_s = 5.0;
+        for (round, start) in stage.rounds.iter_mut().zip([0, 7, 13, 3619]) {
+            round[0].start_unix_s = Some(1_000_000 + start);
+            round[0].measured_s = 1.0;
+        }
+        assert_eq!(stage.pause_s(), Some(5.5), "of 6 s and 5 s");
+        let told = report(stage.clone()).pauses();
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].starts_with("No run was made for 60 min before round 4 of 'rounds'"), "{told:?}");
+        stage.rounds[3][0].start_unix_s = Some(1_000_019);
+        assert!(report(stage).pauses().is_empty());
+    }
+
+    #[test]
+    fn three_demands_keep_their_response_times() {
+        let mut stage = stage(&[1.0], 1);
+        stage.cells = vec![stage.cells[0].clone(); 5];
+        stage.rounds[0] = Vec::new();
+        for (iops, mean_ns) in [(900.0, 9e6), (800.0, 4e6), (460.0, 1e6), (300.0, 1e6), (100.0, 1e6)] {
+            stage.rounds[0].push(Figures { iops, mean_ns: Some(mean_ns), ..Figures::default() });
+        }
+        let mut histogram = Histogram::new();
+        histogram.record(1000);
+        let summary = LatencySummary::of(&histogram).expect("an I/O");
+        for cell in 0..5 {
+            stage.response_times.push(ResponseTimes {
+                cell,
+                round: 1,
+                summary: summary.clone(),
+                bars: Vec::new(),
+            });
+        }
+        stage.keep_three();
+        let cells: Vec<usize> = stage.response_times.iter().map(|times| times.cell).collect();
+        assert_eq!(cells, [1, 2, 4], "900 IOPS are too slow, and 460 are the nearest to 450");
     }
 
     #[test]

@@ -10,6 +10,8 @@ use crate::suite::{
 };
 use std::time::Duration;
 use truespd_core::engine;
+use truespd_core::machine::device::BlockDevice;
+use truespd_core::machine::roots::Roots;
 use truespd_core::profile::{self, SteadyRule};
 use truespd_core::result::rounds::{Tracked, words};
 use truespd_core::result::{Document, Grade, LatencySummary, Operations, Preconditioned, Summary};
@@ -37,6 +39,8 @@ pub struct Pts {
     /// Length of a cell of a minute; all other times change with it.
     pub seconds: u32,
     pub rule: SteadyRule,
+    /// Rounds of a stage at most, where the person wants fewer than the test.
+    pub rounds_max: Option<u32>,
     /// The file or device, as a word of a line.
     pub target: String,
     pub engine: Vec<String>,
@@ -64,7 +68,7 @@ impl Pts {
 
     /// The cells of a stage that the target takes.
     pub fn cells(&self, stage: &Stage) -> Vec<Cell> {
-        let mut cells = stage.cells.in_order((self.threads, self.outstanding));
+        let mut cells = stage.in_order((self.threads, self.outstanding));
         cells.retain(|cell| cell.block.least_bytes() >= self.sector_bytes);
         cells
     }
@@ -73,7 +77,7 @@ impl Pts {
     pub fn left_out(&self) -> Vec<String> {
         let mut blocks = Vec::new();
         for stage in self.parts.iter().flat_map(|part| part.stages) {
-            for cell in stage.cells.in_order((self.threads, self.outstanding)) {
+            for cell in stage.in_order((self.threads, self.outstanding)) {
                 let name = cell.block.name();
                 if cell.block.least_bytes() < self.sector_bytes && !blocks.contains(&name) {
                     blocks.push(name);
@@ -94,10 +98,12 @@ impl Pts {
 
     /// Fewest and most rounds of a stage.
     pub fn rounds(&self, stage: &Stage) -> (u32, u32) {
+        let own = stage.end.rounds_max();
+        let most = self.rounds_max.map_or(own, |rounds| rounds.min(own));
         match stage.end {
-            End::Steady(_) => (self.rule.window, self.rule.rounds),
-            End::Times(times) => (times, times),
-            End::Written { rounds, .. } => (1, rounds),
+            End::Steady(_) => (self.rule.window, most),
+            End::Times(_) => (most, most),
+            End::Written { .. } => (1, most),
         }
     }
 
@@ -105,6 +111,12 @@ impl Pts {
         let (least, most) = self.rounds(stage);
         let round = self.round(stage);
         Length { most_s: round.times(f64::from(most)).most_s, ..round.times(f64::from(least)) }
+    }
+
+    /// Whether a cell is so short that it runs for a second all the same.
+    pub fn has_rounded_up(&self) -> bool {
+        let mut cells = self.parts.iter().flat_map(|part| part.stages).flat_map(|stage| self.cells(stage));
+        cells.any(|cell| self.scaled_s(cell.seconds) < 1.0)
     }
 
     /// How long all rounds take; preconditioning comes on top.
@@ -151,7 +163,11 @@ impl Pts {
 
     /// Words that all lines have, behind those of a cell.
     fn common(&self, seconds: u32) -> Vec<String> {
-        let mut words: Vec<String> = ["-L", "-Z64M", "-Su", "-W0"].map(str::to_string).to_vec();
+        let mut words: Vec<String> = ["-L", "-Su", "-W0"].map(str::to_string).to_vec();
+        // A simulated drive takes no data, and filling a buffer takes longer than its runs.
+        if !self.is_simulated() {
+            words.push("-Z64M".to_string());
+        }
         words.push(format!("-d{seconds}"));
         words.extend(self.engine.iter().cloned());
         words.push(self.target.clone());
@@ -193,7 +209,12 @@ impl Pts {
         let mut parts = Vec::new();
         for part in &self.parts {
             let stages = part.stages.iter().map(|stage| self.stage_report(stage)).collect();
-            parts.push(PartReport { name: part.name.to_string(), preconditioned: None, stages });
+            parts.push(PartReport {
+                name: part.name.to_string(),
+                preconditioned: None,
+                preconditioned_until_unix_s: None,
+                stages,
+            });
         }
         PtsReport {
             tool_version: env!("CARGO_PKG_VERSION").to_string(),
@@ -222,15 +243,16 @@ impl Pts {
                 threads: cell.threads,
                 outstanding: cell.outstanding,
                 seconds: self.cell_s(cell),
+                is_prewrite: cell.is_prewrite,
                 line: Vec::new(),
                 profile: None,
             });
         }
         let mut tracked = Vec::new();
         for one in stage.end.tracked() {
-            let cell = planned
-                .iter()
-                .position(|cell| cell.read_percent == one.read_percent && cell.block == one.block);
+            let cell = planned.iter().position(|cell| {
+                !cell.is_prewrite && cell.read_percent == one.read_percent && cell.block == one.block
+            });
             tracked.extend(cell.map(|cell| TrackedCell {
                 name: one.name.to_string(),
                 cell,
@@ -242,8 +264,9 @@ impl Pts {
             cells,
             tracked,
             every: stage.end.every(),
+            wait_s: self.scaled_s(stage.wait_s),
             rounds: Vec::new(),
-            response_times: None,
+            response_times: Vec::new(),
         }
     }
 
@@ -251,6 +274,9 @@ impl Pts {
     pub fn run(&self, runner: &mut dyn Runner) -> (PtsReport, Result<(), Ended>) {
         let mut report = self.begin();
         let result = self.all_parts(&mut report, runner);
+        report.parts.iter_mut().flat_map(|part| &mut part.stages).for_each(StageReport::keep_three);
+        let pauses = report.pauses();
+        report.deviations.extend(pauses);
         (report, result)
     }
 
@@ -291,6 +317,12 @@ impl Pts {
         let document = runner.run(&step)?;
         note_host(&mut report.head, &document);
         report.parts[part].preconditioned = document.preconditioned.first().cloned();
+        if let (Some(start_unix_s), Some(before)) =
+            (document.system.start_unix_s, &report.parts[part].preconditioned)
+        {
+            let ran_s = before.elapsed_s + document.measured().map(|it| it.test_time_s).sum::<f64>();
+            report.parts[part].preconditioned_until_unix_s = Some(start_unix_s + ran_s as i64);
+        }
         Ok(())
     }
 
@@ -374,7 +406,8 @@ impl Pts {
             if self.is_over(&report.parts[at.0].stages[at.1], stage) {
                 break;
             }
-            if stage.wait_s > 0 {
+            // No time passes for a simulated drive between its runs.
+            if stage.wait_s > 0 && !self.is_simulated() {
                 runner.pause(Duration::from_secs_f64(self.scaled_s(stage.wait_s)))?;
             }
         }
@@ -480,8 +513,9 @@ impl Pts {
         if cell.pattern == Pattern::Sequential {
             sequence.go_on(from_bytes, moved, self.head.active_range_bytes);
         }
-        if planned.stage.has_histogram {
-            stage.response_times = response_times(&document);
+        if planned.stage.has_histogram && !cell.is_prewrite {
+            stage.response_times.retain(|times| times.round == round + 1);
+            stage.response_times.extend(response_times(&document, place, round + 1));
         }
         if let Some(last) = stage.rounds.last_mut() {
             last.push(figures);
@@ -536,6 +570,7 @@ fn figures_of(document: &Document, grade: Option<Grade>) -> (Figures, u64) {
     let summary = Summary::of(measured);
     let latency = summary.total.latency.as_ref();
     let figures = Figures {
+        start_unix_s: document.system.start_unix_s,
         iops: summary.total.iops,
         bytes_per_s: summary.total.bytes_per_s,
         written_bytes: summary.write.bytes,
@@ -548,7 +583,7 @@ fn figures_of(document: &Document, grade: Option<Grade>) -> (Figures, u64) {
     (figures, summary.total.bytes)
 }
 
-fn response_times(document: &Document) -> Option<ResponseTimes> {
+fn response_times(document: &Document, cell: usize, round: u32) -> Option<ResponseTimes> {
     let all = document.measured().next()?.sum(Operations::All, |_| true);
     let histogram = all.latency.as_deref()?;
     let summary = LatencySummary::of(histogram)?;
@@ -561,7 +596,7 @@ fn response_times(document: &Document) -> Option<ResponseTimes> {
             _ => bars.push(Bar { up_to_ns, ios: bucket.count }),
         }
     }
-    Some(ResponseTimes { summary, bars })
+    Some(ResponseTimes { cell, round, summary, bars })
 }
 
 /// What the first run tells of the drive and the host.
@@ -577,6 +612,7 @@ fn note_host(head: &mut Head, document: &Document) {
     let disk =
         document.measured().flat_map(|it| &it.evidence.targets).flat_map(|target| target.lowest()).next();
     if let Some(disk) = disk {
+        head.serial = BlockDevice::named(&disk.name, &Roots::default()).and_then(|device| device.serial());
         head.model.clone_from(&disk.model);
         head.firmware.clone_from(&disk.firmware);
         head.interface.clone_from(&disk.transport);

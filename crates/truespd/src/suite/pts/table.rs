@@ -120,6 +120,8 @@ pub struct Cells {
 }
 
 const MINUTE: u32 = 60;
+/// Rounds after which a test ends although it is not steady.
+pub const ROUNDS_MAX: u32 = 25;
 
 const NONE: Cells = Cells {
     pattern: Pattern::Random,
@@ -162,6 +164,14 @@ pub enum End {
 }
 
 impl End {
+    /// Rounds after which it ends in any case.
+    pub fn rounds_max(self) -> u32 {
+        match self {
+            End::Steady(_) => ROUNDS_MAX,
+            End::Times(rounds) | End::Written { rounds, .. } => rounds,
+        }
+    }
+
     pub fn tracked(self) -> &'static [Tracking] {
         match self {
             End::Steady(tracked) | End::Written { tracked, .. } => tracked,
@@ -182,16 +192,38 @@ impl End {
 #[derive(Debug, Clone, Copy)]
 pub struct Stage {
     pub name: &'static str,
+    /// What is written before the cells in each round.
+    pub prewrites: Option<Cells>,
     pub cells: Cells,
     pub end: End,
     /// Pause behind each round, in seconds.
     pub wait_s: u32,
-    /// Its response times are shown as a histogram.
+    /// Its response times are shown as a histogram; of several cells those of the most, a middle and the fewest IOPS.
     pub has_histogram: bool,
 }
 
-const ROUNDS: Stage =
-    Stage { name: "rounds", cells: NONE, end: End::Times(1), wait_s: 0, has_histogram: false };
+impl Stage {
+    /// What runs in a round in this order, where the person asks for so many threads and outstanding I/Os.
+    pub fn in_order(&self, load: (u32, u32)) -> Vec<Cell> {
+        let mut all = Vec::new();
+        if let Some(cells) = &self.prewrites {
+            for cell in cells.in_order(load) {
+                all.push(Cell { is_prewrite: true, ..cell });
+            }
+        }
+        all.extend(self.cells.in_order(load));
+        all
+    }
+}
+
+const ROUNDS: Stage = Stage {
+    name: "rounds",
+    prewrites: None,
+    cells: NONE,
+    end: End::Times(1),
+    wait_s: 0,
+    has_histogram: false,
+};
 
 /// What is tested in one go after a purge.
 #[derive(Debug, Clone, Copy)]
@@ -274,13 +306,49 @@ const fn bursts(name: &'static str, wait_s: u32) -> Stage {
 
 const BASELINE: Stage = Stage { name: "baseline", cells: RANDOM_WRITES, end: End::Times(30), ..ROUNDS };
 const DEMANDS: &[u32] = &[32, 16, 8, 6, 4, 2, 1];
-const COMPOSITE: Cells = Cells { reads: &[40], blocks: &[Block::Composite], ..NONE };
+
+/// Writes for so long with the largest demand.
+const fn hard(blocks: &'static [Block], seconds: u32) -> Cells {
+    Cells { blocks, threads: &[32], outstanding: &[32], seconds, ..NONE }
+}
+
+/// Rounds of half an hour until the drive is steady.
+const fn half_hours(cells: Cells, tracked: &'static [Tracking]) -> Stage {
+    Stage { cells: Cells { seconds: 30 * MINUTE, ..cells }, end: End::Steady(tracked), ..ROUNDS }
+}
+
+/// Rounds of all demands, until the largest one is steady.
+const fn demands(blocks: &'static [Block], reads: &'static [u32], tracked: &'static [Tracking]) -> Stage {
+    Stage {
+        name: "demands",
+        prewrites: Some(hard(blocks, 5 * MINUTE)),
+        cells: Cells { reads, blocks, threads: DEMANDS, outstanding: DEMANDS, ..NONE },
+        end: End::Steady(tracked),
+        wait_s: 0,
+        has_histogram: true,
+    }
+}
+
+const COMPOSITE_BLOCKS: &[Block] = &[Block::Composite];
+const COMPOSITE: Cells = Cells { reads: &[40], blocks: COMPOSITE_BLOCKS, ..NONE };
+const COMPOSITE_WRITES: &[Tracking] = &[Tracking {
+    name: "composite 0/100 IOPS",
+    read_percent: 0,
+    block: Block::Composite,
+    figure: Figure::Iops,
+}];
 const COMPOSITE_TRACKED: &[Tracking] = &[Tracking {
     name: "composite 40/60 IOPS",
     read_percent: 40,
     block: Block::Composite,
     figure: Figure::Iops,
 }];
+
+const HALF_HOURS: &str =
+    "A round of half an hour is judged by all of it; a public script judges it by one minute of it.";
+const DEMANDS_DEVIATE: &str = "A round of half an hour is judged by all of it; a public script judges it by one minute \
+     of it. The histograms are of demands of the last round; that script runs these demands once more, for 10 minutes \
+     each, after an hour of writes.";
 
 /// All tests, in the order of the help.
 pub static TESTS: [Test; 8] = [
@@ -450,12 +518,12 @@ pub static TESTS: [Test; 8] = [
     Test {
         name: "hir",
         title: "Host idle recovery",
-        is_preconditioned: true,
+        is_preconditioned: false,
         parts: &[Part {
             name: "",
             usual: BOTH,
             stages: &[
-                BASELINE,
+                half_hours(RANDOM_WRITES, WRITE_4K),
                 bursts("wait 5 s", 5),
                 BASELINE,
                 bursts("wait 10 s", 10),
@@ -465,10 +533,11 @@ pub static TESTS: [Test; 8] = [
                 bursts("wait 25 s", 25),
                 BASELINE,
                 bursts("wait 50 s", 50),
+                BASELINE,
             ],
         }],
-        source: "bursts of 5 s, waits and baselines: a public script for PTS 2.0; its preconditioning is not known",
-        deviation: None,
+        source: "rounds, bursts of 5 s, waits and baselines: a public script for PTS 2.0",
+        deviation: Some(HALF_HOURS),
     },
     Test {
         name: "xsr",
@@ -493,31 +562,10 @@ pub static TESTS: [Test; 8] = [
         parts: &[Part {
             name: "",
             usual: BOTH,
-            stages: &[
-                Stage {
-                    cells: Cells {
-                        threads: &[32],
-                        outstanding: &[32],
-                        seconds: 30 * MINUTE,
-                        ..RANDOM_WRITES
-                    },
-                    end: End::Steady(WRITE_4K),
-                    ..ROUNDS
-                },
-                Stage {
-                    name: "writes before the demands",
-                    cells: Cells { threads: &[32], outstanding: &[32], seconds: 5 * MINUTE, ..RANDOM_WRITES },
-                    ..ROUNDS
-                },
-                Stage {
-                    name: "demands",
-                    cells: Cells { threads: DEMANDS, outstanding: DEMANDS, ..RANDOM_WRITES },
-                    ..ROUNDS
-                },
-            ],
+            stages: &[half_hours(hard(&[B4K], 0), WRITE_4K), demands(&[B4K], &[0], WRITE_4K)],
         }],
-        source: "a public script and report for PTS 2.0; the length of a demand, a minute, is not known",
-        deviation: None,
+        source: "a public script and report for PTS 2.0",
+        deviation: Some(DEMANDS_DEVIATE),
     },
     Test {
         name: "cbw",
@@ -527,15 +575,19 @@ pub static TESTS: [Test; 8] = [
             name: "",
             usual: BOTH,
             stages: &[
-                Stage { cells: COMPOSITE, end: End::Steady(COMPOSITE_TRACKED), ..ROUNDS },
-                Stage { cells: Cells { seconds: 20 * MINUTE, ..COMPOSITE }, ..HISTOGRAM },
+                half_hours(hard(COMPOSITE_BLOCKS, 0), COMPOSITE_WRITES),
+                demands(COMPOSITE_BLOCKS, &[40], COMPOSITE_TRACKED),
             ],
         }],
-        source: "sizes and places: a public script and report for PTS 2.0; its rounds and histogram are taken from the \
-                 other tests",
-        deviation: None,
+        source: "a public script and report for PTS 2.0",
+        deviation: Some(DEMANDS_DEVIATE),
     },
 ];
+
+/// A mix of reads and writes, in percent of the I/Os: `65/35`.
+pub fn mix(read_percent: u32) -> String {
+    format!("{read_percent}/{}", 100_u32.saturating_sub(read_percent))
+}
 
 /// A cell as it runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -547,6 +599,8 @@ pub struct Cell {
     pub outstanding: u32,
     /// Whether the table says its threads and I/Os, and not the person.
     pub has_own_load: bool,
+    /// It only writes before the others.
+    pub is_prewrite: bool,
     pub seconds: u32,
 }
 
@@ -556,7 +610,8 @@ impl Cell {
             Pattern::Random => "RND",
             Pattern::Sequential => "SEQ",
         };
-        format!("{pattern} {} {}/{}", self.block.name(), self.read_percent, 100 - self.read_percent)
+        let what = if self.is_prewrite { ", pre-writes" } else { "" };
+        format!("{pattern} {} {}{what}", self.block.name(), mix(self.read_percent))
     }
 }
 
@@ -577,6 +632,7 @@ impl Cells {
                             threads,
                             outstanding,
                             has_own_load: !self.threads.is_empty(),
+                            is_prewrite: false,
                             seconds: self.seconds,
                         });
                     }
@@ -633,7 +689,7 @@ mod tests {
     fn what_is_tracked_is_a_cell() {
         for test in &TESTS {
             for stage in test.parts.iter().flat_map(|part| part.stages) {
-                let cells = stage.cells.in_order((1, 1));
+                let cells = stage.in_order((1, 1));
                 for tracked in stage.end.tracked() {
                     let is_there = cells
                         .iter()
@@ -654,7 +710,8 @@ mod tests {
         assert_eq!(names(Class::Client, None), ["1024K"]);
         assert_eq!(names(Class::Client, Some("128K")), ["128K"]);
         assert!(!test("wsat").is_preconditioned);
-        let demands = test("dirth").parts[0].stages[2].cells.in_order((4, 32));
-        assert_eq!((demands.len(), demands[0].threads, demands[48].outstanding), (49, 32, 1));
+        let demands = test("dirth").parts[0].stages[1].in_order((4, 32));
+        assert_eq!((demands.len(), demands[1].threads, demands[49].outstanding), (50, 32, 1));
+        assert!(demands[0].is_prewrite && demands[0].seconds == 300, "{:?}", demands[0]);
     }
 }

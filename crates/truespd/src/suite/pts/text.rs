@@ -1,6 +1,7 @@
 //! A test after SNIA's PTS as text: its head, what it deviates in, whether it is steady, and its tables.
 
-use super::report::{Figures, Head, PtsReport, ResponseTimes, StageReport};
+use super::recovery;
+use super::report::{CellTable, Figures, Head, PtsReport, QUICK_NS, ResponseTimes, StageReport};
 use super::run::figure_words;
 use super::table::Figure;
 use crate::suite::{Shown, doubt, doubts_text};
@@ -29,8 +30,15 @@ const LONGEST: Shows = Shows { name: "longest latency", of: |it| it.max_ns, show
 
 /// What the tables of a test over sizes and mixes are of.
 pub fn shown_of(report: &PtsReport) -> &'static [Shows] {
-    if report.test == "latency" { &[MEAN, NINES, LONGEST, IOPS] } else { &[IOPS] }
+    match report.test.as_str() {
+        "latency" => &[MEAN, NINES, LONGEST, IOPS],
+        "throughput" => &[THROUGHPUT, IOPS],
+        _ => &[IOPS],
+    }
 }
+
+/// What the tables over threads and outstanding I/Os are of.
+pub const OF_DEMANDS: [Shows; 3] = [IOPS, MEAN, NINES];
 
 fn or_unknown(value: &Option<String>) -> String {
     value.clone().unwrap_or_else(unknown)
@@ -52,7 +60,7 @@ pub fn head_lines(report: &PtsReport) -> Vec<(&'static str, String)> {
     };
     vec![
         ("drive", or_unknown(&head.model)),
-        ("serial", "not recorded".to_string()),
+        ("serial", or_unknown(&head.serial)),
         ("firmware", or_unknown(&head.firmware)),
         ("capacity", size(head.capacity_bytes)),
         ("interface", or_unknown(&head.interface)),
@@ -121,7 +129,36 @@ pub fn sentences(report: &PtsReport, stage: &StageReport) -> Vec<String> {
             rule.slope_percent
         ));
     }
+    all.extend(of_demands(report, stage));
     all
+}
+
+/// The demand with the most IOPS that the drive does quickly.
+fn of_demands(report: &PtsReport, stage: &StageReport) -> Option<String> {
+    stage.demands()?;
+    let mut most: Option<(f64, f64, usize)> = None;
+    for place in (0..stage.cells.len()).filter(|place| !stage.cells[*place].is_prewrite) {
+        let iops = stage.mean(place, &report.rule, IOPS.of);
+        let mean_ns = stage.mean(place, &report.rule, MEAN.of);
+        if let (Some(iops), Some(mean_ns)) = (iops, mean_ns)
+            && mean_ns < QUICK_NS
+            && most.is_none_or(|(best, _, _)| iops > best)
+        {
+            most = Some((iops, mean_ns, place));
+        }
+    }
+    let limit = duration_ns(QUICK_NS);
+    let Some((iops, mean_ns, place)) = most else {
+        return Some(format!("No demand has a mean latency below {limit}."));
+    };
+    let cell = &stage.cells[place];
+    Some(format!(
+        "Most IOPS with a mean latency below {limit}: {} at {} threads with {} I/Os each, mean {}.",
+        number(iops),
+        cell.threads,
+        cell.outstanding,
+        duration_ns(mean_ns)
+    ))
 }
 
 /// All of it but the verdict.
@@ -141,56 +178,71 @@ pub(super) fn tables(report: &PtsReport, shown: Shown) -> String {
             out.push_str(&hanging("  ", &printable(deviation), columns));
         }
     }
+    if let Some(told) = recovery::sentence(report) {
+        out.push_str(&format!("\n{}", hanging("", &printable(&told), columns)));
+    }
+    if let Some(rows) = recovery::table(report) {
+        let mut lines = vec![rows.head.iter().map(ToString::to_string).collect::<Vec<_>>()];
+        lines.extend(rows.lines);
+        let mut is_number = vec![true; rows.head.len()];
+        is_number[0] = report.test == "hir";
+        out.push_str(&format!("\n{}\n{}", rows.caption, aligned(lines, &is_number)));
+    }
     let mut grades: Vec<Grade> = Vec::new();
     for (part, stage) in report.stages().filter(|(_, stage)| stage.whole().next().is_some()) {
+        grades.extend((0..stage.cells.len()).filter_map(|cell| stage.grade(cell)));
+        if recovery::is_one_course(report) && stage.tracked.is_empty() {
+            continue;
+        }
         let name = [part, stage.name.as_str()].join(" ");
         out.push_str(&format!("\n{}\n", printable(name.trim_start())));
         for sentence in sentences(report, stage) {
             out.push_str(&hanging("", &printable(&sentence), columns));
         }
         out.push_str(&stage_text(report, stage));
-        grades.extend((0..stage.cells.len()).filter_map(|cell| stage.grade(cell)));
     }
     out + &doubts_text(grades.iter().copied(), columns)
 }
 
 fn stage_text(report: &PtsReport, stage: &StageReport) -> String {
-    let mut out = String::new();
     if let Some(table) = stage.table() {
-        for shows in shown_of(report) {
-            let mut lines = vec![vec![shows.name.to_string()]];
-            lines[0].extend(table.reads.iter().map(|reads| format!("{reads}/{}", 100 - reads)));
-            for (block, cells) in &table.rows {
-                let mut line = vec![block.clone()];
-                line.extend(
-                    cells
-                        .iter()
-                        .map(|cell| cell.map_or("-".to_string(), |cell| figure(report, stage, cell, shows))),
-                );
-                lines.push(line);
-            }
-            let is_number = vec![true; lines[0].len()];
-            out.push_str(&format!("\n{}", aligned(lines, &is_number)));
-        }
-        return out + "\n";
+        return tables_of(report, stage, &table, shown_of(report));
     }
-    if stage.cells.len() == 1 && stage.tracked.is_empty() && stage.rounds.len() == 1 {
-        return out + &response_text(stage.response_times.as_ref());
+    if let Some(table) = stage.demands() {
+        return tables_of(report, stage, &table, &OF_DEMANDS) + &response_text(stage);
+    }
+    if stage.cells.len() == 1 && (stage.rounds.len() > 1 || stage.response_times.is_empty()) {
+        return over_rounds(report, stage) + &response_text(stage);
     }
     if stage.cells.len() == 1 {
-        out.push_str(&over_rounds(report, stage));
-        return out + &response_text(stage.response_times.as_ref());
+        return response_text(stage);
     }
-    let mut lines =
-        vec![["cell", "load", "IOPS", "throughput", "mean", "longest"].map(String::from).to_vec()];
+    let mut lines = vec![["cell", "IOPS", "throughput", "mean", "longest"].map(String::from).to_vec()];
     for (place, cell) in stage.cells.iter().enumerate() {
-        let mut line = vec![cell.name.clone(), format!("T{} Q{}", cell.threads, cell.outstanding)];
+        let mut line = vec![cell.name.clone()];
         for shows in [&IOPS, &THROUGHPUT, &MEAN, &LONGEST] {
             line.push(figure(report, stage, place, shows));
         }
         lines.push(line);
     }
-    out.push_str(&format!("\n{}\n", aligned(lines, &[false, false, true, true, true, true])));
+    format!("\n{}", aligned(lines, &[false, true, true, true, true]))
+}
+
+fn tables_of(report: &PtsReport, stage: &StageReport, table: &CellTable, all: &[Shows]) -> String {
+    let mut out = String::new();
+    for shows in all {
+        let mut lines = vec![vec![shows.name.to_string()]];
+        lines[0].extend(table.columns.iter().cloned());
+        for (name, cells) in &table.rows {
+            let mut line = vec![name.clone()];
+            for cell in cells {
+                line.push(cell.map_or("-".to_string(), |cell| figure(report, stage, cell, shows)));
+            }
+            lines.push(line);
+        }
+        let is_number = vec![true; lines[0].len()];
+        out.push_str(&format!("\n{}", aligned(lines, &is_number)));
+    }
     out
 }
 
@@ -221,7 +273,7 @@ fn over_rounds(report: &PtsReport, stage: &StageReport) -> String {
             figures.max_ns.map_or("-".to_string(), duration_ns),
         ]);
     }
-    format!("\n{}\n", aligned(lines, &[true; 6]))
+    format!("\n{}", aligned(lines, &[true; 6]))
 }
 
 /// The nines of response times.
@@ -239,14 +291,34 @@ pub fn nines(times: &ResponseTimes) -> Vec<(&'static str, f64)> {
     ]
 }
 
-fn response_text(times: Option<&ResponseTimes>) -> String {
-    let Some(times) = times else { return String::new() };
-    let mut lines = vec![Vec::new(), Vec::new()];
-    for (name, ns) in nines(times) {
-        lines[0].push(name.to_string());
-        lines[1].push(duration_ns(ns));
+fn response_text(stage: &StageReport) -> String {
+    let mut lines: Vec<Vec<String>> = Vec::new();
+    for times in &stage.response_times {
+        let all = nines(times);
+        if lines.is_empty() {
+            lines.push(vec!["response times".to_string()]);
+            lines[0].extend(all.iter().map(|(name, _)| name.to_string()));
+        }
+        let mut line = vec![response_name(stage, times)];
+        line.extend(all.iter().map(|(_, ns)| duration_ns(*ns)));
+        lines.push(line);
     }
-    format!("\n{}\n", aligned(lines, &[true; 8]))
+    if lines.is_empty() {
+        return String::new();
+    }
+    let is_number: Vec<bool> = (0..lines[0].len()).map(|column| column > 0).collect();
+    format!("\n{}", aligned(lines, &is_number))
+}
+
+/// Whose response times they are.
+pub fn response_name(stage: &StageReport, times: &ResponseTimes) -> String {
+    match stage.cells.get(times.cell) {
+        Some(cell) if stage.cells.len() > 1 => {
+            format!("{} T{} Q{}", cell.name, cell.threads, cell.outstanding)
+        }
+        Some(cell) => cell.name.clone(),
+        None => String::new(),
+    }
 }
 
 /// A row for each cell of each round.
