@@ -5,8 +5,8 @@
 //! the data are: each sequential write of the capacity orders them, each random one mixes them, both by an exponential.
 //! A drive that is all mixed takes SLOW for a write.
 //!
-//! The fast area of a drive (`sim:slc=SLOW+SIZE+RATE`): a write takes the time of a fresh drive while there is room in it,
-//! and SLOW once it is full. A drive that rests empties it, at RATE bytes per second of real time, from three
+//! The fast area of a drive (`sim:slc=SLOW+SIZE+RATE`): a write takes the time of a fresh drive while there is room in
+//! it, and SLOW once it is full. A drive that rests empties it, at RATE bytes per second of real time, from three
 //! seconds on: shorter rests are those between the runs of a series, also on a busy machine.
 //!
 //! A drive is one file. What was written to it is known until the process ends, whichever engines wrote it.

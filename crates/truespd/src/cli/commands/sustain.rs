@@ -47,8 +47,8 @@ Examples:
 #[command(mut_arg("precondition", |arg| arg.hide(true)), mut_arg("until_steady", |arg| arg.hide(true)),
     mut_arg("resume", |arg| arg.hide(true)))]
 pub(crate) struct SustainArguments {
-    /// Directory in which a file is made and removed, or a device [default: the folder of the configuration file, or the
-    /// current directory]
+    /// Directory in which a file is made and removed, or a device [default: the folder of the configuration file, or
+    /// the current directory]
     #[arg(value_name = "DIR|DEVICE")]
     target: Option<String>,
 
@@ -77,7 +77,8 @@ pub(crate) struct SustainArguments {
     #[arg(long, conflicts_with = "rests")]
     no_rests: bool,
 
-    /// Length of a run; five of them tell whether the rate is steady [default: 1 to 10, the longer the larger the range is]
+    /// Length of a run; five of them tell whether the rate is steady [default: 1 to 10, the larger the range the
+    /// longer]
     #[arg(long, value_name = "SECONDS", value_parser = between::<1, 600>)]
     seconds: Option<u32>,
 

@@ -18,8 +18,8 @@ impl DocumentKind for SustainReport {
     const MEMBER: &'static str = "sustain";
     const MEMBER_ABOUT: &'static str = "What was measured.";
     const TITLE: &'static str = "TrueSpd sustain, version 1";
-    const ABOUT: &'static str = "Sustained writes by TrueSpd, version 1. Units are at the end of names: `_ns`, `_bytes`, \
-        `_percent`, `_per_s`, `_s`.";
+    const ABOUT: &'static str = "Sustained writes by TrueSpd, version 1. Units are at the end of names: `_ns`, \
+        `_bytes`, `_percent`, `_per_s`, `_s`.";
     const NAME: &'static str = "result of truespd sustain";
 }
 

@@ -180,8 +180,8 @@ impl SustainReport {
         all
     }
 
-    /// How far the last runs before the first rest go off their mean; none as long as they are too few, or began before
-    /// the last level of the rate.
+    /// How far the last runs before the first rest go off their mean; none as long as they are too few, or began
+    /// before the last level of the rate.
     pub fn window(&self) -> Option<Tracked> {
         let runs = &self.first()?.runs;
         let first = runs.len().checked_sub(self.rule.window as usize)?;
@@ -193,7 +193,8 @@ impl SustainReport {
         Some(Tracked::of("rate", &values))
     }
 
-    /// Whether the last runs before the first rest are steady; none where they are too few, or the rate fell among them.
+    /// Whether the last runs before the first rest are steady; none where they are too few, or the rate fell among
+    /// them.
     pub fn is_steady(&self) -> Option<bool> {
         Some(self.window()?.is_steady(&self.rule))
     }
