@@ -174,6 +174,7 @@ mod suite {
     mod pts;
     mod side_by_side;
     mod study;
+    mod sustain;
     mod sweep;
     mod undo;
     mod workload;

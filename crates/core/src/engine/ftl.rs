@@ -5,9 +5,14 @@
 //! the data are: each sequential write of the capacity orders them, each random one mixes them, both by an exponential.
 //! A drive that is all mixed takes SLOW for a write.
 //!
+//! The fast area of a drive (`sim:slc=SLOW+SIZE+RATE`): a write takes the time of a fresh drive while there is room in
+//! it, and SLOW once it is full. A drive that rests empties it, at RATE bytes per second of real time, from three
+//! seconds on: shorter rests are those between the runs of a series, also on a busy machine.
+//!
 //! A drive is one file. What was written to it is known until the process ends, whichever engines wrote it.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::EngineFile;
 use crate::sys::identity::Identity;
@@ -21,6 +26,19 @@ pub(super) struct Flash {
     pub spare_bytes: u64,
 }
 
+/// What `slc=SLOW+SIZE+RATE` says of a drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FastArea {
+    /// Time of a write once it is full, in nanoseconds.
+    pub slow_ns: u64,
+    pub size_bytes: u64,
+    /// What a second of rest empties.
+    pub emptied_bytes: u64,
+}
+
+/// A rest begins to empty the fast area after this time.
+const RESTS_AFTER: Duration = Duration::from_secs(3);
+
 /// What was written to a drive.
 #[derive(Debug, Default)]
 pub(super) struct Written {
@@ -30,6 +48,9 @@ pub(super) struct Written {
     mixed: f64,
     /// Where the last write ended.
     end_bytes: u64,
+    /// Bytes in the fast area.
+    fast_bytes: u64,
+    last_write: Option<Instant>,
 }
 
 /// A drive, as all engines of the process see it.
@@ -65,6 +86,20 @@ impl Written {
         let more_ns = flash.slow_ns.saturating_sub(fast_ns) as f64 * self.mixed;
         fast_ns + more_ns as u64
     }
+
+    /// Writes so many bytes through the fast area at an instant of real time; how long that takes in nanoseconds, where
+    /// it takes `fast_ns` as long as there is room.
+    pub fn write_fast(&mut self, area: FastArea, len: u32, fast_ns: u64, now: Instant) -> u64 {
+        let rest = self.last_write.map_or(Duration::ZERO, |last| now.saturating_duration_since(last));
+        let emptied = rest.saturating_sub(RESTS_AFTER).as_secs_f64() * area.emptied_bytes as f64;
+        self.fast_bytes = self.fast_bytes.saturating_sub(emptied as u64);
+        self.last_write = Some(now);
+        if self.fast_bytes + u64::from(len) > area.size_bytes {
+            return area.slow_ns;
+        }
+        self.fast_bytes += u64::from(len);
+        fast_ns
+    }
 }
 
 #[cfg(test)]
@@ -98,5 +133,20 @@ mod tests {
         }
         let ordered = pass(&mut drive, 1);
         assert!(ordered < 120, "sequential writes order it: {ordered}");
+    }
+
+    #[test]
+    fn a_fast_area_fills_and_rests_empty_it() {
+        let area = FastArea { slow_ns: 1000, size_bytes: 10 * 4096, emptied_bytes: 4096 };
+        let mut drive = Written::default();
+        let begin = Instant::now();
+        let mut writes_at = |seconds: u64, writes: u32| -> Vec<u64> {
+            let now = begin + Duration::from_secs(seconds);
+            (0..writes).map(|_| drive.write_fast(area, 4096, 100, now)).collect()
+        };
+        assert_eq!(writes_at(0, 12), [[100; 10].as_slice(), &[1000; 2]].concat());
+        assert_eq!(writes_at(3, 1), [1000], "a short rest empties nothing");
+        assert_eq!(writes_at(9, 5), [100, 100, 100, 1000, 1000], "six seconds, less three");
+        assert_eq!(writes_at(500, 11), [[100; 10].as_slice(), &[1000]].concat(), "all of it");
     }
 }

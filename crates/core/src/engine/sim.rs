@@ -14,9 +14,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::PoisonError;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::ftl::{Drive, Flash, drive_of};
+use super::ftl::{Drive, FastArea, Flash, drive_of};
 use super::transfer::check_setup;
 use super::{Completion, Engine, EngineError, Io, IoError, Op, Result, Setup};
 use crate::sys::signals;
@@ -28,7 +28,7 @@ const NEVER: u64 = u64::MAX;
 pub(super) struct Sim {
     spec: Spec,
     sizes: Vec<u64>,
-    /// The drive that each file is; empty without `ftl=`.
+    /// The drive that each file is; empty without `ftl=` and `slc=`.
     drives: Vec<Drive>,
     now_ns: u64,
     random: SplitMix,
@@ -49,7 +49,8 @@ pub(super) fn check_parameters(text: &str) -> Result {
 pub(super) fn open(setup: Setup) -> Result<(Sim, Vec<String>)> {
     check_setup(NAME, &setup, u32::MAX)?;
     let spec = Spec::parse(&setup.parameters)?;
-    let drives = if spec.flash.is_some() { setup.files.iter().map(drive_of).collect() } else { Vec::new() };
+    let is_drive = spec.flash.is_some() || spec.fast_area.is_some();
+    let drives = if is_drive { setup.files.iter().map(drive_of).collect() } else { Vec::new() };
     let engine = Sim {
         drives,
         sizes: setup.files.iter().map(|f| f.size_bytes).collect(),
@@ -70,9 +71,16 @@ impl Sim {
         self.now_ns += self.spec.cpu_ns;
         let mut result = Ok(self.bytes_inside(io));
         let mut service_ns = self.service_time(io.op);
-        if let (Some(flash), Op::Write) = (self.spec.flash, io.op) {
-            let mut drive = self.drives[io.file as usize].lock().unwrap_or_else(PoisonError::into_inner);
-            service_ns = drive.write(flash, io.offset, io.len, service_ns);
+        if io.op == Op::Write
+            && let Some(drive) = self.drives.get(io.file as usize)
+        {
+            let mut drive = drive.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(flash) = self.spec.flash {
+                service_ns = drive.write(flash, io.offset, io.len, service_ns);
+            }
+            if let Some(area) = self.spec.fast_area {
+                service_ns = drive.write_fast(area, io.len, service_ns, Instant::now());
+            }
         }
         for (fault, place) in &self.spec.faults {
             if !place.hits(self.count, io.offset, io.len, || self.random.next()) {
@@ -234,8 +242,9 @@ pub(super) const NAME: &str = "sim";
 /// One line on every parameter of `sim`, for help and refusals.
 pub const KEYS: &str = "latency=TIME, write_latency=TIME, flush_latency=TIME, trim_latency=TIME, \
     jitter=none|exp|uniform|pareto, channels=N, iops=N, cpu=TIME, seed=N, ftl=TIME+SPARE (a flash drive: a write takes \
-    write_latency while it is fresh, TIME once it was written at random), error=KIND[WHERE], short=SIZE[WHERE], \
-    stall=TIME|forever[WHERE]; TIME is a number with ns, us, ms or s; WHERE is @OFFSET+LENGTH (I/Os that touch that \
+    write_latency while it is fresh, TIME once it was written at random), slc=TIME+SIZE+RATE (a fast area of SIZE: a \
+    write takes TIME once it is full, and a rest empties RATE bytes of it per second), error=KIND[WHERE], \
+    short=SIZE[WHERE], stall=TIME|forever[WHERE]; TIME is a number with ns, us, ms or s; WHERE is @OFFSET+LENGTH (I/Os that touch that \
     range), #N (the N-th I/O), %N (every N-th) or ~N (one in N at random); sizes take K, M, G, T";
 
 /// Names of the errors that can be injected.
@@ -324,6 +333,8 @@ pub(super) struct Spec {
     pub seed: u64,
     /// It is a flash drive.
     pub flash: Option<Flash>,
+    /// It has a fast area.
+    pub fast_area: Option<FastArea>,
     pub faults: Vec<(Fault, Where)>,
 }
 
@@ -348,6 +359,7 @@ impl Default for Spec {
             cpu_ns: 0,
             seed: 0,
             flash: None,
+            fast_area: None,
             faults: Vec::new(),
         }
     }
@@ -409,6 +421,17 @@ impl Spec {
             "ftl" => {
                 let (slow, spare) = value.split_once('+').ok_or("a drive is written TIME+SPARE: 1ms+64M")?;
                 self.flash = Some(Flash { slow_ns: time(slow)?, spare_bytes: size(spare)? });
+            }
+            "slc" => {
+                let parts: Vec<&str> = value.split('+').collect();
+                let [slow, area, rate] = parts[..] else {
+                    return Err("a fast area is written TIME+SIZE+RATE: 4ms+64M+1M".to_string());
+                };
+                self.fast_area = Some(FastArea {
+                    slow_ns: time(slow)?,
+                    size_bytes: size(area)?,
+                    emptied_bytes: size(rate)?,
+                });
             }
             "error" | "short" | "stall" => self.faults.push(fault(key, value)?),
             _ => return Err(format!("there is no parameter \"{key}\"")),
@@ -628,6 +651,7 @@ mod tests {
             ("error=eio@1M", "@OFFSET+LENGTH"),
             ("error=eio@1X+1", "is not one of the units K, M, G, T"),
             ("ftl=1ms", "TIME+SPARE"),
+            ("slc=1ms+64M", "TIME+SIZE+RATE"),
             ("short=8G", "smaller than 4 GiB"),
             ("stall=1s#0", "0 is not allowed"),
         ] {

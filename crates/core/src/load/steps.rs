@@ -272,9 +272,8 @@ impl<'p> Run<'p> {
     /// Also what others did to each target.
     fn run_threads(&mut self, span: &mut Span<'_>) -> Result<(SpanOutcome, Vec<Vec<Loss>>), Failures> {
         let targets = &span.targets;
-        let (written, taken_as_empty) = targets::begin_marks(targets, &self.marks, longest(span.asked));
-        taken_as_empty.into_iter().for_each(|words| (self.on_event)(Event::Note(words)));
         let on_event = self.on_event;
+        let written = targets::begin_marks(targets, &self.marks, longest(span.asked), on_event);
         let tell = |index: usize, other: &OtherRun| {
             if other.writes {
                 on_event(Event::Warning(other_runs::words(&targets[index], other)));

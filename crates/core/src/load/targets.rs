@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::context::{Event, OnEvent};
 use crate::access::{DataRng, data};
 use crate::engine::Handle;
 use crate::fault::{Failure, FailureKind};
@@ -290,14 +291,15 @@ impl TargetState {
     }
 }
 
-/// Notes in the marks of our files that a run writes them for at most `longest`: the files, each once, and sentences
-/// about those that are taken because they hold nothing.
+/// Notes in the marks of our files that a run writes them for at most `longest`: the files, each once. Tells of those
+/// that are taken because they hold nothing.
 pub fn begin_marks<'t>(
     targets: &'t [TargetState],
     marks: &Marks,
     longest: Duration,
-) -> (Vec<(&'t TargetState, Writing)>, Vec<String>) {
-    let (mut written, mut sentences): (Vec<(&TargetState, Writing)>, _) = (Vec::new(), Vec::new());
+    on_event: OnEvent<'_>,
+) -> Vec<(&'t TargetState, Writing)> {
+    let mut written: Vec<(&TargetState, Writing)> = Vec::new();
     for state in targets.iter().filter(|state| state.is_marked) {
         if written.iter().any(|(other, _)| other.identity == state.identity) {
             continue;
@@ -310,14 +312,15 @@ pub fn begin_marks<'t>(
         }
         let Some(writing) = marks.begin_writing(&state.file, longest, &tested) else { continue };
         if writing.whose == Whose::Nobodys && writing.unmarked.is_none() {
-            sentences.push(format!(
+            let words = format!(
                 "'{}' holds nothing, so it is taken without --overwrite and marked as a test file of TrueSpd",
                 state.typed
-            ));
+            );
+            on_event(Event::Reused { path: state.typed.clone(), words });
         }
         written.push((state, writing));
     }
-    (written, sentences)
+    written
 }
 
 /// Renews the mark after the last write. The sentence is a warning: why the file no longer counts as ours.

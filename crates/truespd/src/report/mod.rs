@@ -18,6 +18,7 @@ pub mod picture;
 mod pts;
 mod rounds;
 pub mod suites;
+mod sustain;
 mod sweep;
 mod verdicts;
 

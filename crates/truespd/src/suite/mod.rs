@@ -12,7 +12,9 @@ pub mod mark;
 mod of_target;
 pub mod pts;
 pub mod rounds;
+mod sequence;
 pub mod study;
+pub mod sustain;
 pub mod sweep;
 pub mod workload;
 

@@ -375,7 +375,7 @@ pub(crate) fn flush_data(file: &File) -> Result<(), Code> {
 ///
 /// # Errors
 /// What `fallocate(2)` says; [`Code::NOT_SUPPORTED`] and [`Code::NOT_IMPLEMENTED`] where the file system cannot.
-pub(crate) fn set_aside(file: &File, size_bytes: u64) -> Result<(), Code> {
+pub fn set_aside(file: &File, size_bytes: u64) -> Result<(), Code> {
     rustix::fs::fallocate(file, FallocateFlags::empty(), 0, size_bytes).map_err(code)
 }
 

@@ -8,6 +8,7 @@ use crate::cli::commands::mark::MarkArguments;
 use crate::cli::commands::pts::PtsArguments;
 use crate::cli::commands::study::StudyArguments;
 use crate::cli::commands::suite::{MaybeStored, Suite, run, stored};
+use crate::cli::commands::sustain::SustainArguments;
 use crate::cli::commands::sweep::SweepArguments;
 use crate::cli::commands::workload::WorkloadArguments;
 use crate::cli::show::series::Throughput;
@@ -20,13 +21,14 @@ use truespd_core::fault::ExitCode;
 use truespd_core::result::envelope::{self, DocumentKind};
 
 /// All suites, in the order of the help.
-pub(crate) static TABLE: [Row; 9] = [
+pub(crate) static TABLE: [Row; 10] = [
     Row::of::<MarkArguments>(),
     Row::of::<AssessArguments>(),
     Row::of::<WorkloadArguments>(),
     Row::of::<BesideArguments>().within(<WorkloadArguments as Suite>::NAME),
     Row::of::<FindMaxArguments>(),
     Row::of::<SweepArguments>(),
+    Row::of::<SustainArguments>(),
     Row::of::<PtsArguments>(),
     Row::of::<AbArguments>(),
     Row::of::<StudyArguments>(),

@@ -120,7 +120,7 @@ fn values(arg: &Arg, command: &[&str]) -> Vec<&'static str> {
             let own: &[Required] = match last {
                 "ab" => &[Required::NotWorse, Required::Better],
                 "assess" => &[Required::Pass],
-                "pts" => &[Required::Steady],
+                "pts" | "sustain" => &[Required::Steady],
                 _ => &[],
             };
             grades.iter().chain(own).map(|required| required.word()).collect()

@@ -5,6 +5,7 @@ use super::report::{
 };
 use super::table::{Block, Cell, Class, End, Figure, Part, Pattern, Stage, Test};
 use crate::suite::rounds::AROUND_S;
+use crate::suite::sequence::Sequence;
 use crate::suite::{
     Ahead, Draft, Ended, Known, Length, RanOn, Runner, SeriesVerdict, counting_cached_writes, judged,
 };
@@ -349,8 +350,7 @@ impl Pts {
             let (figures, moved) = figures_of(&runner.run(&step)?, None);
             written_bytes += moved;
             elapsed_s += figures.measured_s;
-            let from_bytes = sequence.from_bytes;
-            sequence.go_on(from_bytes, moved, capacity_bytes);
+            sequence.go_on(moved, capacity_bytes);
             if moved == 0 || written_bytes >= capacity_bytes * u64::from(PASSES) {
                 break;
             }
@@ -511,7 +511,7 @@ impl Pts {
         }
         let (figures, moved) = figures_of(&document, grade);
         if cell.pattern == Pattern::Sequential {
-            sequence.go_on(from_bytes, moved, self.head.active_range_bytes);
+            sequence.go_on(moved, self.head.active_range_bytes);
         }
         if planned.stage.has_histogram && !cell.is_prewrite {
             stage.response_times.retain(|times| times.round == round + 1);
@@ -538,21 +538,6 @@ impl Pts {
                 grade
             }
         }
-    }
-}
-
-/// Where the next sequential run begins: rounds go on where the one before ended.
-#[derive(Debug, Default)]
-struct Sequence {
-    from_bytes: u64,
-}
-
-impl Sequence {
-    /// After a run that moved so many bytes. Where the rest of the range is too short for the next one, which would go
-    /// round in it, that begins at the start.
-    fn go_on(&mut self, from_bytes: u64, moved_bytes: u64, range_bytes: u64) {
-        let behind = (from_bytes + moved_bytes) >> 20 << 20;
-        self.from_bytes = if behind.saturating_add(moved_bytes) < range_bytes { behind } else { 0 };
     }
 }
 
@@ -621,20 +606,4 @@ fn note_host(head: &mut Head, document: &Document) {
 
 fn told(words: &str) -> Option<String> {
     if words.is_empty() { None } else { Some(words.to_string()) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sequences_go_on_and_begin_anew_before_the_end() {
-        let mut sequence = Sequence::default();
-        sequence.go_on(0, 300 << 20, 1 << 30);
-        assert_eq!(sequence.from_bytes, 300 << 20);
-        sequence.go_on(300 << 20, 300 << 20, 1 << 30);
-        assert_eq!(sequence.from_bytes, 600 << 20);
-        sequence.go_on(600 << 20, 300 << 20, 1 << 30);
-        assert_eq!(sequence.from_bytes, 0, "100 MiB are left, and a run moves 300");
-    }
 }
