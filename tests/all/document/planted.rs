@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 use truespd::compare::Comparison;
 use truespd::selfcost::CostReport;
-use truespd::suite::{ab, assess, beside, find_max, mark, pts, study, sweep, workload};
+use truespd::suite::{ab, assess, beside, find_max, mark, pts, study, sustain, sweep, workload};
 use truespd_core::result::envelope::{self, DocumentKind};
 use truespd_core::result::json;
 use truespd_core::text::hides;
@@ -137,7 +137,7 @@ fn documents_of_suites_and_comparisons() {
     let compared: Value =
         serde_json::from_slice(&fs::read(home.path("c.json")).expect("made")).expect("JSON");
     type Kind = (&'static str, fn(&Value) -> bool);
-    let suites: [Kind; 10] = [
+    let suites: [Kind; 11] = [
         ("ab", is_read::<ab::Comparison>),
         ("study", is_read::<study::StudyReport>),
         ("assess", is_read::<assess::Assessment>),
@@ -146,6 +146,7 @@ fn documents_of_suites_and_comparisons() {
         ("beside", is_read::<beside::BesideReport>),
         ("sweep", is_read::<sweep::SweepReport>),
         ("mark", is_read::<mark::MarkReport>),
+        ("sustain", is_read::<sustain::SustainReport>),
         ("pts", is_read::<pts::PtsReport>),
         ("self-cost", is_read::<CostReport>),
     ];

@@ -14,7 +14,7 @@ use truespd::report::{Content, Input, page, picture};
 use truespd::suite::Shown;
 use truespd::suite::SuiteDocument;
 use truespd::suite::workload::preset::{Form, Preset};
-use truespd::suite::{ab, assess, beside, find_max, mark, pts, study, sweep, workload};
+use truespd::suite::{ab, assess, beside, find_max, mark, pts, study, sustain, sweep, workload};
 use truespd_core::engine;
 use truespd_core::machine::{chain, diskstat, fileserver, limits, mounts, topology};
 use truespd_core::profile::{Severity, validate, xml};
@@ -250,6 +250,7 @@ impl Door for SuiteDocuments {
         try_suite::<find_max::HighestRate>(input, |report| report.text(Shown::whole(style)));
         try_suite::<beside::BesideReport>(input, |report| report.text(Shown::whole(style)) + &report.csv());
         try_suite::<sweep::SweepReport>(input, |report| report.text(Shown::whole(style)) + &report.csv());
+        try_suite::<sustain::SustainReport>(input, |report| report.text(Shown::whole(style)) + &report.csv());
         try_suite::<pts::PtsReport>(input, |report| report.text(Shown::whole(style)) + &report.csv());
         try_suite::<mark::MarkReport>(input, |report| report.text(Shown::whole(style)));
         try_suite::<truespd::selfcost::CostReport>(input, |_| String::new());

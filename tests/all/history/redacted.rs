@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use truespd::suite::{ab, assess, beside, find_max, mark, pts, study, sweep, workload};
+use truespd::suite::{ab, assess, beside, find_max, mark, pts, study, sustain, sweep, workload};
 use truespd_core::profile;
 use truespd_core::result::envelope::{self, DocumentKind};
 use truespd_core::result::{Document, json};
@@ -179,6 +179,7 @@ fn strings_of_every_kind_of_document() {
     all.push(("workload", suite("workload"), &is_read::<workload::Outcome>));
     all.push(("find-max", suite("find-max"), &is_read::<find_max::HighestRate>));
     all.push(("beside", suite("beside"), &is_read::<beside::BesideReport>));
+    all.push(("sustain", suite("sustain"), &is_read::<sustain::SustainReport>));
     all.push(("sweep", suite("sweep"), &is_read::<sweep::SweepReport>));
     all.push(("mark", suite("mark"), &is_read::<mark::MarkReport>));
     all.push(("pts", suite("pts"), &is_read::<pts::PtsReport>));

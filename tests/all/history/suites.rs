@@ -60,7 +60,9 @@ fn medians(place: &Place, options: &str) -> BTreeMap<String, f64> {
 #[test]
 fn each_suite_has_figures_by_the_same_table() {
     let place = Place::new();
-    for suite in ["mark", "assess", "ab", "study", "workload", "find-max", "sweep", "beside", "pts"] {
+    for suite in
+        ["mark", "assess", "ab", "study", "workload", "find-max", "sweep", "beside", "sustain", "pts"]
+    {
         keep(&place, suite, &stored(suite));
     }
     place.kept("");

@@ -106,6 +106,7 @@ fn whatever_is_refused_acts_on_nothing() {
         "workload beside",
         "find-max",
         "sweep",
+        "sustain",
         "ab",
         "study",
     ] {

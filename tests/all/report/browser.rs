@@ -169,6 +169,7 @@ fn pages_of_suites_are_good_in_a_browser() {
         ("find-max", 2),
         ("beside", 3),
         ("sweep", 2),
+        ("sustain", 3),
         ("pts", 5),
         ("ab", 2),
         ("study", 2),

@@ -241,11 +241,12 @@ pub(super) const NAME: &str = "sim";
 
 /// One line on every parameter of `sim`, for help and refusals.
 pub const KEYS: &str = "latency=TIME, write_latency=TIME, flush_latency=TIME, trim_latency=TIME, \
-    jitter=none|exp|uniform|pareto, channels=N, iops=N, cpu=TIME, seed=N, ftl=TIME+SPARE (a flash drive: a write takes \
-    write_latency while it is fresh, TIME once it was written at random), slc=TIME+SIZE+RATE (a fast area of SIZE: a \
-    write takes TIME once it is full, and a rest empties RATE bytes of it per second), error=KIND[WHERE], \
-    short=SIZE[WHERE], stall=TIME|forever[WHERE]; TIME is a number with ns, us, ms or s; WHERE is @OFFSET+LENGTH (I/Os that touch that \
-    range), #N (the N-th I/O), %N (every N-th) or ~N (one in N at random); sizes take K, M, G, T";
+    jitter=none|exp|uniform|pareto, channels=N, iops=N, cpu=TIME, seed=N, ftl=TIME+SPARE (a flash drive: a \
+    write takes write_latency while it is fresh, TIME once it was written at random), slc=TIME+SIZE+RATE (a \
+    fast area of SIZE: a write takes TIME once it is full, and a rest empties RATE bytes of it per second), \
+    error=KIND[WHERE], short=SIZE[WHERE], stall=TIME|forever[WHERE]; TIME is a number with ns, us, ms or s; \
+    WHERE is @OFFSET+LENGTH (I/Os that touch that range), #N (the N-th I/O), %N (every N-th) or ~N (one in \
+    N at random); sizes take K, M, G, T";
 
 /// Names of the errors that can be injected.
 const ERRORS: &[(&str, IoError)] = &[

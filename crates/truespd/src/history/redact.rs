@@ -115,6 +115,7 @@ const ROWS: &[(&str, &[&str], Is)] = &[
     ("head", &["interface", "kernel", "processor", "machine"], Is::Harmless),
     // What a person says of the purge and the serial number have no row.
     ("pts", &["test", "title", "class", "source", "deviations"], Is::Harmless),
+    ("sustain", &["ended"], Is::Harmless),
     ("parts", &["name"], Is::Harmless),
     ("stages", &["name"], Is::Harmless),
     ("cells", &["name", "pattern", "block"], Is::Harmless),

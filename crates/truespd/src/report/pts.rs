@@ -3,7 +3,7 @@
 use super::axis::{Point, Spread};
 use super::chart::{Chart, Phase, Series, Ticks};
 use super::heat_table::{HeatCell, HeatTable};
-use super::html::{Cell, Table, first_large, latency_words, note, paragraph, table};
+use super::html::{Cell, Table, latency_words, note, paragraph, table};
 use super::picture::Picture;
 use super::rounds::{push_window, round_words};
 use super::suites::{Page, heading, repeat};
@@ -298,12 +298,11 @@ fn demand_curve(report: &PtsReport, stage: &StageReport, table: &CellTable) -> C
 
 /// All stages over the time of the test, the waits among it.
 fn of_recovery(report: &PtsReport) -> String {
-    let (name, show, of): (&str, fn(f64) -> String, fn(&Figures) -> f64) = if report.test == "hir" {
-        ("IOPS", number, |figures| figures.iops)
-    } else {
-        ("throughput", rate, |figures| figures.bytes_per_s)
-    };
-    let mut rates = Chart::new(&format!("{} over time", first_large(name)), "minutes", name, precise, show);
+    let is_hir = report.test == "hir";
+    let mut rates = Chart::new("Throughput over time", "minutes", "throughput", precise, rate);
+    if is_hir {
+        rates = Chart::new("IOPS over time", "minutes", "IOPS", precise, number);
+    }
     rates.is_dots = true;
     let mut latencies =
         Chart::new("Mean and longest latency over time", "minutes", "latency", precise, latency_words);
@@ -314,7 +313,7 @@ fn of_recovery(report: &PtsReport) -> String {
         let mut points = Vec::new();
         for figures in stage.whole().filter_map(|round| round.first()) {
             minutes += figures.measured_s / 60.0;
-            points.push(Point::at(minutes, of(figures)));
+            points.push(Point::at(minutes, if is_hir { figures.iops } else { figures.bytes_per_s }));
             means.extend(figures.mean_ns.map(|ns| Point::at(minutes, ns)));
             longest.extend(figures.max_ns.map(|ns| Point::at(minutes, ns)));
             minutes += stage.wait_s / 60.0;
