@@ -92,6 +92,7 @@ const MAY_STAY: &[&str] = &[
     "unchecked/rule",
     "usual/metric",
     "verdict/rules",
+    "sustain/profile",
     "a/profile",
     "b/profile",
     "gone/by",

@@ -73,7 +73,7 @@ pub(crate) struct SustainArguments {
         value_parser = between::<1, 3600>)]
     rests: Vec<u32>,
 
-    /// Do not rest
+    /// End after the first writes, without a rest
     #[arg(long, conflicts_with = "rests")]
     no_rests: bool,
 

@@ -14,7 +14,7 @@ pub struct Level {
     pub first: usize,
     /// Place behind its last slice.
     pub end: usize,
-    /// Mean of its rates.
+    /// Mean of the rates of its slices.
     pub mean: f64,
 }
 
@@ -75,9 +75,9 @@ fn split(rates: &[f64]) -> Option<usize> {
 /// A course that fell: fast first, and slower behind.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fall {
-    /// Slices until it fell.
+    /// Number of slices before it fell.
     pub slices: usize,
-    /// Rate before.
+    /// Mean rate of these slices.
     pub before: f64,
     /// Rate of the last level.
     pub behind: f64,

@@ -49,9 +49,9 @@ pub struct SustainReport {
 /// A file system before a file was made in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RoomBefore {
-    /// Bytes that were free.
+    /// Bytes that this user could still write to it.
     pub free_bytes: u64,
-    /// Its size in bytes.
+    /// Size of the whole file system in bytes.
     pub size_bytes: u64,
 }
 
@@ -63,7 +63,7 @@ pub enum End {
     Steady,
     /// The range had been written as often as was asked for.
     Full,
-    /// The time was over.
+    /// The minutes that were asked for were over.
     Time,
 }
 
@@ -83,7 +83,7 @@ pub struct Run {
     pub from_bytes: u64,
     /// What it wrote, in bytes.
     pub written_bytes: u64,
-    /// Measured time in seconds.
+    /// How long it wrote, in seconds.
     pub measured_s: f64,
     /// Bytes per second of each slice.
     pub bytes_per_s: Vec<f64>,

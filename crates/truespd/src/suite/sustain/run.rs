@@ -15,12 +15,12 @@ use truespd_core::text::bytes;
 /// How the range is written.
 const WRITES: [&str; 4] = ["-b1M", "-s", "-w100", "-t1"];
 const BLOCK_BYTES: f64 = (1 << 20) as f64;
-/// Slices of a run.
+/// So many slices has a run.
 const SLICES: u32 = 20;
 /// After a rest, so much of the fast area is written at most.
 const WRITTEN_AFTER_REST: f64 = 1.25;
-/// What the course itself tells: that the rate moves within a run, and that a run is short.
-const TOLD_BY_COURSE: [&str; 2] = ["not-steady", "too-short"];
+/// What the course itself tells: that the rate moves or falls within a run, and that a run is short.
+const TOLD_BY_COURSE: [&str; 3] = ["not-steady", "step-down", "too-short"];
 /// A file in free space is written for the first time, as a copy of new files is.
 const FIRST_WRITES: &str = "first-writes";
 const ADVICE: Advice = &[
@@ -44,7 +44,7 @@ pub struct Sustain {
     pub outstanding: u32,
     /// Rests in seconds, in their order.
     pub rests: Vec<u32>,
-    /// Words of the engine.
+    /// The words that choose the engine; none for the usual one.
     pub engine: Vec<String>,
     pub rule: SteadyRule,
 }
@@ -170,7 +170,7 @@ impl Sustain {
         Ok(())
     }
 
-    /// The first phase.
+    /// Writes before the first rest, and notes why they ended.
     fn write_until_slow(
         &self,
         report: &mut SustainReport,
