@@ -1,7 +1,7 @@
 //! `truespd pts`: the tests of SNIA's Solid State Storage Performance Test Specification 2.0.2.
 
 use crate::cli::commands::own_line::Targets;
-use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite};
+use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite, wears_out};
 use crate::cli::commands::values::{between, file_bytes, legal, one_of};
 use crate::series::Series;
 use crate::series::place::Place;
@@ -12,14 +12,13 @@ use crate::suite::pts::table::{Class, Part, ROUNDS_MAX, TESTS, Test};
 use crate::suite::pts::text::line_words;
 use crate::suite::{RanOn, Runner};
 use clap::Args;
-use diskspd::console::say_line;
 use diskspd::run::{Required, required};
 use std::path::Path;
 use truespd_core::fault::{Fault, Refusal};
 use truespd_core::machine::roots::Roots;
 use truespd_core::machine::storage::{ReadFlags, open, resolve};
 use truespd_core::profile::SteadyRule;
-use truespd_core::text::{printable, shell_word};
+use truespd_core::text::printable;
 
 /// The least that its rule needs.
 const ROUNDS_MIN: u32 = 5;
@@ -168,17 +167,7 @@ impl Suite for PtsArguments {
             return Ok(Asked::Text(printed(&pts, is_device)));
         }
         if !place.is_directory() && self.series.overwrite.is_empty() {
-            for line in pts.plan_lines(is_device) {
-                say_line(format_args!("{line}"));
-            }
-            let path = place.word();
-            let message =
-                format!("'{}': this test destroys its contents and wears the drive", printable(&path));
-            let hint = format!("to allow that: --overwrite {}", shell_word(&path));
-            return Err(Refusal::new(truespd_core::fault::RefusalKind::Guard, message)
-                .hint(hint)
-                .on(path)
-                .into());
+            return Err(wears_out(&pts.plan_lines(is_device), &place).into());
         }
         let used = targets.places();
         Ok(Asked::Work { work: Work { pts, targets, is_device }, used })

@@ -351,6 +351,17 @@ pub(crate) fn say_read_only(typed: &str) {
     ));
 }
 
+/// Tells the plan of a test that destroys what `place` holds; the refusal says how to allow it.
+pub(crate) fn wears_out(plan: &[String], place: &Place) -> Refusal {
+    for line in plan {
+        say_line(format_args!("{line}"));
+    }
+    let path = place.word();
+    let message = format!("'{}': this test destroys its contents and wears the drive", printable(&path));
+    let hint = format!("to allow that: --overwrite {}", shell_word(&path));
+    Refusal::new(RefusalKind::Guard, message).hint(hint).on(path)
+}
+
 /// Why `tests` (the words that ask for them) do not run on a device that may not be written.
 pub(crate) fn would_destroy(tests: &str, place: &Place) -> Refusal {
     let path = place.word();

@@ -1,6 +1,6 @@
 //! `truespd sustain`: writes on and on, until the rate has fallen and is steady.
 
-use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite};
+use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite, wears_out};
 use crate::cli::commands::values::{between, file_bytes};
 use crate::series::Series;
 use crate::series::place::{FILE_BYTES_MIN, Place};
@@ -9,14 +9,13 @@ use crate::suite::sustain::report::RoomBefore;
 use crate::suite::sustain::run::Sustain;
 use crate::suite::{Ended, RanOn, Runner};
 use clap::Args;
-use diskspd::console::say_line;
 use diskspd::run::{Required, required};
 use std::fs::File;
-use truespd_core::fault::{Failure, FailureKind, Fault, Refusal, RefusalKind};
+use truespd_core::fault::{Failure, FailureKind, Fault, Refusal};
 use truespd_core::profile::SteadyRule;
 use truespd_core::sys::error::{Code, system_text};
 use truespd_core::sys::file::{set_aside, set_length};
-use truespd_core::text::{printable, shell_line, shell_word, size, typed_size};
+use truespd_core::text::{printable, shell_line, size, typed_size};
 
 const FILE: &str = "data";
 /// What of the free space is written at most, in percent, unless told otherwise.
@@ -133,14 +132,7 @@ impl Suite for SustainArguments {
             return Ok(Asked::Text(out + &format!("diskspd {}\n", shell_line(&sustain.line(0)))));
         }
         if place.is_device() && self.series.overwrite.is_empty() {
-            for line in sustain.plan_lines() {
-                say_line(format_args!("{line}"));
-            }
-            let path = place.word();
-            let message =
-                format!("'{}': this test destroys its contents and wears the drive", printable(&path));
-            let hint = format!("to allow that: --overwrite {}", shell_word(&path));
-            return Err(Refusal::new(RefusalKind::Guard, message).hint(hint).on(path).into());
+            return Err(wears_out(&sustain.plan_lines(), &place).into());
         }
         let used = vec![place.word()];
         Ok(Asked::Work { work: Work { sustain, place }, used })

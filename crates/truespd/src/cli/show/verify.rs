@@ -11,7 +11,9 @@ const SHOWN: usize = 10;
 pub fn text(found: &ReadBack) -> String {
     let wrong = found.wrong_blocks();
     let path = printable(&found.path);
-    let mut out = if found.written_blocks == 0 {
+    let mut out = if found.written_blocks == 0 && found.is_by_log {
+        format!("'{path}': the log knows no durable block, so there is nothing to read back\n")
+    } else if found.written_blocks == 0 {
         format!("'{path}': the test wrote nothing, so there is nothing to read back\n")
     } else if wrong == 0 && found.acknowledged_blocks == 0 {
         format!("'{path}': no write was acknowledged, so nothing must be there\n")
@@ -135,6 +137,14 @@ mod tests {
             elapsed_s: 1.0,
         };
         assert!(text(&found).starts_with("'f': all 50 acknowledged blocks hold what they must\n"));
+        let by_log = ReadBack { is_by_log: true, ..found.clone() };
+        assert!(text(&by_log).starts_with("'f': all 50 blocks that the log knows as durable hold"));
+        let none = ReadBack { written_blocks: 0, ..by_log };
+        assert!(text(&none).starts_with("'f': the log knows no durable block"));
+        let written = ReadBack { written_blocks: 0, ..found.clone() };
+        assert!(text(&written).starts_with("'f': the test wrote nothing"));
+        let unknown = ReadBack { acknowledged_blocks: 0, ..found.clone() };
+        assert!(text(&unknown).starts_with("'f': no write was acknowledged"));
         found.wrong.push(FaultCount { fault: Fault::Missing, blocks: 1 });
         found.ranges.push(WrongRange {
             offset_bytes: 8192,
