@@ -55,11 +55,12 @@ pub(crate) struct SustainArguments {
     #[arg(long = "size", value_name = "SIZE", value_parser = file_bytes)]
     size_bytes: Option<u64>,
 
-    /// What of the free space of the file system is written at most, in percent [default: 50]
+    /// Share of the free space that the file takes at most, in percent [default: 50]
     #[arg(long, value_name = "PERCENT", value_parser = between::<1, SHARE_MAX>)]
     max_share: Option<u32>,
 
-    /// How often the range is written at most, before the first rest
+    /// The range is full when it has been written so often; the run in which that happens is the last one before the
+    /// first rest
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = between::<1, 100>)]
     passes: u32,
 
