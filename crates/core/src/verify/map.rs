@@ -235,8 +235,9 @@ impl BlockMap {
         let mut file = memory_file("verify-log")?;
         lay_out(&mut file, &header)?;
         let (completed, _) = BlockMap::mapped(&file, &header, true)?;
-        let map = BlockMap::new(header, path, file, completed, None);
-        Ok(Some(BlockMap { is_of_log: true, ..map }))
+        let mut map = BlockMap::new(header, path, file, completed, None);
+        map.is_of_log = true;
+        Ok(Some(map))
     }
 
     /// A log says that this generation of a block is durable; false where there is no such block or generation.
@@ -372,7 +373,14 @@ impl BlockMap {
             .and_then(|()| write_header(&mut self.file, &self.header))
             .and_then(|()| self.file.sync_all());
         written.map_err(|error| failed("could not write the map", &self.path, error))?;
-        Ok(self.header)
+        Ok(self.header.clone())
+    }
+}
+
+/// The lock ends with the map, also while a child that is just being started has the file open as well.
+impl Drop for BlockMap {
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
     }
 }
 
