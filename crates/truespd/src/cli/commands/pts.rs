@@ -1,7 +1,7 @@
 //! `truespd pts`: the tests of SNIA's Solid State Storage Performance Test Specification 2.0.2.
 
 use crate::cli::commands::own_line::Targets;
-use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite, wears_out};
+use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite, engine_words, wears_out};
 use crate::cli::commands::values::{between, file_bytes, legal, one_of};
 use crate::series::Series;
 use crate::series::place::Place;
@@ -271,10 +271,6 @@ impl PtsArguments {
         } else {
             capacity_bytes.saturating_mul(percent) / 100 / RANGE_UNIT * RANGE_UNIT
         };
-        let mut engine = Vec::new();
-        if let Some(name) = &self.engine {
-            engine = vec!["--engine".to_string(), name.clone()];
-        }
         let head = Head {
             purge: self.purged.clone(),
             capacity_bytes,
@@ -299,7 +295,7 @@ impl PtsArguments {
             },
             rounds_max: self.rounds,
             target,
-            engine,
+            engine: engine_words(self.engine.as_deref()),
             head,
             sector_bytes: SECTOR_BYTES,
             deviations: Vec::new(),

@@ -351,6 +351,11 @@ pub(crate) fn say_read_only(typed: &str) {
     ));
 }
 
+/// Words of a line that choose an engine; none for the usual one.
+pub(crate) fn engine_words(name: Option<&str>) -> Vec<String> {
+    name.map_or(Vec::new(), |name| vec!["--engine".to_string(), name.to_string()])
+}
+
 /// Tells the plan of a test that destroys what `place` holds; the refusal says how to allow it.
 pub(crate) fn wears_out(plan: &[String], place: &Place) -> Refusal {
     for line in plan {

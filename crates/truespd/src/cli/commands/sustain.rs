@@ -1,6 +1,6 @@
 //! `truespd sustain`: writes on and on, until the rate has fallen and is steady.
 
-use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite, wears_out};
+use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite, engine_words, wears_out};
 use crate::cli::commands::values::{between, file_bytes};
 use crate::series::Series;
 use crate::series::place::{FILE_BYTES_MIN, Place};
@@ -181,10 +181,6 @@ impl SustainArguments {
     }
 
     fn sustain(&self, place: &Place) -> Result<Sustain, Refusal> {
-        let mut engine = Vec::new();
-        if let Some(name) = &self.engine {
-            engine = vec!["--engine".to_string(), name.clone()];
-        }
         let room =
             place.room().map(|room| RoomBefore { free_bytes: room.free_bytes, size_bytes: room.size_bytes });
         let range_bytes = self.range_bytes(place, room)?;
@@ -198,7 +194,7 @@ impl SustainArguments {
             run_s: self.seconds.unwrap_or(run_s),
             outstanding: self.outstanding,
             rests: if self.no_rests { Vec::new() } else { self.rests.clone() },
-            engine,
+            engine: engine_words(self.engine.as_deref()),
             rule: SteadyRule::default(),
         })
     }
@@ -261,6 +257,6 @@ fn make(path: &str, size_bytes: u64) -> Result<(), Ended> {
             size(size_bytes),
             system_text(&error)
         );
-        Failure::new(FailureKind::Lost, message).into()
+        Failure::new(FailureKind::Create, message).into()
     })
 }

@@ -345,9 +345,9 @@ const COMPOSITE_TRACKED: &[Tracking] = &[Tracking {
 }];
 
 const HALF_HOURS: &str =
-    "A round of half an hour is judged by all of it; a public script judges it by one minute of it.";
-const DEMANDS_DEVIATE: &str = "A round of half an hour is judged by all of it; a public script judges it by one minute \
-     of it. The histograms are of demands of the last round; that script runs these demands once more, for 10 minutes \
+    "Each round of 30 minutes is judged as a whole; a public script judges one minute of it.";
+const DEMANDS_DEVIATE: &str = "Each round of 30 minutes is judged as a whole; a public script judges one minute of it. \
+     The histograms are of demands of the last round; that script runs these demands once more, for 10 minutes \
      each, after an hour of writes.";
 
 /// All tests, in the order of the help.

@@ -21,7 +21,8 @@ pub struct SustainReport {
     pub profile: Option<String>,
     /// Bytes of the file or device that is written.
     pub range_bytes: u64,
-    /// How often the range is written at most, before the first rest.
+    /// The range is full when it has been written so often; the run in which that happens is the last one before the
+    /// first rest.
     pub passes: u32,
     /// Minutes of writing at most, before the first rest.
     pub minutes: u32,
@@ -180,9 +181,9 @@ impl SustainReport {
         all
     }
 
-    /// How far the last runs before the first rest go off their mean; none as long as they are too few, or began
-    /// before the last level of the rate.
-    pub fn window(&self) -> Option<Tracked> {
+    /// Whether the last runs before the first rest are steady; none where they are too few, or began before the last
+    /// level of the rate.
+    pub fn is_steady(&self) -> Option<bool> {
         let runs = &self.first()?.runs;
         let first = runs.len().checked_sub(self.rule.window as usize)?;
         let before: usize = runs[..first].iter().map(|run| run.bytes_per_s.len()).sum();
@@ -190,13 +191,7 @@ impl SustainReport {
             return None;
         }
         let values: Vec<f64> = runs[first..].iter().map(Run::rate).collect();
-        Some(Tracked::of("rate", &values))
-    }
-
-    /// Whether the last runs before the first rest are steady; none where they are too few, or the rate fell among
-    /// them.
-    pub fn is_steady(&self) -> Option<bool> {
-        Some(self.window()?.is_steady(&self.rule))
+        Some(Tracked::of("rate", &values).is_steady(&self.rule))
     }
 
     /// What the scatter of the steady rate alone makes, in bytes: what is fast after a rest is more.

@@ -64,8 +64,8 @@ impl Sustain {
         words
     }
 
-    /// Bytes that are written before the first rest at most.
-    pub fn bytes_max(&self) -> u64 {
+    /// Bytes with which the range is full.
+    pub fn full_bytes(&self) -> u64 {
         self.range_bytes.saturating_mul(u64::from(self.passes))
     }
 
@@ -110,7 +110,7 @@ impl Sustain {
         )];
         if let Some(room) = self.room {
             lines.push(format!(
-                "the range is a file that is removed at the end: {} of {} are free",
+                "the range is a file in the free space ({} of {} are free), which is removed at the end",
                 bytes(room.free_bytes as f64),
                 bytes(room.size_bytes as f64)
             ));
@@ -184,19 +184,15 @@ impl Sustain {
             let mut left = most - run - 1;
             if run > 0 {
                 // At the mean rate so far.
-                let runs = (self.bytes_max() - written) / (written / u64::from(run)).max(1);
+                let runs = (self.full_bytes() - written) / (written / u64::from(run)).max(1);
                 left = left.min(u32::try_from(runs).unwrap_or(u32::MAX));
             }
             runner.ahead(self.ahead_of(run + 1, left));
-            runner.at(&format!(
-                "{} written of {} at most",
-                bytes(written as f64),
-                bytes(self.bytes_max() as f64)
-            ));
+            runner.at(&format!("{} of {} written", bytes(written as f64), bytes(self.full_bytes() as f64)));
             self.one_run(report, sequence, &format!("run {}", run + 1), runner)?;
             let written = report.written_bytes();
             // A target that takes nothing is never full.
-            if written >= self.bytes_max() {
+            if written >= self.full_bytes() {
                 report.ended = Some(End::Full);
             } else if report.fall().is_some() && report.is_steady() == Some(true) {
                 report.ended = Some(End::Steady);

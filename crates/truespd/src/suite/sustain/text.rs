@@ -127,7 +127,7 @@ pub(crate) fn sentences(report: &SustainReport) -> Vec<String> {
     }
     if let Some(room) = report.room {
         all.push(format!(
-            "{} of {} were free before: the fast area of many drives is smaller the fuller they are.",
+            "Before the test, {} of {} were free. On many drives the fast area shrinks as they fill.",
             bytes(room.free_bytes as f64),
             bytes(room.size_bytes as f64)
         ));
