@@ -48,6 +48,13 @@ pub mod guard;
 pub mod load;
 pub mod machine;
 pub mod measure;
+#[cfg(test)]
+#[path = "../../../tests/all/support/needs.rs"]
+#[allow(dead_code, missing_docs)]
+mod needs;
+#[cfg(test)]
+#[path = "../../../tests/all/support/place.rs"]
+mod place;
 pub mod plan;
 pub mod profile;
 pub mod result;

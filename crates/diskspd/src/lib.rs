@@ -4,6 +4,9 @@ pub mod config;
 pub mod console;
 pub mod grammar;
 pub mod keeping;
+#[cfg(test)]
+#[path = "../../../tests/all/support/place.rs"]
+mod place;
 pub mod program;
 pub mod render;
 pub mod request;

@@ -9,6 +9,9 @@ pub mod import;
 #[path = "../../core/src/sys/linux/made.rs"]
 #[allow(dead_code, reason = "each crate needs some of it")]
 mod made;
+#[cfg(test)]
+#[path = "../../../tests/all/support/place.rs"]
+mod place;
 pub mod report;
 pub mod selfcost;
 pub mod series;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 
 use crate::support::killed::truespd;
+use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, data};
-use crate::support::skipped::skip;
 
 /// Lines, with words that must be offered, and words that must not.
 const LINES: &[(&str, &[&str], &[&str])] = &[
@@ -79,16 +79,6 @@ fn lab() -> Lab {
     lab
 }
 
-/// Whether the shell is there.
-fn has(shell: &str) -> bool {
-    let mut asked = Command::new(shell);
-    let is_there = asked.arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
-    if !is_there {
-        skip(&format!("{shell} is not installed"));
-    }
-    is_there
-}
-
 /// What the shell offers, by line. Nothing may be said on standard error.
 fn offered(mut shell: Command, lab: &Lab) -> BTreeMap<String, Vec<String>> {
     let ran = shell
@@ -145,7 +135,7 @@ fn lines() -> impl Iterator<Item = &'static str> {
 
 #[test]
 fn bash_completes_both_commands() {
-    if !has("bash") {
+    if !has(&[Need::Tool("bash")]) {
         return;
     }
     let lab = lab();
@@ -183,13 +173,10 @@ fn bash_completes_both_commands() {
 /// The package loads a file by the name of the command when it is first completed.
 #[test]
 fn bash_completion_finds_the_files() {
-    if !has("bash") {
+    if !has(&[Need::Tool("bash"), Need::BashCompletion]) {
         return;
     }
     const PACKAGE: &str = "/usr/share/bash-completion/bash_completion";
-    if !std::path::Path::new(PACKAGE).exists() {
-        return skip("bash-completion is not installed");
-    }
     let lab = lab();
     let folder = lab.path("../scripts");
     std::fs::create_dir_all(folder.join("bash-completion")).expect("a folder");
@@ -209,7 +196,7 @@ fn bash_completion_finds_the_files() {
 
 #[test]
 fn zsh_completes_both_commands() {
-    if !has("zsh") {
+    if !has(&[Need::Tool("zsh")]) {
         return;
     }
     let lab = lab();
@@ -224,7 +211,7 @@ fn zsh_completes_both_commands() {
 
 #[test]
 fn fish_completes_both_commands() {
-    if !has("fish") {
+    if !has(&[Need::Tool("fish")]) {
         return;
     }
     let lab = lab();
@@ -257,7 +244,7 @@ fn the_shells_read_the_scripts_by_eval() {
         ),
         ("fish", "eval (cat ../scripts/both.fish | string collect); complete -c diskspd | head -n 1"),
     ] {
-        if !has(shell) {
+        if !has(&[Need::Tool(shell)]) {
             continue;
         }
         let ran =

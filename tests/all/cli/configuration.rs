@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::history::tools::{Place, Said};
+use crate::support::needs::{Need, has};
 use crate::support::program::keeps_nothing;
-use crate::support::skipped::skip;
 
 const OWN: &str = "config/truespd/config.toml";
 const NEXT_TO_NOTHING: &str = "--only read --size 16M --test RND4K-Q1T1 --count 1 --measure 1 --interval 0";
@@ -181,8 +181,8 @@ fn a_suite_without_a_target_takes_the_configured_folder() {
 /// In a mount namespace of its own, so that the machine's files stay as they are.
 #[test]
 fn the_machines_file_comes_below_the_persons() {
-    if !rustix::process::geteuid().is_root() {
-        return skip("only root can show a program another /etc");
+    if !has(&[Need::Mounts]) {
+        return;
     }
     let place = Place::new();
     let etc = place.path("etc");

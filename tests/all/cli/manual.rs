@@ -7,9 +7,9 @@ use std::process::{Command, Output, Stdio};
 
 use crate::house::sources;
 use crate::support::killed::truespd;
+use crate::support::needs::{Need, has};
 use crate::support::program::Lab;
 use crate::support::pty::{On, OnTerminal};
-use crate::support::skipped::skip;
 
 /// The only thing that mandoc may miss: a page has the version that it describes, and no date.
 const NO_DATE: &str = "WARNING: missing date, using \"\": TH";
@@ -41,10 +41,8 @@ fn names(lab: &Lab) -> Vec<String> {
 fn mandoc(arguments: &[&str], page: &str) -> Option<String> {
     let mut command = Command::new("mandoc");
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let Ok(mut child) = command.spawn() else {
-        skip("mandoc is not installed");
-        return None;
-    };
+    has(&[Need::Tool("mandoc")]).then_some(())?;
+    let mut child = command.spawn().expect("mandoc starts");
     child.stdin.take().expect("a pipe").write_all(page.as_bytes()).expect("mandoc reads");
     Some(text(&child.wait_with_output().expect("mandoc ends").stdout))
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::devices;
+use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Ran, Running};
 
 const NOBODY: u32 = 65534;
@@ -34,14 +34,6 @@ fn give(path: &Path) {
     std::os::unix::fs::lchown(path, Some(NOBODY), Some(NOBODY)).expect("root may give files away");
 }
 
-fn is_root() -> bool {
-    let is_root = rustix::process::geteuid().is_root();
-    if !is_root {
-        devices::skip("only root may give files to other users");
-    }
-    is_root
-}
-
 fn assert_is_result(path: &Path) {
     let text = fs::read_to_string(path).expect("it was written");
     assert!(text.starts_with("{\"format\":\"truespd-result\""), "{path:?}: {text}");
@@ -49,7 +41,7 @@ fn assert_is_result(path: &Path) {
 
 #[test]
 fn links_of_other_users_are_not_followed() {
-    if !is_root() {
+    if !has(&[Need::OtherUsers]) {
         return;
     }
     let lab = lab();
@@ -93,7 +85,7 @@ fn links_of_other_users_are_not_followed() {
 
 #[test]
 fn a_file_of_another_user_in_a_shared_folder_is_not_replaced() {
-    if !is_root() {
+    if !has(&[Need::OtherUsers]) {
         return;
     }
     let lab = lab();
@@ -126,7 +118,7 @@ fn hard_links_and_permissions() {
         Running::new(lab.command_behind(&["sh", "-c", &shell], &line), &line).finish().expect_code(0);
         assert_eq!(mode("new.json"), expected);
     }
-    if !is_root() {
+    if !has(&[Need::OtherUsers]) {
         return;
     }
     // In a folder that is only theirs, root writes for them.
@@ -143,7 +135,7 @@ fn hard_links_and_permissions() {
 
 #[test]
 fn a_result_that_is_write_protected_stays() {
-    if !is_root() || !devices::has_tool("setpriv") {
+    if !has(&[Need::OtherUsers]) {
         return;
     }
     let lab = lab();

@@ -9,7 +9,7 @@ const LINE: &str =
 
 fn lab_with_file() -> Lab {
     let lab = Lab::new();
-    lab.write("f", &[0; 1 << 20]);
+    lab.run("-c1M -b4K -d1 -W0 --engine sim:latency=1ms f").expect_code(0);
     lab
 }
 

@@ -8,6 +8,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::support::needs::{Need, not_run};
+use crate::support::runner::has_engine;
 use truespd_core::engine::{
     AnyEngine, Completion, Engine, EngineError, EngineFile, EngineRow, Io, IoError, Op, Opened, Setup, TABLE,
 };
@@ -16,29 +18,13 @@ use truespd_core::sys::buffer::IoBuffer;
 pub const BLOCK: u32 = 4096;
 pub const DEPTH: u32 = 16;
 
-/// What may be missing in CI without failing there: engines, "FUSE", or a file system with "direct".
-pub const MAY_BE_MISSING_IN_CI: &[&str] = &["tmpfs direct"];
-
-/// Says that something is not available here; in CI that is a failure unless listed.
-pub fn not_available(what: &str, why: &dyn std::fmt::Display) {
-    eprintln!("not available here: {what}: {why}");
-    let excused = MAY_BE_MISSING_IN_CI.contains(&what);
-    assert!(std::env::var_os("CI").is_none() || excused, "{what} has to be available in CI: {why}");
-}
-
 /// Engines that move data and can be had here.
 pub fn engines() -> Vec<&'static EngineRow> {
     // Polling needs a device for it: `ci/guest polled`. Commands need a namespace: `ci/guest commands`; what
     // they do with other targets, `commands_go_to_namespaces_only` holds.
     let is_general = |row: &&EngineRow| row.moves_data && !row.sends_commands && row.name != "io_uring_poll";
     let moves = TABLE.iter().filter(is_general);
-    let here = moves.filter(|row| match (row.probe)() {
-        Ok(()) => true,
-        Err(error) => {
-            not_available(row.name, &error);
-            false
-        }
-    });
+    let here = moves.filter(|row| has_engine(row.name));
     let here: Vec<_> = here.collect();
     assert!(here.len() >= 3, "threads, psync and mmap are everywhere");
     here
@@ -213,7 +199,9 @@ pub fn everywhere(file_len: usize, check: impl Fn(&EngineRow, &str, &Path, Engin
                 let what = format!("{} on {kind}, {}", row.name, if direct { "direct" } else { "buffered" });
                 match open_flags(&path, true, if direct { libc::O_DIRECT } else { 0 }) {
                     Ok(file) => check(row, &what, &path, file),
-                    Err(error) => not_available(&format!("{kind} direct"), &error),
+                    // Memory takes direct I/O since Linux 6.6.
+                    Err(_) if kind == "tmpfs" => {}
+                    Err(_) => not_run(Need::DirectIo),
                 }
                 ran += 1;
             }

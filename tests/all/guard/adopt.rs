@@ -5,8 +5,9 @@ use std::os::unix::fs::{FileExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::devices::{Loop, can_make_devices, has_tool, run, text};
+use crate::support::devices::{Loop, run, text};
 use crate::support::killed;
+use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Ran, Running};
 
 const MIB: usize = 1 << 20;
@@ -87,7 +88,7 @@ fn behind(lab: &Lab, wrapper: &[&str], words: &str) -> Ran {
 
 #[test]
 fn a_person_on_a_terminal_is_asked() {
-    if !has_tool("python3") {
+    if !has(&[Need::Tool("python3")]) {
         return;
     }
     let lab = Lab::new();
@@ -105,7 +106,7 @@ fn a_person_on_a_terminal_is_asked() {
 
 #[test]
 fn other_file_systems_in_a_folder_are_left() {
-    if !can_make_devices() || !has_tool("unshare") {
+    if !has(&[Need::LoopDevices, Need::Tool("unshare")]) {
         return;
     }
     let lab = Lab::new();
@@ -172,7 +173,7 @@ fn what_is_in_use_or_the_systems_is_not_adopted_and_then_nothing_is() {
     drop(writer);
     assert_eq!(adopt(&lab, "--yes data nowhere").status.code(), Some(3));
     assert!(!is_free(&lab, "data"));
-    if !can_make_devices() || !has_tool("mkfs.ext4") {
+    if !has(&[Need::LoopDevices, Need::Tool("mkfs.ext4")]) {
         return;
     }
     let device = Loop::new(8 << 20);

@@ -5,7 +5,8 @@ use std::path::Path;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::support::devices::{Loop, can_make_devices, has_tool, text};
+use crate::support::devices::{Loop, text};
+use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Ran, Running};
 
 const MIB: u64 = 1 << 20;
@@ -110,7 +111,7 @@ fn a_run_that_wants_a_target_for_itself_gets_it_or_is_refused() {
 
 #[test]
 fn two_tests_of_one_device_name_each_other() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let lab = Lab::new();
@@ -123,7 +124,7 @@ fn two_tests_of_one_device_name_each_other() {
 
 #[test]
 fn a_run_of_another_user_is_told_without_a_name() {
-    if !can_make_devices() || !has_tool("setpriv") {
+    if !has(&[Need::LoopDevices, Need::Tool("setpriv")]) {
         return;
     }
     let lab = Lab::new();

@@ -5,8 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use super::makers::hide_below;
-use crate::support::devices::{Loop, Mount, can_make_devices, can_use_fuse, has_tool, run, text};
+use crate::support::devices::{Loop, Mount, run, text};
 use crate::support::killed;
+use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Ran, Running};
 
 const MIB: u64 = 1 << 20;
@@ -50,7 +51,7 @@ fn in_each(check: impl Fn(Lab, &str) + Sync) {
 }
 
 fn can_hide() -> bool {
-    can_make_devices() && has_tool("unshare") && has_tool("mkfs.ext4")
+    has(&[Need::LoopDevices]) && has(&[Need::Tool("unshare")]) && has(&[Need::Tool("mkfs.ext4")])
 }
 
 #[test]
@@ -145,7 +146,7 @@ fn files_that_nobody_has_open_need_no_word() {
 /// A file system over another one, or of a program, tells nothing of who uses the file below.
 #[test]
 fn what_lies_over_another_file_needs_a_word_of_its_own() {
-    if !can_make_devices() || !can_use_fuse() {
+    if !has(&[Need::LoopDevices, Need::Fuse, Need::Tool("bindfs")]) {
         return;
     }
     let lab = Lab::new();
@@ -173,7 +174,7 @@ fn what_lies_over_another_file_needs_a_word_of_its_own() {
 /// Samples miss what the look through the device finds.
 #[test]
 fn who_knows_a_device_does_not_wait_for_a_look_through_it() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let lab = Lab::new();

@@ -7,7 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::layout::known_to_the_kernel;
-use crate::support::devices::{Loop, can_make_devices, text};
+use crate::support::devices::{Loop, text};
+use crate::support::needs::{Need, has};
 use rustix::fs::{Mode, OFlags};
 use truespd_core::fault::Failure;
 use truespd_core::guard::mark::Marks;
@@ -55,7 +56,7 @@ fn writer(node: &Path, seconds: &str) -> Child {
 
 #[test]
 fn what_has_a_device_for_a_moment_does_not_keep_a_test_from_it() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let device = Loop::new(8 * MIB);
@@ -81,7 +82,7 @@ fn what_has_a_device_for_a_moment_does_not_keep_a_test_from_it() {
 
 #[test]
 fn a_device_is_shared_with_another_run_and_taken_over_when_that_ends() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let device = Loop::new(8 * MIB);
@@ -142,7 +143,7 @@ fn hold_of(node: &Path) -> Custody {
 
 #[test]
 fn what_a_run_wrote_to_a_device_is_its_own_and_nobody_elses() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let (device, other) = (Loop::new(8 * MIB), Loop::new(8 * MIB));

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::devices::{Loop, can_make_devices, has_tool, run, text};
+use crate::support::devices::{Loop, run, text};
+use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Ran, Running, keeps_nothing};
 use rustix::process::Signal;
 
@@ -74,7 +75,7 @@ fn finish(running: Running) -> Ran {
 
 #[test]
 fn nobody_mounts_what_is_being_written() {
-    if !can_make_devices() || !has_tool("mkfs.ext4") {
+    if !has(&[Need::LoopDevices, Need::Tool("mkfs.ext4")]) {
         return;
     }
     let (lab, device) = (Lab::new(), Loop::new(8 * MIB));
@@ -99,7 +100,7 @@ fn nobody_mounts_what_is_being_written() {
 /// Any of our programs beside any other; the one that stays takes the device over.
 #[test]
 fn runs_share_a_device_and_the_last_one_lets_it_go() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     for (first, second) in [("diskspd", "truespd"), ("truespd", "diskspd"), ("diskspd", "diskspd")] {
@@ -124,7 +125,7 @@ fn runs_share_a_device_and_the_last_one_lets_it_go() {
 /// A killed run leaves nothing that keeps others out.
 #[test]
 fn a_killed_run_lets_the_device_go() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let (lab, device) = (Lab::new(), Loop::new(8 * MIB));

@@ -4,7 +4,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use crate::support::devices::{Loop, Partitions, can_make_devices, has_tool, run, skip, text};
+use crate::support::devices::{Loop, Partitions, run, text};
+use crate::support::needs::{Need, has, not_run};
 use truespd_core::guard::mark::Marks;
 use truespd_core::guard::{Consent, Guard, Range};
 use truespd_core::machine::roots::Roots;
@@ -40,7 +41,7 @@ fn write(node: &Path, bytes: &[u8], at: u64) {
 
 /// A device with a table whose partitions the kernel knows, and their nodes. What comes last is dropped first.
 pub fn known_to_the_kernel(script: &str, count: usize) -> Option<(Loop, Partitions, Vec<PathBuf>)> {
-    if !can_make_devices() || !has_tool("sfdisk") {
+    if !has(&[Need::LoopDevices, Need::Tool("sfdisk")]) {
         return None;
     }
     let device = Loop::new(32 * MIB);
@@ -48,7 +49,7 @@ pub fn known_to_the_kernel(script: &str, count: usize) -> Option<(Loop, Partitio
     let partitions = Partitions::new(&device.node);
     let nodes: Vec<PathBuf> = (1..=count).map(|n| format!("{}p{n}", text(&device.node)).into()).collect();
     if !nodes.iter().all(|node| node.exists()) {
-        skip("no device nodes for partitions of loop devices");
+        not_run(Need::PartitionNodes);
         return None;
     }
     Some((device, partitions, nodes))
@@ -84,7 +85,7 @@ fn partitions_that_only_the_kernel_knows_are_told() {
 
 #[test]
 fn sixteen_partitions_are_described_and_more_are_counted() {
-    if !can_make_devices() || !has_tool("sfdisk") {
+    if !has(&[Need::LoopDevices, Need::Tool("sfdisk")]) {
         return;
     }
     for (count, more) in

@@ -6,8 +6,9 @@ use std::os::unix::fs::{PermissionsExt, lchown, symlink};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::support::devices::{self, Loop, Mount, can_make_devices, has_tool, run, text};
+use crate::support::devices::{Loop, Mount, run, text};
 use crate::support::killed;
+use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Ran, Running};
 
 const NOBODY: u32 = 65534;
@@ -18,11 +19,8 @@ const MIB: usize = 1 << 20;
 /// A folder of root with a file of zeros, an empty one and one of ours, and one for everybody with links of
 /// another user into it. `None`, said on standard error: this user cannot make them.
 fn planted() -> Option<Lab> {
-    if !rustix::process::geteuid().is_root() {
-        devices::skip("only root can make links of other users");
-        return None;
-    }
-    let lab = Lab::new();
+    has(&[Need::OtherUsers]).then_some(())?;
+    let lab = Lab::visible()?;
     for folder in ["private", "private/fleet", "open"] {
         fs::create_dir(lab.path(folder)).expect("a folder");
     }
@@ -269,13 +267,13 @@ fn what_cannot_be_made_is_refused_before_anything_is_made() {
         cannot_be_made(&lab, &[], &line, &["Could not create the file (error code: ", says]);
         assert_eq!(lab.names(), ["file"], "{target}");
     }
-    if has_tool("prlimit") {
+    if has(&[Need::Tool("prlimit")]) {
         let says = ["Could not create the file (error code: 27)", "(ulimit -f)"];
         cannot_be_made(&lab, &["prlimit", "--fsize=1048576:1048576"], "-c2M -d1 -W0 new/large", &says);
         assert_eq!(lab.names(), ["file"]);
     }
-    if !rustix::process::geteuid().is_root() || !has_tool("setpriv") {
-        return devices::skip("only root may become another user");
+    if !has(&[Need::OtherUsers]) {
+        return;
     }
     fs::create_dir(lab.path("closed")).expect("a folder");
     fs::set_permissions(lab.path("closed"), fs::Permissions::from_mode(0o700)).expect("its owner may");
@@ -294,7 +292,7 @@ fn what_cannot_be_made_is_refused_before_anything_is_made() {
 
 #[test]
 fn a_file_system_that_takes_no_file_is_told_before_anything_is_made() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let lab = Lab::new();
@@ -313,7 +311,7 @@ fn a_file_system_that_takes_no_file_is_told_before_anything_is_made() {
     File::create(without_inodes.point.join("last")).expect("one more");
     let line = format!("-c1M -d1 -W0 {}", at(&without_inodes, "new"));
     cannot_be_made(&lab, &[], &line, &["takes no more files"]);
-    if !has_tool("mkfs.ext4") {
+    if !has(&[Need::Tool("mkfs.ext4")]) {
         return;
     }
     // What is kept for the system is not taken by root's tests either, and `df` shows the same.

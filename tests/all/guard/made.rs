@@ -10,8 +10,9 @@ use super::makers::{
     in_front, killed, locked, locked_by_a_reader, mounted_image, mounted_partition, moved, noise, ntfs,
     on_fuse, on_overlay, ours, own_node, write, written_by_map, written_in_the_same_second,
 };
-use crate::support::devices::{Loop, Mount, Swap, Zram, has_tool, run, skip, text};
+use crate::support::devices::{Loop, Mount, Swap, Zram, run, text};
 use crate::support::killed::registry;
+use crate::support::needs::{Need, has, not_run};
 use crate::support::program::{Lab, copy_to_run};
 use truespd_core::guard::mark::{MarkPlace, MarkState, Marks};
 
@@ -69,7 +70,8 @@ pub const SITUATIONS: &[Situation] = &[
         ],
         |_| {
             let (made, nodes) = disk(TWO, true)?;
-            has_tool("mkfs.ext4").then(|| run("mkfs.ext4", &["-q", "-L", "inner", text(&nodes[1])]))?;
+            has(&[Need::Tool("mkfs.ext4")])
+                .then(|| run("mkfs.ext4", &["-q", "-L", "inner", text(&nodes[1])]))?;
             Some(made)
         },
     ),
@@ -173,7 +175,7 @@ pub const SITUATIONS: &[Situation] = &[
         |_| {
             let (made, nodes) = disk(TWO, true)?;
             run("mkswap", &[text(&nodes[0])]);
-            has_tool("mkfs.ext4").then(|| run("mkfs.ext4", &["-q", "-F", text(&nodes[0])]))?;
+            has(&[Need::Tool("mkfs.ext4")]).then(|| run("mkfs.ext4", &["-q", "-F", text(&nodes[0])]))?;
             let whole = made.target.clone();
             Some(Made { again: Some(whole), ..moved(made, &nodes[0]) })
         },
@@ -200,7 +202,7 @@ pub const SITUATIONS: &[Situation] = &[
         Some(in_front(in_front(made, first), second))
     }),
     row("second device of a mounted btrfs", &["btrfs file system mounted at"], |_| {
-        has_tool("mkfs.btrfs").then_some(())?;
+        has(&[Need::Tool("mkfs.btrfs")]).then_some(())?;
         let (first, second) = (Loop::new(128 * MIB), Loop::new(128 * MIB));
         run("mkfs.btrfs", &["-q", "-d", "single", "-m", "raid1", text(&first.node), text(&second.node)]);
         let devices = format!("device={},device={}", first.node.display(), second.node.display());
@@ -208,7 +210,7 @@ pub const SITUATIONS: &[Situation] = &[
         Some(Made::at(&second.node).keeping(mount).keeping(first).keeping(second))
     }),
     row("log device of a mounted xfs", &["it is used by the file system mounted at"], |_| {
-        has_tool("mkfs.xfs").then_some(())?;
+        has(&[Need::Tool("mkfs.xfs")]).then_some(())?;
         let (data, log) = (Loop::new(300 * MIB), Loop::new(64 * MIB));
         let log_option = format!("logdev={}", log.node.display());
         run("mkfs.xfs", &["-q", "-l", &log_option, text(&data.node)]);
@@ -571,7 +573,7 @@ pub const SITUATIONS: &[Situation] = &[
             let marks = Marks::with_registry(&registry(lab));
             let place = marks.mark(&File::open(&path).expect("it is there"), MarkState::Complete);
             let Ok(MarkPlace::Registry(entry)) = place else {
-                skip("ramfs has extended attributes on this kernel");
+                not_run(Need::NoAttributes);
                 return None;
             };
             std::os::unix::fs::chown(&entry, Some(65_534), None).expect("root may");

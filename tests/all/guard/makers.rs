@@ -6,8 +6,9 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
-use crate::support::devices::{Loop, Mount, Partitions, can_use_fuse, has_tool, run, skip, text};
+use crate::support::devices::{Loop, Mount, Partitions, run, text};
 use crate::support::killed::{self};
+use crate::support::needs::{Need, has, not_run};
 use crate::support::program::Lab;
 use truespd_core::guard::mark::{MarkState, Marks};
 
@@ -170,11 +171,11 @@ impl Drop for Locked {
 }
 
 pub fn locked(lab: &Lab, flag: &'static str) -> Option<Made> {
-    has_tool("chattr").then_some(())?;
+    has(&[Need::Tool("chattr")]).then_some(())?;
     let path = ours(lab);
     let output = Command::new("chattr").arg(flag).arg(&path).output().expect("it starts");
     if !output.status.success() {
-        skip(&format!("the file system has no such flags: {}", String::from_utf8_lossy(&output.stderr)));
+        not_run(Need::FileFlags);
         return None;
     }
     let off = if flag == "+i" { "-i" } else { "-a" };
@@ -189,7 +190,7 @@ pub fn ours(lab: &Lab) -> PathBuf {
 
 /// A file that this program made on a file system in a program, and has written since.
 pub fn on_fuse(lab: &Lab, size: &str, words: &str) -> Option<Made> {
-    can_use_fuse().then_some(())?;
+    has(&[Need::Fuse, Need::Tool("bindfs")]).then_some(())?;
     fs::create_dir(lab.path("below")).expect("a folder");
     let mount = Mount::by_fuse(&lab.path("below"));
     let path = mount.point.join("data");
@@ -223,8 +224,8 @@ pub fn written_by_map(lab: &Lab, mount: Mount) -> Made {
 }
 
 /// A file system of a tool on a loop device of its own.
-pub fn mounted(tool: &str, args: &[&str]) -> Option<(Loop, Mount)> {
-    has_tool(tool).then_some(())?;
+pub fn mounted(tool: &'static str, args: &[&str]) -> Option<(Loop, Mount)> {
+    has(&[Need::Tool(tool)]).then_some(())?;
     let device = Loop::new(64 * MIB);
     let mut all = args.to_vec();
     all.push(text(&device.node));
@@ -234,7 +235,7 @@ pub fn mounted(tool: &str, args: &[&str]) -> Option<(Loop, Mount)> {
 }
 
 /// A file of ours with random data where times are whole seconds, written within the second in which a run of it ended.
-pub fn written_in_the_same_second(lab: &Lab, tool: &str, args: &[&str]) -> Option<Made> {
+pub fn written_in_the_same_second(lab: &Lab, tool: &'static str, args: &[&str]) -> Option<Made> {
     use std::os::unix::fs::MetadataExt;
     let (device, mount) = mounted(tool, args)?;
     let path = reached(lab, &mount).join("ours");
@@ -248,13 +249,13 @@ pub fn written_in_the_same_second(lab: &Lab, tool: &str, args: &[&str]) -> Optio
         }
         fs::remove_file(&path).expect("ours");
     }
-    skip("the machine is too slow to write in the same second");
+    not_run(Need::SameSecond);
     None
 }
 
 /// As the locks of a run on a file or device, at these places, of a user who may only read it.
 pub fn locked_by_a_reader(path: &Path, places: &[u64]) -> Option<Killed> {
-    has_tool("setpriv").then_some(())?;
+    has(&[Need::Tool("setpriv")]).then_some(())?;
     let reader = File::open(path).expect("readable");
     for &place in places {
         truespd_core::sys::lock::share_byte(&reader, LOCK_START + place).expect("a lock");
@@ -280,7 +281,7 @@ pub fn on_overlay(lab: &Lab, is_whole: bool) -> Option<(Mount, PathBuf)> {
 
 /// A mounted image, through a loop device with these options.
 pub fn mounted_image(path: &Path, options: &[&str]) -> Option<(Mount, Loop)> {
-    has_tool("mkfs.ext4").then_some(())?;
+    has(&[Need::Tool("mkfs.ext4")]).then_some(())?;
     File::create(path).and_then(|file| file.set_len(8 * MIB)).expect("room");
     run("mkfs.ext4", &["-q", text(path)]);
     let device = Loop::over_with(path, options);
@@ -316,8 +317,8 @@ pub fn device(bytes: u64, parts: &[(u64, Vec<u8>)]) -> Option<Made> {
     Some(Made::at(&device.node).with_bytes(&device.image).keeping(device))
 }
 
-pub fn formatted(tool: &str, args: &[&str], bytes: u64) -> Option<Made> {
-    has_tool(tool).then_some(())?;
+pub fn formatted(tool: &'static str, args: &[&str], bytes: u64) -> Option<Made> {
+    has(&[Need::Tool(tool)]).then_some(())?;
     let made = device(bytes, &[])?;
     let mut all = args.to_vec();
     all.push(text(&made.target));
@@ -327,7 +328,7 @@ pub fn formatted(tool: &str, args: &[&str], bytes: u64) -> Option<Made> {
 
 /// A loop device with a table; with `known`, the kernel knows its partitions, whose nodes are returned.
 pub fn disk(script: &str, known: bool) -> Option<(Made, Vec<PathBuf>)> {
-    has_tool("sfdisk").then_some(())?;
+    has(&[Need::Tool("sfdisk")]).then_some(())?;
     let made = device(32 * MIB, &[])?;
     let file = made.bytes.as_ref()?.with_file_name("script");
     fs::write(&file, script).expect("a file");
@@ -340,14 +341,14 @@ pub fn disk(script: &str, known: bool) -> Option<(Made, Vec<PathBuf>)> {
     let nodes: Vec<PathBuf> =
         (1..=count).map(|n| PathBuf::from(format!("{}p{n}", made.target.display()))).collect();
     if !nodes.iter().all(|node| node.exists()) {
-        skip("no device nodes for partitions of loop devices");
+        not_run(Need::PartitionNodes);
         return None;
     }
     Some((in_front(made, partitions), nodes))
 }
 
 pub fn mounted_partition() -> Option<(Made, Vec<PathBuf>)> {
-    has_tool("mkfs.ext4").then_some(())?;
+    has(&[Need::Tool("mkfs.ext4")]).then_some(())?;
     let (made, nodes) = disk("label: gpt\nsize=16384\nsize=8192\n", true)?;
     run("mkfs.ext4", &["-q", text(&nodes[0])]);
     let mount = Mount::new(&[text(&nodes[0])]);

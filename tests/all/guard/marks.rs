@@ -8,8 +8,9 @@ use std::process::Command;
 use rustix::process::Signal;
 
 use super::makers::Mapped;
-use crate::support::devices::{Mount, can_make_devices, has_tool, skip, text};
+use crate::support::devices::{Mount, text};
 use crate::support::killed::{self, registry};
+use crate::support::needs::{Need, has, not_run};
 use crate::support::program::{Lab, Ran};
 use truespd_core::guard::mark::{MarkPlace, MarkState, Marks};
 
@@ -96,7 +97,7 @@ fn a_file_that_is_cut_during_a_run_is_told() {
 /// A user who may not write a file could otherwise have root overwrite it.
 #[test]
 fn a_mark_that_another_user_put_there_does_not_count() {
-    if !can_make_devices() || !has_tool("setpriv") {
+    if !has(&[Need::LoopDevices, Need::Tool("setpriv")]) {
         return;
     }
     let lab = Lab::new();
@@ -109,7 +110,7 @@ fn a_mark_that_another_user_put_there_does_not_count() {
     let file = File::open(&precious).expect("it is there");
     let Ok(MarkPlace::Registry(entry)) = Marks::with_registry(&elsewhere).mark(&file, MarkState::Complete)
     else {
-        return skip("ramfs has extended attributes on this kernel");
+        return not_run(Need::NoAttributes);
     };
     let forged = registry(&lab).join(entry.file_name().expect("it has one"));
     fs::create_dir_all(registry(&lab)).expect("a folder");

@@ -5,7 +5,8 @@ use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
-use crate::support::devices::{Loop, can_make_devices, has_tool, run, text};
+use crate::support::devices::{Loop, run, text};
+use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Running};
 use truespd_core::fault::Refusal;
 use truespd_core::guard::mark::Marks;
@@ -128,7 +129,7 @@ fn at_dev(machine: &Machine, name: &str) -> String {
 /// The disk of a partition is what sysfs says, and not what happens to have its name.
 #[test]
 fn a_node_of_another_device_tells_nothing_of_the_disk() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let (part, other) = (Loop::new(MIB), Loop::new(8 * MIB));
@@ -153,7 +154,7 @@ fn a_node_of_another_device_tells_nothing_of_the_disk() {
 
 #[test]
 fn plain_partitions() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let device = Loop::new(MIB);
@@ -174,7 +175,7 @@ fn plain_partitions() {
 
 #[test]
 fn a_data_disk_is_in_use_but_no_disk_of_the_system() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let device = Loop::new(MIB);
@@ -188,7 +189,7 @@ fn a_data_disk_is_in_use_but_no_disk_of_the_system() {
 
 #[test]
 fn every_layer_below_the_root() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let device = Loop::new(MIB);
@@ -212,7 +213,7 @@ fn every_layer_below_the_root() {
 
 #[test]
 fn active_swap() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let device = Loop::new(MIB);
@@ -224,7 +225,7 @@ fn active_swap() {
 
 #[test]
 fn a_root_of_several_btrfs_devices() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let device = Loop::new(MIB);
@@ -244,7 +245,7 @@ fn a_root_of_several_btrfs_devices() {
 /// A LUN that two ports show, without multipath: the kernel takes them for two disks.
 #[test]
 fn the_same_storage_by_another_name() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let device = Loop::new(MIB);
@@ -279,7 +280,9 @@ fn the_same_storage_by_another_name() {
 /// A loop device over the file is mounted as a part of the running system, in a mount namespace of its own.
 #[test]
 fn the_file_behind_a_boot_file_system() {
-    if !can_make_devices() || !has_tool("unshare") || !has_tool("mkfs.ext4") || !Path::new("/boot").is_dir() {
+    if !has(&[Need::LoopDevices, Need::Tool("unshare"), Need::Tool("mkfs.ext4")])
+        || !Path::new("/boot").is_dir()
+    {
         return;
     }
     let lab = Lab::new();

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use crate::support::devices::{self, Mount, can_make_devices, has_tool, run, text};
+use crate::support::devices::{self, Mount, run, text};
+use crate::support::needs::{Need, has, not_run};
 use truespd_core::guard::mark::{MarkState, Marks};
 
 const MIB: u64 = 1 << 20;
@@ -19,6 +20,11 @@ struct Place {
 impl Place {
     fn new() -> Self {
         Place { dir: tempfile::tempdir().expect("a temporary directory") }
+    }
+
+    /// Where the guard can find out about files of others.
+    fn visible() -> Option<Self> {
+        crate::support::needs::visible_folder().map(|dir| Place { dir })
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -70,7 +76,7 @@ fn state(path: &Path) -> (Vec<u8>, i64, i64, i64, i64, i64) {
 
 #[test]
 fn files_of_others_are_neither_written_nor_replaced() {
-    let place = Place::new();
+    let Some(place) = Place::visible() else { return };
     let file = place.foreign("precious", MIB);
     symlink(&file, place.path("link")).unwrap();
     fs::hard_link(&file, place.path("hard")).unwrap();
@@ -122,7 +128,7 @@ fn superblock() -> Vec<u8> {
 
 #[test]
 fn our_own_file_that_holds_a_file_system_now_is_kept() {
-    let place = Place::new();
+    let Some(place) = Place::visible() else { return };
     place.accepts("-c1M -b4k -d1 -W0 ours");
     let file = File::options().write(true).open(place.path("ours")).unwrap();
     file.write_all_at(&[0; 4096], 0).unwrap();
@@ -139,7 +145,7 @@ fn our_own_file_that_holds_a_file_system_now_is_kept() {
 
 #[test]
 fn our_own_file_that_is_mounted_now_is_kept() {
-    if !can_make_devices() || !has_tool("mkfs.ext4") {
+    if !has(&[Need::LoopDevices, Need::Tool("mkfs.ext4")]) {
         return;
     }
     let place = Place::new();
@@ -166,7 +172,7 @@ fn first_bytes(path: &Path) -> Vec<u8> {
 fn a_killed_line_is_repeated_but_not_over_other_data() {
     const BYTES: u64 = 96 * MIB;
     for content in ["", " -Zr", " -Z"] {
-        let place = Place::new();
+        let Some(place) = Place::visible() else { return };
         let marks = Marks::with_registry(&place.path("state"));
         let line = format!("-c96M{content} -w100 -b4k -d1 -W0 f");
         let kill_while_made = || {
@@ -260,7 +266,7 @@ fn time_spans_may_write_what_earlier_ones_made_and_nothing_else() {
 
 #[test]
 fn the_range_of_every_time_span_is_looked_at_before_the_first_one_writes() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let place = Place::new();
@@ -288,7 +294,7 @@ fn the_range_of_every_time_span_is_looked_at_before_the_first_one_writes() {
 
 #[test]
 fn a_script_that_makes_its_file_runs_again_where_files_cannot_be_marked() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let place = Place::new();
@@ -365,7 +371,7 @@ fn a_warning_is_given_once_and_before_the_run() {
 #[test]
 fn a_device_may_be_named_twice() {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let device = devices::Loop::new(4 * MIB);
@@ -374,7 +380,7 @@ fn a_device_may_be_named_twice() {
     let node = place.path("node");
     mknodat(CWD, &node, FileType::BlockDevice, Mode::RUSR | Mode::WUSR, number).expect("a node");
     if File::open(&node).is_err() {
-        return devices::skip("nodes of devices mean nothing on this file system");
+        return not_run(Need::DeviceNodes);
     }
     let (usual, other) = (text(&device.node), text(&node));
     let options = "-w100 -b4K -d1 -W0";

@@ -7,8 +7,8 @@ use std::path::Path;
 use truespd::history::{Journal, Problem, Store};
 
 use super::tools::{Place, assert_whole};
-use crate::support::devices::{Mount, can_make_devices, run, text};
-use crate::support::skipped::skip;
+use crate::support::devices::{Mount, run, text};
+use crate::support::needs::{Need, has};
 
 /// Files of every version: the SQL that makes them, as that version left them.
 const VERSIONS: [&str; 2] =
@@ -92,8 +92,8 @@ fn a_damaged_file_is_told() {
 
 #[test]
 fn a_file_of_another_user_is_not_touched() {
-    if !can_make_devices() {
-        return skip("no root");
+    if !has(&[Need::LoopDevices]) {
+        return;
     }
     let place = Place::new();
     place.kept("");
@@ -105,8 +105,8 @@ fn a_file_of_another_user_is_not_touched() {
 
 #[test]
 fn a_full_file_system_loses_neither_the_run_nor_what_is_kept() {
-    if !can_make_devices() {
-        return skip("no root");
+    if !has(&[Need::LoopDevices]) {
+        return;
     }
     let place = Place::new();
     let small = Mount::new(&["-t", "tmpfs", "-o", "size=320k", "history"]);
@@ -134,8 +134,8 @@ fn a_full_file_system_loses_neither_the_run_nor_what_is_kept() {
 
 #[test]
 fn a_read_only_home_can_be_read() {
-    if !can_make_devices() {
-        return skip("no root");
+    if !has(&[Need::LoopDevices]) {
+        return;
     }
     let place = Place::new();
     let home = Mount::new(&["-t", "tmpfs", "-o", "size=4m", "history"]);
@@ -157,9 +157,8 @@ fn a_read_only_home_can_be_read() {
 
 #[test]
 fn a_file_system_without_shared_memory_gets_a_rollback_journal() {
-    use crate::support::devices::can_use_fuse;
-    if !can_use_fuse() {
-        return skip("no FUSE");
+    if !has(&[Need::Fuse, Need::Tool("bindfs")]) {
+        return;
     }
     let folder = tempfile::tempdir().expect("a folder");
     let mount = Mount::by_fuse(folder.path());

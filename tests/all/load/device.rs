@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::devices;
 use crate::support::gate::{Gate, Law, Served};
+use crate::support::needs::{Need, has};
 use crate::support::runner::{Place, no_stop, run};
 use truespd_core::engine;
 use truespd_core::measure::Histogram;
@@ -38,14 +38,6 @@ impl Account {
 
 fn ns(from: Instant, to: Instant) -> u64 {
     to.saturating_duration_since(from).as_nanos() as u64
-}
-
-fn is_available() -> bool {
-    let is = rustix::process::geteuid().is_root() && std::path::Path::new("/dev/fuse").exists();
-    if !is {
-        devices::skip("a file of known latency needs root and /dev/fuse");
-    }
-    is
 }
 
 fn measure(law: Law, engine: &str, words: &str) -> Account {
@@ -83,7 +75,7 @@ fn assert_not_too_short(account: &Account, what: &str) {
 
 #[test]
 fn one_at_a_time_every_latency_lies_within_what_the_server_saw() {
-    if !is_available() {
+    if !has(&[Need::Fuse]) {
         return;
     }
     for engine in ENGINES {
@@ -110,7 +102,7 @@ fn one_at_a_time_every_latency_lies_within_what_the_server_saw() {
 
 #[test]
 fn with_many_in_flight_the_latencies_fill_the_places_and_no_more() {
-    if !is_available() {
+    if !has(&[Need::Fuse]) {
         return;
     }
     for (engine, batch) in [("io_uring", ""), ("io_uring", "-u4 "), ("io_uring", "-u32 "), ("libaio", "")] {

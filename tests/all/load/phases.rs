@@ -444,10 +444,7 @@ fn a_thousand_threads_start_and_stop_together() {
 /// The same, when signals do not reach it: whoever watches is told, and the run ends when the I/O does.
 #[test]
 fn a_thread_that_does_not_end_is_told() {
-    let gate = match crate::support::gate::Gate::deaf() {
-        Ok(gate) => gate,
-        Err(error) => return crate::support::devices::skip(&format!("FUSE cannot be mounted: {error}")),
-    };
+    let Some(gate) = crate::support::gate::Gate::deaf() else { return };
     let place = Place::new(MIB);
     let path = gate.path().display().to_string();
     let profile = place.profile("-b4K -o1 -B9M:2M -Su -W0 -d1 FILE");

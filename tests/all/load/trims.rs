@@ -4,9 +4,10 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
-use crate::support::devices::{Loop, Mount, can_make_devices, text};
+use crate::support::devices::{Loop, Mount, text};
+use crate::support::needs::{Need, has};
 use crate::support::program::Lab;
-use crate::support::runner::Place;
+use crate::support::runner::{Place, has_engine};
 use diskspd::render;
 use serde_json::Value;
 use truespd_core::result::Summary;
@@ -113,7 +114,7 @@ fn a_file_is_trimmed_only_where_it_is_tested() {
 /// The write guard decides as for -w: a trim destroys as much.
 #[test]
 fn what_is_somebody_elses_is_not_trimmed() {
-    let lab = Lab::new();
+    let Some(lab) = Lab::visible() else { return };
     let before = vec![7; MIB as usize];
     lab.write("precious", &before);
     let says = ["was not made by TrueSpd", "--overwrite"];
@@ -129,12 +130,15 @@ fn what_is_somebody_elses_is_not_trimmed() {
 fn engines_and_files_that_cannot_trim_are_refused_before_anything_is_made() {
     let lab = Lab::new();
     for engine in ["libaio", "io_uring_poll", "mmap"] {
+        if !has_engine(engine) {
+            continue;
+        }
         let line = format!("-c1M -b64K -Su --trim 5 -d1 --engine {engine} new.dat");
         let says = format!("--engine {engine} cannot trim");
         lab.run(&line).refused(3, &[&says, "io_uring, threads, psync"]);
     }
     assert!(lab.names().is_empty(), "{:?}", lab.names());
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let mount = Mount::new(&["-t", "ramfs", "ramfs"]);
@@ -151,7 +155,7 @@ fn engines_and_files_that_cannot_trim_are_refused_before_anything_is_made() {
 /// The kernel counts what it discards: each trim by each engine arrives, and nothing outside of the tested range.
 #[test]
 fn a_device_is_discarded_where_it_is_tested() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let lab = Lab::new();
@@ -179,7 +183,7 @@ fn a_device_is_discarded_where_it_is_tested() {
 
 #[test]
 fn what_a_device_does_not_take_is_refused_or_told() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let (lab, device) = (Lab::new(), Loop::new(8 * MIB));

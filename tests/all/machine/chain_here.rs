@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::Instant;
 
-use crate::support::devices::{Loop, Mount, Partitions, Zram, can_make_devices, has_tool, run, skip, text};
+use crate::support::devices::{Loop, Mount, Partitions, Zram, run, text};
+use crate::support::needs::{Need, has, not_run};
 use truespd_core::machine::chain::{Layer, LayerKind};
 use truespd_core::machine::roots::Roots;
 use truespd_core::machine::storage::ReadFlags;
@@ -82,10 +83,10 @@ fn reading_a_chain_takes_less_than_5_ms() {
 
 #[test]
 fn memory_filesystems_end_the_chain() {
-    let dir = match tempfile::tempdir_in("/dev/shm") {
-        Ok(dir) => dir,
-        Err(e) => return skip(&format!("no tmpfs at /dev/shm: {e}")),
-    };
+    if !has(&[Need::MemoryFilesystem]) {
+        return;
+    }
+    let dir = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
     let layers = chain_of(&file_of(dir.path(), 4096));
     assert_eq!(kinds(&layers), [LayerKind::File, LayerKind::MemoryFilesystem]);
     assert_eq!(layers[1].name, "tmpfs");
@@ -94,7 +95,7 @@ fn memory_filesystems_end_the_chain() {
 
 #[test]
 fn a_loop_device_leads_on_to_the_file_behind_it() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     for (options, direct) in [(&["--direct-io=on"][..], true), (&["--direct-io=off"], false)] {
@@ -113,7 +114,7 @@ fn a_loop_device_leads_on_to_the_file_behind_it() {
 
 #[test]
 fn a_loop_device_over_another_and_one_whose_file_is_gone() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let lower = Loop::new(8 << 20);
@@ -131,7 +132,7 @@ fn a_loop_device_over_another_and_one_whose_file_is_gone() {
 
 #[test]
 fn a_partition_of_a_loop_device() {
-    if !can_make_devices() || !has_tool("sfdisk") || !has_tool("partx") {
+    if !has(&[Need::LoopDevices, Need::Tool("sfdisk"), Need::Tool("partx")]) {
         return;
     }
     let device = Loop::with_options(16 << 20, &[]);
@@ -151,7 +152,7 @@ fn a_partition_of_a_loop_device() {
 
 #[test]
 fn zram_is_memory_and_compresses() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let Some(zram) = Zram::new(16 << 20) else { return };
@@ -165,7 +166,7 @@ fn zram_is_memory_and_compresses() {
 
 #[test]
 fn btrfs_on_two_devices_shows_both_and_its_compression() {
-    if !can_make_devices() || !has_tool("mkfs.btrfs") {
+    if !has(&[Need::LoopDevices, Need::Tool("mkfs.btrfs")]) {
         return;
     }
     let (a, b) = (Loop::new(128 << 20), Loop::new(128 << 20));
@@ -210,12 +211,12 @@ impl Drop for Group {
 
 #[test]
 fn a_throttle_on_a_loop_device_is_seen_from_inside_its_group() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let top = Path::new("/sys/fs/cgroup/blkio");
     if !top.join("blkio.throttle.read_iops_device").exists() {
-        return skip("no cgroup of version 1 throttles block devices here");
+        return not_run(Need::ThrottlingCgroup);
     }
     let device = Loop::new(1 << 20);
     let numbers = chain::numbers(&chain_of(&device.node));

@@ -5,9 +5,8 @@ use std::os::unix::fs::{FileExt, MetadataExt, symlink};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::support::devices::{
-    Loop, Mount, Partitions, Swap, Zram, can_make_devices, has_tool, run, skip, text,
-};
+use crate::support::devices::{Loop, Mount, Partitions, Swap, Zram, run, text};
+use crate::support::needs::{Need, has, not_run};
 use truespd_core::guard::mark::{MarkPlace, MarkState, Marks};
 use truespd_core::guard::{Reuse, claim, reuse_decision, signatures};
 use truespd_core::machine::beneath::{Below, standing_on};
@@ -53,7 +52,7 @@ fn found_on(node: &Path) -> Vec<String> {
 
 #[test]
 fn a_loop_device_is_known_in_all_its_facts() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let device = Loop::with_options(8 * MIB, &["--sector-size", "4096"]);
@@ -83,7 +82,7 @@ fn a_loop_device_is_known_in_all_its_facts() {
 
 #[test]
 fn a_write_protected_device_takes_read_tests_only() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let device = Loop::with_options(MIB, &["--read-only"]);
@@ -96,7 +95,7 @@ fn a_write_protected_device_takes_read_tests_only() {
 
 #[test]
 fn a_zram_device_is_a_clean_target() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let Some(device) = Zram::new(16 * MIB) else { return };
@@ -110,7 +109,7 @@ fn a_zram_device_is_a_clean_target() {
 
 #[test]
 fn a_mounted_device_is_claimed_and_after_that_still_signed() {
-    if !can_make_devices() || !has_tool("mkfs.ext4") {
+    if !has(&[Need::LoopDevices, Need::Tool("mkfs.ext4")]) {
         return;
     }
     let device = Loop::new(16 * MIB);
@@ -131,7 +130,7 @@ fn a_mounted_device_is_claimed_and_after_that_still_signed() {
 /// The kernel lets a device under a loop device be opened exclusively.
 #[test]
 fn a_loop_device_in_use_claims_the_device_it_stands_on() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let below = Loop::new(16 * MIB);
@@ -150,7 +149,7 @@ fn a_loop_device_in_use_claims_the_device_it_stands_on() {
 
 #[test]
 fn swap_claims_its_device() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let device = Loop::new(4 * MIB);
@@ -165,7 +164,7 @@ fn swap_claims_its_device() {
 /// The kernel counts lines while its list is read: a line that goes away must not take the next one with it.
 #[test]
 fn swap_that_goes_away_hides_no_other() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let (going, staying) = (Loop::new(4 * MIB), Loop::new(4 * MIB));
@@ -195,7 +194,7 @@ fn swap_that_goes_away_hides_no_other() {
 
 #[test]
 fn a_partitioned_disk_is_claimed_through_its_partition() {
-    if !can_make_devices() || !has_tool("mkfs.ext4") || !has_tool("sfdisk") {
+    if !has(&[Need::LoopDevices, Need::Tool("mkfs.ext4"), Need::Tool("sfdisk")]) {
         return;
     }
     let device = Loop::new(32 * MIB);
@@ -212,7 +211,7 @@ fn a_partitioned_disk_is_claimed_through_its_partition() {
     assert_eq!(names, [1, 2].map(|n| format!("{}p{n}", device.name())));
     let nodes: Vec<_> = names.iter().map(|n| Path::new("/dev").join(n)).collect();
     if !nodes.iter().all(|n| n.exists()) {
-        skip("no device nodes for partitions of loop devices");
+        not_run(Need::PartitionNodes);
         return;
     }
     run("mkfs.ext4", &["-q", text(&nodes[0])]);
@@ -229,7 +228,7 @@ fn a_partitioned_disk_is_claimed_through_its_partition() {
 
 #[test]
 fn an_exclusive_opener_that_nobody_names_is_still_a_claim() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let device = Loop::new(MIB);
@@ -259,7 +258,7 @@ fn create(path: &Path) -> File {
 
 #[test]
 fn files_on_disk_filesystems_align_mark_and_show_their_extents() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     for (name, tool, args, bytes) in [
@@ -267,7 +266,7 @@ fn files_on_disk_filesystems_align_mark_and_show_their_extents() {
         ("xfs", "mkfs.xfs", &["-q", "-f"], 300 * MIB),
         ("btrfs", "mkfs.btrfs", &["-q", "-f"], 128 * MIB),
     ] {
-        if !has_tool(tool) {
+        if !has(&[Need::Tool(tool)]) {
             continue;
         }
         let (mount, device) = filesystem(tool, args, bytes, &[]);
@@ -316,7 +315,7 @@ fn files_on_disk_filesystems_align_mark_and_show_their_extents() {
 
 #[test]
 fn a_read_only_filesystem_takes_read_tests_only() {
-    if !can_make_devices() || !has_tool("mkfs.ext4") {
+    if !has(&[Need::LoopDevices, Need::Tool("mkfs.ext4")]) {
         return;
     }
     let (mount, device) = filesystem("mkfs.ext4", &["-q"], 16 * MIB, &[]);
@@ -331,7 +330,7 @@ fn a_read_only_filesystem_takes_read_tests_only() {
 
 #[test]
 fn ramfs_refuses_direct_io_and_marks_go_to_the_registry() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let mount = Mount::new(&["-t", "ramfs", "none"]);
@@ -365,7 +364,7 @@ fn ramfs_refuses_direct_io_and_marks_go_to_the_registry() {
 
 #[test]
 fn tmpfs_is_memory() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let mount = Mount::new(&["-t", "tmpfs", "-o", "size=8m", "none"]);

@@ -7,7 +7,8 @@ use truespd_core::machine::chain::{Layer, on_disk};
 use truespd_core::machine::device::BlockDevice;
 use truespd_core::machine::storage::whole_disks;
 
-use crate::support::devices::{Loop, can_make_devices};
+use crate::support::devices::Loop;
+use crate::support::needs::{Need, has};
 use crate::support::trees::Tree;
 
 /// One line a layer: name, where it is mounted, what is said of it, and the names of those that it stands on.
@@ -90,7 +91,7 @@ fn listed(args: &[&str]) -> String {
 #[test]
 fn the_list_of_this_machine_has_its_disks_and_no_others() {
     // A loop device is no disk of the machine, and has no number.
-    let _device = can_make_devices().then(|| Loop::new(1 << 20));
+    let _device = has(&[Need::LoopDevices]).then(|| Loop::new(1 << 20));
     let list: Value = serde_json::from_str(&listed(&["--json"])).expect("JSON");
     assert_eq!((&list["format"], &list["format_version"]), (&"truespd-disks".into(), &1.into()));
     let disks = list["disks"].as_array().expect("a list");

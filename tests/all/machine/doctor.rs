@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::support::devices::{Loop, can_make_devices, has_tool, text};
+use crate::support::devices::{Loop, text};
+use crate::support::needs::{Need, has};
 use crate::support::program::copy_to_run;
 use serde_json::Value;
 use truespd_core::verdict::doctor::{Check, CheckFn, checks};
@@ -103,7 +104,7 @@ impl Drop for Queue {
 /// The brief of the doctor, kept on a device that nobody else has.
 #[test]
 fn printed_commands_cure_a_loop_device_and_lead_back() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let device = Loop::new(8 * MIB);
@@ -131,7 +132,7 @@ fn printed_commands_cure_a_loop_device_and_lead_back() {
 
 #[test]
 fn scripts_set_all_and_set_all_back() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let device = Loop::new(8 * MIB);
@@ -159,7 +160,7 @@ fn scripts_set_all_and_set_all_back() {
 /// Commands of a finding are run and undone by what they do, not by what they say.
 #[test]
 fn what_a_loop_device_is_told_holds_for_it_and_not_for_its_node() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let device = Loop::new(8 * MIB);
@@ -270,7 +271,7 @@ fn what_is_required_decides_the_exit_code() {
 
 #[test]
 fn without_root_it_says_what_it_could_not_see() {
-    if !can_make_devices() || !has_tool("setpriv") {
+    if !has(&[Need::LoopDevices, Need::Tool("setpriv")]) {
         return;
     }
     let dir = tempfile::tempdir().expect("a folder");
@@ -291,7 +292,7 @@ fn without_root_it_says_what_it_could_not_see() {
 
 #[test]
 fn in_a_container_it_says_whose_the_settings_are() {
-    if !can_make_devices() || !has_tool("unshare") {
+    if !has(&[Need::LoopDevices, Need::Tool("unshare")]) {
         return;
     }
     let program = env!("CARGO_BIN_EXE_truespd");

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::support::devices::{Loop, Mount, Zram, can_make_devices, has_tool, run, skip, text};
+use crate::support::devices::{Loop, Mount, Zram, run, text};
+use crate::support::needs::{Need, has, not_run};
 use crate::support::program::copy_to_run;
 use serde_json::Value;
 use truespd_core::sys::extents::{Cached, cached, drop_cached};
@@ -42,7 +43,7 @@ fn facts(target: &Path) -> Value {
 
 #[test]
 fn what_is_not_visible_without_root_is_told() {
-    if !can_make_devices() || !has_tool("setpriv") {
+    if !has(&[Need::LoopDevices, Need::Tool("setpriv")]) {
         return;
     }
     let device = Loop::new(8 * MIB);
@@ -107,7 +108,7 @@ fn is_too_small(facts: &Value) -> bool {
 fn tells_layout(facts: &Value) -> bool {
     let tells = ["ext4", "xfs", "btrfs"].iter().any(|name| facts["filesystem"] == *name);
     if !tells {
-        skip("the temporary directory is on a file system that tells little");
+        not_run(Need::Layout);
     }
     tells
 }
@@ -207,7 +208,10 @@ fn several_targets_and_bad_ones() {
 
 #[test]
 fn files_in_memory_are_called_so() {
-    let Ok(dir) = tempfile::tempdir_in("/dev/shm") else { return skip("no tmpfs at /dev/shm") };
+    if !has(&[Need::MemoryFilesystem]) {
+        return;
+    }
+    let dir = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
     let told = flat(&told(&file_of(dir.path(), 4096)));
     assert!(told.contains("file system in memory tmpfs at /dev/shm"), "{told}");
     assert!(
@@ -219,7 +223,7 @@ fn files_in_memory_are_called_so() {
 
 #[test]
 fn devices_free_in_use_and_behind_the_page_cache() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let device = Loop::with_options(64 << 20, &["--direct-io=off"]);
@@ -239,7 +243,7 @@ fn devices_free_in_use_and_behind_the_page_cache() {
 
 #[test]
 fn compression_is_told() {
-    if !can_make_devices() || !has_tool("mkfs.btrfs") {
+    if !has(&[Need::LoopDevices, Need::Tool("mkfs.btrfs")]) {
         return;
     }
     let device = Loop::new(128 << 20);
@@ -289,6 +293,9 @@ fn never_written_space_is_told() {
 
 #[test]
 fn page_cache_is_told_and_left_alone() {
+    if !has(&[Need::PageCache]) {
+        return;
+    }
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("data");
     fs::write(&path, random(16 * MIB)).unwrap();
@@ -296,7 +303,7 @@ fn page_cache_is_told_and_left_alone() {
     file.sync_all().unwrap();
     drop_cached(&file, 0, 16 * MIB);
     if page_cache(&file).cached_bytes > 0 {
-        return skip("the temporary directory is on a file system that keeps its files in memory");
+        return not_run(Need::PageCache);
     }
     // The kernel may take memory back at any time: only a look during which it did not counts.
     let undisturbed = (0..5).find_map(|_| {
@@ -345,7 +352,7 @@ fn what_is_not_on_the_disk_yet_stays_in_memory() {
         let before = page_cache(&file);
         let seen = facts(&path);
         is_seen = page_cache(&file) == before;
-        let Some(dirty) = before.dirty_bytes else { return skip("the kernel does not tell dirty pages") };
+        let Some(dirty) = before.dirty_bytes else { return not_run(Need::DirtyPages) };
         assert_eq!(blocks(&seen, "zero_blocks"), 0, "what is in memory counts: {seen}");
         if is_seen && dirty == 8 * MIB && seen["extents"]["unwritten_bytes"] == 8 * MIB {
             let why = seen["extents"]["unknown"].as_str().expect("a caution");
@@ -360,7 +367,7 @@ fn what_is_not_on_the_disk_yet_stays_in_memory() {
 
 #[test]
 fn devices_are_sampled_and_their_page_cache_is_left_alone() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let device = Loop::new(64 * MIB);
@@ -395,7 +402,7 @@ fn devices_are_sampled_and_their_page_cache_is_left_alone() {
 
 #[test]
 fn others_on_the_disk_are_told() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let Some(device) = Zram::new(16 * MIB) else { return };
@@ -466,7 +473,7 @@ fn the_machine_is_told() {
 /// What is suggested fits, and is refused before it does not.
 #[test]
 fn suggested_files_fit() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let on = |bytes: u64, options: &[&str]| {

@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::devices;
 use crate::support::killed;
+use crate::support::needs::{Need, has, not_run};
 use crate::support::program::{Lab, Ran, Running};
 
 /// Holds a lease on a file as a file server does that ignores its client, until it is killed or so many
@@ -47,13 +47,13 @@ const SOON: Duration = Duration::from_secs(20);
 
 #[test]
 fn a_lease_is_named_and_not_waited_for() {
-    if !devices::has_tool("python3") {
-        return devices::skip("a lease is held by python3");
+    if !has(&[Need::Tool("python3")]) {
+        return;
     }
     let lab = Lab::new();
     lab.run("-c1M -b4K -d1 -W0 -g64 f").expect_code(0);
     let Some(holder) = Holder::of(&lab, "f", "F_WRLCK", 60.0) else {
-        return devices::skip("this file system has no leases");
+        return not_run(Need::Leases);
     };
     let refused = |ran: Ran, since: Instant| {
         assert!(since.elapsed() < SOON, "{:?}: {ran}", since.elapsed());
@@ -77,8 +77,8 @@ fn a_lease_is_named_and_not_waited_for() {
 /// A filter of system calls that forbids `fcntl` says nothing about standard output.
 #[test]
 fn a_forbidden_question_is_no_closed_output() {
-    if !devices::has_tool("python3") || !cfg!(target_arch = "x86_64") {
-        return devices::skip("the filter is for x86-64, and set by python3");
+    if !has(&[Need::Tool("python3")]) || !cfg!(target_arch = "x86_64") {
+        return not_run(Need::X86);
     }
     // SECCOMP_RET_ERRNO | EPERM for system call 72; everything else is allowed.
     const FILTER: &str = "import ctypes,os,struct,sys\n\
@@ -108,7 +108,7 @@ fn the_way_through_another_process_is_named() {
     lab.run("-c1M -b4K -d1 -W0 -g64 f").expect_code(0);
     let path = format!("/proc/1/root{}", lab.path("f").display());
     if fs::metadata(&path).is_ok() {
-        return devices::skip("this user may look into process 1");
+        return not_run(Need::ClosedProcesses);
     }
     for words in ["-w0", "-w100", "-c1M"] {
         let line = format!("-d1 -W0 -b4K {words} {path}");

@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::devices;
 use crate::support::gate;
+use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Running};
 
 fn lab_with_file() -> Lab {
@@ -46,8 +46,8 @@ fn start_and_end_take_no_time() {
 /// From the start of the process to the arrival of the first read at a file that tells when.
 #[test]
 fn the_first_io_comes_at_once() {
-    if !rustix::process::geteuid().is_root() || !std::path::Path::new("/dev/fuse").exists() {
-        return devices::skip("a file that holds I/O back needs root and /dev/fuse");
+    if !has(&[Need::Fuse]) {
+        return;
     }
     let lab = Lab::new();
     for words in ["-o32 -r -L -D", "-o1", "-t16 -o8"] {

@@ -5,6 +5,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::time::{Duration, Instant};
 
 use crate::support::devices;
+use crate::support::needs::{Need, has, not_run};
 use crate::support::program::{Lab, Running};
 use rustix::process::Signal;
 
@@ -52,7 +53,7 @@ fn made_in_full_with_the_content_that_is_asked_for() {
 
 #[test]
 fn taken_as_it_is_or_made_anew() {
-    let lab = Lab::new();
+    let Some(lab) = Lab::visible() else { return };
     create(&lab, "-c1M", "f").expect_code(0).says_not(&["used as it is"]);
     let inode = || fs::metadata(lab.path("f")).expect("there").ino();
     let first = inode();
@@ -76,7 +77,7 @@ fn taken_as_it_is_or_made_anew() {
 
 #[test]
 fn a_sparse_file_is_no_test_file() {
-    let lab = Lab::new();
+    let Some(lab) = Lab::visible() else { return };
     create(&lab, "-c1M", "ours").expect_code(0);
     // Made by us, but somebody cut it since: what it holds is theirs.
     let file = fs::File::options().write(true).open(lab.path("ours")).expect("writable");
@@ -108,7 +109,7 @@ fn a_sparse_file_is_no_test_file() {
 
 #[test]
 fn foreign_files_are_kept() {
-    let lab = Lab::new();
+    let Some(lab) = Lab::visible() else { return };
     let content = b"somebody's thesis ".repeat(5000);
     lab.write("thesis", &content);
     let same = |line: &str, code: i32, words: &[&str]| {
@@ -137,7 +138,7 @@ fn foreign_files_are_kept() {
 
 #[test]
 fn no_room() {
-    if !devices::can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let lab = Lab::new();
@@ -149,7 +150,7 @@ fn no_room() {
     ran.refused(3, &["there is no room for", "it needs 64MiB", "make room"]);
     assert!(!path.exists(), "nothing is made");
 
-    if !devices::has_tool("mkfs.ext4") {
+    if !has(&[Need::Tool("mkfs.ext4")]) {
         return;
     }
     let device = devices::Loop::new(32 << 20);
@@ -166,7 +167,7 @@ fn no_room() {
 /// Room in the file system and none below it, as with thin provisioning: the fill itself fails.
 #[test]
 fn storage_that_is_full_below_the_file_system() {
-    if !devices::can_make_devices() || !devices::has_tool("mkfs.ext4") {
+    if !has(&[Need::LoopDevices, Need::Tool("mkfs.ext4")]) {
         return;
     }
     let lab = Lab::new();
@@ -192,7 +193,7 @@ const LARGE_BYTES: u64 = 2 << 30;
 fn filling(lab: &Lab) -> Option<Running> {
     let room = rustix::fs::statvfs(lab.work()).expect("the file system can be asked");
     if room.f_bavail * room.f_frsize < LARGE_BYTES * 3 {
-        devices::skip("this needs 6 GiB of free space for a moment");
+        not_run(Need::FreeGib(6));
         return None;
     }
     let running = lab.start(&format!("-d1 -W0 -c{LARGE_BYTES} big"));

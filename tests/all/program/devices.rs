@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::devices::{self, Loop, Mount, Zram, can_make_devices, has_tool, text};
+use crate::support::devices::{self, Loop, Mount, Zram, text};
+use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Ran, Running, with_ios};
 
 const BYTES: u64 = 32 << 20;
@@ -58,14 +59,14 @@ fn measure_blank(device: &Path) {
 
 #[test]
 fn a_loop_device() {
-    if can_make_devices() {
+    if has(&[Need::LoopDevices]) {
         measure_blank(&Loop::new(BYTES).node);
     }
 }
 
 #[test]
 fn a_zram_device() {
-    if can_make_devices()
+    if has(&[Need::LoopDevices])
         && let Some(zram) = Zram::new(BYTES)
     {
         measure_blank(&zram.node);
@@ -75,7 +76,7 @@ fn a_zram_device() {
 /// A device that begins with a sentinel keeps it below -B and beyond the length.
 #[test]
 fn writes_stay_in_their_range_of_a_device() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let (lab, device) = (Lab::new(), Loop::new(BYTES));
@@ -94,7 +95,7 @@ fn writes_stay_in_their_range_of_a_device() {
 
 #[test]
 fn a_file_system_is_not_overwritten() {
-    if !can_make_devices() || !has_tool("mkfs.ext4") {
+    if !has(&[Need::LoopDevices, Need::Tool("mkfs.ext4")]) {
         return;
     }
     let (lab, device) = (Lab::new(), Loop::new(BYTES));
@@ -132,7 +133,7 @@ fn a_file_system_is_not_overwritten() {
 /// A run keeps what it writes: its next time span need not ask again.
 #[test]
 fn time_spans_of_one_run_write_a_device_one_after_the_other() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let (lab, device) = (Lab::new(), Loop::new(BYTES));
@@ -151,7 +152,7 @@ fn time_spans_of_one_run_write_a_device_one_after_the_other() {
 /// Scripts measure and unmount: the kernel takes a ring apart later, and must not hold the file till then.
 #[test]
 fn a_file_system_can_be_unmounted_right_after_a_run() {
-    if !can_make_devices() || !has_tool("mkfs.ext4") {
+    if !has(&[Need::LoopDevices, Need::Tool("mkfs.ext4")]) {
         return;
     }
     let (lab, device) = (Lab::new(), Loop::new(BYTES));
@@ -165,7 +166,7 @@ fn a_file_system_can_be_unmounted_right_after_a_run() {
 
 #[test]
 fn swap_space_is_not_overwritten() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let (lab, device) = (Lab::new(), Loop::new(BYTES));
@@ -183,8 +184,8 @@ fn numbered_disks() {
     assert!(ran.stderr.contains("#4711") && ran.stdout.is_empty(), "{ran}");
     lab.run("-c1M -d1 #0").refused(3, &["#0"]);
     lab.run("-d1 #x").refused(3, &["#x"]);
-    if !rustix::process::geteuid().is_root() {
-        return devices::skip("disks are read by root only");
+    if !has(&[Need::OtherUsers]) {
+        return;
     }
     let ran = lab.run("-d1 -W0 -w0 -b4K -r -o1 -g64 -Su #0");
     match ran.status.code() {

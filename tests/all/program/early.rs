@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use crate::support::devices;
 use crate::support::killed;
+use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Ran, Running};
+use crate::support::runner::has_engine;
 
 /// Refused by exit code 3, and nothing of `-c` was made.
 #[track_caller]
@@ -60,8 +61,8 @@ fn sources_of_write_data_that_cannot_be_read() {
 
 #[test]
 fn sources_that_this_user_may_not_read() {
-    if !rustix::process::geteuid().is_root() {
-        return devices::skip("another user needs root");
+    if !has(&[Need::OtherUsers]) {
+        return;
     }
     let lab = Lab::new();
     lab.write("secret", b"x");
@@ -112,6 +113,10 @@ fn events_that_cannot_be() {
 
 #[test]
 fn more_targets_than_can_be_open() {
+    // The most outstanding I/Os of one thread, which are that of others, are refused first.
+    if !has_engine("io_uring") {
+        return;
+    }
     let lab = Lab::new();
     let targets: Vec<String> = (0..3000).map(|number| format!("file{number}")).collect();
     let at_most = |limit: u64| ["prlimit".to_string(), format!("--nofile={limit}:{limit}")];

@@ -1,6 +1,7 @@
 //! `--engine`: each of the table on a real file, and the simulated device, which answers alike each time.
 
 use crate::support::program::{Lab, Ran, with_ios};
+use crate::support::runner::has_engine;
 use truespd_core::engine::{TABLE, find};
 
 fn lab_with_file() -> Lab {
@@ -40,6 +41,9 @@ fn every_engine_runs() {
 /// Nothing but a namespace takes commands, and no file is made on the way to that answer.
 #[test]
 fn commands_need_a_namespace() {
+    if !has_engine("nvme") {
+        return;
+    }
     let lab = lab_with_file();
     for row in TABLE.iter().filter(|row| row.sends_commands) {
         let line = format!("--engine {} -d1 -W0 -b4K -Su", row.name);

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use crate::support::devices;
 use crate::support::gate::{EIO_RANGE, FULL_OFFSET, Gate, SHORT_OFFSET};
+use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Ran, Running};
+use crate::support::runner::has_engine;
 
 #[test]
 fn targets_that_cannot_be_opened() {
@@ -139,7 +141,7 @@ fn a_file_that_is_cut_under_a_write_test() {
 
 #[test]
 fn a_file_system_that_is_taken_away() {
-    if !devices::can_make_devices() || !devices::has_tool("mkfs.ext4") {
+    if !has(&[Need::LoopDevices, Need::Tool("mkfs.ext4")]) {
         return;
     }
     let lab = Lab::new();
@@ -167,10 +169,7 @@ fn a_file_system_that_is_taken_away() {
 
 /// A gate, or why not.
 fn gate() -> Option<Gate> {
-    if !rustix::process::geteuid().is_root() || !std::path::Path::new("/dev/fuse").exists() {
-        devices::skip("the faulty file needs root and /dev/fuse");
-        return None;
-    }
+    has(&[Need::Fuse]).then_some(())?;
     Some(Gate::direct().expect("a file of known behaviour"))
 }
 
@@ -268,13 +267,7 @@ const NOBODY: [&str; 6] = ["setpriv", "--reuid", "65534", "--regid", "65534", "-
 
 /// A laboratory that belongs to nobody; `None` without the right to become nobody.
 fn lab_of_nobody() -> Option<Lab> {
-    if !rustix::process::geteuid().is_root() {
-        devices::skip("only root may become another user");
-        return None;
-    }
-    if !devices::has_tool("setpriv") {
-        return None;
-    }
+    has(&[Need::OtherUsers]).then_some(())?;
     let lab = Lab::new();
     lab.copy_of_program();
     lab.give_to(65534);
@@ -293,7 +286,7 @@ fn without_rights() {
     let engine = ran.stderr.lines().find_map(|l| l.strip_prefix("note: engine: "));
     let engine = engine.unwrap_or_else(|| panic!("{ran}"));
     // A step down is told with its reason.
-    assert!(engine == "io_uring" || ran.stderr.contains("io_uring:"), "{ran}");
+    assert!(engine == "io_uring" || ran.stderr.contains("io_uring not used: "), "{ran}");
     run_behind(&lab, &NOBODY, "-c1M -d1 -W0 -b4K -I1 -Sm -w50 f").expect_code(0);
     run_behind(&lab, &NOBODY, "-c1M -d1 -W0 -b4K -t4 -a0 f").expect_code(0);
 
@@ -317,8 +310,11 @@ fn without_rights() {
 /// The kernel counts registered memory against a limit; without it the run goes on and says so.
 #[test]
 fn without_locked_memory() {
+    if !has_engine("io_uring") {
+        return;
+    }
     let Some(lab) = lab_of_nobody() else { return };
-    if !devices::has_tool("prlimit") {
+    if !has(&[Need::Tool("prlimit")]) {
         return;
     }
     for limit in ["--memlock=0:0", "--memlock=65536:65536"] {
@@ -336,7 +332,7 @@ fn without_locked_memory() {
 #[test]
 fn without_enough_open_files() {
     let Some(lab) = lab_of_nobody() else { return };
-    if !devices::has_tool("prlimit") {
+    if !has(&[Need::Tool("prlimit")]) {
         return;
     }
     let wrapper = [&NOBODY[..], &["prlimit", "--nofile=80:80"]].concat();
@@ -352,7 +348,7 @@ fn without_enough_open_files() {
 #[test]
 fn without_enough_threads() {
     let Some(lab) = lab_of_nobody() else { return };
-    if !devices::has_tool("prlimit") {
+    if !has(&[Need::Tool("prlimit")]) {
         return;
     }
     for limit in 1..=12 {

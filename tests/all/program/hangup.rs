@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::devices;
+use crate::support::needs::{Need, has};
 use crate::support::program::{INTERRUPTED, Lab, Running};
+use crate::support::runner::has_engine;
 use crate::support::strict_text::parse;
 
 fn lab_with_file() -> Lab {
@@ -74,7 +75,7 @@ fn what_nohup_ignores_stays_ignored() {
 /// Beyond the limit the kernel sends SIGXFSZ, which would end the program with code 153.
 #[test]
 fn writes_beyond_the_limit_of_file_sizes_fail_in_words() {
-    if !devices::has_tool("prlimit") {
+    if !has(&[Need::Tool("prlimit")]) {
         return;
     }
     let lab = lab_with_file();
@@ -89,11 +90,11 @@ fn writes_beyond_the_limit_of_file_sizes_fail_in_words() {
         "--engine psync -o1",
         "--engine threads -o4",
     ] {
-        let ran = limited("--fsize=1048576", &format!("-d60 -W0 -b64K -w100 -B2M {words} f"));
-        if ran.status.code() == Some(3) && ran.stderr.contains("--engine") {
-            devices::skip("this engine is not available here");
+        let needs_engine = ["io_uring", "libaio"].into_iter().find(|name| words.contains(name));
+        if needs_engine.is_some_and(|name| !has_engine(name)) {
             continue;
         }
+        let ran = limited("--fsize=1048576", &format!("-d60 -W0 -b64K -w100 -B2M {words} f"));
         assert!(ran.wall < Duration::from_secs(30), "{ran}");
         ran.failed(&["error during write error code: 27)", "File too large", "ulimit -f"]);
     }

@@ -5,8 +5,8 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::process::Command;
 
-use crate::support::devices;
 use crate::support::killed;
+use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Ran, Running};
 
 fn lab_with_file() -> Lab {
@@ -45,7 +45,7 @@ fn more_than_an_engine_takes() {
 
 #[test]
 fn few_open_files() {
-    if !devices::has_tool("prlimit") {
+    if !has(&[Need::Tool("prlimit")]) {
         return;
     }
     let lab = lab_with_file();
@@ -60,7 +60,7 @@ fn few_open_files() {
 /// From what the program needs to begin at all up to what suffices.
 #[test]
 fn little_address_space() {
-    if !devices::has_tool("prlimit") {
+    if !has(&[Need::Tool("prlimit")]) {
         return;
     }
     let lab = lab_with_file();
@@ -169,7 +169,7 @@ fn the_limit_of_the_stack_changes_nothing() {
         }
     }
     // Root raises the limit; who may not gets a thread.
-    if rustix::process::geteuid().is_root() {
+    if has(&[Need::OtherUsers]) {
         lab.give_to(65534);
         let words = format!("ulimit -s 64; exec {} -b4K -d1 -W0 f", lab.copy_of_program().display());
         let wrapper = ["setpriv", "--reuid=65534", "--clear-groups", "sh", "-c", &words];

@@ -2,16 +2,11 @@
 
 use serde_json::Value;
 
-use crate::support::devices;
 use crate::support::gate::Gate;
 use crate::support::program::{Lab, Ran, Running};
 
 /// A closed gate holds reads of this range only; the others fail or are cut short.
 const WORDS: &str = "-v -b4K -r -B9M:2M -Su";
-
-fn gate(made: std::io::Result<Gate>) -> Option<Gate> {
-    made.map_err(|error| devices::skip(&format!("a FUSE file cannot be mounted: {error}"))).ok()
-}
 
 /// Starts a run on the gate, which closes when the measurement has started.
 fn start_and_close(lab: &Lab, gate: &Gate, words: &str, depth: usize) -> Running {
@@ -49,7 +44,7 @@ fn ios_that_come_late_are_told() {
         ("psync", 1, "-L"),
         ("io_uring", 4, ""),
     ] {
-        let Some(gate) = gate(Gate::direct()) else { return };
+        let Some(gate) = Gate::direct() else { return };
         let lab = Lab::new();
         let line = format!("--engine={engine} -o{depth} {words} -W0 -d5 -C60");
         let running = start_and_close(&lab, &gate, &line, depth);
@@ -72,7 +67,7 @@ fn ios_that_come_late_are_told() {
 /// The end of the run breaks off what can be broken off.
 #[test]
 fn ios_that_the_end_breaks_off_are_told() {
-    let Some(gate) = gate(Gate::direct()) else { return };
+    let Some(gate) = Gate::direct() else { return };
     let lab = Lab::new();
     let running = start_and_close(&lab, &gate, "--engine=psync -o1 -t2 -L -W0 -d5", 2);
     let ran = running.finish().expect_code(0);
@@ -87,7 +82,7 @@ fn ios_that_the_end_breaks_off_are_told() {
 #[test]
 fn ios_that_never_come_back_end_the_run_all_the_same() {
     for (engine, depth) in [("io_uring", 4), ("threads", 4)] {
-        let Some(gate) = gate(Gate::deaf()) else { return };
+        let Some(gate) = Gate::deaf() else { return };
         let lab = Lab::new();
         let line = format!("--engine={engine} -o{depth} -L -W0 -d3");
         let running = start_and_close(&lab, &gate, &line, depth);
@@ -109,7 +104,7 @@ fn ios_that_never_come_back_end_the_run_all_the_same() {
 /// A thread that waits in the kernel itself, where no signal reaches it: after a minute the program says so and ends.
 #[test]
 fn a_thread_that_nothing_can_end_does_not_hold_the_program() {
-    let Some(gate) = gate(Gate::deaf()) else { return };
+    let Some(gate) = Gate::deaf() else { return };
     let lab = Lab::new();
     let running = start_and_close(&lab, &gate, "--engine=psync -o1 -W0 -d1", 1);
     running.wait_for_stderr("1 thread does not end");

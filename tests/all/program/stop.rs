@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::devices;
 use crate::support::gate;
+use crate::support::needs::{Need, has};
 use crate::support::program::{INTERRUPTED, Lab, Ran, Running, with_ios};
 use crate::support::strict_text::{Parsed, parse};
 use rustix::process::Signal;
@@ -176,8 +176,8 @@ fn between_time_spans() {
 /// The second Ctrl+C ends the process, whatever it is doing: here it waits for I/Os that do not come back.
 #[test]
 fn twice() {
-    if !rustix::process::geteuid().is_root() || !std::path::Path::new("/dev/fuse").exists() {
-        return devices::skip("a file that holds I/O back needs root and /dev/fuse");
+    if !has(&[Need::Fuse]) {
+        return;
     }
     let gate = gate::Gate::direct().expect("a file of known behaviour");
     let lab = Lab::new();

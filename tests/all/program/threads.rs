@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use crate::support::devices;
 use crate::support::gate::Gate;
+use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Running};
 use rustix::process::Signal;
 
@@ -67,8 +67,8 @@ fn threads_run_where_they_should() {
 /// With the device holding everything back, as many I/Os have arrived as were asked for, and not one more.
 #[test]
 fn the_device_sees_the_depth_that_was_asked_for() {
-    if !rustix::process::geteuid().is_root() || !std::path::Path::new("/dev/fuse").exists() {
-        return devices::skip("a file that holds I/O back needs root and /dev/fuse");
+    if !has(&[Need::Fuse]) {
+        return;
     }
     let gate = Gate::direct().expect("a file of known behaviour");
     let lab = Lab::new();
@@ -103,8 +103,8 @@ fn the_device_sees_the_depth_that_was_asked_for() {
 /// A device that never answers again: the run ends all the same, with what was measured before.
 #[test]
 fn a_device_that_never_answers() {
-    if !rustix::process::geteuid().is_root() || !std::path::Path::new("/dev/fuse").exists() {
-        return devices::skip("a file that holds I/O back needs root and /dev/fuse");
+    if !has(&[Need::Fuse]) {
+        return;
     }
     let gate = Gate::direct().expect("a file of known behaviour");
     let lab = Lab::new();

@@ -6,10 +6,10 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::program::verify_log::{path_with_ssh, with_ssh};
-use crate::support::devices;
 use crate::support::faulty::{BLOCK, Disk, Kind, PLANTED};
 use crate::support::gate::Gate;
 use crate::support::killed::truespd;
+use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Ran, Running};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -27,7 +27,7 @@ struct Bench {
 impl Bench {
     /// None where there is no FUSE.
     fn new(disk: Disk) -> Option<Self> {
-        if !devices::can_use_fuse() {
+        if !has(&[Need::Fuse, Need::Tool("bindfs")]) {
             return None;
         }
         let disk = Arc::new(Mutex::new(disk));

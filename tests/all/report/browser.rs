@@ -7,14 +7,15 @@ use serde_json::Value;
 
 use super::hosts::sum_of;
 use crate::support::killed::{run, truespd};
+use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Running};
-use crate::support::skipped::skip;
 
 const CHECK: &str = include_str!("check.js");
 const WIDTHS: [u32; 2] = [1280, 390];
 
 /// What the browser printed: the page after its scripts ran, and its log.
 fn browse(lab: &Lab, page: &str) -> Option<(String, String)> {
+    has(&[Need::Tool("chromium")]).then_some(())?;
     let home = lab.path("browser");
     let output = Command::new("chromium")
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
@@ -30,14 +31,7 @@ fn browse(lab: &Lab, page: &str) -> Option<(String, String)> {
         .envs([("HOME", &home), ("XDG_CONFIG_HOME", &home), ("XDG_CACHE_HOME", &home)])
         .stdin(Stdio::null())
         .output();
-    let output = match output {
-        Ok(output) => output,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            skip("chromium is not installed");
-            return None;
-        }
-        Err(error) => panic!("chromium: {error}"),
-    };
+    let output = output.expect("chromium starts");
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     Some((text(output.stdout), text(output.stderr)))
 }

@@ -1,6 +1,7 @@
 //! `truespd assess` on real files: winsat's lines, documents, refusals, and that nothing stays.
 
-use crate::support::devices::{Loop, can_make_devices, text};
+use crate::support::devices::{Loop, text};
+use crate::support::needs::{Need, has};
 use crate::support::program::Lab;
 
 use crate::support::killed::{assert_leaves_nothing, assert_renders, journals, run, scratch_folders};
@@ -138,7 +139,7 @@ fn ended_in_the_middle_it_leaves_nothing_and_shows_what_is_done() {
 
 #[test]
 fn a_device_is_only_read_until_its_name_is_given_again() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let lab = Lab::new();

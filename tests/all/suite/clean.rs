@@ -9,8 +9,8 @@ use truespd::series::undo::{Journal, Undo};
 use truespd_core::machine::roots::Roots;
 use truespd_core::sys::identity::Identity;
 
-use crate::support::devices;
 use crate::support::killed::{journals, run, state, truespd};
+use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Ran, Running, copy_to_run};
 
 /// What a series noted that was then killed together with its caretaker.
@@ -77,8 +77,8 @@ fn as_user(lab: &Lab, line: &str) -> Ran {
 
 #[test]
 fn a_suite_that_may_not_make_its_folder_leaves_nothing() {
-    if !rustix::process::geteuid().is_root() {
-        return devices::skip("another user needs root");
+    if !has(&[Need::OtherUsers]) {
+        return;
     }
     let lab = Lab::new();
     let place = lab.path("of-root");
@@ -95,8 +95,8 @@ fn a_suite_that_may_not_make_its_folder_leaves_nothing() {
 
 #[test]
 fn what_this_user_may_not_remove_is_told_once_and_can_be_forgotten() {
-    if !rustix::process::geteuid().is_root() {
-        return devices::skip("another user needs root");
+    if !has(&[Need::OtherUsers]) {
+        return;
     }
     let lab = Lab::new();
     let place = lab.path("of-root");

@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 
 use crate::support::devices;
 use crate::support::killed::{self, run, scratch_folders, truespd};
+use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Ran, Running};
 use truespd::suite::mark::{MarkReport, Operation};
 use truespd_core::result::envelope::{read, schema};
@@ -263,9 +264,9 @@ fn bad_input_is_refused_in_words_and_touches_nothing() {
     refused(&lab, "mark --resume", &["--keep"]);
     let ran = run(&lab, "mark --size -1").expect_code(3);
     drop(ran.says(&["-1: truespd mark has no such option"]).says_not(&["tip: "]));
-    let ran = run(&lab, "mark --size 16M /sys").expect_code(4);
+    let ran = run(&lab, "mark --size 16M /proc").expect_code(4);
     drop(
-        ran.says(&["'/sys' is on sysfs, where files are controls of the kernel"])
+        ran.says(&["'/proc' is on proc, where files are controls of the kernel"])
             .says_not(&["could not make"]),
     );
     assert!(killed::journals(&lab).is_empty());
@@ -295,7 +296,7 @@ fn the_lines_are_printed_and_are_lines() {
 
 #[test]
 fn devices_are_only_read_unless_named() {
-    if !devices::can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let lab = Lab::new();

@@ -14,8 +14,7 @@ fn pts(lab: &Lab, words: &str) -> Ran {
 }
 
 fn drive(lab: &Lab, bytes: u64) {
-    lab.write("f", &[]);
-    std::fs::File::options().write(true).open(lab.path("f")).expect("made").set_len(bytes).expect("longer");
+    lab.run(&format!("-c{bytes} -b4K -d1 -W0 --engine sim:latency=1ms f")).expect_code(0);
 }
 
 fn stored(lab: &Lab) -> Value {

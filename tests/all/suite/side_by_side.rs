@@ -1,13 +1,14 @@
 //! The side-by-side harness (`bench/`) with the built program: its own tests, a quick run, and what Ctrl+C leaves.
 //! Speeds are not looked at.
 
+use crate::support::needs::{Need, has};
+use crate::support::runner::has_engine;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::devices;
 use rustix::process::{Pid, Signal, kill_process};
 
 const ROOT: &str = crate::support::ROOT;
@@ -31,8 +32,9 @@ fn harness(folder: &Path, words: &[&str]) -> Command {
     command
 }
 
+/// Its jobs use io_uring.
 fn has_fio() -> bool {
-    Command::new("fio").arg("--version").output().is_ok_and(|output| output.status.success())
+    has(&[Need::Tool("fio")]) && has_engine("io_uring")
 }
 
 fn succeeded(output: Output) -> String {
@@ -56,7 +58,7 @@ fn cells<'a>(markdown: &'a str, heading: &str, tool: &str) -> Vec<&'a str> {
 
 #[test]
 fn its_own_tests_pass() {
-    if !devices::has_tool("python3") {
+    if !has(&[Need::Tool("python3")]) {
         return;
     }
     let tests = ["-B", "-m", "unittest", "discover", "bench"];
@@ -67,7 +69,7 @@ fn its_own_tests_pass() {
 
 #[test]
 fn a_quick_run_prints_figures_and_leaves_nothing() {
-    if !devices::has_tool("python3") {
+    if !has(&[Need::Tool("python3")]) {
         return;
     }
     let lab = tempfile::tempdir().expect("a folder");
@@ -104,7 +106,7 @@ fn a_quick_run_prints_figures_and_leaves_nothing() {
 /// Two rounds bound to a core each, kept, and the same once more.
 #[test]
 fn a_second_run_tells_what_changed_since_the_first() {
-    if !devices::has_tool("python3") {
+    if !has(&[Need::Tool("python3")]) {
         return;
     }
     let lab = tempfile::tempdir().expect("a folder");
@@ -142,7 +144,7 @@ fn a_second_run_tells_what_changed_since_the_first() {
 
 #[test]
 fn a_refused_line_touches_nothing() {
-    if !devices::has_tool("python3") {
+    if !has(&[Need::Tool("python3")]) {
         return;
     }
     let lab = tempfile::tempdir().expect("a folder");
@@ -209,7 +211,7 @@ fn users_of(path: &str) -> Vec<String> {
 
 #[test]
 fn ctrl_c_leaves_no_file_and_no_process() {
-    if !devices::has_tool("python3") {
+    if !has(&[Need::Tool("python3")]) {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -221,7 +223,7 @@ fn ctrl_c_leaves_no_file_and_no_process() {
 /// Its jobs are processes with sessions of their own.
 #[test]
 fn ctrl_c_ends_the_jobs_of_fio() {
-    if !devices::has_tool("python3") || !has_fio() {
+    if !has(&[Need::Tool("python3")]) || !has_fio() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -233,11 +235,8 @@ fn ctrl_c_ends_the_jobs_of_fio() {
 
 #[test]
 fn ctrl_c_leaves_no_device_and_no_mount() {
-    if !devices::has_tool("python3") {
+    if !has(&[Need::Tool("python3"), Need::Zram]) {
         return;
-    }
-    if !rustix::process::geteuid().is_root() || !Path::new("/sys/class/zram-control").exists() {
-        return devices::skip("zram devices need root and a kernel that has them");
     }
     let folder = tempfile::tempdir().expect("a folder");
     let device = stopped_in("zram-4k-rand-read-d1", "diskspd", "60", folder.path());

@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::support::devices::{self, Loop, Mount, Partitions, run, text};
+use crate::support::devices::{Loop, Mount, Partitions, run, text};
 use crate::support::killed;
+use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Running};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::Signal;
@@ -131,7 +132,7 @@ fn read(path: &PathBuf) -> String {
 
 #[test]
 fn a_write_cache_is_switched_and_set_back() {
-    if !devices::can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let device = Loop::new(64 << 20);
@@ -171,7 +172,7 @@ fn a_write_cache_is_switched_and_set_back() {
 
 #[test]
 fn a_disk_that_something_uses_keeps_its_flushes() {
-    if !devices::can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let device = Loop::new(64 << 20);
@@ -188,8 +189,8 @@ fn a_disk_that_something_uses_keeps_its_flushes() {
 /// A device with partitions, of which the second is mounted; nothing but the kernel's part can be switched there.
 #[test]
 fn a_neighbour_that_is_mounted_keeps_its_flushes() {
-    if !devices::can_make_devices()
-        || !["sfdisk", "partx", "mkfs.ext4"].iter().all(|tool| devices::has_tool(tool))
+    if !has(&[Need::LoopDevices])
+        || !["sfdisk", "partx", "mkfs.ext4"].iter().all(|tool| has(&[Need::Tool(tool)]))
     {
         return;
     }
@@ -223,7 +224,7 @@ fn sectors_written(device: &Loop) -> u64 {
 
 #[test]
 fn what_is_refused_is_refused_before_a_file_is_filled() {
-    if !devices::can_make_devices() || !devices::has_tool("mkfs.ext4") {
+    if !has(&[Need::LoopDevices, Need::Tool("mkfs.ext4")]) {
         return;
     }
     let device = Loop::new(64 << 20);
@@ -244,7 +245,7 @@ fn what_is_refused_is_refused_before_a_file_is_filled() {
 /// A file system that tells no size, refuses direct I/O and keeps no attributes.
 #[test]
 fn a_place_that_has_next_to_nothing_will_do() {
-    if !devices::can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let mounted = Mount::new(&["-t", "ramfs", "none"]);
@@ -272,7 +273,7 @@ fn what_cannot_be_written_is_refused_before_anything_is_read() {
 
 #[test]
 fn two_studies_do_not_switch_one_disk() {
-    if !devices::can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let device = Loop::new(64 << 20);

@@ -1,7 +1,8 @@
 //! `truespd sustain` on a simulated drive with a fast area, on a real file, and what it refuses.
 
-use crate::support::devices::{Loop, can_make_devices, text};
+use crate::support::devices::{Loop, text};
 use crate::support::killed::{assert_renders, truespd};
+use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Ran, Running};
 use serde_json::Value;
 
@@ -76,7 +77,7 @@ fn a_file_in_free_space_is_written_once_and_removed() {
 
 #[test]
 fn a_device_is_written_only_with_consent() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let lab = Lab::new();

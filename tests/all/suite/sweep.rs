@@ -54,7 +54,7 @@ fn the_knee_of_a_known_law_is_found() {
 #[test]
 fn threads_and_depth_are_one_ramp_and_other_switches_divide_it() {
     let lab = Lab::new();
-    lab.write("f", &[0; 1 << 20]);
+    lab.run("-c1M -b4K -d1 -W0 --engine sim:latency=1ms f").expect_code(0);
     // Each thread has a simulated device of its own.
     let line = "--engine sim:latency=1ms,channels=2 -r -d1 -W0";
     let ran = sweep(&lab, line, "f --over o=1..8 --over t=1,2 --over b=4K,8K").expect_code(0);

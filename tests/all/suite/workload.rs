@@ -1,6 +1,7 @@
 //! `truespd workload` on real files: tables, a person's presets, `diskspd -X`, refusals, and that nothing stays.
 
-use crate::support::devices::{Loop, can_make_devices, text};
+use crate::support::devices::{Loop, text};
+use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Running};
 
 use crate::support::killed::{
@@ -207,7 +208,7 @@ fn ended_in_the_middle_it_leaves_nothing_and_shows_what_is_done() {
 
 #[test]
 fn devices_are_read_and_written_only_when_named_again() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let lab = Lab::new();

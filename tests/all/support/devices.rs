@@ -5,41 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-pub use super::skipped::skip;
-
-/// Where the tools are, also for users without `sbin` in their path.
-const SEARCH: &str = "/usr/sbin:/sbin:/usr/bin:/bin";
-
-/// Whether devices can be made here; says so when not.
-pub fn can_make_devices() -> bool {
-    if !rustix::process::geteuid().is_root() {
-        skip("devices need root");
-        return false;
-    }
-    if !Path::new("/dev/loop-control").exists() {
-        skip("the kernel has no loop devices");
-        return false;
-    }
-    ["losetup", "mount", "mkswap"].iter().all(|tool| has_tool(tool))
-}
-
-/// Whether file systems can be programs here; says so when not.
-pub fn can_use_fuse() -> bool {
-    if !rustix::process::geteuid().is_root() || !Path::new("/dev/fuse").exists() {
-        skip("a file system in a program needs root and /dev/fuse");
-        return false;
-    }
-    has_tool("bindfs")
-}
-
-/// Whether a tool is installed; says so when not.
-pub fn has_tool(tool: &str) -> bool {
-    let found = SEARCH.split(':').any(|dir| Path::new(dir).join(tool).exists());
-    if !found {
-        skip(&format!("{tool} is not installed (ci/setup installs it)"));
-    }
-    found
-}
+use super::needs::{Need, SEARCH, has, not_run};
 
 /// Runs a tool that must succeed; returns what it printed.
 pub fn run(tool: &str, args: &[&str]) -> String {
@@ -166,7 +132,8 @@ impl Mount {
         match try_run("sh", &["-c", script, text(folder), &layers, text(&point)]) {
             Ok(_) => Some(Mount { point, is_mounted: true, _dir: dir }),
             Err(error) => {
-                skip(&format!("no overlayfs over {}: {error}", folder.display()));
+                eprintln!("{error}");
+                not_run(Need::Overlay);
                 None
             }
         }
@@ -243,10 +210,8 @@ pub struct Zram {
 impl Zram {
     /// `None`, in words, when the kernel has no zram.
     pub fn new(bytes: u64) -> Option<Self> {
-        let Ok(number) = fs::read_to_string("/sys/class/zram-control/hot_add") else {
-            skip("the kernel has no zram");
-            return None;
-        };
+        has(&[Need::Zram]).then_some(())?;
+        let number = fs::read_to_string("/sys/class/zram-control/hot_add").expect("zram gives a device");
         let number = number.trim().to_string();
         let zram = Zram { node: format!("/dev/zram{number}").into(), number };
         fs::write(zram.attribute("disksize"), bytes.to_string()).expect("a new zram device takes a size");

@@ -18,6 +18,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::faulty::Disk;
+use super::needs::{Need, has};
 
 pub const FILE_BYTES: u64 = 16 << 20;
 /// Reads and writes that touch this range fail with EIO.
@@ -87,28 +88,39 @@ struct Request {
 
 impl Gate {
     /// Mounts a file that is served directly, for direct I/O.
-    pub fn direct() -> io::Result<Self> {
-        Self::mount(false, false, None, None)
+    pub fn direct() -> Option<Self> {
+        Self::made(false, false, None, None)
     }
 
     /// The same, and what waits cannot be interrupted.
-    pub fn deaf() -> io::Result<Self> {
-        Self::mount(false, true, None, None)
+    pub fn deaf() -> Option<Self> {
+        Self::made(false, true, None, None)
     }
 
     /// Mounts a file of a disk for direct I/O.
-    pub fn of_disk(disk: &Arc<Mutex<Disk>>, file: usize) -> io::Result<Self> {
-        Self::mount(false, false, None, Some((Arc::clone(disk), file)))
+    pub fn of_disk(disk: &Arc<Mutex<Disk>>, file: usize) -> Option<Self> {
+        Self::made(false, false, None, Some((Arc::clone(disk), file)))
     }
 
     /// Mounts a file that the page cache sits on, for mapping.
-    pub fn mappable() -> io::Result<Self> {
-        Self::mount(true, false, None, None)
+    pub fn mappable() -> Option<Self> {
+        Self::made(true, false, None, None)
     }
 
     /// Mounts a file for direct I/O whose reads and writes take the time that `law` gives.
-    pub fn slow(law: Law) -> io::Result<Self> {
-        Self::mount(false, false, Some(law), None)
+    pub fn slow(law: Law) -> Option<Self> {
+        Self::made(false, false, Some(law), None)
+    }
+
+    /// `None` where there is no FUSE.
+    fn made(
+        page_cache: bool,
+        is_deaf: bool,
+        law: Option<Law>,
+        disk: Option<(Arc<Mutex<Disk>>, usize)>,
+    ) -> Option<Self> {
+        let is_here = has(&[Need::Fuse]);
+        is_here.then(|| Self::mount(page_cache, is_deaf, law, disk).expect("a file of known behaviour"))
     }
 
     fn mount(

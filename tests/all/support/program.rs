@@ -28,7 +28,16 @@ pub struct Lab {
 
 impl Lab {
     pub fn new() -> Self {
-        let dir = tempfile::tempdir().expect("a temporary directory");
+        Self::within(tempfile::tempdir().expect("a temporary directory"))
+    }
+
+    /// Where the guard can find out about files that the test makes itself. Elsewhere, as in a container, it refuses to write
+    /// them without `--unchecked`.
+    pub fn visible() -> Option<Self> {
+        super::needs::visible_folder().map(Self::within)
+    }
+
+    fn within(dir: tempfile::TempDir) -> Self {
         for name in ["state", "runtime", "work"] {
             fs::create_dir(dir.path().join(name)).expect("a directory");
         }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::needs::{Need, not_run};
 use diskspd::grammar::parse::{Invocation, parse};
 use tempfile::TempDir;
 use truespd_core::engine::{self, EngineRow};
@@ -49,6 +50,15 @@ impl Place {
     }
 }
 
+/// Whether an engine can be had here. If not, the test is counted as not run in full.
+pub fn has_engine(name: &'static str) -> bool {
+    let is_here = engine::find(name).is_some_and(|row| (row.probe)().is_ok());
+    if !is_here {
+        not_run(Need::Engine(name));
+    }
+    is_here
+}
+
 pub fn no_stop() -> Latch {
     Latch::new().expect("a descriptor")
 }
@@ -73,11 +83,13 @@ pub fn run_watched(
     watcher: &(dyn Fn(&Event) + Sync),
 ) -> Outcome {
     let dots = AtomicU32::new(0);
+    let own: Vec<_> = profile.time_spans.iter().flat_map(|s| &s.targets).map(|t| t.path.clone()).collect();
     let options = Options {
         command_line: vec!["diskspd".into()],
         engine: Some((row, parameters.to_string())),
         // The files are the tests' own.
-        overwrite: profile.time_spans.iter().flat_map(|s| &s.targets).map(|t| t.path.clone()).collect(),
+        overwrite: own.clone(),
+        unchecked: own,
         ..Options::default()
     };
     let on_event = |event: Event| {

@@ -5,8 +5,9 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::support::devices::{self, Loop, Mount, Zram, can_make_devices, can_use_fuse, has_tool, text};
+use crate::support::devices::{self, Loop, Mount, Zram, text};
 use crate::support::gate::Gate;
+use crate::support::needs::{Need, has, not_run};
 use crate::support::program::{Lab, Running};
 use serde_json::Value;
 
@@ -76,7 +77,7 @@ fn sample(value: &Value) -> (u64, u64, u64, f64) {
 /// The page cache answers, the disk does nothing; with direct I/O the disk does it all.
 #[test]
 fn cached_and_direct_reads_of_a_loop_device() {
-    if !can_make_devices() || !has_tool("mkfs.ext4") {
+    if !has(&[Need::LoopDevices, Need::Tool("mkfs.ext4")]) {
         return;
     }
     let (lab, device) = (Lab::new(), Loop::new(64 * MIB));
@@ -131,7 +132,7 @@ fn direct_writes_and_reads_reach_the_lowest_disk() {
     let seen = measured(&lab, line, &lab.path("file"));
     let evidence = &seen["evidence"];
     if evidence["disks"].as_array().expect("a list").is_empty() {
-        return devices::skip("the temporary directory is on no disk that counts");
+        return not_run(Need::CountedDisk);
     }
     for (direction, bytes) in [("read", "read_bytes"), ("write", "write_bytes")] {
         let (done, at_disk) = (completed(&seen, direction, "bytes"), disks(&seen, bytes));
@@ -279,7 +280,7 @@ fn never_written_sparse_and_zero_files() {
         let extents = &target(&seen)["extents"];
         let tells = ["ext4", "xfs", "btrfs"].iter().any(|name| target(&seen)["filesystem"] == *name);
         if !tells {
-            return devices::skip("the temporary directory is on a file system that tells little");
+            return not_run(Need::Layout);
         }
         assert_eq!(number(&extents["unwritten_bytes"]), 8 * MIB, "{extents}");
         let (blocks, zero, ..) = sample(&target(&seen)["content"]);
@@ -339,7 +340,7 @@ fn what_is_written_is_what_the_options_say() {
 
 #[test]
 fn compressed_files_of_btrfs() {
-    if !can_make_devices() || !has_tool("mkfs.btrfs") {
+    if !has(&[Need::LoopDevices, Need::Tool("mkfs.btrfs")]) {
         return;
     }
     let (lab, device) = (Lab::new(), Loop::new(256 * MIB));
@@ -367,7 +368,7 @@ fn compressed_files_of_btrfs() {
 /// A device in memory is the lowest one, and only ours.
 #[test]
 fn every_byte_of_a_zram_device_is_counted() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let Some(zram) = Zram::new(32 * MIB) else { return };
@@ -394,7 +395,7 @@ fn every_byte_of_a_zram_device_is_counted() {
 
 #[test]
 fn a_device_itself() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let (lab, device) = (Lab::new(), Loop::new(32 * MIB));
@@ -414,7 +415,7 @@ fn a_device_itself() {
 /// Eight I/Os in flight at a program that takes 20 ms for each: the kernel knows of eight without an answer.
 #[test]
 fn requests_that_wait_in_a_serving_program() {
-    if !can_use_fuse() || !has_tool("unshare") {
+    if !has(&[Need::Fuse, Need::Tool("bindfs"), Need::Tool("unshare")]) {
         return;
     }
     let lab = Lab::new();

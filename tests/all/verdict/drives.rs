@@ -6,7 +6,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::devices::{self, Loop, Mount, can_make_devices, text};
+use crate::support::devices::{self, Loop, Mount, text};
+use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Running};
 
 /// `drives` of a run of these words, and what it said on both streams.
@@ -22,7 +23,7 @@ fn drives(lab: &Lab, words: &str, target: &Path) -> (Value, String) {
 
 #[test]
 fn a_file_in_memory_stands_on_no_drive() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let lab = Lab::new();
@@ -36,7 +37,7 @@ fn a_file_in_memory_stands_on_no_drive() {
 
 #[test]
 fn each_drive_below_tells_or_says_why_not_and_the_text_is_silent_then() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let (lab, device) = (Lab::new(), Loop::new(64 << 20));

@@ -5,7 +5,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use super::real::{Judged, Throttle, file_system, filled, judged, own_loop, started};
-use crate::support::devices::{has_tool, run, text};
+use crate::support::devices::{run, text};
+use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Running};
 use rustix::process::{Pid, Signal};
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -133,7 +134,7 @@ impl Drop for Frozen<'_> {
 #[test]
 fn a_file_system_that_stalls() {
     let Some((_disk, mount)) = file_system(64) else { return };
-    if !has_tool("fsfreeze") {
+    if !has(&[Need::Tool("fsfreeze")]) {
         return;
     }
     let (lab, file) = (Lab::new(), mount.point.join("data"));
@@ -178,7 +179,7 @@ impl Drop for Burner {
 /// The threads had no processor: that is why, and nothing of the disk.
 #[test]
 fn a_processor_that_others_take() {
-    if !has_tool("taskset") {
+    if !has(&[Need::Tool("taskset")]) {
         return;
     }
     let lab = Lab::new();

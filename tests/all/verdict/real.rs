@@ -5,7 +5,8 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::support::devices::{self, Loop, Mount, Zram, can_make_devices, has_tool, text};
+use crate::support::devices::{self, Loop, Mount, Zram, text};
+use crate::support::needs::{Need, has, not_run};
 use crate::support::program::{Lab, Running};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -76,7 +77,7 @@ pub fn filled(lab: &Lab, path: &Path, mib: u64) {
 /// ext4 on a disk that nobody else uses: what a neighbour moves on a disk that is shared looks like our own, and keeps
 /// its time.
 pub fn file_system(mib: u64) -> Option<(Zram, Mount)> {
-    if !can_make_devices() || !has_tool("mkfs.ext4") {
+    if !has(&[Need::LoopDevices, Need::Tool("mkfs.ext4")]) {
         return None;
     }
     let device = Zram::new(mib * MIB)?;
@@ -87,7 +88,7 @@ pub fn file_system(mib: u64) -> Option<(Zram, Mount)> {
 
 /// A loop device that passes direct I/O on to such a disk.
 pub fn own_loop(mib: u64) -> Option<(Zram, Loop)> {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return None;
     }
     let disk = Zram::new(mib * MIB)?;
@@ -291,7 +292,7 @@ fn files_never_written() {
 
 #[test]
 fn files_in_memory() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let (lab, mount) = (Lab::new(), Mount::new(&["-t", "tmpfs", "none"]));
@@ -305,7 +306,7 @@ fn files_in_memory() {
 
 #[test]
 fn zeros_and_repeated_data_on_storage_that_reduces() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let Some(zram) = Zram::new(32 * MIB) else { return };
@@ -321,7 +322,7 @@ fn zeros_and_repeated_data_on_storage_that_reduces() {
 
 #[test]
 fn a_file_that_btrfs_compresses() {
-    if !can_make_devices() || !has_tool("mkfs.btrfs") {
+    if !has(&[Need::LoopDevices, Need::Tool("mkfs.btrfs")]) {
         return;
     }
     let device = Loop::with_options(300 * MIB, &["--direct-io=on"]);
@@ -341,7 +342,7 @@ fn a_file_that_btrfs_compresses() {
 /// for reads that never came to the disk.
 #[test]
 fn compression_excuses_no_page_cache() {
-    if !can_make_devices() || !has_tool("mkfs.btrfs") {
+    if !has(&[Need::LoopDevices, Need::Tool("mkfs.btrfs")]) {
         return;
     }
     let device = Loop::with_options(300 * MIB, &["--direct-io=on"]);
@@ -369,7 +370,7 @@ fn compression_excuses_no_page_cache() {
 /// A neighbour reads the same disk.
 #[test]
 fn another_process_on_the_disk() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let device = Loop::with_options(128 * MIB, &["--direct-io=on"]);
@@ -397,7 +398,7 @@ impl Throttle {
         use std::os::unix::fs::MetadataExt;
         let top = Path::new("/sys/fs/cgroup/blkio");
         if !top.join("blkio.throttle.read_iops_device").exists() {
-            devices::skip("no cgroup of version 1 throttles block devices here");
+            not_run(Need::ThrottlingCgroup);
             return None;
         }
         let raw = fs::metadata(node).expect("a device").rdev();
@@ -528,7 +529,9 @@ impl Drop for Hogs {
 /// this run only, not to the tests beside it.
 #[test]
 fn a_busy_processor() {
-    if !can_make_devices() || !["taskset", "timeout", "nice"].iter().all(|tool| has_tool(tool)) {
+    if !has(&[Need::LoopDevices])
+        || !["taskset", "timeout", "nice"].iter().all(|tool| has(&[Need::Tool(tool)]))
+    {
         return;
     }
     let Some(zram) = Zram::new(32 * MIB) else { return };

@@ -699,6 +699,7 @@ mod tests {
 #[cfg(test)]
 mod tests_residency {
     use super::*;
+    use crate::needs::{Need, has};
     use std::os::unix::fs::FileExt;
 
     const MIB: u64 = 1 << 20;
@@ -757,6 +758,9 @@ mod tests_residency {
     /// The kernel writes back, and takes back what nobody maps (DAMON), at any time: a disturbed attempt is repeated.
     #[test]
     fn both_ways_see_what_was_written_and_what_was_dropped() {
+        if !has(&[Need::PageCache]) {
+            return;
+        }
         let mut disturbed = Vec::new();
         for _ in 0..5 {
             match write_and_drop() {
