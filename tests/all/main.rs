@@ -136,6 +136,7 @@ mod program {
     mod early;
     mod engines;
     mod failures;
+    mod forbidden;
     mod hangup;
     mod limits;
     mod live;
