@@ -53,3 +53,16 @@ fn notes_about_forbidden_calls_do_not_say_error() {
         }
     });
 }
+
+/// The way out is named: leaving the choice of processors to the kernel.
+#[test]
+fn where_threads_may_not_be_bound_n_is_named() {
+    if !can_forbid() {
+        return;
+    }
+    let calls = [libc::SYS_sched_setaffinity];
+    let ran = without(&calls, libc::EPERM, RUN).expect_code(1);
+    let ran = ran.says(&["could not bind a thread to processor", "Operation not permitted; "]);
+    drop(ran.says(&["use -n without -a, which lets the kernel choose the processors"]));
+    without(&calls, libc::EPERM, &format!("-n {RUN}")).expect_code(0);
+}
