@@ -140,6 +140,7 @@ mod program {
     mod hangup;
     mod limits;
     mod live;
+    mod one_place;
     mod options;
     mod outside_words;
     mod precondition;
