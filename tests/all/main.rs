@@ -136,9 +136,11 @@ mod program {
     mod early;
     mod engines;
     mod failures;
+    mod forbidden;
     mod hangup;
     mod limits;
     mod live;
+    mod one_place;
     mod options;
     mod outside_words;
     mod precondition;

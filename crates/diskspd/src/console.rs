@@ -1,8 +1,9 @@
-//! What a run shows on standard error while it runs: progress, dots, verbose lines.
+//! What a run shows on standard error while it runs: progress, dots, verbose lines. Where that is the file or pipe of
+//! a text result, messages wait until the result stands there, and are written below it ([`Waiting`]).
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use crate::show::{self, Filling, Words, readable};
@@ -21,8 +22,14 @@ const CHANGES_EVERY: Duration = Duration::from_secs(1);
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
 /// Writes to standard error. An error of that is ignored: a full disk or a closed pipe behind standard error must not
-/// end a run.
+/// end a run. What is said this way while messages wait for the result is about the end of the run, and stands last.
 pub fn say(text: &str) {
+    if !waiting().takes(Turn::Last, text) {
+        say_now(text);
+    }
+}
+
+fn say_now(text: &str) {
     let text = printable_text(text);
     match columns() {
         Some(columns) => put(&folded(&text, columns)),
@@ -59,12 +66,29 @@ pub fn untold_faults() -> Vec<String> {
     std::mem::take(&mut *UNTOLD.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
+/// Whether both streams are the same file or pipe. A terminal does not count.
+static IS_ONE_PLACE: LazyLock<bool> =
+    LazyLock::new(|| program::are_merged(std::io::stdout(), std::io::stderr()));
+
 fn put(text: &str) {
     if is_silent() || viewer::hold(text) {
         return;
     }
+    if *IS_ONE_PLACE {
+        // A file that was opened twice (`>log 2>log`) has two positions: what one stream writes, the other writes over.
+        let _ = put_out(text);
+        return;
+    }
     let mut err = std::io::stderr().lock();
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
+}
+
+fn put_out(text: &str) -> std::io::Result<()> {
+    if let Some(last) = text.chars().last() {
+        waiting().is_line_open = last != '\n';
+    }
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush())
 }
 
 /// Writes to standard output, whole or with the system's error.
@@ -72,8 +96,86 @@ pub fn write_out(text: &str) -> std::io::Result<()> {
     if is_silent() {
         return Ok(());
     }
-    let mut out = std::io::stdout().lock();
-    out.write_all(printable_text(text).as_bytes()).and_then(|()| out.flush())
+    waiting().has_result |= !text.is_empty();
+    put_out(&printable_text(text))
+}
+
+/// The order of messages below a text result: what matters most stands at the end, where people look first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Turn {
+    Note,
+    Warning,
+    Verdict,
+    /// Errors, and what is said with them.
+    Last,
+}
+
+/// Messages that wait for a text result, because it goes to the same file or pipe: programs read that from DiskSpd's
+/// first line on, and nothing may stand inside.
+#[derive(Debug, Default)]
+struct Waiting {
+    /// Whether messages wait: from the beginning of a run with a text result to the end of the program.
+    is_on: bool,
+    messages: Vec<(Turn, String)>,
+    has_result: bool,
+    /// What was written last does not end with a line end.
+    is_line_open: bool,
+}
+
+static WAITING: Mutex<Waiting> =
+    Mutex::new(Waiting { is_on: false, messages: Vec::new(), has_result: false, is_line_open: false });
+
+fn waiting() -> MutexGuard<'static, Waiting> {
+    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Waiting {
+    /// Takes a message; false where none has to wait.
+    fn takes(&mut self, turn: Turn, text: &str) -> bool {
+        if self.is_on && !text.is_empty() {
+            self.messages.push((turn, text.to_string()));
+        }
+        self.is_on
+    }
+
+    /// All that waited, in order, as it is written behind what was written last. From here on, nothing waits.
+    fn release(&mut self) -> String {
+        self.is_on = false;
+        let mut messages = std::mem::take(&mut self.messages);
+        messages.sort_by_key(|(turn, _)| *turn);
+        let mut text = String::new();
+        if !messages.is_empty() {
+            text.push_str(if self.is_line_open { "\n" } else { "" });
+            text.push_str(if self.has_result { "\n" } else { "" });
+        }
+        messages.iter().for_each(|(_, message)| text.push_str(message));
+        text
+    }
+}
+
+/// Writes the messages that wait for the result. Called at the end of the program.
+pub fn write_waiting() {
+    let text = waiting().release();
+    if !text.is_empty() {
+        say_now(&text);
+    }
+}
+
+/// How long the end of the process may wait for a reader of what is still to be written.
+const LAST_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Ends the process before its time. Messages that wait are written, if somebody takes them.
+pub fn end(exit_code: i32) -> ! {
+    if waiting().is_on {
+        let (sender, is_written) = mpsc::channel();
+        // Another thread may be inside of a write to a pipe that nobody reads.
+        let _ = viewer::spawn("last-words", move || {
+            write_waiting();
+            let _ = sender.send(());
+        });
+        let _ = is_written.recv_timeout(LAST_PATIENCE);
+    }
+    std::process::exit(exit_code)
 }
 
 /// Shows the fault that ends a command, and returns its exit code.
@@ -89,7 +191,8 @@ pub fn tell(fault: impl Into<Fault>) -> ExitCode {
 /// Ends the process: a thread that never ends keeps the run from ending.
 pub fn end_without_result(failure: Failure) -> ! {
     viewer::leave();
-    std::process::exit(tell(failure) as i32)
+    let code = tell(failure);
+    end(code as i32)
 }
 
 /// Writes one line to standard error. Line ends inside would make several of it, which look like this program's own.
@@ -100,7 +203,15 @@ pub fn say_line(words: std::fmt::Arguments<'_>) {
 /// A line beside the result, if such words are told.
 pub fn say_message(stderr: StandardError, told: Message, words: &str) {
     if stderr.shows(told) {
-        say_line(format_args!("{}{}", told.lead(), printable(words)));
+        say_lines(told, &format!("{}{}\n", told.lead(), printable(words)));
+    }
+}
+
+/// Complete lines beside the result, in their turn where messages wait for it.
+pub fn say_lines(told: Message, text: &str) {
+    let waits = told.turn().is_some_and(|turn| waiting().takes(turn, text));
+    if !waits {
+        say_now(text);
     }
 }
 
@@ -229,7 +340,7 @@ impl Console {
             Event::Dot if !self.stderr.shows(Message::Requested) => {}
             Event::Dot => {
                 state.dots = true;
-                say(".");
+                say_now(".");
             }
             Event::Verbose(words) if self.verbose => {
                 let words = format!("{}: {words}", truespd_core::machine::host::local_time_now());
@@ -267,7 +378,7 @@ impl Console {
         }
         state.line.clear();
         if std::mem::take(&mut state.dots) {
-            say("\n");
+            say_now("\n");
         }
         say_message(self.stderr, told, words);
     }
@@ -327,7 +438,7 @@ impl Console {
         let Ok(mut state) = self.state.lock() else { return };
         let waits_for = state.waits_for.clone().unwrap_or_else(|| "I/Os that have not come back".into());
         let words = format!("stopping; waiting for this: {waits_for}; press Ctrl+C again to end at once");
-        self.line(&mut state, Message::Note, &words);
+        self.line(&mut state, Message::Stopping, &words);
     }
 
     /// Clears what is still shown and ends a row of dots.
@@ -335,8 +446,8 @@ impl Console {
         let Ok(mut state) = self.state.lock() else { return };
         state.line.clear();
         // Where both streams are one, the result itself ends the row, as DiskSpd's does.
-        if std::mem::take(&mut state.dots) && !self.stderr.is_merged() {
-            say("\n");
+        if std::mem::take(&mut state.dots) && !*IS_ONE_PLACE {
+            say_now("\n");
         }
     }
 }
@@ -347,6 +458,8 @@ pub enum Message {
     /// What an option asks for as it goes on: `-v`, `-P`.
     Requested,
     Progress,
+    /// What the end of a run that is stopped waits for. It is of use at once only.
+    Stopping,
     Note,
     /// A warning that DiskSpd does not have.
     Warning,
@@ -358,59 +471,63 @@ pub enum Message {
     Kept,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Extent {
-    All,
-    /// What DiskSpd itself would print.
-    AsDiskSpd,
-    /// Standard error goes where the result goes: in front of a text what options ask for, where DiskSpd
-    /// prints it; beside a format that programs read, nothing.
-    Merged {
-        is_text: bool,
-    },
-}
-
 /// Standard error during one run: which messages it shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StandardError(Extent);
+pub enum StandardError {
+    All,
+    /// What DiskSpd itself would print (`--quiet`).
+    AsDiskSpd,
+    /// It goes to the file or pipe of a result that programs read: nothing but why a run failed.
+    Closed,
+}
 
 impl StandardError {
     /// For the streams, the environment and the configuration of this process. `is_quiet`: `--quiet` was
-    /// given. `is_text`: standard output gets the result as text.
+    /// given. `is_text`: standard output gets the result as text. Where both streams are one, messages wait for
+    /// that text from here on.
     pub fn of_process(is_quiet: bool, is_text: bool) -> Self {
-        let is_merged = program::are_merged(std::io::stdout(), std::io::stderr());
+        if *IS_ONE_PLACE && !is_text {
+            return StandardError::Closed;
+        }
+        if *IS_ONE_PLACE && !std::mem::replace(&mut waiting().is_on, true) {
+            viewer::leave_at_panic(write_waiting);
+        }
         let is_quiet = is_quiet || config::in_force().is_quiet();
-        StandardError(if is_merged {
-            Extent::Merged { is_text }
-        } else if is_quiet {
-            Extent::AsDiskSpd
-        } else {
-            Extent::All
-        })
+        if is_quiet { StandardError::AsDiskSpd } else { StandardError::All }
     }
 
     /// Whether it shows such messages.
     pub fn shows(self, message: Message) -> bool {
-        match self.0 {
-            Extent::All => true,
-            Extent::AsDiskSpd => matches!(message, Message::Requested | Message::WarningOfDiskSpd),
-            Extent::Merged { is_text } => is_text && message == Message::Requested,
+        match self {
+            StandardError::All => true,
+            StandardError::AsDiskSpd => matches!(message, Message::Requested | Message::WarningOfDiskSpd),
+            StandardError::Closed => false,
         }
     }
+}
 
-    /// The result and these words end in one place, which is no terminal.
-    pub fn is_merged(self) -> bool {
-        matches!(self.0, Extent::Merged { .. })
-    }
+/// Whether messages wait for a text result.
+pub fn is_waiting() -> bool {
+    waiting().is_on
 }
 
 impl Message {
     /// How a line of such words begins.
     pub fn lead(self) -> &'static str {
         match self {
-            Message::Note => "note: ",
+            Message::Note | Message::Stopping => "note: ",
             Message::Warning | Message::WarningOfDiskSpd => "WARNING: ",
             Message::Requested | Message::Progress | Message::Verdict | Message::Kept => "",
+        }
+    }
+
+    /// Its place below a text result; none for what is written at once, in front of it.
+    fn turn(self) -> Option<Turn> {
+        match self {
+            Message::Requested | Message::Progress | Message::Stopping => None,
+            Message::Note | Message::Kept => Some(Turn::Note),
+            Message::Warning | Message::WarningOfDiskSpd => Some(Turn::Warning),
+            Message::Verdict => Some(Turn::Verdict),
         }
     }
 }
@@ -419,9 +536,10 @@ impl Message {
 mod tests {
     use super::*;
 
-    const EVERYTHING: [Message; 7] = [
+    const EVERYTHING: [Message; 8] = [
         Message::Requested,
         Message::Progress,
+        Message::Stopping,
         Message::Note,
         Message::Warning,
         Message::WarningOfDiskSpd,
@@ -429,15 +547,42 @@ mod tests {
         Message::Kept,
     ];
 
-    fn told(extent: Extent) -> Vec<Message> {
-        EVERYTHING.into_iter().filter(|told| StandardError(extent).shows(*told)).collect()
+    fn told(stderr: StandardError) -> Vec<Message> {
+        EVERYTHING.into_iter().filter(|told| stderr.shows(*told)).collect()
     }
 
     #[test]
     fn each_extent_tells_what_it_says() {
-        assert_eq!(told(Extent::All), EVERYTHING);
-        assert_eq!(told(Extent::AsDiskSpd), [Message::Requested, Message::WarningOfDiskSpd]);
-        assert_eq!(told(Extent::Merged { is_text: true }), [Message::Requested]);
-        assert_eq!(told(Extent::Merged { is_text: false }), []);
+        assert_eq!(told(StandardError::All), EVERYTHING);
+        assert_eq!(told(StandardError::AsDiskSpd), [Message::Requested, Message::WarningOfDiskSpd]);
+        assert_eq!(told(StandardError::Closed), []);
+    }
+
+    #[test]
+    fn what_waited_stands_below_the_result_with_the_verdict_and_errors_last() {
+        let mut waiting = Waiting { is_on: true, has_result: true, is_line_open: true, ..Waiting::default() };
+        for (message, words) in [
+            (Message::Verdict, "verdict\n"),
+            (Message::Warning, "warning\n"),
+            (Message::Note, "note\n"),
+            (Message::WarningOfDiskSpd, "warning of DiskSpd\n"),
+            (Message::Kept, "kept\n"),
+        ] {
+            assert!(waiting.takes(message.turn().expect("it waits"), words));
+        }
+        assert!(waiting.takes(Turn::Last, "ERROR\n"));
+        let below = "\n\nnote\nkept\nwarning\nwarning of DiskSpd\nverdict\nERROR\n";
+        assert_eq!(waiting.release(), below);
+        assert!(!waiting.takes(Turn::Note, "later\n"), "nothing waits any more");
+        assert_eq!(waiting.release(), "", "and nothing is written twice");
+    }
+
+    #[test]
+    fn without_a_result_nothing_stands_above_what_waited() {
+        for (is_line_open, lead) in [(false, ""), (true, "\n")] {
+            let mut waiting = Waiting { is_on: true, is_line_open, ..Waiting::default() };
+            assert!(waiting.takes(Turn::Last, "ERROR\n"));
+            assert_eq!(waiting.release(), format!("{lead}ERROR\n"));
+        }
     }
 }

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config;
-use crate::console::{Console, ProgressAs, say, say_line, say_message, tell, write_out};
-use crate::console::{Message, StandardError};
+use crate::console::{Console, Message, ProgressAs, StandardError};
+use crate::console::{
+    end, is_waiting, say, say_line, say_lines, say_message, tell, write_out, write_waiting,
+};
 use crate::grammar::hints::refuse_strays;
 use crate::grammar::parse::Invocation;
 use crate::grammar::parse::{refuse_findings, refuse_option, refuse_plan};
@@ -70,7 +72,9 @@ pub fn main(usual_name: &str, command: fn(&Program, &[OsString]) -> ExitCode) ->
     let ran = with_room(|| {
         let mut args = std::env::args_os();
         let name = args.next().map_or_else(|| usual_name.into(), |name| name.to_string_lossy().into_owned());
-        command(&Program { name }, &args.collect::<Vec<_>>())
+        let code = command(&Program { name }, &args.collect::<Vec<_>>());
+        write_waiting();
+        code
     });
     ran.unwrap_or_else(|error| {
         let message = format!(
@@ -492,33 +496,42 @@ impl Show {
         self.shape.verdict_to == VerdictTo::UnderResult && self.shape.format.is_for_people
     }
 
+    /// Under a result on standard output stands the verdict alone. Where messages wait for the result, it is the last
+    /// of them.
+    fn is_on_stdout(&self) -> bool {
+        self.is_under_result() && !is_waiting()
+    }
+
     fn extent(&self) -> Extent {
         if self.has_all { Extent::All } else { Extent::Findings }
     }
 
+    /// The verdict in lines of its own.
+    fn whole(&self, document: &Document, style: Style) -> String {
+        let verdict = text(&self.verdict, "verdict", self.extent(), style);
+        with_usual(document, verdict) + &drives(document, style)
+    }
+
     /// What stands under the result on standard output.
     fn under_result(&self, document: &Document) -> String {
-        if self.is_under_result() {
-            let style = Style::of_stdout();
-            let verdict = text(&self.verdict, "verdict", self.extent(), style);
-            format!("\n{}{}", with_usual(document, verdict), drives(document, style))
+        if self.is_on_stdout() {
+            format!("\n{}", self.whole(document, Style::of_stdout()))
         } else {
             String::new()
         }
     }
 
     fn on_stderr(&self, report: &FinishedRun) -> String {
-        let is_told = self.is_unmet || self.shape.stderr.shows(Message::Verdict);
-        if self.is_under_result() {
+        let stderr = self.shape.stderr;
+        // Whatever stands behind a format that programs read would be part of it.
+        if stderr == StandardError::Closed || self.is_on_stdout() {
             return String::new();
         }
-        if self.has_all {
-            let (document, style) = (&report.document, Style::of_stderr());
-            let verdict = text(&self.verdict, "verdict", Extent::All, style);
-            return with_usual(document, verdict) + &drives(document, style);
+        if self.has_all || self.is_under_result() {
+            return self.whole(&report.document, Style::of_stderr());
         }
         // The reasons of a failure are shown below.
-        if !report.failures.is_empty() || !is_told {
+        if !report.failures.is_empty() || !(self.is_unmet || stderr.shows(Message::Verdict)) {
             return String::new();
         }
         with_usual(&report.document, format!("{}\n", line(&self.verdict, Style::of_stderr())))
@@ -556,14 +569,14 @@ pub fn print_report(report: &FinishedRun, outputs: Outputs, console: &Console, s
     // DiskSpd's text does not end with a line end, so the next line would follow it.
     let has_more = !errors.is_empty() || !verdict.is_empty() || !report.failures.is_empty();
     let is_one_terminal = std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
-    if !result.ends_with('\n') && (is_one_terminal || (stderr.is_merged() && has_more)) {
+    if !result.ends_with('\n') && (is_one_terminal || (stderr == StandardError::Closed && has_more)) {
         say("\n");
     }
     for error in errors {
         code = tell(Failure::from(error));
     }
     show.tell_facts(report, console);
-    say(&verdict);
+    say_lines(Message::Verdict, &verdict);
     if report.failures.is_empty() {
         return code;
     }
@@ -586,7 +599,7 @@ const STOP_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The first SIGINT, SIGTERM or SIGHUP stops the run in an orderly way.
 fn watch_signals(shape: Shape, console: &Arc<Console>) -> Result<Latch, Refusal> {
-    stop_on_signals(stop_notice(shape, console))
+    stop_on_signals(stop_notice(shape, console), end)
 }
 
 /// Where DiskSpd prints it before a text result; nothing may stand before a result that programs read.

@@ -1,97 +1,29 @@
-//! What stands beside a result, when programs start this one: two streams, one stream, a stream that must stay empty.
+//! What stands beside a result, when programs start this one: two streams, a stream that must stay empty. Both in one
+//! place: `one_place`.
 
-use std::fs::File;
-use std::io::Read;
 use std::process::{Command, Stdio};
 
 use crate::support::program::{Ran, Running};
-use crate::support::strict_text;
 use crate::support::{killed, program::Lab, strict_xml};
 
 /// A run with a warning of DiskSpd's, notes, dots and verbose lines. Simulated, so that it takes no time.
-const TALKATIVE: &str = "-v -P100 -c1M -t2 -b4K -L -D100 -d1 -W0 --engine sim:latency=1ms";
-const OVERLAP: &str = "WARNING: target access pattern will not be sequential, consider -si\n";
+pub(super) const TALKATIVE: &str = "-v -P100 -c1M -t2 -b4K -L -D100 -d1 -W0 --engine sim:latency=1ms";
+pub(super) const OVERLAP: &str = "WARNING: target access pattern will not be sequential, consider -si\n";
 
-fn quiet_environment(command: &mut Command) {
+/// The words without those that ask for lines in front of the result.
+pub(super) fn quieter() -> &'static str {
+    TALKATIVE.trim_start_matches("-v -P100 ")
+}
+
+pub(super) fn quiet_environment(command: &mut Command) {
     command.env_remove("TRUESPD_QUIET");
-}
-
-/// What the words leave in one file or pipe that gets both streams, by each way that wrappers use.
-fn merged(lab: &Lab, words: &str) -> Vec<(&'static str, String)> {
-    let command = || {
-        let mut command = lab.command(&format!("{words} f"));
-        quiet_environment(&mut command);
-        command
-    };
-    let mut all = Vec::new();
-    // subprocess.run(..., stdout=PIPE, stderr=STDOUT)
-    let (mut reader, writer) = std::io::pipe().expect("a pipe");
-    let mut started = command();
-    let mut child =
-        started.stderr(writer.try_clone().expect("a descriptor")).stdout(writer).spawn().expect("it starts");
-    // The pipe ends when nobody holds its other end.
-    drop(started);
-    let mut text = String::new();
-    reader.read_to_string(&mut text).expect("text");
-    assert!(child.wait().expect("it ends").success(), "{text}");
-    all.push(("one pipe", text));
-    // One file, opened once and opened twice.
-    for (way, is_twice) in [("one file", false), ("one file, opened twice", true)] {
-        let path = lab.path("both");
-        drop(File::create(&path).expect("a file"));
-        let open = || File::options().append(true).open(&path).expect("a file");
-        let out = open();
-        let err = if is_twice { open() } else { out.try_clone().expect("a descriptor") };
-        assert!(command().stdout(out).stderr(err).status().expect("it starts").success());
-        all.push((way, std::fs::read_to_string(&path).expect("text")));
-    }
-    // By a shell.
-    for (way, redirection) in [(">f 2>&1", ">both 2>&1"), ("2>&1 | cat", "2>&1 | cat >both")] {
-        let line = format!("\"$0\" {words} f {redirection}");
-        let mut shell = lab.command_behind(&["sh", "-c", &line], "");
-        quiet_environment(&mut shell);
-        let output = shell.output().expect("it starts");
-        assert!(
-            output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(),
-            "{output:?}"
-        );
-        all.push((way, String::from_utf8(lab.read("both")).expect("text")));
-    }
-    all
-}
-
-#[test]
-fn both_streams_in_one_file() {
-    let lab = Lab::new();
-    for (way, text) in merged(&lab, &format!("{TALKATIVE} -Rxml")) {
-        assert!(text.starts_with("<Results>") && text.ends_with("</Results>"), "{way}:\n{text}");
-        strict_xml::check(&text).unwrap_or_else(|fault| panic!("{way}: {fault}\n{text}"));
-    }
-    for (way, text) in merged(&lab, &format!("{TALKATIVE} -Rjson")) {
-        let read = truespd_core::result::json::read(text.as_bytes());
-        assert!(read.is_ok(), "{way}: {read:?}\n{text}");
-    }
-    let words = TALKATIVE.trim_start_matches("-v -P100 ");
-    for (way, text) in merged(&lab, words) {
-        strict_text::parse(&text).unwrap_or_else(|fault| panic!("{way}: {fault}\n{text}"));
-    }
-    // What -v and -P ask for stands in front of a text, as DiskSpd has it there.
-    for (way, text) in merged(&lab, TALKATIVE) {
-        let (before, result) = text.split_once("\nCommand Line: ").expect("a result");
-        assert!(before.contains(": thread 1: ") && before.ends_with("..."), "{way}:\n{text}");
-        let result = format!("\nCommand Line: {result}");
-        strict_text::parse(&result).unwrap_or_else(|fault| panic!("{way}: {fault}\n{text}"));
-    }
-    for (way, text) in merged(&lab, &format!("{TALKATIVE} -Rxml --verdict")) {
-        assert!(text.contains("</Results>\nverdict: "), "{way}: asked for\n{text}");
-    }
 }
 
 /// Standard error that goes elsewhere has everything, also when it is what standard output was (`2>&1 >file`).
 #[test]
 fn streams_that_end_in_two_places() {
     let lab = Lab::new();
-    let words = TALKATIVE.trim_start_matches("-v -P100 ");
+    let words = quieter();
     let line = format!("\"$0\" {words} -Rxml f 2>&1 >out");
     let mut shell = lab.command_behind(&["sh", "-c", &line], "");
     quiet_environment(&mut shell);
@@ -226,7 +158,7 @@ fn other_formats_on_standard_output() {
     assert!(truespd_core::result::json::read(&run.stdout).is_ok(), "no verdict under it: {run:?}");
 }
 
-fn table(text: &str) -> Vec<Vec<&str>> {
+pub(super) fn table(text: &str) -> Vec<Vec<&str>> {
     text.lines().map(|line| line.split(',').collect()).collect()
 }
 

@@ -307,6 +307,31 @@ fn without_rights() {
     ran.refused(3, &["Could not create the file (error code: 13)", "Permission denied"]);
 }
 
+/// Somebody else's home says nothing about a file that cannot be seen. One that is there is told.
+#[test]
+fn with_the_home_of_another_user() {
+    let Some(lab) = lab_of_nobody() else { return };
+    let folder = lab.path("home/.config/truespd");
+    fs::create_dir_all(&folder).expect("a folder");
+    let home = format!("HOME={}", lab.path("home").display());
+    let wrapper = [&NOBODY[..], &["env", "-u", "XDG_CONFIG_HOME", &home]].concat();
+    let run = || run_behind(&lab, &wrapper, "-c1M -b4K -d1 -W0 --engine sim:latency=1ms f").expect_code(0);
+    const TOLD: &str = "is not for this user to read, so nothing in it counts: Permission denied";
+    for (has_file, mode, is_told) in
+        [(false, 0o700, false), (false, 0o755, false), (true, 0o755, true), (true, 0o700, false)]
+    {
+        let file = folder.join("config.toml");
+        if has_file {
+            fs::write(&file, "").expect("a file");
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("permissions");
+        }
+        fs::set_permissions(lab.path("home"), fs::Permissions::from_mode(mode)).expect("permissions");
+        let ran = run();
+        assert_eq!(ran.stderr.contains(TOLD), is_told, "file: {has_file}, mode: {mode:o}\n{ran}");
+        assert_eq!(ran.stderr.contains("configuration"), is_told, "{ran}");
+    }
+}
+
 /// The kernel counts registered memory against a limit; without it the run goes on and says so.
 #[test]
 fn without_locked_memory() {

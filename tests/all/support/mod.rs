@@ -3,6 +3,7 @@
 pub mod devices;
 pub mod documents;
 pub mod faulty;
+pub mod forbidden;
 pub mod gate;
 pub mod killed;
 pub mod memory;

@@ -18,6 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// Runs of which one does not fall into a time when the machine stands still.
 const ATTEMPTS: u32 = 3;
 
+/// What Rust's library puts behind the system's words.
+const NUMBERED: &str = "(os error ";
+
 /// What a run that is stopped puts before its text.
 pub const INTERRUPTED: &str = "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n";
 
@@ -287,7 +290,10 @@ impl Running {
         let wall = self.since.elapsed();
         let stdout = self.stdout.take().expect("taken once").join().expect("the reader does not panic");
         self.stderr_reader.take().expect("taken once").join().expect("the reader does not panic");
-        Ran { line: self.line.clone(), status, stdout, stderr: self.stderr_so_far(), wall }
+        let ran = Ran { line: self.line.clone(), status, stdout, stderr: self.stderr_so_far(), wall };
+        // Scripts stop at the word. What the system says is told by `system_text`, which leaves the number out.
+        assert!(!(ran.stdout.contains(NUMBERED) || ran.stderr.contains(NUMBERED)), "a numbered error\n{ran}");
+        ran
     }
 }
 

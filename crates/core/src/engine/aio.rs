@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-use super::transfer::{DROP_LIMIT, Regions, check_setup, hand_out, not_begun, numbered_text, reap_all};
+use super::transfer::{DROP_LIMIT, Regions, check_setup, hand_out, not_begun, reap_all};
 use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Result, Setup};
 use crate::sys::file::is_direct;
 
@@ -117,7 +117,7 @@ fn io_destroy(context: libc::c_ulong) {
 /// Puts the error of `io_setup(2)` into words; `used` and `limit` are the sysctls `fs.aio-nr` and
 /// `fs.aio-max-nr`.
 fn refusal(error: IoError, depth: u32, used: Option<String>, limit: Option<String>) -> EngineError {
-    let text = numbered_text(error);
+    let text = error.text();
     let (reason, advice) = match error.number() {
         libc::EAGAIN => (
             format!(
@@ -253,7 +253,7 @@ impl Aio {
 }
 
 fn broken(action: &'static str, error: IoError) -> EngineError {
-    EngineError::Broken { engine: NAME, action, error: numbered_text(error) }
+    EngineError::Broken { engine: NAME, action, error: error.text() }
 }
 
 impl Engine for Aio {

@@ -14,10 +14,11 @@ use std::time::Duration;
 
 use rustix::mm::{MapFlags, MsyncFlags, ProtFlags};
 
-use super::transfer::{Regions, check_setup, hand_out, numbered_text};
+use super::transfer::{Regions, check_setup, hand_out};
 use super::{
     Completion, Engine, EngineError, EngineFile, Handle, Io, IoError, MapFlush, MapMode, Op, Result, Setup,
 };
+use crate::sys::error::system_text;
 
 #[derive(Debug)]
 struct Map {
@@ -217,7 +218,7 @@ fn why_not(errno: rustix::io::Errno, dax: bool) -> String {
         }
         _ => "leave out -Sm to use ordinary I/O",
     };
-    format!("{errno}: {why}")
+    format!("{}: {why}", system_text(&errno.into()))
 }
 
 impl Engine for Mmap {
@@ -302,7 +303,7 @@ impl BusWatch {
             Err(error) => Err(EngineError::Setup {
                 engine: NAME,
                 action: "installing a handler for failing accesses to mapped files (SIGBUS)".into(),
-                error: numbered_text(*error),
+                error: error.text(),
             }),
         }
     }

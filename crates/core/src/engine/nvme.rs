@@ -23,6 +23,7 @@ use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Result
 use crate::machine::namespace::Namespace;
 use crate::machine::roots::Roots;
 use crate::sys::device::{OpenedFor, opened_for};
+use crate::sys::error::system_text;
 
 pub(super) const NAME: &str = "nvme";
 /// The same with polled completions.
@@ -244,7 +245,7 @@ fn open_with(setup: Setup, name: &'static str, is_polled: bool) -> Result<(Nvme,
     uring.submitter().register_files(&fds).map_err(|error| EngineError::Setup {
         engine: name,
         action: "registering the devices with io_uring".into(),
-        error: error.to_string(),
+        error: system_text(&error),
     })?;
     let depth = setup.depth as usize;
     let ranges = if setup.trims { vec![Range::default(); depth] } else { Vec::new() };
@@ -276,7 +277,7 @@ fn target_of(index: usize, file: &EngineFile, name: &'static str, is_polled: boo
             namespace.disk.node_name()
         )));
     }
-    let how = opened_for(handle).map_err(|error| unfit(error.to_string()))?;
+    let how = opened_for(handle).map_err(|error| unfit(system_text(&error)))?;
     let shift = namespace.block_bytes.trailing_zeros();
     Ok(Target { fd: types::Fixed(index as u32), namespace: namespace.id, shift, how })
 }

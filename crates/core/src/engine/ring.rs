@@ -10,8 +10,9 @@ use std::{fmt, io};
 use io_uring::{Builder, IoUring, cqueue, squeue, types};
 use rustix::io_uring::{IoringEnterFlags, io_uring_enter, io_uring_enter_arg, io_uring_getevents_arg};
 
-use super::transfer::{Regions, numbered_text};
+use super::transfer::Regions;
 use super::{Completion, EngineError, EngineFile, Io, IoError, Result, Setup};
+use crate::sys::error::system_text;
 
 pub(super) const NAME: &str = "io_uring";
 /// The same with polled completions.
@@ -150,7 +151,7 @@ fn refusal_of_entries(errno: i32, entry_bytes: usize, disabled: Option<u32>) -> 
 
 /// Puts the errno of `io_uring_setup(2)` into words; `disabled` is the sysctl `kernel.io_uring_disabled`.
 pub(super) fn refusal(errno: i32, disabled: Option<u32>) -> EngineError {
-    let text = numbered_text(IoError::from_number(errno));
+    let text = IoError::from_number(errno).text();
     let unavailable = |reason: String, advice: &str| EngineError::Unavailable {
         engine: NAME,
         reason,
@@ -200,7 +201,8 @@ pub(super) fn ring_fd_refused(name: &str, error: &io::Error) -> String {
             format!("{name}: each call looks up its ring by descriptor: the kernel is older than Linux 5.18")
         }
         _ => {
-            format!("{name}: each call looks up its ring by descriptor: it could not be registered: {error}")
+            let text = system_text(error);
+            format!("{name}: each call looks up its ring by descriptor: it could not be registered: {text}")
         }
     }
 }
@@ -548,7 +550,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<
         EngineError::Broken {
             engine: self.name,
             action: "handing I/Os to the kernel and waiting for completions (io_uring_enter)",
-            error: numbered_text(IoError::from_number(errno)),
+            error: IoError::from_number(errno).text(),
         }
     }
 }
@@ -617,15 +619,16 @@ fn register_buffers<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
 
 /// Says why buffers are not registered and what would help.
 fn not_registered(name: &str, error: &std::io::Error, bytes: usize) -> String {
+    let text = system_text(error);
     let limit = rustix::process::getrlimit(rustix::process::Resource::Memlock).current;
     match (error.raw_os_error(), limit) {
         (Some(libc::ENOMEM), Some(limit)) => format!(
             "{name}: buffers not registered: they take {} KiB, the locked-memory limit is {} KiB for all \
-             threads together (ulimit -l): {error}",
+             threads together (ulimit -l): {text}",
             bytes / 1024,
             limit / 1024
         ),
-        _ => format!("{name}: buffers not registered: {error}"),
+        _ => format!("{name}: buffers not registered: {text}"),
     }
 }
 

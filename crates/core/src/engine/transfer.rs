@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::{Completion, Engine, EngineError, EngineFile, Handle, Io, IoError, Op, Result, Setup};
 use crate::sys::buffer::IoBuffer;
+use crate::sys::error::system_text;
 use crate::sys::thread::{IoPrio, io_priority_of_this_thread, set_io_priority_of_this_thread};
 use crate::sys::{device, file};
 
@@ -78,11 +79,6 @@ pub(super) unsafe fn transfer(handle: &Handle, regions: &Regions, io: &Io) -> Re
     }
 }
 
-/// The system's text with its number.
-pub(super) fn numbered_text(error: IoError) -> String {
-    std::io::Error::from(error).to_string()
-}
-
 /// The I/O priority of the calling thread, changed only when the next I/O wants another one.
 #[derive(Debug)]
 pub(super) struct ThreadPriority {
@@ -119,7 +115,7 @@ impl ThreadPriority {
                     file.ioprio >> 13,
                     file.ioprio & 0x1fff
                 ),
-                error: error.to_string(),
+                error: system_text(&error),
             })?;
         }
         let _ = set_io_priority_of_this_thread(IoPrio(self.original));

@@ -14,6 +14,7 @@ use super::transfer::{DROP_LIMIT, check_setup, reap_all};
 use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Result, Setup};
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::roots::Roots;
+use crate::sys::error::system_text;
 use crate::sys::file::{FileKind, Stat, is_direct};
 use crate::sys::system::is_kernel_since;
 
@@ -107,7 +108,7 @@ fn open_with(setup: Setup, is_polled: bool) -> Result<(Uring, Vec<String>)> {
     let fixed_files = match uring.submitter().register_files(&fds) {
         Ok(()) => true,
         Err(error) => {
-            notes.push(format!("{NAME}: files not registered: {error}"));
+            notes.push(format!("{NAME}: files not registered: {}", system_text(&error)));
             false
         }
     };

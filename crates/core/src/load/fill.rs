@@ -216,9 +216,9 @@ impl Fill<'_> {
         match file::reopen(self.file, Opening { write: true, direct: true, ..Opening::default() }) {
             Ok(direct) => Some((direct, alignment)),
             Err(code) => {
-                let error = std::io::Error::from(code);
                 self.notes.push(format!(
-                    "written through the page cache: opening for direct I/O was refused ({error})"
+                    "written through the page cache: opening for direct I/O was refused ({})",
+                    code.text()
                 ));
                 None
             }

@@ -184,7 +184,9 @@ pub fn prepare(lane: &Lane, span: &Span<'_>) -> Result<Prepared, StartFailure> {
 
 fn prepare_here(lane: &Lane, span: &Span<'_>) -> Result<Prepared, Failure> {
     if let Some(cpu) = lane.work.cpu {
-        pin_to_processor(cpu).map_err(unprepared)?;
+        pin_to_processor(cpu).map_err(|error| {
+            unprepared(error).hint("use -n without -a, which lets the kernel choose the processors")
+        })?;
     }
     // Only rate limits and pauses need exact time. If the system refuses, they are kept on average.
     let _ = keep_exact_time_on_this_thread();

@@ -75,7 +75,7 @@ pub struct At {
 pub enum State {
     Read,
     Missing,
-    /// This user may not read it.
+    /// This user may not read it, or may not see whether it is there.
     Forbidden,
 }
 
@@ -115,8 +115,14 @@ impl Config {
                 Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                     State::Missing
                 }
-                // The machine's may be for root only. A program that root started as another user may still
-                // have root's home.
+                // A program that root started as another user may still have root's home, where that user can know
+                // nothing: there may be a file or not.
+                Err(error)
+                    if error.kind() == ErrorKind::PermissionDenied && path.symlink_metadata().is_err() =>
+                {
+                    State::Forbidden
+                }
+                // The machine's may be for root only.
                 Err(error) if error.kind() == ErrorKind::PermissionDenied => {
                     config.warnings.push(format!(
                         "the configuration file '{}' is not for this user to read, so nothing in it counts: {}",

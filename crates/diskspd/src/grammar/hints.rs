@@ -66,9 +66,8 @@ pub fn misplaced(line: &Arguments, option: usize) -> Vec<String> {
         && let Some(glued) = glued(line, word)
     {
         hints.push(glued);
-    } else if let Some(plain) = slash_option(first) {
-        hints
-            .push(format!("on Linux a path begins with /, an option only with -: write {plain} for {first}"));
+    } else if let Some(hint) = of_windows(first) {
+        hints.push(hint);
     } else if is_long(&line.args[option]) {
         hints.push("long options also come before the targets".into());
     } else if is_option(&line.args[option]) {
@@ -113,6 +112,17 @@ fn slash_option(target: &str) -> Option<String> {
     let option = target.strip_prefix('/').filter(|rest| !rest.contains('/'))?;
     let plain = format!("-{option}");
     (option != "-" && is_option(&plain)).then_some(plain)
+}
+
+/// What to write for an option as Windows takes it.
+fn of_windows(target: &str) -> Option<String> {
+    let plain = slash_option(target)?;
+    Some(format!("on Linux a path begins with /, an option only with -: write {plain} for {target}"))
+}
+
+/// What a target was probably meant to be that is not there.
+pub fn not_there(target: &str) -> Option<String> {
+    of_windows(target).or_else(|| meant(target))
 }
 
 /// Hints for a value that was refused.

@@ -137,7 +137,7 @@ pub fn refuse_plan(args: &[String], program: &str, refusals: &[Refusal]) -> Refu
     for refusal in refusals {
         let typed = if refusal.kind == RefusalKind::Open { refusal.subject.as_deref() } else { None };
         let carets = line.marks_of_plan(refusal);
-        marked.push(refusal.clone().at(carets).with_hints(typed.and_then(hints::meant)));
+        marked.push(refusal.clone().at(carets).with_hints(typed.and_then(hints::not_there)));
     }
     Refusals::from(marked).of(program, args)
 }

@@ -530,8 +530,9 @@ pub static SECTIONS: &[Section] = &[
                        notes, and a verdict only with --verdict. The variable TRUESPD_QUIET=1 does the same."),
             row("-verdict", "", Switch(ALONE, |d| d.long.verdict = true))
                 .help("Show all of the verdict on standard error: every finding with its numbers and advice, and \
-                       the rules that lacked evidence. Without it, one line, or none where standard error is the \
-                       file or pipe of standard output (2>&1)."),
+                       the rules that lacked evidence. Without it, one line. Where standard error is the file or \
+                       pipe of standard output (2>&1), the verdict stands below a text result, and is left out \
+                       beside XML, JSON and CSV."),
             row("-require", "<certified|suspect|steady>", Value(options::require))
                 .offers(REQUIRED)
                 .help("Exit code 5 when the verdict is worse than this, or (steady) when the rounds of --until-steady \

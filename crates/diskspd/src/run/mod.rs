@@ -94,11 +94,11 @@ fn available(choice: &EngineChoice) -> Result<(&'static engine::EngineRow, Strin
 const SAME_WISH: Duration = Duration::from_millis(500);
 
 /// A latch that is set at the first SIGINT, SIGTERM or SIGHUP, after `notice`; a second SIGINT or SIGTERM
-/// ends the process.
+/// ends the process by `end`.
 ///
 /// # Errors
 /// The system's reason, with what to do.
-pub fn stop_on_signals(notice: impl Fn() + Send + 'static) -> Result<Latch, Refusal> {
+pub fn stop_on_signals(notice: impl Fn() + Send + 'static, end: fn(i32) -> !) -> Result<Latch, Refusal> {
     let latch = Latch::new().map_err(|error| refusal(&error))?;
     let mut wishes = EndWishes::receive().map_err(|error| refusal(&error))?;
     let stop = latch.clone();
@@ -111,7 +111,7 @@ pub fn stop_on_signals(notice: impl Fn() + Send + 'static) -> Result<Latch, Refu
                     stop.set();
                 }
                 Reaction::Nothing => {}
-                Reaction::EndNow(exit_code) => std::process::exit(exit_code),
+                Reaction::EndNow(exit_code) => end(exit_code),
             }
         }
     });

@@ -35,6 +35,7 @@ use truespd_core::load::ranks::{AgreedStart, CalledOff, Maker, Place, Ranks};
 use truespd_core::machine::host::{boot_id, host_name, unix_time_s};
 use truespd_core::machine::roots::Roots;
 use truespd_core::result::{ClockOffset, Document, LostRank, Rank, TimeSpanResult, json};
+use truespd_core::sys::error::system_text;
 use truespd_core::sys::events::Latch;
 use truespd_core::sys::thread::allowed_processors;
 use truespd_core::verdict::ranks::{DoneOnDisks, done_on_disks, note_other_ranks};
@@ -370,7 +371,8 @@ fn start_post(
         }
         Err(error) => drop(opened.send(Err(error))),
     });
-    started.map_err(|error| TransportError(format!("no thread could be started: {error}")))?;
+    started
+        .map_err(|error| TransportError(format!("no thread could be started: {}", system_text(&error))))?;
     match is_open.recv_timeout(open_patience) {
         Ok(opened) => opened,
         Err(RecvTimeoutError::Disconnected) => Err(TransportError("it ended without a word".into())),

@@ -375,7 +375,7 @@ impl Shared {
                 ReadError::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => FileError::CutOff,
                 ReadError::Io(error) => match Code::of(&error) {
                     Some(code) => FileError::Read(code),
-                    None => FileError::Damaged(error.to_string()),
+                    None => FileError::Damaged(system_text(&error)),
                 },
                 other => FileError::Damaged(other.to_string()),
             })?;

@@ -112,7 +112,7 @@ impl Series {
         let view = Arc::clone(&watch);
         let stop = match &wishes.ranks {
             Some(ranks) => ranks.stop(Box::new(move || view.see(Event::Stopping))),
-            None => stop_on_signals(move || view.see(Event::Stopping))?,
+            None => stop_on_signals(move || view.see(Event::Stopping), std::process::exit)?,
         };
         let mut keep = None;
         if let Some(folder) = &wishes.keep {

@@ -239,9 +239,12 @@ fn path_text(path: &Path) -> String {
 /// # Errors
 /// The exit code, when something is wrong with it.
 pub(crate) fn begin() -> Result<(), ExitCode> {
-    let config = config::read().map_err(tell)?;
-    config.warnings.iter().for_each(|words| say_line(format_args!("{}{words}", Message::Warning.lead())));
+    tell_warnings(config::read().map_err(tell)?);
     Ok(())
+}
+
+pub(crate) fn tell_warnings(config: &Config) {
+    config.warnings.iter().for_each(|words| say_line(format_args!("{}{words}", Message::Warning.lead())));
 }
 
 /// The directory for suites whose user names no target: that of the configuration, or the current one.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::cli::show::verify as show;
-use diskspd::console::{say_line, tell};
+use diskspd::console::{end, say_line, tell};
 use diskspd::program::print;
 use diskspd::run::stop_on_signals;
 use truespd_core::fault::{ExitCode, FailureKind, Fault, Outcome, Refusal, RefusalKind};
@@ -72,7 +72,7 @@ fn answer(arguments: &VerifyArguments) -> Result<ReadBack, Fault> {
             BlockMap::open(&map).map_err(|error| no_map(typed, &error))?
         }
     };
-    let stop = stop_on_signals(|| {})?;
+    let stop = stop_on_signals(|| {}, end)?;
     read_back(typed, &map, TOLD_EVERY, &tell_progress, &stop)
 }
 

@@ -17,7 +17,7 @@ use super::options::{Options, Own};
 use crate::cluster::per_rank::Values;
 use crate::cluster::transport::{Mpi, Open, Threads, Transport};
 use crate::cluster::{Cluster, JoinError, Joining};
-use diskspd::console::tell;
+use diskspd::console::{end, tell};
 use diskspd::grammar::parse::{Invocation, parse};
 use diskspd::run::stop_on_signals;
 use truespd_bus::{Kind, Loaded, Object};
@@ -222,7 +222,7 @@ pub(super) fn join(
     is_first: bool,
 ) -> Result<Joined, ExitCode> {
     let signals = Signals::default();
-    let stop = stop_on_signals(signals.notice()).map_err(tell)?;
+    let stop = stop_on_signals(signals.notice(), end).map_err(tell)?;
     let has_folder = options.documents.as_ref().is_some_and(|folder| folder.exists());
     let processors = (allowed_processors().map_or(0, |allowed| allowed.len()), online());
     let joining = Joining {

@@ -11,11 +11,11 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::cli::commands::answer::print_or_refuse;
+use crate::cli::commands::config::tell_warnings;
 use crate::cli::commands::suites::Row;
 use diskspd::config;
-use diskspd::console::StandardError;
-use diskspd::console::tell;
-use diskspd::program::{ExitCode, Program, print, tell_warnings};
+use diskspd::console::{tell, write_waiting};
+use diskspd::program::{ExitCode, Program, print};
 use options::Own;
 use truespd_core::fault::{FailureKind, Outcome, Refusal, RefusalKind};
 use truespd_core::machine::host::{host_name, launched};
@@ -145,9 +145,14 @@ pub(crate) fn run_words(program: &Program, words: &[OsString]) -> ExitCode {
         Ok(open) => open,
         Err(refusal) => return refused_here(refusal, is_first),
     };
-    // What is wrong with it is told when all ranks are asked whether they can run.
-    if config::read().is_ok() && is_first {
-        tell_warnings(StandardError::of_process(false, true));
+    // What is wrong with it is told when all ranks are asked whether they can run. Warnings of a line stand beside its
+    // result.
+    let is_suite = matches!(what, Load::Suite(_));
+    if let Ok(config) = config::read()
+        && is_first
+        && is_suite
+    {
+        tell_warnings(config);
     }
     let joined = match launch::join(&typed, &own.options, open, is_first) {
         Ok(joined) => joined,
@@ -161,6 +166,8 @@ pub(crate) fn run_words(program: &Program, words: &[OsString]) -> ExitCode {
         Load::Suite(row) => series::run(row, &own, &joined),
     };
     if joined.cluster.me().is_hub() {
+        // MPI may end this process with the others.
+        write_waiting();
         joined.cluster.dismiss(code);
     }
     code

@@ -6,12 +6,12 @@ use crate::cli::commands::config::Keeping;
 use crate::cluster::per_rank::shard;
 use crate::cluster::{Cluster, Finished, ThisRank};
 use diskspd::console::Message;
-use diskspd::console::{Console, ProgressAs, say_line, say_message, tell};
+use diskspd::console::{Console, ProgressAs, end, say_line, say_message, tell};
 use diskspd::grammar::parse::{Invocation, parse, refuse_option, refuse_plan};
 use diskspd::keeping::Keeper;
 use diskspd::program::{
     Program, Shape, Show, VerdictTo, is_empty, keep_result, live_view, load_profile, print_report,
-    stop_notice, stopped_unmeasured, tell_how_understood,
+    stop_notice, stopped_unmeasured, tell_how_understood, tell_warnings,
 };
 use diskspd::request::{Output, Request};
 use diskspd::run::Ready;
@@ -108,6 +108,9 @@ impl OneRank<'_> {
         request.reinterpreted.extend(bound(self.processors, &request));
         let keep = Keeping::of_run(&request.options.history)?;
         let shape = Shape::of(&request, VerdictTo::UnderResult);
+        if self.me().is_hub() {
+            tell_warnings(shape.stderr);
+        }
         Ok(Prepared { words, request, shape, keep })
     }
 
@@ -198,7 +201,7 @@ impl OneRank<'_> {
             Event::Counted(own) => Event::Counted(self.cluster.counted(own)),
             Event::GivenUp(failure) if !self.me().is_hub() => {
                 self.cluster.hand_in_nothing(vec![failure.to_string()]);
-                std::process::exit(end_as(self.cluster.await_end()) as i32)
+                end(end_as(self.cluster.await_end()) as i32)
             }
             other => other,
         };
