@@ -320,8 +320,10 @@ fn loop_ns(
 ) -> Option<f64> {
     let span = TimeSpan { random_write_data: false, ..span.clone() };
     let bare = Bare::with(span, vec![work], targets).ok()?;
-    let round = || bare.turn_with(1, clock, ROUND_NS, &|| None, &mut || Ok(()));
-    (0..ROUNDS).filter_map(|_| round().ok()?.running_ns_per_io()).min_by(f64::total_cmp)
+    let rounds = (0..ROUNDS).filter_map(|_| {
+        bare.turn_with(1, clock, ROUND_NS, &|| None, &mut || Ok(())).ok()?.running_ns_per_io()
+    });
+    rounds.min_by(f64::total_cmp)
 }
 
 fn fills(span: &TimeSpan, target: &Target) -> bool {
