@@ -100,7 +100,7 @@ fn one_rank_is_a_run_like_any_other_and_leaves_its_document() {
     let rank = read.rank.as_ref().expect("a rank");
     assert_eq!((rank.rank, rank.ranks, rank.local), (0, 1, 0));
     let start = read.measured().next().expect("measured").evidence.common_start.expect("an agreed start");
-    assert!(start.late_ns < 1_000_000_000, "{start:?}");
+    assert!(u128::from(start.late_ns) < crate::support::HANG.as_nanos(), "{start:?}");
     assert_eq!(fs::read(document).unwrap(), lab.read("sum.json"), "it is its own sum");
 }
 

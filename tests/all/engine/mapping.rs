@@ -4,7 +4,6 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::bench::{BLOCK, Bench, DEPTH, folders, make_file, of_descriptor, open_flags};
 use crate::support::gate::{self, Gate};
@@ -143,6 +142,6 @@ fn mapped_and_unmapped_files_in_one_thread() {
             assert!(done.iter().zip(0..).all(|(c, slot)| c.slot == slot && c.result == Ok(BLOCK)));
         }
         bench.engine.submit(&[Bench::io(0, Op::Read, 0, BLOCK)]).expect("submit");
-        assert_eq!(bench.engine.drain(Duration::from_secs(20), &mut Vec::new()), 0);
+        assert_eq!(bench.engine.drain(crate::support::HANG, &mut Vec::new()), 0);
     }
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::bench::{BLOCK, Bench, DEPTH, Draw, engines, everywhere, of_descriptor};
+use crate::support::HANG;
 use crate::support::gate::{self, Gate};
 use truespd_core::engine::{Completion, Engine, EngineRow, Op};
 
@@ -38,12 +39,12 @@ fn looking_never_waits_and_time_limits_hold() {
         for _ in 0..100 {
             bench.engine.reap(0, DEPTH, None, &mut done).expect("a look");
         }
-        assert!(start.elapsed() < Duration::from_secs(20), "{}: a look waited", row.name);
+        assert!(start.elapsed() < HANG, "{}: a look waited", row.name);
         let start = Instant::now();
         bench.engine.reap(1, DEPTH, Some(Duration::from_millis(60)), &mut done).expect("a wait");
         let waited = start.elapsed();
         assert!(waited >= Duration::from_millis(59), "{}: only {waited:?}", row.name);
-        assert!(waited < Duration::from_secs(20), "{}: {waited:?}", row.name);
+        assert!(waited < HANG, "{}: {waited:?}", row.name);
         bench.engine.reap(1, DEPTH, Some(Duration::ZERO), &mut done).expect("a wait of no time");
         assert!(done.is_empty(), "{}", row.name);
         gate.wait_parked(DEPTH as usize);
@@ -61,7 +62,7 @@ fn looks_alone_find_what_is_finished() {
     gated(ASYNCHRONOUS, |row, _, bench| {
         bench.engine.submit(&[Bench::io(3, Op::Read, 0, BLOCK)]).expect("submit");
         let mut done = Vec::new();
-        let limit = Instant::now() + Duration::from_secs(20);
+        let limit = Instant::now() + HANG;
         while done.is_empty() {
             assert!(Instant::now() < limit, "{}: deferred work never ran", row.name);
             bench.engine.reap(0, DEPTH, None, &mut done).expect("a look");
@@ -81,11 +82,11 @@ fn draining_has_a_limit_and_can_be_tried_again() {
         gate.wait_parked(1);
         let start = Instant::now();
         let left = bench.engine.drain(Duration::from_millis(100), &mut Vec::new());
-        assert!(start.elapsed() < Duration::from_secs(20), "{}: {:?}", row.name, start.elapsed());
+        assert!(start.elapsed() < HANG, "{}: {:?}", row.name, start.elapsed());
         assert_eq!(left, bench.engine.in_flight(), "{}", row.name);
         assert!(left > 0, "{}: nobody answered the writes", row.name);
         gate.open_up();
-        assert_eq!(bench.engine.drain(Duration::from_secs(20), &mut Vec::new()), 0, "{}", row.name);
+        assert_eq!(bench.engine.drain(HANG, &mut Vec::new()), 0, "{}", row.name);
     });
 }
 
@@ -101,11 +102,11 @@ fn memory_outlives_ios_that_never_end() {
         gate.wait_parked(DEPTH as usize);
         let start = Instant::now();
         drop(engine);
-        assert!(start.elapsed() < Duration::from_secs(20), "{}: dropping waits only so long", row.name);
+        assert!(start.elapsed() < HANG, "{}: dropping waits only so long", row.name);
         assert!(Arc::strong_count(&memory) > 1, "{}: the kernel may still write there", row.name);
         gate.open_up();
         // The late data arrives in memory that is still ours.
-        let limit = Instant::now() + Duration::from_secs(20);
+        let limit = Instant::now() + HANG;
         while memory.with_slice_mut((9 * BLOCK) as usize, 1, |bytes| bytes[0]) != 9 {
             assert!(Instant::now() < limit, "{}: lost", row.name);
             std::thread::sleep(Duration::from_millis(1));
@@ -135,8 +136,8 @@ fn io_uring_cancels_what_would_never_end() {
     bench.engine.submit(&batch).expect("submit");
     bench.engine.reap(0, DEPTH, None, &mut Vec::new()).expect("handed over");
     let start = Instant::now();
-    assert_eq!(bench.engine.drain(Duration::from_secs(20), &mut Vec::new()), 0);
-    assert!(start.elapsed() < Duration::from_secs(10), "cancelled, not waited for");
+    assert_eq!(bench.engine.drain(5 * HANG, &mut Vec::new()), 0);
+    assert!(start.elapsed() < HANG, "cancelled, not waited for: {:?}", start.elapsed());
 }
 
 /// Sends SIGUSR1, whose handler does nothing, to the calling thread until dropped.

@@ -15,8 +15,8 @@ const GENTLE: &str = "-W0 -b4K -o1 -g64";
 
 /// A test that goes on until it is ended.
 fn start(lab: &Lab, words: &str) -> Running {
-    let run = lab.start(&format!("-v {GENTLE} -d600 {words}"));
-    run.wait_for_stderr("starting measurements");
+    let run = lab.start(&format!("-v -P1 {GENTLE} -d600 {words}"));
+    run.wait_for_ios();
     run
 }
 

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::layout::known_to_the_kernel;
+use crate::support::HANG;
 use crate::support::devices::{Loop, text};
 use crate::support::needs::{Need, has};
 use rustix::fs::{Mode, OFlags};
@@ -37,7 +38,7 @@ fn refused(node: &Path, says: &str) {
 
 /// As a program opens a device that it wants for itself.
 fn claim(node: &Path) -> File {
-    let limit = Instant::now() + Duration::from_secs(5);
+    let limit = Instant::now() + HANG;
     loop {
         // A child of another test may hold a copy of a descriptor until its exec.
         match rustix::fs::open(node, OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty()) {
@@ -94,7 +95,7 @@ fn a_device_is_shared_with_another_run_and_taken_over_when_that_ends() {
     }
     assert!(first.is_settled() && first.settle().is_none());
     drop(first);
-    let limit = Instant::now() + Duration::from_secs(5);
+    let limit = Instant::now() + HANG;
     while !second.is_settled() {
         assert_eq!(second.settle(), None, "nobody else wants it");
         assert!(Instant::now() < limit, "it was not taken over");

@@ -31,7 +31,7 @@ fn try_mount(node: &Path, lab: &Lab) -> bool {
 fn becomes_free(node: &Path) -> bool {
     let since = Instant::now();
     while !is_free(node) {
-        if since.elapsed() > Duration::from_secs(5) {
+        if since.elapsed() > crate::support::HANG {
             return false;
         }
         std::thread::sleep(Duration::from_millis(20));
@@ -57,7 +57,7 @@ fn locked(line: &str) -> Option<std::ops::RangeInclusive<u64>> {
 
 /// A write test of so many seconds by one of the programs.
 fn start(lab: &Lab, program: &str, seconds: u32, node: &Path) -> Running {
-    let words = format!("-v -d{seconds} -W0 -b4K -o1 -g64 -w100 --overwrite {0} {0}", node.display());
+    let words = format!("-v -P1 -d{seconds} -W0 -b4K -o1 -g64 -w100 --overwrite {0} {0}", node.display());
     if program == "diskspd" {
         return lab.start(&words);
     }
@@ -82,16 +82,17 @@ fn nobody_mounts_what_is_being_written() {
     run("mkfs.ext4", &["-q", text(&device.node)]);
     assert!(try_mount(&device.node, &lab), "it can be mounted before");
     // Only zeros beyond the superblock: the file system stays one that mounts.
-    let words = format!("-v -d60 -W0 -B6M -Z -b4K -o1 -g64 -w100 --overwrite {0} {0}", device.node.display());
+    let words =
+        format!("-v -P1 -d600 -W0 -B6M -Z -b4K -o1 -g64 -w100 --overwrite {0} {0}", device.node.display());
     let running = lab.start(&words);
-    running.wait_for_stderr("starting measurements");
+    running.wait_for_ios();
     assert!(!try_mount(&device.node, &lab) && !is_free(&device.node), "claimed by the run");
     running.signal(Signal::INT);
     finish(running);
     assert!(becomes_free(&device.node), "and let go");
     // A read test keeps nobody out.
-    let running = lab.start(&format!("-v -d60 -W0 -b4K -o1 -g64 {}", device.node.display()));
-    running.wait_for_stderr("starting measurements");
+    let running = lab.start(&format!("-v -P1 -d600 -W0 -b4K -o1 -g64 {}", device.node.display()));
+    running.wait_for_ios();
     assert!(becomes_free(&device.node));
     running.signal(Signal::INT);
     finish(running);
@@ -105,10 +106,10 @@ fn runs_share_a_device_and_the_last_one_lets_it_go() {
     }
     for (first, second) in [("diskspd", "truespd"), ("truespd", "diskspd"), ("diskspd", "diskspd")] {
         let (lab, device) = (Lab::new(), Loop::new(8 * MIB));
-        let running = start(&lab, first, 60, &device.node);
-        running.wait_for_stderr("starting measurements");
-        let mut beside = start(&lab, second, 60, &device.node);
-        beside.wait_for_stderr("starting measurements");
+        let running = start(&lab, first, 600, &device.node);
+        running.wait_for_ios();
+        let mut beside = start(&lab, second, 600, &device.node);
+        beside.wait_for_ios();
         assert!(says_held(running.id()) && !says_held(beside.id()), "{first}, {second}");
         running.signal(Signal::INT);
         finish(running);
@@ -129,8 +130,8 @@ fn a_killed_run_lets_the_device_go() {
         return;
     }
     let (lab, device) = (Lab::new(), Loop::new(8 * MIB));
-    let running = start(&lab, "diskspd", 60, &device.node);
-    running.wait_for_stderr("starting measurements");
+    let running = start(&lab, "diskspd", 600, &device.node);
+    running.wait_for_ios();
     assert!(!is_free(&device.node));
     drop(running);
     assert!(becomes_free(&device.node));
@@ -142,8 +143,8 @@ fn a_killed_run_lets_the_device_go() {
 fn runs_share_a_file() {
     let lab = Lab::new();
     lab.run("-c1M -d1 -W0 -b4K -g64 ours").expect_code(0);
-    let running = lab.start("-v -d3 -W0 -b4K -o1 -g64 -Zr -w100 ours");
-    running.wait_for_stderr("starting measurements");
+    let running = lab.start("-v -P1 -d3 -W0 -b4K -o1 -g64 -Zr -w100 ours");
+    running.wait_for_ios();
     finish(lab.start("-d1 -W0 -b4K -o1 -g64 -w100 ours"));
     finish(running);
     finish(lab.start("-d1 -W0 -b4K -o1 -g64 -w100 ours"));

@@ -587,8 +587,8 @@ pub const SITUATIONS: &[Situation] = &[
         &["something else wrote to it since"],
         |lab| {
             let path = ours(lab);
-            let mut running = lab.start("-d60 -W0 -b4K -w100 -B512K -v ours");
-            running.wait_for_stderr("starting measurements");
+            let mut running = lab.start("-d600 -W0 -b4K -w100 -B512K -v -P1 ours");
+            running.wait_for_ios();
             write(&path, 100_000, b"somebody's thesis");
             assert!(running.is_running());
             running.signal(rustix::process::Signal::INT);
@@ -604,8 +604,8 @@ pub const SITUATIONS: &[Situation] = &[
         |lab| {
             let path = ours(lab);
             let runs = ["-f256K", "-B768K"].map(|part| {
-                let run = lab.start(&format!("-d60 -W0 -b4K -w100 -v {part} ours"));
-                run.wait_for_stderr("starting measurements");
+                let run = lab.start(&format!("-d600 -W0 -b4K -w100 -v -P1 {part} ours"));
+                run.wait_for_ios();
                 run
             });
             write(&path, 500_000, b"somebody's thesis");
@@ -621,8 +621,8 @@ pub const SITUATIONS: &[Situation] = &[
         &["something else wrote to it since"],
         |lab| {
             let path = ours(lab);
-            let first = lab.start("-d600 -W0 -b4K -w100 -f256K -v ours");
-            first.wait_for_stderr("starting measurements");
+            let first = lab.start("-d600 -W0 -b4K -w100 -f256K -v -P1 ours");
+            first.wait_for_ios();
             write(&path, 800_000, b"somebody's thesis");
             Some(Made { options: "-B512K", ..Made::at(&path) }.keeping(first))
         },

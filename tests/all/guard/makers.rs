@@ -119,8 +119,8 @@ pub fn noise(bytes: usize) -> Vec<u8> {
 pub fn killed(lab: &Lab, words: &str) -> PathBuf {
     let path = ours(lab);
     let before = fs::read(&path).expect("ours");
-    let mut running = lab.start(&format!("-d60 -W0 -b4K -w100 -v {words} ours"));
-    running.wait_for_stderr("starting measurements");
+    let mut running = lab.start(&format!("-d600 -W0 -b4K -w100 -v -P1 {words} ours"));
+    running.wait_for_ios();
     if words.contains("-Zr") {
         // So much that a look at a few places sees it.
         running.wait_until("half of the file is written", || {
@@ -128,9 +128,6 @@ pub fn killed(lab: &Lab, words: &str) -> PathBuf {
             let both = now.chunks(4096).zip(before.chunks(4096));
             both.filter(|(now, before)| now != before).count() > before.len() / 4096 / 2
         });
-    } else {
-        // What it writes is there already.
-        std::thread::sleep(std::time::Duration::from_millis(200));
     }
     assert!(running.is_running());
     drop(running);

@@ -32,8 +32,8 @@ fn ours(lab: &Lab) {
 
 /// A run of a part of our file, during which something happens.
 fn run_while(lab: &Lab, words: &str, happens: impl FnOnce()) -> Ran {
-    let mut running = lab.start(&format!("-d60 -W0 -b4K -w100 -v {words}"));
-    running.wait_for_stderr("starting measurements");
+    let mut running = lab.start(&format!("-d600 -W0 -b4K -w100 -v -P1 {words}"));
+    running.wait_for_ios();
     happens();
     assert!(running.is_running());
     running.signal(Signal::INT);

@@ -56,10 +56,7 @@ fn slices_hold_every_measured_io_once() {
         let row = engine::find(name).expect("in the table");
         let outcome = run(&place.profile(&words), row, "", &no_stop());
         let slices = assert_whole(&outcome, &format!("{name}: {words}"));
-        assert!(outcome.ios() > 100, "{words}");
-        let used = slices.slices().iter().filter(|both| both.iter().any(|slice| slice.count() > 0)).count();
-        // A busy machine may leave some out.
-        assert!(used > slices.slices().len() / 4, "{words}: {used} of {}", slices.slices().len());
+        assert!(outcome.ios() > 0 && !slices.slices().is_empty(), "{words}");
     }
 }
 
@@ -71,6 +68,10 @@ fn a_simulated_run_is_the_same_each_time_and_shows_a_stall_when_it_is() {
     let outcome = place.sim(parameters, words);
     let slices = assert_whole(&outcome, words);
     assert_eq!((slices.slice_ns(), slices.slices().len()), (500_000_000, 120));
+    assert!(
+        slices.slices().iter().all(|both| both.iter().all(|slice| slice.count() > 0)),
+        "each has its I/Os"
+    );
     assert_eq!(place.sim(parameters, words).measured().latency_over_time, Some(slices.clone()));
     let slow = |both: &[Slice; 2]| {
         let all = both.iter().flat_map(Slice::buckets);

@@ -1,6 +1,6 @@
 //! Runs that measure in rounds until they are steady (`--until-steady`).
 
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::support::runner::{Outcome, Place, no_stop, run, run_watched};
 use diskspd::render;
@@ -126,14 +126,16 @@ fn arrivals_are_those_of_the_rounds_of_the_result() {
 #[test]
 fn a_stop_leaves_what_was_measured_of_the_last_rounds() {
     let place = Place::new(16 * MIB);
-    let words = "-b4K -r -o4 -W0 -d1 -L -D --steady-rule window=3,rounds=500,range=1,slope=1 FILE";
+    let words = "-b4K -r -o4 -W0 -d1 -L -D -P1000 --steady-rule window=3,rounds=500,range=1,slope=1 FILE";
     let null = engine::find("null").expect("in the table");
-    let stop = no_stop();
-    let outcome = run_watched(&place.profile(words), null, "", &stop, &|event| {
-        if matches!(event, Event::Note(words) if words.starts_with("round 4 ")) {
-            std::thread::sleep(Duration::from_millis(300));
-            stop.set();
+    let (stop, is_told, dots) = (no_stop(), AtomicBool::new(false), AtomicU32::new(0));
+    let outcome = run_watched(&place.profile(words), null, "", &stop, &|event| match event {
+        Event::Note(words) if words.starts_with("round 4 ") => is_told.store(true, Ordering::SeqCst),
+        // Some I/Os of the fifth round have ended.
+        Event::Dot if is_told.load(Ordering::SeqCst) && dots.fetch_add(1, Ordering::Relaxed) == 9 => {
+            stop.set()
         }
+        _ => {}
     });
     let (measured, rounds) = seen(&outcome);
     if rounds.is_steady {

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::path::Path;
-use std::time::Instant;
+use std::time::Duration;
 
 use crate::support::devices::{Loop, Mount, Partitions, Zram, run, text};
 use crate::support::needs::{Need, has, not_run};
@@ -10,6 +10,7 @@ use truespd_core::machine::chain::{Layer, LayerKind};
 use truespd_core::machine::roots::Roots;
 use truespd_core::machine::storage::ReadFlags;
 use truespd_core::machine::{chain, limits, storage};
+use truespd_core::sys::thread::running_ns_of_this_thread;
 
 const READ: ReadFlags = ReadFlags::CACHED;
 
@@ -65,17 +66,16 @@ fn a_file_reaches_the_disk_it_is_on() {
 }
 
 #[test]
-fn reading_a_chain_takes_less_than_5_ms() {
+fn reading_a_chain_takes_less_than_5_ms_of_processor_time() {
     let dir = tempfile::tempdir().unwrap();
     let path = file_of(dir.path(), 4096);
     let roots = Roots::default();
     let opened = storage::open(&path, READ, &roots).unwrap();
     let once = || {
-        let start = Instant::now();
+        let start_ns = running_ns_of_this_thread();
         assert!(chain::of(&opened.file, &opened.facts, &roots).len() > 1);
-        start.elapsed()
+        Duration::from_nanos(running_ns_of_this_thread() - start_ns)
     };
-    // The best of several: others use the machine too.
     let best = (0..20).map(|_| once()).min().unwrap();
     eprintln!("a chain takes {best:?}");
     assert!(best.as_millis() < 5, "{best:?}");

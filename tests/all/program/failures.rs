@@ -5,6 +5,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
+use rustix::process::Signal;
+
+use crate::support::HANG;
 use crate::support::devices;
 use crate::support::gate::{EIO_RANGE, FULL_OFFSET, Gate, SHORT_OFFSET};
 use crate::support::needs::{Need, has};
@@ -66,12 +69,12 @@ fn a_file_that_shrinks() {
     for words in ["-o4", "-o1", "-Su -o4", "-Sm"] {
         let lab = Lab::new();
         lab.run("-c4M -b4K -d1 -W0 -g1 f").expect_code(0);
-        let running = lab.start(&format!("-v -d60 -W0 -b64K -r -g500i {words} f"));
+        let running = lab.start(&format!("-v -d600 -W0 -b64K -r -g500i {words} f"));
         running.wait_for_stderr("starting measurements");
         let file = fs::File::options().write(true).open(lab.path("f")).expect("writable");
         file.set_len(65536).expect("cut");
         let ran = running.finish();
-        assert!(ran.wall < Duration::from_secs(20), "{ran}");
+        assert!(ran.wall < HANG, "{ran}");
         let ran = ran.failed(&["error during read error code: ", "'f'"]);
         let ran = ran.says(&["WARNING: 'f' was cut from 4 MiB to 64 KiB while it was tested\n"]);
         assert_eq!(ran.stderr.matches("was cut").count(), 1, "{ran}");
@@ -79,14 +82,15 @@ fn a_file_that_shrinks() {
     }
 }
 
-/// A run of two seconds, meanwhile something that is done to its file, and then what its document says of that.
+/// A run, something that is done to its file before the run is ended, and what its document says of that.
 fn meanwhile(lab: &Lab, line: &str, path: &std::path::Path, act: impl FnOnce()) -> (Ran, serde_json::Value) {
-    let line = format!("-v -d2 -W0 -b64K {line} --json r.json");
+    let line = format!("-v -P1 -d600 -W0 -b64K {line} --json r.json");
     let mut command = lab.command(&line);
     command.arg(path);
     let running = Running::new(command, &line);
-    running.wait_for_stderr("starting measurements");
+    running.wait_for_ios();
     act();
+    running.signal(Signal::INT);
     let ran = running.finish().expect_code(0);
     let document: serde_json::Value = serde_json::from_slice(&lab.read("r.json")).expect("a document");
     let verdict = &document["result"]["verdict"]["findings"];
@@ -109,7 +113,6 @@ fn a_file_that_is_removed_or_replaced() {
         fs::remove_file(lab.path("f")).expect("removed");
         lab.write("f", b"a new one");
     });
-    ran.text();
     ran.says(&[
         "WARNING: 'f' was removed while it was tested",
         "WARNING: 'f' leads to another file or device",
@@ -195,14 +198,14 @@ fn io_errors_end_the_run_at_once() {
         "-o4",
         "-Su -t4 -o8 -L -D",
         "-Su -F2 -O8 -r",
-        "-W30 -Su",
+        "-W600 -Su",
         "-Su -g10i",
         "--engine psync -o1 -Su",
         "--engine libaio -Su -o4",
         "--engine threads -Su -o4",
     ] {
-        let ran = run_on(&gate, &lab, &format!("-d60 -W0 -b4K -B{base}:64K {words}"));
-        assert!(ran.wall < Duration::from_secs(30), "{ran}");
+        let ran = run_on(&gate, &lab, &format!("-d600 -W0 -b4K -B{base}:64K {words}"));
+        assert!(ran.wall < HANG, "{ran}");
         let ran = ran.failed(&["error during read error code: 5)", "Input/output error"]);
         assert!(ran.stderr.contains("t[0] error") || words.contains("-t4") || words.contains("-F2"), "{ran}");
     }
@@ -215,8 +218,8 @@ fn io_errors_end_the_run_at_once() {
 fn io_errors_in_the_middle_of_a_run() {
     let (Some(gate), lab) = (gate(), Lab::new()) else { return };
     // 64 blocks of 64 KiB lie before the bad one: half a second at this rate.
-    let ran = run_on(&gate, &lab, "-d60 -W0 -b64K -g128i -o2 -Su -L");
-    assert!(ran.wall > Duration::from_millis(400) && ran.wall < Duration::from_secs(10), "{ran}");
+    let ran = run_on(&gate, &lab, "-d600 -W0 -b64K -g128i -o2 -Su -L");
+    assert!(ran.wall > Duration::from_millis(400) && ran.wall < HANG, "{ran}");
     ran.failed(&["error during read error code: 5)", &EIO_RANGE.start.to_string()]);
 }
 

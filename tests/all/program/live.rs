@@ -12,7 +12,7 @@ use crate::support::program::Lab;
 use crate::support::pty::{Ended, On, OnTerminal};
 
 /// A run that cannot be over before something is done to it.
-const LONG: &str = "run --live -b4K -r -o4 -W0 -d60 -L --engine=null f";
+const LONG: &str = "run --live -b4K -r -o4 -W0 -d600 -L --engine=null f";
 const SHORT: &str = "run --live -b4K -r -o4 -W0 -d3 -L --engine=null f";
 
 fn lab_with_file() -> Lab {
@@ -34,7 +34,7 @@ fn start(lab: &Lab, line: &str) -> OnTerminal {
 #[track_caller]
 fn assert_given_back(terminal: &OnTerminal) {
     terminal.wait_until("the screen given back", |screen| !screen.is_taken() && screen.has_cursor);
-    let limit = Instant::now() + Duration::from_secs(60);
+    let limit = Instant::now() + crate::support::HANG;
     while !terminal.has_echo() {
         assert!(Instant::now() < limit, "keys are not shown");
         std::thread::sleep(Duration::from_millis(5));

@@ -348,5 +348,9 @@ fn depth_is_reached() {
     let tail =
         ran.stderr.split("queue depth: asked for 16, reached ").nth(1).unwrap_or_else(|| panic!("{ran}"));
     let reached: f64 = tail.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("{ran}"));
-    assert!(reached > 8.0 && reached <= 16.2, "{ran}");
+    // A busy processor issues late.
+    assert!(reached > 0.0 && reached <= 16.2, "{ran}");
+    lab.run("-v --engine sim -d1 -W0 -b4K -r -o8 -t2 -L a")
+        .expect_code(0)
+        .says(&["queue depth: asked for 16, reached 16.00 on average"]);
 }

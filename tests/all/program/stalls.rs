@@ -1,5 +1,7 @@
 //! A target that stops answering: what was out when the measured time ended is told.
 
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 
 use crate::support::gate::Gate;
@@ -46,8 +48,11 @@ fn ios_that_come_late_are_told() {
     ] {
         let Some(gate) = Gate::direct() else { return };
         let lab = Lab::new();
-        let line = format!("--engine={engine} -o{depth} {words} -W0 -d5 -C60");
+        let line = format!("--engine={engine} -o{depth} {words} -W0 -d5 -C600");
+        let since = Instant::now();
         let running = start_and_close(&lab, &gate, &line, depth);
+        // A busy machine may be late.
+        let least_ns = Duration::from_millis(4500).saturating_sub(since.elapsed()).as_nanos();
         running.wait_for_stderr("starting cool down");
         gate.open_up();
         running.wait_until("an I/O was answered", || gate.parked() == 0);
@@ -56,7 +61,7 @@ fn ios_that_come_late_are_told() {
         let (verdict, out) = outstanding(&lab, &ran);
         assert_eq!((out["ios"].as_u64(), out["never"].as_u64()), (Some(depth as u64), Some(0)), "{ran}");
         assert_eq!(out["broken_off"], 0, "{ran}");
-        assert!(out["age_ns_max"].as_u64() > Some(500_000_000), "{ran}");
+        assert!(out["age_ns_max"].as_u64().map(u128::from) > Some(least_ns), "{ran}");
         let ios = if depth == 1 { "1 I/O was".to_string() } else { format!("{depth} I/Os were") };
         let ran = ran.says(&["WARNING: ", &format!("{ios} still out when the measured time ended")]);
         let rules = rules(&verdict);
@@ -84,7 +89,7 @@ fn ios_that_never_come_back_end_the_run_all_the_same() {
     for (engine, depth) in [("io_uring", 4), ("threads", 4)] {
         let Some(gate) = Gate::deaf() else { return };
         let lab = Lab::new();
-        let line = format!("--engine={engine} -o{depth} -L -W0 -d3");
+        let line = format!("--engine={engine} -o{depth} -L -W0 -d5");
         let running = start_and_close(&lab, &gate, &line, depth);
         running.wait_for_stderr("verdict: ");
         gate.open_up();
@@ -106,7 +111,7 @@ fn ios_that_never_come_back_end_the_run_all_the_same() {
 fn a_thread_that_nothing_can_end_does_not_hold_the_program() {
     let Some(gate) = Gate::deaf() else { return };
     let lab = Lab::new();
-    let running = start_and_close(&lab, &gate, "--engine=psync -o1 -W0 -d1", 1);
+    let running = start_and_close(&lab, &gate, "--engine=psync -o1 -W0 -d5", 1);
     running.wait_for_stderr("1 thread does not end");
     // The kernel keeps the process for as long as the server has the read.
     gate.open_up();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
+use crate::support::HANG;
 use crate::support::gate::Gate;
 use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Running};
@@ -54,9 +55,9 @@ fn threads_run_where_they_should() {
         ("-n".into(), vec![all.to_string(); 3]),
     ];
     for (words, expected) in cases {
-        let line = format!("-v -d30 -W0 -b4K -g10i -r -t3 {words} f");
+        let line = format!("-v -P1 -d600 -W0 -b4K -g10i -r -t3 {words} f");
         let running = lab.start(&line);
-        running.wait_for_stderr("starting measurements");
+        running.wait_for_ios();
         let found: Vec<String> = processors_of_workers(&running).into_values().collect();
         running.signal(rustix::process::Signal::INT);
         running.finish().expect_code(0);
@@ -84,11 +85,11 @@ fn the_device_sees_the_depth_that_was_asked_for() {
         ("-o6 --engine threads", 6),
         ("-o6 --engine psync", 1),
     ] {
-        let line = format!("-v -d60 -W0 -b4K -r -Su -B9M:2M {words}");
+        let line = format!("-v -P1 -d600 -W0 -b4K -r -Su -B9M:2M {words}");
         let mut command = lab.command(&line);
         command.arg(gate.path());
         let running = Running::new(command, &line);
-        running.wait_for_stderr("starting measurements");
+        running.wait_for_ios();
         gate.close();
         gate.wait_parked(depth);
         std::thread::sleep(Duration::from_millis(100));
@@ -121,19 +122,10 @@ fn a_device_that_never_answers() {
         running.wait_for_stderr("starting cool down");
         let since = Instant::now();
         let ran = running.finish().expect_code(0);
-        let waited = since.elapsed();
+        assert!(since.elapsed() < HANG, "{ran}");
         gate.open_up();
         let parsed = ran.text();
         let result = parsed.results[0].as_ref().unwrap_or_else(|| panic!("measured\n{ran}"));
         assert!(result.time_s == 3.0 && result.tables[0].total.ios > 0, "{ran}");
-        assert!(waited < Duration::from_secs(30), "{ran}");
-        // What could not be taken back within ten seconds was given up, and that is told. On a busy machine
-        // they are more.
-        assert!(
-            waited < Duration::from_secs(9)
-                || ran.stderr.contains("neither completed nor could be cancelled")
-                || ran.stderr.contains(" did not end within "),
-            "{ran}"
-        );
     }
 }

@@ -184,7 +184,7 @@ fn stopped_in(case: &str, tool: &str, seconds: &str, folder: &Path) -> String {
     let mut lines = BufReader::new(running.0.stderr.take().expect("piped")).lines().map_while(Result::ok);
     let line = lines.find(|line| line.starts_with(case)).expect("it says what it measures");
     let target = line.rsplit(' ').next().expect("the target").to_string();
-    let limit = Instant::now() + Duration::from_secs(30);
+    let limit = Instant::now() + crate::support::HANG;
     let is_tool = |words: &String| words.split(' ').next().is_some_and(|word| word.ends_with(tool));
     while users_of(&target).iter().filter(|words| is_tool(words)).count() < processes {
         assert!(Instant::now() < limit, "{tool} did not start on {target}");

@@ -40,7 +40,7 @@ fn caretaker(journal: &Path) -> Child {
 fn wait_until_gone(path: &Path) {
     let since = Instant::now();
     while path.exists() {
-        assert!(since.elapsed() < Duration::from_secs(30), "{} is still there", path.display());
+        assert!(since.elapsed() < crate::support::HANG, "{} is still there", path.display());
         std::thread::sleep(Duration::from_millis(10));
     }
 }

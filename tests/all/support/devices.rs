@@ -28,7 +28,7 @@ fn clean_up(tool: &str, args: &[&str]) {
 /// Tries for a while: a process that another test is just starting holds our open files until it runs
 /// its own program. What stays behind fails the test, unless it has failed already.
 fn until_done(what: &str, mut clean: impl FnMut() -> Result<(), String>) {
-    let limit = Instant::now() + Duration::from_secs(5);
+    let limit = Instant::now() + super::HANG;
     while let Err(error) = clean() {
         if Instant::now() > limit {
             let words = format!("could not clean up: {what}: {error}");

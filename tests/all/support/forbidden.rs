@@ -3,7 +3,7 @@
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use super::skipped::skip;
+use super::needs::{Need, not_run};
 
 /// Whether calls can be forbidden here; says so when not.
 pub fn can_forbid() -> bool {
@@ -11,7 +11,7 @@ pub fn can_forbid() -> bool {
     forbid(&mut command, &[libc::SYS_io_uring_setup], libc::EPERM);
     let can = command.status().is_ok();
     if !can {
-        skip("no filter of system calls can be installed here");
+        not_run(Need::SeccompFilter);
     }
     can
 }

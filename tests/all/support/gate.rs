@@ -201,9 +201,10 @@ impl Gate {
 
     /// Waits until `count` reads and writes have arrived and wait.
     pub fn wait_parked(&self, count: usize) {
-        let limit = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        let limit = std::time::Instant::now() + super::HANG;
         while self.shared.state().parked.len() < count {
-            assert!(std::time::Instant::now() < limit, "the I/Os never arrived");
+            let parked = self.parked();
+            assert!(std::time::Instant::now() < limit, "only {parked} of {count} I/Os arrived");
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
     }

@@ -18,7 +18,9 @@ static CHECKED: extern "C" fn() = check;
 extern "C" fn check() {
     let folder = std::env::temp_dir();
     if let Err(why) = usable(&folder) {
-        eprintln!("The tests cannot use the folder of temporary files, {folder:?}: {why}. Set TMPDIR to another folder.");
+        eprintln!(
+            "The tests cannot use the folder of temporary files, {folder:?}: {why}. Set TMPDIR to another folder."
+        );
         // What a failed test program returns.
         std::process::exit(101);
     }

@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 use super::strict_text::{self, Parsed, ResultText, Row};
 
 /// No run of a test says nothing for longer, also on a busy machine; of a series each run says something.
-const SILENCE: Duration = Duration::from_secs(120);
+const SILENCE: Duration = crate::support::HANG;
 /// Nothing that a test starts takes longer.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// Runs of which one does not fall into a time when the machine stands still.
-const ATTEMPTS: u32 = 3;
+/// Runs of which one does not fall into a time when the machine stands still, or its disk does.
+const ATTEMPTS: u32 = 20;
 
 /// What Rust's library puts behind the system's words.
 const NUMBERED: &str = "(os error ";
@@ -265,6 +265,15 @@ impl Running {
         }
     }
 
+    /// Waits until an I/O of the measured time has ended. The line has `-v -W0 -P1`: a dot for each I/O.
+    pub fn wait_for_ios(&self) {
+        self.wait_until("a measured I/O", || {
+            let told = self.stderr_so_far();
+            let measuring = told.rsplit_once("starting measurements").map(|(_, rest)| rest);
+            measuring.is_some_and(|rest| rest.contains("\n."))
+        });
+    }
+
     /// Bytes the process has sent towards disks so far (proc_pid_io(5)).
     pub fn bytes_written(&self) -> u64 {
         let text = fs::read_to_string(format!("/proc/{}/io", self.child.id())).unwrap_or_default();
@@ -373,10 +382,10 @@ impl Ran {
         self.expect_code(1).says(&["ERROR: ", "There has been an error during threads execution"]).says(words)
     }
 
-    /// It succeeded, and one of its results counts fewer I/Os.
+    /// It has results, and one of them counts fewer I/Os. Without any I/O its exit code is 1.
     fn did_fewer(&self, least: u64) -> bool {
         let text = self.stdout.strip_prefix(INTERRUPTED).unwrap_or(&self.stdout);
-        let parsed = self.status.success().then(|| strict_text::parse(text).ok()).flatten();
+        let parsed = strict_text::parse(text).ok();
         let mut results = parsed.iter().flat_map(|parsed| parsed.results.iter().flatten());
         results.any(|result| result.tables[0].total.ios < least)
     }
@@ -398,7 +407,7 @@ impl std::fmt::Display for Ran {
     }
 }
 
-/// Runs, and again when a run succeeds whose results count fewer I/Os: then the machine stood still for its second.
+/// Runs, and again when a run has results that count fewer I/Os: then the machine stood still for its second.
 /// What comes out is the last one's, to be judged as any.
 pub fn with_ios(least: u64, mut run: impl FnMut() -> Ran) -> Ran {
     let mut ran = run();

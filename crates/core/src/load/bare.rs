@@ -31,6 +31,10 @@ pub struct Bare {
     lanes: Vec<Lane>,
 }
 
+/// Turns that are made until one does enough I/Os, and how much longer than the one before each of them is.
+const TURNS_MAX: u32 = 6;
+const TURN_GROWTH: u64 = 4;
+
 /// What the threads did and took, added up.
 #[allow(missing_docs)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -129,6 +133,31 @@ impl Bare {
             let turns: Result<Vec<Turn>, Failure> = turns.collect();
             Ok(turns?.into_iter().reduce(Turn::plus).unwrap_or_default())
         })
+    }
+
+    /// Turns of growing length until one does `least` I/Os: on a busy machine a thread may get no processor in all of a
+    /// short one. `discarded` hears of each that did fewer. The last of [`TURNS_MAX`] counts whatever it did.
+    ///
+    /// # Errors
+    /// As [`Bare::turn`], and those of `discarded`.
+    pub fn turn_with(
+        &self,
+        least: u64,
+        clock: &MachineClock,
+        length_ns: u64,
+        probe: Probe<'_>,
+        discarded: &mut dyn FnMut() -> Result<(), Failure>,
+    ) -> Result<Turn, Failure> {
+        let mut length_ns = length_ns;
+        for _ in 1..TURNS_MAX {
+            let turn = self.turn(clock, length_ns, probe)?;
+            if turn.ios >= least {
+                return Ok(turn);
+            }
+            discarded()?;
+            length_ns = length_ns.saturating_mul(TURN_GROWTH);
+        }
+        self.turn(clock, length_ns, probe)
     }
 
     fn thread_turn(
@@ -291,7 +320,9 @@ fn loop_ns(
 ) -> Option<f64> {
     let span = TimeSpan { random_write_data: false, ..span.clone() };
     let bare = Bare::with(span, vec![work], targets).ok()?;
-    let rounds = (0..ROUNDS).filter_map(|_| bare.turn(clock, ROUND_NS, &|| None).ok()?.running_ns_per_io());
+    let rounds = (0..ROUNDS).filter_map(|_| {
+        bare.turn_with(1, clock, ROUND_NS, &|| None, &mut || Ok(())).ok()?.running_ns_per_io()
+    });
     rounds.min_by(f64::total_cmp)
 }
 

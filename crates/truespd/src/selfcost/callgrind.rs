@@ -15,8 +15,8 @@ use truespd_core::sys::error::system_text;
 
 /// Calls of a part that are counted.
 const CALLS: u32 = 20_000;
-/// How often a load may do no I/O.
-const TURNS_MAX: u32 = 5;
+/// I/Os of a load that are enough for a figure: what a turn takes beside them is little then.
+const IOS_MIN: u64 = 500;
 
 /// Where callgrind dumps what it has counted and begins anew. Found by its name, which a stripped program lacks.
 #[inline(never)]
@@ -29,26 +29,19 @@ fn mark() -> Option<u64> {
     None
 }
 
-/// Under callgrind: every load of a single thread and every part once for `length_ns`, with a mark before and after,
-/// and one line with the number of I/Os or calls for each. A load that did no I/O has its line with 0 and is repeated.
+/// Under callgrind: every load of a single thread and every part for `length_ns`, with a mark before and after, and one
+/// line with the number of I/Os or calls for each. A load that did too few I/Os has its line with 0 and is repeated.
 ///
 /// # Errors
 /// A thread could not be started, a load did no I/O however often, or the counts could not be written.
 pub fn count_here(cases: &[Case], length_ns: u64, out: &mut dyn Write) -> Result<(), Failure> {
     let clock = MachineClock::start();
     for case in cases.iter().filter(|case| case.bare.threads() == 1) {
-        let mut turns = 0;
-        loop {
-            let ios = case.bare.turn(&clock, length_ns, &mark)?.ios;
-            say(out, ios)?;
-            turns += 1;
-            match ios {
-                // The machine gave the thread no processor in all that time.
-                0 if turns < TURNS_MAX => {}
-                0 => return Err(Failure::new(FailureKind::Figure, format!("{} did no I/O", case.words))),
-                _ => break,
-            }
+        let turn = case.bare.turn_with(IOS_MIN, &clock, length_ns, &mark, &mut || say(out, 0))?;
+        if turn.ios == 0 {
+            return Err(failed(format!("{} did no I/O", case.words)));
         }
+        say(out, turn.ios)?;
     }
     for piece in &mut pieces(&clock) {
         say(out, piece_turn(piece, CALLS, &mark).ios)?;

@@ -62,7 +62,8 @@ pub fn measure(
     // One extra round: the first runs with cold caches and is discarded.
     for round in 0..=effort.rounds {
         for (case, turns) in cases.iter().zip(&mut turns) {
-            turns.push(case.bare.turn(&clock, effort.round_ns, &instructions_of_thread)?);
+            let probe = &instructions_of_thread;
+            turns.push(case.bare.turn_with(1, &clock, effort.round_ns, probe, &mut || Ok(()))?);
         }
         for (piece, costs) in pieces.iter_mut().zip(&mut costs) {
             costs.push(piece_turn(piece, effort.calls, &instructions_of_thread));
