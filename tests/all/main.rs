@@ -191,6 +191,7 @@ mod text {
 
 mod verdict {
     mod activity;
+    mod contained;
     mod drives;
     mod over_time;
     mod real;

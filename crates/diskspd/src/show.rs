@@ -128,9 +128,15 @@ pub fn line(verdict: &Verdict, style: Style) -> String {
     format!("verdict: {}{said}{counts}", style.paint(verdict.grade, verdict.grade.word()))
 }
 
-/// `: vda itself counted ...`: the first proof, and how many there are besides. Nothing without one.
+/// `: vda itself counted ...`: the first proof, and how many there are besides. Without one the first remark, which says
+/// what is known instead.
 fn proofs(verdict: &Verdict) -> String {
-    let Some((first, others)) = verdict.proofs.split_first() else { return String::new() };
+    let Some((first, others)) = verdict.proofs.split_first() else {
+        let remark = verdict.findings.first();
+        return remark
+            .map(|remark| format!(": {}: {}", remark.rule, printable(&subject(remark))))
+            .unwrap_or_default();
+    };
     let more = if others.is_empty() { String::new() } else { format!("; and {} more", others.len()) };
     format!(": {}{more}", printable(&first.shares()))
 }

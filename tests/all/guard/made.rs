@@ -6,9 +6,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::makers::{
-    Killed, MIB, Made, Mapped, TWO, adopted, device, disk, file, foreign, formatted, half_made, hide_below,
-    in_front, killed, locked, locked_by_a_reader, mounted_image, mounted_partition, moved, noise, ntfs,
-    on_fuse, on_overlay, ours, own_node, write, written_by_map, written_in_the_same_second,
+    Killed, MIB, Made, Mapped, TWO, adopted, device, disk, file, foreign, formatted, half_made, half_made_at,
+    hide_below, in_front, killed, locked, locked_by_a_reader, mounted_image, mounted_partition, moved, noise,
+    ntfs, on_fuse, on_overlay, ours, ours_in_container, own_node, write, written_by_map,
+    written_in_the_same_second,
 };
 use crate::support::devices::{Loop, Mount, Swap, Zram, run, text};
 use crate::support::killed::registry;
@@ -838,11 +839,64 @@ pub const SITUATIONS: &[Situation] = &[
             Some(file(&overlay.point.join("data")).keeping(overlay))
         },
     ),
-    row("file of ours there", &["programs that use the file in the layer below may write it"], |lab| {
+    row("file of zeros there", &[ELSEWHERE, "add --unchecked"], |lab| {
+        let (overlay, upper) = on_overlay(lab, false)?;
+        fs::write(&upper, vec![0; MIB as usize]).expect("room");
+        Some(file(&overlay.point.join("data")).keeping(overlay))
+    }),
+    row("empty file there, with -c1M", &[ELSEWHERE, "add --unchecked"], |lab| {
+        let (overlay, upper) = on_overlay(lab, false)?;
+        fs::write(&upper, "").expect("room");
+        Some(Made { options: "-c1M", ..file(&overlay.point.join("data")) }.keeping(overlay))
+    }),
+    row("file of ours there", &[BELOW_SAYS], |lab| {
+        let (overlay, _) = ours_in_container(lab, "")?;
+        Some(file(&overlay.point.join("data")).keeping(overlay))
+    }),
+    row("the same with random data, after the container was started again", &[BELOW_SAYS], |lab| {
+        let (overlay, _) = ours_in_container(lab, "-Zr -w100")?;
+        drop(overlay);
         let (overlay, _) = on_overlay(lab, false)?;
-        let target = overlay.point.join("data");
-        lab.run(&format!("-c1M -d1 -W0 -b4K -g64 {}", text(&target))).expect_code(0);
-        Some(file(&target).keeping(overlay))
+        Some(file(&overlay.point.join("data")).keeping(overlay))
+    }),
+    row("file that a killed -c left unfinished there, with that -c again", &[], |lab| {
+        let (overlay, _) = on_overlay(lab, false)?;
+        let target = half_made_at(lab, overlay.point.join("data"), b"");
+        Some(Made { options: "-c1M", ..file(&target) }.keeping(overlay))
+    }),
+    row(
+        "the same with another file copied into it",
+        &["was being made by a run of TrueSpd that was killed", ELSEWHERE],
+        |lab| {
+            let (overlay, _) = on_overlay(lab, false)?;
+            let target = half_made_at(lab, overlay.point.join("data"), b"somebody's thesis");
+            Some(Made { options: "-c1M", ..file(&target) }.keeping(overlay))
+        },
+    ),
+    row(
+        "file of ours there, its file in the layer written since",
+        &["something else wrote to it since", ELSEWHERE],
+        |lab| {
+            let (overlay, upper) = ours_in_container(lab, "")?;
+            write(&upper, 500_000, b"somebody's thesis");
+            Some(file(&overlay.point.join("data")).keeping(overlay))
+        },
+    ),
+    row(
+        "the same through a loop device that is gone again",
+        &["something else wrote to it since", ELSEWHERE],
+        |lab| {
+            let (overlay, upper) = ours_in_container(lab, "")?;
+            let device = Loop::over(&upper);
+            write(&device.node, 500_000, b"somebody's thesis");
+            drop(device);
+            Some(file(&overlay.point.join("data")).keeping(overlay))
+        },
+    ),
+    row("the same by a memory map", &["something else wrote to it since", ELSEWHERE], |lab| {
+        let (overlay, upper) = ours_in_container(lab, "")?;
+        Mapped::new(&upper).write(b"somebody's thesis");
+        Some(file(&overlay.point.join("data")).keeping(overlay))
     }),
     row("active swap file", &["it is in use as swap"], |_| {
         let made = formatted("mkfs.ext4", &["-q"], 32 * MIB)?;
@@ -894,6 +948,7 @@ fn of_another(lab: &Lab, name: &str, options: &'static str) -> Made {
 const UNKNOWN: &[&str] = &["it holds data of an unknown kind", "perhaps from an earlier test"];
 
 const ELSEWHERE: &str = "who else uses its data is not known";
+const BELOW_SAYS: &str = "programs that use the file in the layer below may write it";
 const OTHERS_SAY: &str =
     "whether a program of another user or container has it open for writing is not known";
 

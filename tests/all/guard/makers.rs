@@ -136,8 +136,12 @@ pub fn killed(lab: &Lab, words: &str) -> PathBuf {
 
 /// What is left of a `-c1M` that was killed half way, and something at its start.
 pub fn half_made(lab: &Lab, start: &[u8]) -> PathBuf {
+    half_made_at(lab, lab.path("half"), start)
+}
+
+pub fn half_made_at(lab: &Lab, path: PathBuf, start: &[u8]) -> PathBuf {
     let pattern: Vec<u8> = (0..MIB / 2).map(|at| at as u8).collect();
-    let path = lab.write("half", &pattern);
+    fs::write(&path, &pattern).expect("room");
     let file = File::options().write(true).open(&path).expect("ours");
     file.set_len(MIB).expect("room");
     let marks = Marks::with_registry(&lab.path("state"));
@@ -274,6 +278,14 @@ const LOCK_START: u64 = 0x0054_7275_6553_7064;
 pub fn on_overlay(lab: &Lab, is_whole: bool) -> Option<(Mount, PathBuf)> {
     let mount = Mount::by_overlay(&lab.work(), is_whole)?;
     Some((mount, lab.path("upper/data")))
+}
+
+/// A file of ours on overlayfs whose upper layer is not to be found, as in a container; with its path in that layer.
+pub fn ours_in_container(lab: &Lab, words: &str) -> Option<(Mount, PathBuf)> {
+    let (overlay, upper) = on_overlay(lab, false)?;
+    let target = overlay.point.join("data");
+    lab.run(&format!("-c1M -d1 -W0 -b4K -g64 {words} {}", text(&target))).expect_code(0);
+    Some((overlay, upper))
 }
 
 /// A mounted image, through a loop device with these options.

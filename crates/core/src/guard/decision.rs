@@ -63,6 +63,8 @@ pub struct Guard<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     Test,
+    /// `-c` makes it again, because it holds only what a killed run of the same command line wrote into it.
+    Repetition,
     /// Its owner gives it to tests, by a word of his own.
     Adoption,
 }
@@ -233,7 +235,7 @@ impl Guard<'_> {
         }
         found.uses_of(file, filesystem, typed, self.roots)?;
         let is_never_known = found.missing.iter().any(|missing| !missing.fact.is_needed_of_ours());
-        if is_never_known && (purpose == Purpose::Adoption || self.marks.whose(file) == Whose::Ours) {
+        if is_never_known && (purpose != Purpose::Test || self.marks.whose(file) == Whose::Ours) {
             found.excuse_what_is_never_known();
         }
         match contents(file, path, None, (Range::ALL, Depth::Quick), self.roots) {
@@ -332,8 +334,8 @@ impl Findings {
         Ok(())
     }
 
-    /// The file was written by TrueSpd last, or its owner gives it to tests: what no program can ask of any
-    /// file of such a file system is not asked for each time. It is told.
+    /// The file was written by TrueSpd last, also by a run that was killed, or its owner gives it to tests: what no
+    /// program can ask of any file of such a file system is not asked for each time. It is told.
     pub fn excuse_what_is_never_known(&mut self) {
         if self.missing.iter().any(|missing| missing.fact == Fact::Beneath) {
             self.unseen = self.unseen.or(Some(Unseen::Beneath));

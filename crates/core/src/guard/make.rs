@@ -168,10 +168,14 @@ impl Guard<'_> {
             _ => None,
         };
         let existing = there.as_ref().zip(facts.as_ref());
-        if let (Reuse::Create { replaces_foreign_data, .. }, Some((file, _))) = (&mut decision, existing) {
-            *replaces_foreign_data = *replaces_foreign_data && !self.is_left_over(file, wish);
+        let mut purpose = Purpose::Test;
+        if let (Reuse::Create { replaces_foreign_data, .. }, Some((file, _))) = (&mut decision, existing)
+            && self.is_left_over(file, wish)
+        {
+            *replaces_foreign_data = false;
+            purpose = Purpose::Repetition;
         }
-        self.check_creation(&entry, existing, &decision, wish)?;
+        self.check_creation(&entry, existing, purpose, &decision, wish)?;
         let sentence = match decision {
             Reuse::Reuse { sentence, .. } if !recreate => return Ok(Wished::Taken { sentence }),
             Reuse::Create { sentence, .. } | Reuse::Reuse { sentence, .. } | Reuse::Refuse { sentence } => {
@@ -195,6 +199,7 @@ impl Guard<'_> {
         &self,
         entry: &Entry,
         existing: Option<(&File, &TargetFacts)>,
+        purpose: Purpose,
         decision: &Reuse,
         wish: Wish<'_>,
     ) -> Result<(), Refusal> {
@@ -207,7 +212,7 @@ impl Guard<'_> {
         let found = match existing {
             Some((file, facts)) if makes || writes => {
                 check_names(typed, entry, file)?;
-                self.findings(Candidate { typed, path, file, facts }, Purpose::Test)?
+                self.findings(Candidate { typed, path, file, facts }, purpose)?
             }
             _ => Findings::default(),
         };

@@ -601,6 +601,7 @@ impl<'a> Recorder<'a> {
             memory_available_bytes: self.first.memory_available_bytes,
             governors: governors(&self.sources.roots),
             cpu_throttled_ns: after.throttled_ns.zip(before.throttled_ns).map(|(now, then)| since(now, then)),
+            late_ns: self.late_ns,
             own_disk_read_bytes,
             own_disk_write_bytes,
             other_programs: self.sources.other_programs(),

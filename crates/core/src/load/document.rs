@@ -9,6 +9,7 @@ use super::worker::{FailureKind, IoFailure, Late, Outcome};
 use crate::access::{EffectiveRange, Places, Skew};
 use crate::engine::Op;
 use crate::fault::{self, Failure};
+use crate::machine::roots::Roots;
 use crate::machine::topology::Topology;
 use crate::measure::cpu::{
     ProcessUsage, STEAL_PERCENT_NOTABLE, cost, process_usage, steal_percent, steal_worst_percent, usage,
@@ -18,7 +19,7 @@ use crate::plan::Lane;
 use crate::profile::{Arrivals, Release, Throughput, TimeSpan};
 use crate::result::{
     ClockFacts, CpuUse, DispatchInEffect, DistributionPart, Evidence, InEffect, Measured, Outstanding,
-    OwnCost, QueueDepth, Rounds, SkewResult, TargetResult, ThreadResult,
+    OwnCost, QueueDepth, Rounds, SkewResult, TargetFacts, TargetResult, ThreadResult,
 };
 use crate::text::grouped;
 
@@ -65,10 +66,13 @@ pub fn measured(span: &Span<'_>, outcome: SpanOutcome, topology: &Topology) -> (
         (host.steal_percent, host.steal_worst_percent) = (stolen, stolen_most);
     }
     let targets = span.targets.iter();
+    let targets: Vec<TargetFacts> = targets
+        .map(|state| facts::of_target(&state.typed, &state.path, &state.facts, &state.chain))
+        .collect();
+    let is_above_disks = targets.iter().any(|target| target.last_visible().is_some());
     let evidence = Evidence {
-        targets: targets
-            .map(|state| facts::of_target(&state.typed, &state.path, &state.facts, &state.chain))
-            .collect(),
+        targets,
+        kernel_devices: if is_above_disks { facts::kernel_devices(&Roots::default()) } else { None },
         queue_depth: Some(depth),
         outstanding: Some(outstanding),
         series,

@@ -4,12 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::engine;
-use crate::machine::device::DeviceNumber;
+use crate::machine::device::{DeviceNumber, with_size};
+use crate::machine::mounts::read_swaps;
 use crate::machine::namespace::Namespace;
 use crate::machine::roots::Roots;
 use crate::machine::storage::TargetKind;
 use crate::machine::{chain, limits, storage};
-use crate::result::{EngineTraits, Layer, Limit, NvmeCommands, OpenedKind, TargetFacts};
+use crate::result::{EngineTraits, KernelDevice, Layer, Limit, NvmeCommands, OpenedKind, TargetFacts};
 
 /// Facts of an opened target with the layers below it. `typed` is the target as given, `path` what was opened.
 pub fn of_target(
@@ -49,6 +50,20 @@ fn of_commands(namespace: &Namespace, roots: &Roots) -> NvmeCommands {
         transfer_bytes_max: namespace.transfer_bytes_max(),
         counted: namespace.is_counted(roots),
     }
+}
+
+/// All block devices of this kernel that have a size; `None` where it does not show its list.
+pub fn kernel_devices(roots: &Roots) -> Option<Vec<KernelDevice>> {
+    // A container has no nodes of these, so their names tell.
+    let swaps: Vec<_> = read_swaps(roots).ok().into_iter().flatten().collect();
+    let is_swap = |name: &str| swaps.contains(&Path::new("/dev").join(name));
+    let devices = with_size(roots)?.into_iter();
+    let devices = devices.map(|device| KernelDevice {
+        is_swap: is_swap(&device.name),
+        name: device.name,
+        size_bytes: device.size_bytes,
+    });
+    Some(devices.collect())
 }
 
 /// What kind of engine that is, by its row; `None` for one that is not in the table.
@@ -144,5 +159,25 @@ pub fn of_layer(layer: &chain::Layer) -> Layer {
         direct_io: layer.direct_io,
         server: layer.server.clone(),
         details: layer.details.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn swap_areas_are_told_by_their_nodes_and_not_by_the_names_of_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots { proc: dir.path().to_path_buf(), ..Roots::default() };
+        let list = "major minor  #blocks  name\n\n 253 0 8 zram0\n 253 1 8 zram1\n 7 0 8 loop0\n";
+        std::fs::write(dir.path().join("partitions"), list).unwrap();
+        let swaps = "Filename Type Size Used Priority\n/dev/zram0 partition 8 0 -2\n/srv/loop0 file 8 0 -2\n";
+        std::fs::write(dir.path().join("swaps"), swaps).unwrap();
+        let found = kernel_devices(&roots).unwrap();
+        let swap: Vec<bool> = found.iter().map(|device| device.is_swap).collect();
+        assert_eq!((swap, found[0].size_bytes), (vec![true, false, false], 8192));
+        std::fs::remove_file(dir.path().join("swaps")).unwrap();
+        assert!(kernel_devices(&roots).unwrap().iter().all(|device| !device.is_swap));
     }
 }

@@ -57,6 +57,7 @@ pub fn map_of(seen: &Survey) -> ExtentMap {
         hole_bytes: seen.hole_bytes,
         encoded_bytes: seen.encoded_bytes,
         shared_bytes: seen.shared_bytes,
+        placed_bytes: seen.places.iter().map(|place| place.1).sum(),
         extents: seen.extents,
         unknown: seen.unknown.clone(),
     }

@@ -19,7 +19,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::device::{BlockDevice, DeviceNumber, DevicesUnknown};
+use super::device::{BlockDevice, DeviceNumber, DevicesUnknown, with_size};
 use super::mounts::{Mount, mount_of};
 use super::roots::Roots;
 use super::roots::{is_number, number_in, read_number, read_word};
@@ -299,14 +299,9 @@ pub(crate) fn by_nodes(below: Identity, roots: &Roots) -> ByNodes {
 /// Loop devices with a capacity; `None` without the kernel's list.
 fn listed(roots: &Roots) -> Option<Vec<String>> {
     /// Major number of loop devices.
-    const LOOP: &str = "7";
-    let list = fs::read_to_string(roots.proc.join("partitions")).ok()?;
-    // The first line names the columns; a file that was put over the list has another one.
-    let mut lines = list.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-    (lines.next()?.first() == Some(&"major")).then(|| {
-        let of_loops = lines.filter(|words| words.first() == Some(&LOOP));
-        of_loops.filter_map(|words| Some((*words.get(3)?).to_string())).collect()
-    })
+    const LOOP: u32 = 7;
+    let devices = with_size(roots)?.into_iter();
+    Some(devices.filter(|device| device.major == LOOP).map(|device| device.name).collect())
 }
 
 /// Nodes that are called as loop devices are.

@@ -66,6 +66,32 @@ pub struct SectorSizes {
     pub physical_bytes: u32,
 }
 
+/// A block device that has a size, as the kernel lists it, partitions as well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SizedDevice {
+    /// Kernel name.
+    pub name: String,
+    /// Number of its driver.
+    pub major: u32,
+    /// Size in bytes, in whole KiB.
+    pub size_bytes: u64,
+}
+
+/// All block devices of this kernel that have a size, also those that belong to other containers; `None` without the
+/// kernel's list.
+pub fn with_size(roots: &Roots) -> Option<Vec<SizedDevice>> {
+    let list = fs::read_to_string(roots.proc.join("partitions")).ok()?;
+    // The first line names the columns; a file that was put over the list has another one.
+    let mut lines = list.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    (lines.next()?.first() == Some(&"major")).then_some(())?;
+    let devices = lines.filter(|words| !words.is_empty()).map(|words| {
+        let [major, _, kib, name] = words.as_slice() else { return None };
+        let size_bytes = kib.parse::<u64>().ok()?.saturating_mul(1024);
+        Some(SizedDevice { name: (*name).to_string(), major: major.parse().ok()?, size_bytes })
+    });
+    devices.collect()
+}
+
 /// What a device takes of discards (trims).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DiscardLimits {
@@ -468,5 +494,25 @@ pub(crate) mod tests {
         assert_eq!("254:16".parse(), Ok(DeviceNumber { major: 254, minor: 16 }));
         assert!("254".parse::<DeviceNumber>().is_err());
         assert_eq!(DeviceNumber::from_raw(crate::sys::made::device_number(259, 300)).to_string(), "259:300");
+    }
+
+    #[test]
+    fn devices_with_a_size_are_those_of_the_kernels_list() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots { proc: dir.path().to_path_buf(), ..Roots::default() };
+        let listed = |text: &str| {
+            fs::write(dir.path().join("partitions"), text).unwrap();
+            with_size(&roots)
+        };
+        assert_eq!(with_size(&roots), None);
+        let head = "major minor  #blocks  name\n\n";
+        assert_eq!(listed(head), Some(Vec::new()));
+        let found =
+            listed(&format!("{head}   7        0      32768 loop0\n 254        0  268435456 vda\n")).unwrap();
+        let loop0 = SizedDevice { name: "loop0".to_string(), major: 7, size_bytes: 32 << 20 };
+        assert_eq!((found.len(), &found[0]), (2, &loop0));
+        for odd in ["", "nothing of the kind\n", "major minor  #blocks  name\n\n 7 0 many loop0\n"] {
+            assert_eq!(listed(odd), None, "{odd:?}: a device may be missing");
+        }
     }
 }

@@ -136,6 +136,9 @@ pub struct HostActivity {
     pub governors: Vec<String>,
     /// Time during which the cgroup's processor quota held its threads, in nanoseconds.
     pub cpu_throttled_ns: Option<u64>,
+    /// How long after the measured time began these were first read, in nanoseconds: what was done before is in none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub late_ns: u64,
     /// Bytes that this process sent to disks or had read from them, by the kernel's account of tasks.
     pub own_disk_read_bytes: Option<u64>,
     /// Likewise written.

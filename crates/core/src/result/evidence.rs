@@ -2,7 +2,7 @@
 
 use super::CommonStart;
 use super::{
-    CacheActivity, DiskActivity, Drive, FineSeries, Held, HostActivity, Layer, Limit, LimitChange,
+    CacheActivity, DiskActivity, Drive, FineSeries, Held, HostActivity, Layer, LayerKind, Limit, LimitChange,
     Outstanding, ProcessorWaits, Processors, QueueDepth, ServedMount, ServingProgram, ThreadCost, Ticks,
     Timeline, WayChange, WriteCache,
 };
@@ -60,6 +60,10 @@ pub struct Evidence {
     /// The whole disks of this machine, where a program serves a target: any of them may be what it uses.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub beside_disks: Vec<DiskActivity>,
+    /// All block devices of this kernel that have a size, where the layers of a target end above its disks, as in a
+    /// container: one of them holds it. None where nobody looked, or where the kernel's list is not shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel_devices: Option<Vec<KernelDevice>>,
     /// The rest of the machine.
     pub host: Option<HostActivity>,
     /// Processor time of each thread.
@@ -89,6 +93,18 @@ pub struct Evidence {
     /// What the program itself costs on this machine; none for simulated time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub self_cost: Option<SelfCost>,
+}
+
+/// A block device of this kernel, as it lists them.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct KernelDevice {
+    /// Kernel name, also of a partition.
+    pub name: String,
+    /// Size in bytes.
+    pub size_bytes: u64,
+    /// It is in use as swap, so that no file lies on it.
+    pub is_swap: bool,
 }
 
 /// A stretch of wall-clock time.
@@ -228,6 +244,13 @@ pub struct OtherRun {
 }
 
 impl TargetFacts {
+    /// The layer with which what is visible of it ends, above any disk: as in a container, or on a file system that
+    /// manages its own disks.
+    pub fn last_visible(&self) -> Option<&Layer> {
+        let is_above = |kind| matches!(kind, LayerKind::File | LayerKind::Filesystem | LayerKind::Loop);
+        self.lowest().find(|layer| is_above(layer.kind))
+    }
+
     /// The layers with nothing below them.
     pub fn lowest(&self) -> impl Iterator<Item = &Layer> {
         self.layers.iter().filter(|l| l.is_lowest())
@@ -276,6 +299,9 @@ pub struct ExtentMap {
     /// Bytes that another file or a snapshot shares, among the written ones: the first write to them goes elsewhere.
     #[serde(skip_serializing_if = "is_none_of_it")]
     pub shared_bytes: u64,
+    /// Bytes of the written ones whose place on a device the file system tells: it keeps them on block devices.
+    #[serde(skip_serializing_if = "is_none_of_it")]
+    pub placed_bytes: u64,
     /// Separate extents.
     pub extents: u64,
     /// Why the layout is not known, or not all of it, in words; the counts are about `range_bytes`, which may

@@ -52,9 +52,9 @@ pub use document::{
 pub use drives::{Drive, DriveChange, DriveState, DriveUntold, DriveWarning};
 pub use envelope::Part;
 pub use evidence::{
-    AllocatedBy, Allocation, BoundThread, ClockFacts, ContentSample, Evidence, ExtentMap, LoadCost,
-    LoopCache, Loss, MachineNow, NvmeCommands, OpenedKind, OtherRun, OwnCost, RangePart, Residency, SelfCost,
-    Stalled, TargetFacts, Window,
+    AllocatedBy, Allocation, BoundThread, ClockFacts, ContentSample, Evidence, ExtentMap, KernelDevice,
+    LoadCost, LoopCache, Loss, MachineNow, NvmeCommands, OpenedKind, OtherRun, OwnCost, RangePart, Residency,
+    SelfCost, Stalled, TargetFacts, Window,
 };
 pub use preconditioned::Preconditioned;
 pub use rank::{ClockOffset, CommonStart, LostHow, LostRank, MissingRank, RANKS_MAX, Rank};

@@ -608,6 +608,16 @@ impl<'a> Case<'a> {
         Ok(groups)
     }
 
+    /// Targets whose layers end above any disk, as one group without disks; `None` where there is none.
+    pub fn hidden(&self) -> Option<DiskGroup<'a>> {
+        let mut targets = self.views();
+        if targets.iter().any(|view| view.uncounted().is_some() || view.layers().is_empty()) {
+            return None;
+        }
+        targets.retain(|view| view.rests_on() == RestsOn::Unknown);
+        (!targets.is_empty()).then(|| DiskGroup { targets, disks: Vec::new(), seconds: self.seconds() })
+    }
+
     /// Number of all that completed.
     pub fn completed_ios(&self) -> f64 {
         let views = self.views();

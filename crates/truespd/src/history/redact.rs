@@ -157,6 +157,7 @@ const ROWS: &[(&str, &[&str], Is)] = &[
     ("drives", &["name"], Is::Device),
     ("upper_disks", &["name"], Is::Device),
     ("beside_disks", &["name"], Is::Device),
+    ("kernel_devices", &["name"], Is::Device),
     ("paths", &["name"], Is::Device),
     ("layers", &["name"], Is::Layer),
     ("*", &["filesystem"], Is::Filesystem),

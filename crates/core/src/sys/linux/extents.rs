@@ -443,14 +443,21 @@ fn cached_part(file: &File, offset: u64, len: u64) -> Option<Cached> {
     if len == 0 {
         return Some(Cached::NONE_YET);
     }
-    match cachestat(file, offset, len) {
-        Ok(found) => Some(found),
-        Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => {
-            let cached_bytes = mincore(file, offset, len)?;
-            Some(Cached { cached_bytes, dirty_bytes: None, evicted_bytes: None })
-        }
-        Err(_) => None,
+    // The pages of a file on overlayfs are those of the file in its layer, which only a memory map leads to.
+    let found = if is_on_overlayfs(file) { None } else { Some(cachestat(file, offset, len)) };
+    match found {
+        Some(Ok(found)) => return Some(found),
+        Some(Err(error)) if error.raw_os_error() != Some(libc::ENOSYS) => return None,
+        _ => {}
     }
+    let cached_bytes = mincore(file, offset, len)?;
+    Some(Cached { cached_bytes, dirty_bytes: None, evicted_bytes: None })
+}
+
+fn is_on_overlayfs(file: &File) -> bool {
+    /// By `linux/magic.h`.
+    const OVERLAYFS: u64 = 0x794c_7630;
+    rustix::fs::fstatfs(file).is_ok_and(|found| found.f_type as u64 == OVERLAYFS)
 }
 
 fn cachestat(file: &File, offset: u64, len: u64) -> io::Result<Cached> {

@@ -5,6 +5,7 @@
 mod amplified;
 mod apart;
 mod arrays;
+mod behind;
 mod bounds;
 mod caches;
 mod commands;

@@ -107,7 +107,8 @@ fn coalesced(case: &Case<'_>) -> RuleResult {
             }
             let larger = ratio(moved.size(), done.size());
             // Where most bytes never came to the disk, served-from-cache tells sizes and rates as well.
-            let is_told = ratio(reach::most(case, group, way).bytes, done.bytes) < MOVED_INVALID;
+            let most = reach::most(case, group, way);
+            let is_told = most.is_some_and(|most| ratio(most.bytes, done.bytes) < MOVED_INVALID);
             if larger < SIZE_REMARK || moved.ios >= done.ios / SIZE_REMARK || is_told {
                 continue;
             }

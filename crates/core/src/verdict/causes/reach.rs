@@ -10,6 +10,7 @@
 //!
 //! What can have answered in the place of disks or a file server: cause and advice, each in one place.
 
+use super::trimmed::empty_share;
 use crate::result::FindingGrade::Invalid;
 use crate::result::Meaning::WrongNumber;
 use crate::result::{LayerKind, LayerRole, LoopCache, Residency, Theme};
@@ -24,6 +25,10 @@ pub(super) const CAUSES: &[Cause] = &[Cause::new("direct-not-honoured", Theme::C
      part of the page cache grew (suspect).",
     "test on a file system that supports direct I/O (ext4, xfs), or on the device itself",
 )];
+
+/// The disks may move this part of the bytes less before it is worth a word: readings of the counters and of
+/// the measured time are not taken in one instant, and a few reads always hit something.
+pub(super) const MOVED_SUSPECT: f64 = 0.90;
 
 /// The most that the disks can have moved for the test.
 #[derive(Debug, Clone, Copy)]
@@ -42,13 +47,15 @@ pub(super) enum By<'a> {
     Loop(&'a LoopCache),
 }
 
-/// The most of a way that the disks of a group can have moved for the test.
-pub(super) fn most<'a>(case: &Case<'_>, group: &DiskGroup<'a>, way: Direction) -> Most<'a> {
+/// The most of a way that the disks of a group can have moved for the test; `None` where nothing tells, because they
+/// are not visible.
+pub(super) fn most<'a>(case: &Case<'_>, group: &DiskGroup<'a>, way: Direction) -> Option<Most<'a>> {
     // A late last reading divides the same bytes by more time, so its rate is too low.
     let in_measured = ratio(group.moved_bytes(way), case.seconds());
     let disks = Most { bytes: group.moved(way).bytes.max(in_measured), by: By::Disks };
+    let disks = (!group.disks.is_empty()).then_some(disks);
     let own = own(case, group, way).map(|bytes| Most { bytes, by: By::Own });
-    [own, from_loops(case, group, way)].into_iter().flatten().fold(disks, |least, other| {
+    [disks, own, from_loops(case, group, way)].into_iter().flatten().reduce(|least, other| {
         // What the disks show is told where it says the same.
         if other.bytes < 0.9 * least.bytes { other } else { least }
     })
@@ -62,17 +69,39 @@ pub(super) fn edge(case: &Case<'_>, targets: &[TargetView<'_>], done: Flow) -> f
 
 /// What was done before the first reading of the counters, and is in no count, in bytes per second.
 pub(super) fn unread(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction) -> f64 {
-    let late_s = group.disks.iter().map(|disk| disk.late_ns).max().unwrap_or(0) as f64 / 1e9;
+    let of_host = case.evidence().host.as_ref().map_or(0, |host| host.late_ns);
+    let late_ns = group.disks.iter().map(|disk| disk.late_ns).max().unwrap_or(of_host);
+    let late_s = late_ns as f64 / 1e9;
     group.done(way).bytes * ratio(late_s, case.seconds()).min(1.0)
+}
+
+/// Bytes per second that were read where the test itself had trimmed: no disk has to give them.
+fn empty(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction) -> f64 {
+    if way == Direction::Write {
+        return 0.0;
+    }
+    group.targets.iter().map(|target| target.read.bytes * empty_share(case, target)).sum()
+}
+
+/// The part of what completed that so many bytes per second at the disks are, with what no count can hold.
+pub(super) fn share(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction, moved: f64) -> f64 {
+    let done = group.done(way);
+    let need_none = unread(case, group, way) + empty(case, group, way);
+    ratio(moved + edge(case, &group.targets, done) + need_none, done.bytes)
 }
 
 /// What this process handed to the block layer in all, in bytes per second, where it counts all I/O on the
 /// targets of the group. It may hold I/O on other targets as well.
 pub(super) fn own(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction) -> Option<f64> {
+    let is_told = group.targets.iter().all(|target| is_accounted(target, way));
+    moved_by_own(case, way).filter(|_| is_told)
+}
+
+/// What the account of this process holds, in bytes per second.
+pub(super) fn moved_by_own(case: &Case<'_>, way: Direction) -> Option<f64> {
     let host = case.evidence().host.as_ref()?;
     let counted = way.pick(host.own_disk_read_bytes, host.own_disk_write_bytes)?;
-    let is_told = group.targets.iter().all(|target| is_accounted(target, way));
-    is_told.then(|| ratio(counted as f64, case.seconds()))
+    Some(ratio(counted as f64, case.seconds()))
 }
 
 /// File systems that hand down reads, and take pages to be written, in the name of the process.
@@ -81,14 +110,30 @@ const ACCOUNTED: [&str; 13] = [
     "overlay",
 ];
 
-/// Whether less in the account of the process means less at the disks.
-fn is_accounted(target: &TargetView<'_>, way: Direction) -> bool {
-    if target.rests_on() != RestsOn::Disks
-        || !target.layers().iter().all(|layer| match layer.kind {
+/// Whether what is read from devices for the target, and what is handed to them, is in the account of the process.
+pub(super) fn gives_its_account(target: &TargetView<'_>) -> bool {
+    let is_on_devices = match target.rests_on() {
+        RestsOn::Disks => true,
+        // Below an overlayfs may be anything. What tells the place of a file on a device is none of those whose
+        // program, server or memory gives the data. Compressed data are read by less, and the page cache keeps them.
+        RestsOn::Unknown => {
+            let map = target.facts.and_then(|facts| facts.extents.as_ref());
+            let is_placed = map.is_some_and(|map| map.placed_bytes > 0 && map.encoded_bytes == 0);
+            let is_below_overlay = target.lowest().any(|layer| layer.role() == LayerRole::Overlay);
+            !target.layers().is_empty() && (is_placed || !is_below_overlay)
+        }
+        RestsOn::MemoryFilesystem | RestsOn::Remote | RestsOn::Program => false,
+    };
+    is_on_devices
+        && target.layers().iter().all(|layer| match layer.kind {
             LayerKind::Filesystem => ACCOUNTED.contains(&layer.name.as_str()),
             _ => !matches!(layer.role(), LayerRole::Zfs | LayerRole::ZfsVolume),
         })
-    {
+}
+
+/// Whether less in the account of the process means less at the disks.
+fn is_accounted(target: &TargetView<'_>, way: Direction) -> bool {
+    if !gives_its_account(target) {
         return false;
     }
     // Whatever answered in the place of a disk was in memory. Where the page cache holds nothing, the account is

@@ -1,11 +1,11 @@
 //! Was there a result at all, is it whole, and can it be proven?
 
 use super::rhythm::late_end;
-use super::{disk, network};
+use super::{behind, disk, network};
 use crate::measure::Histogram;
 use crate::result::FindingGrade::{Invalid, Remark, Suspect};
 use crate::result::Meaning::{Seen, WrongNumber};
-use crate::result::{Document, Finding, FindingGrade, LayerKind, TargetFacts, Theme, TimeSpanResult};
+use crate::result::{Document, Finding, FindingGrade, TargetFacts, Theme, TimeSpanResult};
 use crate::text::number;
 use crate::verdict::cause::RuleFn::{RealSpan, RunSpan, Span};
 use crate::verdict::cause::{
@@ -53,7 +53,10 @@ pub(super) const CAUSES: &[Cause] = &[
         .judged(
             rule(150, Suspect, WrongNumber, RealSpan(unproven)),
             "The result does not show which disks are below the target or what they moved, nor what a \
-             server was asked for; NVMe commands (/dev/ngXnY) are counted since Linux 6.13, and only where \
+             server was asked for. Where the disks are not visible, as in a container, the kernel's account of \
+             this process decides: reads, and direct writes, of which it holds 90 % and more were at the storage. \
+             That is a remark where no device of this kernel that answers from memory (zram, a RAM disk, a loop \
+             device, nbd, ublk, a ZFS volume) is large enough for the file, and suspect where one is. NVMe commands (/dev/ngXnY) are counted since Linux 6.13, and only where \
              queue/iostats_passthrough is 1. Or its I/Os are too few to compare them with that: fewer than \
              100, and fewer than 10 that complete 64 MiB together.",
             "choose a target whose disks this machine sees and counts (queue/iostats set to 1; in a \
@@ -154,7 +157,10 @@ fn stopped_early(case: &Case<'_>) -> RuleResult {
 /// The evidence is missing without which no other rule proves anything.
 fn unproven(case: &Case<'_>) -> RuleResult {
     let why = match case.groups() {
-        Err(Missing(what)) => format!("it does not show {what}"),
+        Err(Missing(what)) => match case.hidden() {
+            Some(group) => return Ok(behind::finding(case, &group, &what).into_iter().collect()),
+            None => format!("it does not show {what}"),
+        },
         Ok(groups) => match hidden(case) {
             Some(words) => words,
             None => return Ok(too_few(case, &groups).into_iter().collect()),
@@ -247,12 +253,11 @@ fn percentiles(case: &Case<'_>) -> RuleResult {
 
 /// A file system that shows no disks below it, but keeps data somewhere.
 fn hidden_disks(facts: &TargetFacts) -> Option<String> {
-    let hidden = facts.layers.iter().find(|l| {
-        l.is_lowest() && matches!(l.kind, LayerKind::File | LayerKind::Filesystem | LayerKind::Loop)
-    })?;
+    let hidden = facts.last_visible()?;
     Some(format!(
         "The disks below {} are not visible here, as in a container or with a file system that manages its own \
-         disks: no disk counter can prove the result.",
+         disks: no disk counter can prove the result. The kernel's account of the run can tell whether storage \
+         moved the bytes, but not which.",
         hidden.name
     ))
 }

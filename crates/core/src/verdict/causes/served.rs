@@ -1,14 +1,13 @@
 //! Did the I/O reach the disks, and as what?
 
-use super::reach::{self, Asked, By, Most, Substitute, edge, residency_growth, unread};
-use super::trimmed::empty_share;
-use super::{network, paths};
+use super::reach::{self, Asked, By, MOVED_SUSPECT, Most, Substitute, residency_growth};
+use super::{behind, network, paths};
 use crate::result::FindingGrade::Invalid;
 use crate::result::Meaning::WrongNumber;
 use crate::result::{Finding, FindingGrade, Layer, LayerKind, TargetFacts, Theme};
 use crate::text::{bytes, number, percent, shell_word};
 use crate::verdict::cause::RuleFn::RealSpan;
-use crate::verdict::cause::{Case, Cause, RuleResult, Sentence, found, ratio, rule, unless_missing};
+use crate::verdict::cause::{Case, Cause, Missing, RuleResult, Sentence, found, ratio, rule, unless_missing};
 use crate::verdict::doctor::Purpose::Every;
 use crate::verdict::doctor::{Answer, Change, CheckResult, Disk, HostView, Lasts, NoAnswer, each_disk};
 use crate::verdict::view::{Direction, DiskGroup, Flow, IoCount, TargetView};
@@ -34,16 +33,16 @@ pub(super) const CAUSES: &[Cause] = &[Cause::new("served-from-cache", Theme::Cac
         "bypass the page cache with -Su or -Sh, and look for other caches between the test and the disk",
     )];
 
-/// The disks may move this part of the bytes less before it is worth a word: readings of the counters and of
-/// the measured time are not taken in one instant, and a few reads always hit something.
-const MOVED_SUSPECT: f64 = 0.90;
-
 /// Below this most of the bytes never were at the disks.
 pub(super) const MOVED_INVALID: f64 = 0.50;
 
 /// Bytes completed against bytes that the disks can have moved for the test, reads and writes apart.
 fn served_from_cache(case: &Case<'_>) -> RuleResult {
-    let groups = case.groups()?;
+    let groups = match (case.groups(), case.hidden()) {
+        (Ok(groups), _) => groups,
+        (Err(_), Some(hidden)) => vec![hidden],
+        (Err(missing), None) => return Err(missing),
+    };
     let (mut findings, mut missing) = network::served_from_cache(case);
     for group in &groups {
         for way in Direction::BOTH {
@@ -53,23 +52,18 @@ fn served_from_cache(case: &Case<'_>) -> RuleResult {
                 missing = missing.or(count.missing());
                 continue;
             }
-            let most = reach::most(case, group, way);
-            let need_none = unread(case, group, way) + empty(case, group, way);
-            let share = ratio(most.bytes + edge(case, &group.targets, done) + need_none, done.bytes);
+            let Some(most) = reach::most(case, group, way) else {
+                let lacks = if behind::is_moved(case, group, way) { None } else { group.targets.first() };
+                missing = missing.or(lacks.map(Missing::layers));
+                continue;
+            };
+            let share = reach::share(case, group, way, most.bytes);
             if share < MOVED_SUSPECT {
                 findings.push(not_at_the_disks(case, group, way, most, share));
             }
         }
     }
     unless_missing(findings, missing)
-}
-
-/// Bytes per second that were read where the test itself had trimmed: no disk has to give them.
-fn empty(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction) -> f64 {
-    if way == Direction::Write {
-        return 0.0;
-    }
-    group.targets.iter().map(|target| target.read.bytes * empty_share(case, target)).sum()
 }
 
 /// The finding that a part of the bytes never was at the disks.
@@ -101,9 +95,12 @@ fn not_at_the_disks(
     let mut finding = found(grade, says)
         .target(group.path())
         .figure(&format!("completed_{}s_per_s", way.word()), done.ios)
-        .figure(&figure("completed"), done.bytes)
-        .figure(&format!("disk_{}s_per_s", way.word()), moved.ios)
-        .figure(&figure("disk"), moved.bytes);
+        .figure(&figure("completed"), done.bytes);
+    if !group.disks.is_empty() {
+        finding = finding
+            .figure(&format!("disk_{}s_per_s", way.word()), moved.ios)
+            .figure(&figure("disk"), moved.bytes);
+    }
     if let Some(own) = reach::own(case, group, way) {
         finding = finding.figure(&figure("own_disk"), own);
     }
@@ -130,13 +127,17 @@ fn reached(group: &DiskGroup<'_>, way: Direction, most: Most<'_>) -> String {
                 own if own > 0.0 => (format!("only {}/s", bytes(own)), format!("{share} of the bytes; ")),
                 _ => ("nothing".to_string(), String::new()),
             };
-            format!(
-                "by the kernel's account this process {does} the disks {own} ({of_all}{} moved {}/s with the {} of \
-                 others)",
-                group.names(),
-                bytes(moved.bytes),
-                way.plural()
-            )
+            let others = if group.disks.is_empty() {
+                "which these are is not visible here".to_string()
+            } else {
+                format!(
+                    "{} moved {}/s with the {} of others",
+                    group.names(),
+                    bytes(moved.bytes),
+                    way.plural()
+                )
+            };
+            format!("by the kernel's account this process {does} the disks {own} ({of_all}{others})")
         }
         By::Loop(cache) => format!(
             "{} of '{}', on which {} stands, was in the page cache before, and its disk can have given no more than \

@@ -4,6 +4,7 @@ mod agreement;
 mod amplified;
 mod before_machine;
 mod before_target;
+mod behind;
 mod cache;
 mod content;
 mod drives;
