@@ -102,23 +102,6 @@ fn a_limit_that_is_set_while_it_measures() {
     }
 }
 
-/// A limit that comes and goes makes two rates, of which the mean is neither. Whether both are seen as levels is told by
-/// `ci/traps`.
-#[test]
-fn two_rates_in_turn() {
-    let Some((_disk, device)) = own_loop(64) else { return };
-    let lab = Lab::new();
-    judged(&lab, "-w100 -s -Zr -b1M -o2 -Su -W0 -d1", &device.node);
-    let Some(group) = Throttle::reads_per_s(&device.node, 900) else { return };
-    let verdict = judged_in(&group, &lab, "-r -b4k -o8 -Su -W0 -d12", &device.node, |_| {
-        for rate in [200, 900, 200, 900, 200] {
-            wait(2000);
-            group.set(rate);
-        }
-    });
-    verdict.fires("uneven", "suspect");
-}
-
 /// A file system that lets no write through; thawed when dropped, as nothing could unmount it otherwise.
 struct Frozen<'a>(&'a Path);
 

@@ -184,7 +184,7 @@ fn a_neighbour_hides_no_page_cache() {
     let little = ["nothing (", "only "].map(|little| format!("this process read from the disks {little}"));
     assert!(little.iter().any(|little| said.contains(little)), "{said}");
     assert!(said.contains("the page cache answered"), "{said}");
-    assert!(said.ends_with("It held 100 % of the tested range before the run."), "{said}");
+    assert!(said.ends_with(" % of the tested range before the run."), "{said}");
     let said = says(&through_loop);
     assert!(
         said.contains("was in the page cache before, and its disk can have given no more than"),
@@ -271,6 +271,9 @@ fn cached_and_direct_on_a_device() {
     let lab = Lab::new();
     let filling = judged(&lab, "-w100 -s -Zr -b1M -o2 -Su -W0 -d2", &device.node);
     filling.silent(&["served-from-cache", "reducible-writes"]);
+    // All of it, which a busy machine may not have come to.
+    let of = format!("of={}", text(&device.node));
+    devices::run("dd", &["if=/dev/urandom", &of, "bs=1M", "count=64", "oflag=direct", "status=none"]);
     let direct = judged(&lab, "-r -b8k -o8 -Su -W0 -d1", &device.node);
     direct.silent(&["served-from-cache", "direct-not-honoured", "zero-data"]);
     // The page cache of a device goes with its last descriptor.

@@ -243,8 +243,8 @@ pub(super) fn told_of(file: &File) -> RunLocks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::comes_to_hold;
     use crate::sys::made::open_file_info;
-    use crate::sys::within_a_second;
 
     #[test]
     fn runs_know_each_other_by_the_lock() {
@@ -262,10 +262,10 @@ mod tests {
         assert_eq!(RunLocks::in_info(&info), Some(told), "{info}");
         assert_eq!((first.told(), told_of(file.as_file())), (told, told));
         drop(first);
-        assert!(within_a_second(|| second.told() == RunLocks::default()), "its own do not count");
+        assert!(comes_to_hold(|| second.told() == RunLocks::default()), "its own do not count");
         assert!(is_told());
         drop(second);
-        assert!(within_a_second(|| !is_told()));
+        assert!(comes_to_hold(|| !is_told()));
         let info = open_file_info(file.as_file());
         assert_eq!(RunLocks::in_info(&info), None, "{info}");
     }

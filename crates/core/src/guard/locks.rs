@@ -294,7 +294,7 @@ pub(super) mod tests {
 #[cfg(test)]
 mod tests_sharing {
     use super::*;
-    use crate::sys::within_a_second;
+    use crate::sys::comes_to_hold;
 
     #[test]
     fn runs_see_each_other() {
@@ -307,7 +307,7 @@ mod tests_sharing {
         two.end(&second);
         assert_eq!(one.is_with_others(&first), Some(false));
         drop(first);
-        assert!(within_a_second(|| two.is_with_others(&second) == Some(false)), "it ended without a word");
+        assert!(comes_to_hold(|| two.is_with_others(&second) == Some(false)), "it ended without a word");
         assert_eq!(Sharing { has_locks: false, seat: None }.is_with_others(&second), None);
     }
 
@@ -317,16 +317,19 @@ mod tests_sharing {
         let [first, second] = [(); 2].map(|()| file.reopen().unwrap());
         let gate = Gate::close(&first);
         std::thread::scope(|scope| {
+            let begun = Instant::now();
             scope.spawn(|| {
                 std::thread::sleep(PAUSE * 10);
                 drop(gate);
             });
-            let begun = Instant::now();
             assert!(Gate::close(&second).0.is_some() && begun.elapsed() >= PAUSE * 5);
         });
         let reader = File::open(file.path()).unwrap();
         super::tests::share_gate(&reader);
-        let begun = Instant::now();
-        assert!(Gate::close(&second).0.is_none() && begun.elapsed() < PATIENCE);
+        // A busy machine may take longer.
+        assert!((0..10).any(|_| {
+            let begun = Instant::now();
+            Gate::close(&second).0.is_none() && begun.elapsed() < PATIENCE
+        }));
     }
 }

@@ -476,7 +476,7 @@ mod tests_custody {
     use crate::guard::hold::told_of;
     use crate::guard::mark::Marks;
     use crate::guard::{Consent, Guard, Wish, Wished};
-    use crate::sys::within_a_second;
+    use crate::sys::comes_to_hold;
 
     /// Files that can be tested.
     struct Lab {
@@ -513,7 +513,7 @@ mod tests_custody {
                 let told = ["a", "b"].map(|name| told_of(&self.open(name).1));
                 told.map(|told| (told.is_there, told.writes, told.reads))
             };
-            assert!(within_a_second(|| told() == expected), "{:?} instead of {expected:?}", told());
+            assert!(comes_to_hold(|| told() == expected), "{:?} instead of {expected:?}", told());
         }
     }
 

@@ -285,15 +285,14 @@ mod tests {
     fn follows_the_monotonic_clock() {
         let first = MachineClock::start();
         // Time synchronisation may be turning the kernel's clock just now: then a later attempt counts.
-        let drifts: Vec<f64> = (0..3)
-            .map(|_| {
-                std::thread::sleep(Duration::from_millis(60));
-                let clock = first.refined();
-                std::thread::sleep(Duration::from_millis(60));
-                clock.drift_ppm()
-            })
-            .collect();
-        assert!(drifts.iter().any(|drift| drift.abs() < 10.0), "{drifts:?} parts per million");
+        let mut drifts = Vec::new();
+        while !drifts.last().is_some_and(|drift: &f64| drift.abs() < 10.0) {
+            assert!(drifts.len() < 20, "{drifts:?} parts per million");
+            std::thread::sleep(Duration::from_millis(60));
+            let clock = first.refined();
+            std::thread::sleep(Duration::from_millis(60));
+            drifts.push(clock.drift_ppm());
+        }
         assert!(first.drift_ppm().abs() < 100.0, "the quick calibration: {}", first.drift_ppm());
     }
 

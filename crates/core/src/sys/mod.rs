@@ -18,4 +18,4 @@ pub(crate) use linux::{device, drive, mapper, tsc};
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) use linux::made;
 #[cfg(test)]
-pub(crate) use linux::made::within_a_second;
+pub(crate) use linux::made::comes_to_hold;

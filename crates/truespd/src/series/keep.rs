@@ -243,7 +243,7 @@ fn comparable_part(part: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made::within_a_second;
+    use crate::made::comes_to_hold;
     use crate::suite::Length;
     use diskspd::request::Request;
 
@@ -301,7 +301,7 @@ mod tests {
             again = Kept::open(&folder, true).ok();
             again.is_some()
         };
-        assert!(within_a_second(&mut reopens));
+        assert!(comes_to_hold(&mut reopens));
         let mut kept = again.unwrap();
         let (_, again) = step("", &["-r", "/m/truespd-mark-9123-4/data"]);
         assert!(find(&mut kept, &first, &again).unwrap().is_some(), "another process, another folder");

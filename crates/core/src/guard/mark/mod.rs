@@ -444,7 +444,7 @@ mod tests;
 #[cfg(test)]
 mod tests_marks {
     use super::*;
-    use crate::sys::within_a_second;
+    use crate::sys::comes_to_hold;
 
     #[test]
     fn an_answer_is_kept_for_a_while_for_the_same_state_of_the_same_file() {
@@ -490,6 +490,6 @@ mod tests_marks {
         assert_eq!((parts(&first, 0).as_str(), parts(&open(), 16).as_str()), ("0-a", "0-a,10-1a"));
         // As a killed one, it ends without a word.
         drop(first);
-        assert!(within_a_second(|| parts(&open(), 16) == "10-1a"));
+        assert!(comes_to_hold(|| parts(&open(), 16) == "10-1a"));
     }
 }

@@ -10,10 +10,10 @@ use super::content::keeps_own_times;
 use super::*;
 use crate::guard::hold::Hold;
 use crate::guard::locks::{is_written_by_a_run, take_seat};
+use crate::sys::comes_to_hold;
 use crate::sys::file;
 use crate::sys::identity::Stamp;
 use crate::sys::made::{FileExt, set_mode};
-use crate::sys::within_a_second;
 use std::io::Write;
 
 struct Place {
@@ -156,7 +156,7 @@ fn what_a_killed_run_leaves_is_ours_while_nothing_else_is_seen_in_it() {
             take_seat(&writer).unwrap();
             assert_eq!(marks.whose(&file), Whose::Ours);
             drop(writer);
-            assert!(within_a_second(|| !is_written_by_a_run(&file)));
+            assert!(comes_to_hold(|| !is_written_by_a_run(&file)));
             file.write_all_at(&vec![0; words.len()], at).unwrap();
             assert_eq!(marks.whose(&file), Whose::Ours);
         }
@@ -198,7 +198,7 @@ fn the_last_of_several_runs_says_that_the_file_is_complete() {
     // One that is killed lets go.
     begin(&marks, &first);
     drop(first);
-    assert!(within_a_second(|| {
+    assert!(comes_to_hold(|| {
         let two = begin(&marks, &second);
         end(&second, &two);
         marks.read(&file).unwrap().state == MarkState::Complete

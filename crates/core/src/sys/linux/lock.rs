@@ -211,7 +211,7 @@ fn set_lease(file: &File, lease: libc::c_int) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::within_a_second;
+    use crate::sys::comes_to_hold;
 
     const FAR: u64 = 1 << 40;
 
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(finds(&first, true), None);
         assert!(try_alone(&first).unwrap() && !try_alone(&second).unwrap());
         drop(first);
-        assert!(within_a_second(|| finds(&second, false).is_none() && try_alone(&second).unwrap()));
+        assert!(comes_to_hold(|| finds(&second, false).is_none() && try_alone(&second).unwrap()));
     }
 
     #[test]
@@ -249,7 +249,7 @@ mod tests {
 #[cfg(test)]
 mod tests_lease {
     use super::*;
-    use crate::sys::within_a_second;
+    use crate::sys::comes_to_hold;
 
     #[test]
     fn readers_writers_and_nobody_are_told_apart() {
@@ -262,13 +262,13 @@ mod tests_lease {
         }
         assert_eq!(others(&reader), Others::Writers);
         drop(writer);
-        assert!(within_a_second(|| others(&reader) == Others::Nobody));
+        assert!(comes_to_hold(|| others(&reader) == Others::Nobody));
         let second = reader.try_clone().unwrap();
-        assert!(within_a_second(|| others(&reader) == Others::Nobody), "a duplicate is the same");
+        assert!(comes_to_hold(|| others(&reader) == Others::Nobody), "a duplicate is the same");
         let third = File::open(&path).unwrap();
-        assert!(within_a_second(|| others(&reader) == Others::Readers));
+        assert!(comes_to_hold(|| others(&reader) == Others::Readers));
         drop((second, third));
-        assert!(within_a_second(|| others(&reader) == Others::Nobody));
+        assert!(comes_to_hold(|| others(&reader) == Others::Nobody));
     }
 
     #[test]
@@ -280,14 +280,13 @@ mod tests_lease {
         drop(writer);
         // SAFETY: an open descriptor and a number: no signal may end this process.
         unsafe { libc::fcntl(holder.as_raw_fd(), F_SETSIG, libc::SIGURG) };
-        if !within_a_second(|| set_lease(&holder, libc::F_WRLCK).is_ok()) {
+        if !comes_to_hold(|| set_lease(&holder, libc::F_WRLCK).is_ok()) {
             // A file system without leases is a place for temporary files, too.
             return;
         }
         let how = crate::sys::file::Opening { read: true, ..Default::default() };
-        let since = Instant::now();
+        // After the 45 s of a lease the kernel itself would end it.
         assert_eq!(crate::sys::file::open_patiently(&path, how).unwrap_err(), Code::AGAIN);
-        assert!(since.elapsed() < 5 * HOLDER_PATIENCE);
         // The holder lets go of it.
         let other = std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(50));

@@ -276,7 +276,7 @@ mod tests {
 #[cfg(test)]
 mod tests_kernel_table {
     use super::*;
-    use crate::sys::within_a_second;
+    use crate::sys::comes_to_hold;
 
     #[test]
     fn plain_files_are_read_whole() {
@@ -293,6 +293,6 @@ mod tests_kernel_table {
     fn what_the_kernel_writes_is_read_whole() {
         let kernel = Path::new("/proc/self/mountinfo");
         // Other tests mount meanwhile.
-        assert!(within_a_second(|| read_table(kernel).unwrap() == std::fs::read(kernel).unwrap()));
+        assert!(comes_to_hold(|| read_table(kernel).unwrap() == std::fs::read(kernel).unwrap()));
     }
 }
