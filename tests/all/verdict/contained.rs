@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use super::real::{Judged, filled, judged, judged_of};
-use crate::support::devices::{Mount, can_make_devices};
+use crate::support::devices::Mount;
+use crate::support::needs::{Need, has};
 use crate::support::program::Lab;
 
 const MIB: u64 = 1 << 20;
@@ -32,7 +33,7 @@ fn account(judged: &Judged) -> String {
 
 #[test]
 fn the_page_cache_is_told_from_storage_below_a_hidden_layer() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let lab = Lab::new();
@@ -55,7 +56,7 @@ fn the_page_cache_is_told_from_storage_below_a_hidden_layer() {
 
 #[test]
 fn memory_below_a_hidden_layer_is_neither_certified_nor_accused() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let lab = Lab::new();
@@ -72,7 +73,7 @@ fn memory_below_a_hidden_layer_is_neither_certified_nor_accused() {
 
 #[test]
 fn a_cached_file_is_told_without_sysfs() {
-    if !can_make_devices() {
+    if !has(&[Need::LoopDevices]) {
         return;
     }
     let lab = Lab::new();
@@ -80,7 +81,7 @@ fn a_cached_file_is_told_without_sysfs() {
     filled(&lab, &path, 64);
     let without_sysfs = |words: &str| {
         let hidden = ["unshare", "--mount", "sh", "-c", "mount -t tmpfs none /sys && exec \"$@\"", "sh"];
-        judged_of(lab.command_behind(&hidden, words), &lab, words, &path)
+        judged_of(|| lab.command_behind(&hidden, words), &lab, words, &path)
     };
     let direct = without_sysfs(&format!("{READS} -Su"));
     direct.silent(&["served-from-cache"]);
