@@ -144,7 +144,7 @@ fn trims_are_told_while_the_run_goes_on() {
     let document: Value = serde_json::from_slice(&lab.read("r.json")).expect("JSON");
     let measured = document["summary"][0]["trim"]["ios"].as_f64().expect("trims");
     let samples = samples(&String::from_utf8(lab.read("m.prom")).expect("text"));
-    assert!(samples["truespd_trims_total"] >= measured, "{samples:?}");
+    assert!(samples["truespd_trims_total"] > measured, "also those of the warm-up: {samples:?}");
     assert_eq!(samples["truespd_trimmed_bytes_total"], samples["truespd_trims_total"] * 65_536.0);
     assert_eq!((samples["truespd_ios_total"], samples["truespd_transferred_bytes_total"]), (0.0, 0.0));
     assert!(samples["truespd_result_iops{operation=\"trim\"}"] > 0.0, "{samples:?}");
@@ -155,13 +155,6 @@ fn trims_are_told_while_the_run_goes_on() {
     assert!(told.iter().all(|event| event["iops"] == 0.0 && event["ios"] == 0), "{all:?}");
     let result = all.iter().find(|event| event["event"] == "result").expect("a result");
     assert_eq!(result["time_spans"][0]["trim"]["ios"].as_f64(), Some(measured));
-    // Without a disk, which may stand still in the warm-up.
-    lab.run("-b64K -o1 --trim 100 -W1 -d2 -C1 --engine=null --json n.json --metrics n.prom f").expect_code(0);
-    let document: Value = serde_json::from_slice(&lab.read("n.json")).expect("JSON");
-    let measured = document["summary"][0]["trim"]["ios"].as_f64().expect("trims");
-    let page = String::from_utf8(lab.read("n.prom")).expect("text");
-    let all = page.lines().find_map(|line| line.strip_prefix("truespd_trims_total ")).expect("trims");
-    assert!(all.parse::<f64>().expect("a number") > measured * 1.1, "also those of the warm-up: {page}");
     let usual = lab.run("-b4K -d1 -W0 -g100i --metrics u.prom --events u.jsonl f").expect_code(0);
     // The verdict may tell of other programs that trim.
     let lines = String::from_utf8(lab.read("u.prom")).expect("text");
