@@ -45,8 +45,8 @@ def programs(processor: Processor, *, static: bool) -> Path:
     say(f"building for {processor.name}, {form}")
     target = WORK / form
     variables = flagged(processor, static=static)
-    run("cargo", "build", "--release", "--locked", "--bins", "--target", processor.target, "--target-dir", target, cwd=ROOT, env=variables)
-    return target / processor.target / "release"
+    run("cargo", "build", "--profile", "dist", "--locked", "--bins", "--target", processor.target, "--target-dir", target, cwd=ROOT, env=variables)
+    return target / processor.target / "dist"
 
 
 def flagged(processor: Processor, *, static: bool) -> dict[str, str]:
@@ -115,12 +115,12 @@ def objects(processor: Processor, library: str, variables: dict[str, str]) -> No
     """What truespd loads for one MPI library, and its two packages."""
     say(f"building for {library} on {processor.name}")
     target = WORK / f"mpi-{library}"
-    run("cargo", "build", "--release", "--locked", "-p", "truespd-mpi", "--target", processor.target, "--target-dir", target, cwd=ROOT,
+    run("cargo", "build", "--profile", "dist", "--locked", "-p", "truespd-mpi", "--target", processor.target, "--target-dir", target, cwd=ROOT,
         env={**flagged(processor, static=False), **mpi.variables(processor, library)})  # fmt: skip
     folder = WORK / "mpi"
     (folder / "rpm").mkdir(parents=True, exist_ok=True)
     file = folder / f"libtruespd-mpi-{library}.so"
-    shutil.copy(target / processor.target / "release/libtruespd_mpi.so", file)
+    shutil.copy(target / processor.target / "dist/libtruespd_mpi.so", file)
     # Debian calls the library of MPICH by another name than MPICH itself, Fedora and Intel MPI do.
     shutil.copy(file, folder / "rpm")
     run("patchelf", "--replace-needed", "libmpich.so.12", "libmpi.so.12", folder / "rpm" / file.name)
