@@ -8,7 +8,7 @@ use std::time::Duration;
 use truespd_core::profile::xml::{FILE_BYTES_MAX, read_bytes, read_from};
 
 /// Processor time, so that a busy machine does not count.
-const TIME_MAX: Duration = Duration::from_millis(800);
+const TIME_MAX: Duration = Duration::from_secs(10);
 /// What the parser may ask for on top of the file itself. Counted when asked for, touched or not.
 const MEMORY_MAX: usize = 100 << 20;
 
