@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::config;
 use truespd_core::load::live::{HostRates, Phase, Progress};
-use truespd_core::result::{Document, Finding, Grade, Verdict};
+use truespd_core::result::{Document, Finding, Grade, Meaning, Verdict};
 use truespd_core::sys::program;
 use truespd_core::text::{
     COLOURS, as_ascii, clock, columns_of, duration_ns, end_of, folded, hanging, number, printable, rate,
@@ -128,14 +128,12 @@ pub fn line(verdict: &Verdict, style: Style) -> String {
     format!("verdict: {}{said}{counts}", style.paint(verdict.grade, verdict.grade.word()))
 }
 
-/// `: vda itself counted ...`: the first proof, and how many there are besides. Without one the first remark, which says
-/// what is known instead.
+/// `: vda itself counted ...`: the first proof, and how many there are besides. Without one what is known in its place,
+/// if a remark says that.
 fn proofs(verdict: &Verdict) -> String {
     let Some((first, others)) = verdict.proofs.split_first() else {
-        let remark = verdict.findings.first();
-        return remark
-            .map(|remark| format!(": {}: {}", remark.rule, printable(&subject(remark))))
-            .unwrap_or_default();
+        let known = verdict.findings.first().filter(|remark| remark.meaning == Meaning::WrongNumber);
+        return known.map(|remark| format!(": {}", printable(&subject(remark)))).unwrap_or_default();
     };
     let more = if others.is_empty() { String::new() } else { format!("; and {} more", others.len()) };
     format!(": {}{more}", printable(&first.shares()))
@@ -438,6 +436,15 @@ mod tests {
         good.proofs = vec![proof()];
         good.proofs.push(proof());
         assert!(line(&good, PLAIN).contains("of the reads; and 1 more (1 remark"));
+        // Where nothing is counted, what is known in its place.
+        good.proofs.clear();
+        good.findings[0].meaning = Meaning::Seen;
+        assert_eq!(line(&good, PLAIN), "verdict: certified (1 remark; --verdict shows all)");
+        good.findings[0].meaning = Meaning::WrongNumber;
+        assert_eq!(
+            line(&good, PLAIN),
+            "verdict: certified: from 5-nines on the value is a single I/O (1 remark; --verdict shows all)"
+        );
     }
 
     #[test]

@@ -11,12 +11,20 @@ use crate::support::program::{INTERRUPTED, Lab, Running};
 use crate::support::{killed, strict_text, strict_xml};
 use rustix::process::Signal;
 
-/// What the words leave in one place that gets both streams, by each way that wrappers use.
-fn merged(lab: &Lab, words: &str, code: i32) -> Vec<(&'static str, String)> {
+/// What a run left in one place that got both streams.
+struct Left {
+    way: &'static str,
+    text: String,
+    /// The text result in a file of its own, for a run that was asked for it.
+    result: String,
+}
+
+/// What the words leave, by each way that wrappers use.
+fn merged(lab: &Lab, words: &str, code: i32) -> Vec<Left> {
     merged_by(&|| lab.command(&format!("{words} f")), lab, code)
 }
 
-fn merged_by(made: &dyn Fn() -> Command, lab: &Lab, code: i32) -> Vec<(&'static str, String)> {
+fn merged_by(made: &dyn Fn() -> Command, lab: &Lab, code: i32) -> Vec<Left> {
     let command = || {
         let mut command = made();
         quiet_environment(&mut command);
@@ -24,6 +32,10 @@ fn merged_by(made: &dyn Fn() -> Command, lab: &Lab, code: i32) -> Vec<(&'static 
     };
     let ended = |way: &str, status: std::process::ExitStatus, text: &str| {
         assert_eq!(status.code(), Some(code), "{way}: {text}");
+    };
+    let left = |way, text| {
+        let result = std::fs::read_to_string(lab.path("r.txt")).unwrap_or_default();
+        Left { way, text, result }
     };
     let mut all = Vec::new();
     // subprocess.run(..., stdout=PIPE, stderr=STDOUT), and a service whose streams are one socket.
@@ -43,7 +55,7 @@ fn merged_by(made: &dyn Fn() -> Command, lab: &Lab, code: i32) -> Vec<(&'static 
         let mut text = String::new();
         File::from(reader).read_to_string(&mut text).expect("text");
         ended(way, child.wait().expect("it ends"), &text);
-        all.push((way, text));
+        all.push(left(way, text));
     }
     // One file, opened once and opened twice; without `append`, each of the two has a position of its own.
     for (way, is_twice, appends) in [
@@ -59,7 +71,7 @@ fn merged_by(made: &dyn Fn() -> Command, lab: &Lab, code: i32) -> Vec<(&'static 
         let status = command().stdout(out).stderr(err).status().expect("it starts");
         let text = std::fs::read_to_string(&path).expect("text");
         ended(way, status, &text);
-        all.push((way, text));
+        all.push(left(way, text));
     }
     // By a shell. Its pipe ends with the code of the last program, as most scripts see it.
     for (way, redirection) in [
@@ -90,19 +102,26 @@ fn merged_by(made: &dyn Fn() -> Command, lab: &Lab, code: i32) -> Vec<(&'static 
         if !line.contains('|') {
             ended(way, output.status, &text);
         }
-        all.push((way, text));
+        all.push(left(way, text));
     }
     all
 }
 
-/// The lines below a text result, which must be the document's to the byte.
-fn below(lab: &Lab, way: &str, text: &str) -> String {
-    let result = killed::run(lab, "render r.json -Rtext").expect_code(0).stdout;
-    let rest = text.strip_prefix(&result).unwrap_or_else(|| panic!("{way}: not the result first\n{text}"));
-    // A result without a line end gets one.
-    let line_end = if result.ends_with('\n') { "" } else { "\n" };
-    let below = rest.strip_prefix(&format!("{line_end}\n"));
-    below.unwrap_or_else(|| panic!("{way}: no blank line below the result\n{text}")).to_string()
+impl Left {
+    /// The lines below the text result, which comes first.
+    fn below(&self) -> &str {
+        let Left { way, text, result } = self;
+        assert!(!result.is_empty(), "{way}: no file of the result");
+        self.below_of(text.strip_prefix(result))
+    }
+
+    fn below_of<'a>(&self, rest: Option<&'a str>) -> &'a str {
+        let Left { way, text, result } = self;
+        let rest = rest.unwrap_or_else(|| panic!("{way}: not the result first\n{text}"));
+        // A result without a line end gets one.
+        let above = if result.ends_with('\n') { "\n" } else { "\n\n" };
+        rest.strip_prefix(above).unwrap_or_else(|| panic!("{way}: no blank line below the result\n{text}"))
+    }
 }
 
 /// Notes, then warnings, then the verdict; errors last.
@@ -122,20 +141,23 @@ fn kinds(below: &str) -> Vec<&str> {
 #[test]
 fn both_streams_in_one_file() {
     let lab = Lab::new();
-    for (way, text) in merged(&lab, &format!("{TALKATIVE} -Rxml"), 0) {
+    for left in merged(&lab, &format!("{TALKATIVE} -Rxml"), 0) {
+        let Left { way, text, .. } = &left;
         assert!(text.starts_with("<Results>") && text.ends_with("</Results>"), "{way}:\n{text}");
-        strict_xml::check(&text).unwrap_or_else(|fault| panic!("{way}: {fault}\n{text}"));
+        strict_xml::check(text).unwrap_or_else(|fault| panic!("{way}: {fault}\n{text}"));
     }
     // What -v and -P ask for stands in front of a text, as DiskSpd has it there.
-    for (way, text) in merged(&lab, &format!("{TALKATIVE} --json r.json"), 0) {
-        let (before, result) = text.split_once("\nCommand Line: ").expect("a result");
+    for left in merged(&lab, &format!("{TALKATIVE} --text r.txt"), 0) {
+        let Left { way, text, .. } = &left;
+        let (before, _) = text.split_once("\nCommand Line: ").expect("a result");
         assert!(before.contains(": thread 1: ") && before.ends_with("..."), "{way}:\n{text}");
         assert!(!before.contains("note: ") && !before.contains("WARNING: "), "{way}:\n{text}");
-        let below = below(&lab, way, &format!("\nCommand Line: {result}"));
+        let below = left.below_of(text[before.len()..].strip_prefix(&left.result));
         assert!(below.contains("note: engine: sim"), "-v asks for all notes\n{way}:\n{text}");
     }
     // A command that measures nothing has messages as well.
-    for (way, text) in merged(&lab, "-c1M -b4K -g409.6 -Rp", 0) {
+    for left in merged(&lab, "-c1M -b4K -g409.6 -Rp", 0) {
+        let Left { way, text, .. } = &left;
         let (profile, below) = text.split_once("\n\nWARNING: ").unwrap_or_else(|| panic!("{way}:\n{text}"));
         assert!(profile.starts_with("\nCommand Line: "), "{way}:\n{text}");
         assert!(below.starts_with("-g409.6 is taken for -g409"), "{way}:\n{text}");
@@ -145,31 +167,36 @@ fn both_streams_in_one_file() {
 #[test]
 fn messages_stand_below_the_text_where_both_streams_are_one() {
     let lab = Lab::new();
-    for (way, text) in merged(&lab, &format!("{} -g409.6 --json r.json", quieter()), 0) {
-        let below = below(&lab, way, &text);
-        assert_eq!(kinds(&below), ["note", "warning", "verdict"], "{way}:\n{text}");
+    for left in merged(&lab, &format!("{} -g409.6 --text r.txt", quieter()), 0) {
+        let Left { way, text, .. } = &left;
+        let below = left.below();
+        assert_eq!(kinds(below), ["note", "warning", "verdict"], "{way}:\n{text}");
         assert!(below.contains(OVERLAP) && below.contains("WARNING: -g409.6 is taken for"), "{way}:\n{text}");
         assert!(below.contains("note: all threads start at the same offset"), "{way}:\n{text}");
         let verdict = below.lines().last().expect("lines");
         assert!(verdict.starts_with("verdict: invalid: simulated: "), "{way}:\n{text}");
     }
     // All of the verdict where that is asked for.
-    for (way, text) in merged(&lab, &format!("{} --verdict --json r.json", quieter()), 0) {
-        let below = below(&lab, way, &text);
+    for left in merged(&lab, &format!("{} --verdict --text r.txt", quieter()), 0) {
+        let Left { way, text, .. } = &left;
+        let below = left.below();
         let (_, verdict) = below.split_once("verdict: ").expect("it is there");
         assert!(verdict.contains(" checked\n") && !verdict.contains("WARNING: "), "{way}:\n{text}");
     }
     // An unmet requirement is a verdict, not an error.
-    for (way, text) in merged(&lab, &format!("{} --require certified --json r.json", quieter()), 5) {
-        assert_eq!(kinds(&below(&lab, way, &text)), ["note", "warning", "verdict"], "{way}:\n{text}");
+    for left in merged(&lab, &format!("{} --require certified --text r.txt", quieter()), 5) {
+        let Left { way, text, .. } = &left;
+        assert_eq!(kinds(left.below()), ["note", "warning", "verdict"], "{way}:\n{text}");
     }
     // --quiet leaves what DiskSpd prints, and nothing where it prints nothing.
-    for (way, text) in merged(&lab, &format!("--quiet {} --json r.json", quieter()), 0) {
-        assert_eq!(below(&lab, way, &text), OVERLAP, "{way}:\n{text}");
+    for left in merged(&lab, &format!("--quiet {} --text r.txt", quieter()), 0) {
+        let Left { way, text, .. } = &left;
+        assert_eq!(left.below(), OVERLAP, "{way}:\n{text}");
     }
-    const PLAIN: &str = "--quiet -c1M -b4K -d1 -W0 --engine sim:latency=1ms --json r.json";
-    for (way, text) in merged(&lab, PLAIN, 0) {
-        assert_eq!(text, killed::run(&lab, "render r.json -Rtext").expect_code(0).stdout, "{way}");
+    const PLAIN: &str = "--quiet -c1M -b4K -d1 -W0 --engine sim:latency=1ms --text r.txt";
+    for left in merged(&lab, PLAIN, 0) {
+        let Left { way, text, .. } = &left;
+        assert_eq!(text, &left.result, "{way}");
     }
 }
 
@@ -177,15 +204,19 @@ fn messages_stand_below_the_text_where_both_streams_are_one() {
 #[test]
 fn the_verdict_of_truespd_run_stays_the_last_word() {
     let lab = Lab::new();
-    let line = format!("run --no-history {} -g409.6 --json r.json f", quieter());
-    for (way, text) in merged_by(&|| killed::truespd(&lab, &line), &lab, 0) {
-        let below = below(&lab, way, &text);
+    let words = format!("run --no-history {} -g409.6", quieter());
+    let line = format!("{words} --text r.txt f");
+    for left in merged_by(&|| killed::truespd(&lab, &line), &lab, 0) {
+        let Left { way, text, .. } = &left;
+        let below = left.below();
         let (before, verdict) = below.split_once("verdict: ").unwrap_or_else(|| panic!("{way}:\n{text}"));
         assert_eq!(kinds(before), ["note", "warning"], "{way}:\n{text}");
         assert!(verdict.starts_with("invalid") && verdict.contains("simulated"), "{way}:\n{text}");
     }
-    for (way, text) in merged_by(&|| killed::truespd(&lab, &format!("{line} -Rxml")), &lab, 3) {
-        assert!(text.starts_with("ERROR: "), "{way}: an option behind the target\n{text}");
+    let line = format!("{words} -Rxml --verdict --require certified f");
+    for left in merged_by(&|| killed::truespd(&lab, &line), &lab, 5) {
+        let Left { way, text, .. } = &left;
+        strict_xml::check(text).unwrap_or_else(|fault| panic!("{way}: {fault}\n{text}"));
     }
 }
 
@@ -193,16 +224,19 @@ fn the_verdict_of_truespd_run_stays_the_last_word() {
 fn programs_read_their_format_where_both_streams_are_one() {
     let lab = Lab::new();
     for (words, code) in [("", 0), ("--verdict", 0), ("--require certified", 5), ("--progress", 0)] {
-        for (way, text) in merged(&lab, &format!("{TALKATIVE} -g409.6 -Rxml {words}"), code) {
+        for left in merged(&lab, &format!("{TALKATIVE} -g409.6 -Rxml {words}"), code) {
+            let Left { way, text, .. } = &left;
             assert!(text.ends_with("</Results>"), "{way} {words}:\n{text}");
-            strict_xml::check(&text).unwrap_or_else(|fault| panic!("{way} {words}: {fault}\n{text}"));
+            strict_xml::check(text).unwrap_or_else(|fault| panic!("{way} {words}: {fault}\n{text}"));
         }
-        for (way, text) in merged(&lab, &format!("{TALKATIVE} -Rjson {words}"), code) {
+        for left in merged(&lab, &format!("{TALKATIVE} -Rjson {words}"), code) {
+            let Left { way, text, .. } = &left;
             let read = truespd_core::result::json::read(text.as_bytes());
             assert!(read.is_ok(), "{way} {words}: {read:?}\n{text}");
         }
-        for (way, text) in merged(&lab, &format!("{TALKATIVE} -Rcsv {words}"), code) {
-            let rows = table(&text);
+        for left in merged(&lab, &format!("{TALKATIVE} -Rcsv {words}"), code) {
+            let Left { way, text, .. } = &left;
+            let rows = table(text);
             assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{way} {words}:\n{text}");
         }
     }
@@ -213,27 +247,32 @@ fn programs_read_their_format_where_both_streams_are_one() {
 fn errors_stand_last_where_both_streams_are_one() {
     let lab = Lab::new();
     let failing = quieter().replace("sim:latency=1ms", "sim:error=eio#9");
-    for (way, text) in merged(&lab, &format!("{failing} -g409.6 --json r.json"), 1) {
-        let below = below(&lab, way, &text);
-        assert_eq!(kinds(&below), ["note", "warning", "error"], "{way}:\n{text}");
+    for left in merged(&lab, &format!("{failing} -g409.6 --text r.txt"), 1) {
+        let Left { way, text, .. } = &left;
+        let below = left.below();
+        assert_eq!(kinds(below), ["note", "warning", "error"], "{way}:\n{text}");
         assert!(below.ends_with("\nError generating I/O requests\n"), "{way}:\n{text}");
     }
-    for (way, text) in merged(&lab, &format!("{failing} -g409.6 --verdict -Rxml"), 1) {
+    for left in merged(&lab, &format!("{failing} -g409.6 --verdict -Rxml"), 1) {
+        let Left { way, text, .. } = &left;
         let (result, errors) = text.split_once("</Results>\n").unwrap_or_else(|| panic!("{way}:\n{text}"));
         assert!(result.starts_with("<Results>") && errors.starts_with("ERROR: "), "{way}:\n{text}");
         assert!(errors.ends_with("\n\nError generating I/O requests\n"), "{way}:\n{text}");
     }
     // A refusal stands alone, and below what was said before it.
     for format in ["", "-Rxml"] {
-        for (way, text) in merged(&lab, &format!("-b4Q {format}"), 3) {
+        for left in merged(&lab, &format!("-b4Q {format}"), 3) {
+            let Left { way, text, .. } = &left;
             assert!(text.starts_with("ERROR: "), "{way} {format}:\n{text}");
         }
-        for (way, text) in merged_by(&|| lab.command(&format!("-d1 {format} missing")), &lab, 1) {
+        for left in merged_by(&|| lab.command(&format!("-d1 {format} missing")), &lab, 1) {
+            let Left { way, text, .. } = &left;
             assert!(text.starts_with("ERROR: Error opening file: missing [2]"), "{way} {format}:\n{text}");
             assert!(text.ends_with("Error generating I/O requests\n"), "{way} {format}:\n{text}");
         }
     }
-    for (way, text) in merged_by(&|| lab.command("-d1 -g409.6 missing"), &lab, 1) {
+    for left in merged_by(&|| lab.command("-d1 -g409.6 missing"), &lab, 1) {
+        let Left { way, text, .. } = &left;
         assert!(text.starts_with("WARNING: -g409.6 is taken for -g409"), "{way}:\n{text}");
         assert!(text.contains("\nERROR: Error opening file: missing [2]"), "{way}:\n{text}");
     }
@@ -244,7 +283,8 @@ fn errors_stand_last_where_both_streams_are_one() {
 fn a_slash_for_a_dash_is_told_where_both_streams_are_one() {
     let lab = Lab::new();
     for format in ["", "-Rxml", "--quiet"] {
-        for (way, text) in merged_by(&|| lab.command(&format!("{format} /b4K f")), &lab, 1) {
+        for left in merged_by(&|| lab.command(&format!("{format} /b4K f")), &lab, 1) {
+            let Left { way, text, .. } = &left;
             assert!(text.contains("hint:  on Linux a path begins with /"), "{way} {format}:\n{text}");
             assert!(text.contains("write -b4K for /b4K"), "{way} {format}:\n{text}");
         }
@@ -270,7 +310,9 @@ fn interrupted(words: &str) -> String {
 #[test]
 fn a_run_that_is_stopped_shows_what_waited() {
     let text = interrupted("-t2");
-    let result = text.strip_prefix(INTERRUPTED).unwrap_or_else(|| panic!("the notice comes first\n{text}"));
+    let (before, result) = text.split_once(INTERRUPTED).unwrap_or_else(|| panic!("no notice\n{text}"));
+    // A busy machine takes its time, and says at once what it waits for.
+    assert!(before.is_empty() || before.starts_with("note: stopping; "), "{text}");
     let (result, below) = result.split_once("\n\nnote: ").unwrap_or_else(|| panic!("{text}"));
     strict_text::parse(&format!("{result}\n")).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
     assert!(below.contains(OVERLAP), "{text}");

@@ -16,6 +16,7 @@ pub const SEARCH: &str = "/usr/sbin:/sbin:/usr/bin:/bin";
 
 /// Something that not every machine or user has. Its words complete "not run: ...".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(dead_code, reason = "unit tests of the core have some needs of their own")]
 pub enum Need {
     Root,
     /// To start programs as another user, and to give files to one.

@@ -56,10 +56,9 @@ fn of_commands(namespace: &Namespace, roots: &Roots) -> NvmeCommands {
 pub fn kernel_devices(roots: &Roots) -> Option<Vec<KernelDevice>> {
     // A container has no nodes of these, so their names tell.
     let swaps: Vec<_> = read_swaps(roots).ok().into_iter().flatten().collect();
-    let is_swap = |name: &str| swaps.contains(&Path::new("/dev").join(name));
     let devices = with_size(roots)?.into_iter();
     let devices = devices.map(|device| KernelDevice {
-        is_swap: is_swap(&device.name),
+        is_swap: swaps.contains(&Path::new("/dev").join(&device.name)),
         name: device.name,
         size_bytes: device.size_bytes,
     });

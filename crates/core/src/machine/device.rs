@@ -69,9 +69,9 @@ pub struct SectorSizes {
 /// A block device that has a size, as the kernel lists it, partitions as well.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SizedDevice {
-    /// Kernel name.
+    /// Its name, as in /proc/partitions.
     pub name: String,
-    /// Number of its driver.
+    /// The number of the driver that serves it.
     pub major: u32,
     /// Size in bytes, in whole KiB.
     pub size_bytes: u64,

@@ -99,9 +99,9 @@ pub struct Evidence {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct KernelDevice {
-    /// Kernel name, also of a partition.
+    /// The kernel's name, also that of a partition.
     pub name: String,
-    /// Size in bytes.
+    /// Its size in bytes, a multiple of 1024.
     pub size_bytes: u64,
     /// It is in use as swap, so that no file lies on it.
     pub is_swap: bool,
@@ -247,8 +247,8 @@ impl TargetFacts {
     /// The layer with which what is visible of it ends, above any disk: as in a container, or on a file system that
     /// manages its own disks.
     pub fn last_visible(&self) -> Option<&Layer> {
-        let is_above = |kind| matches!(kind, LayerKind::File | LayerKind::Filesystem | LayerKind::Loop);
-        self.lowest().find(|layer| is_above(layer.kind))
+        self.lowest()
+            .find(|layer| matches!(layer.kind, LayerKind::File | LayerKind::Filesystem | LayerKind::Loop))
     }
 
     /// The layers with nothing below them.

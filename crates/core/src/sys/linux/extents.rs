@@ -455,7 +455,7 @@ fn cached_part(file: &File, offset: u64, len: u64) -> Option<Cached> {
 }
 
 fn is_on_overlayfs(file: &File) -> bool {
-    /// By `linux/magic.h`.
+    /// As in the kernel's `linux/magic.h`.
     const OVERLAYFS: u64 = 0x794c_7630;
     rustix::fs::fstatfs(file).is_ok_and(|found| found.f_type as u64 == OVERLAYFS)
 }

@@ -27,7 +27,7 @@ struct Told {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Known {
-    /// Storage moved the bytes.
+    /// By the account storage moved the bytes.
     Moved,
     /// It did not, which another rule says.
     Answered,
@@ -47,18 +47,11 @@ pub(super) fn finding(case: &Case<'_>, group: &DiskGroup<'_>, what: &str) -> Opt
             shares.join(" and ")
         ),
     };
-    let figured = |finding: Finding| {
-        told.iter().fold(finding, |finding, one| {
-            let name = format!("own_disk_{}_percent", one.way.word());
-            one.share.map_or(finding.clone(), |share| finding.figure(&name, share * 100.0))
-        })
-    };
     if told.is_empty() || told.iter().any(|one| one.known == Known::Nothing) {
         let account =
             if account.is_empty() { account } else { format!("; {account}, which does not decide it") };
-        return Some(figured(suspect(format!(
-            "The result cannot be proven: it does not show {what}{account}."
-        ))));
+        let says = format!("The result cannot be proven: it does not show {what}{account}.");
+        return Some(with_shares(suspect(says), &told));
     }
     let moved: Vec<&Told> = told.iter().filter(|one| one.known == Known::Moved).collect();
     if moved.is_empty() {
@@ -66,13 +59,24 @@ pub(super) fn finding(case: &Case<'_>, group: &DiskGroup<'_>, what: &str) -> Opt
     }
     let is_written = moved.iter().any(|one| one.way == Direction::Write);
     let kept = if is_written { ", nor whether they outlive a power failure" } else { "" };
-    Some(figured(match from_memory(case, group) {
+    let found = match from_memory(case, group) {
         Ok(()) => remark(format!(
             "{}. Which disk that is, is not visible here, nor a cache below it, nor what others did with it{kept}.",
             capital(&account)
         )),
         Err(why) => suspect(format!("The result cannot be proven: {account}, but {why}.")),
-    }))
+    };
+    Some(with_shares(found, &told))
+}
+
+/// A finding with the share of each direction as a figure.
+fn with_shares(mut finding: Finding, told: &[Told]) -> Finding {
+    for one in told {
+        if let Some(share) = one.share {
+            finding = finding.figure(&format!("own_disk_{}_percent", one.way.word()), share * 100.0);
+        }
+    }
+    finding
 }
 
 fn capital(words: &str) -> String {
@@ -86,7 +90,7 @@ pub(super) fn is_moved(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction) -
 }
 
 impl Told {
-    /// `read 100 %`.
+    /// In words, as in `read 100 %`.
     fn words(&self) -> Option<String> {
         Some(format!("{} {}", self.way.pick("read", "write"), percent(self.share?)))
     }
@@ -94,7 +98,7 @@ impl Told {
 
 fn told(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction) -> Told {
     let is_few = IoCount::new(case, &group.targets, way).is_too_few();
-    let Some(own) = moved_by_own(case, way).filter(|_| !is_few) else {
+    let Some(own) = (if is_few { None } else { moved_by_own(case, way) }) else {
         return Told { way, share: None, known: Known::Nothing };
     };
     let reached = reach::share(case, group, way, own);
@@ -143,25 +147,28 @@ fn from_memory(case: &Case<'_>, group: &DiskGroup<'_>) -> Result<(), String> {
     let Some(devices) = &case.evidence().kernel_devices else {
         return Err(could_be("zram or a loop device over the page cache"));
     };
-    // What copies share lies there once.
-    let own = |target: &TargetView<'_>| {
-        let map = target.facts.and_then(|facts| facts.extents.as_ref());
-        map.map_or(0, |map| map.placed_bytes.saturating_sub(map.shared_bytes))
-    };
-    let least_bytes = group.targets.iter().map(own).max().unwrap_or(0);
-    let can_hold = |device: &&KernelDevice| {
-        let is_whole = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_digit());
-        let answers = FROM_MEMORY.iter().any(|name| device.name.strip_prefix(name).is_some_and(is_whole));
-        answers && !device.is_swap && device.size_bytes >= least_bytes
-    };
-    let names: Vec<&str> =
-        devices.iter().filter(can_hold).map(|device| device.name.as_str()).take(NAMES_MAX + 1).collect();
+    let least_bytes = group.targets.iter().map(own_bytes).max().unwrap_or(0);
+    let can_hold = devices
+        .iter()
+        .filter(|device| answers_from_memory(device) && !device.is_swap && device.size_bytes >= least_bytes);
+    let names: Vec<&str> = can_hold.map(|device| device.name.as_str()).take(NAMES_MAX + 1).collect();
     match names.as_slice() {
         [] => Ok(()),
         [one] => Err(could_be(one)),
         names if names.len() <= NAMES_MAX => Err(could_be(&names.join(" or "))),
         names => Err(could_be(&format!("{} or others", names[..NAMES_MAX].join(", ")))),
     }
+}
+
+/// Bytes of a target that a device below it holds. What copies share lies there once.
+fn own_bytes(target: &TargetView<'_>) -> u64 {
+    let map = target.facts.and_then(|facts| facts.extents.as_ref());
+    map.map_or(0, |map| map.placed_bytes.saturating_sub(map.shared_bytes))
+}
+
+fn answers_from_memory(device: &KernelDevice) -> bool {
+    let mut numbers = FROM_MEMORY.iter().filter_map(|name| device.name.strip_prefix(name));
+    numbers.any(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn could_be(names: &str) -> String {

@@ -94,7 +94,7 @@ pub(super) fn share(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction, move
 /// targets of the group. It may hold I/O on other targets as well.
 pub(super) fn own(case: &Case<'_>, group: &DiskGroup<'_>, way: Direction) -> Option<f64> {
     let is_told = group.targets.iter().all(|target| is_accounted(target, way));
-    moved_by_own(case, way).filter(|_| is_told)
+    if is_told { moved_by_own(case, way) } else { None }
 }
 
 /// What the account of this process holds, in bytes per second.

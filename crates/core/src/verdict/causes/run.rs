@@ -56,9 +56,9 @@ pub(super) const CAUSES: &[Cause] = &[
              server was asked for. Where the disks are not visible, as in a container, the kernel's account of \
              this process decides: reads, and direct writes, of which it holds 90 % and more were at the storage. \
              That is a remark where no device of this kernel that answers from memory (zram, a RAM disk, a loop \
-             device, nbd, ublk, a ZFS volume) is large enough for the file, and suspect where one is. NVMe commands (/dev/ngXnY) are counted since Linux 6.13, and only where \
-             queue/iostats_passthrough is 1. Or its I/Os are too few to compare them with that: fewer than \
-             100, and fewer than 10 that complete 64 MiB together.",
+             device, nbd, ublk, a ZFS volume) is large enough for the file, and suspect where one is. NVMe commands \
+             (/dev/ngXnY) are counted since Linux 6.13, and only where queue/iostats_passthrough is 1. Or its I/Os are \
+             too few to compare them with that: fewer than 100, and fewer than 10 that complete 64 MiB together.",
             "choose a target whose disks this machine sees and counts (queue/iostats set to 1; in a \
              container a volume instead of its root), or measure on the machine that has the disks",
         ),
