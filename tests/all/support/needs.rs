@@ -119,7 +119,7 @@ pub fn visible_folder() -> Option<tempfile::TempDir> {
 /// Whether what lies below a folder can be seen: the layers of an overlay may be out of sight, and often are.
 fn is_visible(folder: &Path) -> bool {
     const OVERLAYFS_SUPER_MAGIC: i64 = 0x794c_7630;
-    rustix::fs::statfs(folder).is_ok_and(|stat| stat.f_type as i64 != OVERLAYFS_SUPER_MAGIC)
+    rustix::fs::statfs(folder).is_ok_and(|stat| stat.f_type != OVERLAYFS_SUPER_MAGIC)
 }
 
 /// Whether all of it is here. If not, the test that asks is counted as not run.
