@@ -145,7 +145,7 @@ fn no_file_is_made_among_device_nodes_wherever_a_link_leads_there() {
 
 #[test]
 fn a_hard_link_where_others_may_add_names_is_not_written() {
-    let lab = Lab::new();
+    let Some(lab) = Lab::visible() else { return };
     for folder in ["private", "open"] {
         fs::create_dir(lab.path(folder)).expect("a folder");
     }

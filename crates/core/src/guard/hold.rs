@@ -21,7 +21,7 @@ use crate::sys::file::{ReadOptions, own_path, read};
 use crate::sys::identity::block_device;
 
 /// A busy device is tried this often, with this pause between: another run may be checking it.
-const TRIES: u32 = 10;
+const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(20);
 
 const SHARED: ReadOptions = ReadOptions { direct: false, exclusive: false, at_once: true };
