@@ -154,21 +154,25 @@ fn figures(load: &Load) -> String {
     format!("{cpu:>6} {wall:>6} {:>7} ", count(load.instructions, 7))
 }
 
-/// `18.2`, `123`, `7,910`; `118k` where the column has no room, as on a very busy machine.
+/// `18.2`, `123`, `7,910`; `118k` or `118M` where the column has no room, as on a very busy machine.
 fn figure(value: f64, columns: usize) -> String {
-    let whole = match value {
-        v if v < 99.95 => format!("{v:.1}"),
-        v => grouped(format!("{v:.0}")),
-    };
-    if whole.len() <= columns { whole } else { format!("{}k", grouped(format!("{:.0}", value / 1000.0))) }
+    if value < 99.95 {
+        return format!("{value:.1}");
+    }
+    let scaled = |power, prefix: &str| grouped(format!("{:.0}", value / 1000_f64.powi(power))) + prefix;
+    [scaled(0, ""), scaled(1, "k")]
+        .into_iter()
+        .find(|figure| figure.len() <= columns)
+        .unwrap_or_else(|| scaled(2, "M"))
 }
 
 fn count(instructions: Option<f64>, columns: usize) -> String {
     instructions.map_or("-".to_string(), |count| figure(count, columns))
 }
 
+/// At most six columns: a spread of more than ten medians is no figure to compare with.
 fn percent(part: f64) -> String {
-    format!("{:.0} %", part * 100.0)
+    if part < 9.995 { format!("{:.0} %", part * 100.0) } else { ">999 %".to_string() }
 }
 
 #[cfg(test)]
@@ -246,12 +250,13 @@ mod tests_bench {
         assert!(longest <= Some(80), "{longest:?}");
         let mut slow = report();
         for load in &mut slow.loads {
-            load.running_ns.median = 99_999.4;
+            load.running_ns = Spread { median: 99_999.4, min: 20.0, max: 37_248_000.0 };
             load.elapsed_ns.median = 118_400.0;
             load.instructions = Some(1_234_567.0);
         }
         let slow = text(&slow);
         assert!(slow.contains("|99,999   118k  1,235k |"), "{slow}");
+        assert!(slow.contains("| >999 %\n"), "{slow}");
         assert!(slow.lines().all(|line| line.chars().count() <= 80), "{slow}");
         let mut nobody = report();
         nobody.counting = Counting { by: CountedBy::Nobody, why_not: Some("no valgrind".into()) };
@@ -267,5 +272,6 @@ mod tests_bench {
         {
             assert_eq!(figure(value, 9), shown, "{value}");
         }
+        assert_eq!(figure(1_234_567_890.0, 6), "1,235M");
     }
 }
