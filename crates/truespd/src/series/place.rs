@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 
 use crate::series::undo::{FOLDER_PREFIX, Journal, Undo};
 use std::sync::Arc;
-use truespd_core::fault::{Refusal, RefusalKind};
-use truespd_core::guard::mark::Marks;
+use truespd_core::fault::{Failure, FailureKind, Refusal, RefusalKind};
+use truespd_core::guard::mark::{MarkState, Marks};
 use truespd_core::guard::{Consent, Guard, Range};
 use truespd_core::machine::device::BlockDevice;
 use truespd_core::machine::roots::Roots;
 use truespd_core::machine::storage;
 use truespd_core::machine::storage::{ReadFlags, Room, TargetKind, resolve, room};
 use truespd_core::sys::destination::{LostWay, follow_target};
-use truespd_core::sys::error::system_text;
-use truespd_core::sys::file::{FileKind, make_private_directory};
+use truespd_core::sys::error::{Code, system_text};
+use truespd_core::sys::file::{FileKind, make_private_directory, set_aside, set_length};
 use truespd_core::sys::identity::Identity;
 use truespd_core::text::foreign::Foreign;
 use truespd_core::text::{meant_size, printable_path, shell_word, size, typed_size};
@@ -337,6 +337,31 @@ impl Scratch {
     /// Path of the file `name`, as a word of a command line.
     pub fn file(&self, name: &str) -> String {
         self.path.join(name).to_string_lossy().into_owned()
+    }
+
+    /// Makes the file `name`, whose space is set aside and not written, and gives its path as [`Scratch::file`] does.
+    ///
+    /// It is marked as made by TrueSpd: where the guard cannot see who uses a file, only such a file is written.
+    ///
+    /// # Errors
+    /// There is no room, or no file can be made.
+    pub fn make_file(&self, name: &str, size_bytes: u64) -> Result<String, Failure> {
+        let path = self.file(name);
+        let made = File::options().read(true).write(true).create_new(true).open(&path).and_then(|file| {
+            match set_aside(&file, size_bytes) {
+                // Where nothing can be set aside, writing takes the space as it goes.
+                Err(Code::NOT_SUPPORTED | Code::NOT_IMPLEMENTED) => set_length(&file, size_bytes)?,
+                made => made?,
+            }
+            // A file without a mark is refused by the guard where it matters, with the reason.
+            let _ = Marks::of_this_user().mark(&file, MarkState::Filling);
+            Ok(())
+        });
+        made.map(|()| path.clone()).map_err(|error| {
+            let (shown, why) = (printable_path(Path::new(&path)), system_text(&error));
+            let words = format!("'{shown}': a file of {} could not be made: {why}", size(size_bytes));
+            Failure::new(FailureKind::Create, words).on(&path)
+        })
     }
 }
 

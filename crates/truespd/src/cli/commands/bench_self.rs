@@ -159,11 +159,13 @@ fn figure(value: f64, columns: usize) -> String {
     if value < 99.95 {
         return format!("{value:.1}");
     }
-    let scaled = |power, prefix: &str| grouped(format!("{:.0}", value / 1000_f64.powi(power))) + prefix;
-    [scaled(0, ""), scaled(1, "k")]
-        .into_iter()
-        .find(|figure| figure.len() <= columns)
-        .unwrap_or_else(|| scaled(2, "M"))
+    for (unit, prefix) in [(1.0, ""), (1e3, "k")] {
+        let whole = grouped(format!("{:.0}", value / unit)) + prefix;
+        if whole.len() <= columns {
+            return whole;
+        }
+    }
+    grouped(format!("{:.0}", value / 1e6)) + "M"
 }
 
 fn count(instructions: Option<f64>, columns: usize) -> String {

@@ -7,14 +7,11 @@ use crate::series::place::{FILE_BYTES_MIN, Place};
 use crate::suite::sustain::SustainReport;
 use crate::suite::sustain::report::RoomBefore;
 use crate::suite::sustain::run::Sustain;
-use crate::suite::{Ended, RanOn, Runner};
+use crate::suite::{RanOn, Runner};
 use clap::Args;
 use diskspd::run::{Required, required};
-use std::fs::File;
-use truespd_core::fault::{Failure, FailureKind, Fault, Refusal};
+use truespd_core::fault::{Fault, Refusal};
 use truespd_core::profile::SteadyRule;
-use truespd_core::sys::error::{Code, system_text};
-use truespd_core::sys::file::{set_aside, set_length};
 use truespd_core::text::{printable, shell_line, size, typed_size};
 
 const FILE: &str = "data";
@@ -147,8 +144,9 @@ impl Suite for SustainArguments {
         if place.is_device() {
             series.check_write(&place.word())?;
         } else {
-            sustain.target = series.scratch(&place.folder(), Self::NAME, &[FILE])?.file(FILE);
-            make(&sustain.target, sustain.range_bytes)?;
+            let scratch = series.scratch(&place.folder(), Self::NAME, &[FILE])?;
+            // Not written: writing it would fill the fast area before the first run.
+            sustain.target = scratch.make_file(FILE, sustain.range_bytes)?;
         }
         let (mut report, result) = sustain.run(series);
         report.ran_on = RanOn::here(series.ranks(), vec![place.word()], series.disks());
@@ -238,25 +236,4 @@ impl SustainArguments {
         place.check_room(bytes, 1, FILE_BYTES_MIN)?;
         Ok(bytes)
     }
-}
-
-/// Makes a file whose space is set aside and not written: writing it would fill the fast area before the first run.
-fn make(path: &str, size_bytes: u64) -> Result<(), Ended> {
-    let made = File::options().write(true).create_new(true).open(path).and_then(|file| {
-        match set_aside(&file, size_bytes) {
-            // Where nothing can be set aside, writing takes the space as it goes.
-            Err(Code::NOT_SUPPORTED | Code::NOT_IMPLEMENTED) => set_length(&file, size_bytes),
-            made => made,
-        }
-        .map_err(Into::into)
-    });
-    made.map_err(|error| {
-        let message = format!(
-            "'{}': {} could not be set aside: {}",
-            printable(path),
-            size(size_bytes),
-            system_text(&error)
-        );
-        Failure::new(FailureKind::Create, message).into()
-    })
 }

@@ -9,7 +9,6 @@ use crate::series::{Series, place};
 use crate::suite::Ended;
 use crate::suite::study::{Study, StudyTarget};
 use diskspd::console::say_line;
-use std::fs;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use truespd_core::fault::Refusal;
@@ -146,11 +145,7 @@ fn check_size(typed: &str, size_bytes: Option<u64>, study: Study) -> Result<(), 
 /// An empty file in a folder that goes with the study, where there is room for it.
 fn made(series: &mut Series, study: Study, there: &Place, size_bytes: u64) -> Result<String, Ended> {
     there.check_room(size_bytes, 1, place::FILE_BYTES_MIN)?;
-    let file = series.scratch(&there.folder(), study.name(), &["data"])?.file("data");
-    fs::write(&file, "").map_err(|error| {
-        refused(format!("'{}': no file can be created: {}", there.word(), system_text(&error)))
-    })?;
-    Ok(file)
+    Ok(series.scratch(&there.folder(), study.name(), &["data"])?.make_file("data", 0)?)
 }
 
 fn open(typed: &str) -> Result<OpenedTarget, Ended> {
