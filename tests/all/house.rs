@@ -404,8 +404,7 @@ const MAY_WRITE: &[(&str, &str, &str)] = &[
     ("series/undo.rs", "open_unlinked", "a journal, in the user's state folder"),
     ("series/undo/settle.rs", "fs::write", "a disk's setting, in sysfs"),
     ("cli/commands/suite.rs", "fs::write", "a profile, in a folder that the program made"),
-    ("cli/commands/sustain.rs", "File::options", "a file of its own in a folder that the program made, new"),
-    ("cli/commands/study/places.rs", "fs::write", "an empty file, in a folder that the program made"),
+    ("series/place.rs", "File::options", "a suite's own file in a folder that the program made, new"),
 ];
 
 /// Whether all of a file is for tests.

@@ -67,8 +67,10 @@ fn without_a_terminal_the_word_is_yes() {
 
 /// Runs `truespd` on a terminal of its own, where a person types this.
 fn typed(lab: &Lab, words: &str, answer: &str) -> Ran {
+    // The answer comes once: typed again and again, it fills the terminal before the program reads.
     const SPAWN: &str = "import os,pty,sys\n\
-        status = pty.spawn(sys.argv[2:], stdin_read=lambda fd: sys.argv[1].encode() + b'\\n')\n\
+        typed = [b'', sys.argv[1].encode() + b'\\n']\n\
+        status = pty.spawn(sys.argv[2:], stdin_read=lambda fd: typed.pop())\n\
         sys.exit(os.waitstatus_to_exitcode(status))";
     behind(lab, &["python3", "-c", SPAWN, answer], words)
 }

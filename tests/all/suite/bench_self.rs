@@ -7,7 +7,8 @@ use std::process::{Command, Output};
 use crate::support::program::Lab;
 use serde_json::Value;
 use truespd::selfcost::{CostReport, CountedBy, Load, Spread, WORDS};
-use truespd_core::result::envelope::{read, schema, write};
+use truespd_core::result::envelope::{read, write};
+use truespd_core::result::schema;
 
 /// A first look from a folder of its own; `path` stands for the places of programs.
 fn bench(folder: &Path, path: Option<&Path>) -> Output {
@@ -141,7 +142,10 @@ fn a_file_that_cannot_be_written_is_refused_before_anything_is_measured() {
 #[test]
 fn the_schema_is_printed() {
     let output = Command::new(env!("CARGO_BIN_EXE_truespd")).args(["schema", "self-cost"]).output();
-    assert_eq!(String::from_utf8(output.expect("it starts").stdout).expect("text"), schema::<CostReport>());
+    assert_eq!(
+        String::from_utf8(output.expect("it starts").stdout).expect("text"),
+        schema::of_kind::<CostReport>()
+    );
 }
 
 /// `evidence` of the only time span of a run.

@@ -8,7 +8,8 @@ use crate::support::killed::{self, run, scratch_folders, truespd};
 use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Ran, Running};
 use truespd::suite::mark::{MarkReport, Operation};
-use truespd_core::result::envelope::{read, schema};
+use truespd_core::result::envelope::read;
+use truespd_core::result::schema;
 use truespd_core::text::number;
 
 /// Small and short, and nothing of the defaults' length.
@@ -322,5 +323,5 @@ fn devices_are_only_read_unless_named() {
 fn the_schema_is_printed() {
     let lab = Lab::new();
     let ran: Ran = Running::new(truespd(&lab, "schema mark"), "schema mark").finish();
-    assert_eq!(ran.expect_code(0).stdout, schema::<MarkReport>());
+    assert_eq!(ran.expect_code(0).stdout, schema::of_kind::<MarkReport>());
 }

@@ -5,7 +5,6 @@
 
 use std::path::Path;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::chain::{Layer, LayerRole, ask};
@@ -28,7 +27,8 @@ impl From<std::io::Error> for StateUnknown {
 }
 
 /// What keeps parts of a slow device on a fast one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CacheKind {
     /// dm-cache, as LVM uses it for cached volumes.
@@ -56,7 +56,8 @@ impl CacheKind {
 }
 
 /// What a cache counted since it was set up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CacheCounts {
     /// Reads that the cache answered.

@@ -7,7 +7,6 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::device::DeviceNumber;
@@ -27,7 +26,8 @@ const NEVER_COUNT: &[&str] = &["ram"];
 const TEXT_BYTES_MAX: usize = 512;
 
 /// Counters of a disk (the kernel's `Documentation/block/stat.rst`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct DiskCounts {
     /// Reads completed.

@@ -15,7 +15,6 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::device::BlockDevice;
@@ -24,7 +23,8 @@ use super::roots::{Roots, read_word};
 use crate::sys::drive::{Question, Unanswered, ask};
 
 /// Why a drive says nothing of itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DriveUntold {
     /// The system lets only root ask, and this process is not root.
@@ -74,7 +74,8 @@ impl DriveUntold {
 }
 
 /// What a drive itself warns of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DriveWarning {
     /// Its spare blocks are nearly used up.
@@ -108,7 +109,8 @@ impl DriveWarning {
 }
 
 /// What a drive said of itself at one moment. Counts are of its whole life; absent: it does not tell.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct DriveState {
     /// Its temperature in degrees Celsius.

@@ -17,7 +17,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::device::DeviceNumber;
@@ -25,9 +24,8 @@ use super::mounts::{Mount, read_mounts, unescape};
 use super::roots::Roots;
 
 /// How a client talks to a file server.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FileProtocol {
     /// NFS.
@@ -198,7 +196,8 @@ fn option<'a>(options: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// Requests of one kind that were answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct RequestCounts {
     /// Requests answered.
@@ -242,7 +241,8 @@ impl RequestCounts {
 }
 
 /// Counters of a mount: those of everybody who uses it, not of this process alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ServerCounts {
     /// Requests for data.

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::device::BlockDevice;
@@ -23,7 +22,8 @@ use super::topology::CpuSet;
 use super::topology::parse_cpu_list;
 
 /// A hardware queue of a disk: who sends I/O through it, and who is interrupted when some is done.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HardwareQueue {
     /// The block layer's number, from 0.
     pub number: u32,

@@ -15,7 +15,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::machine::device::DeviceNumber;
@@ -29,7 +28,8 @@ pub(crate) use crate::sys::system::{
 use crate::sys::system::{address_space_limit, data_limit, page_bytes, processes_limit};
 
 /// What a limit is on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LimitKind {
     /// Reads per second.

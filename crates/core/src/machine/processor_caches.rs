@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::roots::{number_in, read_word};
@@ -14,7 +13,8 @@ const INDEX_MAX: u32 = 16;
 pub const FULLY_ASSOCIATIVE: u32 = 255;
 
 /// A cache of one or more processors.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ProcessorCache {
     /// 1 is the nearest to the core.
@@ -45,7 +45,8 @@ impl Default for ProcessorCache {
 }
 
 /// What a cache holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
 pub enum ProcessorCacheKind {

@@ -9,7 +9,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::host::{Sight, sight};
@@ -24,7 +23,8 @@ const PROCESSES_MAX: usize = 1000;
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
 /// What one other program had disks do. It may have been a child of it that ended.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct OtherProgram {
     /// The number that the system has of it.
@@ -38,7 +38,8 @@ pub struct OtherProgram {
 }
 
 /// How long the threads of the kernel with one name computed.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct KernelWork {
     /// Name of the thread, or of the queue that a worker worked for last: `kcryptd-254:0-1`, `md0_raid5`.

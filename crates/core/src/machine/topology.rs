@@ -12,7 +12,6 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::sys::error::{Code, system_text};
@@ -23,7 +22,8 @@ const CPU_MAX: u32 = 65_535;
 const GROUP_LEN: u32 = 64;
 
 /// Processors of the machine, in DiskSpd's terms (`text-output.md` §5 and §7).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Topology {
     /// Online logical processors, ascending kernel id.
     pub processors: Vec<Processor>,
@@ -40,7 +40,8 @@ pub struct Topology {
 }
 
 /// One online logical processor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Processor {
     /// Kernel CPU id.
     pub cpu: u32,
@@ -362,9 +363,10 @@ pub fn parse_cpu_list(text: &str) -> Option<Vec<u32>> {
 }
 
 /// Kernel ids of processors (or of memory nodes), ascending, each once. In documents the kernel's list format: `0-3,8`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(into = "String", try_from = "String")]
-#[schemars(with = "String")]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
 pub struct CpuSet(Vec<u32>);
 
 impl CpuSet {

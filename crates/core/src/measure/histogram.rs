@@ -12,7 +12,6 @@
 
 mod stored;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::slices;
@@ -41,7 +40,8 @@ type Block = [u64; BLOCK_LEN + PARTS];
 ///
 /// Count, minimum, maximum, mean and standard deviation are exact. Percentiles of latencies below
 /// 2048 ns are exact; above, they are within 1/2048 (0.0489 %) of the exact percentile.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "stored::Stored", into = "stored::Stored")]
 pub struct Histogram {
     blocks: [Option<Box<Block>>; TABLE_LEN],

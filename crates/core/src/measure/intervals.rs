@@ -3,7 +3,6 @@
 //! One series per thread, target and direction, merged by adding interval to interval. All memory is
 //! taken when a series is made, [`Intervals::bytes_needed`] says beforehand how much.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Population standard deviation from exact sums; 0 without samples, never negative or NaN.
@@ -74,7 +73,8 @@ impl Interval {
 }
 
 /// Series of intervals from the start of measurement.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "Stored", into = "Stored")]
 pub struct Intervals {
     interval_ns: u64,
@@ -184,8 +184,9 @@ impl Intervals {
 }
 
 /// A series as a document holds it. All lists have one entry per interval, from the start of measurement.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Intervals")]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Intervals"))]
 struct Stored {
     /// Length of an interval in nanoseconds.
     interval_ns: u64,
@@ -201,11 +202,11 @@ struct Stored {
     max_ns: Vec<u64>,
     /// Sum of latencies in nanoseconds, as decimal text.
     #[serde(serialize_with = "decimal::serialize_list", deserialize_with = "decimal::deserialize_list")]
-    #[schemars(with = "Vec<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     sum_ns: Vec<u128>,
     /// Sum of squared latencies in square nanoseconds, as decimal text.
     #[serde(serialize_with = "decimal::serialize_list", deserialize_with = "decimal::deserialize_list")]
-    #[schemars(with = "Vec<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     sum_squares_ns2: Vec<u128>,
 }
 

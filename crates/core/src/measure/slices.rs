@@ -8,7 +8,6 @@
 //! of ten. Below there are four of 256 ns each. They hold every 64-bit number, and each is made of whole
 //! buckets of the fine histogram.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A time span has no more slices than this.
@@ -105,7 +104,8 @@ impl Slice {
 }
 
 /// Latencies of a time span, slice by slice.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "Stored", into = "Stored")]
 pub struct LatencySlices {
     slice_ns: u64,
@@ -202,8 +202,9 @@ fn common_multiple(a: u64, b: u64) -> Option<u64> {
 }
 
 /// Latencies over time as a document holds them.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "LatencySlices")]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "LatencySlices"))]
 struct Stored {
     /// Length of a slice in nanoseconds. The first one begins with the measured time; the last one may be cut
     /// short by its end.
@@ -218,8 +219,9 @@ struct Stored {
 }
 
 /// Reads or writes as a document holds them. Both lists have an entry for each slice, in the order of time.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "LatencySliceLists")]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "LatencySliceLists"))]
 struct Lists {
     /// The first bucket with I/Os.
     first: Vec<usize>,

@@ -5,14 +5,14 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Largest I/O size DiskSpd's grammar accepts, in bytes (`-b`, `command-line.md` §5.1).
 pub const BLOCK_BYTES_MAX: u64 = u32::MAX as u64 - 1;
 
 /// When the I/Os of a rate arrive (`--arrivals`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Arrivals {
     /// One after each period, as `-g` means it.
@@ -31,7 +31,8 @@ impl Arrivals {
 }
 
 /// Flushes of a thread between its writes (`--flush-every`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlushEvery {
     /// Writes of a thread on the target between two flushes, at least 1.
     pub writes: u32,
@@ -71,9 +72,10 @@ pub(super) fn is_zero(number: &u32) -> bool {
 }
 
 /// A decimal number above 0, and finite.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "f64", into = "f64")]
-#[schemars(with = "f64")]
+#[cfg_attr(feature = "schema", schemars(with = "f64"))]
 pub struct Decimal(f64);
 
 /// It is never NaN, so it equals itself.
@@ -123,7 +125,8 @@ impl fmt::Display for Decimal {
 pub const ZIPF_MAX: f64 = 20.0;
 
 /// A size of a mix (`--mix`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MixPart {
     /// Size of these I/Os in bytes.
     pub block_bytes: u64,

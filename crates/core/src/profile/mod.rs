@@ -36,7 +36,6 @@ pub mod steady;
 mod validate;
 pub mod xml;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use loads::{Arrivals, BLOCK_BYTES_MAX, Decimal, FlushEvery, MixPart};
@@ -56,7 +55,8 @@ pub const IO_BUCKET_MS_DEFAULT: u32 = 1000;
 pub const REQUESTS_MAX: u32 = 65_536;
 
 /// How the result is written to standard output (`-R`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ResultFormat {
     /// DiskSpd's text result.
@@ -67,7 +67,8 @@ pub enum ResultFormat {
 }
 
 /// Which files are created before the first time span (XML `PrecreateFiles`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Precreate {
     /// Each time span creates its own files.
@@ -82,7 +83,8 @@ pub enum Precreate {
 }
 
 /// Windows kernel tracing settings (`-e`), kept for the round trip; Linux has no counterpart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs)]
 #[serde(default)]
 pub struct Etw {
@@ -114,7 +116,8 @@ pub struct EventNames {
 }
 
 /// A whole run: one or more time spans and how to report them.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Profile {
     /// The release of DiskSpd whose forms the result has, and whose defaults were taken (`--compat`).
@@ -141,7 +144,8 @@ pub struct Profile {
 /// A logical processor as DiskSpd names it: processor group and number within the group.
 ///
 /// On Linux the kernel's CPU id is `64 * group + processor`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessorId {
     /// Processor group, 0..65535.
     pub group: u32,
@@ -157,7 +161,8 @@ impl ProcessorId {
 }
 
 /// Order in which threads are placed on the processors of a list, or on all of them (DiskSpd 2.3 `-ac`, `-as`, ...).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Placement {
     /// `c`: one thread per physical core before any second sibling is used.
@@ -187,7 +192,8 @@ impl Placement {
 }
 
 /// Efficiency-class order of [`Placement`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EfficiencyOrder {
     /// No order by core type was asked for.
@@ -210,7 +216,8 @@ pub enum EfficiencyOrder {
 /// A whole processor group in an affinity list (DiskSpd 2.3 `-ag<group>`).
 ///
 /// Which processors it has is known to the machine only; `plan` expands it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WholeGroup {
     /// Number of the processor group, 0..65535.
     pub group: u32,
@@ -228,7 +235,8 @@ pub enum AffinityItem {
 }
 
 /// A count or a share of the outstanding requests (`-u`, `-oc`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Batch {
     /// This many requests.
@@ -238,7 +246,8 @@ pub enum Batch {
 }
 
 /// How much of the way through Windows is to be left out (DiskSpd 2.3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BypassIo {
     /// `-Sy`: as much of it as can be left out.
@@ -248,7 +257,8 @@ pub enum BypassIo {
 }
 
 /// io_uring settings of `-u[n]<batch>[p]` (DiskSpd 2.3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RingOptions {
     /// Register buffers with the kernel; false with `n`.
     pub registered_buffers: bool,
@@ -257,7 +267,8 @@ pub struct RingOptions {
 }
 
 /// One measured interval with its own threads, targets and phases.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TimeSpan {
     /// Reissue every request from its own completion (`-x`).
@@ -405,7 +416,8 @@ impl TimeSpan {
 }
 
 /// Operating-system cache mode (`-S`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CacheMode {
     /// Page cache in use (no `-S`, or `-Sb`).
@@ -418,7 +430,8 @@ pub enum CacheMode {
 }
 
 /// Flush after each write to a mapped file (`-N`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FlushMode {
     /// `-Nv`: `msync(MS_SYNC)` over the pages of the write.
@@ -430,7 +443,8 @@ pub enum FlushMode {
 }
 
 /// I/O priority (`-I`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum IoPriority {
     /// 1
@@ -443,7 +457,8 @@ pub enum IoPriority {
 }
 
 /// Which kind of number a distribution's spans are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DistributionKind {
     /// `-rdpct`: spans are percentages of the target.
@@ -453,7 +468,8 @@ pub enum DistributionKind {
 }
 
 /// One range of a distribution: a share of the I/O over the next span of the target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DistributionRange {
     /// Share of I/O in percent, 0..100; 0 is a hole.
     pub io_percent: u32,
@@ -462,7 +478,8 @@ pub struct DistributionRange {
 }
 
 /// Non-uniform random distribution (`-rd`), with the implied tail already appended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Distribution {
     /// Meaning of the spans.
     pub kind: DistributionKind,
@@ -488,7 +505,8 @@ impl Distribution {
 }
 
 /// Rate limit per thread and target (`-g`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Throughput {
     /// Bytes per millisecond.
@@ -498,7 +516,8 @@ pub enum Throughput {
 }
 
 /// A thread that uses a target in pool mode (XML `ThreadTargets`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadTarget {
     /// Thread number, from 0.
     pub thread: u32,
@@ -507,7 +526,8 @@ pub struct ThreadTarget {
 }
 
 /// A file or device and how it is exercised.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Target {
     /// Path as given; `*N` is a template, `#N` the N-th whole disk.

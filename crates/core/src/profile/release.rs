@@ -1,13 +1,13 @@
 //! The releases of DiskSpd: whose forms results and profiles have, and whose defaults a profile takes
 //! (`release-2.3.md`).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{EfficiencyOrder, Profile, TimeSpan};
 
 /// A release of DiskSpd (`--compat`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Release {
     #[default]
     #[serde(rename = "2.2")]

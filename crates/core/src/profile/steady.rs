@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// When the rounds of a run are steady. A round takes the time of `-d`; the last rounds together are the result.
 ///
 /// Source: SNIA's Performance Test Specification 2.0.2, 2.1.24.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SteadyRule {
     /// Rounds that must be steady together.
     pub window: u32,

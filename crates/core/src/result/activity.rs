@@ -7,11 +7,11 @@ pub use crate::machine::fileserver::{FileProtocol, RequestCounts, ServerCounts};
 pub use crate::machine::limits::LimitKind;
 pub use crate::machine::programs::{KernelWork, OtherProgram};
 use crate::text::{duration_ns, grouped};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What the block layer counted for one disk over the measured time.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct DiskActivity {
     /// Kernel name, as in [`super::Layer::name`].
@@ -38,7 +38,8 @@ pub struct DiskActivity {
 }
 
 /// I/Os that completed, with their bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Completed {
     /// Number of reads that completed in the measured time.
@@ -84,7 +85,8 @@ impl DiskActivity {
 }
 
 /// A cache of fast disks before slow ones, over the measured time.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CacheActivity {
     /// Kernel name of the device that has it, as in [`super::Layer::name`].
@@ -116,7 +118,8 @@ pub struct CacheActivity {
 }
 
 /// What the rest of the machine did over the measured time.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct HostActivity {
     /// Share of processor time that other machines on this host took, in percent.
@@ -151,7 +154,8 @@ pub struct HostActivity {
 
 /// What other programs had disks do, any disks of the machine, and what the kernel's threads computed, by its accounts
 /// of tasks.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct OtherPrograms {
     /// Time between the two readings of their accounts, in nanoseconds.
@@ -168,7 +172,8 @@ pub struct OtherPrograms {
 }
 
 /// Stalls over the measured time, in nanoseconds (the kernel's `Documentation/accounting/psi.rst`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Pressure {
     /// Some task waited for a processor.
@@ -184,7 +189,8 @@ pub struct Pressure {
 }
 
 /// Processor time of one thread of the tool over its whole life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ThreadCost {
     /// Thread number, as in the result.
@@ -200,9 +206,10 @@ pub struct ThreadCost {
 }
 
 /// Completions of the whole run per interval of the measured time.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
-#[schemars(rename = "Series")]
+#[cfg_attr(feature = "schema", schemars(rename = "Series"))]
 pub struct Timeline {
     /// Length of an interval in nanoseconds.
     pub interval_ns: u64,
@@ -224,7 +231,8 @@ impl Timeline {
 }
 
 /// I/Os in flight, on average over the measured time.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct QueueDepth {
     /// Asked for.
@@ -236,7 +244,8 @@ pub struct QueueDepth {
 }
 
 /// A limit that the administrator or the container runtime put on this process.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Limit {
     /// Who keeps it: `io.max`, `blkio.throttle`, `cpu.max`, `cpu.cfs_quota_us`, `memory.max`, ...
@@ -253,7 +262,8 @@ pub struct Limit {
 
 /// I/Os on a target that were out when the measured time ended, and for a second or more in all. They are in
 /// no count and in no latency.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Outstanding {
     /// The target as given.
@@ -314,7 +324,8 @@ impl Outstanding {
 
 /// A clock inside the program that should tick evenly. It is late when the whole program was stopped, when the machine
 /// was, or when the thread that looks at it had no processor.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Ticks {
     /// Time from tick to tick in nanoseconds.
@@ -336,7 +347,8 @@ impl Ticks {
 }
 
 /// A tick that came late. The program was seen to run one tick before it was due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LateTick {
     /// When it was due, in nanoseconds since the measured time began.
@@ -349,7 +361,8 @@ pub struct LateTick {
 }
 
 /// Completions, reads and writes together, in intervals shorter than those of the series of the run.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct FineSeries {
     /// Length of an interval in nanoseconds.
@@ -359,7 +372,8 @@ pub struct FineSeries {
 }
 
 /// For how long the threads of the test had no processor, over time.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ProcessorWaits {
     /// Length of an interval in nanoseconds.
@@ -373,7 +387,8 @@ pub struct ProcessorWaits {
 }
 
 /// On which processors the threads ran that were not bound to one, over time.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Processors {
     /// Length of an interval in nanoseconds.
@@ -383,7 +398,8 @@ pub struct Processors {
 }
 
 /// On which processors one thread ran.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ThreadProcessors {
     /// Thread number, as in the result.
@@ -393,7 +409,8 @@ pub struct ThreadProcessors {
 }
 
 /// Limits were changed while the time was measured.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LimitChange {
     /// When that was seen, in nanoseconds since the measured time began; it happened in the interval before.
@@ -410,7 +427,8 @@ pub struct LimitChange {
 }
 
 /// Somebody held the I/O of the targets back while the time was measured.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Held {
     /// The mapped device that was suspended; none for a file system that was frozen.
@@ -422,7 +440,8 @@ pub struct Held {
 
 /// A mount whose files another machine holds, over the measured time. The counters are the sums of all programs that
 /// use it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ServedMount {
     /// Where it is mounted; several places when targets reach one file system by several.
@@ -446,7 +465,8 @@ pub struct ServedMount {
 }
 
 /// A program that serves a file system (FUSE), over the measured time.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ServingProgram {
     /// Where the file system is mounted.

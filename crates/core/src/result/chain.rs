@@ -8,11 +8,11 @@ pub use crate::machine::chain::{
 use crate::machine::diskstat::DiskCounts;
 pub use crate::machine::interrupts::HardwareQueue;
 pub use crate::machine::topology::CpuSet;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One level between a target and its disks. Absent members: not applicable, or the kernel does not tell.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Layer {
     /// What it is.
@@ -128,7 +128,8 @@ impl<'a> WriteCache<'a> {
 }
 
 /// What one of several paths to a disk carried over the measured time.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct PathActivity {
     /// Kernel name of the controller, as in [`DevicePath::name`].
@@ -138,7 +139,8 @@ pub struct PathActivity {
 }
 
 /// The paths to a device, or the copies that DRBD keeps of it, were not what they had been.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WayChange {
     /// Kernel name of the device, as in [`Layer::name`].

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -15,7 +14,8 @@ use crate::measure::{Histogram, Intervals, LatencySlices};
 use crate::profile::{BufferSeparation, Profile};
 
 /// A run, as stored and rendered.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Document {
     /// The words as typed, program name first.
@@ -106,7 +106,8 @@ impl Document {
 }
 
 /// The machine and the moment.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct System {
     /// Host name.
@@ -145,7 +146,8 @@ impl System {
 }
 
 /// What became of one time span.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TimeSpanResult {
     /// Nothing was measured: stopped during warm-up, an error, or never started.
@@ -155,7 +157,8 @@ pub enum TimeSpanResult {
 }
 
 /// The numbers of one time span.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Measured {
     /// Measured time in seconds, full precision.
@@ -225,7 +228,8 @@ impl Measured {
 }
 
 /// Settings as the run had them, beside those that were asked for (`release-2.3.md` §2 to §4).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct InEffect {
     /// Kernel ids of the processors that threads were bound to, in the order of their threads and no longer than their
@@ -238,7 +242,8 @@ pub struct InEffect {
 }
 
 /// How a thread handed I/Os over and took them back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct DispatchInEffect {
     /// I/Os handed over at a time, at most (`-u`).
@@ -248,7 +253,8 @@ pub struct DispatchInEffect {
 }
 
 /// What an engine does that changes what its numbers mean.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct EngineTraits {
     /// Nothing is read from the target or written to it.
@@ -272,7 +278,8 @@ impl EngineTraits {
 }
 
 /// Use of one logical processor over the measured time, in percent.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuUse {
     /// User and nice.
     #[serde(rename = "user_percent")]
@@ -293,7 +300,8 @@ impl CpuUse {
 }
 
 /// The numbers of one thread; in a large sum, of all threads of a host, or of all hosts.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadResult {
     /// Thread number, from 0; in a sum one after the other over all of its sources.
     pub id: u32,
@@ -308,7 +316,8 @@ pub struct ThreadResult {
 }
 
 /// How a thread handed over and waited (`io-semantics.md` §13, `release-2.3.md` §3 and §5.4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WaitStatistics {
     /// Waits without limit for completions.
@@ -353,7 +362,8 @@ impl WaitStatistics {
 }
 
 /// The numbers of one thread on one target.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TargetResult {
     /// Path as given.
     pub path: String,
@@ -419,7 +429,8 @@ impl TargetResult {
 }
 
 /// One effective range of a distribution.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DistributionPart {
     /// Sum of the shares before this range.
     pub io_start: u32,
@@ -432,7 +443,8 @@ pub struct DistributionPart {
 }
 
 /// Reads or writes of one thread on one target.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Direction {
     /// Bytes transferred.
@@ -453,7 +465,8 @@ pub struct Direction {
 }
 
 /// The I/Os of one size of a mix (`--mix`).
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OfSize {
     /// Size of these I/Os in bytes.
     pub block_bytes: u64,
@@ -511,7 +524,8 @@ impl Direction {
 }
 
 /// One of the results that were added up.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Source {
     /// The words as typed.
@@ -535,7 +549,8 @@ pub struct Source {
 }
 
 /// The numbers of one source in one time span.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SourceSpan {
     /// Measured time in seconds.
     pub test_time_s: f64,
@@ -582,7 +597,8 @@ impl SourceSpan {
 }
 
 /// What one source read or wrote.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SourceTotals {
     /// Bytes transferred.
     pub bytes: u64,
@@ -612,7 +628,8 @@ impl SourceTotals {
 }
 
 /// Latencies in nanoseconds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs)]
 pub struct LatencySummary {
     pub mean_ns: f64,
@@ -654,7 +671,8 @@ impl LatencySummary {
 const INTERVALS_MAX: usize = 60;
 
 /// I/Os of one source over its measured time. All intervals together have the I/Os of its series.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CoarseSeries {
     /// Length of an interval in nanoseconds.

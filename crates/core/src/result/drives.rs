@@ -1,13 +1,13 @@
 //! What the drives under the targets said of themselves around a run.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::machine::drive_state::{DriveState, DriveUntold, DriveWarning};
 use crate::text::{bytes, grouped, number};
 
 /// A drive under the targets. Its counts are of all that reached it: warm-up and cool-down, and other programs, too.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Drive {
     /// Kernel name of the disk, as in `disks`.
@@ -28,7 +28,8 @@ pub struct Drive {
 
 /// What changed at a drive from before the first I/O until after the last. Absent: it does not tell, or its counter was
 /// reset.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct DriveChange {
     /// By how many degrees it became warmer, or cooler.

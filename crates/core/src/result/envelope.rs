@@ -5,10 +5,9 @@
 //! `{"format": "truespd-<kind>", "format_version": n, "<member>": ...}`. Within a version members are only
 //! added, and each of those may be missing.
 
-use super::json::{indented, schema_of};
+use super::json::indented;
 use super::metrics::Metric;
 use crate::text::{printable_json, shell_line};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::ser::{SerializeStruct, Serializer};
 use serde::{Deserialize, Serialize};
@@ -17,7 +16,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A kind of documents, with the envelope that its JSON has.
-pub trait DocumentKind: Serialize + DeserializeOwned + JsonSchema + 'static {
+pub trait DocumentKind: Serialize + DeserializeOwned + 'static {
     /// What the member `format` says.
     const FORMAT: &'static str;
     /// The version this program writes and reads.
@@ -42,7 +41,7 @@ pub trait DocumentKind: Serialize + DeserializeOwned + JsonSchema + 'static {
 pub struct ReadError(String);
 
 /// A document in its envelope.
-struct Envelope<'a, T>(&'a T);
+pub(super) struct Envelope<'a, T>(&'a T);
 
 impl<T: DocumentKind> Serialize for Envelope<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -51,38 +50,6 @@ impl<T: DocumentKind> Serialize for Envelope<'_, T> {
         envelope.serialize_field("format_version", &T::VERSION)?;
         envelope.serialize_field(T::MEMBER, self.0)?;
         envelope.end()
-    }
-}
-
-impl<T: DocumentKind> JsonSchema for Envelope<'_, T> {
-    fn schema_name() -> Cow<'static, str> {
-        "Envelope".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let mut member = generator.subschema_for::<T>();
-        member.insert("description".into(), T::MEMBER_ABOUT.into());
-        json_schema!({
-            "title": T::TITLE,
-            "description": T::ABOUT,
-            "type": "object",
-            "properties": {
-                "format": {
-                    "description": format!("Always `{}`.", T::FORMAT),
-                    "type": "string",
-                    "const": T::FORMAT,
-                },
-                "format_version": {
-                    "description": T::VERSION_ABOUT,
-                    "type": "integer",
-                    "format": "uint32",
-                    "const": T::VERSION,
-                    "minimum": 0,
-                },
-                T::MEMBER: member,
-            },
-            "required": ["format", "format_version", T::MEMBER],
-        })
     }
 }
 
@@ -136,11 +103,6 @@ pub fn format_of(text: &[u8]) -> Option<String> {
         format: String,
     }
     serde_json::from_slice::<Head>(text).ok().map(|head| head.format)
-}
-
-/// The JSON Schema of the documents that [`write()`] makes, generated from the type.
-pub fn schema<T: DocumentKind>() -> String {
-    schema_of::<Envelope<'static, T>>()
 }
 
 /// What one test of a suite reached. Parts of two documents with the same name and profile may be compared.

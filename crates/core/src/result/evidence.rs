@@ -7,11 +7,11 @@ use super::{
     Timeline, WayChange, WriteCache,
 };
 use crate::text::{bytes, printable};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What the numbers of a time span rest on.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Evidence {
     /// The measured time by the wall clock; none for simulated time.
@@ -96,7 +96,8 @@ pub struct Evidence {
 }
 
 /// A block device of this kernel, as it lists them.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct KernelDevice {
     /// The kernel's name, also that of a partition.
@@ -108,7 +109,8 @@ pub struct KernelDevice {
 }
 
 /// A stretch of wall-clock time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Window {
     /// Begin, nanoseconds since 1970 UTC.
     pub start_unix_ns: u64,
@@ -131,7 +133,8 @@ impl Window {
 }
 
 /// The clock of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockFacts {
     /// `TSC`, `CNTVCT`, `CLOCK_MONOTONIC`, or `virtual` for simulated time.
     pub name: String,
@@ -144,7 +147,8 @@ pub struct ClockFacts {
 }
 
 /// What a target is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OpenedKind {
     /// A regular file.
@@ -158,7 +162,8 @@ pub enum OpenedKind {
 }
 
 /// A target as opened.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TargetFacts {
     /// Path as given.
@@ -220,7 +225,8 @@ pub struct TargetFacts {
 }
 
 /// A namespace that took NVMe commands by its character device.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct NvmeCommands {
     /// Path of the character device.
@@ -232,7 +238,8 @@ pub struct NvmeCommands {
 }
 
 /// Another run of this program.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct OtherRun {
     /// Number of its process; none when it was not visible.
@@ -263,7 +270,8 @@ impl TargetFacts {
 }
 
 /// What the tool itself used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct OwnCost {
     /// Processor time in user mode, in nanoseconds.
@@ -283,7 +291,8 @@ pub struct OwnCost {
 }
 
 /// How the tested range of a file is laid out (FIEMAP), before the run.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ExtentMap {
     /// Bytes looked at.
@@ -310,7 +319,8 @@ pub struct ExtentMap {
 }
 
 /// A part of the tested range, and what it was like before the run.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct RangePart {
     /// Where it begins, in bytes from the beginning of the target.
@@ -333,7 +343,8 @@ fn is_none_of_it(count: &u64) -> bool {
 }
 
 /// What gives room to data on the first write to them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AllocatedBy {
     /// The file system that holds the file of a loop device: holes, space set aside, parts shared with copies.
@@ -349,7 +360,8 @@ pub enum AllocatedBy {
 }
 
 /// A layer that gives room to what is written only on the first write to it, and how much had its room before the run.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Allocation {
     /// Name of the layer, as in [`Layer::name`].
@@ -373,7 +385,8 @@ pub struct Allocation {
 }
 
 /// Bytes of the tested range in the page cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Residency {
     /// Bytes looked at.
@@ -386,7 +399,8 @@ pub struct Residency {
 
 /// The page cache of what a loop device below a target stands on, all of it. A loop device without direct I/O reads and
 /// writes through it, in the name of no process.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LoopCache {
     /// Kernel name of the loop device.
@@ -403,7 +417,8 @@ pub struct LoopCache {
 }
 
 /// What a sample of data is like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ContentSample {
     /// Blocks looked at, spread over the tested range.
@@ -419,7 +434,8 @@ pub struct ContentSample {
 }
 
 /// A target at the end of a time span is not what it was at its beginning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", tag = "what")]
 pub enum Loss {
     /// The file has no name any more: it is gone when the test closes it.
@@ -494,7 +510,8 @@ impl Loss {
 
 /// A thread that was bound to one processor, and the memory node of that processor. What it read and wrote is in the
 /// thread's row of the result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct BoundThread {
     /// Thread number, as in the result.
@@ -582,7 +599,8 @@ pub struct Stalled {
 
 /// What the program itself costs on this machine, measured for a few milliseconds before the threads start and
 /// without storage. Each figure is the lowest of several rounds, since what disturbs only adds.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct SelfCost {
     /// One stamp of the run's clock, in nanoseconds.
@@ -597,7 +615,8 @@ pub struct SelfCost {
 
 /// What generating the I/O of a thread costs: its own loop with its own patterns, depth, data and statistics, and the
 /// engine that finishes every I/O at once. Rate limits are left out.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LoadCost {
     /// Numbers of the threads with this load.

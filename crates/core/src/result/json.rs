@@ -6,7 +6,6 @@
 use std::io::Read;
 use std::path::Path;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::summary::Summary;
@@ -34,14 +33,15 @@ const TOTAL_MAX: u128 = 1 << 60;
 
 /// A result document of TrueSpd, version 1. Units are at the end of names: `_ns`, `_s`, `_bytes`,
 /// `_percent`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(title = "TrueSpd result, version 1")]
-struct Envelope<'a> {
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(title = "TrueSpd result, version 1"))]
+pub(super) struct Envelope<'a> {
     /// Always `truespd-result`.
-    #[schemars(extend("const" = FORMAT))]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = FORMAT)))]
     format: &'static str,
     /// Version of this layout: 1.
-    #[schemars(extend("const" = FORMAT_VERSION))]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = FORMAT_VERSION)))]
     format_version: u32,
     /// Totals per time span, `null` where nothing was measured. They follow from `result` and are never
     /// read back.
@@ -124,6 +124,8 @@ pub fn write(document: &Document) -> String {
 ///
 /// # Errors
 /// [`ReadError`]; it completes a sentence that begins with the file's name.
+// Compiled where it is called: the drop-in reads no document, and an eighth of this crate is made for reading them.
+#[inline]
 pub fn read(text: &[u8]) -> Result<Document, ReadError> {
     let mut stored = match serde_json::from_slice::<Stored>(text) {
         Ok(stored) if stored.format == FORMAT && stored.format_version == FORMAT_VERSION => stored,
@@ -138,6 +140,7 @@ pub fn read(text: &[u8]) -> Result<Document, ReadError> {
 ///
 /// # Errors
 /// As [`read`].
+#[inline]
 pub fn read_from(source: impl Read) -> Result<Document, ReadError> {
     read(&text_from(source)?)
 }
@@ -270,21 +273,10 @@ fn check(document: &Document) -> Result<(), String> {
     Ok(())
 }
 
-/// The JSON Schema of the documents that [`write()`] makes, generated from the types.
-pub fn schema() -> String {
-    schema_of::<Envelope<'static>>()
-}
-
 /// Something of another kind (a document of a suite, a list), indented: people compare them line by line.
 pub fn indented<T: Serialize + ?Sized>(document: &T) -> String {
     let text = serde_json::to_string_pretty(document).expect("figures, text and lists are always JSON");
     let mut text = visible_json(text);
     text.push('\n');
     text
-}
-
-/// The JSON Schema of documents as they are written, generated from their type.
-pub fn schema_of<T: JsonSchema>() -> String {
-    let generator = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
-    indented(&generator.into_root_schema_for::<T>())
 }

@@ -11,7 +11,6 @@ use crate::measure::estimate::Part;
 use crate::measure::intervals::Interval;
 use crate::profile::Target;
 use crate::text::{grouped, precise};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
 
@@ -20,7 +19,8 @@ const ABOVE_MIN: f64 = 10.0;
 const MIB: f64 = 1_048_576.0;
 
 /// What a metric counts in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// I/Os per second.
@@ -32,7 +32,8 @@ pub enum Unit {
 }
 
 /// Which way is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
     /// More is better.
@@ -270,6 +271,11 @@ impl Metric {
     /// Its name in documents and options.
     pub fn id(self) -> &'static str {
         self.0.id
+    }
+
+    /// What it is, in a sentence, for those who read its name in a document.
+    pub fn about(self) -> &'static str {
+        self.0.about
     }
 
     /// Its name on the command line.
@@ -548,30 +554,6 @@ impl<'de> Deserialize<'de> for Metric {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let id = Cow::<'de, str>::deserialize(deserializer)?;
         Metric::named(&id).ok_or_else(|| de::Error::custom(format!("unknown metric `{id}`")))
-    }
-}
-
-/// The schema of a member that any metric may stand in.
-pub fn schema_of_any(_: &mut SchemaGenerator) -> Schema {
-    schema_of(Metric::all())
-}
-
-fn schema_of(metrics: impl Iterator<Item = Metric>) -> Schema {
-    let mut rows: Vec<Schema> = Vec::new();
-    for Metric(Row { id, about, .. }) in metrics {
-        rows.push(json_schema!({ "description": about, "type": "string", "const": id }));
-    }
-    json_schema!({ "description": "A figure of a run.", "oneOf": rows })
-}
-
-/// Of those that `ab` offers: its documents have no others.
-impl JsonSchema for Metric {
-    fn schema_name() -> Cow<'static, str> {
-        "Metric".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        schema_of(Metric::compared())
     }
 }
 

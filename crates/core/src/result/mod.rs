@@ -28,6 +28,8 @@ mod preconditioned;
 mod rank;
 mod readback;
 pub mod rounds;
+#[cfg(feature = "schema")]
+pub mod schema;
 mod skew;
 mod summary;
 mod usual;

@@ -1,10 +1,10 @@
 //! What was written to a target before the test (`--precondition`).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Sequential writes over the tested range, some times over.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Preconditioned {
     /// The target as it was given.
     pub path: String,

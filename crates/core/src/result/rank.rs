@@ -4,11 +4,11 @@
 //! document of its own; everything that the sum of them says of the run stands in these documents, so that
 //! they can be added up later.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One rank of a cluster run.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Rank {
     /// Name of the cluster run: equal for all of its ranks, and for no other run.
@@ -25,7 +25,8 @@ pub struct Rank {
 }
 
 /// A rank that left no result, or none of the whole run.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LostRank {
     /// Its number.
     pub rank: u32,
@@ -44,7 +45,8 @@ pub struct LostRank {
 pub const RANKS_MAX: u32 = 1 << 16;
 
 /// A rank of a cluster run whose result is not in a sum.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MissingRank {
     /// Name of the cluster run.
     pub run: String,
@@ -71,7 +73,8 @@ impl MissingRank {
 }
 
 /// How a rank was lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LostHow {
     /// Nothing was heard of it any more: the process, the host or the network between them is gone or stands still.
@@ -81,7 +84,8 @@ pub enum LostHow {
 }
 
 /// The start of a time span at an instant that all ranks agreed on.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommonStart {
     /// The instant, by the wall clock of rank 0, nanoseconds since 1970 UTC.
     pub agreed_unix_ns: u64,
@@ -95,7 +99,8 @@ pub struct CommonStart {
 }
 
 /// The wall clock of a rank compared with that of rank 0, by the quickest of several round trips.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockOffset {
     /// How much the clock of this rank is ahead of the clock of rank 0, in nanoseconds.
     pub ahead_ns: i64,

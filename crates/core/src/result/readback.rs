@@ -1,6 +1,5 @@
 //! What is on a target after a verified run (`truespd verify`).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::WrongRange;
@@ -8,7 +7,8 @@ use super::envelope::DocumentKind;
 use crate::verify::Fault;
 
 /// What is on a target after a verified run: `truespd verify`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReadBack {
     /// The target as it was given.
     pub path: String,
@@ -45,7 +45,8 @@ pub struct ReadBack {
 }
 
 /// A fault, and how many blocks have it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FaultCount {
     /// What is wrong with them.
     pub fault: Fault,

@@ -1,13 +1,13 @@
 //! The rounds of a run that measures until it is steady (`--until-steady`), and when rounds are steady.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::estimate::{Excursions, excursions};
 use crate::profile::SteadyRule;
 
 /// What was measured in a round.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Round {
     /// Reads that completed per second.
     pub read_iops: f64,
@@ -38,7 +38,8 @@ const WRITE_IOPS: &str = "write IOPS";
 const TRIM_IOPS: &str = "trim IOPS";
 
 /// The rounds of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rounds {
     /// Length of a round in seconds.
     pub round_s: f64,

@@ -1,10 +1,10 @@
 //! What became of Zipf's law (`--zipf`).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How much of the I/O went to the blocks that are hottest by Zipf's law (`--zipf`).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SkewResult {
     /// Blocks of the tested range.
     pub positions: u64,

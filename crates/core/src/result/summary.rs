@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::LatencySummary;
@@ -11,7 +10,8 @@ use super::{Direction, Measured, OfSize};
 use crate::machine::topology::Topology;
 
 /// Totals of one time span.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// Measured time in seconds.
     pub test_time_s: f64,
@@ -35,7 +35,8 @@ pub struct Summary {
 }
 
 /// What the threads on the processors of one memory node did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NodeSummary {
     /// Number of the node, the kernel's.
     pub node: u32,
@@ -54,7 +55,8 @@ pub struct NodeSummary {
 }
 
 /// Totals of reads, writes or both.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirectionSummary {
     /// Bytes transferred.
     pub bytes: u64,
@@ -75,7 +77,8 @@ pub struct DirectionSummary {
 }
 
 /// What the I/Os of one size of a mix did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SizeSummary {
     /// Size of these I/Os in bytes.
     pub block_bytes: u64,

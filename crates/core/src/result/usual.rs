@@ -1,10 +1,10 @@
 //! What earlier results of the same test on the same disk lead to expect.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where a figure lies in earlier certified results of the same test on the same disk.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Usual {
     /// Which figure: the id of a metric ([`super::metrics::Metric::id`]).

@@ -2,16 +2,14 @@
 
 use std::cmp::Reverse;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::FileProtocol;
 use crate::text::{bytes, number, percent};
 
 /// How far a result can be trusted. Later is worse.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Grade {
     /// The disks were seen to do the work, and no rule found anything against it. Rules that lacked evidence
@@ -52,9 +50,8 @@ impl Grade {
 }
 
 /// What a finding does to the result. Later is worse.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FindingGrade {
     /// Nothing: it is worth knowing.
@@ -95,9 +92,8 @@ impl FindingGrade {
 
 /// What a finding means for the number, in the order in which findings of one grade are told: what the number
 /// is comes before why it is low.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Meaning {
     /// It is the number of something else: of a cache, of data that need no disk, of a part of the run.
@@ -125,11 +121,10 @@ impl Meaning {
 
 /// What a rule is about, in the order in which findings that mean the same are told: what comes earlier may
 /// explain what comes later, and never the other way round.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "Cause")]
+#[cfg_attr(feature = "schema", schemars(rename = "Cause"))]
 pub enum Theme {
     /// Whether there is a result of storage at all.
     Run,
@@ -170,7 +165,8 @@ impl Theme {
 }
 
 /// What the rules say of a result.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Verdict {
     /// That of the worst finding; remarks leave a result certified.
@@ -189,7 +185,8 @@ pub struct Verdict {
 const SOURCE_FINDINGS_MAX: usize = 8;
 
 /// What the rules said of one of the results of a sum: the grade and why, without what was only worth knowing.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct SourceVerdict {
     /// That of the worst finding.
@@ -218,7 +215,8 @@ impl From<&Verdict> for SourceVerdict {
 }
 
 /// One thing a rule found.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Finding {
     /// Name of the rule, e.g. `served-from-cache`.
@@ -257,7 +255,8 @@ pub fn standing(grade: FindingGrade, meaning: Meaning, cause: Theme) -> Standing
 }
 
 /// A number that a finding rests on.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Figure {
     /// What it is, with the unit at the end, e.g. `disk_read_bytes`.
@@ -267,7 +266,8 @@ pub struct Figure {
 }
 
 /// A rule that could not look.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Unchecked {
     /// Name of the rule.
@@ -279,7 +279,8 @@ pub struct Unchecked {
 }
 
 /// What the disks below some targets did, or the file server that holds them, beside what the test completed there.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Proof {
     /// The time span, from 1.
@@ -300,7 +301,8 @@ pub struct Proof {
 }
 
 /// A server of files, as its client on this machine knows it.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct FileServer {
     /// Its name or address, as mounted.
@@ -313,7 +315,8 @@ pub struct FileServer {
 
 /// What completed in one direction, and what the disks moved, or the server sent or took: for all programs
 /// together, as the kernel counted it.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Served {
     /// I/Os that completed, per second.

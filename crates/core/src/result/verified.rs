@@ -1,12 +1,12 @@
 //! What was proven of verified targets (`--verify`) while they were tested.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::verify::Fault;
 
 /// What a run wrote to a verified target, and what it found there meanwhile. Counts are of all phases of the run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verified {
     /// The target as it was given.
     pub path: String,
@@ -39,7 +39,8 @@ pub struct Verified {
 }
 
 /// Blocks beside each other with the same fault.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WrongRange {
     /// Where they begin, in bytes from the begin of the target.
     pub offset_bytes: u64,

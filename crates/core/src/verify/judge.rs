@@ -1,6 +1,5 @@
 //! Whether a block that was read is what it must be.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::sector::{Content, SECTOR_BYTES, Stamp, read};
@@ -23,7 +22,8 @@ pub struct Expected {
 }
 
 /// What is wrong with a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
     /// It holds an older generation, or nothing: a write was lost.

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 use truespd_core::fault::Refusal;
 use truespd_core::result::envelope::DocumentKind;
-use truespd_core::result::metrics::{Better, Metric, Unit, schema_of_any};
+use truespd_core::result::metrics::{Better, Metric, Unit};
+use truespd_core::result::schema;
 use truespd_core::result::{Document, Grade};
 
 /// A document and what it is called in messages: the path of its file as typed.
@@ -194,7 +195,7 @@ impl Comparison {
 }
 
 fn any_metrics(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    let items = schema_of_any(generator);
+    let items = schema::any_metric(generator);
     schemars::json_schema!({ "type": "array", "items": items })
 }
 
@@ -238,7 +239,7 @@ pub struct Run {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MetricRow {
     /// Which.
-    #[schemars(schema_with = "schema_of_any")]
+    #[schemars(schema_with = "schema::any_metric")]
     pub metric: Metric,
     /// Unit of `a` and `b`.
     pub unit: Unit,
@@ -379,7 +380,7 @@ pub struct GateResult {
     /// As it is read: `iops < -5%`.
     pub gate: String,
     /// What it looks at.
-    #[schemars(schema_with = "schema_of_any")]
+    #[schemars(schema_with = "schema::any_metric")]
     pub metric: Metric,
     /// What the interval says.
     pub held: Held,

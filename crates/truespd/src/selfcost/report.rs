@@ -179,7 +179,8 @@ impl DocumentKind for CostReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use truespd_core::result::envelope::{read, schema, write};
+    use truespd_core::result::envelope::{read, write};
+    use truespd_core::result::schema;
 
     #[test]
     fn medians_and_spread() {
@@ -218,7 +219,7 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/self-cost-v1.json");
         let published = std::fs::read_to_string(path).unwrap_or_default();
         assert!(
-            published == schema::<CostReport>(),
+            published == schema::of_kind::<CostReport>(),
             "publish it anew: truespd schema self-cost > schema/self-cost-v1.json"
         );
     }

@@ -349,12 +349,14 @@ impl Scratch {
         let path = self.file(name);
         let made = File::options().read(true).write(true).create_new(true).open(&path).and_then(|file| {
             match set_aside(&file, size_bytes) {
-                // Where nothing can be set aside, writing takes the space as it goes.
-                Err(Code::NOT_SUPPORTED | Code::NOT_IMPLEMENTED) => set_length(&file, size_bytes)?,
+                // Where nothing can be set aside, writing takes the space as it goes. Zero bytes are invalid.
+                Err(Code::NOT_SUPPORTED | Code::NOT_IMPLEMENTED | Code::INVALID) => {
+                    set_length(&file, size_bytes)?;
+                }
                 made => made?,
             }
-            // A file without a mark is refused by the guard where it matters, with the reason.
-            let _ = Marks::of_this_user().mark(&file, MarkState::Filling);
+            // Where the guard needs the mark and it could not be put, it says so.
+            let _ = Marks::of_this_user().mark(&file, MarkState::Complete);
             Ok(())
         });
         made.map(|()| path.clone()).map_err(|error| {

@@ -6,7 +6,6 @@
 
 use std::path::PathBuf;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::paths::{DevicePath, Replica};
@@ -15,9 +14,8 @@ use crate::machine::interrupts::HardwareQueue;
 use crate::machine::mounts::Mount;
 
 /// What a layer is.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LayerKind {
     /// Something that was not recognised.
@@ -149,7 +147,8 @@ impl Layer {
 }
 
 /// Who made a layer and for what.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LayerRole {
     /// A logical volume of LVM that hands I/O on as it is.
@@ -219,7 +218,8 @@ pub enum LayerRole {
 }
 
 /// What a layer is and does beyond its kind. Absent members: not applicable, or the kernel does not tell.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LayerDetails {
     /// Who made it and for what.

@@ -10,7 +10,6 @@
 
 use std::path::Path;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::machine::device::BlockDevice;
@@ -18,7 +17,8 @@ use crate::machine::roots::Roots;
 use crate::machine::roots::names_in;
 
 /// How the storage serves what is asked for by a path: asymmetric access of NVMe (ANA) or SCSI (ALUA).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PathAccess {
     /// As fast as the storage can.
@@ -61,7 +61,8 @@ impl PathAccess {
 }
 
 /// One of the paths to a device.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct DevicePath {
     /// Kernel name of the controller (NVMe), the disk (device-mapper), the session (iSCSI), the remote port
@@ -154,7 +155,8 @@ fn is_false(flag: &bool) -> bool {
 
 /// A device that DRBD keeps the same on several machines. States are in DRBD's words. Absent members: the
 /// kernel does not tell.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Replica {
     /// Name of the resource.
@@ -175,7 +177,8 @@ pub struct Replica {
 }
 
 /// Another machine with a copy.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ReplicaPeer {
     /// Its name; DRBD 8 does not tell it.

@@ -16,7 +16,6 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::histogram::{BUCKETS, Counts, Histogram, NUMBER_BYTES_MAX, Packer};
@@ -37,8 +36,9 @@ const BYTES_MAX: usize = 16 << 10;
 const BYTES_FOR_EACH_MAX: usize = 64;
 
 /// A histogram as a document holds it.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Histogram")]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Histogram"))]
 pub(super) struct Stored {
     /// Number of latencies.
     count: u64,
@@ -48,11 +48,11 @@ pub(super) struct Stored {
     max_ns: u64,
     /// Sum of the latencies in nanoseconds, exact, as decimal text.
     #[serde(with = "decimal")]
-    #[schemars(with = "String", regex(pattern = r"^[0-9]+$"))]
+    #[cfg_attr(feature = "schema", schemars(with = "String", regex(pattern = r"^[0-9]+$")))]
     sum_ns: u128,
     /// Sum of the squared latencies in square nanoseconds, exact, as decimal text.
     #[serde(with = "decimal")]
-    #[schemars(with = "String", regex(pattern = r"^[0-9]+$"))]
+    #[cfg_attr(feature = "schema", schemars(with = "String", regex(pattern = r"^[0-9]+$")))]
     sum_squares_ns2: u128,
     /// The buckets: HdrHistogram, encoding V2, compressed, base64; values in nanoseconds, three
     /// significant digits.

@@ -149,7 +149,7 @@ mod tests {
         let published = std::fs::read_to_string(path).expect("it is published");
         assert_eq!(
             published,
-            envelope::schema::<Report>(),
+            truespd_core::result::schema::of_kind::<Report>(),
             "publish it anew: truespd schema doctor > schema/doctor-v1.json"
         );
     }

@@ -35,7 +35,7 @@ pub(crate) trait Suite: Args + FromArgMatches {
     const NAME: &'static str;
     /// What is to be done, once nothing speaks against it.
     type Work;
-    type Document: Stored + DocumentKind;
+    type Document: Stored + DocumentKind + schemars::JsonSchema;
 
     /// How its tables write bytes per second, and so what is shown while it runs.
     const THROUGHPUT: Throughput = rate;

@@ -18,7 +18,8 @@ use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 use std::ffi::OsString;
 use std::sync::Arc;
 use truespd_core::fault::ExitCode;
-use truespd_core::result::envelope::{self, DocumentKind};
+use truespd_core::result::envelope::DocumentKind;
+use truespd_core::result::schema;
 
 /// All suites, in the order of the help.
 pub(crate) static TABLE: [Row; 10] = [
@@ -60,7 +61,7 @@ impl Row {
         Row {
             name: S::NAME,
             within: None,
-            schema: envelope::schema::<S::Document>,
+            schema: schema::of_kind::<S::Document>,
             format: <S::Document as DocumentKind>::FORMAT,
             stored: stored::<S::Document>,
             throughput: S::THROUGHPUT,

@@ -26,7 +26,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use diskspd::program::{Front, Program, VerdictTo, begin, print, run_words};
 use std::ffi::OsString;
 use truespd_core::fault::ExitCode;
-use truespd_core::result::{ReadBack, envelope, json};
+use truespd_core::result::{ReadBack, schema};
 use truespd_core::verdict::doctor;
 
 /// Measure storage with evidence: run a load as DiskSpd does, keep the whole result, print it in any format,
@@ -121,15 +121,15 @@ fn kinds_of_documents() -> PossibleValuesParser {
 }
 
 /// The JSON Schema of a kind of documents.
-fn schema(kind: &str) -> String {
+fn schema_of(kind: &str) -> String {
     match Row::named(kind) {
         Some(row) => (row.schema)(),
-        None if kind == COMPARE => envelope::schema::<Comparison>(),
-        None if kind == CONFIG => envelope::schema::<ConfigReport>(),
-        None if kind == SELF_COST => envelope::schema::<selfcost::CostReport>(),
-        None if kind == DOCTOR => envelope::schema::<doctor::Report>(),
-        None if kind == VERIFY => envelope::schema::<ReadBack>(),
-        None => json::schema(),
+        None if kind == COMPARE => schema::of_kind::<Comparison>(),
+        None if kind == CONFIG => schema::of_kind::<ConfigReport>(),
+        None if kind == SELF_COST => schema::of_kind::<selfcost::CostReport>(),
+        None if kind == DOCTOR => schema::of_kind::<doctor::Report>(),
+        None if kind == VERIFY => schema::of_kind::<ReadBack>(),
+        None => schema::of_results(),
     }
 }
 
@@ -200,7 +200,7 @@ fn command_of(program: &Program, args: &[OsString], command: Command) -> ExitCod
         Command::Caretaker { journal } => commands::suite::caretaker(&journal),
         Command::Manual(arguments) => commands::manual::run(&arguments, &described()),
         Command::Completions(arguments) => commands::manual::complete(&arguments, &described()),
-        Command::Schema { of } => print(&schema(&of), ExitCode::Done),
+        Command::Schema { of } => print(&schema_of(&of), ExitCode::Done),
     }
 }
 

@@ -122,7 +122,7 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/verify-v1.json");
         let published = std::fs::read_to_string(path).expect("it is published");
         assert!(
-            published == envelope::schema::<ReadBack>(),
+            published == truespd_core::result::schema::of_kind::<ReadBack>(),
             "renew it: truespd schema verify > schema/verify-v1.json"
         );
     }

@@ -609,7 +609,7 @@ fn the_published_schema_is_that_of_the_types() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/ab-v1.json");
     let published = std::fs::read_to_string(path).unwrap_or_default();
     assert!(
-        published == truespd_core::result::envelope::schema::<Comparison>(),
+        published == truespd_core::result::schema::of_kind::<Comparison>(),
         "renew it: truespd schema ab > schema/ab-v1.json"
     );
 }

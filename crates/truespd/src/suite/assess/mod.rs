@@ -18,7 +18,8 @@ use serde::{Deserialize, Serialize};
 use truespd_core::profile;
 use truespd_core::profile::{CacheMode, Profile, Target, Throughput, TimeSpan, xml};
 use truespd_core::result::envelope::DocumentKind;
-use truespd_core::result::metrics::{Metric, Since, Unit, schema_of_any};
+use truespd_core::result::metrics::{Metric, Since, Unit};
+use truespd_core::result::schema;
 use truespd_core::result::{Document, Grade, Part, Summary};
 use truespd_core::text::{hanging, size, wrap};
 
@@ -342,7 +343,7 @@ pub struct Figure {
     pub test: String,
     /// What it is; none in documents from before this was noted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "schema_of_any")]
+    #[schemars(schema_with = "schema::any_metric")]
     pub metric: Option<Metric>,
     /// Hash of the profile of its run, by which the history knows the same test; likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]

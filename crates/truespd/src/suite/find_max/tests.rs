@@ -6,7 +6,7 @@ use crate::suite::find_max::limits::{LatencyLimit, Of};
 use crate::suite::find_max::search::{Search, SearchEnd};
 use crate::suite::find_max::trial::tests::{SECONDS, point};
 use crate::suite::find_max::trial::{Class, Point, Trial, Why};
-use truespd_core::result::envelope::schema;
+use truespd_core::result::schema;
 
 /// Numbers that repeat for a seed.
 struct Random(u64);
@@ -327,7 +327,7 @@ fn the_published_schema_is_that_of_the_types() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/find-max-v1.json");
     let published = std::fs::read_to_string(path).unwrap_or_default();
     assert!(
-        published == schema::<HighestRate>(),
+        published == schema::of_kind::<HighestRate>(),
         "publish it anew: truespd schema find-max > schema/find-max-v1.json"
     );
 }

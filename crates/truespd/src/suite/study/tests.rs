@@ -75,7 +75,7 @@ fn the_published_schema_is_that_of_the_types() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/study-v1.json");
     let published = std::fs::read_to_string(path).unwrap_or_default();
     assert!(
-        published == truespd_core::result::envelope::schema::<StudyReport>(),
+        published == truespd_core::result::schema::of_kind::<StudyReport>(),
         "renew it: truespd schema study > schema/study-v1.json"
     );
 }
