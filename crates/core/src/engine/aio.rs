@@ -185,8 +185,8 @@ impl Aio {
         while !self.waiting.is_empty() {
             let mut batch = [std::ptr::null_mut::<Iocb>(); BATCH];
             let count = self.waiting.len().min(BATCH);
-            for (pointer, slot) in batch.iter_mut().zip(&self.waiting) {
-                *pointer = &raw mut self.iocbs[*slot as usize];
+            for at in 0..count {
+                batch[at] = &raw mut self.iocbs[self.waiting[at] as usize];
             }
             // SAFETY: `count` control blocks, which the kernel copies before it returns; the bytes they
             // point to are inside regions that are kept until nothing is in flight, and the slot's
@@ -196,7 +196,9 @@ impl Aio {
             };
             match u32::try_from(taken) {
                 Ok(taken) => {
-                    self.waiting.drain(..taken as usize);
+                    for _ in 0..taken {
+                        self.waiting.pop_front();
+                    }
                     self.with_kernel += taken;
                     self.starved = 0;
                     if taken == 0 {
@@ -281,10 +283,11 @@ impl Engine for Aio {
                 Err(IoError::INTERRUPTED) => break,
                 Err(error) => return Err(broken("collecting completions (io_getevents)", error)),
             };
-            done.extend(self.events[..count].iter().map(|event| Completion {
-                slot: event.data as u32,
-                result: u32::try_from(event.result).map_err(|_| IoError::from_number(-event.result as i32)),
-            }));
+            for event in &self.events[..count] {
+                let result =
+                    u32::try_from(event.result).map_err(|_| IoError::from_number(-event.result as i32));
+                done.push(Completion { slot: event.data as u32, result });
+            }
             self.with_kernel -= count as u32;
             got += count as u32;
             // Less than a bufferful: there are no more, time is over, or a signal came.

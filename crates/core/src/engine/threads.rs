@@ -159,7 +159,11 @@ impl Engine for Threads {
                 let _ = self.shared.regions.address(io);
             }
         }
-        lock(&self.shared.jobs).queue.extend(ios);
+        let mut jobs = lock(&self.shared.jobs);
+        for io in ios {
+            jobs.queue.push_back(*io);
+        }
+        drop(jobs);
         self.in_flight += ios.len() as u32;
         // One each: waking all helpers for a few I/Os would cost more than the I/Os.
         for _ in ios {

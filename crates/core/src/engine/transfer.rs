@@ -141,7 +141,11 @@ pub(super) fn check_setup(engine: &'static str, setup: &Setup, depth_max: u32) -
 #[inline]
 pub(super) fn hand_out(ready: &mut VecDeque<Completion>, max: u32, done: &mut Vec<Completion>) -> u32 {
     let count = ready.len().min(max as usize);
-    done.extend(ready.drain(..count));
+    for _ in 0..count {
+        if let Some(completion) = ready.pop_front() {
+            done.push(completion);
+        }
+    }
     count as u32
 }
 
@@ -197,7 +201,9 @@ impl Psync {
 
 impl Engine for Psync {
     fn submit(&mut self, ios: &[Io]) -> Result {
-        self.waiting.extend(ios);
+        for io in ios {
+            self.waiting.push_back(*io);
+        }
         self.run();
         Ok(())
     }

@@ -251,13 +251,14 @@ fn place_at(ranges: &[Range<u64>], mut at: u64) -> Option<(u64, u64)> {
 pub(super) fn hash(offset: u64, bytes: &[u8]) -> u64 {
     // Four sums at once, which a processor does in the time of one.
     let mut lanes = [1, 2, 3, 4].map(|lane| mixed(offset ^ lane));
-    let mut blocks = bytes.chunks_exact(32);
-    for block in &mut blocks {
-        for (lane, part) in lanes.iter_mut().zip(block.chunks_exact(8)) {
-            *lane = step(*lane, part.try_into().map_or(0, u64::from_le_bytes));
+    let (blocks, rest) = bytes.as_chunks::<32>();
+    for block in blocks {
+        let (words, _) = block.as_chunks::<8>();
+        for lane in 0..4 {
+            lanes[lane] = step(lanes[lane], u64::from_le_bytes(words[lane]));
         }
     }
-    for &byte in blocks.remainder() {
+    for &byte in rest {
         lanes[0] = step(lanes[0], u64::from(byte));
     }
     let all = lanes.into_iter().fold(bytes.len() as u64, |sum, lane| step(sum, mixed(lane)));
