@@ -41,24 +41,22 @@ const FRACTIONS: [f64; 3] = [0.5, 0.99, 0.999];
 /// reports of the law: the rate and the depth.
 fn assert_found_again(law: &Law) {
     let place = Place::new(MIB);
-    for depth in [1, 32] {
-        let seconds = (law.ios as f64 * law.mean_ns / depth as f64 / 1e9).ceil();
-        for batch in ["", "-u1 ", "-u4 ", "-u32 "] {
-            let words = format!("-b4K -r -o{depth} {batch}-W1 -d{seconds} -L FILE");
-            let outcome = place.sim(law.parameters, &words);
-            let histogram = latency(&outcome);
-            let what = |figure: &str| format!("{}: {words}: {figure}", law.parameters);
-            assert_close(&what("mean"), histogram.mean_ns(), law.mean_ns, 0.01);
-            for fraction in FRACTIONS {
-                let reported_ns = histogram.percentile_ns(fraction) as f64;
-                assert_close(&what(&fraction.to_string()), reported_ns, (law.percentile_ns)(fraction), 0.01);
-            }
-            let outcome = place.sim(law.parameters, &words.replace(" -L", ""));
-            let per_second = outcome.ios() as f64 / seconds;
-            assert_close(&what("IOPS"), per_second, depth as f64 * 1e9 / law.mean_ns, 0.01);
-            let reached = outcome.measured().evidence.queue_depth.expect("counted").reached;
-            assert_close(&what("depth"), reached, f64::from(depth), 0.001);
+    for (depth, batch) in [(1, ""), (1, "-u1 "), (32, ""), (32, "-u1 "), (32, "-u4 "), (32, "-u32 ")] {
+        let seconds = (law.ios as f64 * law.mean_ns / f64::from(depth) / 1e9).ceil();
+        let words = format!("-b4K -r -o{depth} {batch}-W1 -d{seconds} -L FILE");
+        let what = |figure: &str| format!("{}: {words}: {figure}", law.parameters);
+        let outcome = place.sim(law.parameters, &words);
+        let histogram = latency(&outcome);
+        assert_close(&what("mean"), histogram.mean_ns(), law.mean_ns, 0.01);
+        for fraction in FRACTIONS {
+            let reported_ns = histogram.percentile_ns(fraction) as f64;
+            assert_close(&what(&fraction.to_string()), reported_ns, (law.percentile_ns)(fraction), 0.01);
         }
+        let outcome = place.sim(law.parameters, &words.replace(" -L", ""));
+        let per_second = outcome.ios() as f64 / seconds;
+        assert_close(&what("IOPS"), per_second, f64::from(depth) * 1e9 / law.mean_ns, 0.01);
+        let reached = outcome.measured().evidence.queue_depth.expect("counted").reached;
+        assert_close(&what("depth"), reached, f64::from(depth), 0.001);
     }
 }
 

@@ -41,7 +41,7 @@ fn assert_plausible(what: &str, ns: Spread) {
 }
 
 #[test]
-fn every_load_and_part_has_its_row_and_figures() {
+fn every_load_and_part_has_its_row_its_figures_and_instructions() {
     let folder = tempfile::tempdir().expect("a folder");
     let output = bench(folder.path(), None);
     let (text, report) = report(folder.path(), &output);
@@ -79,14 +79,12 @@ fn every_load_and_part_has_its_row_and_figures() {
     let of =
         |words: &str| report.loads.iter().find(|load| load.words == words).expect("measured").running_ns.min;
     assert!(of("-b64K -r -w100 -Zr -o1") > 3.0 * of("-b4K -r -w100 -Zr -o4"));
+    assert_counted(&text, &report);
 }
 
-#[test]
-fn instructions_are_counted_or_it_says_why_not() {
+/// Instructions are counted, or it says why not.
+fn assert_counted(text: &str, report: &CostReport) {
     let has_valgrind = Command::new("valgrind").arg("--version").output().is_ok();
-    let folder = tempfile::tempdir().expect("a folder");
-    let output = bench(folder.path(), None);
-    let (text, report) = report(folder.path(), &output);
     match report.counting.by {
         CountedBy::Nobody => {
             assert!(!has_valgrind, "{:?}", report.counting);
