@@ -185,8 +185,8 @@ impl Aio {
         while !self.waiting.is_empty() {
             let mut batch = [std::ptr::null_mut::<Iocb>(); BATCH];
             let count = self.waiting.len().min(BATCH);
-            for at in 0..count {
-                batch[at] = &raw mut self.iocbs[self.waiting[at] as usize];
+            for (pointer, slot) in batch.iter_mut().zip(&self.waiting) {
+                *pointer = &raw mut self.iocbs[*slot as usize];
             }
             // SAFETY: `count` control blocks, which the kernel copies before it returns; the bytes they
             // point to are inside regions that are kept until nothing is in flight, and the slot's
