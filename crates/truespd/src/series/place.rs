@@ -344,7 +344,7 @@ impl Scratch {
     /// It is marked as made by TrueSpd: where the guard cannot see who uses a file, only such a file is written.
     ///
     /// # Errors
-    /// There is no room, or no file can be made.
+    /// The file system is full, or this user may not create a file there.
     pub fn make_file(&self, name: &str, size_bytes: u64) -> Result<String, Failure> {
         let path = self.file(name);
         let made = File::options().read(true).write(true).create_new(true).open(&path).and_then(|file| {

@@ -172,7 +172,7 @@ fn count(instructions: Option<f64>, columns: usize) -> String {
     instructions.map_or("-".to_string(), |count| figure(count, columns))
 }
 
-/// At most six columns: a spread of more than ten medians is no figure to compare with.
+/// Fits into six columns. How far beyond ten medians a spread goes does not matter: then nothing can be compared.
 fn percent(part: f64) -> String {
     if part < 9.995 { format!("{:.0} %", part * 100.0) } else { ">999 %".to_string() }
 }
