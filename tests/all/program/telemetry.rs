@@ -131,16 +131,16 @@ fn the_counters_hold_every_io() {
     assert!(measured > 0.0 && all >= measured && all <= measured + 4.0, "{all} of {measured}");
 }
 
-/// A run that only trims is no run that stands: its trims are counted from the warm-up to the cool-down.
+/// The trims of a run that only trims are counted from the warm-up to the cool-down.
 #[test]
 fn trims_are_told_while_the_run_goes_on() {
     let lab = lab_with_file();
-    let line =
-        "-b64K -o1 --trim 100 -W1 -d2 -C1 --progress --json r.json --metrics m.prom --events e.jsonl f";
+    // A file system may hold up every trim of a second while its journal is written; this engine does not.
+    let line = "--engine null -b64K -o1 --trim 100 -W1 -d2 -C1 --progress --json r.json --metrics m.prom \
+                --events e.jsonl f";
     let ran = lab.run(line).expect_code(0);
     assert!(ran.stderr.contains(" left, ") && ran.stderr.contains(" trimmed, mean latency "), "{ran}");
-    // A second in which nothing could be done tells 0 IOPS.
-    assert!(!ran.stderr.replace(" 0 IOPS", "").contains("IOPS"), "{ran}");
+    assert!(!ran.stderr.contains("IOPS"), "{ran}");
     let document: Value = serde_json::from_slice(&lab.read("r.json")).expect("JSON");
     let measured = document["summary"][0]["trim"]["ios"].as_f64().expect("trims");
     let samples = samples(&String::from_utf8(lab.read("m.prom")).expect("text"));
@@ -150,7 +150,6 @@ fn trims_are_told_while_the_run_goes_on() {
     assert!(samples["truespd_result_iops{operation=\"trim\"}"] > 0.0, "{samples:?}");
     let all = events(&lab.read("e.jsonl"));
     let told: Vec<&Value> = all.iter().filter(|event| event["trim"]["iops"].is_number()).collect();
-    // The file system may hold up every trim of a second while its journal is written.
     assert!(told.iter().any(|event| event["trim"]["iops"].as_f64() > Some(0.0)), "{all:?}");
     assert!(told.iter().all(|event| event["iops"] == 0.0 && event["ios"] == 0), "{all:?}");
     let result = all.iter().find(|event| event["event"] == "result").expect("a result");

@@ -701,6 +701,10 @@ impl Worker {
         } else {
             self.aside.ios += 1;
             self.aside.bytes += u64::from(bytes);
+            if M::PACED && self.flights[slot].op == Op::Trim {
+                self.aside.trims += 1;
+                self.aside.trimmed_bytes += u64::from(bytes);
+            }
             self.outstanding.ended(&self.done[index], self.now_ns);
         }
         // Without dots it starts at 0 and, counting down, never reaches 0 again.
@@ -718,13 +722,7 @@ impl Worker {
         let failed = self.flights[slot as usize].clone();
         let InFlight { target, .. } = failed;
         let kind = match result {
-            Ok(0) if failed.op == Op::Trim => {
-                if !self.counting {
-                    self.aside.trims += 1;
-                    self.aside.trimmed_bytes += u64::from(failed.bytes);
-                }
-                return Some(failed.bytes);
-            }
+            Ok(0) if failed.op == Op::Trim => return Some(failed.bytes),
             Ok(0) => FailureKind::EndOfTarget,
             Ok(bytes) => {
                 self.tallies[target as usize].short_transfers += u64::from(self.counting);
