@@ -6,6 +6,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::HANG;
+use crate::support::killed::as_in_a_terminal;
 use crate::support::needs::{Need, has};
 use crate::support::program::{INTERRUPTED, Lab, Running};
 use crate::support::runner::has_engine;
@@ -26,7 +27,8 @@ fn measured_s(lab: &Lab, name: &str) -> f64 {
 #[test]
 fn a_hangup_ends_a_run_as_sigterm_does() {
     let lab = lab_with_file();
-    let running = lab.start("-v -P1 -d600 -W0 -b4K -r -g200i --json r.json f");
+    let line = "-v -P1 -d600 -W0 -b4K -r -g200i --json r.json f";
+    let running = Running::new(as_in_a_terminal(&lab.command(line)), line);
     running.wait_for_ios();
     running.signal(Signal::HUP);
     let ran = running.finish().expect_code(0);
@@ -40,8 +42,8 @@ fn a_hangup_ends_a_run_as_sigterm_does() {
 #[test]
 fn without_its_terminal_a_run_still_writes_its_results() {
     let lab = lab_with_file();
-    let mut child =
-        lab.command("-v -P1 -d600 -W0 -b4K -r -g200i --json r.json f").spawn().expect("it starts");
+    let command = lab.command("-v -P1 -d600 -W0 -b4K -r -g200i --json r.json f");
+    let mut child = as_in_a_terminal(&command).spawn().expect("it starts");
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).expect("a process id");
     drop(child.stdout.take());
     let mut stderr = BufReader::new(child.stderr.take().expect("a pipe"));

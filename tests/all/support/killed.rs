@@ -30,6 +30,23 @@ pub fn truespd(lab: &Lab, line: &str) -> Command {
     command
 }
 
+/// The command as a terminal starts it: SIGHUP ends it, also where the tests run under `nohup`.
+pub fn as_in_a_terminal(command: &Command) -> Command {
+    let mut env = Command::new("env");
+    env.arg("--default-signal").arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => env.env(name, value),
+            None => env.env_remove(name),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        env.current_dir(folder);
+    }
+    env.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    env
+}
+
 /// Runs `truespd` with the words of a line to its end.
 pub fn run(lab: &Lab, line: &str) -> Ran {
     Running::new(truespd(lab, line), line).finish()
@@ -95,7 +112,7 @@ impl Suite {
     /// Starts the words of a line.
     pub fn start(line: &str) -> Self {
         let lab = Lab::new();
-        let running = Running::new(truespd(&lab, line), line);
+        let running = Running::new(as_in_a_terminal(&truespd(&lab, line)), line);
         Suite { lab, running }
     }
 
