@@ -467,7 +467,8 @@ fn the_rest_77_to_86() {
     });
     // 85 is for Windows: on Linux these are paths
     accept(&["/b4k /r f"], &["/b4k", "/r", "f"], &[], |_| {});
-    assert!(run("/b4k f").notes[0].contains("-b4k"), "the note names the option");
+    assert!(run("-c1M /b4k f").notes[0].contains("-b4k"), "the note names the option");
+    assert!(run("/b4k f").notes.is_empty(), "the refusal has the hint");
     assert_eq!(read("-yeGo"), Ok(Invocation::SetEvents(vec!["Go".into()])));
     assert_eq!(read("-yeGo -yeOn -b4k f"), Ok(Invocation::SetEvents(vec!["Go".into(), "On".into()])));
 }

@@ -299,8 +299,10 @@ pub fn without_target(line: &Arguments) -> Vec<String> {
 /// What an accepted line probably meant otherwise.
 pub fn notes(line: &Arguments) -> Vec<String> {
     let mut notes = Vec::new();
+    // Without -c there is no such file, and the refusal has the hint.
+    let makes_files = line.options.iter().any(|word| word.row.is_some_and(|row| row.name == "c"));
     for (i, target) in line.args[line.targets..].iter().enumerate() {
-        if let Some(plain) = slash_option(target) {
+        if makes_files && let Some(plain) = slash_option(target) {
             notes.push(format!("'{target}' is taken as a path; the option is written {plain}"));
         } else if i == 0
             && let Some(word) = line.options.last()
