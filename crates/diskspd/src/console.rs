@@ -342,9 +342,13 @@ impl Console {
                 state.dots = true;
                 say_now(".");
             }
-            Event::Verbose(words) if self.verbose => {
-                let words = format!("{}: {words}", truespd_core::machine::host::local_time_now());
-                self.line(&mut state, Message::Requested, &words);
+            Event::Verbose(words) => {
+                // None is sent while a file is made, so the file is done.
+                state.waits_for = None;
+                if self.verbose {
+                    let words = format!("{}: {words}", truespd_core::machine::host::local_time_now());
+                    self.line(&mut state, Message::Requested, &words);
+                }
             }
             Event::Removing { path, bytes } => {
                 let words = format!("removing the unfinished file '{path}' ({})", size(bytes));
@@ -355,7 +359,7 @@ impl Console {
                 state.line.clear();
                 end_without_result(failure);
             }
-            Event::Verbose(_) | Event::Counted(_) => {}
+            Event::Counted(_) => {}
             Event::Progress(progress) => self.progress(&mut state, &show::progress(&progress)),
             Event::Warning(words) => {
                 self.line(&mut state, Message::Warning, &words);
