@@ -36,10 +36,10 @@ fn the_fast_area_its_rates_and_what_a_rest_brings_back() {
     assert_eq!(told["ended"], "steady", "{told}");
     let phases = told["phases"].as_array().expect("phases");
     assert_eq!(phases.len(), 2, "{told}");
-    // 300 MiB fast, less what is in flight at the end of each run, and five runs of 25 MiB; more where the machine was
-    // too busy to go on.
+    // 300 MiB fast, less what is in flight at the end of each run, and five runs of 25 MiB. More where the machine was
+    // too busy to go on, because the drive rests meanwhile.
     let first = written(&phases[0]);
-    assert!((390.0..600.0).contains(&first), "{first} MiB");
+    assert!(first > 390.0, "{first} MiB");
     let row = |begins: &str| ran.stdout.lines().find(|line| line.trim_start().starts_with(begins));
     let fast = row("0 bytes").expect("the first stretch");
     assert!(fast.contains("MiB/s"), "{fast}");
