@@ -294,7 +294,7 @@ impl Running {
             if self.is_stuck(since) {
                 panic!("{}: did not end\n{}", self.line, self.stderr_so_far());
             }
-            std::thread::sleep(Duration::from_millis(1));
+            std::thread::sleep(Duration::from_millis(5));
         };
         let wall = self.since.elapsed();
         let stdout = self.stdout.take().expect("taken once").join().expect("the reader does not panic");

@@ -299,8 +299,9 @@ fn response_words(threads: &[ThreadResult]) -> Vec<String> {
 }
 
 fn figures(histogram: &Histogram) -> String {
+    let percentiles = histogram.percentiles();
     let [p50, p99, p99_9, max] =
-        [0.5, 0.99, 0.999, 1.0].map(|fraction| histogram.percentile_ns(fraction) as f64 / 1e6);
+        [0.5, 0.99, 0.999, 1.0].map(|fraction| percentiles.ns(fraction) as f64 / 1e6);
     let mean = histogram.mean_ns() / 1e6;
     format!("mean {mean:.3}, p50 {p50:.3}, p99 {p99:.3}, p99.9 {p99_9:.3}, max {max:.3} ms")
 }

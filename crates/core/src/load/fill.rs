@@ -325,10 +325,9 @@ impl Writer {
         let blocks = Arc::new(IoBuffer::in_small_pages((BLOCK_BYTES * u64::from(DEPTH)) as usize)?);
         if spec.content == Content::Pattern0to255 {
             // Every slot and every piece of the file begin at a multiple of 256.
+            let pattern: [u8; 256] = std::array::from_fn(|j| j as u8);
             blocks.with_slice_mut(0, blocks.len(), |bytes| {
-                for (j, byte) in bytes.iter_mut().enumerate() {
-                    *byte = j as u8;
-                }
+                bytes.chunks_exact_mut(pattern.len()).for_each(|piece| piece.copy_from_slice(&pattern));
             });
         }
         let file =

@@ -23,6 +23,8 @@ const BLOCK_LEN: usize = 1 << BLOCK_BITS;
 const BLOCKS: usize = 65 - BLOCK_BITS as usize;
 /// Buckets of all blocks.
 const BUCKETS: usize = BLOCKS * BLOCK_LEN;
+/// Buckets that are passed over together where none of them is in use.
+const GROUP_LEN: usize = 32;
 /// `BLOCKS` rounded up to a power of two, so that a masked index needs no bounds check.
 const TABLE_LEN: usize = BLOCKS.next_power_of_two();
 /// Fractions are taken to this many decimals (as a power of ten): percentiles are decimal numbers, and
@@ -187,9 +189,13 @@ impl Histogram {
     fn add_blocks(&mut self, other: &Histogram) {
         for (mine, theirs) in self.blocks.iter_mut().zip(&other.blocks) {
             let Some(theirs) = theirs else { continue };
-            let mine = mine.get_or_insert_with(new_block);
-            for (sum, count) in mine.iter_mut().zip(&theirs[..BLOCK_LEN]) {
-                *sum = sum.saturating_add(*count);
+            let Some(mine) = mine else {
+                let mine = mine.insert(theirs.clone());
+                mine[BLOCK_LEN..].fill(0);
+                continue;
+            };
+            for (slot, count) in used(theirs) {
+                mine[slot] = mine[slot].saturating_add(count);
             }
         }
     }
@@ -244,10 +250,8 @@ impl Histogram {
     /// it is packed.
     fn counts(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         let blocks = self.blocks.iter().enumerate().filter_map(|(i, block)| Some((i, block.as_deref()?)));
-        let of_blocks = blocks.flat_map(|(i, block)| {
-            let used = block[..BLOCK_LEN].iter().enumerate().filter(|&(_, &count)| count != 0);
-            used.map(move |(slot, &count)| (i * BLOCK_LEN + slot, count))
-        });
+        let of_blocks =
+            blocks.flat_map(|(i, block)| used(block).map(move |(slot, count)| (i * BLOCK_LEN + slot, count)));
         Counts::of(&self.packed).chain(of_blocks)
     }
 
@@ -264,23 +268,59 @@ impl Histogram {
     /// computed in integers, so it is right for every fraction and count. Fractions outside 0..1 are
     /// taken as the nearer end.
     pub fn percentile_ns(&self, fraction: f64) -> u64 {
+        self.percentiles().ns(fraction)
+    }
+
+    /// All percentiles, after one pass over the buckets.
+    pub fn percentiles(&self) -> Percentiles {
+        let mut seen = 0;
+        let buckets = self.buckets().map(|bucket| {
+            seen += bucket.count;
+            let middle = bucket.low_ns + (bucket.high_ns - bucket.low_ns) / 2;
+            (seen, middle.clamp(self.min_ns, self.max_ns))
+        });
+        Percentiles {
+            buckets: buckets.collect(),
+            count: self.count,
+            min_ns: self.min_ns(),
+            max_ns: self.max_ns,
+        }
+    }
+}
+
+/// The percentiles of a histogram. Where many are wanted, this is faster than [`Histogram::percentile_ns`].
+#[derive(Debug, Clone)]
+pub struct Percentiles {
+    /// For each bucket in use the latencies up to its end, and its middle in nanoseconds.
+    buckets: Vec<(u64, u64)>,
+    count: u64,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl Percentiles {
+    /// The percentile in nanoseconds, by the rules of [`Histogram::percentile_ns`].
+    pub fn ns(&self, fraction: f64) -> u64 {
         let rank = rank(fraction, self.count);
         if rank <= 1 {
-            return self.min_ns();
+            return self.min_ns;
         }
         if rank == self.count {
             return self.max_ns;
         }
-        let mut seen = 0;
-        for bucket in self.buckets() {
-            seen += bucket.count;
-            if seen >= rank {
-                let middle = bucket.low_ns + (bucket.high_ns - bucket.low_ns) / 2;
-                return middle.clamp(self.min_ns, self.max_ns);
-            }
-        }
-        self.max_ns
+        let reached = self.buckets.partition_point(|&(seen, _)| seen < rank);
+        self.buckets.get(reached).map_or(self.max_ns, |&(_, middle_ns)| middle_ns)
     }
+}
+
+/// The slots of a block in use, ascending, with what they hold.
+fn used(block: &Block) -> impl Iterator<Item = (usize, u64)> + '_ {
+    let (groups, _) = block[..BLOCK_LEN].as_chunks::<GROUP_LEN>();
+    let groups = groups.iter().enumerate().filter(|(_, counts)| **counts != [0; GROUP_LEN]);
+    groups.flat_map(|(group, counts)| {
+        let used = counts.iter().enumerate().filter(|&(_, &count)| count != 0);
+        used.map(move |(slot, &count)| (group * GROUP_LEN + slot, count))
+    })
 }
 
 impl PartialEq for Histogram {

@@ -650,19 +650,20 @@ pub struct LatencySummary {
 impl LatencySummary {
     /// Of a histogram; `None` without latencies.
     pub fn of(histogram: &Histogram) -> Option<Self> {
+        let percentiles = histogram.percentiles();
         (histogram.count() > 0).then(|| LatencySummary {
             mean_ns: histogram.mean_ns(),
             std_dev_ns: histogram.std_dev_ns(),
             min_ns: histogram.min_ns(),
-            p25_ns: histogram.percentile_ns(0.25),
-            p50_ns: histogram.percentile_ns(0.5),
-            p75_ns: histogram.percentile_ns(0.75),
-            p90_ns: histogram.percentile_ns(0.9),
-            p95_ns: histogram.percentile_ns(0.95),
-            p99_ns: histogram.percentile_ns(0.99),
-            p99_9_ns: histogram.percentile_ns(0.999),
-            p99_99_ns: histogram.percentile_ns(0.9999),
-            p99_999_ns: histogram.percentile_ns(0.99999),
+            p25_ns: percentiles.ns(0.25),
+            p50_ns: percentiles.ns(0.5),
+            p75_ns: percentiles.ns(0.75),
+            p90_ns: percentiles.ns(0.9),
+            p95_ns: percentiles.ns(0.95),
+            p99_ns: percentiles.ns(0.99),
+            p99_9_ns: percentiles.ns(0.999),
+            p99_99_ns: percentiles.ns(0.9999),
+            p99_999_ns: percentiles.ns(0.99999),
             max_ns: histogram.max_ns(),
         })
     }

@@ -3,7 +3,6 @@
 use jiff::SignedDuration;
 use jiff::civil::{DateTime, date};
 
-use truespd_core::measure::Histogram;
 use truespd_core::result::{CpuUse, Measured, TimeSpanResult};
 
 /// Adds one line to a text.
@@ -41,15 +40,6 @@ pub fn shown(value: f64) -> f64 {
 /// `amount / time_s`, 0 when there was no time.
 pub fn rate(amount: f64, time_s: f64) -> f64 {
     if time_s > 0.0 { amount / time_s } else { 0.0 }
-}
-
-/// The latency that this share of the I/Os stays below; 0 stands for the shortest and 1 for the longest.
-pub fn percentile_ns(latency: &Histogram, share: f64) -> u64 {
-    match share {
-        0.0 => latency.min_ns(),
-        1.0 => latency.max_ns(),
-        _ => latency.percentile_ns(share),
-    }
 }
 
 /// Plain mean over the processors.

@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::effective::effective_text;
 use super::extensions::{flushes, rounds, sizes, trims};
-use super::figures::{INTERRUPTED, cpu_mean, line, measured, percentile_ns, rate, shown};
+use super::figures::{INTERRUPTED, cpu_mean, line, measured, rate, shown};
 use super::layout::Layout;
 use super::parameters::{OneLine, Range, profile_text, ranges_in_bytes};
 use super::system::system_text;
 use super::waits::{ring, waits};
-use truespd_core::measure::Intervals;
+use truespd_core::measure::{Histogram, Intervals};
 use truespd_core::profile::{Release, TimeSpan};
 use truespd_core::result::hosts::{
     HostFigure, HostRow, Outlier, ROWS_MAX, Spread, folded, names, outliers, rows,
@@ -334,15 +334,15 @@ fn latency_charts(out: &mut String, measured: &Measured) {
 
 /// One chart over the targets that `wanted` picks.
 fn latency_chart(out: &mut String, measured: &Measured, wanted: impl Fn(&TargetResult) -> bool) {
-    let sums = [Operations::Reads, Operations::Writes, Operations::All]
-        .map(|operations| measured.sum(operations, &wanted));
+    let all = [Operations::Reads, Operations::Writes, Operations::All]
+        .map(|operations| measured.sum(operations, &wanted).latencies().map(Histogram::percentiles));
     line!(out, "  %-ile |  Read (ms) | Write (ms) | Total (ms)");
     line!(out, "{:-<46}", "");
     for (label, share) in LATENCY_ROWS {
         let [read, write, total] =
-            [(&sums[0], "N/A"), (&sums[1], "N/A"), (&sums[2], "0.000")].map(|(sum, without)| {
-                match sum.latencies() {
-                    Some(latency) => format!("{:.3}", percentile_ns(latency, share) as f64 / 1e6),
+            [(&all[0], "N/A"), (&all[1], "N/A"), (&all[2], "0.000")].map(|(percentiles, without)| {
+                match percentiles {
+                    Some(percentiles) => format!("{:.3}", percentiles.ns(share) as f64 / 1e6),
                     None => without.to_string(),
                 }
             });

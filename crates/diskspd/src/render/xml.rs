@@ -8,7 +8,7 @@ use std::fmt::{self, Display};
 use std::sync::LazyLock;
 
 use super::effective::Effective;
-use super::figures::{INTERRUPTED, cpu_mean, measured, percentile_ns, shown, utc};
+use super::figures::{INTERRUPTED, cpu_mean, measured, shown, utc};
 use super::system::{masks_of, processor_name};
 use truespd_core::machine::processor_caches::ProcessorCacheKind;
 use truespd_core::measure::intervals::Interval;
@@ -180,12 +180,13 @@ fn latency(out: &mut Writer, measured: &Measured) {
     for (latency, [mean, std_dev, _]) in latencies.into_iter().zip(NAMES) {
         mean_and_deviation(out, latency, mean, std_dev);
     }
+    let percentiles = latencies.map(|latency| latency.map(Histogram::percentiles));
     for (name, share) in PERCENTILES.iter() {
         out.open("Bucket", &[]);
         out.leaf("Percentile", name);
-        for (latency, [_, _, bucket]) in latencies.into_iter().zip(NAMES) {
-            if let Some(latency) = latency {
-                out.leaf(bucket, milliseconds(percentile_ns(latency, *share) as f64));
+        for (percentiles, [_, _, bucket]) in percentiles.iter().zip(NAMES) {
+            if let Some(percentiles) = percentiles {
+                out.leaf(bucket, milliseconds(percentiles.ns(*share) as f64));
             }
         }
         out.close("Bucket");

@@ -309,11 +309,12 @@ fn percentiles(courses: &[Course]) -> Chart {
                 continue;
             }
             let most = (histogram.count() as f64).log10();
+            let percentiles = histogram.percentiles();
             let mut points = Vec::new();
             for step in 0..=NINES * PER_NINE {
                 let x = f64::from(step) / f64::from(PER_NINE);
                 if x <= most {
-                    points.push(Point::at(x, histogram.percentile_ns(1.0 - 10f64.powf(-x)) as f64));
+                    points.push(Point::at(x, percentiles.ns(1.0 - 10f64.powf(-x)) as f64));
                 }
             }
             chart.series.push(Series { name, points, solid_until: most - ABOVE_MIN.log10() });

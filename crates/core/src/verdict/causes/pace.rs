@@ -471,9 +471,10 @@ fn late(
         (0.5, FindingGrade::Suspect),
         (0.999, FindingGrade::Remark),
     ];
+    let (issued, due) = (service.percentiles(), response.percentiles());
     let mut late = None;
     for (fraction, grade) in fractions {
-        let (at_issue, at_due) = (service.percentile_ns(fraction), response.percentile_ns(fraction));
+        let (at_issue, at_due) = (issued.ns(fraction), due.ns(fraction));
         if (1.0 - fraction) * response.count() as f64 + 1e-6 >= LATE_IOS
             && 1.0 - fraction > explained
             && at_due as f64 >= LATE_TIMES * at_issue as f64
