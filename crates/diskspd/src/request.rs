@@ -155,6 +155,16 @@ pub struct Output {
     pub path: String,
 }
 
+impl Output {
+    /// The option that names the file, without its dashes.
+    pub fn option(&self) -> &'static str {
+        match self.format {
+            "page" | "kept" => "output",
+            format => format,
+        }
+    }
+}
+
 /// `NAME[:parameters]` of `--engine`. Which names exist is checked when they are read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineChoice {

@@ -13,6 +13,8 @@ use crate::support::program::keeps_nothing;
 
 const SIM: &[&str] = &["-c64K", "-b4K", "-r", "-o4", "-w30", "-L", "-D100", "-d1", "-W0", "--engine"];
 const ENGINE: &str = "sim:latency=1ms,jitter=exp,cpu=2us";
+/// The beginning of a result, which another one may replace.
+const EARLIER: &str = "{\"format\":\"truespd-result\"";
 
 fn command(program: &str, folder: &Path, words: &[&str]) -> Output {
     let path = match program {
@@ -128,7 +130,7 @@ fn bad_paths_are_refused_before_anything_happens() {
 fn a_refused_run_leaves_earlier_results_alone() {
     let dir = folder();
     let at = dir.path();
-    fs::write(at.join("r.json"), "earlier").expect("a file can be made");
+    fs::write(at.join("r.json"), EARLIER).expect("a file can be made");
     for engine in ["sim:latency=never", "none"] {
         let refused = run_on(at, engine, &["--json", "r.json"]);
         assert_eq!(code(&refused), 3, "{}", errors(&refused));
@@ -138,7 +140,7 @@ fn a_refused_run_leaves_earlier_results_alone() {
     let words = ["-d1", "-W0", "-w100", "-b4K", "--json", "r.json", "foreign.dat"];
     let refused = command("diskspd", at, &words);
     assert_eq!(code(&refused), 4, "{}", errors(&refused));
-    assert_eq!(fs::read_to_string(at.join("r.json")).expect("is there"), "earlier");
+    assert_eq!(fs::read_to_string(at.join("r.json")).expect("is there"), EARLIER);
     assert_eq!(names(at), ["foreign.dat", "r.json"]);
 }
 
@@ -159,13 +161,78 @@ fn a_failed_run_still_has_its_document() {
 fn links_stay_links_and_streams_are_written_to() {
     let dir = folder();
     let at = dir.path();
-    fs::write(at.join("real.json"), "earlier").expect("a file can be made");
+    fs::write(at.join("real.json"), EARLIER).expect("a file can be made");
     symlink("real.json", at.join("link.json")).expect("a link can be made");
     let ran = run(at, &["--json", "link.json", "--xml", "/dev/null", "--csv", "/dev/stderr"]);
     assert_eq!(code(&ran), 0, "{}", errors(&ran));
     assert!(fs::symlink_metadata(at.join("link.json")).expect("is there").is_symlink());
     assert!(fs::read_to_string(at.join("real.json")).expect("is there").starts_with("{\"format\""));
     assert!(fs::metadata("/dev/null").is_ok_and(|facts| !facts.is_file()), "still a device");
+}
+
+fn contents(folder: &Path) -> Vec<(Vec<u8>, String)> {
+    names(folder).into_iter().map(|name| (fs::read(folder.join(&name)).expect("is there"), name)).collect()
+}
+
+/// Each output replaces a file of its own kind, and refuses all others before anything runs.
+#[test]
+fn an_output_replaces_only_its_own_kind() {
+    let dir = folder();
+    let at = dir.path();
+    let files = ["--json", "--xml", "--text", "--csv", "--intervals", "--metrics", "--events"];
+    let of_run = files.map(|option| [option.to_string(), format!("run{option}")]);
+    let all: Vec<&str> = of_run.iter().flatten().map(String::as_str).collect();
+    assert_eq!(code(&run(at, &all)), 0);
+    assert_eq!(code(&run(at, &all)), 0, "again over its own files");
+    assert_eq!(code(&run(at, &["--json", "second"])), 0);
+    for (words, file) in [
+        (&["report", "run--json", "-o"][..], "page"),
+        (&["report", "run--json", "--svg"], "svg"),
+        (&["report", "run--json", "--png"], "png"),
+        (&["compare", "run--json", "second", "--fail-if", "iops<-99%", "--junit"], "junit"),
+        (&["merge", "run--json", "second", "--json"], "sum"),
+    ] {
+        for _ in 0..2 {
+            let written = truespd(at, &[words, &[file]].concat());
+            assert_eq!(code(&written), 0, "{words:?}: {}", errors(&written));
+        }
+    }
+    fs::write(at.join("notes"), "mine").expect("a file can be made");
+    let before = contents(at);
+    let of_report = ["-o", "--svg", "--png"];
+    for option in files.iter().chain(&of_report) {
+        let own = match *option {
+            "-o" => "page",
+            option if of_report.contains(&option) => option.trim_start_matches('-'),
+            option => &format!("run{option}"),
+        };
+        for (_, name) in
+            before.iter().filter(|(_, name)| name != own && name != "run--json" && name != "t.dat")
+        {
+            // Tables are of one kind, and so are documents.
+            if ["--csv", "--intervals"].contains(option)
+                && ["run--csv", "run--intervals"].contains(&name.as_str())
+                || *option == "--json" && ["second", "sum"].contains(&name.as_str())
+            {
+                continue;
+            }
+            let refused = if of_report.contains(option) {
+                truespd(at, &["report", "run--json", option, name])
+            } else {
+                run(at, &[option, name])
+            };
+            assert_eq!(code(&refused), 3, "{option} {name}: {}", errors(&refused));
+            assert!(
+                errors(&refused).contains("this file does not hold "),
+                "{option} {name}: {}",
+                errors(&refused)
+            );
+            assert!(refused.stdout.is_empty(), "{option} {name}");
+        }
+    }
+    assert!(contents(at) == before, "nothing was changed");
+    fs::write(at.join("notes"), "").expect("a file can be made");
+    assert_eq!(code(&run(at, &["--json", "notes"])), 0, "an empty file, as of mktemp");
 }
 
 #[test]

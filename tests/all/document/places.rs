@@ -12,6 +12,9 @@ use crate::support::program::{Lab, Ran, Running};
 const NOBODY: u32 = 65534;
 const AS_NOBODY: [&str; 6] = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"];
 
+/// The beginning of a result, which another one may replace.
+const EARLIER: &[u8] = b"{\"format\":\"truespd-result\"";
+
 /// A run that takes no time, with a result file.
 fn line(json: &str) -> String {
     format!("-d1 -W0 -b4K -r -o4 --engine sim:latency=1ms --json {json} f")
@@ -103,12 +106,12 @@ fn a_file_of_another_user_in_a_shared_folder_is_not_replaced() {
 #[test]
 fn hard_links_and_permissions() {
     let lab = lab();
-    lab.write("precious", b"precious");
+    lab.write("precious", EARLIER);
     fs::hard_link(lab.path("precious"), lab.path("r.json")).expect("a second name");
     fs::set_permissions(lab.path("r.json"), Permissions::from_mode(0o640)).expect("permissions");
     lab.run(&line("r.json")).expect_code(0);
     assert_is_result(&lab.path("r.json"));
-    assert_eq!(lab.read("precious"), b"precious");
+    assert_eq!(lab.read("precious"), EARLIER);
     let mode = |name: &str| fs::metadata(lab.path(name)).expect("there").mode() & 0o7777;
     assert_eq!(mode("r.json"), 0o640, "a replaced file keeps its permissions");
     let line = line("new.json");
@@ -123,7 +126,7 @@ fn hard_links_and_permissions() {
     }
     // In a folder that is only theirs, root writes for them.
     let theirs = folder(&lab, "theirs", 0o755);
-    fs::write(theirs.join("r.json"), "theirs").expect("a file");
+    fs::write(theirs.join("r.json"), EARLIER).expect("a file");
     fs::set_permissions(theirs.join("r.json"), Permissions::from_mode(0o4600)).expect("permissions");
     give(&theirs);
     give(&theirs.join("r.json"));

@@ -228,7 +228,7 @@ fn refusals_lose_nothing() {
     assert_eq!(lab.names(), ["base.json", "h.sqlite", "x.dat"]);
     lab.write("history.html", b"mine");
     run(&lab, "report --history --store h.sqlite")
-        .refused(3, &["'history.html' exists and is not a page", "-o FILE"]);
+        .refused(3, &["--output history.html: this file does not hold a page of TrueSpd"]);
     assert_eq!(lab.read("history.html"), b"mine");
     // A run that failed has no figures.
     let failed = format!("{}/tests/data/documents/v1/sim-failed.json", crate::support::ROOT);

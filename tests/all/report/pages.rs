@@ -111,7 +111,8 @@ fn hostile_names_stay_text() {
 #[test]
 fn refusals_lose_nothing() {
     let lab = Lab::new();
-    lab.write("old.html", b"old");
+    const OLD: &[u8] = b"<!doctype html><!-- TrueSpd report -->";
+    lab.write("old.html", OLD);
     lab.write("broken.json", b"{\"format\": \"truespd-result\"");
     run(&lab, "report missing.json -o old.html").refused(3, &["'missing.json' cannot be read: "]);
     run(&lab, "report broken.json -o old.html")
@@ -119,7 +120,7 @@ fn refusals_lose_nothing() {
     run(&lab, "report broken.json -o broken.json").refused(3, &["this file is also 'broken.json'"]);
     run(&lab, "report broken.json -o none/page.html").refused(3, &["none"]);
     run(&lab, "report - - -o old.html").refused(3, &["standard input (-) can be read only once"]);
-    assert_eq!(lab.read("old.html"), b"old");
+    assert_eq!(lab.read("old.html"), OLD);
     assert_eq!(lab.names(), ["broken.json", "old.html"]);
     run(&lab, &format!("run --json a.json {SIMULATED} -W0 -d2 x.dat")).expect_code(0);
     run(&lab, "report a.json -o old.html").expect_code(0);
@@ -217,8 +218,10 @@ fn a_page_has_a_usual_name() {
     assert!(made.stderr.contains("written: a.html") && made.stdout.is_empty(), "{made}");
     run(&lab, "report a.json").expect_code(0);
     lab.write("report.html", b"mine");
-    run(&lab, "report a.json a.html")
-        .refused(3, &["'report.html' exists and is not a page of TrueSpd", "-o FILE"]);
+    run(&lab, "report a.json a.html").refused(
+        3,
+        &["--output report.html: this file does not hold a page of TrueSpd", "give another name"],
+    );
     assert_eq!(lab.read("report.html"), b"mine");
     run(&lab, "report a.html#1").refused(3, &["this file is also 'a.html'"]);
 }

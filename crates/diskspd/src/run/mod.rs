@@ -5,6 +5,7 @@
 //! complete: [`unfinished`]), [`Required`] is `--require`, and signals stop a run ([`stop_on_signals`]). Nothing here
 //! prints or parses a command line.
 
+mod kind;
 pub mod outputs;
 pub mod unfinished;
 

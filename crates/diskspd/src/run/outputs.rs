@@ -8,10 +8,11 @@
 //! everybody may write no file of another user is replaced: root would write where somebody else wants it to.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::kind;
 use crate::render;
 use crate::request::{Output, Request};
 use crate::run::unfinished::{Refreshed, Taken, Unfinished, is_planted};
@@ -31,7 +32,7 @@ const READER_LOOK: Duration = Duration::from_millis(20);
 #[derive(Debug, thiserror::Error)]
 #[error("--{option} {path}: {problem}")]
 pub struct OutputError {
-    /// Name of the option, which is that of the format.
+    /// Name of the option, without its dashes.
     pub option: &'static str,
     pub path: String,
     pub problem: Problem,
@@ -52,6 +53,11 @@ pub enum Problem {
          or remove the file"
     )]
     Planted(u32),
+    /// A file of another kind than the output's.
+    #[error("this file does not hold {0}, so it is not replaced; give another name, or remove the file")]
+    OtherKind(&'static str),
+    #[error("this file cannot be read, so it is not replaced: {}", system_text(.0))]
+    Unreadable(io::Error),
     #[error("nobody reads from this pipe; start its reader first, or give the path of a file")]
     NoReader,
     /// The path is of something that a result must not replace.
@@ -81,7 +87,7 @@ impl From<OutputError> for Failure {
 impl Output {
     /// An error with this output.
     pub fn error(&self, problem: Problem) -> OutputError {
-        OutputError { option: self.format, path: self.path.clone(), problem }
+        OutputError { option: self.option(), path: self.path.clone(), problem }
     }
 }
 
@@ -282,7 +288,7 @@ impl TakenPaths {
 
 /// The file of an output, with what it is to others.
 pub fn use_of(output: &Output) -> (PathBuf, String) {
-    (PathBuf::from(&output.path), format!("the file of --{}", output.format))
+    (PathBuf::from(&output.path), format!("the file of --{}", output.option()))
 }
 
 /// Whether two names are of one file, also by hard links. Streams may be shared.
@@ -357,14 +363,24 @@ fn open_stream(output: &Output, entry: &Entry) -> Result<File, OutputError> {
     }
 }
 
-/// Refuses to write what has the name already, where another user may have put it there, or where it is protected.
+/// Refuses to write what has the name already, where another user may have put it there, where it is protected, and
+/// where it is a file of another kind.
 fn refuse_taken_name(output: &Output, entry: &Entry) -> Result<(), OutputError> {
     let Some(there) = entry.there else { return Ok(()) };
     if entry.folder.stat().is_ok_and(|folder| is_planted(&there, &folder)) {
         return Err(output.error(Problem::Planted(there.owner)));
     }
     // Giving another file its name would be allowed; but who protects a result means its name.
-    entry.may_write().map_err(|code| output.error(Problem::Write(code.into())))
+    entry.may_write().map_err(|code| output.error(Problem::Write(code.into())))?;
+    let mut head = Vec::new();
+    let read = entry.open_to_read().map_err(io::Error::from);
+    read.and_then(|file| file.take(kind::HEAD_BYTES as u64).read_to_end(&mut head))
+        .map_err(|error| output.error(Problem::Unreadable(error)))?;
+    let kind = kind::of(output.format);
+    if head.is_empty() || (kind.begins)(&head) {
+        return Ok(());
+    }
+    Err(output.error(Problem::OtherKind(kind.what)))
 }
 
 /// Files that a suite writes at its end. Before the suite begins they are made and removed as a trial: a

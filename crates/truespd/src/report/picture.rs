@@ -6,6 +6,7 @@
 use super::bars::{self, Bars};
 use super::chart::{Chart, Drawn};
 use super::html::escaped;
+use png::{BitDepth, ColorType, Encoder};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 use truespd_core::text::{columns_of, start_of};
@@ -95,7 +96,7 @@ impl Picture {
         let mut out = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{all_width}\" height=\"{all_height}\" \
              viewBox=\"0 0 {all_width} {all_height}\" font-family=\"'DejaVu Sans',system-ui,sans-serif\">\
-             <style>{STYLE}{colours}</style>\
+             <!-- TrueSpd --><style>{STYLE}{colours}</style>\
              <rect width=\"{all_width}\" height=\"{all_height}\" fill=\"#ffffff\"/>"
         );
         let (y, title) = (EDGE + 16.0, escaped(&start_of(&words.title, TITLE_COLUMNS)));
@@ -128,7 +129,19 @@ impl Picture {
             [tree.size().width(), tree.size().height()].map(|side| (side * SCALE).ceil() as u32);
         let mut pixels = Pixmap::new(width, height).expect("a picture has a size");
         resvg::render(&tree, Transform::from_scale(SCALE, SCALE), &mut pixels.as_mut());
-        Some(pixels.encode_png().expect("writing to memory cannot fail"))
+        let mut out = Vec::new();
+        let mut encoder = Encoder::new(&mut out, width, height);
+        encoder.set_color(ColorType::Rgba);
+        encoder.set_depth(BitDepth::Eight);
+        // It tells the picture from those of others when it is to be replaced.
+        encoder.add_text_chunk("Software".into(), "TrueSpd".into()).expect("the words are Latin-1");
+        let written = encoder.write_header().and_then(|mut writer| {
+            // The ground is opaque, so no colour has been multiplied by less than 1.
+            writer.write_image_data(pixels.data())?;
+            writer.finish()
+        });
+        written.expect("writing to memory cannot fail");
+        Some(out)
     }
 }
 

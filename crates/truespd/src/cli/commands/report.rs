@@ -16,7 +16,7 @@ use crate::cli::kept::Kept;
 use crate::cli::operands::{stored, titles};
 use crate::compare::Question;
 use crate::report;
-use crate::report::{Content, Input, is_page, page, picture, plain, printed, words_of_verdict};
+use crate::report::{Content, Input, page, picture, plain, printed, words_of_verdict};
 use crate::suite::Shown;
 use diskspd::console::{say_line, tell};
 use diskspd::program::{ExitCode, print};
@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> ExitCode {
 }
 
 /// Names of the outputs in messages.
-const PAGE: &str = "output";
+const PAGE: &str = "page";
 const SVG: &str = "svg";
 const PNG: &str = "png";
 
@@ -157,7 +157,7 @@ fn outputs(arguments: &ReportArguments) -> Result<(Option<Output>, Vec<Output>),
             return Err(Refusal::command_line("--open shows a page").hint("name the page: -o FILE"));
         }
         None if has_picture => {}
-        None => files.push(Output { format: PAGE, path: usual_name(usual_stem(&arguments.documents))? }),
+        None => files.push(Output { format: PAGE, path: usual_name(usual_stem(&arguments.documents)) }),
     }
     for (format, path) in [(SVG, &arguments.svg), (PNG, &arguments.png)] {
         files.extend(path.iter().map(|path| Output { format, path: path.clone() }));
@@ -187,15 +187,9 @@ fn usual_stem(documents: &[PathBuf]) -> &OsStr {
     }
 }
 
-/// The page of this name in this folder. A file that is no page of ours stays.
-fn usual_name(stem: &OsStr) -> Result<String, Refusal> {
-    let name = format!("{}.html", stem.to_string_lossy());
-    let path = Path::new(&name);
-    if path.symlink_metadata().is_ok() && !std::fs::read(path).is_ok_and(|bytes| is_page(&bytes)) {
-        let message = format!("'{name}' exists and is not a page of TrueSpd");
-        return Err(Refusal::new(RefusalKind::Input, message).on(name).hint("name the page: -o FILE"));
-    }
-    Ok(name)
+/// The page of this name in this folder.
+fn usual_name(stem: &OsStr) -> String {
+    format!("{}.html", stem.to_string_lossy())
 }
 
 /// The page that `--open` shows, when it was written.
@@ -210,7 +204,7 @@ fn written_of_history(arguments: &ReportArguments) -> Result<ExitCode, Fault> {
     let filters = arguments.which.words();
     let path = match &arguments.output {
         Some(path) => path.clone(),
-        None => usual_name("history".as_ref())?,
+        None => usual_name("history".as_ref()),
     };
     if path == "-" && arguments.open {
         return Err(opens_no_stream().into());

@@ -303,7 +303,7 @@ fn export(file: &HistoryFile, arguments: &ExportArguments) -> CommandResult {
         say_line(format_args!("{}", file.nothing_yet()));
         return Ok(ExitCode::Done);
     };
-    let output = arguments.output.iter().map(|path| Output { format: "output", path: path.clone() });
+    let output = arguments.output.iter().map(|path| Output { format: "kept", path: path.clone() });
     let outputs = match arguments.output.as_deref() {
         None | Some("-") => None,
         Some(_) => {

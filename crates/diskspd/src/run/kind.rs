@@ -1,0 +1,111 @@
+//! What a file holds, by how it begins: an output replaces only a file of its own kind.
+
+/// How much of a file is looked at.
+pub const HEAD_BYTES: usize = 4096;
+
+/// What an output of one format writes, and how it is known.
+#[derive(Debug)]
+pub struct Kind {
+    /// Name of the format, as [`crate::request::Output`] has it.
+    format: &'static str,
+    /// What such a file holds, as a refusal says it.
+    pub what: &'static str,
+    /// Whether a file that begins so is one.
+    pub begins: fn(&[u8]) -> bool,
+}
+
+/// The kinds of all formats, including those of suites and reports.
+static KINDS: [Kind; 15] = [
+    kind("json", "a result in JSON", |head| is_json(head, "truespd-")),
+    kind("xml", "a result in XML", |head| is_markup(head, &["<Results"])),
+    kind("text", "a result as text", |head| has(head, "Command Line: ")),
+    kind("csv", "a table of a result", is_table),
+    kind("intervals", "a table of a result", is_table),
+    kind("metrics", "metrics of a run", |head| head.starts_with(b"# HELP truespd_")),
+    kind("events", "events of runs", |head| head.starts_with(b"{\"time\":") && has(head, "\"event\":")),
+    kind("page", "a page of TrueSpd", |head| is_markup(head, &["<!doctype html>", "<!-- TrueSpd "])),
+    kind("svg", "a picture of TrueSpd", |head| is_markup(head, &["<svg ", "<!-- TrueSpd -->"])),
+    kind("png", "a picture of TrueSpd", |head| head.starts_with(b"\x89PNG\r\n") && has(head, "TrueSpd")),
+    kind("junit", "gates as JUnit XML", |head| is_markup(head, &["<testsuites", "truespd compare"])),
+    kind("save", "results of CrystalDiskMark's tests", |head| {
+        has(head, "(tests and format of CrystalDiskMark)")
+    }),
+    kind("profile", "a profile", |head| is_markup(head, &["<Profile"])),
+    kind("kept", "exported results", |head| is_json(head, "truespd-history")),
+    kind("folder", "a page or script of this program", |head| has(head, "diskspd") || has(head, "truespd")),
+];
+
+const fn kind(format: &'static str, what: &'static str, begins: fn(&[u8]) -> bool) -> Kind {
+    Kind { format, what, begins }
+}
+
+/// The kind of a format that [`crate::request::Output`] names.
+pub fn of(format: &str) -> &'static Kind {
+    KINDS.iter().find(|kind| kind.format == format).expect("every format of an output is in the table")
+}
+
+fn has(head: &[u8], words: &str) -> bool {
+    String::from_utf8_lossy(head).contains(words)
+}
+
+/// A document whose first member is a format that begins so.
+fn is_json(head: &[u8], format: &str) -> bool {
+    let packed: Vec<u8> = head.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    packed.starts_with(format!("{{\"format\":\"{format}").as_bytes())
+}
+
+/// The first of the parts is the first element, behind a declaration; the others come later.
+fn is_markup(head: &[u8], parts: &[&str]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let text = match text.split_once("?>") {
+        Some((declaration, rest)) if declaration.starts_with("<?xml") => rest.trim_start(),
+        _ => text,
+    };
+    text.starts_with(parts[0]) && parts.iter().all(|part| text.contains(part))
+}
+
+/// The names of columns, of which one has the unit of a rate.
+fn is_table(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    let names = text.lines().next().unwrap_or_default();
+    names.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | ','))
+        && names.contains(",")
+        && names.contains("bytes_per_s")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_own_kind_is_known() {
+        let heads: [(&str, &[u8]); 9] = [
+            ("json", b"{\n  \"format\": \"truespd-sweep\",\n"),
+            ("xml", b"<Results>\n  <System>\n"),
+            ("text", b"\nCommand Line: diskspd f\n"),
+            ("csv", b"outstanding,threads,iops,iops_low,iops_high,bytes_per_s,latency_mean_ns\n"),
+            ("metrics", b"# HELP truespd_build_info Always 1\n"),
+            ("events", b"{\"time\":\"2026-11-28T21:17:08.293Z\",\"event\":\"begin\"}\n"),
+            ("page", b"<!doctype html><!-- TrueSpd report, version 1 -->\n"),
+            ("junit", b"<?xml version=\"1.0\"?>\n<testsuites>\n<testsuite name=\"truespd compare\">"),
+            ("profile", b"\xef\xbb\xbf<Profile>\n"),
+        ];
+        for (format, _) in heads {
+            for (other, head) in heads {
+                assert_eq!((of(format).begins)(head), format == other, "{other} as {format}");
+            }
+        }
+        let others: [&[u8]; 6] = [
+            b"notes",
+            b"{\"format\":\"other\"}",
+            b"<html>",
+            b"name,bytes_per_s, \n",
+            b"\x89PNG\r\n\x1a\n",
+            b"<svg >",
+        ];
+        for head in others {
+            assert!(KINDS.iter().all(|kind| !(kind.begins)(head)), "{}", String::from_utf8_lossy(head));
+        }
+    }
+}
