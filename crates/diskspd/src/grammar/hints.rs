@@ -86,9 +86,16 @@ fn of_fio(line: &Arguments) -> Vec<String> {
     let mut said = Vec::new();
     for (i, typed) in line.args.iter().enumerate() {
         let next = line.args.get(i + 1).filter(|next| !next.starts_with('-')).map(String::as_str);
-        said.extend(typed.strip_prefix("--").and_then(|typed| said_here(typed, next)));
+        said.extend(word_of_fio(typed).and_then(|typed| said_here(typed, next)));
     }
     said
+}
+
+/// The name and value of a word of fio, which takes one dash for two; none where the word is an option here.
+pub fn word_of_fio(typed: &str) -> Option<&str> {
+    let word = typed.strip_prefix('-')?;
+    let word = word.strip_prefix('-').unwrap_or(word);
+    if is_option(typed) { None } else { said_here(word, None).map(|_| word) }
 }
 
 fn is_long(typed: &str) -> bool {
@@ -220,7 +227,7 @@ fn long_option(typed: &str) -> Option<String> {
 
 /// What a long option that does not exist was probably meant to be.
 pub fn named(typed: &str) -> Vec<String> {
-    let of_fio = typed.strip_prefix("--").and_then(|name| said_here(name, None));
+    let of_fio = word_of_fio(typed).and_then(|name| said_here(name, None));
     of_fio.or_else(|| long_option(typed)).into_iter().chain(["all options: --help".to_string()]).collect()
 }
 
@@ -248,7 +255,7 @@ pub fn for_unknown(line: &Arguments, word: &Arg) -> (Option<String>, Vec<String>
     let typed = &line.args[word.index];
     let letter: String = typed.chars().skip(1).take(1).collect();
     let mut hints = Vec::new();
-    let is_fios = typed.strip_prefix("--").is_some_and(|name| said_here(name, None).is_some());
+    let is_fios = word_of_fio(typed).is_some();
     let forms: Vec<String> = if is_fios {
         Vec::new()
     } else if typed.starts_with("--") {
@@ -486,11 +493,8 @@ const HERE: &[(&str, Here)] = &[
     ("direct", By(direct)),
     ("buffered", Words("through the page cache is the default; -Su is past it")),
     ("sync", Words("-Sw writes through, -Sh also bypasses the page cache")),
-    ("fsync", Words("-Sw or -Sh makes each write durable; there is no flush after some number of writes")),
-    (
-        "fdatasync",
-        Words("-Sw or -Sh makes each write durable; there is no flush after some number of writes"),
-    ),
+    ("fsync", Words("--flush-every <n>: a flush after every <n> writes")),
+    ("fdatasync", Words("--flush-every <n>:data: a flush of the data after every <n> writes")),
     ("rwmixread", By(|value| mix(value, |reads| 100 - reads))),
     ("rwmixwrite", By(|value| mix(value, |writes| writes))),
     ("rate_iops", By(|value| format!("-g{}i, for each thread and target", or(value, "<n>")))),

@@ -234,6 +234,9 @@ impl<'a> Arguments<'a> {
     }
 
     fn slip(&self, word: &Arg, row: &Row, slip: Slip) -> Refusals {
+        if hints::word_of_fio(&self.args[word.index]).is_some() {
+            return self.unknown(word);
+        }
         let hints = hints::for_slip(self, word, &slip);
         let main = match slip.chars {
             Some(chars) => {
