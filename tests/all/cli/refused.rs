@@ -461,12 +461,24 @@ fn long_options_that_were_meant_otherwise() {
         ("--direct=1 f", "here: -Su"),
         ("--ioengine=libaio f", "here: --engine libaio"),
         ("--filename=/dev/x", "the last word of the line"),
+        ("-direct=1 f", "here: -Su"),
+        ("-numjobs=4 f", "here: -t4"),
+        ("-ioengine=libaio f", "here: --engine libaio"),
+        ("-name=x f", "a run needs no name"),
+        ("-time_based f", "--time_based is a word of fio"),
+        ("-fsync=1 f", "--flush-every <n>"),
     ] {
         let refusal = refused(line);
         assert!(refusal.all[0].message.contains("there is no such option"), "{refusal}");
         assert!(refusal.all[0].hints.iter().any(|said| said.contains(hint)), "{line}\n{refusal}");
     }
-    for line in ["--rw=randread --bs=4k --iodepth=32 f", "--rw randread --bs 4k --iodepth 32 f"] {
+    for line in [
+        "--rw=randread --bs=4k --iodepth=32 f",
+        "--rw randread --bs 4k --iodepth 32 f",
+        "-rw=randread -bs=4k -iodepth=32 f",
+        "-rw randread -bs 4k -iodepth 32 f",
+        "-t4 -rw=randread -bs=4k -iodepth=32 f",
+    ] {
         let hints = refused(line).all[0].hints.join("\n");
         for words in ["here: -r -w0", "here: -b4k", "here: -o32"] {
             assert!(hints.contains(words), "{line}: {words}\n{hints}");
@@ -476,6 +488,29 @@ fn long_options_that_were_meant_otherwise() {
     assert!(!far.contains("did you mean") && !far.contains("fio"), "{far}");
 }
 
+/// A name that is no disk's is no disk that -c could make.
+#[test]
+fn a_word_that_is_no_disk_has_one_refusal() {
+    for line in ["-c1M '#1/testfile.dat'", "-c1M '#x'", "-c1M '#1\\testfile.dat'"] {
+        let refusal = refused(line);
+        assert!(refusal.all.len() == 1 && refusal.all[0].message.contains("is not a disk number"), "{refusal}");
+    }
+}
+
+/// -g counts bytes per millisecond, and people think in seconds.
+#[test]
+fn a_rate_with_a_suffix_is_said_in_bytes_per_millisecond() {
+    for (line, hint) in [
+        ("-g10M f", "10 MiB/s is -g10486"),
+        ("-g1k f", "1 KiB/s is -g2"),
+        ("-g2G f", "2 GiB/s is -g2147484"),
+    ] {
+        let refusal = refused(line);
+        assert!(refusal.all[0].hints.iter().any(|said| said.ends_with(hint)), "{line}: {refusal}");
+    }
+    assert!(!refused("-g10Mi f").to_string().contains("MiB/s"));
+}
+
 #[test]
 fn strict_combinations() {
     check(&[
@@ -483,6 +518,7 @@ fn strict_combinations() {
         ("-c64K -B4K f", "-c64K -B4K", "needs 69632"),
         ("-c1M -t3 -T1M f", "-c1M -T1M", "needs 2162688"),
         ("-c1G '#1'", "-c1G #1", "creates files"),
+        ("-c1G '#1x'", "#1x", "is not a disk number: "),
         ("'#x'", "#x", "is not a disk number: "),
         ("'#1junk'", "#1junk", "is not a disk number: "),
         ("'#99999999999'", "#99999999999", "is not a disk number: "),

@@ -466,10 +466,7 @@ fn path(found: &mut Collector, target: &Target, will_run: bool) {
                  /dev/disk/by-id/...), or ./{path} for a file of that name"
         );
         found.error(Rule::PATH, &[], words);
-    } else if let Some(number) = path.strip_prefix('#')
-        && !number.is_empty()
-        && (!number.bytes().all(|b| b.is_ascii_digit()) || number.parse::<u32>().is_err())
-    {
+    } else if path.len() > 1 && path.starts_with('#') && !is_disk_number(path) {
         let words = format!(
             "'{path}' is not a disk number: write # and digits (#0 is the first disk), or ./{path} for a \
                 file of that name"
@@ -492,6 +489,12 @@ fn path(found: &mut Collector, target: &Target, will_run: bool) {
         ),
         _ => {}
     }
+}
+
+/// Whether a target names a disk by its number: `#1`.
+fn is_disk_number(path: &str) -> bool {
+    let digits = path.strip_prefix('#').unwrap_or_default();
+    digits.bytes().all(|b| b.is_ascii_digit()) && digits.parse::<u32>().is_ok()
 }
 
 fn numbers(found: &mut Collector, span: &TimeSpan, target: &Target) {
@@ -690,7 +693,8 @@ fn extent(found: &mut Collector, span: &TimeSpan, target: &Target) {
         found.error(Rule::MAXIMUM_NOT_ABOVE_BASE, &["-f", "-B"], words);
     }
     let Some(create) = target.create_bytes.filter(|&bytes| bytes > 0) else { return };
-    if target.path.starts_with('#') && target.path.len() > 1 {
+    // What is no disk number is refused as such, and as nothing else.
+    if is_disk_number(&target.path) {
         let words = format!(
             "-c creates files, but '{}' is a disk: leave -c out, a device is used as it is",
             target.path

@@ -128,11 +128,15 @@ pub fn rate(d: &mut Draft, v: &Value) -> Result<(), Slip> {
             "g" | "G" => 1 << 30,
             _ => return slip,
         };
-        match value.and_then(|n| n.checked_mul(unit)) {
-            Some(bytes) => {
-                slip.hint(format!("-g takes no size suffix: -g{bytes} is {number} bytes per millisecond"))
-            }
-            None => slip,
+        // People mean the second, and -g counts by the millisecond.
+        let per_ms = value.and_then(|n| n.checked_mul(unit)).map(|bytes| bytes.div_ceil(1000));
+        match per_ms.and_then(|n| u32::try_from(n).ok()) {
+            Some(n) if n > 0 && !is_iops => slip.hint(format!(
+                "-g is in bytes per millisecond, without a suffix: {} {}iB/s is -g{n}",
+                value.unwrap_or_default(),
+                tail.to_uppercase()
+            )),
+            _ => slip,
         }
     })?;
     let n = read.value;
