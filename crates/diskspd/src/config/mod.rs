@@ -192,6 +192,17 @@ fn refusal(file: &Path, wrong: Wrong) -> Refusal {
 /// It cannot be read, is larger than so many bytes ([`ErrorKind::FileTooLarge`]), or is no UTF-8
 /// ([`ErrorKind::InvalidData`]).
 pub fn text_of(stream: impl Read, bytes_max: u64) -> std::io::Result<String> {
+    String::from_utf8(bytes_of(stream, bytes_max)?).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        no_text(before.iter().filter(|byte| **byte == b'\n').count() + 1)
+    })
+}
+
+/// All bytes of a small file that people write.
+///
+/// # Errors
+/// It cannot be read, or is larger than so many bytes ([`ErrorKind::FileTooLarge`]).
+pub fn bytes_of(stream: impl Read, bytes_max: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     stream.take(bytes_max + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > bytes_max {
@@ -200,11 +211,12 @@ pub fn text_of(stream: impl Read, bytes_max: u64) -> std::io::Result<String> {
             format!("it is larger than {} KiB", bytes_max >> 10),
         ));
     }
-    String::from_utf8(bytes).map_err(|error| {
-        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        Error::new(ErrorKind::InvalidData, format!("it is no text in UTF-8 (line {line})"))
-    })
+    Ok(bytes)
+}
+
+/// Why a file is no text: its first line that is not in UTF-8.
+pub fn no_text(line: usize) -> Error {
+    Error::new(ErrorKind::InvalidData, format!("it is no text in UTF-8 (line {line})"))
 }
 
 /// The file of the history.
