@@ -493,18 +493,19 @@ fn long_options_that_were_meant_otherwise() {
 fn a_word_that_is_no_disk_has_one_refusal() {
     for line in ["-c1M '#1/testfile.dat'", "-c1M '#x'", "-c1M '#1\\testfile.dat'"] {
         let refusal = refused(line);
-        assert!(refusal.all.len() == 1 && refusal.all[0].message.contains("is not a disk number"), "{refusal}");
+        assert!(
+            refusal.all.len() == 1 && refusal.all[0].message.contains("is not a disk number"),
+            "{refusal}"
+        );
     }
 }
 
 /// -g counts bytes per millisecond, and people think in seconds.
 #[test]
 fn a_rate_with_a_suffix_is_said_in_bytes_per_millisecond() {
-    for (line, hint) in [
-        ("-g10M f", "10 MiB/s is -g10486"),
-        ("-g1k f", "1 KiB/s is -g2"),
-        ("-g2G f", "2 GiB/s is -g2147484"),
-    ] {
+    for (line, hint) in
+        [("-g10M f", "10 MiB/s is -g10486"), ("-g1k f", "1 KiB/s is -g2"), ("-g2G f", "2 GiB/s is -g2147484")]
+    {
         let refusal = refused(line);
         assert!(refusal.all[0].hints.iter().any(|said| said.ends_with(hint)), "{line}: {refusal}");
     }

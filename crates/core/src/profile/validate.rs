@@ -493,8 +493,7 @@ fn path(found: &mut Collector, target: &Target, will_run: bool) {
 
 /// Whether a target names a disk by its number: `#1`.
 fn is_disk_number(path: &str) -> bool {
-    let digits = path.strip_prefix('#').unwrap_or_default();
-    digits.bytes().all(|b| b.is_ascii_digit()) && digits.parse::<u32>().is_ok()
+    path.strip_prefix('#').is_some_and(|number| !number.starts_with('+') && number.parse::<u32>().is_ok())
 }
 
 fn numbers(found: &mut Collector, span: &TimeSpan, target: &Target) {
@@ -693,7 +692,6 @@ fn extent(found: &mut Collector, span: &TimeSpan, target: &Target) {
         found.error(Rule::MAXIMUM_NOT_ABOVE_BASE, &["-f", "-B"], words);
     }
     let Some(create) = target.create_bytes.filter(|&bytes| bytes > 0) else { return };
-    // What is no disk number is refused as such, and as nothing else.
     if is_disk_number(&target.path) {
         let words = format!(
             "-c creates files, but '{}' is a disk: leave -c out, a device is used as it is",
