@@ -77,7 +77,8 @@ fn what_it_prints_is_what_diskspd_takes() {
 #[test]
 fn every_key_is_said_or_told() {
     let place = Place::new();
-    let script = place.out(&format!("import {}/tests/data/fio/everything-else.fio", crate::support::ROOT));
+    let script =
+        place.out(&format!("import --lossy {}/tests/data/fio/everything-else.fio", crate::support::ROOT));
     let text = fs::read_to_string(Path::new(crate::support::ROOT).join("tests/data/fio/everything-else.fio"))
         .expect("there");
     // These become options, which the lines show.
@@ -187,10 +188,10 @@ fn flushes_are_said_or_there_is_no_line() {
     let etcd =
         place.write("etcd.fio", format!("[global]\nfdatasync=1\n[etcd]\n{keys}")).display().to_string();
     let said = place.said(&format!("import --strict {etcd}")).done();
-    assert!(lines(&said.out)[0].contains(" -Sw "), "{}", said.out);
-    assert!(said.out.contains(":2: fdatasync=1: every write is durable, no separate flush"), "{}", said.out);
+    assert!(lines(&said.out)[0].contains(" --flush-every 1:data "), "{}", said.out);
+    assert!(!said.out.contains("-Sw"), "{}", said.out);
     let profile = place.out(&format!("import --profile - {etcd}"));
-    assert!(profile.contains("<WriteThrough>true</WriteThrough>"), "{profile}");
+    assert!(profile.contains("1:data"), "{profile}");
     for key in ["fsync_on_close=1", "end_fsync=1"] {
         let text = format!("[global]\n{key}\n[log]\n{keys}");
         let job = place.write("log.fio", text.clone()).display().to_string();
@@ -221,6 +222,65 @@ fn flushes_are_said_or_there_is_no_line() {
         assert!(lines(&said.out).len() == 1 && said.out.contains("# no line: "), "{}", said.out);
         assert_eq!(place.said(&format!("import --strict {job}")).code, Some(5));
     }
+}
+
+/// A limit or a pause that is dropped lets the line run many times faster than the job.
+#[test]
+fn a_load_is_said_or_there_is_no_line() {
+    let place = Place::new();
+    for key in
+        ["thinktime=500us", "rw=randrw\nrate_iops=90,10", "read_iolog=x", "rw=read:-4k", "create_only=1"]
+    {
+        let job = place.write("job.fio", format!("[a]\nsize=1m\n{key}\n")).display().to_string();
+        let typed = key.rsplit('\n').next().unwrap_or_default();
+        place.said(&format!("import {job}")).refused(&[
+            "no job of this file can be written as a line of diskspd",
+            "with --lossy, lines go without what cannot be said",
+            &format!(":{}: {typed}: ", if key.contains('\n') { 4 } else { 3 }),
+        ]);
+        let lossy = place.said(&format!("import --lossy {job}")).done();
+        assert!(lines(&lossy.out).len() == 1 && lossy.out.contains(&format!("{typed}: ")), "{}", lossy.out);
+    }
+}
+
+/// The forms in which command lines of fio are published.
+#[test]
+fn command_lines_of_fio_are_taken() {
+    let place = Place::new();
+    let words =
+        "--name=a --rw=randread --bs=8k --size=1m --runtime=3 --time_based --iodepth 4 --ioengine=libaio";
+    let line = "-b8K -r -w0 -o4 -t1 -c1M -d3 -W0 -n -L --engine libaio a.0.0";
+    for import in [
+        format!("import -- fio {words}"),
+        format!("import -- {words}"),
+        format!("import --strict -- {words}"),
+    ] {
+        assert_eq!(lines(&place.said(&import).done().out), [line], "{import}");
+    }
+    let text = format!("# as it is published\nsudo fio {}\n", words.replace(" --", " \\\n  --"));
+    place.write("job.sh", &text);
+    assert_eq!(lines(&place.out("import job.sh")), [line]);
+    // A job file on the command line is below its options.
+    place.write("job.fio", "[b]\nsize=2m\n");
+    let said = place.said("import -- fio --bs=16k job.fio").done();
+    assert!(lines(&said.out)[0].starts_with("-b16K ") && said.out.contains("b.0.0"), "{}", said.out);
+    place.said("import -- fio --name=a --rw").refused(&["--rw has no value"]);
+    place.said("import -- fio --size=1m").refused(&["there is no job in it", "--name=job"]);
+    place
+        .said("import -- fio --name=a --size=1m --name=b --size=2m")
+        .refused(&["truespd import --profile FILE.xml -- fio --name=a --size=1m --name=b --size=2m"]);
+}
+
+/// A share wants the size of what is there, and of a file that is there it is known.
+#[test]
+fn a_share_of_a_file_that_is_there_is_its_part() {
+    let place = Place::new();
+    fs::write(place.path("data"), vec![0; 1 << 20]).expect("written");
+    let job = place.write("job.fio", "[a]\nfilename=data\nsize=25%\n").display().to_string();
+    let said = place.said(&format!("import {job}")).done();
+    assert!(lines(&said.out)[0].contains(" -f256K "), "{}", said.out);
+    fs::remove_file(place.path("data")).expect("there");
+    place.said(&format!("import {job}")).refused(&["size=25%: a share of the file wants its size"]);
 }
 
 /// A profile runs with one engine.
@@ -257,6 +317,8 @@ fn what_is_no_job_file_is_refused() {
     ] {
         place.said(&format!("import {job}")).refused(&[says]);
     }
+    fs::write(place.path("latin"), b"; caf\xe9\n[a] # \xfc\nsize=1m\n").expect("written");
+    place.said("import latin").done();
     fs::write(place.path("raw"), [0xff, 0xfe, 0]).expect("written");
     place.said("import raw").refused(&["cannot be read: it is no text in UTF-8"]);
     // A part of a file would be other jobs.

@@ -1,7 +1,9 @@
 //! Where a job does it: files, devices, and which part of them.
 
-use super::ini::{Extent, Setting, extent, for_reads_and_writes};
+use super::Engine;
+use super::ini::{Extent, Outside, Setting, extent, for_reads_and_writes};
 use super::keys::Job;
+use super::pattern::Pattern;
 
 /// More targets make no line that anybody reads.
 const TARGETS_MAX: u64 = 256;
@@ -32,7 +34,12 @@ pub(super) struct Files {
 }
 
 /// The targets; none when the job cannot be said.
-pub(super) fn files(job: &mut Job, writes: bool) -> Option<Files> {
+pub(super) fn files(
+    job: &mut Job,
+    engine: Engine,
+    pattern: &Pattern,
+    outside: &Outside<'_>,
+) -> Option<Files> {
     if has_unset(job) {
         return None;
     }
@@ -46,7 +53,7 @@ pub(super) fn files(job: &mut Job, writes: bool) -> Option<Files> {
     let directories = split_names(directory.as_ref().map_or("", Setting::text));
     let lines = job.take_files();
     if let Some((line, unset)) = lines.iter().find_map(|line| Some((line, line.unset.clone()?))) {
-        job.unsaid(Some(line), &without(&unset), "");
+        job.impossible(Some(line), &without(&unset), "");
         return None;
     }
     if directories.len() > 1 && !lines.is_empty() {
@@ -57,7 +64,11 @@ pub(super) fn files(job: &mut Job, writes: bool) -> Option<Files> {
     for line in &lines {
         let found = split_names(line.text());
         if found.iter().any(|name| name == "-") {
-            job.unsaid(Some(line), "standard input and output are no storage; the whole job is left out", "");
+            job.impossible(
+                Some(line),
+                "standard input and output are no storage; the whole job is left out",
+                "",
+            );
             return None;
         }
         // fio makes the paths when a section ends.
@@ -83,8 +94,11 @@ pub(super) fn files(job: &mut Job, writes: bool) -> Option<Files> {
             "{} files are too many for a line of diskspd (at most {TARGETS_MAX}); the whole job is left out",
             threads.saturating_mul(each_thread)
         );
-        job.unsaid(None, &why, "");
+        job.impossible(None, &why, "");
         return None;
+    }
+    if each_thread == 1 {
+        ["file_service_type", "openfiles"].into_iter().for_each(|key| job.forget(key));
     }
     // Paths with the threads that use them, in the order of the threads.
     let increment = job.take("offset_increment");
@@ -107,24 +121,36 @@ pub(super) fn files(job: &mut Job, writes: bool) -> Option<Files> {
             }
         }
     }
-    let part = Part::take(job, each_thread, increment.as_ref());
-    if writes && !part.is_known {
-        job.unsaid(
+    let is_null = engine == Engine::Named("null");
+    let mut part = Part::take(job, each_thread, increment, pattern.block_bytes);
+    let mut lanes = Vec::new();
+    for (path, of) in uses {
+        if is_null {
+            lanes.push((part.untouched(&path), of.len() as u64));
+            continue;
+        }
+        let size_bytes = if part.has_shares() { (outside.size)(&path) } else { None };
+        let found = part.of_file(job, size_bytes);
+        match found.step {
+            0 => lanes.push((found.lane(&path, 0), of.len() as u64)),
+            _ => lanes.extend(of.iter().map(|thread| (found.lane(&path, *thread), 1))),
+        }
+    }
+    if is_null {
+        job.differs(
+            None,
+            "null does no I/O, so nothing is laid out: a file of one block stands for what the job names",
+        );
+    } else if pattern.writes && !part.is_known {
+        job.impossible(
             None,
             "it writes, and the part of the target that it would overwrite is not known; the whole job is left out",
             "",
         );
         return None;
     }
-    let mut lanes = Vec::new();
-    for (path, of) in uses {
-        match part.step {
-            0 => lanes.push((part.lane(&path, 0), of.len() as u64)),
-            _ => lanes.extend(of.iter().map(|thread| (part.lane(&path, *thread), 1))),
-        }
-    }
     if threads > THREADS_MAX {
-        job.unsaid(None, "these are too many threads; the whole job is left out", "");
+        job.impossible(None, "these are too many threads; the whole job is left out", "");
         return None;
     }
     if lanes.iter().any(|(lane, _)| lane.create.is_none() && !is_device(&lane.path)) {
@@ -132,7 +158,7 @@ pub(super) fn files(job: &mut Job, writes: bool) -> Option<Files> {
         job.differs(None, why);
     }
     if lanes.len() as u64 > TARGETS_MAX {
-        job.unsaid(increment.as_ref(), "these are too many parts for a line; the whole job is left out", "");
+        job.impossible(None, "these are too many parts for a line; the whole job is left out", "");
         return None;
     }
     Some(Files { lanes, each_thread, threads })
@@ -157,7 +183,7 @@ fn has_unset(job: &mut Job) -> bool {
         let Some(setting) = job.peek(key).cloned() else { continue };
         let Some(unset) = &setting.unset else { continue };
         drop(job.take(key));
-        job.unsaid(Some(&setting), &without(unset), "");
+        job.impossible(Some(&setting), &without(unset), "");
         has_unset = true;
     }
     has_unset
@@ -206,83 +232,148 @@ fn is_device(path: &str) -> bool {
     path.starts_with("/dev/") && !path.starts_with("/dev/shm/")
 }
 
-/// Which part of each file.
+/// What a job says of the part of its files.
 struct Part {
     /// Bytes of the file, if the job says so.
     file_bytes: Option<u64>,
-    /// Bytes that are tested; none where it is all behind the offset.
-    size_bytes: Option<u64>,
-    offset: u64,
+    /// The part that is tested; none where it is all behind the offset.
+    size: Said,
+    offset: Said,
     /// Bytes between the parts of two threads.
-    step: u64,
+    step: Said,
+    block_bytes: u64,
     /// All that the job says of it was read.
     is_known: bool,
 }
 
+/// A key with what it says.
+#[derive(Default)]
+struct Said {
+    setting: Option<Setting>,
+    extent: Option<Extent>,
+}
+
 impl Part {
-    fn take(job: &mut Job, files: u64, increment: Option<&Setting>) -> Self {
+    fn take(job: &mut Job, files: u64, increment: Option<Setting>, block_bytes: u64) -> Self {
+        let mut part = Part {
+            file_bytes: None,
+            size: Said::default(),
+            offset: Said::default(),
+            step: Said::default(),
+            block_bytes,
+            is_known: true,
+        };
         let filesize = job.take("filesize");
-        let (size, offset) = (job.take("size"), job.take("offset"));
-        let mut part = Part { file_bytes: None, size_bytes: None, offset: 0, step: 0, is_known: true };
-        if let Some(Extent::Bytes(bytes)) = part.read(job, filesize.as_ref()) {
+        if let Some(Extent::Bytes(bytes)) = part.read(job, filesize).extent {
             part.file_bytes = Some(bytes);
         }
-        let size_extent = part.read(job, size.as_ref());
-        let size_bytes = match size_extent {
+        let (size, offset) = (job.take("size"), job.take("offset"));
+        part.size = part.read(job, size);
+        if let Some(Extent::Bytes(bytes)) = part.size.extent {
             // The size of a job is that of all its files.
-            Some(Extent::Bytes(bytes)) => Some((bytes / files).max(1)),
-            share => part.in_bytes(job, size.as_ref(), share, part.file_bytes),
-        };
-        let whole = part.file_bytes.or(size_bytes);
-        let found = part.read(job, offset.as_ref());
-        part.offset = part.in_bytes(job, offset.as_ref(), found, whole).unwrap_or(0);
-        let found = part.read(job, increment);
-        part.step = part.in_bytes(job, increment, found, whole).unwrap_or(0);
-        // With a size of its files, that of the job is an amount, and no part of them: that goes to their end.
-        if part.file_bytes.is_none() || matches!(size_extent, Some(Extent::Percent(_))) {
-            part.size_bytes = size_bytes;
+            part.size.extent = Some(Extent::Bytes((bytes / files).max(1)));
         }
+        if part.size.extent == Some(Extent::Percent(100)) {
+            part.size.extent = None;
+        }
+        part.offset = part.read(job, offset);
+        part.step = part.read(job, increment);
         part
     }
 
     /// What a key says; a size of 0 is as none.
-    fn read(&mut self, job: &mut Job, setting: Option<&Setting>) -> Option<Extent> {
-        let setting = setting?;
+    fn read(&mut self, job: &mut Job, setting: Option<Setting>) -> Said {
+        let Some(setting) = setting else { return Said::default() };
         let found = extent(for_reads_and_writes(setting.text()).0.unwrap_or_default(), job.is_si);
         if found.is_none() {
             self.is_known = false;
-            job.unsaid(Some(setting), "this is no size that can be said", "");
+            job.unsaid(Some(&setting), "this is no size that can be said", "");
         }
-        found.filter(|found| *found != Extent::Bytes(0))
+        let is_none = matches!(found, Some(Extent::Bytes(0) | Extent::Percent(0)));
+        Said { setting: Some(setting), extent: if is_none { None } else { found } }
     }
 
-    fn in_bytes(
-        &mut self,
-        job: &mut Job,
-        setting: Option<&Setting>,
-        found: Option<Extent>,
-        whole: Option<u64>,
-    ) -> Option<u64> {
-        match (found?, whole) {
+    /// Whether the size of a file decides how many bytes that are.
+    fn has_shares(&self) -> bool {
+        [&self.size, &self.offset, &self.step]
+            .iter()
+            .any(|said| matches!(said.extent, Some(Extent::Percent(_))))
+    }
+
+    /// The part of a file of this size, where it is there.
+    fn of_file(&mut self, job: &mut Job, there_bytes: Option<u64>) -> PartOfFile {
+        let size_bytes = match self.size.extent {
+            Some(Extent::Bytes(bytes)) => Some(bytes),
+            _ => None,
+        };
+        let whole = self.file_bytes.or(size_bytes).or(there_bytes);
+        let size = std::mem::take(&mut self.size);
+        let offset = std::mem::take(&mut self.offset);
+        let step = std::mem::take(&mut self.step);
+        let block = self.block_bytes.max(1);
+        let found = PartOfFile {
+            file_bytes: self.file_bytes,
+            // With a size of its files, that of the job is an amount, and no part of them: that goes to their end.
+            size_bytes: match size.extent {
+                Some(Extent::Bytes(_)) if self.file_bytes.is_some() => None,
+                Some(Extent::Percent(_)) => {
+                    self.in_bytes(job, &size, whole).map(|bytes| bytes - bytes % block)
+                }
+                _ => size_bytes,
+            },
+            offset: match (&offset.extent, self.in_bytes(job, &offset, whole)) {
+                // fio begins at the next whole block.
+                (Some(Extent::Percent(_)), Some(bytes)) => {
+                    bytes.checked_next_multiple_of(block).unwrap_or(bytes)
+                }
+                (_, bytes) => bytes.unwrap_or(0),
+            },
+            is_there: whole.is_some() && self.file_bytes.or(size_bytes).is_none(),
+            step: self.in_bytes(job, &step, whole).unwrap_or(0),
+        };
+        (self.size, self.offset, self.step) = (size, offset, step);
+        found
+    }
+
+    fn in_bytes(&mut self, job: &mut Job, said: &Said, whole: Option<u64>) -> Option<u64> {
+        match (said.extent?, whole) {
             (Extent::Bytes(bytes), _) => Some(bytes),
             (Extent::Percent(percent), Some(whole)) => {
                 Some((u128::from(whole) * u128::from(percent) / 100) as u64)
             }
-            (Extent::Percent(0 | 100), None) => None,
             (Extent::Percent(_), None) => {
                 self.is_known = false;
                 let why = "a share of the file wants its size, which the job file does not say";
-                job.unsaid(setting, why, "-f<size> or -B<offset>, in bytes");
+                job.unsaid(said.setting.as_ref(), why, "-f<size> or -B<offset>, in bytes");
                 None
             }
         }
     }
 
+    /// What stands for a file of which nothing is read or written: one block of it.
+    fn untouched(&self, path: &str) -> Lane {
+        let create = if is_device(path) { None } else { Some(self.block_bytes) };
+        Lane { path: path.to_string(), base: 0, end: None, create, options: Vec::new() }
+    }
+}
+
+/// Which part of a file is tested.
+struct PartOfFile {
+    file_bytes: Option<u64>,
+    size_bytes: Option<u64>,
+    offset: u64,
+    step: u64,
+    /// The file is there, with the size that shares are of.
+    is_there: bool,
+}
+
+impl PartOfFile {
     fn lane(&self, path: &str, thread: u64) -> Lane {
         let base = self.offset.saturating_add(self.step.saturating_mul(thread));
         let end = self.size_bytes.map(|size| base.saturating_add(size));
         let end = end.into_iter().chain(self.file_bytes).min();
-        let create = if is_device(path) { None } else { self.file_bytes.or(end) };
+        let is_made = !self.is_there && !is_device(path);
+        let create = if is_made { self.file_bytes.or(end) } else { None };
         Lane { path: path.to_string(), base, end, create, options: Vec::new() }
     }
 }

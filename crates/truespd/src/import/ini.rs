@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::words;
 use truespd_core::text::start_of;
 
 /// Files may include files, but not themselves.
@@ -11,7 +12,7 @@ const JOBS_MAX: usize = 4096;
 /// More lines, with those of included files, are a slip: files that include each other several times.
 const LINES_MAX: usize = 100_000;
 /// So many characters of a line show which one it is.
-const SHOWN_MAX: usize = 80;
+pub(super) const SHOWN_MAX: usize = 80;
 
 /// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,6 +53,15 @@ impl Setting {
         bytes(self.value.as_deref()?, is_si)
     }
 
+    /// A whole number without a unit.
+    pub fn plain_number(&self) -> Option<u64> {
+        let text = self.text().trim();
+        match text.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16).ok(),
+            None => text.parse().ok(),
+        }
+    }
+
     pub fn time_us(&self, unit_us: u64) -> Option<u64> {
         time_us(self.value.as_deref()?, unit_us)
     }
@@ -75,6 +85,8 @@ pub(super) struct Section {
     pub name: String,
     pub settings: Vec<Setting>,
     pub at: At,
+    /// It begins a command line of its own, after another one.
+    pub waits: bool,
 }
 
 /// Why a file is no job file.
@@ -94,27 +106,50 @@ pub struct Outside<'a> {
     pub include: &'a dyn Fn(&str, &str) -> Included,
     /// A variable of the environment.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
+    /// The bytes of a file or device that is there.
+    pub size: &'a dyn Fn(&str) -> Option<u64>,
 }
 
 /// Reads the jobs of a file.
 pub(super) fn read(file: &str, text: &str, outside: &Outside<'_>) -> Result<Vec<Section>, NoJobFile> {
-    let mut reader = Reader {
-        outside,
-        global: Vec::new(),
-        jobs: Vec::new(),
-        current: Current::None,
-        sections: 0,
-        lines: 0,
-    };
-    reader.file(file, text, 0)?;
-    if reader.jobs.is_empty() {
-        return Err(NoJobFile {
-            at: At { file: file.to_string(), line: 1 },
-            what: "there is no job in it".into(),
-            hint: Some("a job begins with its name in brackets: [name]"),
-        });
+    let mut reader = Reader::new(outside);
+    if words::is_command(text) {
+        reader.script(file, text)?;
+    } else {
+        reader.file(file, text, 0)?;
     }
-    Ok(reader.jobs)
+    reader.jobs(file, "a job begins with its name in brackets: [name]")
+}
+
+/// Reads the jobs of one command line.
+pub(super) fn read_words(
+    file: &str,
+    words: &[String],
+    outside: &Outside<'_>,
+) -> Result<Vec<Section>, NoJobFile> {
+    let mut reader = Reader::new(outside);
+    reader.command(words, &At { file: file.to_string(), line: 1 })?;
+    reader.jobs(file, words::NO_JOB)
+}
+
+/// The text of a job file. Comments are bytes, and the rest is UTF-8.
+///
+/// # Errors
+/// The first line that is no text.
+pub fn text(bytes: &[u8]) -> Result<String, usize> {
+    let mut out = String::new();
+    for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let comment = line.iter().position(|byte| matches!(byte, b';' | b'#')).unwrap_or(line.len());
+        match (std::str::from_utf8(line), std::str::from_utf8(&line[..comment])) {
+            (Ok(line), _) => out.push_str(line),
+            (_, Ok(before)) => {
+                out.push_str(before);
+                out.push('\n');
+            }
+            _ => return Err(number + 1),
+        }
+    }
+    Ok(out)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -124,16 +159,64 @@ enum Current {
     Job,
 }
 
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     outside: &'a Outside<'a>,
     global: Vec<Setting>,
     jobs: Vec<Section>,
     current: Current,
     sections: usize,
     lines: usize,
+    /// The next job begins when all before it have ended.
+    waits: bool,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(outside: &'a Outside<'a>) -> Self {
+        Reader {
+            outside,
+            global: Vec::new(),
+            jobs: Vec::new(),
+            current: Current::None,
+            sections: 0,
+            lines: 0,
+            waits: false,
+        }
+    }
+
+    /// What was read, if there is a job in it.
+    fn jobs(self, file: &str, hint: &'static str) -> Result<Vec<Section>, NoJobFile> {
+        if self.jobs.is_empty() {
+            let at = At { file: file.to_string(), line: 1 };
+            return Err(NoJobFile { at, what: "there is no job in it".into(), hint: Some(hint) });
+        }
+        Ok(self.jobs)
+    }
+
+    /// Begins another command line of fio, which knows nothing of those before it.
+    pub(super) fn begin_command(&mut self) {
+        self.global.clear();
+        self.current = Current::Global;
+        self.waits = !self.jobs.is_empty();
+    }
+
+    /// Reads a job file that stands on a command line, below the options of that.
+    pub(super) fn job_file(&mut self, name: &str, at: &At) -> Result<(), NoJobFile> {
+        match (self.outside.include)(&at.file, name) {
+            Ok((file, text)) => {
+                self.current = Current::None;
+                self.file(&file, &text, 0)
+            }
+            Err(why) => wrong(at, format!("the job file '{name}' cannot be read: {why}"), None),
+        }
+    }
+
+    /// Takes in a key and its value, of the section that was begun.
+    pub(super) fn key(&mut self, key: &str, value: Option<&str>, at: &At) {
+        self.lines += 1;
+        let setting = self.setting(key, value, at.clone());
+        self.take(setting);
+    }
+
     fn file(&mut self, file: &str, text: &str, depth: usize) -> Result<(), NoJobFile> {
         for (number, line) in text.lines().enumerate() {
             let at = At { file: file.to_string(), line: number + 1 };
@@ -163,12 +246,7 @@ impl Reader<'_> {
             if depth > 0 {
                 return wrong(&at, "an included file has no sections of its own".into(), None);
             }
-            self.begin(name, at.clone());
-            return if self.jobs.len() > JOBS_MAX {
-                wrong(&at, format!("these are more than {JOBS_MAX} jobs, which is all that fio runs"), None)
-            } else {
-                Ok(())
-            };
+            return self.section(name, &at);
         }
         if self.current == Current::None && depth == 0 {
             let hint = "a job file of fio begins with a name in brackets, such as [global] or [job]";
@@ -192,10 +270,31 @@ impl Reader<'_> {
             };
             return self.file(&file, &text, depth + 1);
         }
-        let setting = self.setting(line, at);
+        let (key, value) = match line.split_once('=') {
+            Some((key, value)) => (key.trim(), Some(value.trim())),
+            None => (line, None),
+        };
+        let setting = self.setting(key, value, at);
+        self.take(setting);
+        Ok(())
+    }
+
+    fn take(&mut self, setting: Setting) {
         match self.jobs.last_mut() {
             Some(job) if self.current == Current::Job => job.settings.push(setting),
             _ => self.global.push(setting),
+        }
+    }
+
+    /// Begins a section; whether there are not too many.
+    pub(super) fn section(&mut self, name: &str, at: &At) -> Result<(), NoJobFile> {
+        self.begin(name, at.clone());
+        if self.jobs.len() > JOBS_MAX {
+            return wrong(
+                at,
+                format!("these are more than {JOBS_MAX} jobs, which is all that fio runs"),
+                None,
+            );
         }
         Ok(())
     }
@@ -206,23 +305,20 @@ impl Reader<'_> {
             Current::Global
         } else {
             let settings = self.global.clone();
-            self.jobs.push(Section { name: name.to_string(), settings, at });
+            let waits = std::mem::take(&mut self.waits);
+            self.jobs.push(Section { name: name.to_string(), settings, at, waits });
             Current::Job
         };
     }
 
-    fn setting(&self, line: &str, at: At) -> Setting {
-        let (key, value) = match line.split_once('=') {
-            Some((key, value)) => (key.trim(), Some(value.trim())),
-            None => (line, None),
-        };
+    fn setting(&self, key: &str, value: Option<&str>, at: At) -> Setting {
         let mut unset = None;
         let value = value.map(|value| expanded(value, self.outside.variable, &mut unset));
         Setting { key: key.to_string(), value, at, unset, order: self.lines, section: self.sections }
     }
 }
 
-fn wrong(at: &At, what: String, hint: Option<&'static str>) -> Result<(), NoJobFile> {
+pub(super) fn wrong(at: &At, what: String, hint: Option<&'static str>) -> Result<(), NoJobFile> {
     Err(NoJobFile { at: at.clone(), what, hint })
 }
 
@@ -300,8 +396,9 @@ pub(super) fn time_us(text: &str, unit_us: u64) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, unit) = text.split_at(end);
-    let unit_us = match unit.trim() {
-        "" => unit_us,
+    let unit_us = match unit {
+        // fio looks for a unit just behind the digits: it reads "1 m" as 1 of the usual unit.
+        unit if !unit.starts_with(|c: char| c.is_ascii_alphabetic()) => unit_us,
         "d" => 86_400_000_000,
         "h" => 3_600_000_000,
         "m" => 60_000_000,
@@ -343,6 +440,7 @@ mod tests {
                 _ => Err(format!("not beside {from}")),
             },
             variable: &|name| (name == "DISK").then(|| "/dev/sdz".into()),
+            size: &|_| None,
         };
         read("a.fio", text, &outside)
     }
@@ -387,6 +485,14 @@ mod tests {
     }
 
     #[test]
+    fn comments_are_bytes() {
+        let latin = b"[a] \n# caf\xe9\nbs=4k ; \xfc\xff\nrw=read\n";
+        assert_eq!(text(latin).as_deref(), Ok("[a] \n\nbs=4k \nrw=read\n"));
+        assert_eq!(text(b"[a]\nfilename=caf\xe9\n"), Err(2));
+        assert_eq!(text("[a] # caf\u{e9}".as_bytes()).as_deref(), Ok("[a] # caf\u{e9}"));
+    }
+
+    #[test]
     fn sizes_have_the_units_of_fio() {
         for (text, by_default, with_si) in [
             ("4k", 4096, 4000),
@@ -419,6 +525,10 @@ mod tests {
             assert_eq!(time_us(text, 1_000_000), Some(us), "{text}");
         }
         assert_eq!((time_us("7", 1), time_us("7x", 1), time_us("", 1)), (Some(7), None, None));
+        // A unit stands just behind the digits, or is none.
+        for text in ["1 m", "1\tms", "1.5m", "1 h"] {
+            assert_eq!(time_us(text, 1_000_000), Some(1_000_000), "{text}");
+        }
         // Of what it does not know, fio makes microseconds.
         assert_eq!((time_us("60sec", 1), time_us("1h30m", 1)), (None, None));
     }

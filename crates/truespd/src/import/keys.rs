@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::ini::{At, Section, Setting};
+use super::ini::{At, Section, Setting, bytes};
 
 /// When a key makes writes durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,23 +17,38 @@ pub(super) enum Flush {
 /// What a key of a job file is here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key {
-    /// It becomes options, as far as it can.
+    /// It says what the job does: it becomes options, and there is no line where it cannot.
     Read,
-    /// Nothing stands for it in a line: it is always so here, or about fio's own report.
+    /// It says how the job is run: it becomes options as far as it can, and the line does the same without.
+    Aside,
+    /// Nothing stands for it in a line: it is always so here, or about fio's own report and its files.
     Needless,
     /// It makes writes durable; why it cannot be said where it is not that of each write.
     Flush(Flush, &'static str),
-    /// It cannot be said: why, and what comes nearest. Both can be empty.
+    /// It cannot be said, and the line does the same without it: why, and what comes nearest. Both can be empty.
     Unsaid(&'static str, &'static str),
+    /// It cannot be said, and a line without it would do something else: why, and what comes nearest.
+    Lost(&'static str, &'static str),
 }
 
-/// Keys that become options, as far as they can.
+impl Key {
+    /// Whether the job does something else without it.
+    fn is_load(self) -> bool {
+        matches!(self, Key::Read | Key::Flush(..) | Key::Lost(..))
+    }
+}
+
+/// Keys that say what a job does.
 const READ: &str = "\
-    rw bs iodepth numjobs runtime ramp_time size filesize filename directory name ioengine direct \
-    buffered sync rwmixread rwmixwrite rate_iops rate rate_process thinktime offset offset_increment randseed \
-    cpus_allowed zero_buffers refill_buffers time_based invalidate norandommap thinktime_blocks \
-    randrepeat cpus_allowed_policy softrandommap blockalign bsrange bssplit random_distribution \
-    percentage_random nrfiles hipri stonewall wait_for filename_format kb_base gtod_reduce disable_lat";
+    rw bs iodepth numjobs runtime ramp_time size filesize filename directory direct buffered sync \
+    rwmixread rwmixwrite rate_iops rate rate_process thinktime thinktime_blocks offset offset_increment \
+    zero_buffers refill_buffers time_based norandommap blockalign bsrange bssplit random_distribution \
+    percentage_random nrfiles kb_base";
+
+/// Keys that say how a job is run.
+const ASIDE: &str = "\
+    ioengine invalidate randseed randrepeat softrandommap cpus_allowed cpus_allowed_policy hipri \
+    stonewall wait_for filename_format gtod_reduce disable_lat";
 
 /// Other names of keys that are read.
 const ALIASES: &[(&str, &str)] = &[
@@ -48,27 +63,100 @@ const ALIASES: &[(&str, &str)] = &[
     ("wait_for_previous", "stonewall"),
 ];
 
-/// Keys for which nothing stands in a line.
+/// Keys for which nothing stands in a line. Those with hyphens are options of fio's command line.
 const NEEDLESS: &str = "\
-    group_reporting thread lat_percentiles clat_percentiles description comm new_group unit_base \
-    significant_figures bwavgtime iopsavgtime job_start_clock_id create_serialize create_fsync \
+    name group_reporting thread lat_percentiles clat_percentiles slat_percentiles description comm new_group \
+    unit_base significant_figures bwavgtime iopsavgtime job_start_clock_id create_serialize create_fsync \
     allow_file_create registerfiles fixedbufs nonvectored disable_clat disable_slat clocksource \
     disable_bw_measurement disable_bw disk_util mem iomem iomem_align mem_align random_generator \
-    exitall_on_error stats per_job_logs create_on_open";
+    exitall_on_error stats per_job_logs create_on_open output output-format status-interval write_bw_log \
+    write_iops_log write_lat_log write_hist_log write_iolog percentile_list log_avg_msec log_prio \
+    block_error_percentiles \
+    error_dump unified_rw_reporting cgroup_nodelete unique_filename eta eta-newline minimal append-terse \
+    terse-version bandwidth-log latency-log readonly warnings-fatal max-jobs debug alloc-size";
+
+/// Words of fio's command line that take no value but behind `=`.
+const WITHOUT_VALUE: &str = "\
+    bs_unaligned blocksize_unaligned norandommap time_based verify_only exitall exitall_on_error stonewall \
+    wait_for_previous new_group thread group_reporting zero_buffers refill_buffers hipri registerfiles \
+    fixedbufs sqthread_poll userspace_reap minimal append-terse readonly warnings-fatal \
+    parse-only showcmd version help";
 
 /// Keys that make writes durable, and why they cannot be said where they do not do it with each write.
 const FLUSHES: &[(&str, Flush, &str)] = &[
     ("end_fsync", Flush::Otherwise, "nothing is flushed at the end"),
     ("end_syncfs", Flush::Otherwise, "nothing is flushed at the end"),
-    ("fdatasync", Flush::AfterWrites, "this is no number of writes, or another flush is there already"),
     ("fsync", Flush::AfterWrites, "this is no number of writes, or another flush is there already"),
+    ("fdatasync", Flush::AfterWrites, "this is no number of writes, or another flush is there already"),
     ("fsync_on_close", Flush::Otherwise, "nothing is flushed at the end"),
-    ("sync_file_range", Flush::Otherwise, "there is no flush after a number of writes"),
-    ("write_barrier", Flush::Otherwise, "there is no flush after a number of writes"),
+    ("sync_file_range", Flush::Otherwise, "there is no flush of a range of a file"),
+    ("write_barrier", Flush::Otherwise, "there are no barriers between writes"),
     ("writefua", Flush::WithEachWrite, "this is neither 0 nor 1"),
 ];
 
-/// Keys that cannot be said: why, and what comes nearest.
+/// Why an amount is no end.
+const BY_TIME: &str = "a run ends after its time, not after an amount";
+/// Where weights of targets stand.
+const WEIGHTS: &str = "targets have weights in an XML profile, with -F and -O";
+
+/// Keys without which a line would do something else: why they cannot be said, and what comes nearest.
+const LOST: &[(&str, &str, &str)] = &[
+    ("io_size", BY_TIME, "-d<seconds>"),
+    ("io_limit", BY_TIME, "-d<seconds>"),
+    ("number_ios", BY_TIME, "-d<seconds>"),
+    ("loops", BY_TIME, "truespd ab or mark repeat runs"),
+    ("ramp_size", "a warm-up is a time", "-W<seconds>"),
+    ("fill_device", "a run ends after its time, not when the device is full", "--precondition 1x"),
+    ("fill_fs", "a run ends after its time, not when the device is full", "--precondition 1x"),
+    ("startdelay", "all threads start together", ""),
+    ("create_only", "a line lays the file out and then tests it", "-c<size> with -d1"),
+    ("verify_only", "the line would write or read, and fio only checks", "truespd verify FILE"),
+    ("file_append", "a file is tested as it is, and does not grow", ""),
+    ("pre_read", "nothing is read before a run", "-W<seconds> reads before the measured time"),
+    ("uncached", "pages are not dropped behind each I/O", "-Su"),
+    ("atomic", "there are no atomic writes", "-Su"),
+    ("offset_align", "an offset is taken as it is", "-B<size>"),
+    ("bs_unaligned", "sizes are multiples of a sector", ""),
+    ("blocksize_unaligned", "sizes are multiples of a sector", ""),
+    ("bs_is_seq_rand", "a target has one I/O size", "a target for each size, in a profile"),
+    ("percentage_sequential", "the share of sequential I/O is not read", "-rs<pct>"),
+    ("rw_sequencer", "each I/O has a place of its own", ""),
+    ("sprandom", "each place is drawn anew", "-r"),
+    ("random_sequence_stride", "each place is drawn anew", "-r"),
+    ("num_range", "trims have one range", "--trim"),
+    ("opendir", "files are named one by one", "the files behind the options"),
+    ("openfiles", "all files of a run are open", ""),
+    (
+        "file_service_type",
+        "with -F and -O each I/O draws its target",
+        "targets have weights in an XML profile",
+    ),
+    ("flow", "threads do not wait for each other", WEIGHTS),
+    ("flow_id", "threads do not wait for each other", WEIGHTS),
+    ("flow_watermark", "threads do not wait for each other", WEIGHTS),
+    ("flow_sleep", "threads do not wait for each other", WEIGHTS),
+    ("thinktime_iotime", "bursts are counted in I/Os", "-i<n> with -j<ms>"),
+    ("thinktime_spin", "a pause sleeps, and does not spin", "-i<n> with -j<ms>"),
+    ("thinkcycles", "a pause sleeps, and does not spin", "-i<n> with -j<ms>"),
+    ("thinktime_blocks_type", "bursts are counted by completions", "-i<n> with -j<ms>"),
+    ("rate_ignore_thinktime", "there are pauses or a limit, not both", "-g<n>"),
+    ("read_iolog", "recorded I/Os cannot be repeated", ""),
+    ("profile", "loads that are built into fio are not known", "truespd workload"),
+    ("latency_target", "a run does not look for its depth", "truespd find-max --p99 MS looks for a rate"),
+    ("latency_run", "a run does not look for its depth", "truespd find-max --p99 MS looks for a rate"),
+    (
+        "steadystate",
+        "its limits are others than SNIA's",
+        "--until-steady goes on until the last rounds are steady",
+    ),
+    ("ss", "its limits are others than SNIA's", "--until-steady goes on until the last rounds are steady"),
+    ("zonemode", "zones are not known", ""),
+    ("section", "all sections of a job file are read", "a file with this section alone"),
+    ("client", "hosts are not taken from fio's words", "truespd cluster run"),
+    ("server", "hosts are not taken from fio's words", "truespd cluster run"),
+];
+
+/// Keys that cannot be said, and without which the line does the same: why, and what comes nearest.
 const UNSAID: &[(&str, &str, &str)] = &[
     (
         "verify",
@@ -80,50 +168,23 @@ const UNSAID: &[(&str, &str, &str)] = &[
         "the check of fio is not imported",
         "--verify on a test that writes, then truespd verify FILE",
     ),
-    ("io_size", "a run ends after its time, not after an amount", "-d<seconds>"),
-    ("number_ios", "a run ends after its time, not after a number of I/Os", "-d<seconds>"),
-    ("loops", "a run ends after its time and is not repeated by itself", "truespd ab or mark repeat runs"),
-    ("ramp_size", "a warm-up is a time", "-W<seconds>"),
-    ("startdelay", "all threads start together", ""),
-    ("slat_percentiles", "-L measures an I/O from its submission to its completion, and no part of it", "-L"),
     ("iodepth_batch", "requests per submission are an option of the ring only", "-u<n>"),
     ("iodepth_batch_submit", "requests per submission are an option of the ring only", "-u<n>"),
     ("iodepth_batch_complete", "", "-oc<n>, completions taken at a time"),
     ("iodepth_batch_complete_min", "", "-oc<n>, completions taken at a time"),
     ("iodepth_batch_complete_max", "", "-oc<n>, completions taken at a time"),
-    ("offset_align", "an offset is taken as it is", "-B<size>"),
-    ("bs_is_seq_rand", "a target has one I/O size", "a target for each size, in a profile"),
-    ("percentage_sequential", "", "-rs<pct>"),
-    (
-        "file_service_type",
-        "with -F and -O each I/O draws its target",
-        "targets have weights in an XML profile",
-    ),
-    ("flow", "threads do not wait for each other", "targets have weights in an XML profile, with -F and -O"),
     ("fadvise_hint", "", "-fr (random) and -fs (sequential)"),
     ("fallocate", "-c writes every byte once, so that reads reach the disk", "-c<size>"),
     ("exitall", "all threads of a run end together", ""),
     ("overwrite", "", "-c<size> lays the file out, and writes replace what it holds"),
-    ("create_only", "", "-c<size> with -d1"),
     ("allow_mounted_write", "a mounted device is never written", ""),
-    ("write_bw_log", "", "-D<ms> with --intervals FILE"),
-    ("write_iops_log", "", "-D<ms> with --intervals FILE"),
-    ("write_lat_log", "I/Os are not written down one by one", "-L with --json FILE: latencies over time"),
-    ("write_hist_log", "", "-L with --json FILE: latencies over time"),
-    ("log_avg_msec", "", "-D<ms>"),
     ("nice", "", "nice -n N diskspd ..."),
     ("prio", "", "-I1 or -I2 lowers the priority"),
     ("prioclass", "", "-I1 is the idle class"),
-    ("thinktime_iotime", "bursts are counted in I/Os", "-i<n>"),
+    ("ioscheduler", "fio switches the scheduler of the disk, and a run changes no setting", "truespd doctor"),
     ("max_latency", "a slow I/O does not end the run", "--require certified looks at the whole run"),
-    ("latency_target", "a run does not look for its depth", "truespd find-max --p99 MS looks for a rate"),
     ("latency_window", "", "truespd workload --limit MS looks for a rate"),
     ("latency_percentile", "", "truespd workload --limit MS --of p99"),
-    (
-        "steadystate",
-        "its limits are others than SNIA's",
-        "--until-steady goes on until the last rounds are steady",
-    ),
     ("cpumask", "processors are given as a list", "-a<list>"),
     ("numa_cpu_nodes", "processors are given as a list", "-a<list of the node's processors>"),
     ("numa_mem_policy", "memory comes from the node of the processor", "numactl --membind"),
@@ -139,41 +200,101 @@ const UNSAID: &[(&str, &str, &str)] = &[
     ("trim_percentage", "it is about trims beside verify", "--trim makes a share of the I/Os trims"),
 ];
 
-/// Keys that cannot be said, with nothing that comes near.
+/// Keys that cannot be said, with nothing that comes near; the line does the same without them.
 const NOTHING_LIKE_IT: &str = "\
-    output output-format status-interval opendir rw_sequencer iodepth_low serialize_overlap \
-    io_submit_mode io_limit num_range fill_device fill_fs file_append bs_unaligned blocksize_unaligned \
-    sprandom random_sequence_stride openfiles atomic lockfile filetype unique_filename rwmixcycle \
-    rate_cycle ratecycle rate_ignore_thinktime latency_run log_prio group block_error_percentiles \
-    gtod_cpu error_dump cgroup_nodelete userspace_reap uncached nowait write_iolog read_iolog \
-    exec_prerun exec_postrun ioscheduler zonemode lockmem priohint thinktime_spin thinkcycles \
-    thinktime_blocks_type rate_min ratemin rate_iops_min write_hint pre_read gpu_dev_id unlink \
-    unlink_each_loop exit_what percentile_list buffer_compress_chunk dedupe_global dedupe_mode \
-    dedupe_working_set_percentage unified_rw_reporting continue_on_error ignore_error profile cgroup \
-    cgroup_weight uid gid flow_id flow_watermark flow_sleep ss steadystate_duration ss_dur \
-    steadystate_ramp_time ss_ramp steadystate_check_interval ss_interval sqthread_poll_cpu \
-    cmdprio_bssplit cmdprio_class cmdprio";
+    iodepth_low serialize_overlap io_submit_mode lockfile filetype rwmixcycle rate_cycle ratecycle group \
+    gtod_cpu userspace_reap nowait exec_prerun exec_postrun lockmem priohint rate_min ratemin \
+    rate_iops_min write_hint gpu_dev_id unlink unlink_each_loop exit_what buffer_compress_chunk \
+    dedupe_global dedupe_mode dedupe_working_set_percentage continue_on_error ignore_error cgroup \
+    cgroup_weight uid gid steadystate_duration ss_dur steadystate_ramp_time ss_ramp \
+    steadystate_check_interval ss_interval sqthread_poll_cpu cmdprio_bssplit cmdprio_class cmdprio";
 
-/// Why keys that begin so, and stand in no table, cannot be said.
-const FAMILIES: &[(&str, &str)] = &[
-    ("verify", "it is about the check of fio; --verify is another one"),
-    ("experimental_verify", "it is about the check of fio; --verify is another one"),
-    ("zone", "zones are not known"),
-    ("log_", "it is about logs of fio, which are not written"),
-    ("replay_", "recorded I/Os cannot be repeated"),
-    ("trim_", "it is about trims beside verify; --trim makes a share of the I/Os trims"),
+/// What keys are that begin so, and stand in no table.
+const FAMILIES: &[(&str, Key)] = &[
+    ("verify", Key::Unsaid("it is about the check of fio; --verify is another one", "")),
+    ("experimental_verify", Key::Unsaid("it is about the check of fio; --verify is another one", "")),
+    ("zone", Key::Lost("zones are not known", "")),
+    ("max_open_zones", Key::Lost("zones are not known", "")),
+    ("job_max_open_zones", Key::Lost("zones are not known", "")),
+    ("ignore_zone_limits", Key::Lost("zones are not known", "")),
+    ("read_beyond_wp", Key::Lost("zones are not known", "")),
+    ("log_", Key::Needless),
+    ("replay_", Key::Unsaid("recorded I/Os cannot be repeated", "")),
+    ("read_iolog", Key::Unsaid("recorded I/Os cannot be repeated", "")),
+    ("merge_blktrace", Key::Unsaid("recorded I/Os cannot be repeated", "")),
+    ("trim_", Key::Unsaid("it is about trims beside verify; --trim makes a share of the I/Os trims", "")),
 ];
 
-/// Keys whose 0 names something and switches nothing off.
-const ZERO_IS_ONE_OF_MANY: &str =
-    "buffer_pattern cpumask gid gpu_dev_id gtod_cpu numa_cpu_nodes sqthread_poll_cpu uid";
+/// What fio takes where a job says nothing, of keys whose default is not 0, `none` or nothing. An empty text: no value
+/// of the key is a default.
+const DEFAULTS: &[(&str, &str)] = &[
+    ("iodepth_batch", "1"),
+    ("iodepth_batch_submit", "1"),
+    ("iodepth_batch_complete", "1"),
+    ("iodepth_batch_complete_min", "1"),
+    ("iodepth_batch_complete_max", "1"),
+    ("io_submit_mode", "inline"),
+    ("loops", "1"),
+    ("rw_sequencer", "sequential"),
+    // With -F and -O each I/O draws its file, too.
+    ("file_service_type", "roundrobin random"),
+    ("fallocate", "native"),
+    // It takes hints and gives none.
+    ("fadvise_hint", "1 0"),
+    ("do_verify", "1"),
+    ("verify_state_save", "1"),
+    ("trim_verify_zero", "1"),
+    ("replay_scale", "1"),
+    ("replay_time_scale", "100"),
+    ("zone_reset_frequency", "0"),
+    ("zonesize", "0"),
+    ("thinktime_blocks_type", "complete"),
+    ("rate_cycle", "1000"),
+    ("ratecycle", "1000"),
+    ("rwmixcycle", "500"),
+    ("latency_percentile", "100 100.0"),
+    ("exit_what", "group"),
+    ("scramble_buffers", "1"),
+    ("buffer_compress_chunk", "512"),
+    ("dedupe_mode", "repeat"),
+    ("dedupe_working_set_percentage", "5"),
+    ("hugepage-size", "2097152 2m"),
+    ("numa_mem_policy", "default"),
+    ("flow_watermark", "1024"),
+    ("cmd_type", "nvme"),
+    // These have no default that has a name.
+    ("buffer_pattern", ""),
+    ("cpumask", ""),
+    ("gid", ""),
+    ("gpu_dev_id", ""),
+    ("gtod_cpu", ""),
+    ("ioscheduler", ""),
+    ("numa_cpu_nodes", ""),
+    ("sqthread_poll_cpu", ""),
+    ("uid", ""),
+];
+
+/// Keys that switch something on, and those that do nothing without.
+const DEPENDENTS: &[(&str, &str)] = &[
+    ("thinktime", "thinktime_blocks thinktime_blocks_type thinktime_spin thinktime_iotime"),
+    ("flow", "flow_id flow_watermark flow_sleep"),
+    ("latency_target", "latency_window latency_percentile latency_run"),
+    ("cpus_allowed", "cpus_allowed_policy"),
+];
 
 /// All keys, each under each of its names.
 pub(super) fn all() -> impl Iterator<Item = (&'static str, Key)> {
-    let read = READ.split(' ').chain(ALIASES.iter().map(|(alias, _)| *alias));
-    read.map(|name| (name, Key::Read))
+    let read = READ.split(' ').map(|name| (name, Key::Read));
+    let aside = ASIDE.split(' ').map(|name| (name, Key::Aside));
+    let aliases = ALIASES.iter().map(|(alias, name)| {
+        let is_aside = ASIDE.split(' ').any(|one| one == *name);
+        (*alias, if is_aside { Key::Aside } else { Key::Read })
+    });
+    read.chain(aside)
+        .chain(aliases)
         .chain(NEEDLESS.split(' ').map(|name| (name, Key::Needless)))
         .chain(FLUSHES.iter().map(|(name, flush, why)| (*name, Key::Flush(*flush, why))))
+        .chain(LOST.iter().map(|(name, why, nearest)| (*name, Key::Lost(why, nearest))))
         .chain(UNSAID.iter().map(|(name, why, nearest)| (*name, Key::Unsaid(why, nearest))))
         .chain(NOTHING_LIKE_IT.split(' ').map(|name| (name, Key::Unsaid("", ""))))
 }
@@ -184,9 +305,28 @@ pub(super) fn find(name: &str) -> Option<(&'static str, Key)> {
     all().find(|(known, _)| *known == name)
 }
 
-fn why_unknown(key: &str) -> &'static str {
-    let family = FAMILIES.iter().find(|(begin, _)| key.starts_with(begin));
-    family.map_or("this is no key of fio that is known here, or one of a single engine", |(_, why)| why)
+/// What a key is, whether it stands in a table or not.
+fn class(name: &str) -> Key {
+    let family = FAMILIES.iter().find(|(begin, _)| name.starts_with(begin));
+    let unknown = Key::Unsaid("this is no key of fio that is known here, or one of a single engine", "");
+    find(name).or(family.copied()).map_or(unknown, |(_, key)| key)
+}
+
+/// Whether a word of fio's command line takes the next word as its value, as most do.
+pub(super) fn takes_value(name: &str) -> bool {
+    !WITHOUT_VALUE.split(' ').any(|one| one == name)
+}
+
+/// Whether a setting says what fio does anyway.
+fn is_default(setting: &Setting) -> bool {
+    let text = setting.text().trim();
+    match DEFAULTS.iter().find(|(key, _)| *key == setting.key) {
+        Some((_, values)) => values.split(' ').any(|value| {
+            !value.is_empty()
+                && (value == text || bytes(text, false).is_some_and(|n| bytes(value, false) == Some(n)))
+        }),
+        None => text == "none" || setting.is_yes() == Some(false) || setting.time_us(1) == Some(0),
+    }
 }
 
 /// What a remark is about.
@@ -218,6 +358,8 @@ pub(super) struct Job {
     pub name: String,
     /// Units without an `i` are powers of 1000 (`kb_base=1000`).
     pub is_si: bool,
+    /// A line may go without what cannot be said.
+    is_lossy: bool,
     settings: BTreeMap<&'static str, Setting>,
     /// Other lines with files: fio takes those of all of them.
     files_before: Vec<Setting>,
@@ -226,10 +368,11 @@ pub(super) struct Job {
 }
 
 impl Job {
-    pub fn new(section: &Section) -> Self {
+    pub fn new(section: &Section, is_lossy: bool) -> Self {
         let mut job = Job {
             name: section.name.clone(),
             is_si: false,
+            is_lossy,
             settings: BTreeMap::new(),
             files_before: Vec::new(),
             unknown: Vec::new(),
@@ -266,18 +409,50 @@ impl Job {
         }
     }
 
+    /// Keys have no meaning without those that switch on what they are about.
+    pub fn forget_dependents(&mut self) {
+        for (key, dependents) in DEPENDENTS {
+            if self.peek(key).is_none_or(is_default) {
+                dependents.split(' ').for_each(|dependent| self.forget(dependent));
+            }
+        }
+    }
+
     /// The setting has no meaning for this job, in fio either.
     pub fn needless(&mut self, setting: &Setting) {
         self.remark(Kind::Needless, Some(setting), "it changes nothing in this job", "");
     }
 
+    /// A setting cannot be said. Where the job does something else without it, there is no line, unless lines may be
+    /// lossy.
     pub fn unsaid(&mut self, setting: Option<&Setting>, why: &str, nearest: &str) {
+        let is_load = setting.is_some_and(|setting| class(&setting.key).is_load());
+        if !is_load || self.is_lossy {
+            self.remark(Kind::Unsaid, setting, why, nearest);
+            return;
+        }
+        let why = if why.is_empty() { "it cannot be said" } else { why };
+        let why = format!(
+            "{why}, and a line without it would test something else; the whole job is left out, without --lossy"
+        );
+        self.remark(Kind::Lost, setting, &why, nearest);
+    }
+
+    /// Whatever lines may go without, this job has none.
+    pub fn impossible(&mut self, setting: Option<&Setting>, why: &str, nearest: &str) {
         self.remark(Kind::Unsaid, setting, why, nearest);
     }
 
-    /// The setting switches off what is off here anyway.
+    /// Whether it has no line, for something that cannot be said.
+    pub fn is_lost(&self) -> bool {
+        self.remarks.iter().any(|remark| remark.kind == Kind::Lost)
+    }
+
+    /// The setting says what goes without it, or switches off what is off here.
     pub fn off(&mut self, setting: &Setting) {
-        self.remark(Kind::Needless, Some(setting), "it is off here, too", "");
+        let is_off = setting.text() == "none" || setting.is_yes() == Some(false);
+        let why = if is_off { "it is off here, too" } else { "it is the default of fio" };
+        self.remark(Kind::Needless, Some(setting), why, "");
     }
 
     pub fn differs(&mut self, setting: Option<&Setting>, why: &str) {
@@ -318,10 +493,10 @@ impl Job {
         self.take(key).is_some_and(|setting| setting.is_yes() == Some(true))
     }
 
-    /// The keys whose variables are not set.
+    /// The keys whose variables are not set, but for those that no line needs.
     pub fn unset(&self) -> Vec<&'static str> {
         let unset = self.settings.iter().filter(|(_, setting)| setting.unset.is_some());
-        unset.map(|(key, _)| *key).collect()
+        unset.map(|(key, _)| *key).filter(|key| class(key) != Key::Needless).collect()
     }
 
     /// The keys that make writes durable, each with why it cannot always be said.
@@ -339,30 +514,28 @@ impl Job {
         files
     }
 
-    /// What became of all keys, also of those that nobody took; the job is said, or left out.
-    pub fn into_remarks(mut self, is_said: bool) -> Vec<Remark> {
-        for (_, setting) in std::mem::take(&mut self.settings) {
-            let is_off = match setting.value.as_deref() {
-                Some("none") => setting.key != "fallocate",
-                _ => {
-                    !ZERO_IS_ONE_OF_MANY.split(' ').any(|key| key == setting.key)
-                        && setting.is_yes() == Some(false)
+    /// Deals with all keys that nobody took; the job has a load so far, or none.
+    pub fn leave(&mut self, has_load: bool) {
+        let rest = std::mem::take(&mut self.settings).into_values().chain(std::mem::take(&mut self.unknown));
+        for setting in rest.collect::<Vec<_>>() {
+            match class(&setting.key) {
+                Key::Needless => self.needless(&setting),
+                Key::Unsaid(..) | Key::Lost(..) if is_default(&setting) => self.off(&setting),
+                Key::Lost(why, nearest) if !has_load => self.impossible(Some(&setting), why, nearest),
+                Key::Unsaid(why, nearest) | Key::Lost(why, nearest) => {
+                    self.unsaid(Some(&setting), why, nearest);
                 }
-            };
-            match find(&setting.key) {
-                Some((_, Key::Unsaid(..))) if is_off => self.off(&setting),
-                Some((_, Key::Unsaid(why, nearest))) => self.unsaid(Some(&setting), why, nearest),
-                Some((_, Key::Needless)) => self.needless(&setting),
-                _ if is_said => self.needless(&setting),
-                _ => self.unsaid(Some(&setting), "the job is left out", ""),
+                _ if has_load => self.needless(&setting),
+                _ => self.impossible(Some(&setting), "the job is left out", ""),
             }
         }
         for setting in std::mem::take(&mut self.files_before) {
-            self.unsaid(Some(&setting), "the job is left out", "");
+            self.impossible(Some(&setting), "the job is left out", "");
         }
-        for setting in std::mem::take(&mut self.unknown) {
-            self.unsaid(Some(&setting), why_unknown(&setting.key), "");
-        }
+    }
+
+    /// What became of all keys.
+    pub fn into_remarks(mut self) -> Vec<Remark> {
         self.remarks.sort_by(|a, b| (a.kind as u8, &a.at).cmp(&(b.kind as u8, &b.at)));
         self.remarks
     }

@@ -5,22 +5,26 @@
 //!
 //! Nothing is dropped in silence. A key of the job file becomes a word, needs none, or leaves a [`Remark`].
 
+mod durability;
 mod files;
 mod ini;
 mod keys;
+mod pace;
 mod pattern;
 #[cfg(test)]
 mod tests;
+mod words;
 
+use durability::{Durability, durability, is_about_durability};
 pub use files::Lane;
 use files::{Files, WHERE, files};
-pub use ini::{At, Included, NoJobFile, Outside};
-use ini::{Section, Setting, bytes, for_reads_and_writes};
-use keys::{Flush, Job, Key, find};
+use ini::Section;
+pub use ini::{At, Included, NoJobFile, Outside, text};
+use keys::Job;
 pub use keys::{Kind, Remark};
+use pace::pace;
 use pattern::{Pattern, data, pattern};
 use std::collections::{HashMap, HashSet};
-use truespd_core::profile::FlushEvery;
 use truespd_core::text::typed_size;
 
 /// What a run lasts when no job says it: as in DiskSpd.
@@ -66,21 +70,38 @@ impl Run {
     }
 }
 
-/// Reads a job file: its runs, one after the other. A job whose writes become durable in a way that cannot be
-/// said is left out, unless `is_lossy`.
+/// Reads a job file, or command lines of fio: its runs, one after the other. A job of which something cannot be said
+/// without which a line would do something else is left out, unless `is_lossy`.
 ///
 /// # Errors
 /// It is no job file.
 pub fn import(file: &str, text: &str, outside: &Outside<'_>, is_lossy: bool) -> Result<Vec<Run>, NoJobFile> {
+    Ok(runs(&ini::read(file, text, outside)?, outside, is_lossy))
+}
+
+/// Reads the words of one command line of fio, which came from `file`.
+///
+/// # Errors
+/// They are no jobs.
+pub fn import_words(
+    file: &str,
+    words: &[String],
+    outside: &Outside<'_>,
+    is_lossy: bool,
+) -> Result<Vec<Run>, NoJobFile> {
+    Ok(runs(&ini::read_words(file, words, outside)?, outside, is_lossy))
+}
+
+fn runs(sections: &[Section], outside: &Outside<'_>, is_lossy: bool) -> Vec<Run> {
     let mut groups: Vec<Vec<Planned>> = Vec::new();
-    for section in ini::read(file, text, outside)? {
-        let planned = plan(&section, is_lossy);
+    for section in sections {
+        let planned = plan(section, outside, is_lossy);
         match groups.last_mut() {
             Some(group) if !planned.waits => group.push(planned),
             _ => groups.push(vec![planned]),
         }
     }
-    Ok(groups.into_iter().map(run).collect())
+    groups.into_iter().map(run).collect()
 }
 
 fn run(group: Vec<Planned>) -> Run {
@@ -102,6 +123,13 @@ fn run(group: Vec<Planned>) -> Run {
     let (lanes, mut options) = lanes(&loads, &mut remarks);
     options.extend(run_options.words());
     Run { jobs, lanes, options, engine: run_options.engine, remarks }
+}
+
+impl Remark {
+    /// Whether it is about a key by which writes become durable.
+    pub fn is_about_durability(&self) -> bool {
+        is_about_durability(self.typed.split('=').next().unwrap_or_default())
+    }
 }
 
 fn unsaid(why: &str) -> Remark {
@@ -227,23 +255,23 @@ struct RunOptions {
     pub has_latency: bool,
 }
 
-/// Reads a job. With `is_lossy`, its line may go without flushes that cannot be said.
-fn plan(section: &Section, is_lossy: bool) -> Planned {
-    let mut job = Job::new(section);
+/// Reads a job. With `is_lossy`, its line may go without what cannot be said.
+fn plan(section: &Section, outside: &Outside<'_>, is_lossy: bool) -> Planned {
+    let mut job = Job::new(section, is_lossy);
     job.is_si = job.number("kb_base", 1024) == 1000;
-    if let Some(name) = job.take("name").and_then(|name| name.value) {
-        job.name = name;
-    }
     let is_after = job.take("wait_for").inspect(|setting| {
         job.differs(Some(setting), "it waits for all jobs before it, not only for that one");
     });
-    let waits = job.flag("stonewall", false) || is_after.is_some();
-    let load = load(&mut job, is_lossy);
-    Planned { name: job.name.clone(), waits, remarks: job.into_remarks(load.is_some()), load }
+    let waits = job.flag("stonewall", false) || is_after.is_some() || section.waits;
+    let load = load(&mut job, outside);
+    job.leave(load.is_some());
+    let load = if job.is_lost() { None } else { load };
+    Planned { name: job.name.clone(), waits, load, remarks: job.into_remarks() }
 }
 
-fn load(job: &mut Job, is_lossy: bool) -> Option<Load> {
-    // Without its place, there is no job, and perhaps without its durability; without another key, there is.
+fn load(job: &mut Job, outside: &Outside<'_>) -> Option<Load> {
+    job.forget_dependents();
+    // Where the place is not known, files() tells it.
     for key in job.unset().into_iter().filter(|key| !WHERE.contains(key) && !is_about_durability(key)) {
         let setting = job.take(key);
         let name = setting.as_ref().and_then(|setting| setting.unset.clone()).unwrap_or_default();
@@ -252,9 +280,9 @@ fn load(job: &mut Job, is_lossy: bool) -> Option<Load> {
     let engine = engine(job)?;
     let (pattern, mut options) = pattern(job)?;
     let engine = trimming(job, engine, &pattern)?;
-    let Files { mut lanes, each_thread, threads } = files(job, pattern.writes)?;
+    let Files { mut lanes, each_thread, threads } = files(job, engine, &pattern, outside)?;
     let writes_storage = pattern.writes_data() && engine != Engine::Named("null");
-    let durability = durability(job, &pattern, writes_storage, is_lossy);
+    let durability = durability(job, engine, &pattern, writes_storage);
     let depth = depth(job, engine, durability);
     options.extend(caching(job, engine, &pattern, durability));
     if let Some(flush) = durability.flush_every {
@@ -273,11 +301,11 @@ fn load(job: &mut Job, is_lossy: bool) -> Option<Load> {
         warmup_s: whole_seconds(job, "ramp_time").unwrap_or(0),
         seed: seed(job),
         affinity: affinity(job),
-        engine: polling(job, engine),
+        engine: polling(job, engine, durability),
         is_refilled,
         has_latency,
     };
-    durability.is_said.then_some(Load { lanes, depth, threads, each_thread, run })
+    Some(Load { lanes, depth, threads, each_thread, run })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -319,7 +347,7 @@ fn trimming(job: &mut Job, engine: Engine, pattern: &Pattern) -> Option<Engine> 
         }
         Engine::Mapped | Engine::Named("nvme") => {
             let why = "this engine cannot trim; the whole job is left out";
-            job.unsaid(None, why, "--trim with io_uring, threads or psync, on a file or a block device");
+            job.impossible(None, why, "--trim with io_uring, threads or psync, on a file or a block device");
             None
         }
         other => Some(other),
@@ -327,11 +355,15 @@ fn trimming(job: &mut Job, engine: Engine, pattern: &Pattern) -> Option<Engine> 
 }
 
 /// The engine's name, as one that polls where the job says so.
-fn polling(job: &mut Job, engine: Engine) -> String {
+fn polling(job: &mut Job, engine: Engine, durability: Durability) -> String {
     let setting = job.peek("hipri").cloned();
     let polls = job.flag("hipri", false);
     if polls && !matches!(engine, Engine::Named("io_uring" | "nvme")) {
         job.unsaid(setting.as_ref(), "only io_uring and NVMe commands can poll", "--engine io_uring_poll");
+    }
+    if polls && engine == Engine::Named("io_uring") && durability.flush_every.is_some() {
+        job.unsaid(setting.as_ref(), "a polled ring cannot flush", "--engine io_uring");
+        return engine.option(false);
     }
     engine.option(polls)
 }
@@ -362,7 +394,7 @@ fn engine(job: &mut Job) -> Option<Engine> {
         }
         _ => {
             let why = "this engine tests no file or device by reads and writes; the whole job is left out";
-            job.unsaid(setting.as_ref(), why, "");
+            job.impossible(setting.as_ref(), why, "");
             return None;
         }
     })
@@ -377,7 +409,7 @@ fn depth(job: &mut Job, engine: Engine, durability: Durability) -> u64 {
             job.differs(setting.as_ref(), why);
             1
         }
-        Engine::Named("libaio") if depth > 1 && durability.by_flush => {
+        Engine::Named("libaio") if depth > 1 && durability.flushes_each_write() => {
             job.differs(
                 setting.as_ref(),
                 "with this engine, fio does nothing else while it flushes, so after each write it waits, whatever \
@@ -425,91 +457,6 @@ fn caching(job: &mut Job, engine: Engine, pattern: &Pattern, durability: Durabil
     Some(format!("-S{letters}"))
 }
 
-fn pace(job: &mut Job, pattern: &Pattern, each_thread: u64, threads: u64) -> Vec<String> {
-    let mut options = Vec::new();
-    for key in ["rate", "rate_iops"] {
-        if let Some(setting) = job.take(key) {
-            options.extend(limit(job, &setting, key == "rate", pattern, each_thread));
-        }
-    }
-    if options.len() > 1 {
-        options.truncate(1);
-        job.unsaid(None, "rate and rate_iops together: there is one limit", "the first");
-    }
-    if let Some(setting) = job.take("rate_process") {
-        if setting.text() == "poisson" && !options.is_empty() {
-            options.extend(["--arrivals".to_string(), "poisson".to_string()]);
-        } else if matches!(setting.text(), "poisson" | "linear") {
-            job.needless(&setting);
-        } else {
-            job.unsaid(Some(&setting), "this is no way in which I/Os arrive", "--arrivals even or poisson");
-        }
-    }
-    if job.peek("thinktime").is_none() {
-        job.forget("thinktime_blocks");
-    }
-    let blocks = job.number("thinktime_blocks", 1).max(1);
-    if let Some(setting) = job.take("thinktime") {
-        match setting.time_us(1) {
-            Some(0) => {}
-            Some(_) if !options.is_empty() => {
-                job.unsaid(Some(&setting), "there are pauses or a limit, not both", "the limit");
-            }
-            Some(us) if us % 1000 == 0 && each_thread == 1 => {
-                options.push(format!("-i{}", blocks.saturating_mul(threads)));
-                options.push(format!("-j{}", us / 1000));
-            }
-            _ => job.unsaid(
-                Some(&setting),
-                "pauses are whole milliseconds, for threads with one target",
-                "-j<ms> with -i<n>",
-            ),
-        }
-    }
-    options
-}
-
-fn limit(
-    job: &mut Job,
-    setting: &Setting,
-    is_bytes: bool,
-    pattern: &Pattern,
-    each_thread: u64,
-) -> Option<String> {
-    let (of_reads, of_writes) = for_reads_and_writes(setting.text());
-    let part = if pattern.reads { of_reads } else { of_writes };
-    let part_bytes = part.map(|part| bytes(part, job.is_si));
-    let is_unlimited = matches!(part_bytes, None | Some(Some(0)));
-    let writes_are_unlimited = of_writes.is_none_or(|part| bytes(part, job.is_si) == Some(0));
-    if is_unlimited && (writes_are_unlimited || !pattern.writes) {
-        job.needless(setting);
-        return None;
-    }
-    let (why, nearest) = match part_bytes.flatten() {
-        _ if pattern.reads && pattern.writes => {
-            ("fio limits reads and writes each by itself; here is one limit for both", "-g<n>i")
-        }
-        _ if each_thread > 1 => (
-            "fio limits a thread over all its files; here the limit is that of a thread on a target",
-            "-g<n>i",
-        ),
-        None => ("this is no rate", ""),
-        Some(limit) if !is_bytes => return Some(format!("-g{limit}i")),
-        Some(limit) if limit % pattern.block_bytes == 0 => {
-            return Some(format!("-g{}i", limit / pattern.block_bytes));
-        }
-        Some(..1000) => ("-g is in whole bytes per millisecond, and this is less than one", "-g1"),
-        Some(limit) => {
-            if limit % 1000 != 0 {
-                job.differs(Some(setting), "-g is in whole bytes per millisecond: the rest is left out");
-            }
-            return Some(format!("-g{}", limit / 1000));
-        }
-    };
-    job.unsaid(Some(setting), why, nearest);
-    None
-}
-
 /// A time in whole seconds.
 fn whole_seconds(job: &mut Job, key: &str) -> Option<u64> {
     let setting = job.take(key)?;
@@ -528,6 +475,9 @@ fn duration(job: &mut Job) -> Option<u64> {
     let runtime = job.peek("runtime").cloned();
     let is_by_time = job.flag("time_based", false);
     let seconds = whole_seconds(job, "runtime");
+    if is_by_time && seconds.is_some() {
+        job.forget("loops");
+    }
     match seconds {
         None => job.differs(
             None,
@@ -557,9 +507,6 @@ fn seed(job: &mut Job) -> String {
 
 /// Where threads run. fio leaves it to the kernel, and DiskSpd binds each to a processor.
 fn affinity(job: &mut Job) -> String {
-    if job.peek("cpus_allowed").is_none() {
-        job.forget("cpus_allowed_policy");
-    }
     let policy = job.take("cpus_allowed_policy").and_then(|one| one.value);
     let Some(setting) = job.take("cpus_allowed") else { return "-n".into() };
     let list = setting.text();
@@ -583,118 +530,4 @@ fn processors(part: &str) -> Option<String> {
         std::cmp::Ordering::Equal => Some(first.to_string()),
         std::cmp::Ordering::Less => Some(format!("{first}-{last}")),
     }
-}
-
-/// When writes are durable: without it, a line tests the page cache where the job tests the disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Durability {
-    /// Each write is durable when it ends.
-    of_each_write: bool,
-    /// A flush makes it so, which follows the write.
-    by_flush: bool,
-    /// A flush after more writes than one.
-    flush_every: Option<FlushEvery>,
-    /// The line can say what the job does, or need not.
-    is_said: bool,
-}
-
-fn is_about_durability(key: &str) -> bool {
-    key == "sync" || matches!(find(key), Some((_, Key::Flush(..))))
-}
-
-/// Reads all keys that speak of it; `writes`: the job writes to storage. Where something cannot be said, the
-/// job is to be left out unless `is_lossy`.
-fn durability(job: &mut Job, pattern: &Pattern, writes: bool, is_lossy: bool) -> Durability {
-    let opened = sync_flag(job, writes, is_lossy);
-    let mut found = opened;
-    let flushes = job.take_flushes();
-    if writes && flushes.iter().any(|(setting, flush, _)| is_of_each_write(*flush, setting)) {
-        found = Durability { of_each_write: true, by_flush: true, ..opened };
-    }
-    for (setting, flush, why) in flushes {
-        if !writes {
-            job.needless(&setting);
-        } else if let Some(name) = &setting.unset {
-            found.is_said &= is_lossy;
-            lost(job, &setting, &format!("the variable {name} is not set"), is_lossy);
-        } else if setting.bytes(false) == Some(0) {
-            job.off(&setting);
-        } else if is_of_each_write(flush, &setting) {
-            job.differs(Some(&setting), &flush_difference(&setting, pattern));
-        } else if found.of_each_write {
-            job.differs(Some(&setting), "every write is durable already; this flush beside it is left out");
-        } else if let (Some(every), None) = (flush_every(flush, &setting), found.flush_every) {
-            found.flush_every = Some(every);
-        } else {
-            found.is_said &= is_lossy;
-            lost(job, &setting, why, is_lossy);
-        }
-    }
-    found
-}
-
-/// What `sync` says: how files are opened.
-fn sync_flag(job: &mut Job, writes: bool, is_lossy: bool) -> Durability {
-    let mut found = Durability { of_each_write: false, by_flush: false, flush_every: None, is_said: true };
-    let Some(setting) = job.take("sync") else { return found };
-    if let Some(name) = &setting.unset {
-        found.is_said = is_lossy || !writes;
-        lost(job, &setting, &format!("the variable {name} is not set"), !writes || is_lossy);
-        return found;
-    }
-    match setting.value.as_deref().unwrap_or("1") {
-        "0" | "none" => job.off(&setting),
-        "dsync" => found.of_each_write = true,
-        "1" | "sync" => {
-            found.of_each_write = true;
-            let why = "fio opens with O_SYNC, which also writes times of the file; w of -S is O_DSYNC";
-            job.differs(Some(&setting), why);
-        }
-        _ => {
-            found.is_said = is_lossy || !writes;
-            lost(job, &setting, "this is none of none, sync and dsync", !writes || is_lossy);
-        }
-    }
-    found
-}
-
-/// Something cannot be said, and the job is left out for it, unless lines may go without.
-fn lost(job: &mut Job, setting: &Setting, why: &str, may_go: bool) {
-    let nearest = "-Sw: every write is durable";
-    if may_go {
-        job.unsaid(Some(setting), why, nearest);
-    } else {
-        let why = format!(
-            "{why}, and a line without it would test something else; the whole job is left out, without --lossy"
-        );
-        job.remark(Kind::Lost, Some(setting), &why, nearest);
-    }
-}
-
-/// Whether this flush follows each write.
-fn is_of_each_write(flush: Flush, setting: &Setting) -> bool {
-    match flush {
-        Flush::AfterWrites => setting.bytes(false) == Some(1),
-        Flush::WithEachWrite => setting.is_yes() == Some(true),
-        Flush::Otherwise => false,
-    }
-}
-
-/// A flush after so many writes; none where the setting says no such number.
-fn flush_every(flush: Flush, setting: &Setting) -> Option<FlushEvery> {
-    let writes =
-        setting.text().parse().ok().filter(|&writes: &u32| writes > 1 && flush == Flush::AfterWrites)?;
-    Some(FlushEvery { writes, data_only: setting.key == "fdatasync" })
-}
-
-/// What differs where each write is flushed by itself.
-fn flush_difference(setting: &Setting, pattern: &Pattern) -> String {
-    let mut words = "every write is durable, no separate flush".to_string();
-    if setting.key == "fsync" {
-        words.push_str("; fsync also writes times of the file, and w of -S does not");
-    }
-    if pattern.reads {
-        words.push_str("; fio flushes after reads, too");
-    }
-    words
 }

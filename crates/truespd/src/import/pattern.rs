@@ -6,6 +6,8 @@ use truespd_core::profile::loads::{ZIPF_MAX, check_mix};
 use truespd_core::profile::{Decimal, MixPart};
 use truespd_core::text::typed_size;
 
+/// fio's exponent of `zipf` where a job says none.
+const ZIPF_OF_FIO: &str = "1.1";
 /// fio's I/O size where a job says nothing.
 const BLOCK_BYTES: u64 = 4096;
 /// A source of random write data, which is filled once, as fio's buffers are: so many bytes, or so many blocks.
@@ -19,6 +21,10 @@ pub(super) struct Pattern {
     pub writes: bool,
     /// Share of the trims, which count as writes here, in percent.
     pub trim_percent: u32,
+    /// Share of the writes of a mixed job, in percent.
+    pub write_percent: u32,
+    /// All I/Os are as large.
+    pub has_one_size: bool,
 }
 
 impl Pattern {
@@ -53,7 +59,7 @@ pub(super) fn pattern(job: &mut Job) -> Option<(Pattern, Vec<String>)> {
             (mode == "randtrimwrite", false, true)
         }
         _ => {
-            job.unsaid(
+            job.impossible(
                 rw.as_ref(),
                 "only reads, writes and trims are possible; the whole job is left out",
                 "",
@@ -66,7 +72,8 @@ pub(super) fn pattern(job: &mut Job) -> Option<(Pattern, Vec<String>)> {
         Some(sizes) => sizes.largest,
         None => block(job, reads, writes),
     };
-    let pattern = Pattern { block_bytes, reads, writes, trim_percent };
+    let has_one_size = sizes.is_none();
+    let mut pattern = Pattern { block_bytes, reads, writes, trim_percent, write_percent: 0, has_one_size };
     let mut options = match &sizes {
         Some(sizes) => vec!["--mix".to_string(), sizes.mix.clone()],
         None => vec![format!("-b{}", typed_size(block_bytes))],
@@ -75,7 +82,8 @@ pub(super) fn pattern(job: &mut Job) -> Option<(Pattern, Vec<String>)> {
     let has_map = has_map(job, &pattern);
     let alignment = sizes.map(|sizes| sizes.smallest);
     options.extend(order(job, &pattern, (random_percent, alignment), suffix, rw.as_ref()));
-    options.push(format!("-w{}", mix(job, &pattern)));
+    pattern.write_percent = mix(job, &pattern);
+    options.push(format!("-w{}", pattern.write_percent));
     if trim_percent > 0 {
         options.extend(["--trim".to_string(), trim_percent.to_string()]);
     }
@@ -217,11 +225,8 @@ fn order(
     suffix: Option<&str>,
     rw: Option<&Setting>,
 ) -> Vec<String> {
-    let align = job.take("blockalign");
     if random_percent == 0 {
-        if let Some(align) = &align {
-            job.unsaid(Some(align), "it is for random I/O, and this is sequential", "");
-        }
+        job.forget("blockalign");
         job.forget("random_distribution");
         let skip = suffix.map(|suffix| bytes(suffix, job.is_si));
         return match skip {
@@ -238,7 +243,8 @@ fn order(
             }
         };
     }
-    if suffix.is_some() {
+    let align = job.take("blockalign");
+    if suffix.is_some_and(|suffix| suffix.trim() != "1") {
         let why = "a new place is drawn for every I/O, not for every few of them";
         job.unsaid(rw, why, "-rs<pct>, a share of random I/O");
     }
@@ -265,7 +271,10 @@ fn order(
 /// Random I/O that prefers some places.
 fn distribution(job: &mut Job) -> Option<Vec<String>> {
     let setting = job.take("random_distribution")?;
-    let (kind, values) = setting.text().split_once(':').unwrap_or((setting.text(), ""));
+    let (kind, values) = match setting.text() {
+        "zipf" => ("zipf", ZIPF_OF_FIO),
+        text => text.split_once(':').unwrap_or((text, "")),
+    };
     let option = match kind {
         "random" => return None,
         "zoned" => "-rdpct",
@@ -318,7 +327,7 @@ fn zones(values: &str, is_percent: bool, rest: u32, is_si: bool) -> Option<Strin
     if total == 100 { Some(words.join(":")) } else { None }
 }
 
-fn mix(job: &mut Job, pattern: &Pattern) -> u64 {
+fn mix(job: &mut Job, pattern: &Pattern) -> u32 {
     if !(pattern.reads && pattern.writes) {
         ["rwmixread", "rwmixwrite"].into_iter().for_each(|key| job.forget(key));
         return if pattern.writes_data() { 100 } else { 0 };
@@ -336,9 +345,9 @@ fn mix(job: &mut Job, pattern: &Pattern) -> u64 {
 }
 
 /// A percentage, and its place among the lines.
-fn percent(job: &mut Job, key: &str) -> Option<(u64, usize)> {
+fn percent(job: &mut Job, key: &str) -> Option<(u32, usize)> {
     let setting = job.take(key)?;
-    let number = setting.text().parse::<u64>().ok().filter(|n| *n <= 100);
+    let number = setting.text().parse::<u32>().ok().filter(|n| *n <= 100);
     if number.is_none() {
         job.unsaid(Some(&setting), "this is no percentage", "");
     }
@@ -367,11 +376,25 @@ fn repeats(job: &mut Job, rw: Option<&Setting>, has_map: bool) {
     }
 }
 
+/// Keys about what writes hold.
+const CONTENT: [&str; 10] = [
+    "zero_buffers",
+    "refill_buffers",
+    "scramble_buffers",
+    "buffer_pattern",
+    "buffer_compress_percentage",
+    "buffer_compress_chunk",
+    "dedupe_percentage",
+    "dedupe_mode",
+    "dedupe_working_set_percentage",
+    "dedupe_global",
+];
+
 /// What writes hold: options of the target, and whether buffers are filled before each write, which goes for
 /// a whole run.
 pub(super) fn data(job: &mut Job, pattern: &Pattern) -> (Vec<String>, bool) {
     if !pattern.writes_data() {
-        ["zero_buffers", "refill_buffers"].into_iter().for_each(|key| job.forget(key));
+        CONTENT.into_iter().for_each(|key| job.forget(key));
         return (Vec::new(), false);
     }
     let (is_zero, is_refilled) = (job.take_on("zero_buffers"), job.take_on("refill_buffers"));

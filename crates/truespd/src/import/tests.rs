@@ -10,7 +10,12 @@ fn read(text: &str) -> Result<Vec<Run>, NoJobFile> {
 }
 
 fn read_with(text: &str, is_lossy: bool) -> Result<Vec<Run>, NoJobFile> {
-    import("job.fio", text, &Outside { include: &|_, _| Err("none".into()), variable: &|_| None }, is_lossy)
+    let outside = Outside {
+        include: &|_, _| Err("none".into()),
+        variable: &|_| None,
+        size: &|path| (path == "/dev/there").then_some(100 << 20),
+    };
+    import("job.fio", text, &outside, is_lossy)
 }
 
 /// The lines of a job file, and its remarks in words, a line each.
@@ -161,7 +166,10 @@ fn what_writes_to_an_unknown_part_is_left_out() {
         let (lines, remarks) = job("randwrite");
         assert_eq!(lines, ["none"], "{part}\n{remarks}");
         assert!(remarks.contains("the whole job is left out"), "{remarks}");
-        assert!(part.contains('$') || job("randread").0[0].ends_with("/dev/sdz"), "{part}");
+        assert!(part.contains('$') || job("randread").0 == ["none"], "{part}");
+        let lossy = said_with(&format!("[a]\nfilename=/dev/sdz\nrw=randread\n{part}\n"), true).0;
+        assert!(part.contains('$') || lossy[0].ends_with("/dev/sdz"), "{part}");
+        assert_eq!(said_with(&format!("[a]\nfilename=/dev/sdz\nrw=write\n{part}\n"), true).0, ["none"]);
     }
 }
 
@@ -218,41 +226,41 @@ fn what_differs_is_told() {
         ("[a]\nfilename=f\nsize=1m\nrw=rw", "Differs 4 rw=rw: fio reads and writes at two places"),
         ("[a]\nfilename=f\nsize=1m\ncpus_allowed=0-1", "Differs 4 cpus_allowed=0-1: fio lets every thread"),
         (
-            "[a]\nfilename=f\nsize=1m\nrw=randrw\nrate_iops=5",
-            "Unsaid 5 rate_iops=5: fio limits reads and writes each",
+            "[a]\nfilename=f\nsize=1m\nrw=randrw\nrate_iops=5,6",
+            "Lost 5 rate_iops=5,6: fio limits reads and writes each",
         ),
-        ("[a]\nfilename=f\nsize=1m\nbs=${X}", "Unsaid 4 bs=${X}: the variable X is not set"),
+        ("[a]\nfilename=f\nsize=1m\nbs=${X}", "Lost 4 bs=${X}: the variable X is not set"),
         (
             "[a]\nfilename=${X}\nsize=1m",
             "Unsaid 2 filename=${X}: the variable X is not set; the whole job is left out",
         ),
-        ("[a]\nfilename=/dev/sdz\nsize=50%", "Unsaid 3 size=50%: a share of the file wants its size"),
+        ("[a]\nfilename=/dev/sdz\nsize=50%", "Lost 3 size=50%: a share of the file wants its size"),
         (
             "[a]\nfilename=f\nsize=1m\nrw=randread\nrandom_distribution=zipf:1.2",
             "Differs 5 random_distribution=zipf:1.2: fio's law is not exact",
         ),
         (
             "[a]\nfilename=f\nsize=1m\nrw=randread\nrandom_distribution=zipf:1.2:0.5",
-            "Unsaid 5 random_distribution=zipf:1.2:0.5",
+            "Lost 5 random_distribution=zipf:1.2:0.5",
         ),
         (
             "[a]\nfilename=f\nsize=1m\nrw=randrw\nbssplit=4k/50:8k/50,64k/100",
-            "Unsaid 5 bssplit=4k/50:8k/50,64k/100: only sizes whose shares sum to 100 %",
+            "Lost 5 bssplit=4k/50:8k/50,64k/100: only sizes whose shares sum to 100 %",
         ),
-        ("[a]\nfilename=f\nsize=1m\nbssplit=4k/50:8k/40", "Unsaid 4 bssplit=4k/50:8k/40"),
+        ("[a]\nfilename=f\nsize=1m\nbssplit=4k/50:8k/40", "Lost 4 bssplit=4k/50:8k/40"),
         ("[a]\nfilename=f\nsize=1m\nverify_dump=1", "Unsaid 4 verify_dump=1: it is about the check of fio"),
         ("[a]\nfilename=f\nsize=1m\nmade_up=1", "Unsaid 4 made_up=1: this is no key of fio"),
         ("[a]\nfilename=f\nsize=1m\ngroup_reporting", "Needless 4 group_reporting"),
         ("[a]\nfilename=f\nsize=1m\nverify=0", "Needless 4 verify=0: it is off here"),
         ("[a]\nfilename=f\nsize=1m\nzonemode=none", "Needless 4 zonemode=none: it is off here"),
         ("[a]\nfilename=f\nsize=1m\nrate_iops=,5", "Needless 4 rate_iops=,5: it changes nothing"),
-        ("[a]\nfilename=f\nsize=1m\nrate=500", "Unsaid 4 rate=500: -g is in whole bytes per millisecond"),
+        ("[a]\nfilename=f\nsize=1m\nrate=500", "Lost 4 rate=500: -g is in whole bytes per millisecond"),
         (
             "[a]\nfilename=f\nsize=1m\nrate=1m\nthinktime=1s",
-            "Unsaid 5 thinktime=1s: there are pauses or a limit, not both",
+            "Lost 5 thinktime=1s: there are pauses or a limit, not both",
         ),
-        ("[a]\nfilename=f\nsize=1m\nrw=read:-8k", "Unsaid 4 rw=read:-8k: places only go forward"),
-        ("[a]\nfilename=f\nsize=1m\nruntime=60sec", "Unsaid 4 runtime=60sec: this is no time"),
+        ("[a]\nfilename=f\nsize=1m\nrw=read:-8k", "Lost 4 rw=read:-8k: places only go forward"),
+        ("[a]\nfilename=f\nsize=1m\nruntime=60sec", "Lost 4 runtime=60sec: this is no time"),
         ("[a]\nsize=1m\nnrfiles=400", "400 files are too many for a line"),
         ("[a]\nsize=1m\nfilename=f\nnumjobs=9999999", "too many threads"),
     ] {
@@ -299,7 +307,7 @@ fn no_key_is_dropped() {
         assert!(with != lines || told != remarks || is_usual, "{name}={value} is dropped\n{told}");
         // A line can say flushes after some writes.
         let is_flush = matches!(key, Key::Flush(Flush::AfterWrites, _)) && with != lines;
-        if key != Key::Read && !is_flush {
+        if !matches!(key, Key::Read | Key::Aside) && !is_flush {
             assert!(told.contains(&format!(" 7 {name}={value}: ")), "{name}\n{told}");
         }
     }
@@ -307,18 +315,11 @@ fn no_key_is_dropped() {
 
 /// What tests the disk in fio must not test the page cache here.
 #[test]
-fn a_flush_after_each_write_is_write_through() {
+fn writes_that_are_durable_are_write_through() {
     for (keys, option) in [
-        ("fsync=1", " -Sw "),
-        ("fdatasync=1", " -Sw "),
-        ("fsync=0x1", " -Sw "),
-        ("fsync=1\ndirect=1", " -Sh "),
-        ("fdatasync=1\nbuffered=0", " -Sh "),
         ("fsync=1\nioengine=mmap", " -Smw "),
-        ("fsync=1\nioengine=libaio\niodepth=8", " -Sw "),
-        ("fsync=32\nfdatasync=1", " -Sw "),
-        ("fsync=1\nend_fsync=1\nsync_file_range=write:8", " -Sw "),
         ("sync=dsync\nfsync=8", " -Sw "),
+        ("sync=dsync\nfdatasync=1\ndirect=1", " -Sh "),
         ("sync=1\nend_fsync=1\ndirect=1", " -Sh "),
         ("sync=sync\nfsync=1", " -Sw "),
         ("ioengine=io_uring_cmd\nwritefua=1", " -Sw "),
@@ -330,12 +331,8 @@ fn a_flush_after_each_write_is_write_through() {
         assert!(!remarks.contains("Lost") && !remarks.contains("Unsaid"), "{text}{remarks}");
     }
     let (lines, remarks) = said("[a]\nfilename=f\nsize=1m\nrw=rw\nfsync=1\nioengine=libaio\niodepth=8\n");
-    assert!(lines[0].contains(" -o1 "), "{lines:?}");
-    for says in
-        ["Differs 5 fsync=1: every write is durable, no separate flush", "fio flushes after reads, too"]
-    {
-        assert!(remarks.contains(says), "{remarks}");
-    }
+    assert!(lines[0].contains(" --flush-every 1 ") && lines[0].contains(" -o1 "), "{lines:?}");
+    assert!(remarks.contains("Differs 5 fsync=1: fio flushes after reads, too"), "{remarks}");
     assert!(
         remarks.contains("Differs 7 iodepth=8: with this engine, fio does nothing else while it flushes")
     );
@@ -352,6 +349,18 @@ fn a_flush_after_several_writes_is_said() {
         lines[0].clone()
     };
     assert!(line("fsync=32").contains(" --flush-every 32 "));
+    for (keys, options) in [
+        ("fsync=1", " --flush-every 1 "),
+        ("fdatasync=1", " --flush-every 1:data "),
+        ("fsync=0x1", " --flush-every 1 "),
+        ("fsync=1\ndirect=1", " -Su --flush-every 1 "),
+        ("fdatasync=1\nbuffered=0", " -Su --flush-every 1:data "),
+        ("fsync=32\nfdatasync=1", " --flush-every 1:data "),
+        ("fdatasync=1\nfsync=1", " --flush-every 1 "),
+        ("fsync=1\nend_fsync=1\nsync_file_range=write:8", " --flush-every 1 "),
+    ] {
+        assert!(line(keys).contains(options) && !line(keys).contains("-Sw"), "{keys}: {}", line(keys));
+    }
     assert!(line("fdatasync=2\ndirect=1").contains(" -Su --flush-every 2:data "));
     // What is durable with each write needs no flush beside it.
     assert!(!line("sync=dsync\nfsync=8").contains("flush"));
@@ -425,6 +434,223 @@ fn a_remark_of_a_global_section_stands_once() {
     assert_eq!(remarks.matches("verify=md5").count(), 1, "{remarks}");
     let runs = read("[a]\nverify=md5\nsize=1m\n").expect("a job file");
     assert!(runs[0].remarks.iter().any(|(job, remark)| job == "a" && remark.kind == Kind::Unsaid));
+}
+
+/// Each changes what the job does, in a shape of its own, and no line says it.
+#[test]
+fn what_changes_the_load_is_never_dropped() {
+    for keys in [
+        "thinktime=500us",
+        "thinktime=1500",
+        "thinktime=1ms\nthinktime_spin=1ms",
+        "thinktime=1ms\nthinktime_iotime=1s",
+        "thinktime=1ms\nthinktime_blocks_type=issue",
+        "thinktime=x",
+        "rw=randrw\nrate_iops=90,10",
+        "rw=randrw\nrate_iops=90,",
+        "rw=randrw\nrwmixread=70\nrate_iops=90",
+        "rw=randrw\nrwmixread=70\nrate=1m",
+        "rw=rw\nrate=1m,",
+        "rate=1m\nrate_iops=5",
+        "rate_iops=x",
+        "rate=900",
+        "read_iolog=x.log",
+        "io_size=4m",
+        "number_ios=4",
+        "loops=2",
+        "startdelay=3",
+        "create_only=1",
+        "verify_only=1",
+        "rw=read:-8k",
+        "rw=randread:8",
+        "rw=randread\nrw_sequencer=identical",
+        "bs_unaligned",
+        "bsrange=4k-64k",
+        "random_distribution=pareto:0.2\nrw=randread",
+        "random_distribution=normal:5\nrw=randread",
+        "random_distribution=zipf:1.1:0.3\nrw=randread",
+        "zonemode=strided\nzonesize=1m",
+        "zoneskip=1m",
+        "latency_target=1ms",
+        "flow=1",
+        "file_append=1",
+        "pre_read=1",
+        "steadystate=iops:1%",
+        "filename=/dev/sdz\nsize=25%",
+        "filename=/dev/sdz\noffset=25%",
+        "filename=/dev/sdz\nsize=1m\noffset_increment=${X}",
+        "runtime=60sec",
+        "bs=${X}",
+    ] {
+        let text = format!("[a]\nfilename=f\nsize=1m\n{keys}\n")
+            .replace("filename=f\nsize=1m\nfilename", "filename");
+        let (lines, remarks) = said(&text);
+        assert_eq!(lines, ["none"], "{text}{remarks}");
+        if keys.contains("_increment") {
+            continue;
+        }
+        assert!(remarks.contains("Lost ") && remarks.contains("--lossy"), "{text}{remarks}");
+        let (lines, remarks) = said_with(&text, true);
+        assert!(lines[0] != "none" && remarks.contains("Unsaid "), "{text}{remarks}");
+    }
+}
+
+/// They say what fio does without them, or are about what it prints and keeps.
+#[test]
+fn what_changes_nothing_needs_no_word() {
+    for key in [
+        "loops=1",
+        "iodepth_batch=1",
+        "iodepth_batch_submit=1",
+        "iodepth_batch_complete_min=0x1",
+        "io_submit_mode=inline",
+        "rw_sequencer=sequential",
+        "file_service_type=roundrobin",
+        "fallocate=native",
+        "do_verify=1",
+        "verify_fatal=0",
+        "scramble_buffers=1",
+        "rate_cycle=1000",
+        "startdelay=0",
+        "startdelay=0s",
+        "number_ios=0",
+        "zonemode=none",
+        "max_open_zones=0",
+        "latency_percentile=99",
+        "thinktime_spin=7",
+        "flow_id=3",
+        "random_distribution=random",
+        "percentage_random=100",
+        "blockalign=4k",
+        "rate=0",
+        "thinktime=0",
+        "name=other",
+        "description=${X}",
+        "write_bw_log=x",
+        "log_avg_msec=500",
+        "log_hist_msec=1",
+        "percentile_list=50:99",
+        "openfiles=4",
+        "runtime=9\ntime_based\nloops=4",
+    ] {
+        let (lines, remarks) = said(&format!("[a]\nfilename=f\nsize=1m\n{key}\n"));
+        assert!(lines[0].ends_with(" f"), "{key}: {lines:?}");
+        assert!(!remarks.contains("Unsaid") && !remarks.contains("Lost"), "{key}\n{remarks}");
+    }
+    let (lines, remarks) = said("[a]\nfilename=f\nsize=1m\nioscheduler=none\n");
+    assert!(
+        lines[0].ends_with(" f") && remarks.contains("Unsaid 4 ioscheduler=none: fio switches"),
+        "{remarks}"
+    );
+}
+
+#[test]
+fn files_are_named_after_their_sections() {
+    let text = "[global]\nname=all\nsize=1m\n[a]\nname=x\n[/dev/sdz]\nname=y\n";
+    let runs = read(text).expect("a job file");
+    let paths: Vec<&str> = runs[0].lanes.iter().map(|lane| lane.path.as_str()).collect();
+    assert_eq!(
+        (paths, runs[0].jobs.clone()),
+        (vec!["a.0.0", "/dev/sdz"], vec!["a".into(), "/dev/sdz".into()])
+    );
+}
+
+/// Two limits in the ratio of the mix are one limit of both.
+#[test]
+fn limits_of_a_mix_are_one_where_they_stand_in_its_ratio() {
+    let line = |keys: &str| said(&format!("[a]\nfilename=f\nsize=1m\nbs=4k\n{keys}\n")).0[0].clone();
+    for (keys, option) in [
+        ("rw=randrw\nrwmixread=90\nrate_iops=90,10", " -g100i "),
+        ("rw=randrw\nrate_iops=50", " -g100i "),
+        ("rw=rw\nrwmixwrite=25\nrate_iops=300,100,7", " -g400i "),
+        ("rw=randrw\nrwmixread=75\nrate=3m,1m", " -g1024i "),
+        ("rw=randread\nrate_iops=,5", ""),
+        ("rw=randwrite\nrate_iops=,5", " -g5i "),
+        ("rw=randread\nbssplit=4k/50:8k/50\nrate=8192000", " -g8192 "),
+        ("rw=randtrim\nrate_iops=1,2,3", " -g3i "),
+    ] {
+        assert!(
+            line(keys).contains(option) && line(keys).contains("-g") != option.is_empty(),
+            "{keys}: {}",
+            line(keys)
+        );
+    }
+}
+
+#[test]
+fn zipf_without_an_exponent_is_that_of_fio() {
+    let line =
+        |law: &str| said(&format!("[a]\nfilename=f\nsize=1m\nrw=randread\nrandom_distribution={law}\n")).0;
+    assert!(line("zipf")[0].contains(" --zipf 1.1 ") && line("zipf:0.8")[0].contains(" --zipf 0.8 "));
+    for law in ["zipf:", "zipf:x", "pareto", "normal", "zipf:1.1,zipf:0.9", "odd"] {
+        assert_eq!(line(law), ["none"], "{law}");
+    }
+}
+
+/// Whatever the job names, null reads and writes none of it.
+#[test]
+fn null_lays_out_one_block() {
+    for keys in
+        ["size=100g", "filesize=100g", "size=1t\nnrfiles=3", "size=1g\noffset=1g", "rw=write\nsize=30%"]
+    {
+        let (lines, remarks) = said(&format!("[a]\nioengine=null\nbs=8k\n{keys}\n"));
+        assert!(lines[0].contains(" -c8K ") && !lines[0].contains("-B"), "{keys}: {lines:?}");
+        assert!(remarks.contains("null does no I/O") && !remarks.contains("Lost"), "{keys}\n{remarks}");
+    }
+}
+
+/// The size of what is there makes bytes of a share.
+#[test]
+fn a_share_of_what_is_there_is_its_part() {
+    for (keys, part) in [
+        ("size=25%", " -f25M "),
+        ("size=50%\noffset=25%", " -B25M -f75M "),
+        ("rw=write\nsize=10%", " -f10M "),
+        ("offset=50%", " -B50M -d"),
+        ("size=100%", " -t1 -d"),
+    ] {
+        let (lines, remarks) = said(&format!("[a]\nfilename=/dev/there\n{keys}\n"));
+        assert!(lines[0].contains(part) && lines[0].ends_with("/dev/there"), "{keys}: {lines:?}\n{remarks}");
+    }
+}
+
+/// As AWS, Google, Azure and Ceph publish them.
+#[test]
+fn command_lines_of_fio_are_jobs() {
+    let google = "sudo fio --name=write_throughput --directory=/mnt/x --numjobs=2 \\\n--size=1G --time_based --runtime=5m \
+         --ramp_time=2s --ioengine=libaio \\\n--direct=1 --verify=0 --bs=1M --iodepth=64 --rw=write \\ \n\
+         --group_reporting=1\n";
+    let line = "-b1M -w100 -Su -Z4M -o64 -t1 -c1G -d300 -W2 -n -L --engine libaio /mnt/x/write_throughput.0.0 \
+                /mnt/x/write_throughput.1.0";
+    assert_eq!(said(google).0, [line]);
+    // The name can stand last, values behind a blank, and one dash is as good.
+    let ceph = "# journal\nfio -filename /dev/sdz --direct=1 -rw=randread --bs=4k -iodepth 4 --ioengine=io_uring --runtime=60 \
+                --time_based --group_reporting --name=journal-test > out.txt\n";
+    assert_eq!(said(ceph).0, ["-b4K -r -w0 -Su -o4 -t1 -d60 -W0 -n -L --engine io_uring /dev/sdz"]);
+    // A command knows nothing of that before it, and waits for it; jobs of one run together.
+    let (lines, _) =
+        said("fio --size=1m --bs=8k --name=a --name=b; fio --name=c --size=2m\nfio --name=d --size=3m\n");
+    assert!(lines.len() == 3 && lines[0].contains("-b8K") && lines[0].ends_with("a.0.0 b.0.0"), "{lines:?}");
+    assert!(
+        lines[1].contains("-b4K") && lines[1].ends_with("c.0.0") && lines[2].contains("-c3M"),
+        "{lines:?}"
+    );
+    let (_, remarks) = said("fio --name=a --size=1m \\\n --thinktime=500us\n");
+    assert!(remarks.contains("Lost 1 thinktime=500us: "), "{remarks}");
+    let (_, remarks) = said("fio --name=a --filename=$DISK\n");
+    assert!(remarks.contains("the variable DISK is not set"), "{remarks}");
+    let (_, remarks) = said("fio --name=a --clientname admin --size=1m\n");
+    assert!(remarks.contains("Unsaid 1 clientname=admin: this is no key"), "{remarks}");
+    for (text, says) in [
+        ("fio --size=1m\n", "there is no job in it"),
+        ("fio --name\n", "--name has no value"),
+        ("fio --name=a 'b\n", "the quote ' has no end"),
+        ("fio --name=a\nrm -r x\n", "this is no command of fio: rm -r x"),
+        ("fio --name=a none.fio\n", "'none.fio' cannot be read"),
+    ] {
+        let error = read(text).expect_err(text);
+        assert!(error.what.contains(says), "{text}: {error:?}");
+    }
 }
 
 proptest! {

@@ -1,11 +1,13 @@
-//! `truespd import`: a job file of fio as lines of `diskspd`.
+//! `truespd import`: a job file or a command line of fio as lines of `diskspd`.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::import::{Included, Kind, Outside, Remark, Run, import};
-use diskspd::config::text_of;
+use crate::import;
+use crate::import::{Included, Kind, NoJobFile, Outside, Remark, Run};
+use diskspd::config::{bytes_of, no_text};
 use diskspd::console::{say_line, tell};
 use diskspd::grammar::parse;
 use diskspd::grammar::parse::Invocation;
@@ -14,8 +16,12 @@ use diskspd::request::Output;
 use diskspd::run::outputs::TextOutput;
 use diskspd::show::plural;
 use truespd_core::fault::{Failure, Fault, Outcome, Refusal, RefusalKind};
+
+use truespd_core::machine::device::{BlockDevice, DeviceNumber};
+use truespd_core::machine::roots::Roots;
 use truespd_core::profile::{Profile, TimeSpan, xml};
 use truespd_core::sys::error::system_text;
+use truespd_core::sys::file::{FileKind, Stat};
 use truespd_core::text::{printable, printable_path, shell_line, shell_word};
 
 /// The largest job file: others are none.
@@ -23,8 +29,10 @@ const BYTES_MAX: u64 = 1 << 20;
 
 /// Name of a job file that comes from there.
 const STDIN: &str = "standard input";
+/// Name of a command line behind `--`.
+const ARGUMENTS: &str = "arguments";
 
-/// Turn a job file of fio into lines of diskspd; what cannot be said is listed
+/// Turn a job file or a command line of fio into lines of diskspd; what cannot be said is listed
 ///
 /// Prints one line for jobs that run at the same time, as a script of the shell. Above each line stands what
 /// became of keys that are no options there: what cannot be said, with the line of the job file and what
@@ -34,15 +42,20 @@ const STDIN: &str = "standard input";
 Examples:
   truespd import job.fio                     lines of diskspd, with comments
   truespd import job.fio > job.sh            the same as a script
+  truespd import -- fio --name=a --rw=read   a command line of fio
+  truespd import - < commands.sh             command lines of fio, or a job file, of standard input
   truespd import --profile job.xml job.fio   jobs that differ, at the same time: an XML profile, and its line
   truespd import --strict job.fio            exit code 5 when something cannot be said
-  truespd import --lossy job.fio             also lines without the flushes of the job, which test something else
+  truespd import --lossy job.fio             also lines without what cannot be said, which test something else
 
 Variables (${NAME}) are those of the environment. docs/import.md tells which keys are known, and what differs.")]
 pub(crate) struct ImportArguments {
-    /// Job file of fio; - for standard input
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    /// Job file of fio, or a text with its command lines; - for standard input
+    #[arg(value_name = "FILE", required_unless_present = "words", conflicts_with = "words")]
+    file: Option<PathBuf>,
+    /// A command line of fio, or a job file whose name begins with a dash
+    #[arg(value_name = "FIO", last = true)]
+    words: Vec<String>,
     /// Write all jobs to this file as one XML profile of DiskSpd, with a time span for each group of jobs;
     /// needed where jobs with different options run at the same time; - is standard output, then without the
     /// lines
@@ -51,8 +64,8 @@ pub(crate) struct ImportArguments {
     /// Exit with code 5 when something cannot be said
     #[arg(long)]
     strict: bool,
-    /// Make lines also of jobs whose writes become durable in a way that cannot be said (fsync=32,
-    /// end_fsync=1, ...): such a line goes without the flushes, and tests something else
+    /// Make lines also of jobs that say what no line can (end_fsync=1, thinktime=500us, ...): such a line goes
+    /// without it, and tests something else
     #[arg(long)]
     lossy: bool,
 }
@@ -61,25 +74,29 @@ pub(crate) fn run(arguments: &ImportArguments) -> ExitCode {
     imported(arguments).unwrap_or_else(tell)
 }
 
+/// The jobs that were given, and how the person named them.
+struct Given {
+    name: String,
+    /// The words that name them on another line of `truespd import`.
+    word: String,
+    /// The file, if it is one.
+    file: Option<PathBuf>,
+    runs: Vec<Run>,
+}
+
 fn imported(arguments: &ImportArguments) -> Result<ExitCode, Fault> {
-    let (name, text) = read(&arguments.file)?;
-    let outside = Outside { include: &included, variable: &|name| std::env::var(name).ok() };
-    let runs = import(&name, &text, &outside, arguments.lossy).map_err(|wrong| {
-        let what =
-            format!("'{}' is no job file of fio: {}, {}", printable(&name), wrong.at, printable(&wrong.what));
-        Refusal::new(RefusalKind::Input, what).on(name.clone()).with_hints(wrong.hint.map(str::to_string))
-    })?;
+    let Given { name, word, file, runs } = given(arguments)?;
     let profile = arguments.profile.as_deref();
     let unsaid = unsaid(&runs, profile.is_some());
     let text = match profile {
-        None if runs.iter().any(has_line) => lines(&name, &runs),
-        None => return Ok(without_lines(&name, &runs)),
+        None if runs.iter().any(has_line) => lines(&name, &word, &runs),
+        None => return Ok(without_lines(&name, &word, &runs)),
         Some(path) => {
             let written = xml::write(&profile_of(&runs)?, 0);
             match path {
                 "-" => written,
                 path => {
-                    write(path, &arguments.file, &written)?;
+                    write(path, file.as_deref(), &written)?;
                     profile_line(&name, path, &runs)
                 }
             }
@@ -97,11 +114,40 @@ fn imported(arguments: &ImportArguments) -> Result<ExitCode, Fault> {
     })
 }
 
+fn no_jobs(name: &str, wrong: NoJobFile) -> Refusal {
+    let what =
+        format!("'{}' is no job file of fio: {}, {}", printable(name), wrong.at, printable(&wrong.what));
+    Refusal::new(RefusalKind::Input, what).on(name).with_hints(wrong.hint.map(str::to_string))
+}
+
+/// Reads the jobs that were given.
+fn given(arguments: &ImportArguments) -> Result<Given, Refusal> {
+    let outside = Outside { include: &included, variable: &|name| std::env::var(name).ok(), size: &size_of };
+    let file = match (&arguments.file, arguments.words.as_slice()) {
+        (Some(file), _) => file.clone(),
+        (None, [only]) if is_file(only) => PathBuf::from(only),
+        (None, words) => {
+            let runs = import::import_words(ARGUMENTS, words, &outside, arguments.lossy)
+                .map_err(|wrong| no_jobs(ARGUMENTS, wrong))?;
+            let word = format!("-- {}", shell_line(words));
+            return Ok(Given { name: ARGUMENTS.into(), word, file: None, runs });
+        }
+    };
+    let (name, text) = read(&file)?;
+    let runs =
+        import::import(&name, &text, &outside, arguments.lossy).map_err(|wrong| no_jobs(&name, wrong))?;
+    Ok(Given { word: word_of(&name), name, file: Some(file), runs })
+}
+
+/// Whether the only word behind `--` names a file, and is no word of fio.
+fn is_file(word: &str) -> bool {
+    word != "fio" && !word.starts_with("--") && !(word.starts_with('-') && word.contains('='))
+}
+
 /// The name and the text of a job file.
 fn read(file: &Path) -> Result<(String, String), Refusal> {
     let (name, text) = if file.as_os_str() == "-" {
-        let text = text_of(std::io::stdin().lock(), BYTES_MAX).map_err(|error| system_text(&error));
-        (STDIN.to_string(), text)
+        (STDIN.to_string(), text_of(std::io::stdin().lock()))
     } else {
         (file.display().to_string(), read_text(file))
     };
@@ -116,8 +162,27 @@ fn read(file: &Path) -> Result<(String, String), Refusal> {
 
 /// A file of a reasonable size.
 fn read_text(file: &Path) -> Result<String, String> {
-    let text = std::fs::File::open(file).and_then(|stream| text_of(stream, BYTES_MAX));
+    text_of(std::fs::File::open(file).map_err(|error| system_text(&error))?)
+}
+
+/// A text whose comments are bytes.
+fn text_of(stream: impl Read) -> Result<String, String> {
+    let bytes = bytes_of(stream, BYTES_MAX);
+    let text = bytes.and_then(|bytes| import::text(&bytes).map_err(no_text));
     text.map_err(|error| system_text(&error))
+}
+
+/// The bytes of a file or a block device that is there; nothing is opened.
+fn size_of(path: &str) -> Option<u64> {
+    let about = std::fs::metadata(path).ok()?;
+    if about.is_file() {
+        return Some(about.len());
+    }
+    let stat = Stat::of(&about);
+    if stat.kind != FileKind::Block {
+        return None;
+    }
+    BlockDevice::find(DeviceNumber::from_raw(stat.node_of), &Roots::default())?.size_bytes()
 }
 
 /// The job file as a word of a line.
@@ -138,8 +203,9 @@ fn included(from: &str, name: &str) -> Included {
     Ok((path.display().to_string(), text))
 }
 
-fn write(path: &str, job: &Path, text: &str) -> Result<(), Fault> {
-    if let (Ok(one), Ok(other)) = (std::fs::canonicalize(path), std::fs::canonicalize(job))
+fn write(path: &str, job: Option<&Path>, text: &str) -> Result<(), Fault> {
+    if let Some(job) = job
+        && let (Ok(one), Ok(other)) = (std::fs::canonicalize(path), std::fs::canonicalize(job))
         && one == other
     {
         return Err(Refusal::command_line("--profile names the job file itself").into());
@@ -171,21 +237,24 @@ fn has_line(run: &Run) -> bool {
 
 /// Refuses a file that makes no line, and tells what became of each key: a script without a line would do nothing, and
 /// seem to have done it well.
-fn without_lines(name: &str, runs: &[Run]) -> ExitCode {
+fn without_lines(name: &str, word: &str, runs: &[Run]) -> ExitCode {
     let what = "no job of this file can be written as a line of diskspd";
     let mut refusal = Refusal::new(RefusalKind::Input, what).on(name);
     if runs.iter().any(|run| !run.lanes.is_empty()) {
         refusal = refusal.hint("with --profile FILE.xml, an XML profile says what a line cannot");
     }
-    if runs.iter().flat_map(|run| &run.remarks).any(|(_, remark)| remark.kind == Kind::Lost) {
-        refusal = refusal.hint("with --lossy, lines go without the flushes that cannot be said");
+    let mut lost = runs.iter().flat_map(|run| of_kind(run, Kind::Lost)).peekable();
+    if lost.peek().is_some() {
+        let are_flushes = lost.all(|(_, remark)| remark.is_about_durability());
+        let what = if are_flushes { "the flushes that cannot be said" } else { "what cannot be said" };
+        refusal = refusal.hint(format!("with --lossy, lines go without {what}, and test something else"));
     }
     let code = tell(refusal);
-    lines(name, runs).lines().for_each(|line| say_line(format_args!("{line}")));
+    lines(name, word, runs).lines().for_each(|line| say_line(format_args!("{line}")));
     code
 }
 
-fn lines(file: &str, runs: &[Run]) -> String {
+fn lines(file: &str, word: &str, runs: &[Run]) -> String {
     let mut out = format!("# {}\n", printable(file));
     for run in runs {
         out.push_str(&comments(run));
@@ -198,7 +267,7 @@ fn lines(file: &str, runs: &[Run]) -> String {
             None => out.push_str(&format!(
                 "# no line: these targets differ in their options; a profile can say that: truespd import --profile \
                  FILE.xml {}\n",
-                printable(&word_of(file))
+                printable(word)
             )),
         }
     }
