@@ -190,7 +190,7 @@ fn a_folder_gets_what_is_printed() {
         // What stood there is replaced.
         let file = lab.path("new/share/man/man1/truespd-ab.1");
         assert_eq!(fs::read_to_string(&file).expect("a page"), page(&lab, "truespd-ab"));
-        fs::write(&file, "old").expect("it can be written");
+        fs::write(&file, "an old page of truespd").expect("it can be written");
     }
     let mut files: Vec<String> = fs::read_dir(lab.path("new/share/man/man1"))
         .expect("a folder")

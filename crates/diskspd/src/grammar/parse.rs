@@ -234,7 +234,9 @@ impl<'a> Arguments<'a> {
     }
 
     fn slip(&self, word: &Arg, row: &Row, slip: Slip) -> Refusals {
-        if hints::word_of_fio(&self.args[word.index]).is_some() {
+        // A short word may be a slip in the option of its first letter, such as -bs.
+        let typed = &self.args[word.index];
+        if typed.contains(['=', '_']) && hints::word_of_fio(typed).is_some() {
             return self.unknown(word);
         }
         let hints = hints::for_slip(self, word, &slip);

@@ -65,13 +65,13 @@ fn is_markup(head: &[u8], parts: &[&str]) -> bool {
     text.starts_with(parts[0]) && parts.iter().all(|part| text.contains(part))
 }
 
-/// The names of columns, of which one has the unit of a rate.
+/// The names of columns, of which one is a rate.
 fn is_table(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
     let names = text.lines().next().unwrap_or_default();
     names.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | ','))
         && names.contains(",")
-        && names.contains("bytes_per_s")
+        && (names.contains("bytes_per_s") || names.contains("read_iops"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! How a job makes its writes durable.
 
-use super::Engine;
+use super::engines::Engine;
 use super::ini::Setting;
 use super::keys::{Flush, Job, Key, find};
 use super::pattern::Pattern;

@@ -1,6 +1,6 @@
 //! Where a job does it: files, devices, and which part of them.
 
-use super::Engine;
+use super::engines::Engine;
 use super::ini::{Extent, Outside, Setting, extent, for_reads_and_writes};
 use super::keys::Job;
 use super::pattern::Pattern;

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use super::words;
 use truespd_core::text::start_of;
 
 /// Files may include files, but not themselves.
@@ -110,28 +109,6 @@ pub struct Outside<'a> {
     pub size: &'a dyn Fn(&str) -> Option<u64>,
 }
 
-/// Reads the jobs of a file.
-pub(super) fn read(file: &str, text: &str, outside: &Outside<'_>) -> Result<Vec<Section>, NoJobFile> {
-    let mut reader = Reader::new(outside);
-    if words::is_command(text) {
-        reader.script(file, text)?;
-    } else {
-        reader.file(file, text, 0)?;
-    }
-    reader.jobs(file, "a job begins with its name in brackets: [name]")
-}
-
-/// Reads the jobs of one command line.
-pub(super) fn read_words(
-    file: &str,
-    words: &[String],
-    outside: &Outside<'_>,
-) -> Result<Vec<Section>, NoJobFile> {
-    let mut reader = Reader::new(outside);
-    reader.command(words, &At { file: file.to_string(), line: 1 })?;
-    reader.jobs(file, words::NO_JOB)
-}
-
 /// The text of a job file. Comments are bytes, and the rest is UTF-8.
 ///
 /// # Errors
@@ -171,7 +148,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(outside: &'a Outside<'a>) -> Self {
+    pub(super) fn new(outside: &'a Outside<'a>) -> Self {
         Reader {
             outside,
             global: Vec::new(),
@@ -184,7 +161,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What was read, if there is a job in it.
-    fn jobs(self, file: &str, hint: &'static str) -> Result<Vec<Section>, NoJobFile> {
+    pub(super) fn jobs(self, file: &str, hint: &'static str) -> Result<Vec<Section>, NoJobFile> {
         if self.jobs.is_empty() {
             let at = At { file: file.to_string(), line: 1 };
             return Err(NoJobFile { at, what: "there is no job in it".into(), hint: Some(hint) });
@@ -217,7 +194,7 @@ impl<'a> Reader<'a> {
         self.take(setting);
     }
 
-    fn file(&mut self, file: &str, text: &str, depth: usize) -> Result<(), NoJobFile> {
+    pub(super) fn file(&mut self, file: &str, text: &str, depth: usize) -> Result<(), NoJobFile> {
         for (number, line) in text.lines().enumerate() {
             let at = At { file: file.to_string(), line: number + 1 };
             self.lines += 1;
@@ -442,7 +419,9 @@ mod tests {
             variable: &|name| (name == "DISK").then(|| "/dev/sdz".into()),
             size: &|_| None,
         };
-        read("a.fio", text, &outside)
+        let mut reader = Reader::new(&outside);
+        reader.file("a.fio", text, 0)?;
+        reader.jobs("a.fio", "")
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! Nothing is dropped in silence. A key of the job file becomes a word, needs none, or leaves a [`Remark`].
 
 mod durability;
+mod engines;
 mod files;
 mod ini;
 mod keys;
@@ -16,6 +17,7 @@ mod tests;
 mod words;
 
 use durability::{Durability, durability, is_about_durability};
+use engines::Engine;
 pub use files::Lane;
 use files::{Files, WHERE, files};
 use ini::Section;
@@ -76,7 +78,7 @@ impl Run {
 /// # Errors
 /// It is no job file.
 pub fn import(file: &str, text: &str, outside: &Outside<'_>, is_lossy: bool) -> Result<Vec<Run>, NoJobFile> {
-    Ok(runs(&ini::read(file, text, outside)?, outside, is_lossy))
+    Ok(runs(&words::read(file, text, outside)?, outside, is_lossy))
 }
 
 /// Reads the words of one command line of fio, which came from `file`.
@@ -89,7 +91,7 @@ pub fn import_words(
     outside: &Outside<'_>,
     is_lossy: bool,
 ) -> Result<Vec<Run>, NoJobFile> {
-    Ok(runs(&ini::read_words(file, words, outside)?, outside, is_lossy))
+    Ok(runs(&words::read_words(file, words, outside)?, outside, is_lossy))
 }
 
 fn runs(sections: &[Section], outside: &Outside<'_>, is_lossy: bool) -> Vec<Run> {
@@ -306,29 +308,6 @@ fn load(job: &mut Job, outside: &Outside<'_>) -> Option<Load> {
         has_latency,
     };
     Some(Load { lanes, depth, threads, each_thread, run })
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Engine {
-    /// It does one I/O at a time.
-    Synchronous,
-    Mapped,
-    /// The engine of this name.
-    Named(&'static str),
-    Other,
-}
-
-impl Engine {
-    fn option(self, polls: bool) -> String {
-        match self {
-            Engine::Named("io_uring") if polls => "io_uring_poll".into(),
-            Engine::Named("nvme") if polls => "nvme_poll".into(),
-            Engine::Named(name) => name.into(),
-            Engine::Synchronous => "psync".into(),
-            // -Sm says it.
-            Engine::Mapped | Engine::Other => String::new(),
-        }
-    }
 }
 
 /// The engine for a job that trims; none where such a line would be refused.

@@ -1,8 +1,30 @@
 //! Command lines of fio: `fio --name=job --rw=read ...`, in a text or as words.
 
-use super::ini::{At, NoJobFile, Reader, SHOWN_MAX, wrong};
+use super::ini::{At, NoJobFile, Outside, Reader, SHOWN_MAX, Section, wrong};
 use super::keys::takes_value;
 use truespd_core::text::{split_line, start_of};
+
+/// Reads the jobs of a file.
+pub(super) fn read(file: &str, text: &str, outside: &Outside<'_>) -> Result<Vec<Section>, NoJobFile> {
+    let mut reader = Reader::new(outside);
+    if is_command(text) {
+        reader.script(file, text)?;
+    } else {
+        reader.file(file, text, 0)?;
+    }
+    reader.jobs(file, "a job begins with its name in brackets: [name]")
+}
+
+/// Reads the jobs of one command line.
+pub(super) fn read_words(
+    file: &str,
+    words: &[String],
+    outside: &Outside<'_>,
+) -> Result<Vec<Section>, NoJobFile> {
+    let mut reader = Reader::new(outside);
+    reader.command(words, &At { file: file.to_string(), line: 1 })?;
+    reader.jobs(file, NO_JOB)
+}
 
 pub(super) const NO_JOB: &str = "a job begins with its name: --name=job";
 
