@@ -443,12 +443,17 @@ mod tests {
         let later = LaterOutputs::check(outputs.clone(), &[]).unwrap();
         assert_eq!(names(), 0, "nothing is made before there is something to write");
         let again = LaterOutputs::check(outputs, &[]).unwrap();
-        assert!(later.write(|output| output.format.to_string()).is_empty());
-        assert_eq!(std::fs::read_to_string(&second).unwrap(), "save");
+        let content = |output: &Output| match output.format {
+            "json" => "{\"format\":\"truespd-result\"}",
+            _ => "(tests and format of CrystalDiskMark)",
+        };
+        assert!(later.write(content).is_empty());
+        assert_eq!(std::fs::read_to_string(&second).unwrap(), "(tests and format of CrystalDiskMark)");
         let taken = [second.to_string_lossy().into_owned()];
         for (outputs, taken, says) in [
             (vec![json(&first), json(&first)], &[][..], "this file is also the file of --json"),
             (vec![json(&second)], &taken[..], "which is tested or read; give another one"),
+            (vec![json(&second)], &[][..], "this file does not hold a result in JSON, so it is not replaced"),
             (vec![json(Path::new(""))], &[][..], "the name of a file is missing"),
             (vec![json(dir.path())], &[][..], "this is a folder"),
             (vec![json(&dir.path().join("none/x"))], &[][..], "none: No such file or directory"),
