@@ -113,7 +113,8 @@ fn refusals_say_what_is_legal_and_touch_nothing() {
         ("assess --size 9000T", "--size 9000T does not fit"),
         ("assess --json no/where.json", "no/where.json: no file can be made in"),
         ("assess --json mine --keep new -drive c", "there are no drive letters here"),
-        ("assess --json mine --keep mine", "this is a file; give a folder"),
+        ("assess --json new.json --keep mine", "this is a file; give a folder"),
+        ("assess --json mine", "this file does not hold a result in JSON"),
         ("assess -xml f", "use --json FILE"),
         (
             "assess -d 0",
