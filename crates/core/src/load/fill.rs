@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::access::Noise;
+use crate::access::{Noise, data};
 use crate::engine::{self, AnyEngine, Completion, Engine, EngineError, EngineFile, Handle, Io, Op, Setup};
 use crate::guard::sample::{PIECE_BYTES, find_odd};
 use crate::machine::storage::DirectAlignment;
@@ -325,10 +325,7 @@ impl Writer {
         let blocks = Arc::new(IoBuffer::in_small_pages((BLOCK_BYTES * u64::from(DEPTH)) as usize)?);
         if spec.content == Content::Pattern0to255 {
             // Every slot and every piece of the file begin at a multiple of 256.
-            let pattern: [u8; 256] = std::array::from_fn(|j| j as u8);
-            blocks.with_slice_mut(0, blocks.len(), |bytes| {
-                bytes.chunks_exact_mut(pattern.len()).for_each(|piece| piece.copy_from_slice(&pattern));
-            });
+            blocks.with_slice_mut(0, blocks.len(), |bytes| data::fill_pattern(bytes, 0));
         }
         let file =
             EngineFile { handle: Handle::from(file), size_bytes: spec.size_bytes, ioprio: 0, map: None };
