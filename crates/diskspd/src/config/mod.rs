@@ -201,7 +201,7 @@ pub fn text_of(stream: impl Read, bytes_max: u64) -> std::io::Result<String> {
 /// All bytes of a small file that people write.
 ///
 /// # Errors
-/// It cannot be read, or is larger than so many bytes ([`ErrorKind::FileTooLarge`]).
+/// It cannot be read, or is larger than the limit ([`ErrorKind::FileTooLarge`]).
 pub fn bytes_of(stream: impl Read, bytes_max: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     stream.take(bytes_max + 1).read_to_end(&mut bytes)?;
@@ -214,7 +214,7 @@ pub fn bytes_of(stream: impl Read, bytes_max: u64) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Why a file is no text: its first line that is not in UTF-8.
+/// The error for a file that is not UTF-8, with the first line that is not.
 pub fn no_text(line: usize) -> Error {
     Error::new(ErrorKind::InvalidData, format!("it is no text in UTF-8 (line {line})"))
 }

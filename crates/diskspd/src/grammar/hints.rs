@@ -306,7 +306,7 @@ pub fn without_target(line: &Arguments) -> Vec<String> {
 /// What an accepted line probably meant otherwise.
 pub fn notes(line: &Arguments) -> Vec<String> {
     let mut notes = Vec::new();
-    // Without -c there is no such file, and the refusal has the hint.
+    // Without -c a missing file is refused, and the refusal has the hint.
     let makes_files = line.options.iter().any(|word| word.row.is_some_and(|row| row.name == "c"));
     for (i, target) in line.args[line.targets..].iter().enumerate() {
         if makes_files && let Some(plain) = slash_option(target) {

@@ -11,7 +11,7 @@ use truespd_core::profile::FlushEvery;
 pub(super) struct Durability {
     /// Each write is durable when it ends.
     pub of_each_write: bool,
-    /// A flush of its own after so many writes.
+    /// A separate flush after every N writes.
     pub flush_every: Option<FlushEvery>,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn durability(job: &mut Job, engine: Engine, pattern: &Pattern, write
         } else if is_with_write(flush, &setting, engine) {
             job.differs(Some(&setting), "every write is durable, no separate flush");
         } else if found.of_each_write {
-            job.differs(Some(&setting), "every write is durable already; this flush beside it is left out");
+            job.differs(Some(&setting), "every write is durable already, so this flush is left out");
         } else if every.is_some() && engine == Engine::Mapped {
             job.unsaid(
                 Some(&setting),
@@ -63,7 +63,7 @@ pub(super) fn durability(job: &mut Job, engine: Engine, pattern: &Pattern, write
                 job.differs(Some(&setting), "fio flushes after reads, too; here only writes count");
             }
         } else if most_often.is_some_and(|flush| flush.writes == 1) {
-            job.differs(Some(&setting), "each write is flushed already; this flush beside it is left out");
+            job.differs(Some(&setting), "each write is flushed already, so this flush is left out");
         } else {
             job.unsaid(Some(&setting), why, NEAREST);
         }
@@ -85,7 +85,8 @@ fn opens_for_sync(job: &mut Job, writes: bool) -> bool {
         }
         "dsync" => true,
         "1" | "sync" => {
-            let why = "fio opens with O_SYNC, which also writes times of the file; w of -S is O_DSYNC";
+            let why =
+                "fio opens with O_SYNC, which also writes the times of the file; -Sw opens with O_DSYNC";
             job.differs(Some(&setting), why);
             true
         }

@@ -137,10 +137,7 @@ pub(super) fn files(
         }
     }
     if is_null {
-        job.differs(
-            None,
-            "null does no I/O, so nothing is laid out: a file of one block stands for what the job names",
-        );
+        job.differs(None, "null does no I/O, so the file of this line has one block only");
     } else if pattern.writes && !part.is_known {
         job.impossible(
             None,

@@ -308,7 +308,8 @@ pub(super) fn find(name: &str) -> Option<(&'static str, Key)> {
 /// What a key is, whether it stands in a table or not.
 fn class(name: &str) -> Key {
     let family = FAMILIES.iter().find(|(begin, _)| name.starts_with(begin));
-    let unknown = Key::Unsaid("this is no key of fio that is known here, or one of a single engine", "");
+    let unknown =
+        Key::Unsaid("this is no key of fio that TrueSpd knows; it may belong to a single engine", "");
     find(name).or(family.copied()).map_or(unknown, |(_, key)| key)
 }
 

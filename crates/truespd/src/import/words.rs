@@ -26,14 +26,14 @@ pub(super) fn read_words(
     reader.jobs(file, NO_JOB)
 }
 
-pub(super) const NO_JOB: &str = "a job begins with its name: --name=job";
+const NO_JOB: &str = "a job begins with its name: --name=job";
 
 /// What each line of a text with command lines is.
 const LINES: &str =
     "each line is a command of fio: fio --name=job --rw=read --size=1g; a \\ at its end goes on";
 
 /// Whether a text holds command lines, and no sections.
-pub(super) fn is_command(text: &str) -> bool {
+fn is_command(text: &str) -> bool {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with(['#', ';']));
     first.is_some_and(|line| {
         let words: Vec<String> = line.split_whitespace().map(str::to_string).collect();
@@ -87,7 +87,7 @@ fn with_braces(line: &str) -> String {
 
 impl Reader<'_> {
     /// Reads a text with command lines, which run one after the other.
-    pub(super) fn script(&mut self, file: &str, text: &str) -> Result<(), NoJobFile> {
+    fn script(&mut self, file: &str, text: &str) -> Result<(), NoJobFile> {
         let mut whole = String::new();
         let mut first = 1;
         for (number, line) in text.lines().enumerate() {
@@ -142,7 +142,7 @@ impl Reader<'_> {
     }
 
     /// Reads one command line. What stands before the first name goes for all jobs, as in fio.
-    pub(super) fn command(&mut self, words: &[String], at: &At) -> Result<(), NoJobFile> {
+    fn command(&mut self, words: &[String], at: &At) -> Result<(), NoJobFile> {
         let words = words_of_fio(words).unwrap_or(words);
         self.begin_command();
         let mut files = Vec::new();

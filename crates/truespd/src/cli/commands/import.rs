@@ -116,7 +116,7 @@ fn imported(arguments: &ImportArguments) -> Result<ExitCode, Fault> {
 
 fn no_jobs(name: &str, wrong: NoJobFile) -> Refusal {
     let what =
-        format!("'{}' is no job file of fio: {}, {}", printable(name), wrong.at, printable(&wrong.what));
+        format!("'{}' is not a job file of fio: {}, {}", printable(name), wrong.at, printable(&wrong.what));
     Refusal::new(RefusalKind::Input, what).on(name).with_hints(wrong.hint.map(str::to_string))
 }
 
