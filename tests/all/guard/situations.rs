@@ -62,7 +62,7 @@ fn joined(text: &str) -> String {
 }
 
 fn check(situation: &Situation) -> Option<(&'static str, &'static str)> {
-    let lab = Lab::new();
+    let lab = Lab::on_disk()?;
     let made = (situation.make)(&lab)?;
     let name = situation.name;
     let bytes = || made.bytes.as_deref().map(|path| fs::read(path).expect("readable"));

@@ -216,7 +216,7 @@ fn what_cannot_be_had_is_said_in_words() {
     lab.run("-d1 -W0 -w50 -Sm -Nn a").expect_code(1).says(&["ERROR: ", "persistent memory"]);
     lab.run("-d1 -W0 -w50 -Sm -Ni a").expect_code(1).says(&["ERROR: "]);
     lab.run("-d1 -W0 -a9999 a").refused(3, &["-a9999", "^"]);
-    lab.run("-d1 -W0 -b1000 -Su a").refused(3, &["-b1000", "512"]);
+    lab.run("-d1 -W0 -b1000 -Su a").refused(3, &["-b1000", "needs multiples of"]);
     let free = fs::read_to_string("/proc/meminfo").expect("/proc is there");
     let free = free.lines().find_map(|l| l.strip_prefix("HugePages_Free:"));
     if free.is_none_or(|count| count.trim() == "0") {

@@ -84,7 +84,7 @@ fn a_log_outlives_its_test_on_another_host() {
 
 #[test]
 fn a_log_that_goes_away_stops_the_test_or_not() {
-    let lab = Lab::new();
+    let Some(lab) = Lab::on_disk() else { return };
     lab.run("-c4M -b4K -w100 -d1 -W0 f").expect_code(0);
     with_ssh(&lab, "echo ready\nexec head -c 20000 > there");
     let line = "-b4K -r -w100 -o8 -Sh -d600 -W0 --verify --verify-log box:there";

@@ -1,6 +1,7 @@
 //! `truespd pts` on a simulated drive with a law of flash: fresh, cliff, steady; refusals, and going on after a stop.
 
 use crate::support::killed::{assert_renders, truespd};
+use crate::support::needs::{Need, not_run};
 use crate::support::program::{Lab, Ran, Running};
 use serde_json::Value;
 
@@ -106,7 +107,9 @@ fn nothing_is_written_without_consent_and_what_is_wrong_is_refused() {
     let ran = pts(&lab, "iops f").expect_code(4);
     assert!(ran.stdout.is_empty() && ran.stderr.contains("--overwrite"), "{ran}");
     assert!(ran.stderr.contains("preconditioning: writes 2 x 1 MiB = 2 MiB"), "{ran}");
-    assert!(ran.stderr.contains("rounds: 5 to 25 x 56 runs"), "{ran}");
+    // Where the file takes no I/Os of 512 bytes, there are fewer.
+    let rounds = ["rounds: 5 to 25 x 56 runs", "rounds: 5 to 25 x 49 runs"];
+    assert!(rounds.iter().any(|rounds| ran.stderr.contains(rounds)), "{ran}");
     for (words, says) in [
         ("speed f", "legal: iops, throughput, latency, wsat, hir, xsr, dirth, cbw"),
         ("throughput f --part 64K", "legal: 1024K, 128K"),
@@ -140,6 +143,10 @@ const SLOW: &str =
 fn whole(test: &str, bytes: u64) -> (Lab, Ran, Value) {
     let lab = Lab::new();
     drive(&lab, bytes);
+    whole_in(lab, test)
+}
+
+fn whole_in(lab: Lab, test: &str) -> (Lab, Ran, Value) {
     let ran = pts(&lab, &format!("{test} f --overwrite f {SLOW} --json out.json --csv out.csv"));
     let ran = ran.expect_code(0);
     assert_renders(&lab, &ran, "out.json");
@@ -196,7 +203,12 @@ fn demands_of_composite_sizes_are_a_table_with_three_histograms() {
 }
 
 fn assert_demands(test: &str, mix: &str) {
-    let (lab, ran, told) = whole(test, 4 << 20);
+    let lab = Lab::new();
+    drive(&lab, 4 << 20);
+    if test == "cbw" && lab.run("-b512 -d1 -W0 -Su --engine sim:latency=1ms f").status.code() != Some(0) {
+        return not_run(Need::SectorIo);
+    }
+    let (lab, ran, told) = whole_in(lab, test);
     let stages = told["parts"][0]["stages"].as_array().expect("stages");
     let cells = stages[1]["cells"].as_array().expect("cells");
     assert_eq!((cells.len(), csv_lines(&lab)), (50, 1 + 5 + 5 * 50));

@@ -7,7 +7,7 @@ use crate::support::program::{Lab, Ran, Running};
 use serde_json::Value;
 
 /// 100 MiB/s until 300 MiB are written, then 25 MiB/s; a rest empties 10 MiB in each second after its third.
-const DRIVE: &str = "--engine sim:write_latency=10ms,channels=1,slc=40ms+300M+10M";
+const DRIVE: &str = "--engine sim:write_latency=10ms,channels=1,slc=40ms+300M+1M";
 const MIB: f64 = 1_048_576.0;
 
 fn sustain(lab: &Lab, words: &str) -> Ran {
@@ -29,15 +29,15 @@ fn written(phase: &Value) -> f64 {
 #[test]
 fn the_fast_area_its_rates_and_what_a_rest_brings_back() {
     let lab = Lab::new();
-    let words = ". --size 1G --seconds 1 --rests 6 --json out.json --csv out.csv";
+    let words = ". --size 1G --seconds 1 --rests 12 --json out.json --csv out.csv";
     let ran = sustain(&lab, &format!("{words} {DRIVE} --require steady")).expect_code(0);
     assert_renders(&lab, &ran, "out.json");
     let told = stored(&lab);
     assert_eq!(told["ended"], "steady", "{told}");
     let phases = told["phases"].as_array().expect("phases");
     assert_eq!(phases.len(), 2, "{told}");
-    // 300 MiB fast, less what is in flight at the end of each run, and five runs of 25 MiB. More where the machine was
-    // too busy to go on, because the drive rests meanwhile.
+    // 300 MiB fast, less what is in flight at the end of each run, and five runs of 25 MiB. A little more where the
+    // machine was too busy to go on, because the drive rests meanwhile.
     let first = written(&phases[0]);
     assert!(first > 390.0, "{first} MiB");
     let row = |begins: &str| ran.stdout.lines().find(|line| line.trim_start().starts_with(begins));
@@ -49,12 +49,11 @@ fn the_fast_area_its_rates_and_what_a_rest_brings_back() {
     assert!((270.0..400.0).contains(&area), "{ran}");
     // What the rest emptied, and a part of a run behind it.
     let after = written(&phases[1]);
-    assert!((40.0..410.0).contains(&after), "{after} MiB after the rest");
-    let told = ran.stdout.split("After a rest of 6 s, ").nth(1).expect("told");
+    assert!((30.0..410.0).contains(&after), "{after} MiB after the rest");
+    let told = ran.stdout.split("After a rest of 12 s, ").nth(1).expect("told");
     let again: f64 = told.split(' ').next().expect("a number").parse().expect("a number");
-    // 30 MiB in the rest, and a little between runs: the more, the busier
-    // the machine.
-    assert!((25.0..310.0).contains(&again) && again < after, "{ran}");
+    // 12 MiB in the rest, and a little between runs: the more, the busier the machine.
+    assert!((8.0..310.0).contains(&again) && again < after, "{ran}");
     let csv = String::from_utf8(lab.read("out.csv")).expect("text");
     let slices: usize = phases.iter().flat_map(|it| it["runs"].as_array().expect("runs")).count() * 20;
     assert_eq!(csv.lines().count(), slices + 1, "{csv}");

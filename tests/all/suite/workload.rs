@@ -56,8 +56,8 @@ fn a_search_under_a_limit_ends_with_an_answer() {
     // Where no rate could be kept, none is within the limit.
     assert!(!is_found || ran.stdout.contains(" yes "), "{ran}");
     // Nothing answers within a nanosecond.
-    let ran = run(&lab, "workload oltp . --size 16M -d 1 -W 0 --limit 0.000001").expect_code(0);
-    let answers = ["no rate keeps p99 within 0.000001 ms: at ", DISK_CHANGED];
+    let ran = run(&lab, "workload oltp . --size 16M -d 1 -W 0 --limit 0.000001 --of mean").expect_code(0);
+    let answers = ["no rate keeps mean within 0.000001 ms: at ", DISK_CHANGED];
     assert!(answers.iter().any(|words| ran.stdout.contains(words)), "{ran}");
     assert!(lab.names().is_empty());
 }
@@ -200,9 +200,10 @@ fn a_preset_cannot_say_what_is_for_the_person_to_say() {
 
 #[test]
 fn ended_in_the_middle_it_leaves_nothing_and_shows_what_is_done() {
-    let ran = assert_leaves_nothing("workload oltp . --size 16M -d 1 -W 0 --limit 60000", |running| {
-        running.stderr_so_far().contains("[1/")
-    });
+    let ran =
+        assert_leaves_nothing("workload oltp . --size 16M -d 1 -W 0 --limit 60000 --of mean", |running| {
+            running.stderr_so_far().contains("[1/")
+        });
     assert!(ran.stdout.contains("oltp without a limit: "), "{ran}");
 }
 

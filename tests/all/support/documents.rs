@@ -363,3 +363,11 @@ fn direction(span: &TimeSpan, target: &Target, is_on: bool, random: &mut Random)
     let (latency, response) = (latency.map(Box::new), response.map(Box::new));
     Direction { bytes: ios * target.block_bytes, ios, latency, response, intervals, ..Direction::default() }
 }
+
+/// The disks below the target are visible and count its I/O: no loop device answers from the page cache, and it is
+/// not in memory.
+pub fn is_counted(measured: &serde_json::Value) -> bool {
+    let layers = measured["evidence"]["targets"][0]["layers"].as_array().expect("layers");
+    let is_cached = layers.iter().any(|layer| layer["kind"] == "loop" && layer["direct_io"] == false);
+    !is_cached && !measured["evidence"]["disks"].as_array().expect("a list").is_empty()
+}

@@ -1,14 +1,15 @@
-//! What tests need of the machine, asked in one place. A test that lacks something is not run, and the last lines of the
-//! test program say of how many that is so, and why: what a test prints itself is kept from the screen when it passes.
+//! What tests need of the machine, asked in one place. A test that lacks something is not run, and the last lines of
+//! the test program say of how many that is so, and why: what a test prints itself is kept from the screen when it
+//! passes.
 //!
-//! `CI` set: this machine must have everything, and a test that lacks something fails. `TRUESPD_NOT_RUN=FILE`: the numbers
-//! by reason are also written there, as lines `number<tab>reason` (`ci/container`).
+//! `CI` set: this machine must have everything, and a test that lacks something fails. `TRUESPD_NOT_RUN=FILE`: the
+//! numbers by reason are also written there, as lines `number<tab>reason` (`ci/container`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once, PoisonError};
 
 /// Where the tools are, also for users without `sbin` in their path.
@@ -58,12 +59,16 @@ pub enum Need {
     Engine(&'static str),
     /// ... direct I/O.
     DirectIo,
+    /// ... direct I/O of single sectors of 512 bytes.
+    SectorIo,
     Blkid,
     /// To install a filter of system calls.
     SeccompFilter,
     /// That others leave enough of the processors. Missing on a busy machine, also in CI.
     QuietMachine,
     MemoryFilesystem,
+    /// A folder on a file system of a disk: the folder of temporary files, or the one where cargo builds.
+    DiskFolder,
     /// Files whose times are whole seconds, and a machine that writes one within a second.
     SameSecond,
 }
@@ -97,23 +102,43 @@ impl fmt::Display for Need {
             }
             Need::Engine(engine) => return write!(f, "no {engine}"),
             Need::DirectIo => "the file system of a folder takes no direct I/O",
+            Need::SectorIo => {
+                "the file system of the folder of temporary files takes no direct I/O of 512 bytes"
+            }
             Need::SeccompFilter => "no filter of system calls can be installed",
             Need::QuietMachine => "the machine is too busy",
             Need::Blkid => "libblkid is not installed (ci/setup installs it)",
             Need::MemoryFilesystem => "no file system in memory at /dev/shm",
+            Need::DiskFolder => "the folder of temporary files is in memory",
             Need::SameSecond => "the machine is too slow to write in the same second",
         };
         f.write_str(words)
     }
 }
 
-/// A folder for temporary files whose layers are all visible: in a container, memory. There the guard can find out about
-/// files that a test did not make by the program.
+/// A folder for temporary files whose layers are all visible: in a container, memory. There the guard can find out
+/// about files that a test did not make by the program.
 pub fn visible_folder() -> Option<tempfile::TempDir> {
     if is_visible(&std::env::temp_dir()) {
         return Some(tempfile::tempdir().expect("a temporary directory"));
     }
     has(&[Need::MemoryFilesystem]).then(|| tempfile::tempdir_in("/dev/shm").expect("a folder in memory"))
+}
+
+/// A folder for temporary files on a file system of a disk: there the kernel counts what is written, and the times of a
+/// file show every write. Otherwise the test is counted as not run.
+pub fn disk_folder() -> Option<tempfile::TempDir> {
+    let built = option_env!("CARGO_TARGET_TMPDIR").map(PathBuf::from);
+    let place = [Some(std::env::temp_dir()), built].into_iter().flatten().find(|place| is_on_disk(place));
+    if place.is_none() {
+        not_run(Need::DiskFolder);
+    }
+    place.and_then(|place| tempfile::tempdir_in(place).ok())
+}
+
+fn is_on_disk(folder: &Path) -> bool {
+    const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58f6];
+    rustix::fs::statfs(folder).is_ok_and(|stat| !IN_MEMORY.contains(&stat.f_type))
 }
 
 /// Whether what lies below a folder can be seen: the layers of an overlay may be out of sight, and often are.
@@ -160,13 +185,15 @@ fn look_for(need: Need) -> bool {
         Need::FreeGib(gib) => rustix::fs::statvfs(std::env::temp_dir().as_path())
             .is_ok_and(|room| room.f_bavail * room.f_frsize >= gib << 30),
         // An overlay has no pages of its own: those of its files belong to the layer.
-        Need::PageCache => is_visible(&std::env::temp_dir()),
+        Need::PageCache => is_visible(&std::env::temp_dir()) && is_on_disk(&std::env::temp_dir()),
+        Need::DiskFolder => is_on_disk(&std::env::temp_dir()),
         Need::MemoryFilesystem => tempfile::tempdir_in("/dev/shm").is_ok(),
         Need::Engine(_)
         | Need::SeccompFilter
         | Need::QuietMachine
         | Need::Blkid
         | Need::DirectIo
+        | Need::SectorIo
         | Need::SameSecond
         | Need::PartitionNodes
         | Need::DeviceNodes

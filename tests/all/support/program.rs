@@ -34,10 +34,15 @@ impl Lab {
         Self::within(tempfile::tempdir().expect("a temporary directory"))
     }
 
-    /// Where the guard can find out about files that the test makes itself. Elsewhere, as in a container, it refuses to write
-    /// them without `--unchecked`.
+    /// Where the guard can find out about files that the test makes itself. Elsewhere, as in a container, it refuses
+    /// to write them without `--unchecked`.
     pub fn visible() -> Option<Self> {
         super::needs::visible_folder().map(Self::within)
+    }
+
+    /// On a file system of a disk, which the folder of temporary files may not be.
+    pub fn on_disk() -> Option<Self> {
+        super::needs::disk_folder().map(Self::within)
     }
 
     fn within(dir: tempfile::TempDir) -> Self {

@@ -36,7 +36,7 @@ fn the_page_cache_is_told_from_storage_below_a_hidden_layer() {
     if !has(&[Need::LoopDevices]) {
         return;
     }
-    let lab = Lab::new();
+    let Some(lab) = Lab::on_disk() else { return };
     let Some(mount) = on_overlay(&lab, &lab.work()) else { return };
     let path = mount.point.join("data");
     // Which devices there are besides is not up to this test.

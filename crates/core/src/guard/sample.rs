@@ -213,6 +213,10 @@ fn read(direct: Option<&File>, buffered: &File, offset: u64, bytes: &mut [u8]) -
     }
     // Also where only the length does not fit: the last bytes of a file.
     if direct.is_some_and(|file| read_exact_at(file, bytes, offset).is_ok()) {
+        // Btrfs may fill the page cache all the same.
+        if seen.is_some_and(|seen| seen.cached_bytes == 0) {
+            drop_cached(buffered, offset, length);
+        }
         return Ok(());
     }
     // A clean page may be older than what a server has by now.

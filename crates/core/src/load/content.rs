@@ -3,10 +3,11 @@
 //! Nothing here may fail a run, change what it measures, or take long. What does not answer in time stays unknown.
 //! File systems of other machines and of FUSE programs are not asked, because they may never answer.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use flate2::{Compress, Compression, FlushCompress, Status};
@@ -15,7 +16,7 @@ use super::layout::{Below, layout, map_of};
 use super::targets::TargetState;
 use crate::access::{DataRng, EffectiveRange, data};
 use crate::machine::chain::LayerKind;
-use crate::machine::device::BlockDevice;
+use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::roots::Roots;
 use crate::machine::storage::{
     AccessHint, OpenedTarget, ReadFlags, TargetKind, advise, keep_access_time, open_file,
@@ -468,20 +469,29 @@ impl Sampler {
 }
 
 /// What one loop device stands on, open, as it was before the run.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct LoopCacheSeen {
-    file: File,
+    file: Arc<File>,
     pieces: Vec<(u64, u64)>,
     pub cache: LoopCache,
 }
 
-/// Looks at what the loop devices of a chain stand on, of those without direct I/O. What cannot be opened or
-/// is too large to be looked at as a whole is left out.
-pub fn look_at_loops(chain: &[chain::Layer], roots: &Roots) -> Vec<LoopCacheSeen> {
-    if is_served(chain) {
-        return Vec::new();
+/// Looks at what the loop devices of each chain stand on, of those without direct I/O. What cannot be opened or
+/// is too large to be looked at as a whole is left out. A device below many targets is looked at once.
+pub fn look_at_loops(chains: &[&[chain::Layer]], roots: &Roots) -> Vec<Vec<LoopCacheSeen>> {
+    let mut known: HashMap<DeviceNumber, Option<LoopCacheSeen>> = HashMap::new();
+    let mut all = Vec::new();
+    for chain in chains {
+        let mut found = Vec::new();
+        let layers = chain.iter().filter(|layer| layer.kind.is_cached_loop(layer.direct_io));
+        for (layer, number) in layers.filter_map(|layer| Some((layer, layer.number?))) {
+            if !is_served(chain) {
+                found.extend(known.entry(number).or_insert_with(|| of_layer(layer, roots)).clone());
+            }
+        }
+        all.push(found);
     }
-    chain.iter().filter_map(|layer| of_layer(layer, roots)).collect()
+    all
 }
 
 /// By another machine or a program, which may never answer.
@@ -491,9 +501,6 @@ fn is_served(chain: &[chain::Layer]) -> bool {
 }
 
 fn of_layer(layer: &chain::Layer, roots: &Roots) -> Option<LoopCacheSeen> {
-    if !layer.kind.is_cached_loop(layer.direct_io) {
-        return None;
-    }
     let path = layer.details.as_ref()?.backing_file.as_deref()?;
     let mut file = open_file(Path::new(path), ReadFlags::CACHED).ok()?;
     // The path may lead to another file in this mount namespace.
@@ -517,7 +524,7 @@ fn of_layer(layer: &chain::Layer, roots: &Roots) -> Option<LoopCacheSeen> {
         evicted_before_bytes: now.evicted_bytes,
         evicted_after_bytes: None,
     };
-    Some(LoopCacheSeen { file, pieces, cache })
+    Some(LoopCacheSeen { file: Arc::new(file), pieces, cache })
 }
 
 impl LoopCacheSeen {

@@ -24,6 +24,7 @@ use super::verify_log::Log;
 use super::{document, facts, verified};
 use crate::fault::{Failure, FailureKind};
 use crate::guard::{Guard, OtherRun};
+use crate::machine::chain;
 use crate::machine::storage::{TargetKind, resolve};
 use crate::measure::clock::{Clock, MachineClock};
 use crate::measure::cpu::process_usage;
@@ -255,10 +256,9 @@ impl<'p> Run<'p> {
                 span.say(cost_words(cost));
             }
             span.looks = look_before(span.asked, targets, &span.lanes);
-            for state in targets {
-                span.loop_caches.push(content::look_at_loops(&state.chain, roots));
-                span.standings.push(Standing::of(state, roots));
-            }
+            let chains: Vec<&[chain::Layer]> = targets.iter().map(|state| &state.chain[..]).collect();
+            span.loop_caches = content::look_at_loops(&chains, roots);
+            span.standings = targets.iter().map(|state| Standing::of(state, roots)).collect();
             let engine = self.options.engine.as_ref();
             if engine.is_none_or(|(row, _)| row.moves_data) {
                 span.drives = Some(Drives::look_before(targets.iter().map(|t| &t.chain[..]), roots));

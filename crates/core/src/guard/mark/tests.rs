@@ -10,6 +10,7 @@ use super::content::keeps_own_times;
 use super::*;
 use crate::guard::hold::Hold;
 use crate::guard::locks::{is_written_by_a_run, take_seat};
+use crate::needs::{Need, has};
 use crate::sys::comes_to_hold;
 use crate::sys::file;
 use crate::sys::identity::Stamp;
@@ -238,6 +239,9 @@ fn a_write_whose_time_was_set_back_is_found_and_other_changes_of_the_entry_do_no
 
 #[test]
 fn a_change_in_a_large_file_needs_a_reason_or_every_byte() {
+    if !has(&[Need::DiskFolder]) {
+        return;
+    }
     for Place { dir, marks } in places() {
         let file = file_of(dir.path(), "a", 1 << 20);
         file.set_len(70 << 20).unwrap();
@@ -414,6 +418,9 @@ fn a_large_file_whose_times_do_not_tell_is_compared_as_a_whole_or_asked_about() 
 
 #[test]
 fn what_holds_nothing_is_nobodys_and_becomes_ours_by_a_run() {
+    if !has(&[Need::DiskFolder]) {
+        return;
+    }
     for Place { dir, marks } in places() {
         let file = file_of(dir.path(), "a", 0);
         assert_eq!(marks.whose(&file), Whose::Foreign, "an empty file has no content to be asked about");
