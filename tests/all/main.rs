@@ -77,6 +77,7 @@ mod guard {
     mod root;
     mod situations;
     mod slips;
+    mod things;
 }
 
 mod history {

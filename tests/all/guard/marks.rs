@@ -135,7 +135,7 @@ fn a_mark_that_another_user_put_there_does_not_count() {
         let inspected = killed::run(&lab, "inspect linked").expect_code(0);
         assert!(joined(&inspected.stdout).contains(why), "no '{why}': {inspected}");
     };
-    refused("is ignored: other users may write to its folder");
+    refused("is ignored: other users may write to the folder");
     allow(0o700);
     refused("is ignored: it belongs to another user");
     let told = lab.run(&format!("{WRITE} --overwrite linked linked")).expect_code(0).stderr;

@@ -1,17 +1,31 @@
 //! What suites leave that cannot make their folder or are killed, and how a person settles it.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use truespd::series::undo::{Journal, Undo};
+use truespd::series::undo::{Journal, MadeFolder, Undo, put_token};
 use truespd_core::machine::roots::Roots;
-use truespd_core::sys::identity::Identity;
+use truespd_core::machine::thing::Thing;
+use truespd_core::sys::directory::Directory;
 
 use crate::support::killed::{journals, run, state, truespd};
 use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Ran, Running, copy_to_run};
+
+/// Notes a folder with its file as a series does.
+pub fn note_folder(journal: &mut Journal, path: &Path) {
+    let planned = MadeFolder { thing: None, token: "a token".into(), files: vec!["data".into()] };
+    let add = |journal: &mut Journal, made| {
+        journal.add(Undo::Folder { path: path.to_path_buf(), made }).expect("noted");
+    };
+    add(journal, planned.clone());
+    let folder = Directory::open(path).expect("it is there");
+    put_token(&folder, &planned.token).expect("a token");
+    let thing = Thing::of(folder.as_file(), &Roots::default()).expect("known");
+    add(journal, MadeFolder { thing: Some(thing), ..planned });
+}
 
 /// What a series noted that was then killed together with its caretaker.
 fn left(lab: &Lab, name: &str, files: &[&str]) -> PathBuf {
@@ -21,11 +35,8 @@ fn left(lab: &Lab, name: &str, files: &[&str]) -> PathBuf {
     for file in files {
         fs::write(path.join(file), "x").expect("a file");
     }
-    let about = fs::metadata(&path).expect("it is there");
     let mut journal = Journal::begin(&state(lab).join("truespd/undo"), Roots::default()).expect("a journal");
-    let entry = |identity| Undo::Folder { path: path.clone(), identity, files: vec!["data".into()] };
-    journal.add(entry(None)).expect("noted");
-    journal.add(entry(Some(Identity::from((about.dev(), about.ino()))))).expect("noted");
+    note_folder(&mut journal, &path);
     path
 }
 

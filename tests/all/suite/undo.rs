@@ -2,23 +2,20 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use truespd::series::undo::{Journal, Undo};
+use super::clean::note_folder;
+use truespd::series::undo::Journal;
 use truespd_core::machine::roots::Roots;
-use truespd_core::sys::identity::Identity;
 
 fn journal(place: &Path) -> (Journal, std::path::PathBuf) {
     let made = place.join("truespd-made");
     fs::create_dir(&made).expect("a folder");
     fs::write(made.join("data"), "x").expect("a file");
-    let about = fs::metadata(&made).expect("is there");
     let mut journal = Journal::begin(&place.join("undo"), Roots::default()).expect("a journal");
-    let identity = Some(Identity::from((about.dev(), about.ino())));
-    journal.add(Undo::Folder { path: made.clone(), identity, files: vec!["data".into()] }).expect("noted");
+    note_folder(&mut journal, &made);
     (journal, made)
 }
 

@@ -199,9 +199,17 @@ pub struct Custody {
 }
 
 impl Custody {
-    /// The same for a run to which these processes of this host belong as well.
-    pub fn with(companions: Vec<u32>) -> Self {
-        Custody { companions, ..Custody::default() }
+    /// For a run to which these processes of this host belong as well.
+    pub fn with(self, companions: Vec<u32>) -> Self {
+        Custody { companions, ..self }
+    }
+
+    /// What stays held when a run ends and the next one of its series follows: devices. A file is not held: programs
+    /// that want it for themselves could not have it, and a deleted one would keep its space.
+    pub fn between_runs(mut self) -> Self {
+        self.holds.retain(|(_, hold)| hold.is_device);
+        self.own.retain(|own| self.holds.iter().any(|(held, _)| held == own));
+        Custody { companions: Vec::new(), ..self }
     }
 
     /// Takes a file that the run has made.

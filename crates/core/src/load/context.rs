@@ -1,7 +1,7 @@
 //! What a run is given, what it tells, and what it leaves.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::events::Handles;
@@ -13,6 +13,8 @@ use crate::fault::Failure;
 use crate::guard::mark::Marks;
 use crate::guard::{Consent, Custody};
 use crate::machine::roots::Roots;
+use crate::machine::storage::{self, ReadFlags, resolve};
+use crate::machine::thing::Thing;
 use crate::measure::clock::MachineClock;
 use crate::profile::{EventNames, Profile};
 use crate::result::Document;
@@ -93,6 +95,64 @@ pub struct Options {
     pub patience: Option<Duration>,
     /// Processes that run the same test at the same time.
     pub ranks: Option<Arc<dyn Ranks>>,
+    /// Targets that were looked at before: each must still be the same file or device.
+    pub known: Vec<KnownTarget>,
+    /// Devices that are held from run to run.
+    pub held: HeldDevices,
+}
+
+/// A target that was looked at before a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KnownTarget {
+    /// The target as the command line or the profile gives it.
+    pub typed: String,
+    /// The file or device that was there at the first look.
+    pub thing: Thing,
+}
+
+impl KnownTarget {
+    /// Looks at a file or device; `None` when nothing can be opened there.
+    pub fn look(typed: &str, roots: &Roots) -> Option<Self> {
+        let path = resolve(typed, roots).ok()?.path;
+        let opened = storage::open(&path, ReadFlags::CACHED, roots).ok()?;
+        Some(KnownTarget { typed: typed.to_string(), thing: Thing::of(&opened.file, roots).ok()? })
+    }
+
+    /// Whether a target is called so, or stands for the same path.
+    pub(super) fn is(&self, typed: &str, roots: &Roots) -> bool {
+        if self.typed == typed {
+            return true;
+        }
+        let paths = resolve(&self.typed, roots).ok().zip(resolve(typed, roots).ok());
+        paths.is_some_and(|(own, other)| own.path == other.path)
+    }
+}
+
+/// The devices that the runs of a series hold, also between two of them, so that nobody else can use them.
+#[derive(Debug, Clone, Default)]
+pub struct HeldDevices(Option<Arc<Mutex<Custody>>>);
+
+impl HeldDevices {
+    /// To be given to each run of a series.
+    pub fn for_a_series() -> Self {
+        HeldDevices(Some(Arc::default()))
+    }
+
+    /// What a run begins with, to which these processes of this host belong as well.
+    pub(super) fn take(&self, companions: Vec<u32>) -> Custody {
+        let held = self
+            .0
+            .as_ref()
+            .map(|held| std::mem::take(&mut *held.lock().unwrap_or_else(PoisonError::into_inner)));
+        held.unwrap_or_default().with(companions)
+    }
+
+    /// Keeps what the next run begins with.
+    pub(super) fn keep(&self, custody: Custody) {
+        if let Some(held) = &self.0 {
+            *held.lock().unwrap_or_else(PoisonError::into_inner) = custody.between_runs();
+        }
+    }
 }
 
 impl Options {

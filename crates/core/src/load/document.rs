@@ -67,7 +67,10 @@ pub fn measured(span: &Span<'_>, outcome: SpanOutcome, topology: &Topology) -> (
     }
     let targets = span.targets.iter();
     let targets: Vec<TargetFacts> = targets
-        .map(|state| facts::of_target(&state.typed, &state.path, &state.facts, &state.chain))
+        .map(|state| TargetFacts {
+            identity: state.thing.clone(),
+            ..facts::of_target(&state.typed, &state.path, &state.facts, &state.chain)
+        })
         .collect();
     let is_above_disks = targets.iter().any(|target| target.last_visible().is_some());
     let evidence = Evidence {

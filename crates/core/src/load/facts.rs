@@ -4,11 +4,12 @@
 use std::path::{Path, PathBuf};
 
 use crate::engine;
-use crate::machine::device::{DeviceNumber, with_size};
+use crate::machine::device::{BlockDevice, DeviceNumber, with_size};
 use crate::machine::mounts::read_swaps;
 use crate::machine::namespace::Namespace;
 use crate::machine::roots::Roots;
 use crate::machine::storage::TargetKind;
+use crate::machine::thing::Thing;
 use crate::machine::{chain, limits, storage};
 use crate::result::{EngineTraits, KernelDevice, Layer, Limit, NvmeCommands, OpenedKind, TargetFacts};
 
@@ -28,6 +29,7 @@ pub fn of_target(
             TargetKind::Block => OpenedKind::BlockDevice,
         },
         size_bytes: facts.size_bytes,
+        identity: None,
         device_name: facts.device_name.clone(),
         sector_logical_bytes: facts.sectors.map(|s| s.logical_bytes),
         sector_physical_bytes: facts.sectors.map(|s| s.physical_bytes),
@@ -125,6 +127,14 @@ fn shown(path: Option<&PathBuf>) -> Option<String> {
     path.map(|path| path.display().to_string())
 }
 
+/// By what a lowest device is recognised later.
+fn identity_of(layer: &chain::Layer, roots: &Roots) -> Option<Thing> {
+    if !layer.below.is_empty() {
+        return None;
+    }
+    Some(Thing::of_device(&BlockDevice::find(layer.number?, roots)?, roots))
+}
+
 /// A layer as a member of the document.
 pub fn of_layer(layer: &chain::Layer) -> Layer {
     let queue = &layer.queue;
@@ -135,6 +145,7 @@ pub fn of_layer(layer: &chain::Layer) -> Layer {
         detail: layer.detail.clone(),
         size_bytes: layer.size_bytes,
         starts_at_bytes: layer.starts_at_bytes,
+        identity: identity_of(layer, &Roots::default()),
         sector_logical_bytes: layer.sectors.map(|s| s.logical_bytes),
         sector_physical_bytes: layer.sectors.map(|s| s.physical_bytes),
         rotational: queue.rotational,

@@ -36,7 +36,6 @@ pub mod verify_log;
 mod worker;
 
 use crate::fault::{Failure, FailureKind, Refusal};
-use crate::guard::Custody;
 use crate::guard::mark::Marks;
 use crate::machine::limits::memory_facts;
 use crate::machine::processor_caches::processor_caches;
@@ -50,7 +49,7 @@ use crate::sys::events::Latch;
 use crate::sys::system::page_bytes;
 use crate::sys::thread::Interrupter;
 
-pub use context::{Event, FinishedRun, Note, OnEvent, Options};
+pub use context::{Event, FinishedRun, HeldDevices, KnownTarget, Note, OnEvent, Options};
 
 use context::{Failures, Run};
 use prepare::Checked;
@@ -114,13 +113,14 @@ pub fn run(
         clock: MachineClock::start(),
         roots: Roots::default(),
         marks: Marks::of_this_user(),
-        custody: Custody::with(companions.unwrap_or_default()),
+        custody: options.held.take(companions.unwrap_or_default()),
         precreated: Vec::new(),
         report: FinishedRun { document, failures: Vec::new(), notes: Vec::new() },
     };
     checked.iter().flat_map(|c| &c.warnings).for_each(|words| run.warn(words));
     checked.iter().flat_map(|c| &c.notes).for_each(|words| run.note(words.clone()));
     let ended = run.run_all(&checked);
+    options.held.keep(run.custody);
     let mut report = run.report;
     report.failures = ended.err().unwrap_or_default();
     // Every time span of the profile has its entry, also those never reached.

@@ -6,7 +6,6 @@
 //!
 //! Source: SNIA's Performance Test Specification 2.0.2: twice the capacity, sequential, 128 KiB.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
@@ -14,20 +13,22 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use super::context::{Event, FinishedRun, OnEvent, Options};
+use super::context::{Event, FinishedRun, KnownTarget, OnEvent, Options};
 use super::entries::entry_of;
 use super::prepare::{check_before, made_bytes};
 use crate::access::RangeSpec;
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
-use crate::guard::mark::write_entry;
 use crate::machine::roots::Roots;
 use crate::machine::storage::{ReadFlags, TargetKind, open, open_file, resolve};
+use crate::machine::thing::Thing;
 use crate::machine::topology::{Topology, TopologyError};
 use crate::profile::{CacheMode, EventNames, Profile, Target, TimeSpan};
 use crate::result::{LayerKind, Measured, Preconditioned, TimeSpanResult};
 use crate::sys::error::system_text;
 use crate::sys::events::Latch;
-use crate::sys::identity::Identity;
+use crate::sys::extents::drop_cached;
+use crate::sys::file::read_exact_at;
+use crate::sys::own::OwnFolder;
 use crate::text::{bytes, clock, precise, rate};
 
 const BLOCK_BYTES: u64 = 128 * 1024;
@@ -62,7 +63,7 @@ struct Work {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Noted {
     path: String,
-    identity: Identity,
+    thing: Thing,
     base_bytes: u64,
     range_bytes: u64,
     passes: u32,
@@ -98,10 +99,10 @@ impl Work {
         pieces
     }
 
-    fn noted(&self, identity: Identity, written_bytes: u64) -> Noted {
+    fn noted(&self, thing: Thing, written_bytes: u64) -> Noted {
         let path = self.typed.clone();
         let Work { base_bytes, range_bytes, passes, .. } = *self;
-        Noted { path, identity, base_bytes, range_bytes, passes, written_bytes }
+        Noted { path, thing, base_bytes, range_bytes, passes, written_bytes }
     }
 
     /// The file that tells how far it came.
@@ -111,27 +112,58 @@ impl Work {
 
     /// Notes how far it came. What cannot be noted is written anew.
     fn note(&self, written_bytes: u64) {
-        let (Some(path), Ok(identity)) = (self.note_path(), Identity::at(&self.path)) else { return };
-        let text = serde_json::to_string(&self.noted(identity, written_bytes)).unwrap_or_default();
-        if let Some(folder) = path.parent() {
-            let _ = fs::create_dir_all(folder).and_then(|()| write_entry(folder, &path, &text));
+        let look = KnownTarget::look(&self.typed, &Roots::default());
+        let (Some(path), Some(KnownTarget { thing, .. })) = (self.note_path(), look) else { return };
+        let text = serde_json::to_string(&self.noted(thing, written_bytes)).unwrap_or_default();
+        if let (Some(folder), Some(name)) = (path.parent(), path.file_name()) {
+            let _ = OwnFolder::make(folder).map(|folder| folder.put(&name.to_string_lossy(), &text));
         }
     }
 
     fn forget(&self) {
-        if let Some(path) = self.note_path() {
-            let _ = fs::remove_file(path);
+        if let Some((folder, name)) = self.own_note() {
+            folder.remove(&name);
         }
     }
 
-    /// How far an earlier run came with the same work on the same target, less than a day ago.
-    fn earlier(&self) -> Option<u64> {
+    /// Where the note is, if this user alone can have written it.
+    fn own_note(&self) -> Option<(OwnFolder, String)> {
         let path = self.note_path()?;
-        let age = SystemTime::now().duration_since(fs::metadata(&path).ok()?.modified().ok()?).ok()?;
-        let noted: Noted = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
-        let is_same = noted == self.noted(Identity::at(&self.path).ok()?, noted.written_bytes);
+        let folder = OwnFolder::open(path.parent()?).ok()??;
+        Some((folder, path.file_name()?.to_string_lossy().into_owned()))
+    }
+
+    /// How far an earlier run came with the same work on the same file or device, less than a day ago, if what it wrote
+    /// is still there.
+    fn earlier(&self) -> Option<u64> {
+        /// Longer than a note about any path can be.
+        const BYTES_MAX: u64 = 64 << 10;
+        let (folder, name) = self.own_note()?;
+        let modified = folder.open_file(&name).ok()??.metadata().ok()?.modified().ok()?;
+        let age = SystemTime::now().duration_since(modified).ok()?;
+        let noted: Noted = serde_json::from_str(&folder.read(&name, BYTES_MAX).ok()??).ok()?;
+        let now = KnownTarget::look(&self.typed, &Roots::default())?.thing;
+        let is_it = noted.thing.is_again(&now) == Some(true);
+        let is_same_work = noted == self.noted(noted.thing.clone(), noted.written_bytes);
         let written_bytes = noted.written_bytes.saturating_sub(STEP_BACK_BYTES) / BLOCK_BYTES * BLOCK_BYTES;
-        (is_same && age < NOTE_AGE_MAX && written_bytes < self.all_bytes()).then_some(written_bytes)
+        let is_of_use = is_it && is_same_work && age < NOTE_AGE_MAX && written_bytes < self.all_bytes();
+        (is_of_use && self.is_written(written_bytes.min(self.range_bytes))).then_some(written_bytes)
+    }
+
+    /// Whether the first bytes of the range hold what was written: random data, and zeros after a discard. Read at
+    /// places that are spread evenly.
+    fn is_written(&self, bytes: u64) -> bool {
+        const PLACES: u64 = 256;
+        const PLACE_BYTES: usize = 4096;
+        let Ok(file) = open_file(&self.path, ReadFlags::CACHED) else { return false };
+        let mut place = vec![0; PLACE_BYTES];
+        let step_bytes = (bytes / PLACES / BLOCK_BYTES).max(1) * BLOCK_BYTES;
+        let mut offsets = (0..bytes / step_bytes).map(|number| self.base_bytes + number * step_bytes);
+        offsets.all(|offset| {
+            // Pages of an earlier look do not tell what the device holds.
+            drop_cached(&file, offset, PLACE_BYTES as u64);
+            read_exact_at(&file, &mut place, offset).is_ok() && place.iter().any(|&byte| byte != 0)
+        })
     }
 }
 
@@ -152,7 +184,14 @@ pub fn run(
     let topology = Topology::of_this_machine();
     let topology =
         topology.map_err(|error: TopologyError| vec![Refusal::machine(&[], None, error.to_string())])?;
-    check_before(profile, options, &topology)?;
+    let checked = check_before(profile, options, &topology)?;
+    let targets = profile.time_spans.iter().flat_map(|span| &span.targets);
+    let looked_at = targets.zip(checked.iter().flat_map(|checked| &checked.things));
+    let looked_at = looked_at.filter_map(|(target, thing)| {
+        Some(KnownTarget { typed: target.path.clone(), thing: thing.clone()? })
+    });
+    let known = options.known.iter().cloned().chain(looked_at).collect();
+    let options = &Options { known, ..options.clone() };
     let writing = Preconditioning { profile, options, roots: Roots::default() };
     let works = writing.works(options.precondition.unwrap_or(1)).map_err(|refusal| vec![refusal])?;
     let mut written = writing.write(&works, on_event, stop, run_it)?;

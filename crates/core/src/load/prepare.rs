@@ -22,6 +22,7 @@ use crate::machine::roots::Roots;
 use crate::machine::storage::{
     self, OpenFailure, OpenedTarget, ReadFlags, TargetError, TargetFacts, TargetKind, facts_of, resolve,
 };
+use crate::machine::thing::{Change, Thing};
 use crate::machine::topology::Topology;
 use crate::measure::Intervals;
 use crate::plan::{
@@ -48,8 +49,8 @@ const FILL_AHEAD: Duration = Duration::from_secs(30);
 pub struct Checked {
     /// Processors to pin threads to.
     pub cpus: Vec<u32>,
-    /// Identity of each target that was there and may be written.
-    pub identities: Vec<Option<Identity>>,
+    /// Each target that was there.
+    pub things: Vec<Option<Thing>>,
     pub warnings: Vec<String>,
     /// What the user should know besides.
     pub notes: Vec<String>,
@@ -107,8 +108,8 @@ pub fn check_before(
         let mut kinds = Vec::new();
         for target in &span.targets {
             match check.target(span, target, checked) {
-                Ok((identity, takes_commands)) => {
-                    checked.identities.push(identity);
+                Ok((thing, takes_commands)) => {
+                    checked.things.push(thing);
                     kinds.push(takes_commands);
                 }
                 Err(refusal) if refusals.contains(&refusal) => {}
@@ -166,7 +167,7 @@ impl TargetCheck<'_> {
         span: &TimeSpan,
         target: &Target,
         checked: &mut Checked,
-    ) -> Result<(Option<Identity>, bool), Refusal> {
+    ) -> Result<(Option<Thing>, bool), Refusal> {
         let (typed, roots, guard) = (target.path.as_str(), self.guard.roots, self.guard);
         let is_made = self.made.contains(typed);
         let path = resolve(typed, roots).map_err(|e| e.refusal(RefusalKind::Machine))?.path;
@@ -188,6 +189,9 @@ impl TargetCheck<'_> {
         }
         if made_bytes(target) > 0 {
             check_commands_of_file(target, self.engine)?;
+            if let Ok(there) = storage::open_file(&path, ReadFlags::CACHED) {
+                self.check_known(target, &there)?;
+            }
             let creation = Creation::of(target, span);
             let is_left_over = |file: &File| creation.is_left_over(file);
             let wished = guard
@@ -221,6 +225,7 @@ impl TargetCheck<'_> {
             Err(error) => return Err(certain(error)),
         };
         let OpenedTarget { file, facts } = opened;
+        let thing = self.check_known(target, &file)?;
         check_commands(target, &facts, self.engine, roots)?;
         checked.warnings.extend(check_trims(target, &facts, self.engine, roots)?);
         if target.writes() {
@@ -250,7 +255,27 @@ impl TargetCheck<'_> {
                  measure the device itself"
             ));
         }
-        Ok((Identity::of(&file).ok(), facts.namespace.is_some()))
+        Ok((thing, facts.namespace.is_some()))
+    }
+
+    /// The open target, which must be the one that was looked at before this run, if it was.
+    fn check_known(&self, target: &Target, file: &File) -> Result<Option<Thing>, Refusal> {
+        let (typed, roots) = (target.path.as_str(), self.guard.roots);
+        let Ok(now) = Thing::of(file, roots) else { return Ok(None) };
+        let known = self.options.known.iter().find(|known| known.is(typed, roots));
+        let Some(change) = known.and_then(|known| known.thing.change(&now)) else { return Ok(Some(now)) };
+        let is_allowed = target.writes() && self.guard.is_let_through(typed, Path::new(typed), Some(file));
+        let when = if is_allowed { "when you allowed it to be overwritten" } else { "at the first look" };
+        let words = match change {
+            Change::AnotherDevice => {
+                format!("'{typed}' is another disk than {when}, or it was removed and came back")
+            }
+            Change::AnotherFile => format!("'{typed}' is another file than {when}"),
+            Change::Resized { from_bytes, to_bytes } => {
+                format!("'{typed}' has {to_bytes} bytes, and had {from_bytes} {when}")
+            }
+        };
+        Err(Refusal::guard(typed, words).hint("look at what it holds, and start again"))
     }
 
     /// A device is looked through once for a range, also where several time spans write it.

@@ -1,7 +1,7 @@
 //! Reads back what a verified run wrote (`truespd verify`): every block that it wrote, at full depth, against its map.
 
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,17 +10,22 @@ use super::verified::range_of;
 use crate::engine::{self, AnyEngine, Completion, Engine, EngineFile, Io, Op, Opened, Setup};
 use crate::fault::{Failure, FailureKind, Fault, Refusal, RefusalKind};
 use crate::machine::roots::Roots;
-use crate::machine::storage::{self, OpenedTarget, ReadFlags, resolve};
+use crate::machine::storage::{self, OpenedTarget, ReadFlags, TargetKind, resolve};
+use crate::machine::thing::Thing;
 use crate::result::{FaultCount, ReadBack, WrongRange};
 use crate::sys::buffer::IoBuffer;
 use crate::sys::events::Latch;
 use crate::sys::extents::drop_cached;
-use crate::verify::{self, BlockMap, Found, Seen, judge};
+use crate::verify::{self, BlockMap, Found, MapHeader, Seen, judge};
 
 /// Reads that are outstanding at once.
 const DEPTH: u32 = 32;
 /// A read is about so long.
 const READ_BYTES: u64 = 1 << 20;
+/// Memory for the reads that are outstanding, unless one of them needs more.
+const BUFFER_BYTES_MAX: u64 = 256 << 20;
+/// Blocks of the map that are looked at without a stop being noticed.
+const LOOKED_AT: usize = 1 << 24;
 /// So many wrong ranges are told.
 const RANGES_MAX: usize = 1000;
 
@@ -37,14 +42,13 @@ pub fn read_back(
     stop: &Latch,
 ) -> Result<ReadBack, Fault> {
     let roots = Roots::default();
-    let path = resolve(typed, &roots).map_err(|error| error.refusal(RefusalKind::Machine))?.path;
-    let opened = storage::open(&path, ReadFlags::CACHED, &roots);
-    let mut opened = opened.map_err(|error| Refusal::machine(&[], Some(typed), error.to_string()))?;
-    check_target(typed, &path, map, opened.facts.size_bytes)?;
+    let (path, mut opened) = opened(typed, &roots)?;
+    check(typed, &path, &opened, map.header(), map.path())?;
     let mut is_direct = false;
     if can_be_direct(&opened, map)
         && let Ok(direct) = storage::open(&path, ReadFlags { direct: true }, &roots)
     {
+        check(typed, &path, &direct, map.header(), map.path())?;
         (opened, is_direct) = (direct, true);
     }
     if !is_direct {
@@ -55,16 +59,37 @@ pub fn read_back(
     Ok(reading.concluded())
 }
 
+/// Whether the target that was typed is that of a map or log with this header, which is at `place`.
+///
+/// # Errors
+/// What it is instead, or why it cannot be opened.
+pub fn check_target(typed: &str, header: &MapHeader, place: &Path) -> Result<(), Refusal> {
+    let (path, opened) = opened(typed, &Roots::default())?;
+    check(typed, &path, &opened, header, place)
+}
+
+fn opened(typed: &str, roots: &Roots) -> Result<(PathBuf, OpenedTarget), Refusal> {
+    let path = resolve(typed, roots).map_err(|error| error.refusal(RefusalKind::Machine))?.path;
+    let opened = storage::open(&path, ReadFlags::CACHED, roots);
+    Ok((path, opened.map_err(|error| Refusal::machine(&[], Some(typed), error.to_string()))?))
+}
+
 /// Whether it is the target of the map, and still as large.
-fn check_target(typed: &str, path: &Path, map: &BlockMap, size_bytes: u64) -> Result<(), Refusal> {
-    let header = map.header();
+fn check(
+    typed: &str,
+    path: &Path,
+    opened: &OpenedTarget,
+    header: &MapHeader,
+    place: &Path,
+) -> Result<(), Refusal> {
+    let size_bytes = opened.facts.size_bytes;
     let name = lasting_name(path).display().to_string();
     if name != header.name {
         return Err(unlike(
             typed,
             format!(
                 "the map '{}' belongs to '{}', and '{typed}' is '{name}'; name that target, or another map (--map)",
-                map.path().display(),
+                place.display(),
                 header.name
             ),
         ));
@@ -76,9 +101,20 @@ fn check_target(typed: &str, path: &Path, map: &BlockMap, size_bytes: u64) -> Re
                 "'{typed}' has {size_bytes} bytes, and had {} when it was written: it is not what the map \
              '{}' describes",
                 header.size_bytes,
-                map.path().display()
+                place.display()
             ),
         ));
+    }
+    let now = Thing::of(&opened.file, &Roots::default()).ok();
+    if let (Some(then), Some(now)) = (&header.thing, &now)
+        && then.is_again(now) == Some(false)
+    {
+        let what = if opened.facts.kind == TargetKind::Block { "disk" } else { "file" };
+        let words = format!(
+            "'{typed}' is another {what} than the one that the test wrote: the map '{}' tells nothing of it",
+            place.display()
+        );
+        return Err(unlike(typed, words));
     }
     Ok(())
 }
@@ -127,7 +163,8 @@ impl<'a> Reading<'a> {
     fn new(typed: &str, map: &'a BlockMap, opened: OpenedTarget, is_direct: bool) -> Result<Self, Failure> {
         let header = map.header();
         let slot_bytes = READ_BYTES.next_multiple_of(header.block_bytes);
-        let buffer = IoBuffer::new((slot_bytes * u64::from(DEPTH)) as usize);
+        let depth = (BUFFER_BYTES_MAX / slot_bytes).clamp(1, u64::from(DEPTH)) as u32;
+        let buffer = IoBuffer::new((slot_bytes * u64::from(depth)) as usize);
         let buffer = Arc::new(buffer.map_err(|error| no_room(typed, error.to_string()))?);
         let files = vec![EngineFile {
             handle: opened.file.into(),
@@ -136,7 +173,7 @@ impl<'a> Reading<'a> {
             map: None,
         }];
         let setup = Setup {
-            depth: DEPTH,
+            depth,
             files,
             regions: vec![Arc::clone(&buffer)],
             registered_buffers: false,
@@ -162,7 +199,7 @@ impl<'a> Reading<'a> {
             ranges: Vec::new(),
             elapsed_s: 0.0,
         };
-        let pieces = vec![Piece::default(); DEPTH as usize];
+        let pieces = vec![Piece::default(); depth as usize];
         Ok(Reading {
             map,
             engine,
@@ -177,7 +214,7 @@ impl<'a> Reading<'a> {
     }
 
     /// The next blocks beside each other that the run wrote, or one of those that are read again.
-    fn next_piece(&mut self) -> Option<Piece> {
+    fn next_piece(&mut self, stop: &Latch) -> Option<Piece> {
         while let Some(range) = self.again.last_mut() {
             if let Some(first) = range.next() {
                 return Some(Piece { first, blocks: 1 });
@@ -185,10 +222,17 @@ impl<'a> Reading<'a> {
             self.again.pop();
         }
         let blocks = self.map.header().blocks as usize;
-        while self.next < blocks && self.map.expected(self.next, false).newest == 0 {
-            self.next += 1;
-        }
-        let first = self.next;
+        let first = loop {
+            if self.next >= blocks || stop.is_set() {
+                return None;
+            }
+            let looked_at = self.next..blocks.min(self.next + LOOKED_AT);
+            match self.map.next_written(looked_at.clone()) {
+                Some(block) => break block,
+                None => self.next = looked_at.end,
+            }
+        };
+        self.next = first;
         let most = (self.slot_bytes / self.map.header().block_bytes) as usize;
         while self.next < blocks && self.next - first < most && self.map.expected(self.next, false).newest > 0
         {
@@ -200,13 +244,14 @@ impl<'a> Reading<'a> {
     fn run(&mut self, tell_every: Duration, tell: &dyn Fn(u64, u64), stop: &Latch) -> Result<(), Failure> {
         let block_bytes = self.map.header().block_bytes;
         let all_bytes = self.map.header().blocks * block_bytes;
-        let mut free: Vec<u32> = (0..DEPTH).collect();
+        let depth = self.pieces.len();
+        let mut free: Vec<u32> = (0..depth as u32).collect();
         let mut done: Vec<Completion> = Vec::new();
         let mut told = Instant::now();
         loop {
             let mut batch = Vec::new();
             while let Some(slot) = free.pop() {
-                let Some(piece) = self.next_piece() else {
+                let Some(piece) = self.next_piece(stop) else {
                     free.push(slot);
                     break;
                 };
@@ -224,11 +269,15 @@ impl<'a> Reading<'a> {
                     break;
                 }
             }
-            if batch.is_empty() && free.len() == DEPTH as usize {
+            if stop.is_set() {
+                let words = format!("'{}': stopped before all of it was read back", self.result.path);
+                return Err(Failure::new(FailureKind::Io, words).on(&self.result.path));
+            }
+            if batch.is_empty() && free.len() == depth {
                 return Ok(());
             }
             done.clear();
-            let exchanged = self.engine.exchange(&batch, 1, DEPTH, None, &mut done);
+            let exchanged = self.engine.exchange(&batch, 1, depth as u32, None, &mut done);
             exchanged.map_err(|error| {
                 Failure::new(FailureKind::Io, format!("'{}': {error}", self.result.path))
                     .on(&self.result.path)
@@ -236,10 +285,6 @@ impl<'a> Reading<'a> {
             for completion in &done {
                 self.take(completion);
                 free.push(completion.slot);
-            }
-            if stop.is_set() {
-                let words = format!("'{}': stopped before all of it was read back", self.result.path);
-                return Err(Failure::new(FailureKind::Io, words).on(&self.result.path));
             }
             if told.elapsed() >= tell_every {
                 told = Instant::now();

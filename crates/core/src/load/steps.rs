@@ -129,7 +129,7 @@ impl<'p> Run<'p> {
     fn open_targets(&mut self, span: &TimeSpan, checked: &Checked) -> Result<Vec<TargetState>, Failures> {
         let guard = Guard { consent: self.options.consent(), marks: &self.marks, roots: &self.roots };
         let separation_bytes = self.separation_bytes(span);
-        let checked = &checked.identities;
+        let checked = &checked.things;
         let targets = targets::open_all(span, &guard, checked, separation_bytes, &mut self.custody)?;
         for (target, state) in span.targets.iter().zip(&targets) {
             let (path, size) = (&target.path, state.facts.size_bytes);

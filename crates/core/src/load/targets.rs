@@ -17,6 +17,7 @@ use crate::machine::storage::{
     Access, AccessHint, OpenFlags, OpenedTarget, ReadFlags, TargetError, TargetFacts, TargetKind,
     probe_direct_read, resolve,
 };
+use crate::machine::thing::Thing;
 use crate::machine::{chain, storage};
 use crate::plan::{PlannedTarget, ranges_of};
 use crate::profile::{CacheMode, Target, TimeSpan};
@@ -45,6 +46,8 @@ pub struct TargetState {
     /// What the kernel is told about the I/O to come (`-f`).
     hints: Vec<AccessHint>,
     pub identity: Identity,
+    /// By what it is recognised later.
+    pub thing: Option<Thing>,
     /// The permit to write it; `None` for a test that only reads.
     permit: Option<Permit>,
     /// It is a file that this run writes, and it is ours or nobody's.
@@ -80,15 +83,15 @@ fn hints(target: &Target) -> Vec<AccessHint> {
 pub fn open_all(
     span: &TimeSpan,
     guard: &Guard<'_>,
-    checked: &[Option<Identity>],
+    checked: &[Option<Thing>],
     separation_bytes: u64,
     custody: &mut Custody,
 ) -> Result<Vec<TargetState>, Vec<Failure>> {
     let mut sources = SourceMaker { rng: DataRng::for_sources(), separation_bytes };
     let mut states = Vec::new();
     let mut failures = Vec::new();
-    for (target, identity) in span.targets.iter().zip(checked) {
-        match open_one(span, target, guard, *identity, custody, &mut sources) {
+    for (target, checked) in span.targets.iter().zip(checked) {
+        match open_one(span, target, guard, checked.as_ref(), custody, &mut sources) {
             Ok(state) => states.push(state),
             Err(failure) => failures.push(failure),
         }
@@ -100,25 +103,25 @@ fn open_one(
     span: &TimeSpan,
     target: &Target,
     guard: &Guard<'_>,
-    checked: Option<Identity>,
+    checked: Option<&Thing>,
     custody: &mut Custody,
     sources: &mut SourceMaker,
 ) -> Result<TargetState, Failure> {
     let path = resolve(&target.path, guard.roots)?.path;
-    let (opened, identity, permit);
+    let (opened, thing, permit);
     if target.writes() {
         // The guard is asked again, because making files and earlier time spans may have taken long since the check.
         // From here on nobody else can take a device.
         let look = storage::open(&path, ReadFlags::CACHED, guard.roots);
         let look = look.map_err(TargetError::wanting_to_write)?;
-        identity = identity_of(target, &look.file, checked)?;
+        thing = thing_of(target, &look.file, checked, guard.roots)?;
         let permitted = guard.permit(&target.path, &look, Range::tested(target), custody)?;
         let written = permitted.open(open_flags(target), guard.roots);
         opened = written.map_err(|e| not_opened(&target.path, e, false))?;
         permit = Some(permitted);
     } else {
         opened = storage::open(&path, ReadFlags { direct: target.is_direct() }, guard.roots)?;
-        identity = identity_of(target, &opened.file, checked)?;
+        thing = thing_of(target, &opened.file, checked, guard.roots)?;
         guard.attend(&target.path, &opened, custody)?;
         permit = None;
     }
@@ -145,7 +148,8 @@ fn open_one(
         write_source: sources.source_of(target)?,
         flags: open_flags(target),
         hints: hints(target),
-        identity,
+        identity: thing.identity(),
+        thing: Some(thing),
         permit,
         is_marked,
         is_trimmed: span.targets.iter().any(|target| target.trims()),
@@ -156,10 +160,11 @@ fn open_one(
     })
 }
 
-fn identity_of(target: &Target, file: &File, checked: Option<Identity>) -> Result<Identity, Failure> {
-    let identity = Identity::of(file).map_err(|e| PermitError::Unknown(system_text(&e)));
-    match identity {
-        Ok(identity) if checked.is_none_or(|checked| checked == identity) => Ok(identity),
+/// The open target, which must be what was checked.
+fn thing_of(target: &Target, file: &File, checked: Option<&Thing>, roots: &Roots) -> Result<Thing, Failure> {
+    let thing = Thing::of(file, roots).map_err(|e| PermitError::Unknown(system_text(&e)));
+    match thing {
+        Ok(thing) if checked.is_none_or(|checked| checked.replacement(&thing).is_none()) => Ok(thing),
         Ok(_) => Err(not_opened(&target.path, PermitError::Changed, false)),
         Err(error) => Err(not_opened(&target.path, error, false)),
     }

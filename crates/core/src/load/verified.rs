@@ -1,6 +1,5 @@
 //! Verified targets of a run (`--verify`): their maps before it, and what was proven after it.
 
-use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,6 +7,7 @@ use std::sync::Arc;
 use super::context::{Failures, Options};
 use super::controller::SpanOutcome;
 use super::entries::{entry_of, lasting_name};
+use super::ranks::{Place, places};
 use super::targets::TargetState;
 use super::verify_log::{Log, LogPlace};
 use crate::access::RangeSpec;
@@ -17,11 +17,13 @@ use crate::machine::roots::Roots;
 use crate::machine::storage::open_folder;
 use crate::profile::{Profile, Target, TimeSpan};
 use crate::result::{Verified, WrongRange};
+use crate::sys::destination::LostWay;
 use crate::sys::error::system_text;
 use crate::sys::events::Latch;
 use crate::sys::file::may_write;
+use crate::sys::own::OwnFolder;
 use crate::text::grouped;
-use crate::verify::{BlockMap, Counts, Found, MapHeader, SECTOR_BYTES, is_in_use, is_taken, log, map};
+use crate::verify::{BlockMap, Counts, Found, MapHeader, PlaceError, SECTOR_BYTES, check_place, log, map};
 
 const NO_PLACE: &str = "there is no place for the map of --verify: HOME is not set";
 const GIVE_FILE: &str = "give the map a file: --verify-map FILE";
@@ -31,6 +33,7 @@ pub fn check(profile: &Profile, options: &Options) -> Result<(), Refusal> {
     let verified = profile.time_spans.iter().flat_map(|span| &span.targets);
     let mut verified = verified.filter(|target| target.verify);
     let Some(first) = verified.next() else { return Ok(()) };
+    check_each_once(profile)?;
     if options.ranks.is_some() {
         let words = "--verify works on one host";
         return Err(
@@ -58,6 +61,32 @@ pub fn check(profile: &Profile, options: &Options) -> Result<(), Refusal> {
     check_file(map, "--verify-map", "map of --verify", map::FIRST_LINE)
 }
 
+/// One file or device under two names would have two maps, of which each knows half of what was written.
+fn check_each_once(profile: &Profile) -> Result<(), Refusal> {
+    let targets = profile.time_spans.iter().flat_map(|span| &span.targets);
+    let verified: Vec<&String> = targets.filter(|target| target.verify).map(|target| &target.path).collect();
+    let mut places = places(profile, &Roots::default());
+    places.retain(|place| verified.contains(&&place.typed));
+    for (number, one) in places.iter().enumerate() {
+        if let Some(other) = places[..number].iter().find(|other| is_same_place(one, other)) {
+            let words = format!(
+                "'{}' and '{}' are the same file or device, and --verify needs each once",
+                other.typed, one.typed
+            );
+            return Err(
+                Refusal::machine(&["--verify"], Some(&one.typed), words).hint("leave one of them out")
+            );
+        }
+    }
+    Ok(())
+}
+
+fn is_same_place(one: &Place, other: &Place) -> bool {
+    let [own, others] = [one, other].map(|place| Path::new(&place.path).file_name());
+    let is_same_entry = one.folder.is_some() && one.folder == other.folder && own == others;
+    (one.identity.is_some() && one.identity == other.identity) || is_same_entry
+}
+
 fn check_log(place: &LogPlace, first: &Target, has_several: bool) -> Result<(), Refusal> {
     let typed = place.typed();
     let switch = &["--verify-log"];
@@ -77,13 +106,21 @@ fn check_log(place: &LogPlace, first: &Target, has_several: bool) -> Result<(), 
 /// Whether a file can be made that begins with this line.
 fn check_file(path: &Path, switch: &'static str, what: &str, first_line: &str) -> Result<(), Refusal> {
     let typed = path.display().to_string();
-    if is_taken(path, first_line) {
-        let words = format!("'{typed}' exists and is not a {what}; it was not touched");
-        return Err(Refusal::machine(&[switch], Some(&typed), words).hint("name another file"));
-    }
-    if path.exists() && is_in_use(path) {
-        let words = format!("the test that writes '{typed}' ({switch}) still runs");
-        return Err(Refusal::machine(&[switch], Some(&typed), words).hint("wait for its end"));
+    match check_place(path, first_line) {
+        Ok(()) => {}
+        Err(PlaceError::Taken) => {
+            let words = format!("'{typed}' exists and is not a {what}; it was not touched");
+            return Err(Refusal::machine(&[switch], Some(&typed), words).hint("name another file"));
+        }
+        Err(PlaceError::InUse) => {
+            let words = format!("the test that writes '{typed}' ({switch}) still runs");
+            return Err(Refusal::machine(&[switch], Some(&typed), words).hint("wait for its end"));
+        }
+        Err(PlaceError::Lost(lost @ LostWay::ForeignLink { .. })) => {
+            return Err(Refusal::machine(&[switch], Some(&typed), format!("{switch} {typed}: {lost}")));
+        }
+        // What is missing is named below.
+        Err(PlaceError::Lost(LostWay::System { .. })) => {}
     }
     let folder = folder_of(path);
     if !folder.is_dir() {
@@ -99,7 +136,12 @@ fn check_usual(target: &Target) -> Result<(), Refusal> {
     let Some(map) = usual_map(Path::new(typed)) else {
         return Err(Refusal::machine(&["--verify"], Some(typed), NO_PLACE.to_string()).hint(GIVE_FILE));
     };
-    if map.exists() && is_in_use(&map) {
+    let folder = folder_of(&map);
+    if let Err(why) = OwnFolder::open(folder) {
+        let words = format!("the map of --verify cannot be kept in '{}': {why}", folder.display());
+        return Err(Refusal::machine(&["--verify"], Some(typed), words).hint(GIVE_FILE));
+    }
+    if check_place(&map, map::FIRST_LINE) == Err(PlaceError::InUse) {
         let words = format!("another test with --verify writes '{typed}'");
         return Err(Refusal::machine(&["--verify"], Some(typed), words).hint("wait for its end"));
     }
@@ -181,8 +223,8 @@ fn map(
     if let Some(folder) = path.parent()
         && options.verify_map.is_none()
     {
-        fs::create_dir_all(folder).map_err(|error| {
-            not_made(state, format!("could not make '{}'", folder.display())).because(system_text(&error))
+        OwnFolder::make(folder).map_err(|why| {
+            not_made(state, format!("could not make '{}'", folder.display())).because(why.to_string())
         })?;
     }
     let block_bytes = block_bytes(target);
@@ -190,6 +232,7 @@ fn map(
     let header = MapHeader {
         version: 0,
         name: lasting_name(&state.path).display().to_string(),
+        thing: state.thing.clone(),
         size_bytes: state.facts.size_bytes,
         base_bytes: target.base_bytes,
         block_bytes,

@@ -12,7 +12,7 @@ use crate::sys::error::system_text;
 use crate::sys::events::Latch;
 use crate::verify::checker::Entry;
 use crate::verify::log::{self, Durable, FIRST_LINE};
-use crate::verify::{BlockMap, MapError, MapHeader, is_in_use, is_taken, lock};
+use crate::verify::{self, BlockMap, Fits, MapError, MapHeader, PlaceError};
 
 /// Where a log is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,11 +69,11 @@ impl LogPlace {
         }
     }
 
-    /// What must be there by this log.
+    /// What must be there by this log. `fits` is asked first whether its header belongs to the target.
     ///
     /// # Errors
-    /// [`MapError`] when it cannot be read, is none, or is damaged.
-    pub fn read(&self) -> Result<BlockMap, MapError> {
+    /// [`MapError`] when it cannot be read, is none, or is damaged; what `fits` says.
+    pub fn read(&self, fits: Fits<'_>) -> Result<BlockMap, MapError> {
         let place = PathBuf::from(self.typed());
         match self {
             LogPlace::File(path) => {
@@ -83,15 +83,15 @@ impl LogPlace {
                     return Err(MapError::NoFile { path: place });
                 }
                 let file = File::open(path).map_err(|error| log::unread(&place, error))?;
-                log::read(&place, &mut BufReader::new(file))
+                log::read(&place, &mut BufReader::new(file), fits)
             }
             LogPlace::Host { host, file } => {
                 let mut ssh = ssh(host, &format!("cat -- {}", quoted(file)));
                 ssh.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
                 let mut child = ssh.spawn().map_err(|error| log::unread(&place, error))?;
                 let output = child.stdout.take().expect("it is piped");
-                let map = log::read(&place, &mut BufReader::new(output));
-                if let Err(MapError::DamagedLog { .. }) = map {
+                let map = log::read(&place, &mut BufReader::new(output), fits);
+                if let Err(MapError::DamagedLog { .. } | MapError::Unlike(_)) = map {
                     // It was not read to its end, so ssh was cut off.
                     let _ = child.wait();
                     return map;
@@ -141,18 +141,12 @@ impl Sink {
     fn open(place: &LogPlace) -> io::Result<Self> {
         match place {
             LogPlace::File(path) => {
-                if is_taken(path, FIRST_LINE) {
-                    return Err(io::Error::other(TAKEN));
-                }
-                if path.exists() {
-                    if is_in_use(path) {
-                        return Err(io::Error::other("the test that writes it still runs"));
-                    }
-                    fs::remove_file(path)?;
-                }
-                let file = File::options().write(true).create_new(true).open(path)?;
-                lock(&file);
-                Ok(Sink::File(file))
+                let made = verify::make(path, FIRST_LINE);
+                Ok(Sink::File(made.map_err(|why| match why {
+                    PlaceError::Taken => io::Error::other(TAKEN),
+                    PlaceError::InUse => io::Error::other("the test that writes it still runs"),
+                    PlaceError::Lost(lost) => io::Error::other(lost),
+                })?))
             }
             LogPlace::Host { host, file } => Sink::open_there(host, file),
         }
@@ -286,6 +280,10 @@ fn write_all(mut sink: Sink, told: &Receiver<Entry>) -> io::Result<()> {
         let mut last = told.try_recv();
         while let Ok(Entry::Durable(more)) = last {
             durable.extend(more);
+            if durable.len() > log::PART_BLOCKS_MAX / 2 {
+                last = Err(TryRecvError::Empty);
+                break;
+            }
             last = told.try_recv();
         }
         if let Err(error) = sink.put(&mut |out| log::tell(out, &durable)) {

@@ -253,6 +253,13 @@ impl BlockDevice {
         if serial.is_empty() { None } else { Some(serial.to_string()) }
     }
 
+    /// What distinguishes a disk from all others, as it says itself: world wide name or serial number, and the UUID
+    /// of a device-mapper device.
+    pub(crate) fn own_name(&self) -> Option<String> {
+        let mapped = read_word(&self.dir.join("dm/uuid")).filter(|uuid| !uuid.is_empty());
+        mapped.or_else(|| self.world_wide_id()).or_else(|| self.serial())
+    }
+
     /// Other disks that are this disk by another name, and of each the partition that is this partition.
     ///
     /// # Errors

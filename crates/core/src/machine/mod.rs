@@ -34,4 +34,5 @@ pub mod processor_caches;
 pub(crate) mod programs;
 pub mod roots;
 pub mod storage;
+pub mod thing;
 pub mod topology;

@@ -7,6 +7,7 @@ pub use crate::machine::chain::{
 };
 use crate::machine::diskstat::DiskCounts;
 pub use crate::machine::interrupts::HardwareQueue;
+pub use crate::machine::thing::Thing;
 pub use crate::machine::topology::CpuSet;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,9 @@ pub struct Layer {
     pub sector_logical_bytes: Option<u32>,
     /// Physical sector size in bytes.
     pub sector_physical_bytes: Option<u32>,
+    /// By what a lowest device is recognised later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub identity: Option<Thing>,
     /// Whether it is a disk that turns.
     pub rotational: Option<bool>,
     /// I/O scheduler in use.

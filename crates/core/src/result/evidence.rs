@@ -6,6 +6,7 @@ use super::{
     Outstanding, ProcessorWaits, Processors, QueueDepth, ServedMount, ServingProgram, ThreadCost, Ticks,
     Timeline, WayChange, WriteCache,
 };
+use crate::machine::thing::Thing;
 use crate::text::{bytes, printable};
 use serde::{Deserialize, Serialize};
 
@@ -174,6 +175,9 @@ pub struct TargetFacts {
     pub kind: OpenedKind,
     /// Size in bytes.
     pub size_bytes: u64,
+    /// By what it is recognised later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub identity: Option<Thing>,
     /// The kernel's name of the device, for a file that of the device below its filesystem.
     pub device_name: Option<String>,
     /// Logical sector size of that device in bytes.

@@ -8,12 +8,12 @@
 //! one.
 
 use std::fmt::Write as _;
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read as _, Write};
 use std::path::Path;
 
 use crc_fast::crc32_iscsi;
 
-use super::map::{BlockMap, MapError, MapHeader, newer_version};
+use super::map::{BlockMap, Fits, MapError, MapHeader, newer_version};
 
 /// The first line of a log: a file that begins otherwise is left as it is.
 pub const FIRST_LINE: &str = "TrueSpd verify log\n";
@@ -51,14 +51,22 @@ fn write_part(sink: &mut dyn Write, mut text: String) -> io::Result<()> {
     sink.flush()
 }
 
-/// What a log says must be there. `place` is what the person calls it.
+/// A longer line is none that a run writes.
+const LINE_BYTES_MAX: u64 = 64 << 10;
+/// A longer part is none that a run writes.
+const PART_BYTES_MAX: usize = 16 << 20;
+/// So many blocks are told in a part, at most.
+pub const PART_BLOCKS_MAX: usize = PART_BYTES_MAX / 64;
+
+/// What a log says must be there. `place` is what the person calls it. `fits` is asked first whether the header
+/// belongs to the target.
 ///
 /// # Errors
-/// [`MapError`] when it is no log, is damaged, or cannot be read.
-pub fn read(place: &Path, log: &mut dyn BufRead) -> Result<BlockMap, MapError> {
+/// [`MapError`] when it is no log, is damaged, or cannot be read; what `fits` says.
+pub fn read(place: &Path, log: &mut dyn BufRead, fits: Fits<'_>) -> Result<BlockMap, MapError> {
     let path = place.to_path_buf();
     let (mut line, mut number) = (String::new(), 1);
-    log.read_line(&mut line).map_err(|error| unread(place, error))?;
+    read_line(log, &mut line).map_err(|error| unread(place, error))?;
     if line != FIRST_LINE {
         return Err(MapError::NoLog { path });
     }
@@ -66,11 +74,19 @@ pub fn read(place: &Path, log: &mut dyn BufRead) -> Result<BlockMap, MapError> {
     loop {
         line.clear();
         number += 1;
-        log.read_line(&mut line).map_err(|error| unread(place, error))?;
-        // The last line may be cut off.
-        let Some(whole) = line.strip_suffix('\n') else { break };
+        read_line(log, &mut line).map_err(|error| unread(place, error))?;
+        let Some(whole) = line.strip_suffix('\n') else {
+            if line.len() as u64 >= LINE_BYTES_MAX {
+                return Err(MapError::DamagedLog { path, line: number });
+            }
+            // The last line may be cut off.
+            break;
+        };
         let Some(sum) = whole.strip_prefix(END_OF_PART) else {
             part.push_str(&line);
+            if part.len() > PART_BYTES_MAX {
+                return Err(MapError::DamagedLog { path, line: number });
+            }
             continue;
         };
         let is_whole = u32::from_str_radix(sum, 16) == Ok(crc32_iscsi(part.as_bytes()));
@@ -80,12 +96,17 @@ pub fn read(place: &Path, log: &mut dyn BufRead) -> Result<BlockMap, MapError> {
         {
             return Err(MapError::Newer { path, version });
         }
-        if !(is_whole && take(&part, &mut map, &path).map_err(|error| unread(place, error))?) {
+        if !(is_whole && take(&part, &mut map, &path, fits)?) {
             return Err(MapError::DamagedLog { path, line: number });
         }
         part.clear();
     }
     map.ok_or(MapError::NoLog { path })
+}
+
+/// As much of the next line as a line may have.
+fn read_line(log: &mut dyn BufRead, line: &mut String) -> io::Result<()> {
+    log.take(LINE_BYTES_MAX).read_line(line).map(drop)
 }
 
 /// A log that cannot be read.
@@ -94,10 +115,11 @@ pub fn unread(place: &Path, error: io::Error) -> MapError {
 }
 
 /// Takes a whole part; false where it is not one that a run writes.
-fn take(part: &str, map: &mut Option<BlockMap>, path: &Path) -> io::Result<bool> {
+fn take(part: &str, map: &mut Option<BlockMap>, path: &Path, fits: Fits<'_>) -> Result<bool, MapError> {
     let Some(map) = map else {
         let Ok(header) = serde_json::from_str(part) else { return Ok(false) };
-        *map = BlockMap::of_log(path, header)?;
+        fits(&header)?;
+        *map = BlockMap::of_log(path, header).map_err(|error| unread(path, error))?;
         return Ok(map.is_some());
     };
     for line in part.lines() {
@@ -124,16 +146,32 @@ mod tests {
     }
 
     fn generation_of_7(log: &[u8]) -> Result<u32, MapError> {
-        read(Path::new("l"), &mut &log[..]).map(|map| map.expected(7, false).oldest)
+        read(Path::new("l"), &mut &log[..], &|_| Ok(())).map(|map| map.expected(7, false).oldest)
     }
 
     #[test]
     fn a_log_says_what_must_be_there_at_least() {
         let log = log();
         assert_eq!(generation_of_7(&log).unwrap(), 2);
-        let map = read(Path::new("l"), &mut &log[..]).unwrap();
+        let map = read(Path::new("l"), &mut &log[..], &|_| Ok(())).unwrap();
         assert_eq!((map.expected(8, false).oldest, map.expected(9, false).newest), (3, 0));
         assert!(map.expected(8, false).newest > 1000 && map.expected(8, false).is_in_flight);
+    }
+
+    #[test]
+    fn a_line_or_a_part_that_does_not_end_is_given_up() {
+        let mut endless = io::repeat(b'1');
+        let begin = log();
+        let mut one_line = io::BufReader::new(io::Read::chain(&begin[..], &mut endless));
+        let read_all = |log: &mut dyn BufRead| read(Path::new("l"), log, &|_| Ok(()));
+        assert!(matches!(read_all(&mut one_line), Err(MapError::DamagedLog { line: 9, .. })));
+        let lines = [&begin[..], "7 9\n".repeat(PART_BYTES_MAX / 3).as_bytes()].concat();
+        assert!(matches!(read_all(&mut &lines[..]), Err(MapError::DamagedLog { .. })));
+        let mut huge = Vec::new();
+        let claims = MapHeader { size_bytes: 1 << 50, blocks: 1 << 37, ..header(1, true) };
+        super::begin(&mut huge, &claims).unwrap();
+        tell(&mut huge, &[(1 << 36, 5)]).unwrap();
+        assert_eq!(read_all(&mut &huge[..]).unwrap().expected(1 << 36, false).oldest, 5, "takes no memory");
     }
 
     #[test]

@@ -16,10 +16,14 @@ use crc_fast::crc32_iscsi;
 use serde::{Deserialize, Serialize};
 
 use super::judge::Expected;
-use super::place::{is_in_use, is_taken, lock};
+use super::place::{self, PlaceError, is_in_use};
 use super::sector::SECTOR_BYTES;
+use crate::fault::Refusal;
+use crate::machine::thing::Thing;
+use crate::sys::destination::LostWay;
 use crate::sys::error::system_text;
-use crate::sys::file::{memory_file, set_aside};
+use crate::sys::extents::next_data;
+use crate::sys::file::{read_exact_at, set_aside};
 use crate::sys::words::SharedWords;
 
 /// Version of the file's form.
@@ -29,7 +33,11 @@ pub const FIRST_LINE: &str = "TrueSpd verify map\n";
 const HEADER_BYTES: u64 = 65_536;
 /// What one checksum of the tables covers.
 const PART_BYTES: u64 = 65_536;
+/// Words of such a part.
+const PART_WORDS: usize = PART_BYTES as usize / 4;
 const IN_FLIGHT: u32 = 1 << 31;
+/// More blocks would have no room in a table. A larger target is verified with larger blocks.
+const BLOCKS_MAX: u64 = 1 << 40;
 /// Blocks of the claims in a word.
 const CLAIMS: usize = 64;
 
@@ -40,6 +48,9 @@ pub struct MapHeader {
     pub version: u32,
     /// The lasting name of the target, or its path.
     pub name: String,
+    /// The target, as it is recognised later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thing: Option<Thing>,
     /// The size of the target in bytes.
     pub size_bytes: u64,
     /// First byte of the first block.
@@ -85,11 +96,13 @@ impl MapHeader {
         self.sums_at() + self.sums_bytes()
     }
 
+    /// Whether the blocks lie in a target of that size.
     fn is_possible(&self) -> bool {
-        let blocks_max = u64::MAX / self.block_bytes.max(1);
+        let room_bytes = self.size_bytes.saturating_sub(self.base_bytes);
         self.block_bytes > 0
             && self.block_bytes.is_multiple_of(SECTOR_BYTES as u64)
-            && (1..=blocks_max.min(1 << 40)).contains(&self.blocks)
+            && (1..=room_bytes / self.block_bytes).contains(&self.blocks)
+            && self.blocks <= BLOCKS_MAX
     }
 }
 
@@ -99,6 +112,8 @@ impl MapHeader {
 pub enum MapError {
     #[error("{action} '{}': {}", path.display(), system_text(error))]
     System { action: &'static str, path: PathBuf, error: io::Error },
+    #[error("could not make the map '{}': {lost}", path.display())]
+    Lost { path: PathBuf, lost: LostWay },
     #[error("'{}' exists and is not a map of --verify; it was not touched", path.display())]
     NoMap { path: PathBuf },
     #[error("'{}' is not a map of --verify, or its first bytes are damaged", path.display())]
@@ -113,22 +128,29 @@ pub enum MapError {
     NoLog { path: PathBuf },
     #[error("the log '{}' is damaged before line {line}: a checksum is wrong", path.display())]
     DamagedLog { path: PathBuf, line: u64 },
+    /// It is of another target.
+    #[error(transparent)]
+    Unlike(#[from] Refusal),
     #[error("the map '{}' is damaged at byte {offset_bytes}: its checksum is wrong", path.display())]
     Damaged { path: PathBuf, offset_bytes: u64 },
 }
+
+/// Whether a map or log with this header belongs to the target.
+pub type Fits<'a> = &'a dyn Fn(&MapHeader) -> Result<(), Refusal>;
 
 /// The map of a target: shared by the threads of a run, or read after it.
 #[derive(Debug)]
 pub struct BlockMap {
     header: MapHeader,
     path: PathBuf,
-    file: File,
+    /// None of a map that was read from a log.
+    file: Option<File>,
     completed: SharedWords,
     /// None where a completed write is durable.
     flushed: Option<SharedWords>,
     /// It was read from a log, which may be behind what was written.
     is_of_log: bool,
-    /// Blocks with an I/O under way, a bit each.
+    /// Blocks with an I/O under way, a bit each; none in a map that is read.
     claims: Vec<AtomicU64>,
 }
 
@@ -139,21 +161,20 @@ impl BlockMap {
     /// [`MapError`]; what is there and is no map stays as it is.
     pub fn create(path: &Path, mut header: MapHeader) -> Result<Self, MapError> {
         header.version = VERSION;
-        if is_taken(path, FIRST_LINE) {
-            return Err(MapError::NoMap { path: path.to_path_buf() });
-        }
-        if fs::symlink_metadata(path).is_ok() {
-            if is_in_use(path) {
-                return Err(MapError::InUse { path: path.to_path_buf() });
-            }
-            fs::remove_file(path).map_err(|error| failed("could not replace the map", path, error))?;
-        }
-        let file = File::options().read(true).write(true).create_new(true).open(path);
-        let mut file = file.map_err(|error| failed("could not make the map", path, error))?;
-        lock(&file);
+        let owned = path.to_path_buf();
+        let mut file = place::make(path, FIRST_LINE).map_err(|why| match why {
+            PlaceError::Taken => MapError::NoMap { path: owned },
+            PlaceError::InUse => MapError::InUse { path: owned },
+            PlaceError::Lost(lost) => MapError::Lost { path: owned, lost },
+        })?;
         let made = lay_out(&mut file, &header).and_then(|()| BlockMap::mapped(&file, &header, true));
         match made {
-            Ok((completed, flushed)) => Ok(BlockMap::new(header, path, file, completed, flushed)),
+            Ok((completed, flushed)) => {
+                let claims = (0..completed.len().div_ceil(CLAIMS)).map(|_| AtomicU64::new(0)).collect();
+                let mut map = BlockMap::new(header, path, Some(file), completed, flushed);
+                map.claims = claims;
+                Ok(map)
+            }
             Err(error) => {
                 let _ = fs::remove_file(path);
                 Err(failed("could not make the map", path, error))
@@ -161,18 +182,25 @@ impl BlockMap {
         }
     }
 
-    /// Reads the file of a run.
+    /// Reads the file of a run. `fits` is asked first whether the header belongs to the target: what a file claims of
+    /// itself takes neither time nor memory before.
     ///
     /// # Errors
-    /// [`MapError`] when it is no map, or is damaged.
-    pub fn open(path: &Path) -> Result<Self, MapError> {
+    /// [`MapError`] when it is no map, or is damaged; what `fits` says.
+    pub fn open(path: &Path, fits: Fits<'_>) -> Result<Self, MapError> {
+        let (file, header) = BlockMap::begin_to_read(path)?;
+        fits(&header)?;
+        BlockMap::read(path, file, header)
+    }
+
+    fn begin_to_read(path: &Path) -> Result<(File, MapHeader), MapError> {
         let about = fs::metadata(path).map_err(|error| failed("could not open the map", path, error))?;
         // A pipe would wait for somebody who writes.
         if !about.is_file() {
             return Err(MapError::NoFile { path: path.to_path_buf() });
         }
         let mut file = File::open(path).map_err(|error| failed("could not open the map", path, error))?;
-        if is_in_use(path) {
+        if is_in_use(&file) {
             return Err(MapError::InUse { path: path.to_path_buf() });
         }
         let json = read_header(&mut file).ok_or_else(|| not_readable(path))?;
@@ -184,6 +212,10 @@ impl BlockMap {
         if header.version != VERSION || !header.is_possible() || length != header.file_bytes() {
             return Err(not_readable(path));
         }
+        Ok((file, header))
+    }
+
+    fn read(path: &Path, mut file: File, header: MapHeader) -> Result<Self, MapError> {
         if header.is_closed {
             let damaged = damaged_part(&mut file, &header);
             if let Some(offset_bytes) =
@@ -194,7 +226,7 @@ impl BlockMap {
         }
         let mapped = BlockMap::mapped(&file, &header, false);
         let (completed, flushed) = mapped.map_err(|error| failed("could not read the map", path, error))?;
-        Ok(BlockMap::new(header, path, file, completed, flushed))
+        Ok(BlockMap::new(header, path, Some(file), completed, flushed))
     }
 
     fn mapped(
@@ -214,12 +246,12 @@ impl BlockMap {
     fn new(
         header: MapHeader,
         path: &Path,
-        file: File,
+        file: Option<File>,
         completed: SharedWords,
         flushed: Option<SharedWords>,
     ) -> Self {
-        let claims = (0..completed.len().div_ceil(CLAIMS)).map(|_| AtomicU64::new(0)).collect();
-        BlockMap { header, path: path.to_path_buf(), file, completed, flushed, is_of_log: false, claims }
+        let (path, claims) = (path.to_path_buf(), Vec::new());
+        BlockMap { header, path, file, completed, flushed, is_of_log: false, claims }
     }
 
     /// An empty map in memory for what a log says; none where its header is not possible.
@@ -232,10 +264,8 @@ impl BlockMap {
         }
         // Only what is durable is known.
         header.is_write_through = true;
-        let mut file = memory_file("verify-log")?;
-        lay_out(&mut file, &header)?;
-        let (completed, _) = BlockMap::mapped(&file, &header, true)?;
-        let mut map = BlockMap::new(header, path, file, completed, None);
+        let completed = SharedWords::zeros(header.blocks as usize)?;
+        let mut map = BlockMap::new(header, path, None, completed, None);
         map.is_of_log = true;
         Ok(Some(map))
     }
@@ -258,6 +288,26 @@ impl BlockMap {
     pub fn completed(&self) -> impl Iterator<Item = (usize, u32)> {
         let generations = self.completed.iter().map(|word| word.load(Ordering::Relaxed) & !IN_FLIGHT);
         generations.enumerate().filter(|(_, generation)| *generation > 0)
+    }
+
+    /// The first block of these that was or may have been written. A hole in the file of the map is not looked through.
+    pub fn next_written(&self, blocks: Range<usize>) -> Option<usize> {
+        let mut next = blocks.start;
+        while next < blocks.end {
+            if next.is_multiple_of(PART_WORDS)
+                && let Some(file) = &self.file
+            {
+                let data = next_data(file, HEADER_BYTES + next as u64 * 4);
+                next = next.max(((data - HEADER_BYTES) / 4).min(blocks.end as u64) as usize);
+            }
+            let part = next..(next / PART_WORDS * PART_WORDS + PART_WORDS).min(blocks.end);
+            let found = part.clone().find(|&block| self.completed[block].load(Ordering::Relaxed) != 0);
+            if found.is_some() {
+                return found;
+            }
+            next = part.end;
+        }
+        None
     }
 
     /// The run and the target that it belongs to, with its layout.
@@ -369,9 +419,10 @@ impl BlockMap {
         if let Some(flushed) = &self.flushed {
             push_sums(flushed, &mut sums);
         }
-        let written = write_at(&mut self.file, self.header.sums_at(), &sums)
-            .and_then(|()| write_header(&mut self.file, &self.header))
-            .and_then(|()| self.file.sync_all());
+        let Some(file) = &mut self.file else { return Ok(self.header.clone()) };
+        let written = write_at(file, self.header.sums_at(), &sums)
+            .and_then(|()| write_header(file, &self.header))
+            .and_then(|()| file.sync_all());
         written.map_err(|error| failed("could not write the map", &self.path, error))?;
         Ok(self.header.clone())
     }
@@ -380,7 +431,7 @@ impl BlockMap {
 /// The lock ends with the map, also while a child that is just being started has the file open as well.
 impl Drop for BlockMap {
     fn drop(&mut self) {
-        let _ = self.file.unlock();
+        let _ = self.file.as_ref().map(File::unlock);
     }
 }
 
@@ -444,7 +495,7 @@ pub(super) fn newer_version(header: &str) -> Option<u32> {
 
 fn push_sums(table: &[AtomicU32], sums: &mut Vec<u8>) {
     let mut part = vec![0; PART_BYTES as usize];
-    for words in table.chunks(PART_BYTES as usize / 4) {
+    for words in table.chunks(PART_WORDS) {
         part.fill(0);
         for (bytes, word) in part.as_chunks_mut::<4>().0.iter_mut().zip(words) {
             *bytes = word.load(Ordering::Relaxed).to_ne_bytes();
@@ -455,15 +506,20 @@ fn push_sums(table: &[AtomicU32], sums: &mut Vec<u8>) {
 
 /// The first byte of the first part of the tables whose checksum is wrong.
 fn damaged_part(file: &mut File, header: &MapHeader) -> io::Result<Option<u64>> {
-    let mut sums = vec![0; header.sums_bytes() as usize];
-    file.seek(SeekFrom::Start(header.sums_at()))?;
-    file.read_exact(&mut sums)?;
-    file.seek(SeekFrom::Start(HEADER_BYTES))?;
     let mut part = vec![0; PART_BYTES as usize];
-    for (number, sum) in (0..).zip(sums.as_chunks::<4>().0) {
-        file.read_exact(&mut part)?;
-        if crc32_iscsi(&part).to_le_bytes() != *sum {
-            return Ok(Some(HEADER_BYTES + number * PART_BYTES));
+    let of_zeros = crc32_iscsi(&part);
+    let mut sum = [0; 4];
+    for number in 0..header.sums_bytes() / 4 {
+        let at = HEADER_BYTES + number * PART_BYTES;
+        read_exact_at(file, &mut sum, header.sums_at() + number * 4)?;
+        let found = if next_data(file, at) >= at + PART_BYTES {
+            of_zeros
+        } else {
+            read_exact_at(file, &mut part, at)?;
+            crc32_iscsi(&part)
+        };
+        if found.to_le_bytes() != sum {
+            return Ok(Some(at));
         }
     }
     Ok(None)
@@ -477,6 +533,7 @@ pub(crate) mod tests {
         MapHeader {
             version: VERSION,
             name: "/t".into(),
+            thing: None,
             size_bytes: 1 << 30,
             base_bytes: 8192,
             block_bytes: 4096,
@@ -490,6 +547,10 @@ pub(crate) mod tests {
         }
     }
 
+    fn open(path: &Path) -> Result<BlockMap, MapError> {
+        BlockMap::open(path, &|_| Ok(()))
+    }
+
     #[test]
     fn a_map_knows_what_must_be_there_also_when_its_run_was_killed() {
         let dir = tempfile::tempdir().unwrap();
@@ -500,7 +561,7 @@ pub(crate) mod tests {
         map.note_flushed(3, 1);
         assert_eq!((map.begin_write(3), map.complete_write(3), map.begin_write(99_999)), (2, 2, 1));
         drop(map);
-        let map = BlockMap::open(&path).unwrap();
+        let map = open(&path).unwrap();
         for (block, is_running, expected) in [
             (3, false, (1, 2, false)),
             (3, true, (2, 2, false)),
@@ -523,7 +584,7 @@ pub(crate) mod tests {
             map.complete_write(7);
             map.note_all_flushed();
             map.close().unwrap();
-            assert_eq!(BlockMap::open(&path).unwrap().expected(7, false).oldest, 1);
+            assert_eq!(open(&path).unwrap().expected(7, false).oldest, 1);
         }
         let whole = fs::read(&path).unwrap();
         for (at, is_header) in
@@ -532,11 +593,66 @@ pub(crate) mod tests {
             let mut bytes = whole.clone();
             bytes[at] ^= 1;
             fs::write(&path, bytes).unwrap();
-            let error = BlockMap::open(&path).expect_err("damaged");
+            let error = open(&path).expect_err("damaged");
             assert_eq!(matches!(error, MapError::NotReadable { .. }), is_header, "{error}");
         }
         fs::write(&path, &whole[..whole.len() - 4]).unwrap();
-        assert!(matches!(BlockMap::open(&path), Err(MapError::NotReadable { .. })));
+        assert!(matches!(open(&path), Err(MapError::NotReadable { .. })));
+    }
+
+    /// A file of a few KiB that claims a table of terabytes.
+    fn claiming(dir: &Path, header: &MapHeader) -> PathBuf {
+        let path = dir.join("claims");
+        let mut file = File::create(&path).unwrap();
+        write_header(&mut file, header).unwrap();
+        // Where the file system takes no such length, the claim is refused for that.
+        let _ = file.set_len(header.file_bytes());
+        path
+    }
+
+    #[test]
+    fn what_a_header_claims_takes_neither_time_nor_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        let begun = std::time::Instant::now();
+        let huge = MapHeader { size_bytes: 1 << 52, block_bytes: 4096, blocks: 1 << 39, ..header(1, true) };
+        let path = claiming(dir.path(), &huge);
+        let refused = BlockMap::open(&path, &|_| Err(Refusal::command_line("another size"))).unwrap_err();
+        assert!(matches!(refused, MapError::Unlike(_) | MapError::NotReadable { .. }), "{refused}");
+        if let Ok(map) = open(&path) {
+            assert_eq!(map.next_written(0..1 << 39), None);
+        }
+        let closed = MapHeader { is_closed: true, ..huge };
+        assert!(open(&claiming(dir.path(), &closed)).is_err());
+        for impossible in [
+            MapHeader { block_bytes: 1 << 62, ..header(1, true) },
+            MapHeader { blocks: 1 << 30, ..header(1, true) },
+            MapHeader { base_bytes: u64::MAX, ..header(1, true) },
+            MapHeader { block_bytes: 0, ..header(1, true) },
+        ] {
+            let read = open(&claiming(dir.path(), &impossible));
+            assert!(matches!(read, Err(MapError::NotReadable { .. })), "{impossible:?}");
+            assert!(BlockMap::of_log(&path, impossible).unwrap().is_none());
+        }
+        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{:?}", begun.elapsed());
+    }
+
+    #[test]
+    fn written_blocks_are_found_in_any_part_of_the_table() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("map");
+        let map =
+            BlockMap::create(&path, MapHeader { size_bytes: 1 << 40, ..header(100_000, true) }).unwrap();
+        for block in [0, 16_383, 16_384, 99_999] {
+            map.begin_write(block);
+        }
+        drop(map);
+        let map = open(&path).unwrap();
+        let mut found = Vec::new();
+        while let Some(block) = map.next_written(found.last().map_or(0, |last| last + 1)..100_000) {
+            found.push(block);
+        }
+        assert_eq!(found, [0, 16_383, 16_384, 99_999]);
+        assert_eq!(map.next_written(20_000..99_999), None);
     }
 
     #[test]
@@ -554,9 +670,9 @@ pub(crate) mod tests {
         let path = dir.path().join("map");
         let mut file = File::create(&path).unwrap();
         write_header(&mut file, &header(1, true)).unwrap();
-        assert!(matches!(BlockMap::open(&path), Err(MapError::NotReadable { .. })));
+        assert!(matches!(open(&path), Err(MapError::NotReadable { .. })));
         BlockMap::create(&path, header(1, true)).unwrap();
-        BlockMap::open(&path).unwrap();
+        open(&path).unwrap();
     }
 
     #[test]
@@ -564,10 +680,10 @@ pub(crate) mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("map");
         let map = BlockMap::create(&path, header(1, true)).unwrap();
-        assert!(matches!(BlockMap::open(&path), Err(MapError::InUse { .. })));
+        assert!(matches!(open(&path), Err(MapError::InUse { .. })));
         assert!(matches!(BlockMap::create(&path, header(1, true)), Err(MapError::InUse { .. })));
         drop(map);
-        BlockMap::open(&path).unwrap();
+        open(&path).unwrap();
     }
 
     #[test]
@@ -576,8 +692,8 @@ pub(crate) mod tests {
         let path = dir.path().join("map");
         let newer = MapHeader { version: VERSION + 1, ..header(1, true) };
         write_header(&mut File::create(&path).unwrap(), &newer).unwrap();
-        assert!(matches!(BlockMap::open(&path), Err(MapError::Newer { version: 2, .. })));
-        assert!(matches!(BlockMap::open(dir.path()), Err(MapError::NoFile { .. })));
+        assert!(matches!(open(&path), Err(MapError::Newer { version: 2, .. })));
+        assert!(matches!(open(dir.path()), Err(MapError::NoFile { .. })));
     }
 
     #[test]

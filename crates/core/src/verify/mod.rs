@@ -20,6 +20,6 @@ pub mod sector;
 
 pub use checker::{Checker, Counts};
 pub use judge::{Expected, Fault, Found, Seen, judge};
-pub use map::{BlockMap, MapError, MapHeader};
-pub use place::{is_in_use, is_taken, lock};
+pub use map::{BlockMap, Fits, MapError, MapHeader};
+pub use place::{PlaceError, check_place, make};
 pub use sector::{SECTOR_BYTES, Stamp};

@@ -23,9 +23,11 @@ pub use file::{ALWAYS, KEYS, Key, NEVER, Row, Value};
 use file::{AUTO, Wrong};
 use truespd_core::fault::{Refusal, RefusalKind, Refusals};
 use truespd_core::profile::Release;
+use truespd_core::sys::destination::{Destination, LostWay, follow};
 use truespd_core::sys::error::system_text;
 use truespd_core::sys::file::FileKind;
 use truespd_core::sys::system;
+use truespd_core::sys::system::user;
 use truespd_core::text::{printable, printable_path};
 
 const NAME: &str = "config.toml";
@@ -108,7 +110,15 @@ impl Config {
         let mut refusals = Vec::new();
         for path in std::iter::once(machine).chain(person) {
             let state = match text(path) {
-                Ok(text) => {
+                Ok(Found::OfAnother(owner)) => {
+                    config.warnings.push(format!(
+                        "the configuration file '{}' belongs to user {owner}, or a link of that user leads to it, so \
+                         nothing in it counts for root; give root one of its own (HOME or XDG_CONFIG_HOME)",
+                        printable_path(path)
+                    ));
+                    State::Forbidden
+                }
+                Ok(Found::Text(text)) => {
                     config.take(path, &text).unwrap_or_else(|wrong| refusals.extend(wrong));
                     State::Read
                 }
@@ -167,12 +177,29 @@ impl Config {
     }
 }
 
-fn text(path: &Path) -> std::io::Result<String> {
+/// A file, as far as this user follows it.
+enum Found {
+    Text(String),
+    /// It belongs to this user, or a link of this user leads to it: the settings of another user could have root
+    /// replace files.
+    OfAnother(u32),
+}
+
+fn text(path: &Path) -> std::io::Result<Found> {
+    const ROOT: u32 = 0;
     // Opening a pipe would wait for somebody who writes to it.
     if FileKind::of(&path.metadata()?) == FileKind::Pipe {
         return Err(Error::new(ErrorKind::InvalidInput, "it is a pipe"));
     }
-    text_of(File::open(path)?, BYTES_MAX)
+    let file = match (user(), follow(path)) {
+        (ROOT, Err(LostWay::ForeignLink { owner, .. })) => return Ok(Found::OfAnother(owner)),
+        (ROOT, Ok(Destination::Entry(entry))) => match entry.there {
+            Some(there) if there.owner != ROOT => return Ok(Found::OfAnother(there.owner)),
+            _ => entry.open_to_read()?,
+        },
+        _ => File::open(path)?,
+    };
+    text_of(file, BYTES_MAX).map(Found::Text)
 }
 
 fn refusal(file: &Path, wrong: Wrong) -> Refusal {

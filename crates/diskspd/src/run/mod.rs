@@ -56,6 +56,8 @@ impl<'a> Ready<'a> {
             progress_every: None,
             patience: None,
             ranks: None,
+            known: Vec::new(),
+            held: load::HeldDevices::default(),
         };
         Ok(Ready { request, options })
     }
@@ -63,6 +65,12 @@ impl<'a> Ready<'a> {
     /// The same, and its run reports its progress this often.
     pub fn telling(mut self, progress_every: Option<Duration>) -> Self {
         self.options.progress_every = progress_every;
+        self
+    }
+
+    /// The same, as a run of a series: the targets that it has looked at before, and the devices that it holds.
+    pub fn in_series(mut self, known: Vec<load::KnownTarget>, held: load::HeldDevices) -> Self {
+        (self.options.known, self.options.held) = (known, held);
         self
     }
 

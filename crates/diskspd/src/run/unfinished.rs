@@ -10,8 +10,9 @@ use std::io::{self, Write};
 
 use truespd_core::machine::host::host_name;
 use truespd_core::sys::destination::{Entry, is_shared, take_after};
+use truespd_core::sys::directory::Directory;
 use truespd_core::sys::error::Code;
-use truespd_core::sys::file::{Directory, FileKind, Stat};
+use truespd_core::sys::file::{FileKind, Stat};
 use truespd_core::sys::identity::names;
 use truespd_core::sys::lock::try_alone;
 use truespd_core::sys::system;

@@ -7,8 +7,9 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::{Entry, HistoryError, Store};
+use truespd_core::sys::directory::Directory;
 use truespd_core::sys::error::{Code, system_text};
-use truespd_core::sys::file::{Directory, FileKind, Stat};
+use truespd_core::sys::file::{FileKind, Stat};
 use truespd_core::sys::system::user;
 use truespd_core::text::printable_path;
 

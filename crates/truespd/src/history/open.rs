@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior};
 
 use super::{HistoryError, Problem};
+use truespd_core::sys::destination::make_private_folders;
 use truespd_core::sys::file::{self, FileKind, Stat, filesystem};
 use truespd_core::sys::lock::{Lock, lock};
 use truespd_core::sys::system;
@@ -261,7 +262,7 @@ fn check(path: &Path) -> Result<Option<()>, HistoryError> {
 /// Makes an empty file, which is an empty database, in a folder for this user alone. Another process may do so now.
 fn make(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        file::make_private_directories(folder)?;
+        make_private_folders(folder).map_err(io::Error::other)?;
     }
     match File::options().write(true).create_new(true).open(path) {
         Ok(made) => file::make_private_file(path).map(|()| made),

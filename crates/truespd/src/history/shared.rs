@@ -7,7 +7,6 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -23,8 +22,10 @@ use serde::{Deserialize, Serialize};
 use super::HistoryError;
 use super::entry::{DIGEST_DIGITS, DIGITS, ExportedLine, LineError};
 use truespd_core::result::json::{self, ReadError};
+use truespd_core::sys::destination::{make_folder, open_way};
+use truespd_core::sys::directory::Directory;
 use truespd_core::sys::error::{Code, system_text};
-use truespd_core::sys::file::{Directory, FileKind};
+use truespd_core::sys::file::FileKind;
 use truespd_core::text::printable_path;
 
 /// The file that says whose folder it is.
@@ -122,11 +123,7 @@ impl Shared {
     /// # Errors
     /// [`HistoryError`]; nothing was changed.
     pub fn open_to_put(path: &Path) -> Result<Shared, HistoryError> {
-        match fs::create_dir(path) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(cannot(path, "be made", &system_text(&error))),
-        }
+        make_folder(path).map_err(|lost| cannot(path, "be made", &lost.to_string()))?;
         let shared = Self::open(path)?;
         if !shared.has_marker()? {
             let names = shared.names()?;
@@ -160,8 +157,7 @@ impl Shared {
     }
 
     fn open(path: &Path) -> Result<Shared, HistoryError> {
-        let real = fs::canonicalize(path).map_err(|error| cannot(path, "be opened", &system_text(&error)))?;
-        let folder = Directory::open(&real).map_err(|code| cannot(path, "be opened", &code.text()))?;
+        let folder = open_way(path).map_err(|lost| cannot(path, "be opened", &lost.to_string()))?;
         Ok(Shared { path: path.to_path_buf(), folder })
     }
 
@@ -409,6 +405,7 @@ fn cannot(path: &Path, what: &str, why: &str) -> HistoryError {
 mod tests {
     use super::*;
     use crate::history::{Facts, Filter, Store};
+    use std::fs;
 
     /// Their digests have the same first seven digits, which are their ids as long as they are alone.
     const OF_ONE_ID: [&str; 2] = ["88277", "102584"];

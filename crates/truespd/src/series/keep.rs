@@ -9,12 +9,18 @@ use crate::suite::{Kind, Step};
 use diskspd::request::Line;
 use diskspd::run::unfinished::{Taken, Unfinished};
 use truespd_core::fault::{Failure, FailureKind, Refusal, RefusalKind};
+use truespd_core::load::KnownTarget;
+use truespd_core::machine::chain;
+use truespd_core::machine::device::BlockDevice;
+use truespd_core::machine::roots::Roots;
+use truespd_core::machine::storage::{ReadFlags, open, open_folder};
+use truespd_core::machine::thing::Thing;
 use truespd_core::profile::Profile;
 use truespd_core::result::{Document, json};
 use truespd_core::sys::destination::{Destination, LostWay, follow, make_folders};
 use truespd_core::sys::error::{Code, system_text};
 use truespd_core::sys::lock::try_alone;
-use truespd_core::text::printable_path;
+use truespd_core::text::{printable_path, size};
 
 /// A folder of documents, one per run, named after number and step.
 #[derive(Debug)]
@@ -103,7 +109,8 @@ impl Kept {
         let differs = if path.file_name().is_some_and(|own| own.to_string_lossy() == *name) {
             let read = json::text_of_file(&path).ok().and_then(|bytes| json::read(&bytes).ok());
             let Some(document) = read else { return Ok(None) };
-            let Some(what) = planned.differs(&document) else {
+            let differs = planned.differs(&document).or_else(|| planned.measures_another(&document));
+            let Some(what) = differs else {
                 self.count += 1;
                 return Ok(Some(document));
             };
@@ -184,6 +191,53 @@ impl Planned<'_> {
             with_comparable_paths(&document.profile) == with_comparable_paths(&self.line.request().profile);
         (!is_same).then(|| "this is a run of another profile".to_string())
     }
+}
+
+impl Planned<'_> {
+    /// What shows that the run measured another file or disk than the series would now. What nothing tells apart
+    /// counts as the same.
+    fn measures_another(&self, document: &Document) -> Option<String> {
+        let roots = Roots::default();
+        let planned = self.line.request().profile.time_spans.iter().flat_map(|span| &span.targets);
+        let measured = document.measured().flat_map(|measured| &measured.evidence.targets);
+        planned.zip(measured).find_map(|(target, then)| {
+            let path = printable_path(Path::new(&target.path));
+            // A suite makes the files of its own folder again.
+            let is_own = comparable(std::slice::from_ref(&target.path)) != [target.path.clone()];
+            let now = if is_own { None } else { KnownTarget::look(&target.path, &roots) };
+            if let (Some(then), Some(now)) = (&then.identity, &now)
+                && then.is_again(&now.thing) == Some(false)
+            {
+                return Some(match (then.size_bytes(), now.thing.size_bytes()) {
+                    (Some(then), Some(now)) if then != now => {
+                        format!("'{path}' had {} when that run was made, and has {}", size(then), size(now))
+                    }
+                    _ => format!("'{path}' is another file or disk than when that run was made"),
+                });
+            }
+            let disks = disks_below(Path::new(&target.path), &roots);
+            let then = then.lowest().filter_map(|layer| Some((&layer.name, layer.identity.as_ref()?)));
+            let mut gone = then.filter(|(_, then)| {
+                !disks.is_empty() && disks.iter().all(|now| then.is_again(now) == Some(false))
+            });
+            gone.next().map(|(name, _)| {
+                format!("that run measured the disk {name}, and '{path}' is on another disk now")
+            })
+        })
+    }
+}
+
+/// The lowest devices below the file or device at a path, or below the folder where it is going to be.
+fn disks_below(path: &Path, roots: &Roots) -> Vec<Thing> {
+    let opened = path.ancestors().find_map(|place| {
+        let opened = open(place, ReadFlags::CACHED, roots);
+        opened.or_else(|_| open_folder(place, roots)).ok()
+    });
+    let Some(opened) = opened else { return Vec::new() };
+    let layers = chain::of(&opened.file, &opened.facts, roots);
+    let lowest = layers.iter().filter(|layer| layer.below.is_empty());
+    let devices = lowest.filter_map(|layer| BlockDevice::find(layer.number?, roots));
+    devices.map(|device| Thing::of_device(&device, roots)).collect()
 }
 
 /// The words of one line that the other does not have.

@@ -28,9 +28,9 @@ use std::time::Duration;
 use truespd_core::fault::{ExitCode, Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind};
 use truespd_core::guard::check_directory;
 use truespd_core::load;
-use truespd_core::load::FinishedRun;
 use truespd_core::load::live::{Counted, Progress};
 use truespd_core::load::ranks::Ranks;
+use truespd_core::load::{FinishedRun, HeldDevices, KnownTarget};
 use truespd_core::machine::host::{host_name, uptime_ms};
 use truespd_core::machine::roots::Roots;
 use truespd_core::profile::Profile;
@@ -68,6 +68,11 @@ pub struct Series {
     watch: Arc<dyn Watch>,
     stop: Latch,
     overwrite: Vec<String>,
+    /// The targets as they were looked at before: those that may be overwritten when the series began, and all of its
+    /// runs so far.
+    known: Vec<KnownTarget>,
+    /// Devices that its runs have written, held until it ends.
+    held: HeldDevices,
     precondition: Option<u32>,
     until_steady: bool,
     ranks: Option<Arc<dyn SeriesRanks>>,
@@ -132,6 +137,8 @@ impl Series {
             watch,
             stop,
             overwrite: wishes.overwrite.clone(),
+            known: look(&wishes.overwrite),
+            held: HeldDevices::for_a_series(),
             precondition: wishes.precondition,
             until_steady: wishes.until_steady,
             ranks: wishes.ranks.clone(),
@@ -174,6 +181,9 @@ impl Series {
     /// Sets the paths of `--overwrite` for the steps that follow, and returns those before. The write guard
     /// refuses a path that names no target of a run.
     pub fn allow(&mut self, overwrite: Vec<String>) -> Vec<String> {
+        let mut new = look(&overwrite);
+        new.retain(|new| !self.known.iter().any(|known| known.typed == new.typed));
+        self.known.extend(new);
         std::mem::replace(&mut self.overwrite, overwrite)
     }
 
@@ -322,6 +332,7 @@ impl Series {
         match self.measure(&line) {
             Ok(document) => {
                 self.has_begun = true;
+                self.know(&document);
                 if self.stop.is_set() { Err(Ended::Stopped) } else { Ok(document) }
             }
             // Stopped before its first I/O, together with the other ranks.
@@ -330,6 +341,19 @@ impl Series {
                 self.broken = Some(line);
                 Err(self.hindered(fault))
             }
+        }
+    }
+
+    /// Remembers the targets of a run as it opened them. Files of the series' own folders may be made anew.
+    fn know(&mut self, document: &Document) {
+        let targets = document.measured().flat_map(|measured| &measured.evidence.targets);
+        for target in targets {
+            let Some(thing) = target.identity.clone() else { continue };
+            if self.scratch.iter().any(|own| Path::new(&target.path).starts_with(own.path())) {
+                continue;
+            }
+            self.known.retain(|known| known.typed != target.path);
+            self.known.push(KnownTarget { typed: target.path.clone(), thing });
         }
     }
 
@@ -343,6 +367,7 @@ impl Series {
             let refusal = Refusal::command_line(error.to_string()).about(&["-engine"]);
             self.grammar.marked(line.words(), vec![refusal])
         })?;
+        let ready = ready.in_series(self.known.clone(), self.held.clone());
         let Some(ranks) = &self.ranks else {
             let ready = ready.telling(self.watch.progress_every());
             let report = ready
@@ -397,6 +422,11 @@ impl Series {
         }
         self.watch.see(Event::Run(event));
     }
+}
+
+/// The files and devices that these paths lead to now.
+fn look(paths: &[String]) -> Vec<KnownTarget> {
+    paths.iter().filter_map(|path| KnownTarget::look(path, &Roots::default())).collect()
 }
 
 impl Runner for Series {

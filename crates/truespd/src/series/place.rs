@@ -2,10 +2,11 @@
 //! files ([`Scratch`]), which is removed at the end, whatever ends the suite.
 
 use std::fs::{self, File};
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::series::undo::{FOLDER_PREFIX, Journal, Undo};
+use crate::series::undo::{FOLDER_PREFIX, Journal, MadeFolder, Undo, put_token};
 use std::sync::Arc;
 use truespd_core::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use truespd_core::guard::mark::{MarkState, Marks};
@@ -14,7 +15,9 @@ use truespd_core::machine::device::BlockDevice;
 use truespd_core::machine::roots::Roots;
 use truespd_core::machine::storage;
 use truespd_core::machine::storage::{ReadFlags, Room, TargetKind, resolve, room};
+use truespd_core::machine::thing::Thing;
 use truespd_core::sys::destination::{LostWay, follow_target};
+use truespd_core::sys::directory::Directory;
 use truespd_core::sys::error::{Code, system_text};
 use truespd_core::sys::file::{FileKind, make_private_directory, set_aside, set_length};
 use truespd_core::sys::identity::Identity;
@@ -277,7 +280,7 @@ const NAMES_TRIED: u32 = 100;
 pub struct Scratch {
     path: PathBuf,
     /// The open folder: while it is open, its file system cannot be unmounted by mistake.
-    folder: Arc<File>,
+    folder: Arc<Directory>,
 }
 
 impl Scratch {
@@ -293,8 +296,8 @@ impl Scratch {
             if path.symlink_metadata().is_ok() {
                 continue;
             }
-            let entry = Undo::Folder { path: path.clone(), identity: None, files: files.clone() };
-            journal.add(entry).map_err(not_noted)?;
+            let made = MadeFolder { thing: None, token: new_token(), files };
+            journal.add(Undo::Folder { path: path.clone(), made: made.clone() }).map_err(not_noted)?;
             if let Err(error) = make_private_directory(&path) {
                 // Only what was made is remembered.
                 journal.withdraw(&path).map_err(not_noted)?;
@@ -303,10 +306,12 @@ impl Scratch {
                 }
                 return Err(not_made(parent)(error));
             }
-            let identity = Some(Identity::of_name(&path).map_err(not_made(parent))?);
-            journal.add(Undo::Folder { path: path.clone(), identity, files }).map_err(not_noted)?;
-            let folder = Arc::new(File::open(&path).map_err(not_made(parent))?);
-            return Ok(Scratch { path, folder });
+            let folder = Directory::open(&path).map_err(|code| not_made(parent)(code.into()))?;
+            put_token(&folder, &made.token).map_err(not_made(parent))?;
+            let thing = Some(Thing::of(folder.as_file(), &Roots::default()).map_err(not_made(parent))?);
+            let made = MadeFolder { thing, ..made };
+            journal.add(Undo::Folder { path: path.clone(), made }).map_err(not_noted)?;
+            return Ok(Scratch { path, folder: Arc::new(folder) });
         }
         let words = format!("'{}': too many folders of killed runs", printable_path(&place));
         Err(refused(words).hint(format!("remove {FOLDER_PREFIX}{suite}-*")))
@@ -317,7 +322,7 @@ impl Scratch {
     /// # Errors
     /// It does not.
     pub fn check(&self) -> Result<(), Refusal> {
-        let own = Identity::of(&self.folder).ok();
+        let own = Identity::of(self.folder.as_file()).ok();
         let there = Identity::of_name(&self.path).ok();
         if there.is_some() && there == own {
             return Ok(());
@@ -365,6 +370,12 @@ impl Scratch {
             Failure::new(FailureKind::Create, words).on(&path)
         })
     }
+}
+
+/// What no other folder holds.
+fn new_token() -> String {
+    let drawn: [u64; 2] = std::array::from_fn(|_| RandomState::new().hash_one(std::process::id()));
+    format!("{:016x}{:016x}", drawn[0], drawn[1])
 }
 
 fn not_noted(error: io::Error) -> Refusal {
@@ -452,7 +463,7 @@ mod tests {
         assert_ne!(first.file("data"), second.file("data"));
         // Another folder of the same name is another folder.
         assert_eq!(second.check(), Ok(()));
-        fs::remove_dir(&second.path).unwrap();
+        fs::remove_dir_all(&second.path).unwrap();
         assert!(second.check().unwrap_err().message.contains("is gone"));
         fs::create_dir(&second.path).unwrap();
         assert!(second.check().unwrap_err().message.contains("another one is there"));

@@ -14,7 +14,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 use settle::{Action, settle_folder, settle_setting, stuck};
-pub use settle::{Disk, FOLDER_PREFIX, Fate, Undone};
+pub use settle::{Disk, FOLDER_PREFIX, Fate, MadeFolder, TOKEN_NAME, Undone, put_token};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufRead, Read, Seek, Write};
@@ -25,10 +25,9 @@ use truespd_core::fault::{Refusal, RefusalKind};
 use truespd_core::machine::host::boot_id;
 use truespd_core::machine::roots::Roots;
 use truespd_core::sys::error::system_text;
-use truespd_core::sys::file::{FileKind, Stat};
 use truespd_core::sys::identity::Identity;
 use truespd_core::sys::lock::{Lock, lock};
-use truespd_core::sys::system::user;
+use truespd_core::sys::own::OwnFolder;
 use truespd_core::sys::{file, signals};
 use truespd_core::text::printable_path;
 
@@ -39,10 +38,8 @@ pub enum Undo {
     Folder {
         /// Absolute path; its last name begins with [`FOLDER_PREFIX`].
         path: PathBuf,
-        /// Device and inode number, once it is made; before that only an empty folder goes.
-        identity: Option<Identity>,
-        /// Names of the files that go with it; what else is there stays, and the folder with it.
-        files: Vec<String>,
+        #[serde(flatten)]
+        made: MadeFolder,
     },
     /// Writes a disk's setting back, unless somebody else changed it meanwhile.
     Setting {
@@ -100,13 +97,7 @@ impl Journal {
     /// # Errors
     /// What the system says about the folder or the file, or in words that the folder is another user's.
     pub fn begin(dir: &Path, roots: Roots) -> io::Result<Self> {
-        file::make_private_directories(dir)?;
-        let about = Stat::at(dir)?;
-        if about.owner == user() && about.mode & WRITABLE_BY_OTHERS != 0 {
-            // Made by an umask that lets the group write.
-            file::make_private(dir)?;
-        }
-        check_folder(dir).map_err(io::Error::other)?;
+        OwnFolder::make(dir)?;
         loop {
             let (file, path) = tempfile::Builder::new()
                 .prefix("run-")
@@ -241,8 +232,9 @@ fn take(entries: &mut Vec<Entry>, entry: Entry) {
             entries.retain(|earlier| earlier.undo.path() != path);
             return;
         }
-        Undo::Folder { identity: Some(_), .. } => entries.retain(|earlier| {
-            let is_before_it_was_made = matches!(&earlier.undo, Undo::Folder { identity: None, .. });
+        Undo::Folder { made: MadeFolder { thing: Some(_), .. }, .. } => entries.retain(|earlier| {
+            let is_before_it_was_made =
+                matches!(&earlier.undo, Undo::Folder { made: MadeFolder { thing: None, .. }, .. });
             !is_before_it_was_made || earlier.undo.path() != path
         }),
         _ => {}
@@ -260,13 +252,13 @@ pub fn undo_abandoned(path: &Path) -> Vec<Undone> {
 /// Undoes what programs left that were killed together with their caretakers.
 pub fn sweep(dir: &Path, roots: &Roots) -> Vec<Undone> {
     let journals = journals(dir);
-    match check_folder(dir) {
-        Ok(()) => {
+    match OwnFolder::open(dir) {
+        Ok(_) => {
             let abandoned = journals.iter().filter_map(|path| take_over(path, Lock::Try, roots));
             abandoned.flat_map(Journal::undo).collect()
         }
         Err(why) if !journals.is_empty() => {
-            vec![left(dir, stuck(why))]
+            vec![left(dir, stuck(why.to_string()))]
         }
         Err(_) => Vec::new(),
     }
@@ -290,13 +282,9 @@ fn entries(text: &str) -> Vec<Entry> {
 /// The journal, when its owner is gone. Only one that this user wrote: another user could have this program
 /// remove files for them.
 fn take_over(path: &Path, how: Lock, roots: &Roots) -> Option<Journal> {
-    check_folder(path.parent()?).ok()?;
-    // Only a plain file: links are not followed, pipes are not waited for.
+    // Nor one that is no plain file.
+    OwnFolder::open(path.parent()?).ok()??.open_file(&path.file_name()?.to_string_lossy()).ok()??;
     let mut file = file::open_unlinked(path).ok()?;
-    let about = Stat::of_open(&file).ok()?;
-    if about.kind != FileKind::Regular || about.owner != user() || about.mode & WRITABLE_BY_OTHERS != 0 {
-        return None;
-    }
     lock(&file, how).ok()?;
     // Else removed by the one who had it.
     if !is_at(&file, path) {
@@ -307,22 +295,6 @@ fn take_over(path: &Path, how: Lock, roots: &Roots) -> Option<Journal> {
     let entries = entries(&text);
     let (path, file) = (path.to_path_buf(), Locked(file));
     Some(Journal { path, file, entries, claims: Vec::new(), roots: roots.clone() })
-}
-
-/// Bits of a mode that let others write.
-const WRITABLE_BY_OTHERS: u32 = 0o022;
-
-/// Journals of a folder count where nobody else can put, move or remove one. The error says why not and what to do.
-fn check_folder(dir: &Path) -> Result<(), String> {
-    let about = Stat::at(dir).map_err(|error| system_text(&error))?;
-    let why = if about.owner != user() {
-        "this folder belongs to another user; set XDG_STATE_HOME to a folder of your own"
-    } else if about.mode & WRITABLE_BY_OTHERS == 0 {
-        return Ok(());
-    } else {
-        "other users may write to this folder; forbid that (chmod 700)"
-    };
-    Err(why.into())
 }
 
 /// A file with a lock of this program. The lock is released explicitly, not only by closing the file: a process that
@@ -372,9 +344,7 @@ fn settle(
     action: Action,
 ) -> Option<(PathBuf, Result<(), Undone>)> {
     match undo {
-        Undo::Folder { path, identity, files } => {
-            Some((path.clone(), settle_folder(path, *identity, files, is_same_boot, action)?))
-        }
+        Undo::Folder { path, made } => Some((path.clone(), settle_folder(path, made, roots, action)?)),
         Undo::Setting { path, before, during, disk } => {
             settle_setting(path, disk, [before, during], is_same_boot, roots, action)
         }
@@ -397,7 +367,7 @@ impl Abandoned {
     /// Why nothing counts that is in this folder, and what to do.
     pub fn find(dir: &Path, roots: &Roots) -> Result<Self, Refusal> {
         let paths = journals(dir);
-        if let Err(why) = check_folder(dir)
+        if let Err(why) = OwnFolder::open(dir)
             && !paths.is_empty()
         {
             let words = format!("'{}': {why}", printable_path(dir));

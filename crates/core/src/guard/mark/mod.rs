@@ -37,7 +37,6 @@ mod text;
 use content::{do_maps_show, entry_of, holds_nothing, is_outside_kept, keeps_own_times};
 use digest::all_of;
 use registry::Registry;
-pub use registry::write_entry;
 use text::{
     LATEST, Parts, TICK, after, are_fine, from_now, is_settled, joined, outside_of, set_back, wait_past,
 };

@@ -3,27 +3,17 @@
 //! An entry lets a test write to a file, so only entries count that nobody but this user can have put there.
 
 use std::fs;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 use super::text::{MarkState, Provenance};
 use crate::machine::device::DeviceNumber;
-use crate::sys::error::Code;
-use crate::sys::file::{self, Directory, FileKind, Stat};
 use crate::sys::identity::Stamp;
-use crate::sys::identity::names;
-use crate::sys::system::user;
+use crate::sys::own::{NotOwn, OwnFolder};
 use crate::text::printable_path;
 
-/// Bits of a mode that let others write.
-const WRITABLE_BY_OTHERS: u32 = 0o022;
 /// Longest entry that is read: a mark and what ties it to the file.
 const ENTRY_BYTES_MAX: u64 = 512;
-
-/// Why an entry is not trusted.
-type Distrust = &'static str;
-const NO_FOLDER: Distrust = "its folder is a symbolic link, or no folder";
-const NOT_PLAIN: Distrust = "it is not a regular file";
 
 /// Name of a file's entry. With the birth time in it, a reused inode has another name.
 pub(super) fn entry_name(stamp: &Stamp) -> String {
@@ -55,7 +45,7 @@ impl Registry {
     /// There is an entry, and it does not count. In words about the file: its mark in ... is ignored: ...
     pub(super) fn read(&self, stamp: &Stamp) -> Result<Option<Provenance>, String> {
         let text = self
-            .trusted_text(&entry_name(stamp))
+            .text(&entry_name(stamp))
             .map_err(|why| format!("its mark {} is ignored: {why}", printable_path(&self.path_of(stamp))))?;
         let Some(text) = text else { return Ok(None) };
         let Some(mark) = Provenance::parse(&text) else { return Ok(None) };
@@ -64,35 +54,14 @@ impl Registry {
         Ok((is_same_change && is_same_size).then_some(mark))
     }
 
-    fn trusted_text(&self, name: &str) -> Result<Option<String>, Distrust> {
-        let folder = match Directory::open(&self.0) {
-            Ok(folder) => folder,
+    fn text(&self, name: &str) -> Result<Option<String>, NotOwn> {
+        match OwnFolder::open(&self.0) {
+            Ok(Some(folder)) => folder.read(name, ENTRY_BYTES_MAX),
+            Ok(None) => Ok(None),
             // Whether there is an entry is asked only to say that it is ignored.
-            Err(_) if fs::symlink_metadata(self.0.join(name)).is_ok() => return Err(NO_FOLDER),
-            Err(_) => return Ok(None),
-        };
-        let entry = match folder.open_entry(name) {
-            Ok(entry) => entry,
-            Err(Code::NOT_FOUND) => return Ok(None),
-            Err(_) => return Err(NOT_PLAIN),
-        };
-        check_folder(&folder)?;
-        let about = entry.metadata().map_err(|_| NOT_PLAIN)?;
-        let stat = Stat::of(&about);
-        if stat.kind != FileKind::Regular {
-            return Err(NOT_PLAIN);
+            Err(_) if fs::symlink_metadata(self.0.join(name)).is_err() => Ok(None),
+            Err(why) => Err(why),
         }
-        if stat.owner != user() {
-            return Err("it belongs to another user");
-        }
-        if stat.mode & WRITABLE_BY_OTHERS != 0 {
-            return Err("other users may write to it");
-        }
-        if names(&about) != 1 {
-            return Err("it has more than one name (hard links)");
-        }
-        let mut text = String::new();
-        Ok(entry.take(ENTRY_BYTES_MAX).read_to_string(&mut text).is_ok().then_some(text))
     }
 
     /// Notes the mark of a file with this stamp.
@@ -100,55 +69,26 @@ impl Registry {
     /// # Errors
     /// What the system says, or that an entry in the folder would not count.
     pub fn write(&self, stamp: &Stamp, mark: &Provenance) -> io::Result<PathBuf> {
-        file::make_private_directories(&self.0)?;
-        let about = Stat::at(&self.0)?;
-        if about.owner == user() && about.mode & WRITABLE_BY_OTHERS != 0 {
-            // Made by an umask that lets the group write.
-            file::make_private(&self.0)?;
-        }
-        let folder = Directory::open(&self.0).map_err(|_| io::Error::other(NO_FOLDER))?;
-        check_folder(&folder).map_err(io::Error::other)?;
-        let path = self.path_of(stamp);
-        write_entry(&self.0, &path, &format!("{mark}{}\n", entry_tail(stamp)))?;
-        Ok(path)
+        let name = entry_name(stamp);
+        OwnFolder::make(&self.0)?.put(&name, &format!("{mark}{}\n", entry_tail(stamp)))?;
+        Ok(self.path_of(stamp))
     }
 
     /// Removes the entry of a file with this stamp.
     pub fn forget(&self, stamp: &Stamp) {
         // Usually there is none.
-        let _ = fs::remove_file(self.path_of(stamp));
+        if let Ok(Some(folder)) = OwnFolder::open(&self.0) {
+            folder.remove(&entry_name(stamp));
+        }
     }
-}
-
-/// Entries count where nobody else can put, move or remove one.
-fn check_folder(folder: &Directory) -> Result<(), Distrust> {
-    let about = folder.stat().map_err(|_| NO_FOLDER)?;
-    if about.owner != user() {
-        Err("its folder belongs to another user; set XDG_STATE_HOME to a folder of your own")
-    } else if about.mode & WRITABLE_BY_OTHERS != 0 {
-        Err("other users may write to its folder; forbid that (chmod 700)")
-    } else {
-        Ok(())
-    }
-}
-
-/// Writes another file in `dir` and renames it, so that a reader never sees half an entry.
-///
-/// # Errors
-/// Why it could not be written; nothing is left of it.
-pub fn write_entry(dir: &Path, entry: &Path, text: &str) -> io::Result<()> {
-    let beside = dir.join(format!(".{}.{:?}", std::process::id(), std::thread::current().id()));
-    fs::write(&beside, text)?;
-    let placed = file::make_private_file(&beside).and_then(|()| fs::rename(&beside, entry));
-    placed.inspect_err(|_| {
-        let _ = fs::remove_file(&beside);
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::file::Stat;
     use crate::sys::made::{give_to, set_mode, symlink};
+    use crate::sys::system::user;
     use std::fs::File;
 
     struct Case {
@@ -180,8 +120,8 @@ mod tests {
         for (place, mode, distrust) in [
             (&path, 0o602, "other users may write to it"),
             (&path, 0o620, "other users may write to it"),
-            (&registry.0, 0o770, "other users may write to its folder; forbid that (chmod 700)"),
-            (&registry.0, 0o1777, "other users may write to its folder; forbid that (chmod 700)"),
+            (&registry.0, 0o770, "other users may write to the folder; forbid that (chmod 700)"),
+            (&registry.0, 0o1777, "other users may write to the folder; forbid that (chmod 700)"),
         ] {
             let before = Stat::at(place).unwrap().mode;
             set_mode(place, mode).unwrap();
@@ -194,12 +134,12 @@ mod tests {
         fs::rename(&path, path.with_file_name("moved")).unwrap();
         assert_eq!(why(), Ok(None));
         symlink("other", &path).unwrap();
-        assert_eq!(why(), Err(NOT_PLAIN.to_string()));
+        assert_eq!(why(), Err(NotOwn::NotPlain.to_string()));
         let ignored = registry.read(&stamp).unwrap_err();
         assert!(ignored.ends_with("is ignored: it is not a regular file"), "{ignored}");
         fs::remove_file(&path).unwrap();
         crate::sys::made::pipe(&path).unwrap();
-        assert_eq!(why(), Err(NOT_PLAIN.to_string()), "nobody waits for its writer");
+        assert_eq!(why(), Err(NotOwn::NotPlain.to_string()), "nobody waits for its writer");
     }
 
     #[test]
@@ -224,7 +164,7 @@ mod tests {
         let Case { dir, registry, stamp } = case();
         fs::rename(&registry.0, dir.path().join("elsewhere")).unwrap();
         symlink(dir.path().join("elsewhere"), &registry.0).unwrap();
-        assert_eq!(distrust(&registry.read(&stamp).unwrap_err()), NO_FOLDER);
+        assert_eq!(distrust(&registry.read(&stamp).unwrap_err()), NotOwn::NoFolder.to_string());
         let error = registry.write(&stamp, &Provenance::new(0, MarkState::Complete)).unwrap_err();
         assert!(error.to_string().contains("symbolic link"), "{error}");
         fs::remove_file(&registry.0).unwrap();

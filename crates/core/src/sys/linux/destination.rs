@@ -13,10 +13,11 @@ use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Gid, Mode, OFlags, RenameFlags, Uid};
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 
+use super::directory::Directory;
 use super::error::Code;
-use super::file::{self, Directory, FileKind, Stat};
+use super::file::{self, FileKind, Stat};
 use super::identity::Identity;
 use super::system;
 use crate::text::printable_path;
@@ -124,6 +125,45 @@ pub fn follow_target(path: &Path) -> Result<Destination, LostWay> {
 pub fn make_folders(path: &Path) -> Result<(), LostWay> {
     match Walk::begin(&path.join("x"), Aim::Target)?.walk()? {
         Destination::Entry(mut entry) => entry.make_folders(),
+        Destination::Open(_) => Err(LostWay::System { at: path.to_path_buf(), code: Code::NOT_A_DIRECTORY }),
+    }
+}
+
+/// Makes a folder where there is none, in one that is there, and follows no link of another user on the way.
+///
+/// # Errors
+/// [`LostWay`].
+pub fn make_folder(path: &Path) -> Result<(), LostWay> {
+    match follow(path)? {
+        Destination::Entry(entry) if entry.there.is_none() => {
+            match rustix::fs::mkdirat(entry.folder.handle(), &entry.name, Mode::from_raw_mode(0o777)) {
+                // Another process makes it as well.
+                Err(rustix::io::Errno::EXIST) => Ok(()),
+                made => made.map_err(|errno| lost(path, code(errno))),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The same for what only this user may look at; also where the umask would let others.
+///
+/// # Errors
+/// [`LostWay`].
+pub fn make_private_folders(path: &Path) -> Result<(), LostWay> {
+    match Walk::begin(&path.join("x"), Aim::Target)?.walk()? {
+        Destination::Entry(mut entry) => entry.make_folders_as(0o700),
+        Destination::Open(_) => Err(LostWay::System { at: path.to_path_buf(), code: Code::NOT_A_DIRECTORY }),
+    }
+}
+
+/// Opens a folder, for calls on its entries, and follows no link of another user on the way.
+///
+/// # Errors
+/// [`LostWay`].
+pub fn open_way(path: &Path) -> Result<Directory, LostWay> {
+    match Walk::begin(&path.join("x"), Aim::Result)?.walk()? {
+        Destination::Entry(entry) => Ok(entry.folder),
         Destination::Open(_) => Err(LostWay::System { at: path.to_path_buf(), code: Code::NOT_A_DIRECTORY }),
     }
 }
@@ -364,11 +404,16 @@ impl Entry {
     /// # Errors
     /// [`LostWay::System`]; what was made by then is removed.
     pub fn make_folders(&mut self) -> Result<(), LostWay> {
+        self.make_folders_as(0o777)
+    }
+
+    /// The same with these permissions, as far as the umask lets them.
+    fn make_folders_as(&mut self, mode: u32) -> Result<(), LostWay> {
         let above = self.path.ancestors().nth(self.missing.len() + 1).unwrap_or(Path::new("/"));
         let mut at = above.to_path_buf();
         for name in std::mem::take(&mut self.missing) {
             at.push(&name);
-            if let Err(code) = self.make_folder(name) {
+            if let Err(code) = self.make_folder(name, mode) {
                 self.remove_folders();
                 return Err(LostWay::System { at, code });
             }
@@ -376,8 +421,8 @@ impl Entry {
         Ok(())
     }
 
-    fn make_folder(&mut self, name: OsString) -> Result<(), Code> {
-        let is_new = match rustix::fs::mkdirat(self.folder.handle(), &name, Mode::from_raw_mode(0o777)) {
+    fn make_folder(&mut self, name: OsString, mode: u32) -> Result<(), Code> {
+        let is_new = match rustix::fs::mkdirat(self.folder.handle(), &name, Mode::from_raw_mode(mode)) {
             // Another run needs it as well.
             Err(rustix::io::Errno::EXIST) => false,
             answer => answer.map_err(code).map(|()| true)?,
@@ -481,14 +526,8 @@ impl Entry {
 }
 
 impl Directory {
-    fn look_at(&self, name: &OsStr) -> Result<File, Code> {
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        rustix::fs::openat(self.handle(), name, flags, Mode::empty()).map(File::from).map_err(code)
-    }
-
-    /// The open folder, for questions.
-    pub(crate) fn as_file(&self) -> &File {
-        self.handle()
+    fn is_name_of(&self, name: &OsStr, file: Identity) -> bool {
+        self.stat_of(name).is_some_and(|now| now.identity() == file)
     }
 
     /// What is known of an entry, with its path; a link is told as such.
@@ -501,90 +540,6 @@ impl Directory {
         let (folder, there, missing, made) =
             (Directory::from_open(folder), Some(there), Vec::new(), Vec::new());
         Ok(Entry { folder, name: name.to_os_string(), path, there, missing, made })
-    }
-
-    /// Makes a file without a name; it is gone when it is closed.
-    ///
-    /// # Errors
-    /// What `openat(2)` says; not all file systems have such files.
-    pub fn make_nameless(&self) -> Result<File, Code> {
-        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(self.handle(), c".", flags, Mode::from_raw_mode(0o600));
-        file.map(File::from).map_err(code)
-    }
-
-    fn is_name_of(&self, name: &OsStr, file: Identity) -> bool {
-        self.stat_of(name).is_some_and(|now| now.identity() == file)
-    }
-
-    /// What has the name at this moment; of a link its own.
-    pub fn stat_of(&self, name: &OsStr) -> Option<Stat> {
-        Stat::of_open(&self.look_at(name).ok()?).ok()
-    }
-
-    /// Opens an entry that is a folder; a link to one is none.
-    ///
-    /// # Errors
-    /// What `openat(2)` says.
-    pub fn open_folder(&self, name: &OsStr) -> Result<Directory, Code> {
-        self.to_folder(name, OFlags::NOFOLLOW)
-    }
-
-    fn follow_to_folder(&self, name: &OsStr) -> Result<Directory, Code> {
-        self.to_folder(name, OFlags::empty())
-    }
-
-    fn to_folder(&self, name: &OsStr, more: OFlags) -> Result<Directory, Code> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | more;
-        let opened = rustix::fs::openat(self.handle(), name, flags, Mode::empty()).map_err(code)?;
-        Ok(Directory::from_open(File::from(opened)))
-    }
-
-    /// Makes a new file and opens it for writing, with the permissions of the user's umask.
-    ///
-    /// # Errors
-    /// What `openat(2)` says; [`Code::ALREADY_EXISTS`] when the name is taken, also by a link.
-    pub fn make_entry(&self, name: impl AsRef<OsStr>) -> Result<File, Code> {
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(0o666);
-        rustix::fs::openat(self.handle(), name.as_ref(), flags, mode).map(File::from).map_err(code)
-    }
-
-    /// Gives an entry another name, in place of what has that name; a link of that name is replaced, not followed.
-    ///
-    /// # Errors
-    /// What `renameat(2)` says.
-    pub fn rename_entry(&self, from: &str, to: &OsStr) -> Result<(), Code> {
-        rustix::fs::renameat(self.handle(), from, self.handle(), to).map_err(code)
-    }
-
-    /// Gives an entry another name that nothing has.
-    ///
-    /// # Errors
-    /// What `renameat2(2)` says; [`Code::ALREADY_EXISTS`] when the name is taken.
-    pub fn rename_entry_to_free(&self, from: impl AsRef<OsStr>, to: &OsStr) -> Result<(), Code> {
-        let (own, from) = (self.handle(), from.as_ref());
-        match rustix::fs::renameat_with(own, from, own, to, RenameFlags::NOREPLACE).map_err(code) {
-            // Some file systems do not know the flag.
-            Err(Code::INVALID | Code::NOT_IMPLEMENTED) => {
-                rustix::fs::linkat(own, from, own, to, AtFlags::empty()).map_err(code)?;
-                self.remove_entry(from)
-            }
-            other => other,
-        }
-    }
-
-    /// The names of the entries.
-    ///
-    /// # Errors
-    /// What `openat(2)` and `getdents64(2)` say: a folder may be written that may not be read.
-    pub fn names(&self) -> Result<Vec<OsString>, Code> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let open = rustix::fs::openat(self.handle(), c".", flags, Mode::empty()).map_err(code)?;
-        let entries = rustix::fs::Dir::new(open).map_err(code)?;
-        let names = entries
-            .map(|entry| Ok(OsStr::from_bytes(entry.map_err(code)?.file_name().to_bytes()).to_os_string()));
-        names.collect()
     }
 }
 

@@ -50,6 +50,19 @@ pub(crate) fn is_write_protected(file: &File) -> bool {
     result == 0 && read_only != 0
 }
 
+/// The number that the kernel gave the disk of an open device when it appeared (`BLKGETDISKSEQ`, Linux 5.15).
+///
+/// # Errors
+/// What `ioctl(2)` says.
+pub(crate) fn sequence_number(file: &File) -> io::Result<u64> {
+    const BLKGETDISKSEQ: libc::Ioctl = libc::_IOR::<u64>(0x12, 128);
+    let mut number: u64 = 0;
+    // SAFETY: BLKGETDISKSEQ writes one u64 through the pointer, which outlives the call; an older kernel fails without
+    // writing.
+    let result = unsafe { libc::ioctl(file.as_raw_fd(), BLKGETDISKSEQ, &raw mut number) };
+    if result == 0 { Ok(number) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Capacity of an open device in bytes (`BLKGETSIZE64`).
 ///
 /// # Errors

@@ -235,6 +235,17 @@ pub(crate) fn data_parts(file: &File, start: u64, length: u64, most: usize) -> O
     Some(found)
 }
 
+/// The first byte from this one on that is no hole, the length of the file where there is none; this one where the file
+/// system does not tell.
+pub(crate) fn next_data(file: &File, from: u64) -> u64 {
+    use rustix::fs::{SeekFrom, seek};
+    match seek(file, SeekFrom::Data(from)) {
+        Ok(data) => data,
+        Err(rustix::io::Errno::NXIO) => file.metadata().map_or(from, |about| about.len().max(from)),
+        Err(_) => from,
+    }
+}
+
 /// Looks through the whole file, writing back dirty pages first so that delayed allocation is settled.
 ///
 /// # Errors

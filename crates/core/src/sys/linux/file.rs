@@ -241,56 +241,6 @@ pub fn open_unlinked(path: &Path) -> Result<File, Code> {
     rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(code)
 }
 
-/// An open directory. Its entries are found through it, because its path may meanwhile lead elsewhere.
-#[derive(Debug)]
-pub struct Directory(File);
-
-impl Directory {
-    /// Opens a directory; a link to one is none.
-    ///
-    /// # Errors
-    /// What `open(2)` says.
-    pub fn open(path: &Path) -> Result<Directory, Code> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        rustix::fs::open(path, flags, Mode::empty()).map(|open| Directory(File::from(open))).map_err(code)
-    }
-
-    /// A directory that is open.
-    pub(super) fn from_open(open: File) -> Directory {
-        Directory(open)
-    }
-
-    /// For calls on its entries.
-    pub(super) fn handle(&self) -> &File {
-        &self.0
-    }
-
-    /// What it is.
-    ///
-    /// # Errors
-    /// What `fstat(2)` says.
-    pub fn stat(&self) -> Result<Stat, Code> {
-        Stat::of_open(&self.0).map_err(|error| Code::of(&error).unwrap_or(Code::IO))
-    }
-
-    /// Opens an entry for reading, and neither follows a link nor waits for the writer of a pipe.
-    ///
-    /// # Errors
-    /// What `openat(2)` says.
-    pub fn open_entry(&self, name: &str) -> Result<File, Code> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        rustix::fs::openat(&self.0, name, flags, Mode::empty()).map(File::from).map_err(code)
-    }
-
-    /// Removes an entry that is no directory.
-    ///
-    /// # Errors
-    /// What `unlinkat(2)` says.
-    pub fn remove_entry(&self, name: impl AsRef<OsStr>) -> Result<(), Code> {
-        rustix::fs::unlinkat(&self.0, name.as_ref(), AtFlags::empty()).map_err(code)
-    }
-}
-
 /// Removes an empty directory.
 ///
 /// # Errors
@@ -377,14 +327,6 @@ pub(crate) fn flush_data(file: &File) -> Result<(), Code> {
 /// What `fallocate(2)` says; [`Code::NOT_SUPPORTED`] and [`Code::NOT_IMPLEMENTED`] where the file system cannot.
 pub fn set_aside(file: &File, size_bytes: u64) -> Result<(), Code> {
     rustix::fs::fallocate(file, FallocateFlags::empty(), 0, size_bytes).map_err(code)
-}
-
-/// An empty file in memory that nobody else can open.
-///
-/// # Errors
-/// What `memfd_create(2)` says.
-pub(crate) fn memory_file(name: &str) -> io::Result<File> {
-    Ok(rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::CLOEXEC)?.into())
 }
 
 /// Frees a range of a file: it reads as zeros then, and the file is as long as before.

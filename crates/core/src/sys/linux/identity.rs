@@ -10,7 +10,7 @@
 
 use std::fs::{self, File, Metadata};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -21,16 +21,17 @@ use rustix::mm::{MapFlags, ProtFlags};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
+use crate::sys::linux::directory::Directory;
 use crate::sys::linux::error::Code;
 use crate::sys::linux::file::own_path;
-use crate::sys::linux::file::{Directory, FileKind, Stat};
+use crate::sys::linux::file::{FileKind, Stat};
 use crate::sys::linux::system::page_bytes;
 
 /// Tells whether two descriptors or paths are the same file, folder or device: device and inode, or of a
 /// block device its number, so that two nodes of one device are the same.
 ///
 /// It holds as long as somebody keeps the file open or its name in place: after that the inode can be another file's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "(u64, u64)", into = "(u64, u64)")]
 pub struct Identity {
     device: u64,
@@ -179,6 +180,18 @@ impl Stamp {
             modified: (facts.mtime(), facts.mtime_nsec() as u32),
         })
     }
+}
+
+/// Which of the files that had its inode an open file is (`FS_IOC_GETVERSION`); `None` where the file system does not
+/// tell.
+pub(crate) fn generation(file: &File) -> Option<u32> {
+    const FS_IOC_GETVERSION: libc::Ioctl = libc::_IOR::<libc::c_long>(b'v' as u32, 1);
+    // The ioctl is defined with a long, and file systems write an int.
+    let mut number: [u32; 2] = [0; 2];
+    // SAFETY: the ioctl writes at most a long through the pointer, which outlives the call; elsewhere it fails without
+    // writing.
+    let result = unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_GETVERSION, number.as_mut_ptr()) };
+    (result == 0).then_some(number[0])
 }
 
 /// Flags of a file that let nobody change it.

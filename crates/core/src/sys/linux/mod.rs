@@ -3,6 +3,7 @@
 pub mod buffer;
 pub mod destination;
 pub mod device;
+pub mod directory;
 pub mod drive;
 pub mod error;
 pub mod events;
@@ -14,6 +15,7 @@ pub mod lock;
 #[cfg(test)]
 pub(crate) mod made;
 pub mod mapper;
+pub mod own;
 pub mod program;
 pub mod signals;
 pub mod source;

@@ -1,4 +1,4 @@
-//! Words of a file that is mapped into memory.
+//! Words of a file that is mapped into memory, or of memory alone.
 
 use std::fs::File;
 use std::io;
@@ -43,6 +43,20 @@ impl SharedWords {
             )?
         };
         // Mappings begin at pages, so the words are aligned.
+        let address = NonNull::new(address.cast()).expect("mmap never returns null");
+        Ok(SharedWords { address, words })
+    }
+
+    /// Zeros of this process alone, which take memory where something else is stored.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn zeros(words: usize) -> io::Result<Self> {
+        let length = words.max(1) * size_of::<u32>();
+        let prot = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+        // SAFETY: new memory at an address that the kernel chooses aliases nothing of this process.
+        let address = unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), length, prot, flags)? };
         let address = NonNull::new(address.cast()).expect("mmap never returns null");
         Ok(SharedWords { address, words })
     }

@@ -1,6 +1,6 @@
 //! `truespd verify`: reads back what a verified run wrote.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -10,7 +10,7 @@ use diskspd::console::{end, say_line, tell};
 use diskspd::program::print;
 use diskspd::run::stop_on_signals;
 use truespd_core::fault::{ExitCode, FailureKind, Fault, Outcome, Refusal, RefusalKind};
-use truespd_core::load::readback::read_back;
+use truespd_core::load::readback::{check_target, read_back};
 use truespd_core::load::verified::usual_map;
 use truespd_core::load::verify_log::LogPlace;
 use truespd_core::machine::roots::Roots;
@@ -61,28 +61,38 @@ pub(crate) fn run(arguments: &VerifyArguments) -> ExitCode {
 fn answer(arguments: &VerifyArguments) -> Result<ReadBack, Fault> {
     let typed = &arguments.target;
     let path = resolve(typed, &Roots::default()).map_err(|error| error.refusal(RefusalKind::Machine))?.path;
+    let stop = stop_on_signals(|| {}, end)?;
     let map = match (&arguments.log, &arguments.map) {
-        (Some(log), _) => LogPlace::of(log).read().map_err(|error| no_log(log, &error))?,
-        (None, Some(map)) => BlockMap::open(map).map_err(|error| no_map(typed, &error))?,
+        (Some(log), _) => {
+            let read = LogPlace::of(log).read(&|header| check_target(typed, header, Path::new(log)));
+            read.map_err(|error| no_log(log, error))?
+        }
+        (None, Some(map)) => map_of(typed, map)?,
         (None, None) => {
             let map = usual_map(&path).ok_or_else(|| {
                 let words = "no place where a map of --verify could be: HOME is not set";
                 Refusal::machine(&["--map"], Some(typed), words.to_string())
             })?;
-            BlockMap::open(&map).map_err(|error| no_map(typed, &error))?
+            map_of(typed, &map)?
         }
     };
-    let stop = stop_on_signals(|| {}, end)?;
     read_back(typed, &map, TOLD_EVERY, &tell_progress, &stop)
+}
+
+fn map_of(typed: &str, map: &Path) -> Result<BlockMap, Refusal> {
+    BlockMap::open(map, &|header| check_target(typed, header, map)).map_err(|error| no_map(typed, error))
 }
 
 fn tell_progress(done: u64, all: u64) {
     say_line(format_args!("read back {} of {}", bytes(done as f64), bytes(all as f64)));
 }
 
-fn no_log(log: &str, error: &MapError) -> Refusal {
-    let refusal = Refusal::machine(&["--log"], Some(log), error.to_string());
-    if let Some(hint) = hint(error) {
+fn no_log(log: &str, error: MapError) -> Refusal {
+    let refusal = match &error {
+        MapError::Unlike(refusal) => return refusal.clone(),
+        error => Refusal::machine(&["--log"], Some(log), error.to_string()),
+    };
+    if let Some(hint) = hint(&error) {
         return refusal.hint(hint);
     }
     refusal.hint("a test writes one: diskspd --verify --verify-log FILE -Sh -w100 ...")
@@ -100,9 +110,12 @@ fn hint(error: &MapError) -> Option<&'static str> {
     }
 }
 
-fn no_map(typed: &str, error: &MapError) -> Refusal {
-    let refusal = Refusal::machine(&["--map"], Some(typed), error.to_string());
-    if let Some(hint) = hint(error) {
+fn no_map(typed: &str, error: MapError) -> Refusal {
+    let refusal = match &error {
+        MapError::Unlike(refusal) => return refusal.clone(),
+        error => Refusal::machine(&["--map"], Some(typed), error.to_string()),
+    };
+    if let Some(hint) = hint(&error) {
         return refusal.hint(hint);
     }
     match error {

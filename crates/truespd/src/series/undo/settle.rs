@@ -1,7 +1,7 @@
 //! Sets settings of disks back, and removes folders that the program made.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -10,11 +10,10 @@ use truespd_core::guard::mark::Marks;
 use truespd_core::machine::device::BlockDevice;
 use truespd_core::machine::drive::{NotSet, Reach, Switch, put};
 use truespd_core::machine::roots::Roots;
-use truespd_core::machine::roots::read_number;
+use truespd_core::machine::thing::Thing;
+use truespd_core::sys::directory::Directory;
 use truespd_core::sys::error::{Code, system_text};
-use truespd_core::sys::file::{Directory, Stat, may_write, remove_directory};
-use truespd_core::sys::identity::Identity;
-use truespd_core::sys::system::user;
+use truespd_core::sys::file::{may_write, remove_directory};
 
 /// Whether something is undone, or only looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,42 +51,18 @@ pub(super) fn stuck(words: impl Into<String>) -> Undone {
     Undone { words: words.into(), fate: Fate::Stuck }
 }
 
-/// What distinguishes a disk from another one that gets its name or path later.
+/// A disk whose setting was changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disk {
     pub name: String,
-    /// A number that is unique to each disk that appears, until the next boot (`diskseq`, Linux 5.15).
-    sequence: Option<u64>,
-    /// World wide name or serial number: the only identification that stays the same after a boot.
-    id: Option<String>,
-    number: Option<String>,
-    sectors: Option<u64>,
+    thing: Thing,
 }
 
 impl Disk {
     /// The disk of this kernel name; `None` when sysfs knows none.
     pub fn named(name: &str, roots: &Roots) -> Option<Self> {
         let device = BlockDevice::named(name, roots)?;
-        Some(Disk {
-            name: name.to_string(),
-            sequence: read_number(&device.dir().join("diskseq")),
-            id: device.world_wide_id().or_else(|| device.serial()),
-            number: device.number().map(|number| number.to_string()),
-            sectors: read_number(&device.dir().join("size")),
-        })
-    }
-
-    /// Whether `now`, in the same boot, is this disk and was never removed.
-    fn is_still(&self, now: &Self) -> bool {
-        match (self.sequence, now.sequence) {
-            (Some(then), Some(now)) => then == now,
-            _ => self == now,
-        }
-    }
-
-    /// Whether `now` is this disk, perhaps after a boot and under another name.
-    fn is_again(&self, now: &Self) -> bool {
-        self.id.is_some() && self.id == now.id && self.sectors == now.sectors
+        Some(Disk { name: name.to_string(), thing: Thing::of_device(&device, roots) })
     }
 }
 
@@ -135,7 +110,7 @@ fn find(
         return Err(foreign("TrueSpd does not change this setting"));
     }
     let now = Disk::named(&disk.name, roots);
-    if is_same_boot && now.is_some_and(|now| disk.is_still(&now)) {
+    if is_same_boot && now.is_some_and(|now| disk.thing.change(&now.thing).is_none()) {
         return Ok(Some(path.to_path_buf()));
     }
     if path.parent().is_some_and(|dir| dir.ends_with("queue")) {
@@ -145,7 +120,7 @@ fn find(
     // The disk itself may have kept the setting.
     for entry in fs::read_dir(roots.sys.join("block")).into_iter().flatten().flatten() {
         let Some(now) = Disk::named(&entry.file_name().to_string_lossy(), roots) else { continue };
-        if !disk.is_again(&now) {
+        if disk.thing.is_again(&now.thing) != Some(true) {
             continue;
         }
         match Switch::of(&now.name, roots) {
@@ -154,10 +129,9 @@ fn find(
         }
     }
     Err(foreign(format!(
-        "the disk ({}, {}) is not there, or it is not certain that the disk of that name is the same; its write cache \
-         was '{before}': write that to its cache_type when the disk is there",
-        disk.name,
-        disk.id.as_deref().unwrap_or("without a name of its own")
+        "the disk {} is not there, or it is not certain that the disk of that name is the same; its write cache was \
+         '{before}': write that to its cache_type when the disk is there",
+        disk.name
     )))
 }
 
@@ -185,12 +159,27 @@ pub(super) fn set_back(
 pub const FOLDER_PREFIX: &str = "truespd-";
 const FOREIGN_FILES: &str = "it holds files that TrueSpd did not make";
 
+/// The file in each of these folders that proves whose it is.
+pub const TOKEN_NAME: &str = ".truespd-folder";
+const ANOTHER_FOLDER: &str = "another folder has its name now";
+
+/// What a folder of the program is recognised by, and what goes with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MadeFolder {
+    /// Known once it is made; before that only an empty folder goes.
+    pub thing: Option<Thing>,
+    /// What the file [`TOKEN_NAME`] in it holds. A file system may give the inode of a folder to the next one, and tell
+    /// nothing else of it.
+    pub token: String,
+    /// Names of the files that go with it; what else is there stays, and the folder with it.
+    pub files: Vec<String>,
+}
+
 /// Removes the folder with its files, or only looks whether that could be done; `None` when it is gone already.
 pub(super) fn settle_folder(
     path: &Path,
-    identity: Option<Identity>,
-    files: &[String],
-    is_same_boot: bool,
+    made: &MadeFolder,
+    roots: &Roots,
     action: Action,
 ) -> Option<Result<(), Undone>> {
     let is_named = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(FOLDER_PREFIX));
@@ -198,13 +187,13 @@ pub(super) fn settle_folder(
         return Some(Err(foreign("TrueSpd makes no folder of this name")));
     }
     let settled = match action {
-        Action::Undo => remove(path, identity, files, is_same_boot),
-        Action::Look => may_remove(path, identity, files, is_same_boot),
+        Action::Undo => remove(path, made, roots),
+        Action::Look => may_remove(path, made, roots),
     };
     Some(match settled {
         Ok(()) => Ok(()),
         Err(Removal::System(Code::NOT_FOUND)) => return None,
-        Err(Removal::System(Code::ACCESS_DENIED)) if identity.is_none() => Err(foreign(
+        Err(Removal::System(Code::ACCESS_DENIED)) if made.thing.is_none() => Err(foreign(
             "this user may not look there, and it is not known whether it was made; if it was, it is empty",
         )),
         Err(Removal::System(code @ (Code::ACCESS_DENIED | Code::NOT_PERMITTED))) => Err(stuck(format!(
@@ -216,17 +205,12 @@ pub(super) fn settle_folder(
     })
 }
 
-fn remove(
-    path: &Path,
-    identity: Option<Identity>,
-    files: &[String],
-    is_same_boot: bool,
-) -> Result<(), Removal> {
-    if let Some(identity) = identity {
-        let folder = Directory::open(path)?;
-        check_identity(&folder.stat()?, identity, is_same_boot)?;
+fn remove(path: &Path, made: &MadeFolder, roots: &Roots) -> Result<(), Removal> {
+    let folder = Directory::open(path)?;
+    let is_ours = check_folder(&folder, made, roots)?;
+    if made.thing.is_some() {
         // Only names, not paths: nothing outside of the folder is removed.
-        for name in files.iter().filter(|name| !name.contains('/')) {
+        for name in made.files.iter().filter(|name| !name.contains('/')) {
             forget_mark(&folder, name);
             match folder.remove_entry(name) {
                 Ok(()) | Err(Code::NOT_FOUND) => {}
@@ -234,25 +218,26 @@ fn remove(
             }
         }
     }
+    if is_ours {
+        folder.remove_entry(TOKEN_NAME)?;
+    }
     match remove_directory(path) {
         Err(Code::NOT_EMPTY | Code::ALREADY_EXISTS) => Err(Removal::Stays(foreign(FOREIGN_FILES))),
-        other => Ok(other?),
+        Err(code) => {
+            // It will be tried again.
+            let _ = put_token(&folder, &made.token);
+            Err(code.into())
+        }
+        Ok(()) => Ok(()),
     }
 }
 
-fn may_remove(
-    path: &Path,
-    identity: Option<Identity>,
-    files: &[String],
-    is_same_boot: bool,
-) -> Result<(), Removal> {
-    let about = Directory::open(path)?.stat()?;
-    if let Some(identity) = identity {
-        check_identity(&about, identity, is_same_boot)?;
-    }
+fn may_remove(path: &Path, made: &MadeFolder, roots: &Roots) -> Result<(), Removal> {
+    check_folder(&Directory::open(path)?, made, roots)?;
     for entry in fs::read_dir(path).map_err(|error| Code::of(&error).unwrap_or(Code::IO))?.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        if identity.is_none() || !files.contains(&name) {
+        let goes = name == TOKEN_NAME || (made.thing.is_some() && made.files.contains(&name));
+        if !goes {
             return Err(Removal::Stays(foreign(FOREIGN_FILES)));
         }
     }
@@ -260,10 +245,36 @@ fn may_remove(
         may_write(parent)?;
     }
     // Files are removed from the folder itself, too.
-    if !files.is_empty() {
+    if !made.files.is_empty() {
         may_write(path)?;
     }
     Ok(())
+}
+
+/// Writes the token of a folder that was just made.
+///
+/// # Errors
+/// What the system says.
+pub fn put_token(folder: &Directory, token: &str) -> io::Result<()> {
+    folder.put_new(TOKEN_NAME, token.as_bytes())
+}
+
+/// Whether the open folder holds the token; false in one that may not have been made by this program, which goes only
+/// if it is empty.
+fn check_folder(folder: &Directory, made: &MadeFolder, roots: &Roots) -> Result<bool, Removal> {
+    /// Longer than any token that is written.
+    const BYTES_MAX: u64 = 64;
+    let mut token = String::new();
+    let found = match folder.open_entry(TOKEN_NAME) {
+        Ok(file) => file.take(BYTES_MAX).read_to_string(&mut token).is_ok() && token == made.token,
+        Err(_) => false,
+    };
+    let Some(thing) = &made.thing else { return Ok(found) };
+    let now = Thing::of(folder.as_file(), roots).map_err(|error| Code::of(&error).unwrap_or(Code::IO))?;
+    if found && thing.is_again(&now) != Some(false) {
+        return Ok(true);
+    }
+    Err(Removal::Stays(foreign(ANOTHER_FOLDER)))
 }
 
 enum Removal {
@@ -284,15 +295,4 @@ fn forget_mark(folder: &Directory, name: &str) {
         // The file is removed, also when its mark cannot be.
         let _ = Marks::of_this_user().unmark(&file);
     }
-}
-
-/// The device number of a file system can change with a boot (btrfs, NFS, overlay, device-mapper). Then name,
-/// inode, owner and mode identify the folder.
-fn check_identity(now: &Stat, identity: Identity, is_same_boot: bool) -> Result<(), Removal> {
-    let is_private = now.owner == user() && now.mode == 0o700;
-    let is_same_place = if is_same_boot { now.device == identity.device() } else { is_private };
-    if now.inode == identity.inode() && is_same_place {
-        return Ok(());
-    }
-    Err(Removal::Stays(foreign("another folder has its name now")))
 }

@@ -2,6 +2,9 @@ use super::*;
 use crate::made;
 use std::time::{Duration, Instant};
 use truespd_core::machine::drive::{WRITE_BACK, WRITE_THROUGH};
+use truespd_core::machine::thing::Thing;
+use truespd_core::sys::directory::Directory;
+use truespd_core::sys::system::user;
 
 const CACHE_TYPE: &str = "sys/block/sda/device/scsi_disk/0:0:0:0/cache_type";
 const QUEUE: &str = "sys/block/sda/queue/write_cache";
@@ -10,6 +13,14 @@ const QUEUE: &str = "sys/block/sda/queue/write_cache";
 struct Lab {
     dir: tempfile::TempDir,
     undo: PathBuf,
+}
+
+const TOKEN: &str = "a token";
+
+/// Not made yet.
+fn planned(path: &Path, files: &[&str]) -> Undo {
+    let files = files.iter().map(ToString::to_string).collect();
+    Undo::Folder { path: path.to_path_buf(), made: MadeFolder { thing: None, token: TOKEN.into(), files } }
 }
 
 impl Lab {
@@ -68,9 +79,11 @@ impl Lab {
     fn folder(&self, name: &str, files: &[&str]) -> Undo {
         let path = self.at(name);
         file::make_private_directory(&path).unwrap();
-        let identity = Some(Stat::at(&path).unwrap().identity());
+        let folder = Directory::open(&path).unwrap();
+        put_token(&folder, TOKEN).unwrap();
+        let thing = Some(Thing::of(folder.as_file(), &self.roots()).unwrap());
         let files = files.iter().map(ToString::to_string).collect();
-        Undo::Folder { path, identity, files }
+        Undo::Folder { path, made: MadeFolder { thing, token: TOKEN.into(), files } }
     }
 
     /// Switched off, and noted.
@@ -96,7 +109,7 @@ fn everything_is_undone_and_the_journal_goes() {
     let lab = Lab::new();
     let made = lab.at("truespd-made");
     let mut journal = lab.begin();
-    journal.add(Undo::Folder { path: made.clone(), identity: None, files: vec![] }).unwrap();
+    journal.add(planned(&made, &[])).unwrap();
     journal.add(lab.folder("truespd-made", &["a", "never-made"])).unwrap();
     fs::write(made.join("a"), "x").unwrap();
     lab.switched(CACHE_TYPE, &mut journal);
@@ -130,19 +143,25 @@ fn what_somebody_else_did_stays() {
     let other = lab.at("truespd-other");
     fs::create_dir(&other).unwrap();
     fs::write(other.join("a"), "data").unwrap();
-    let undo =
-        Undo::Folder { path: other.clone(), identity: Some(Identity::from((1, 1))), files: vec!["a".into()] };
+    let Undo::Folder { made, .. } = lab.folder("truespd-ours", &["a"]) else { unreachable!() };
+    let undo = Undo::Folder { path: other.clone(), made: made.clone() };
     assert!(outcome(&undo, true, &lab.roots(), Action::Undo).unwrap().fate != Fate::Undone);
-    assert!(other.join("a").exists());
+    // Nor one that has the name and all numbers of ours, as a file system may give them again.
+    let thing = Some(Thing::of(Directory::open(&other).unwrap().as_file(), &lab.roots()).unwrap());
+    let undo = Undo::Folder { path: other.clone(), made: MadeFolder { thing, ..made } };
+    for token in ["", "another token"] {
+        fs::write(other.join(TOKEN_NAME), token).unwrap();
+        assert!(outcome(&undo, true, &lab.roots(), Action::Undo).unwrap().fate != Fate::Undone);
+        assert!(other.join("a").exists() && other.join(TOKEN_NAME).exists());
+    }
 }
 
 #[test]
 fn nothing_is_touched_that_this_program_never_makes() {
     let lab = Lab::new();
-    let Undo::Folder { path, identity, .. } = lab.folder("documents", &[]) else { unreachable!() };
+    let folder = lab.folder("documents", &["thesis"]);
+    let path = folder.path().to_path_buf();
     fs::write(path.join("thesis"), "data").unwrap();
-    let files = vec!["thesis".to_string()];
-    let folder = Undo::Folder { path: path.clone(), identity, files };
     let words = outcome(&folder, true, &lab.roots(), Action::Undo).unwrap().words;
     assert!(
         words.contains("TrueSpd makes no folder of this name") && path.join("thesis").exists(),
@@ -226,7 +245,7 @@ fn only_this_users_journals_count() {
     mode(&path, 0o600);
     mode(&lab.undo, 0o777);
     let told = lab.sweep();
-    assert!(told.len() == 1 && told[0].words.contains("other users may write to this folder"), "{told:?}");
+    assert!(told.len() == 1 && told[0].words.contains("other users may write to the folder"), "{told:?}");
     assert_eq!(undo_abandoned(&path), vec![], "nor the caretaker");
     if user() == 0 {
         mode(&lab.undo, 0o700);
@@ -345,13 +364,12 @@ fn a_setting_that_does_not_take_is_told() {
 fn after_a_boot_the_number_of_a_file_system_counts_no_more() {
     let lab = Lab::new();
     let mut journal = lab.begin();
-    let Undo::Folder { path, identity, files } = lab.folder("truespd-made", &["data"]) else {
-        unreachable!()
-    };
+    let mut made = serde_json::to_value(lab.folder("truespd-made", &["data"])).unwrap();
+    let device = &mut made["folder"]["thing"]["identity"][0];
+    *device = (device.as_u64().unwrap() + 1).into();
+    let moved: Undo = serde_json::from_value(made).unwrap();
+    let path = moved.path().to_path_buf();
     fs::write(path.join("data"), "x").unwrap();
-    let (device, inode) = identity.unwrap().into();
-    let moved =
-        Undo::Folder { path: path.clone(), identity: Some(Identity::from((device + 1, inode))), files };
     assert!(
         outcome(&moved, true, &lab.roots(), Action::Undo).unwrap().fate != Fate::Undone,
         "in the same boot it does"
@@ -359,10 +377,6 @@ fn after_a_boot_the_number_of_a_file_system_counts_no_more() {
     journal.add(moved.clone()).unwrap();
     drop(journal);
     lab.put("proc/sys/kernel/random/boot_id", "second\n");
-    // Somebody else's of the same name and inode would be open to others.
-    made::set_mode(&path, 0o755).unwrap();
-    assert!(outcome(&moved, false, &lab.roots(), Action::Undo).unwrap().fate != Fate::Undone);
-    made::set_mode(&path, 0o700).unwrap();
     assert_eq!(lab.sweep().len(), 1);
     assert!(!path.exists());
 }
@@ -372,8 +386,7 @@ fn only_what_was_made_is_remembered() {
     let lab = Lab::new();
     let never = lab.at("truespd-never");
     let mut journal = lab.begin();
-    let entry = |identity| Undo::Folder { path: never.clone(), identity, files: vec!["a".into()] };
-    journal.add(entry(None)).unwrap();
+    journal.add(planned(&never, &["a"])).unwrap();
     journal.withdraw(&never).unwrap();
     drop(journal);
     // Somebody else made a folder of that name since.
@@ -386,7 +399,7 @@ fn only_what_was_made_is_remembered() {
 /// A folder that cannot be removed: something stands where a file is to be removed.
 fn stuck(lab: &Lab, name: &str, journal: &mut Journal) -> PathBuf {
     let path = lab.at(name);
-    journal.add(Undo::Folder { path: path.clone(), identity: None, files: vec!["data".into()] }).unwrap();
+    journal.add(planned(&path, &["data"])).unwrap();
     journal.add(lab.folder(name, &["data"])).unwrap();
     fs::create_dir(path.join("data")).unwrap();
     path
@@ -399,7 +412,7 @@ fn each_leftover_is_told_once() {
     let stays = stuck(&lab, "truespd-stuck", &mut journal);
     let Undo::Folder { path: theirs, .. } = lab.folder("truespd-theirs", &[]) else { unreachable!() };
     fs::write(theirs.join("data"), "x").unwrap();
-    journal.add(Undo::Folder { path: theirs.clone(), identity: None, files: vec![] }).unwrap();
+    journal.add(planned(&theirs, &[])).unwrap();
     drop(journal);
     let first = lab.sweep();
     assert_eq!(first.len(), 2, "{first:?}");
@@ -418,14 +431,14 @@ fn what_is_left_is_shown_before_it_is_settled() {
     let lab = Lab::new();
     let running = lab.begin();
     let mut journal = lab.begin();
-    let Undo::Folder { path: ours, .. } = lab.folder("truespd-ours", &["a"]) else { unreachable!() };
+    let folder = lab.folder("truespd-ours", &["a"]);
+    let Undo::Folder { path: ours, made } = folder.clone() else { unreachable!() };
     fs::write(ours.join("a"), "x").unwrap();
-    let identity = Some(Stat::at(&ours).unwrap().identity());
-    journal.add(Undo::Folder { path: ours.clone(), identity, files: vec!["a".into()] }).unwrap();
-    journal.add(Undo::Folder { path: lab.at("truespd-gone"), identity, files: vec![] }).unwrap();
+    journal.add(folder).unwrap();
+    journal.add(Undo::Folder { path: lab.at("truespd-gone"), made: made.clone() }).unwrap();
     let theirs = lab.at("truespd-theirs");
     fs::create_dir(&theirs).unwrap();
-    journal.add(Undo::Folder { path: theirs.clone(), identity, files: vec![] }).unwrap();
+    journal.add(Undo::Folder { path: theirs.clone(), made }).unwrap();
     lab.switched(QUEUE, &mut journal);
     stuck(&lab, "truespd-stuck", &mut journal);
     drop(journal);
