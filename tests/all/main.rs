@@ -22,6 +22,7 @@ mod cli {
     mod completions;
     mod configuration;
     mod differences;
+    mod doors;
     mod import;
     mod manual;
     mod messages;

@@ -2,6 +2,7 @@
 //! series, before it is resumed, or before it is read back.
 
 use std::fs;
+use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::path::Path;
 
 use crate::support::devices::{Loop, run as tool, text};
@@ -47,6 +48,13 @@ fn a_file_that_is_renamed_to_the_name_between_two_runs_is_not_overwritten() {
     }
 }
 
+/// Whether nobody has the device for itself.
+fn is_free(node: &Path) -> bool {
+    let opened =
+        fs::File::options().read(true).custom_flags(rustix::fs::OFlags::EXCL.bits() as i32).open(node);
+    opened.is_ok()
+}
+
 #[test]
 fn nobody_gets_a_device_between_two_runs() {
     if !has(&[Need::LoopDevices]) {
@@ -54,24 +62,19 @@ fn nobody_gets_a_device_between_two_runs() {
     }
     let (device, lab) = (Loop::new(16 << 20), Lab::new());
     let node = text(&device.node);
-    lab.write("other", &vec![5; 16 * MIB]);
-    let rest = format!("{node} --overwrite {node} --over o=1..8");
-    let ran = while_it_runs(start(&lab, "sweep", "-b4K -r -w100 -d1 -W0", &rest), || {
-        // The kernel detaches it when the last one closes it, and until then nothing else gets its number.
-        tool("losetup", &["-d", node]);
-        let attached = std::process::Command::new("losetup").args([node, text(&lab.path("other"))]).status();
-        assert!(!attached.expect("losetup").success(), "another image got the device");
-    });
-    // For the end of this test, which detaches it.
-    tool("losetup", &[node, text(&device.image)]);
-    assert!(matches!(ran.status.code(), Some(0 | 1)), "{ran}");
-    assert!(lab.read("other") == vec![5; 16 * MIB], "it was overwritten");
-}
-
-/// Attaches an image of this size to a device that is free.
-fn attach(node: &Path, image: &Path, bytes: u64) {
-    fs::File::create(image).and_then(|file| file.set_len(bytes)).expect("an image");
-    tool("losetup", &[text(node), text(image)]);
+    let mut running =
+        start(&lab, "sweep", "-b4K -r -w100 -d1 -W0", &format!("{node} --overwrite {node} --over o=1..4"));
+    running.wait_until("the first run is over", || running.stderr_so_far().contains("[1/"));
+    let mut looks = 0;
+    while running.is_running() && !is_free(&device.node) {
+        looks += 1;
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    // The last run was over by then.
+    let steps = |stderr: &str| stderr.matches("usually]").count();
+    let told = steps(&running.stderr_so_far());
+    let ran = running.finish().expect_code(0);
+    assert!(looks > 100 && told > 2 && steps(&ran.stderr) == told, "{looks} looks, {told} steps: {ran}");
 }
 
 #[test]
@@ -79,45 +82,62 @@ fn a_series_is_not_resumed_on_another_disk() {
     if !has(&[Need::LoopDevices]) {
         return;
     }
-    let (device, lab) = (Loop::new(16 << 20), Lab::new());
-    let node = text(&device.node);
+    let (first, same_size, larger) = (Loop::new(16 << 20), Loop::new(16 << 20), Loop::new(32 << 20));
+    let lab = Lab::new();
+    let name = |device: &Loop| {
+        let _ = fs::remove_file(lab.path("disk"));
+        symlink(&device.node, lab.path("disk")).expect("a name");
+    };
     let sweep = |more: &str| {
-        let rest = format!("{node} --over o=1..2 --precision 50 --keep kept{more}");
+        let rest = format!("disk --over o=1..2 --precision 50 --keep kept{more}");
         start(&lab, "sweep", "-b4K -r -w0 -d1 -W0", &rest).finish()
     };
+    name(&first);
     sweep("").expect_code(0);
     sweep(" --resume").expect_code(0);
-    for (bytes, says) in [(16 << 20, "another file or disk"), (32 << 20, "had 16 MiB")] {
-        tool("losetup", &["-d", node]);
-        attach(&device.node, &lab.path("other"), bytes);
+    for (device, says) in [(&same_size, "another file or disk"), (&larger, "had 16 MiB")] {
+        name(device);
         let ran = sweep(" --resume").expect_code(3);
-        assert!(ran.stdout.is_empty() && ran.stderr.replace('\n', " ").contains(says), "{ran}");
-        fs::remove_file(lab.path("other")).expect("it is there");
+        let told = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(ran.stdout.is_empty() && told.contains(says), "{ran}");
     }
 }
 
 #[test]
-fn preconditioning_goes_on_only_where_it_was_stopped() {
+fn another_disk_that_gets_the_name_is_not_overwritten() {
+    if !has(&[Need::LoopDevices]) {
+        return;
+    }
+    let (first, other, lab) = (Loop::new(16 << 20), Loop::new(16 << 20), Lab::new());
+    fs::write(&other.image, vec![5; 16 * MIB]).expect("an image");
+    symlink(&first.node, lab.path("disk")).expect("a name");
+    let rest = "disk --overwrite disk --over o=1..8";
+    let ran = while_it_runs(start(&lab, "sweep", "-b4K -r -w100 -d1 -W0", rest), || {
+        symlink(&other.node, lab.path("next")).expect("a name");
+        fs::rename(lab.path("next"), lab.path("disk")).expect("the name of another disk");
+    });
+    assert_eq!(ran.status.code(), Some(1), "{ran}");
+    assert!(fs::read(&other.image).expect("the image") == vec![5; 16 * MIB], "it was overwritten");
+}
+
+#[test]
+fn preconditioning_goes_on_only_where_what_it_wrote_still_is() {
     if !has(&[Need::LoopDevices]) {
         return;
     }
     let (device, lab) = (Loop::new(512 << 20), Lab::new());
     let node = text(&device.node);
-    let line = format!("--precondition 1x -b4K -r -w100 -d1 -W0 --overwrite {node} {node}");
-    let goes_on = |lab: &Lab| {
-        let running = lab.start(&line);
+    let goes_on = || {
+        let running =
+            lab.start(&format!("--precondition 1x -b4K -r -w100 -d1 -W0 --overwrite {node} {node}"));
         running.wait_until("some of it is written", || running.bytes_written() > 96 << 20);
         running.signal(rustix::process::Signal::INT);
         running.finish().stderr.contains("it goes on at ")
     };
-    assert!(!goes_on(&lab));
-    assert!(goes_on(&lab), "the same command on the same device");
+    assert!(!goes_on());
+    assert!(goes_on(), "the same command on the same device");
     tool("blkdiscard", &[node]);
-    assert!(!goes_on(&lab), "what was written was discarded");
-    assert!(goes_on(&lab));
-    tool("losetup", &["-d", node]);
-    attach(&device.node, &lab.path("other"), 512 << 20);
-    assert!(!goes_on(&lab), "another disk has the number");
+    assert!(!goes_on(), "what was written was discarded");
 }
 
 #[test]
@@ -125,7 +145,7 @@ fn one_file_is_not_two_verified_targets() {
     let lab = Lab::new();
     lab.run("-c1M -b4K -d1 -W0 a").expect_code(0);
     fs::hard_link(lab.path("a"), lab.path("b")).expect("a second name");
-    std::os::unix::fs::symlink("a", lab.path("c")).expect("a link");
+    symlink("a", lab.path("c")).expect("a link");
     for (targets, options) in [("a ./a", ""), ("a b", ""), ("a c", ""), ("new ./new", "-c1M")] {
         lab.run(&format!("--verify -b4K -w50 -d1 -W0 {options} {targets}"))
             .refused(3, &["are the same file or device, and --verify needs each once"]);

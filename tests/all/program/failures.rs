@@ -393,3 +393,56 @@ fn without_enough_threads() {
         }
     }
 }
+
+/// The page cache takes what the device has no room for, and only a flush tells of it.
+#[test]
+fn buffered_writes_that_are_lost_fail_the_run() {
+    if !has(&[Need::LoopDevices]) {
+        return;
+    }
+    let lab = Lab::new();
+    let room = devices::Mount::new(&["-t", "tmpfs", "-o", "size=8M", "none"]);
+    let image = room.point.join("image");
+    fs::File::create(&image).and_then(|file| file.set_len(64 << 20)).expect("a sparse image");
+    let device = devices::Loop::over(&image);
+    let line =
+        format!("-b1M -s -w100 -d1 -W0 --json out.json --overwrite {0} {0}", devices::text(&device.node));
+    let ran =
+        lab.run(&line).expect_code(1).says(&["never reached the storage", "a thin volume, a sparse image"]);
+    assert!(ran.stdout.contains("Total IO"), "the figures are shown: {ran}");
+    let stored: serde_json::Value = serde_json::from_slice(&lab.read("out.json")).expect("JSON");
+    assert!(
+        stored["result"]["failures"][0].to_string().contains("never reached"),
+        "{}",
+        stored["result"]["failures"]
+    );
+    drop(device);
+    // Memory maps: the page that has no room is named as that.
+    let file = room.point.join("mapped");
+    fs::remove_file(&image).and_then(|()| fs::File::create(&file)?.set_len(64 << 20)).expect("a sparse file");
+    let file = devices::text(&file).to_string();
+    let mut command = lab.command("-b64K -s -w100 -Sm -d5 -W0 --overwrite");
+    command.args([&file, &file]);
+    let ran = Running::new(command, "-Sm").finish().expect_code(1);
+    assert!(ran.stderr.contains("No space left on device"), "{ran}");
+}
+
+/// A device that this user may not open is told with its users, which the kernel lists.
+#[test]
+fn a_busy_device_that_cannot_be_read_is_told_as_busy() {
+    if !has(&[Need::LoopDevices, Need::OtherUsers]) {
+        return;
+    }
+    let lab = Lab::new();
+    let device = devices::Loop::new(16 << 20);
+    let node = devices::text(&device.node);
+    devices::run("mkfs.ext4", &["-q", node]);
+    let mount = devices::Mount::new(&[node]);
+    let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+    lab.give_to(65534);
+    let line = format!("-b4K -w100 -d1 -W0 {node}");
+    let ran = Running::new(lab.command_behind(&nobody, &line), &line).finish();
+    let told = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(ran.status.code() == Some(4) && told.contains("it is mounted at"), "{ran}");
+    drop(mount);
+}

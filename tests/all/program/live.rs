@@ -283,3 +283,16 @@ fn what_cannot_be_watched_is_refused() {
     assert_clean(&ended);
     assert!(ended.screen.text().contains("line 1 is not one"), "{}", ended.screen.text());
 }
+
+#[test]
+fn a_file_of_a_killed_run_is_not_followed_for_ever() {
+    let lab = lab_with_file();
+    let running = lab.start("-b4K -d600 -W0 --engine=null --events events f");
+    running.wait_until("it tells its progress", || {
+        fs::read_to_string(lab.path("events")).is_ok_and(|text| text.contains("\"progress\""))
+    });
+    running.signal(Signal::KILL);
+    drop(running.finish());
+    let ran = run(&lab, "watch events").expect_code(1);
+    assert!(ran.stdout.contains("measuring") && ran.stderr.contains("it was killed"), "{ran}");
+}

@@ -130,7 +130,9 @@ fn nothing_is_written_without_consent_and_what_is_wrong_is_refused() {
     let printed = pts(&lab, "iops f --print").expect_code(0);
     assert!(!printed.stdout.contains("all runs without"), "one stage tells it already: {printed}");
     for test in ["iops", "throughput", "latency", "wsat", "hir", "xsr", "dirth", "cbw"] {
-        pts(&lab, &format!("{test} f --print")).expect_code(0);
+        let printed = pts(&lab, &format!("{test} f --print"));
+        let is_too_coarse = test == "cbw" && printed.stderr.contains("takes I/Os of 4096 bytes and more");
+        assert!(is_too_coarse || printed.status.code() == Some(0), "{printed}");
     }
     assert_eq!((lab.names(), lab.read("f")), (vec!["f".to_string()], vec![7; 1 << 20]));
 }

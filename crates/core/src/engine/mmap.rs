@@ -130,7 +130,10 @@ impl Map {
             }
         });
         if !whole {
-            return self.after_bus_error(offset, len);
+            let lost = self.after_bus_error(offset, len);
+            // A page of a hole takes room when it is written.
+            let is_full = io.op == Op::Write && lost == Err(IoError::IO) && self.is_full(len);
+            return if is_full { Err(IoError::NO_SPACE) } else { lost };
         }
         match (io.op, self.mode.non_temporal, self.mode.flush) {
             (Op::Write, false, Some(flush)) => self.flush(place, len, flush).map(|()| len as u32),
@@ -155,6 +158,12 @@ impl Map {
         // SAFETY: the bytes were just written, inside the map.
         unsafe { write_back(place, len, fence) };
         Ok(())
+    }
+
+    /// The file system has no room for a write of this length.
+    fn is_full(&self, len: usize) -> bool {
+        let room = rustix::fs::fstatvfs(self.handle.file());
+        room.is_ok_and(|room| room.f_bfree.saturating_mul(room.f_frsize) < len as u64)
     }
 
     /// Maps the file again over the pages that `BusWatch` had to replace. The result is what a call

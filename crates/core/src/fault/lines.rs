@@ -149,8 +149,11 @@ struct Cell {
 impl Cell {
     fn new(c: char) -> Self {
         let text: String = if hides(c) { c.escape_default().collect() } else { c.to_string() };
-        let columns = columns_of(&text);
-        Cell { text, columns, mark: ' ' }
+        Cell::shown(&text)
+    }
+
+    fn shown(text: &str) -> Self {
+        Cell { text: text.to_string(), columns: columns_of(text), mark: ' ' }
     }
 }
 
@@ -161,11 +164,15 @@ fn marked_line(typed: &Typed, marks: &[Caret], columns: usize) -> (String, Strin
     let mut starts = Vec::with_capacity(arguments.len());
     for word in arguments {
         cells.push(Cell::new(' '));
-        let quote = quote_of(word);
-        cells.extend(quote.map(Cell::new));
+        let is_quoted = needs_quotes(word);
+        cells.extend(is_quoted.then(|| Cell::new('\'')));
         starts.push(cells.len());
-        cells.extend(word.chars().map(Cell::new));
-        cells.extend(quote.map(Cell::new));
+        // Inside single quotes a shell changes nothing. A quote of the word itself stands between two pairs of them.
+        cells.extend(word.chars().map(|c| match c {
+            '\'' if is_quoted => Cell::shown("'\\''"),
+            c => Cell::new(c),
+        }));
+        cells.extend(is_quoted.then(|| Cell::new('\'')));
     }
     // The blank after each argument, also the last, is where a missing value is marked; the one after that
     // is where a missing argument is.
@@ -181,13 +188,10 @@ fn marked_line(typed: &Typed, marks: &[Caret], columns: usize) -> (String, Strin
     draw(&cells, &window(&cells, columns))
 }
 
-/// The quotes around an argument that needs them, as one would type it.
-fn quote_of(word: &str) -> Option<char> {
-    let needs = word.is_empty()
-        || word
-            .chars()
-            .any(|c| c.is_whitespace() || matches!(c, '#' | '*' | '?' | '&' | ';' | '|' | '<' | '>' | '$'));
-    needs.then_some(if word.contains('\'') { '"' } else { '\'' })
+/// A shell would not take the argument as it is.
+fn needs_quotes(word: &str) -> bool {
+    const OF_SHELLS: &str = "#*?&;|<>$`'\"\\(){}[]~!^";
+    word.is_empty() || word.chars().any(|c| c.is_whitespace() || OF_SHELLS.contains(c))
 }
 
 /// The cells to show: all of them, or as many as fit around the first mark.
@@ -240,6 +244,19 @@ mod tests {
 
     fn mark(word: usize, chars: Range<usize>) -> Caret {
         Caret { word, chars, main: true }
+    }
+
+    #[test]
+    fn a_line_that_is_pasted_runs_nothing_else() {
+        for word in
+            ["it's $(touch x)", "a`touch x`b", "a\"$(touch x)\"b", "back\\slash", "'", "~root", "a{1,2}b"]
+        {
+            let (line, _) = marked_line(&typed("printf", &["%s", word]), &[], 1000);
+            let said = std::process::Command::new("sh").args(["-c", &line]).output().unwrap();
+            assert_eq!(String::from_utf8(said.stdout).unwrap(), word, "{line}");
+        }
+        let (line, marks) = marked_line(&typed("d", &["it's", "f"]), &[mark(0, 3..4)], LINE_COLUMNS);
+        assert_eq!((line.as_str(), marks.as_str()), ("d 'it'\\''s' f", "         ^"));
     }
 
     #[test]

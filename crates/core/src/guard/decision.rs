@@ -9,7 +9,7 @@ use std::fs::File;
 use std::path::Path;
 
 use super::contents::contents;
-use super::devices::claim;
+use super::devices::{claim, users};
 use super::facts::{Candidate, Fact, GuardError, Missing, Unseen};
 use super::files::{locks_of_file, uses_of_file};
 use super::mark::{Marks, Whose};
@@ -24,7 +24,7 @@ use crate::machine::namespace::Namespace;
 use crate::machine::roots::Roots;
 use crate::machine::storage::{Filesystem, ReadFlags, TargetFacts, TargetKind, open_file, resolve};
 use crate::sys::error::system_text;
-use crate::sys::identity::{Identity, names};
+use crate::sys::identity::{Identity, block_device_at, names};
 use crate::text::{printable, printable_path, shell_word};
 
 /// What the person allowed, each with paths as typed.
@@ -259,6 +259,20 @@ impl Guard<'_> {
         let needs_overwrite = !found.holds.is_empty() && !self.is_let_through(typed, path, Some(file));
         Err(found.not_known_refusal(typed, &shell_word(typed), &title, needs_overwrite))
     }
+}
+
+/// Why a device is refused that this user cannot open, where the kernel lists who uses it.
+pub fn refuse_listed(typed: &str, path: &Path, roots: &Roots) -> Option<Refusal> {
+    let users = users(DeviceNumber::from_raw(block_device_at(path)?), roots);
+    if users.is_empty() {
+        return None;
+    }
+    let found = Findings {
+        is_system: users.iter().any(|user| user.is_system),
+        in_use: users.into_iter().map(|user| user.words).collect(),
+        ..Findings::default()
+    };
+    Some(found.in_use_refusal(typed, &format!("'{typed}'")))
 }
 
 /// Everything that speaks against writing a target.

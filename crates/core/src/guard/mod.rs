@@ -60,7 +60,7 @@ mod signatures;
 
 pub use adopt::{Adoptable, Adoption, Purpose};
 
-pub use decision::{Consent, Guard};
+pub use decision::{Consent, Guard, refuse_listed};
 
 pub use devices::{Use, claim, users};
 pub(crate) use facts::Unseen;

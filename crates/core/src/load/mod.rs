@@ -34,6 +34,7 @@ mod targets;
 pub mod verified;
 pub mod verify_log;
 mod worker;
+mod written_back;
 
 use crate::fault::{Failure, FailureKind, Refusal};
 use crate::guard::mark::Marks;
@@ -122,7 +123,7 @@ pub fn run(
     let ended = run.run_all(&checked);
     options.held.keep(run.custody);
     let mut report = run.report;
-    report.failures = ended.err().unwrap_or_default();
+    report.failures.extend(ended.err().unwrap_or_default());
     // Every time span of the profile has its entry, also those never reached.
     report.document.time_spans.resize_with(profile.time_spans.len(), || TimeSpanResult::NotMeasured);
     report.document.notes = report.notes.iter().map(|note| note.words.clone()).collect();
@@ -167,8 +168,8 @@ impl Run<'_> {
 
     fn run_spans(&mut self, checked: &[Checked], interrupter: Interrupter) -> Result<(), Failures> {
         for (index, checked) in checked.iter().enumerate() {
-            // A stop ends the time span it falls into and all that follow.
-            if self.stop.is_set() {
+            // A stop ends the time span it falls into and all that follow, and so do writes that were lost.
+            if self.stop.is_set() || !self.report.failures.is_empty() {
                 break;
             }
             let measured = self.run_span(index, checked, interrupter)?;

@@ -13,6 +13,7 @@ use super::targets::check_kind;
 use super::verified;
 use crate::engine::EngineRow;
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
+use crate::guard;
 use crate::guard::mark::{MarkState, Marks};
 use crate::guard::{Guard, NewFile, PermitToMake, Range, Wish, Wished};
 use crate::machine::limits::{
@@ -209,15 +210,8 @@ impl TargetCheck<'_> {
         }
         let opened = match open_to_look(target, &path, roots) {
             Ok(opened) => opened,
-            Err(error)
-                if target.writes()
-                    && error.open_failure() == Some(OpenFailure::Permission)
-                    && storage::may_write(&path).is_ok() =>
-            {
-                let words = format!(
-                    "'{typed}' cannot be read, so TrueSpd cannot check what it holds before a write test: {error}"
-                );
-                return Err(Refusal::guard(typed, words).hint("make it readable for this user"));
+            Err(error) if target.writes() && error.open_failure() == Some(OpenFailure::Permission) => {
+                return Err(unreadable(typed, &path, error, roots));
             }
             // An earlier time span may make it.
             Err(_) if is_made => return Ok((None, false)),
@@ -295,6 +289,20 @@ impl TargetCheck<'_> {
         checked.notes.extend(passed.looked.map(|looked| format!("'{typed}': {looked}")));
         Ok(())
     }
+}
+
+/// A target of a write test that this user cannot read.
+fn unreadable(typed: &str, path: &Path, error: TargetError, roots: &Roots) -> Refusal {
+    if let Some(refusal) = guard::refuse_listed(typed, path, roots) {
+        return refusal;
+    }
+    if storage::may_write(path).is_err() {
+        return certain(error.wanting_to_write());
+    }
+    let words = format!(
+        "'{typed}' cannot be read, so TrueSpd cannot check what it holds before a write test: {error}"
+    );
+    Refusal::guard(typed, words).hint("make it readable for this user")
 }
 
 /// What the write guard says of writes (`-w`), said of trims as well.

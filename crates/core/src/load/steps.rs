@@ -55,6 +55,7 @@ impl<'p> Run<'p> {
         span.log = verified::log(&span.maps, self.options, self.stop).map_err(|failure| vec![failure])?;
         self.look_before(&mut span);
         let (outcome, losses) = self.run_threads(&mut span)?;
+        let written_back = if span.is_virtual { Ok(()) } else { self.write_back(asked, &span.targets) };
         let maps = std::mem::take(&mut span.maps);
         let log = span.log.take();
         let proven = verified::conclude(&span.targets, maps, log.as_ref(), &outcome);
@@ -71,6 +72,7 @@ impl<'p> Run<'p> {
         if let Some(measured) = &mut measured {
             measured.verified = proven;
         }
+        self.report.failures.extend(written_back.err().unwrap_or_default());
         Ok(measured)
     }
 

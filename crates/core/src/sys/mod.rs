@@ -8,8 +8,8 @@ pub mod vector;
 
 #[cfg(target_os = "linux")]
 pub use linux::{
-    buffer, destination, directory, error, events, extents, file, identity, lock, own, program, signals,
-    source, system, thread, words,
+    aside, buffer, destination, directory, error, events, extents, file, identity, lock, own, program,
+    signals, source, system, thread, words,
 };
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{device, drive, mapper, tsc};

@@ -111,6 +111,14 @@ pub fn parse_os(args: &[OsString], program: &str, boot_ms: &dyn Fn() -> u64) -> 
     }
 }
 
+/// The first option of a line that a suite cannot have in its runs, with the reason and what to give instead.
+pub fn not_in_suites(words: &[String]) -> Option<String> {
+    let line = Arguments::split(words, "");
+    let rows = line.options.iter().filter_map(|word| word.row);
+    let row = rows.into_iter().find(|row| !row.not_in_suites.is_empty())?;
+    Some(format!("-{} is not possible in a line of a suite: {}", row.name, row.not_in_suites))
+}
+
 /// Shows findings about a profile with the words that caused them marked.
 ///
 /// `findings` may come from [`validate`] or from checks against the machine that use the same switches.

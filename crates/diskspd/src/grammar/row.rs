@@ -51,6 +51,8 @@ pub struct Row {
     pub first_pass: bool,
     /// May be given together with `-X`.
     pub with_profile: bool,
+    /// Why a line of a suite cannot have it; empty when it can.
+    pub not_in_suites: &'static str,
     read: Read,
 }
 
@@ -94,6 +96,18 @@ impl Row {
 
     pub(super) const fn with_profile(mut self) -> Self {
         self.with_profile = true;
+        self
+    }
+
+    /// Says something about each target, which a profile says itself.
+    pub(super) const fn of_targets(mut self) -> Self {
+        self.with_profile = false;
+        self
+    }
+
+    /// Of no use in a line of a suite, which runs many times: why, and what to give instead.
+    pub(super) const fn not_in_suites(mut self, why: &'static str) -> Self {
+        self.not_in_suites = why;
         self
     }
 
@@ -156,6 +170,7 @@ pub(super) const fn row(name: &'static str, value: &'static str, read: Read) -> 
         keys: &[],
         first_pass: false,
         with_profile: false,
+        not_in_suites: "",
         read,
     };
     if row.is_long() { row.with_profile() } else { row }

@@ -110,6 +110,15 @@ const SNIA: &str = "--until-steady alone; --steady-rule gives another rule than 
 const EVENT: &str = "the name of the event is missing";
 const FILE: &str = "the path of the file is missing";
 const TARGET: &str = "the path of the target is missing";
+// Why a line of a suite cannot have an option.
+const RESULTS: &str = "it would be replaced by each run; --keep FOLDER keeps the document of every run";
+const SINGLE: &str = "it is for single runs";
+const COMMAND: &str = "give it to the command itself, for all runs";
+const HISTORY: &str = "give it to the command itself, whose document is kept";
+const CONSENT: &str = "give it to the command itself, where it counts for all runs";
+const ONCE: &str = "it would write before every run; give it to the command itself, which writes once";
+const MAPS: &str = "it is for single runs; name the target as it is called here";
+const ONE_FILE: &str = "it names one file, and the suite runs many times";
 
 pub static SECTIONS: &[Section] = &[
     Section {
@@ -121,6 +130,7 @@ pub static SECTIONS: &[Section] = &[
                 .help("I/O size, 1 to 4294967294 bytes, default 64K; also the unit of the suffix b.")
                 .linux("a single I/O is at most 2G - 4K; with -Su or -Sh a multiple of the device's alignment."),
             row("-mix", "<size>:<pct>[,...]", Value(target::mix))
+                .of_targets()
                 .offers(Usual(&["4K:60,64K:40", "4K:67,8K:10,16K:7,32K:3,64K:13"]))
                 .first_pass()
                 .help("I/Os of several sizes, each with its percentage of the I/Os; decimals are legal, and the sum is \
@@ -174,6 +184,7 @@ pub static SECTIONS: &[Section] = &[
                 .help("Random I/O by shares over absolute sizes: -rdabs90/10G sends 90 % to the first 10G. Needs \
                        -r or -rs."),
             row("-zipf", "<exponent>", Value(target::zipf))
+                .of_targets()
                 .offers(Usual(&["0.6", "0.8", "0.9", "0.99", "1.2"]))
                 .help("Random I/O by Zipf's law: the block of rank k gets I/O in proportion to k^-exponent, from \
                        above 0 to 20. All threads share the hot blocks, which lie scattered and change with -z. \
@@ -194,31 +205,37 @@ pub static SECTIONS: &[Section] = &[
                 .linux("targets with data that TrueSpd did not make are refused (see --overwrite); -w0 opens for \
                         reading only."),
             row("-flush-every", "<n>[:data]", Value(options::flush_every))
+                .of_targets()
                 .offers(Usual(&["1", "1:data", "10", "100"]))
                 .help("Flush after every <n> writes of a thread on a target: fsync, or with :data fdatasync. The \
                        result has the latencies of the flushes. A flush covers the writes that completed before it: \
                        with -o1 all of them."),
             row("-trim", "<pct>", Value(options::trim_percent))
+                .of_targets()
                 .offers(Usual(&["5", "10", "20", "50", "100"]))
                 .help("Percentage of trims (discards) among the I/Os, 1 to 100; the others read and write as -w says. \
                        The result has the latencies of the trims, and IOPS and MiB/s are those of reads and writes. \
                        WARNING: trims destroy what the target holds.")
                 .linux("a device is trimmed by BLKDISCARD, a file by holes; the write guard is asked as for -w."),
             row("-verify", "", Flag(|d| d.target.verify = true))
+                .of_targets()
                 .help("Stamp every sector that is written with its address, its target, the run and a generation, and \
                        check every block that is read back during the test. 'truespd verify' reads all of it after the \
                        test and says what is missing. Never two I/Os on a block at once. A verified test measures \
                        less: do not compare its rates with others."),
             row("-verify-map", "<file>", Value(options::verify_map))
+                .not_in_suites(ONE_FILE)
                 .offers(File)
                 .help("Keep the map of what was written in this file, on another disk than the target; otherwise it is \
                        kept in the state folder of the user. It takes 4 or 8 bytes for each block."),
             row("-verify-log", "<file or host:file>", Value(options::verify_log))
+                .not_in_suites(ONE_FILE)
                 .offers(File)
                 .help("Tell this file while the test runs which writes are durable, for a power cut of the machine: a \
                        file on another disk, or HOST:FILE on another host, which ssh writes there. 'truespd verify \
                        --log' reads it. Needs -Sh, -Sw or --flush-every."),
             row("-verify-log-lost", "<stop|continue>", Value(options::verify_log_lost))
+                .not_in_suites(ONE_FILE)
                 .offers(Usual(&["stop", "continue"]))
                 .help("What to do when that log goes away while the test runs: stop it (default), or go on without."),
             row("Z", "<size>[,<file>]", Value(options::source_data))
@@ -320,6 +337,7 @@ pub static SECTIONS: &[Section] = &[
                 .help("Limit per thread and target: <n> bytes per millisecond, or with i <n> I/Os per second.")
                 .linux("exact: no rounding to whole bytes per millisecond."),
             row("-arrivals", "<even|poisson>", Value(options::arrivals))
+                .of_targets()
                 .offers(ARRIVALS)
                 .help("When the I/Os of -g arrive: one after each period, or at random as from many clients \
                        (poisson). Default even."),
@@ -364,6 +382,7 @@ pub static SECTIONS: &[Section] = &[
                        and slope (percent). What is left out is as SNIA has it: \
                        window=5,rounds=25,range=20,slope=10."),
             row("-precondition", "<n>x", Value(options::precondition))
+                .not_in_suites(ONCE)
                 .offers(Usual(&["1x", "2x"]))
                 .beside_profile()
                 .help("Before the test, write the tested range of every target <n> times: sequentially, random bytes, \
@@ -389,6 +408,7 @@ pub static SECTIONS: &[Section] = &[
                 .help("Format of the result on standard output: text (the default) or xml; TrueSpd's own are json, \
                        csv and intervals."),
             row("Rp", "[text|xml]", Value(options::profile_only))
+                .not_in_suites("it runs nothing")
                 .offers(TEXT_OR_XML)
                 .beside_profile()
                 .help("Print the profile of these options and run nothing."),
@@ -487,11 +507,13 @@ pub static SECTIONS: &[Section] = &[
                 .offers(Engines)
                 .help("The engine that issues I/O, instead of the best one available. They are listed below."),
             row("-overwrite", "PATH", Text(TARGET, |d, path| d.long.overwrite.push(path)))
+                .not_in_suites(CONSENT)
                 .offers(Target)
                 .help("Allows a write test, or -c, on this target although it holds data that TrueSpd did not \
                        make. PATH is the target again, a disk not by #n. Repeatable. A target in use is refused \
                        all the same."),
             row("-unchecked", "PATH", Text(TARGET, |d, path| d.long.unchecked.push(path)))
+                .not_in_suites(SINGLE)
                 .offers(Target)
                 .help("Allows a write test on this target although the system does not tell whether it is in use: \
                        /proc or /sys is missing, the file belongs to another user, or its file system lies over \
@@ -501,6 +523,7 @@ pub static SECTIONS: &[Section] = &[
                 .help("Do not look through a device before a write test: samples of it are enough. Without this, \
                        as much of it is read as 3 seconds allow, and a note says which data can be missed."),
             row("-map", "PREFIX=FOLDER", Value(options::map))
+                .not_in_suites(MAPS)
                 .help("A folder of this machine stands for a path of Windows with all that is in it, in targets, \
                        in profiles of -X and in files of -Z: --map 'C:\\=/mnt/c'. Can be repeated; the longest \
                        beginning that fits counts."),
@@ -508,70 +531,88 @@ pub static SECTIONS: &[Section] = &[
                 .help("Refuse to run while another run of TrueSpd has a target of this one, and keep later runs \
                        from it. Without it, runs share a target, and each warns of the other."),
             row("-json", "FILE", Value(|d, v| options::output(d, v, "json")))
+                .not_in_suites(RESULTS)
                 .offers(File)
                 .help("Also write the result to this file as JSON: everything measured, for truespd render and \
                        merge. Repeatable. With - as the file the result goes to standard output in place of the \
                        text. All this goes for the next four, too."),
             row("-xml", "FILE", Value(|d, v| options::output(d, v, "xml")))
+                .not_in_suites(RESULTS)
                 .offers(File)
                 .help("Also write the XML result to this file."),
             row("-text", "FILE", Value(|d, v| options::output(d, v, "text")))
+                .not_in_suites(RESULTS)
                 .offers(File)
                 .help("Also write the text result to this file."),
             row("-csv", "FILE", Value(|d, v| options::output(d, v, "csv")))
+                .not_in_suites(RESULTS)
                 .offers(File)
                 .help("Also write a table of threads, targets, reads and writes to this file."),
             row("-intervals", "FILE", Value(|d, v| options::output(d, v, "intervals")))
+                .not_in_suites(RESULTS)
                 .offers(File)
                 .help("Also write the course of the run to this file: a table of its intervals (-D, or those of \
                        every result) and targets."),
             row("-quiet", "", Switch(ALONE, |d| d.long.quiet = true))
+                .not_in_suites(SINGLE)
                 .help("Standard error holds only what DiskSpd would print there: errors and its warnings. No \
                        notes, and a verdict only with --verdict. The variable TRUESPD_QUIET=1 does the same."),
             row("-verdict", "", Switch(ALONE, |d| d.long.verdict = true))
+                .not_in_suites(COMMAND)
                 .help("Show all of the verdict on standard error: every finding with its numbers and advice, and \
                        the rules that lacked evidence. Without it, one line. Where standard error is the file or \
                        pipe of standard output (2>&1), the verdict stands below a text result, and is left out \
                        beside XML, JSON and CSV."),
             row("-require", "<certified|suspect|steady>", Value(options::require))
+                .not_in_suites(SINGLE)
                 .offers(REQUIRED)
                 .help("Exit code 5 when the verdict is worse than this, or (steady) when the rounds of --until-steady \
                        did not become steady. Repeatable: a grade and steady."),
             row("-progress", "", Switch(ALONE, |d| d.long.progress = true))
+                .not_in_suites(SINGLE)
                 .help("Tell the progress also where standard error is no terminal: a line every 10 seconds with \
                        the phase, the time left, IOPS, throughput and mean latency. On a terminal one line shows \
                        it anyway."),
             row("-live", "", Switch(ALONE, |d| d.long.live = true))
+                .not_in_suites(COMMAND)
                 .help("truespd run only: show the run on a full screen while it goes on, with IOPS, throughput, \
                        latency, processors and disks every second. Where standard error is no terminal it does \
                        what --progress does."),
             row("-metrics", "FILE", Value(|d, v| options::path(v).map(|path| d.long.metrics = Some(path))))
+                .not_in_suites(COMMAND)
                 .offers(File)
                 .help("Replace this file every second by a page for Prometheus (textfile collector of the node \
                        exporter): where the run is, counters of I/Os, bytes and latency, and at the end the result \
                        with its verdict."),
             row("-events", "FILE", Value(|d, v| options::path(v).map(|path| d.long.events = Some(path))))
+                .not_in_suites(COMMAND)
                 .offers(File)
                 .help("Write a line of JSON to this file for everything that happens: the progress every second, \
                        files that are made, warnings, the result. A file gets them at its end; a pipe or /dev/fd/3 \
                        goes as well."),
             row("-no-history", "", Switch(ALONE, |d| d.long.history.is_off = true))
+                .not_in_suites(HISTORY)
                 .help("Do not keep the result in the history. The variable TRUESPD_HISTORY=0 does the same. \
                        truespd run keeps every result, diskspd none, unless the configuration file says otherwise."),
             row("-keep-history", "", Switch(ALONE, |d| d.long.history.is_on = true))
+                .not_in_suites(HISTORY)
                 .help("Keep the result in the history, also where the configuration file says no; see truespd \
                        history."),
             row("-store", "FILE", Text(FILE, |d, path| d.long.history.store = Some(path)))
+                .not_in_suites(HISTORY)
                 .offers(File)
                 .help("The file of the history, instead of that of the variable TRUESPD_STORE, of the \
                        configuration file, or ~/.local/share/truespd/history.sqlite; implies --keep-history, as \
                        the next three do."),
             row("-label", "NAME", Value(options::label))
+                .not_in_suites(HISTORY)
                 .help("A name for the kept result, to find it by: truespd history show NAME. Several results may \
                        share one."),
             row("-tag", "NAME", Value(options::tag))
+                .not_in_suites(HISTORY)
                 .help("A word to find the kept result by. Repeatable."),
             row("-revision", "TEXT", Value(options::revision))
+                .not_in_suites(HISTORY)
                 .help("The revision of what is tested, kept with the result: --revision \"$(git rev-parse HEAD)\"."),
             row("-recreate", "", Switch(ALONE, |d| d.long.recreate = true))
                 .help("Always create the files of -c again."),

@@ -213,17 +213,44 @@ fn files_of_verify(request: &Request) -> Vec<Output> {
     map.chain(log).map(|(format, path)| Output { format, path: path.display().to_string() }).collect()
 }
 
-/// A stream to which lines are written while a run goes on: a file gets them behind what it holds.
-///
-/// # Errors
-/// [`OutputError`].
-pub fn open_lines(output: &Output) -> Result<File, OutputError> {
-    match locate(output)? {
-        Located::Stream(stream) => Ok(stream),
-        Located::Entry(entry) => {
-            refuse_taken_name(output, &entry)?;
-            entry.open_to_append().map_err(|code| output.error(Problem::Write(code.into())))
+/// Where lines are written while a run goes on: a file gets them behind what it holds.
+#[derive(Debug)]
+pub struct Lines {
+    output: Output,
+    located: Located,
+}
+
+impl Lines {
+    /// Finds the place. Nothing is made.
+    ///
+    /// # Errors
+    /// [`OutputError`].
+    pub fn at(output: Output) -> Result<Self, OutputError> {
+        let located = locate(&output)?;
+        if let Located::Entry(entry) = &located {
+            refuse_taken_name(&output, entry)?;
+            let allowed = if entry.there.is_some() { entry.may_write() } else { entry.may_make() };
+            allowed.map_err(|code| output.error(Problem::Write(code.into())))?;
         }
+        Ok(Lines { output, located })
+    }
+
+    /// Opens it, and makes a file that is not there.
+    ///
+    /// # Errors
+    /// [`OutputError`].
+    pub fn open(self) -> Result<(Output, File), OutputError> {
+        let file = match self.located {
+            Located::Stream(stream) => stream,
+            Located::Entry(entry) => {
+                let opened = entry.open_to_append();
+                let file = opened.map_err(|code| self.output.error(Problem::Write(code.into())))?;
+                // Until it ends, however it ends: who follows the file sees by it that more may come.
+                let _ = file.try_lock_shared();
+                file
+            }
+        };
+        Ok((self.output, file))
     }
 }
 
@@ -310,6 +337,7 @@ fn folder_of(entry: &Entry) -> PathBuf {
 }
 
 /// What a path is of.
+#[derive(Debug)]
 enum Located {
     /// A pipe or character device, open for writing.
     Stream(File),

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::request::Output;
-use crate::run::outputs::{OutputError, Problem, open_lines, open_refreshed, refuse_clashes};
+use crate::run::outputs::{Lines, OutputError, Problem, open_refreshed, refuse_clashes};
 use crate::run::unfinished::Refreshed;
 use jiff::Timestamp;
 use page::Page;
@@ -53,9 +53,20 @@ pub struct Telemetry {
 struct State {
     page: Page,
     metrics: Option<(Output, Refreshed)>,
-    events: Option<(Output, File)>,
+    events: Events,
+    /// A run has begun: what is refused leaves no file, and changes none.
+    has_begun: bool,
     listener: Option<Listener>,
     lost: Vec<OutputError>,
+}
+
+/// The lines of the events.
+enum Events {
+    /// They are not wanted, or could not be written.
+    Nowhere,
+    /// They wait for the first run to begin.
+    Waiting(Lines, String),
+    Open(Output, File),
 }
 
 impl Telemetry {
@@ -63,7 +74,7 @@ impl Telemetry {
     /// description. A listener hears the events beside those files.
     ///
     /// # Errors
-    /// [`OutputError`]; nothing was changed, but an empty file for the lines may be there.
+    /// [`OutputError`]; nothing was changed.
     pub fn open(
         wishes: &Wishes,
         command_line: &[String],
@@ -78,13 +89,21 @@ impl Telemetry {
         }
         refuse_clashes(&all, taken)?;
         let metrics = metrics.map(|output| open_refreshed(&output).map(|file| (output, file))).transpose()?;
-        let events = events.map(|output| open_lines(&output).map(|file| (output, file))).transpose()?;
+        let events = events.map(Lines::at).transpose()?;
+        let events = events.map_or(Events::Nowhere, |lines| Events::Waiting(lines, String::new()));
         let page = Page::default();
         let telemetry = Telemetry {
-            state: Some(Mutex::new(State { page, metrics, events, listener, lost: Vec::new() })),
+            state: Some(Mutex::new(State {
+                page,
+                metrics,
+                events,
+                has_begun: false,
+                listener,
+                lost: Vec::new(),
+            })),
             seldom: Seldom::every(Some(EVERY)),
         };
-        telemetry.tell(Some(Happened::Begin { command_line: command_line.to_vec() }), |_| ());
+        telemetry.tell(Some(Happened::Begin { command_line: command_line.to_vec() }), false, |_| ());
         Ok(telemetry)
     }
 
@@ -99,7 +118,7 @@ impl Telemetry {
         if matches!(event, load::Event::Dot | load::Event::Verbose(_)) || !self.seldom.passes(event) {
             return;
         }
-        self.tell(Happened::of_run(event), |page| match event {
+        self.tell(Happened::of_run(event), true, |page| match event {
             load::Event::Progress(progress) => page.progress = Some(progress.clone()),
             load::Event::Counted(counted) => page.span_is_over(*counted),
             _ => {}
@@ -108,34 +127,39 @@ impl Telemetry {
 
     /// A step of a series begins: an event with its name.
     pub fn step(&self, name: &str, begins: Happened) {
-        self.tell(Some(begins), |page| page.step(name));
+        self.tell(Some(begins), false, |page| page.step(name));
     }
 
     /// The suite itself says something.
     pub fn note(&self, says: &str) {
-        self.tell(Some(Happened::Note { says: says.to_string() }), |_| ());
+        self.tell(Some(Happened::Note { says: says.to_string() }), false, |_| ());
     }
 
     pub fn result(&self, document: &Document) {
-        self.tell(Some(Happened::result(document)), |page| page.result(document));
+        self.tell(Some(Happened::result(document)), true, |page| page.result(document));
     }
 
     /// Everything is over. What could not be written since the beginning.
     pub fn end(&self) -> Vec<OutputError> {
-        self.tell(Some(Happened::End), |page| page.is_over = true);
+        self.tell(Some(Happened::End), false, |page| page.is_over = true);
         let Some(state) = &self.state else { return Vec::new() };
         std::mem::take(&mut state.lock().unwrap_or_else(PoisonError::into_inner).lost)
     }
 
-    fn tell(&self, happened: Option<Happened>, change: impl FnOnce(&mut Page)) {
+    /// `begins`: only a run that has begun tells that.
+    fn tell(&self, happened: Option<Happened>, begins: bool, change: impl FnOnce(&mut Page)) {
         let Some(state) = &self.state else { return };
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         let state = &mut *state;
         change(&mut state.page);
+        if begins {
+            state.begin();
+        }
         if let Some(happened) = happened {
             state.line(&happened.line());
         }
-        if let Some((output, file)) = &state.metrics
+        if state.has_begun
+            && let Some((output, file)) = &state.metrics
             && let Err(error) = file.put(state.page.text().as_bytes())
         {
             state.lost.push(output.error(Problem::Live(error)));
@@ -149,11 +173,35 @@ impl State {
         if let Some(listener) = &self.listener {
             listener(line);
         }
-        if let Some((output, file)) = &mut self.events
-            && let Err(error) = file.write_all(line.as_bytes())
-        {
-            self.lost.push(output.error(Problem::Live(error)));
-            self.events = None;
+        self.write(line);
+    }
+
+    fn write(&mut self, line: &str) {
+        match &mut self.events {
+            Events::Nowhere => {}
+            Events::Waiting(_, text) => text.push_str(line),
+            Events::Open(output, file) => {
+                if let Err(error) = file.write_all(line.as_bytes()) {
+                    self.lost.push(output.error(Problem::Live(error)));
+                    self.events = Events::Nowhere;
+                }
+            }
+        }
+    }
+
+    /// Opens the file of the lines, and writes what waited.
+    fn begin(&mut self) {
+        self.has_begun = true;
+        match std::mem::replace(&mut self.events, Events::Nowhere) {
+            Events::Waiting(lines, text) => match lines.open() {
+                Ok((output, file)) => {
+                    self.events = Events::Open(output, file);
+                    // A listener has heard them already.
+                    self.write(&text);
+                }
+                Err(error) => self.lost.push(error),
+            },
+            other => self.events = other,
         }
     }
 }

@@ -387,7 +387,7 @@ impl Entry {
     ///
     /// # Errors
     /// What the system would say.
-    pub(crate) fn may_make(&self) -> Result<(), Code> {
+    pub fn may_make(&self) -> Result<(), Code> {
         let how = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
         rustix::fs::accessat(self.folder.handle(), c".", how, AtFlags::EACCESS).map_err(code)?;
         let room = rustix::fs::fstatvfs(self.folder.handle()).map_err(code)?;

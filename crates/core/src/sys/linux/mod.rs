@@ -1,5 +1,6 @@
 //! Linux.
 
+pub mod aside;
 pub mod buffer;
 pub mod destination;
 pub mod device;

@@ -9,8 +9,8 @@ use crate::suite::ab::{Metric, Outcome, Plan, Surroundings};
 use crate::suite::{Draft, Ended, Kind, Length, Runner, ab};
 use clap::Args;
 use diskspd::grammar::parse;
-use diskspd::grammar::parse::{Invocation, Lines, refuse_findings};
-use diskspd::request::{Grammar, Line, Request};
+use diskspd::grammar::parse::{Invocation, Lines, not_in_suites, refuse_findings};
+use diskspd::request::{Grammar, Line};
 use diskspd::run::{Required, UnknownWord, required};
 use std::time::{Duration, Instant};
 use truespd_core::fault::{Fault, Refusal, Refusals};
@@ -328,8 +328,8 @@ fn variant(mut words: Vec<String>, has_file: bool) -> Result<Variant, Refusals> 
     let Invocation::Run(mut request) = parse(&words, PROGRAM, &|| 0)? else {
         return refused("these options run nothing");
     };
-    if let Some(why) = unwanted(&request) {
-        return refused(why);
+    if let Some(why) = not_in_suites(&words) {
+        return refused(&why);
     }
     request.load_profile().map_err(|error| {
         error.refusals(|profile, findings| refuse_findings(&words, PROGRAM, profile, findings))
@@ -365,35 +365,6 @@ fn variant(mut words: Vec<String>, has_file: bool) -> Result<Variant, Refusals> 
 
 fn refused(why: &str) -> Result<Variant, Refusals> {
     Err(Refusal::command_line(why).into())
-}
-
-/// Why a request cannot be a run of a series.
-pub fn unwanted(request: &Request) -> Option<&'static str> {
-    let options = &request.options;
-    let rows = [
-        (request.profile_only, "-Rp runs nothing"),
-        (
-            !options.outputs.is_empty(),
-            "result files (--json, --xml, --text, --csv) are not possible here; --keep FOLDER keeps the document of \
-             every run",
-        ),
-        (options.require.is_some() || options.require_steady, "--require is for single runs"),
-        (
-            options.history.is_given(),
-            "give options of the history (--label, --tag, ...) to the command itself, whose document is kept",
-        ),
-        (
-            !options.overwrite.is_empty(),
-            "give --overwrite as an option of the command itself, where it counts for all runs",
-        ),
-        (
-            options.precondition.is_some(),
-            "--precondition in a line would write before every run; give it to the command itself, which writes once",
-        ),
-        (!options.unchecked.is_empty(), "--unchecked is for single runs"),
-        (!options.maps.is_empty(), "--map is for single runs; name the target as it is called here"),
-    ];
-    rows.iter().find(|(is_there, _)| *is_there).map(|(_, why)| *why)
 }
 
 #[cfg(test)]

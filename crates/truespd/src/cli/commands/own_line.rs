@@ -1,12 +1,12 @@
 //! Lines of a person's own on targets of theirs: what `find-max`, `sweep` and `workload beside` share.
 
-use crate::cli::commands::ab::{fill, has_number, unwanted};
+use crate::cli::commands::ab::{fill, has_number};
 use crate::cli::commands::config::with_release;
 use crate::series::Series;
 use crate::series::place::{FILE_BYTES_MIN, Place};
 use crate::suite::{Ahead, Ended};
 use diskspd::grammar::parse;
-use diskspd::grammar::parse::Invocation;
+use diskspd::grammar::parse::{Invocation, not_in_suites};
 use std::path::PathBuf;
 use truespd_core::fault::{Refusal, Refusals};
 use truespd_core::profile::TimeSpan;
@@ -211,8 +211,8 @@ pub(crate) fn span(
     let Invocation::Run(request) = parse(&words, PROGRAM, &|| 0).map_err(|why| why.behind(who))? else {
         return Err(refused(who, "these options run nothing").into());
     };
-    if let Some(why) = unwanted(&request) {
-        return Err(refused(who, why).into());
+    if let Some(why) = not_in_suites(&words) {
+        return Err(refused(who, &why).into());
     }
     let [span] = &request.profile.time_spans[..] else {
         return Err(refused(who, "this line does not run a load").into());

@@ -65,6 +65,11 @@ fn fault(path: &Path, error: WatchError) -> Fault {
                 .on(name)
                 .into()
         }
+        WatchError::CutOff => {
+            let words =
+                format!("'{name}': the run that wrote it has gone without its last event: it was killed");
+            Failure::new(FailureKind::Lost, words).on(name).into()
+        }
         WatchError::System(error) => Failure::new(FailureKind::Machine, "the screen could not be drawn")
             .because(system_text(&error))
             .into(),

@@ -32,6 +32,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const DRAW_EVERY: Duration = Duration::from_secs(1);
 /// How often a file is asked whether it has grown.
 const FOLLOW_EVERY: Duration = Duration::from_millis(200);
+/// A file that nobody writes to for so long, and no run has locked, is not written any more.
+const SILENCE: Duration = Duration::from_secs(10);
 /// A run that was asked to stop for a while does so within this time.
 const AWAY_LEAST: Duration = Duration::from_millis(500);
 
@@ -53,6 +55,8 @@ pub(crate) enum WatchError {
     Read(io::Error),
     /// There is no event at all.
     Nothing,
+    /// The run that wrote them is gone, and did not come to its end.
+    CutOff,
     /// Signals, threads or the terminal.
     System(io::Error),
 }
@@ -265,21 +269,30 @@ impl Watched {
 
 /// Sends each whole line. A file is followed until it says that everything is over.
 fn read(events: Events, sender: &SyncSender<News>) {
-    let (mut lines, is_followed): (BufReader<Box<dyn Read + Send>>, bool) = match events {
-        Events::File(file) => (BufReader::new(Box::new(file)), true),
-        Events::Stream(stream) => (BufReader::new(stream), false),
+    let (mut lines, followed): (BufReader<Box<dyn Read + Send>>, Option<File>) = match events {
+        Events::File(file) => {
+            let followed = file.try_clone().ok();
+            (BufReader::new(Box::new(file)), followed)
+        }
+        Events::Stream(stream) => (BufReader::new(stream), None),
     };
-    let (mut line, mut count, mut is_over) = (Vec::new(), 0, false);
+    let is_followed = followed.is_some();
+    let (mut line, mut count, mut is_over, mut was_gone) = (Vec::new(), 0, false, false);
     let result = loop {
         match read_line(&mut lines, &mut line, LINE_BYTES_MAX) {
             Err(error) => break Err(WatchError::Read(error)),
             Ok(0) if !is_followed || is_over => {
                 break if count > 0 { Ok(()) } else { Err(WatchError::Nothing) };
             }
+            // Nothing came since its writer went.
+            Ok(_) if line.last() != Some(&b'\n') && is_followed && was_gone => break Err(WatchError::CutOff),
             // The writer has not come to its end.
-            Ok(_) if line.last() != Some(&b'\n') && is_followed => std::thread::sleep(FOLLOW_EVERY),
+            Ok(_) if line.last() != Some(&b'\n') && is_followed => {
+                std::thread::sleep(FOLLOW_EVERY);
+                was_gone = count > 0 && followed.as_ref().is_some_and(is_left);
+            }
             Ok(_) => {
-                count += 1;
+                (count, was_gone) = (count + 1, false);
                 let heard = match Heard::read(&String::from_utf8_lossy(&line)) {
                     Ok(heard) => heard,
                     Err(error) => {
@@ -296,6 +309,18 @@ fn read(events: Events, sender: &SyncSender<News>) {
     };
     // If nobody waits for it, it is not wanted.
     let _ = sender.send(News::NoMore(result));
+}
+
+/// Whether no run writes the file any more: one that does has a lock on it, and tells something every second. What
+/// copies events here from elsewhere has no lock.
+fn is_left(file: &File) -> bool {
+    let modified = file.metadata().and_then(|about| about.modified()).ok();
+    let silent = modified.and_then(|modified| modified.elapsed().ok()).unwrap_or_default();
+    if silent < SILENCE || file.try_lock().is_err() {
+        return false;
+    }
+    let _ = file.unlock();
+    true
 }
 
 /// The screen, while it is ours.

@@ -1,6 +1,6 @@
 //! A workload with its targets, before it runs: what its lines mean, and what is wrong with them.
 
-use crate::cli::commands::ab::{has_number, unwanted};
+use crate::cli::commands::ab::has_number;
 use crate::cli::commands::config::with_release;
 use crate::cli::commands::find_max::{ARRIVALS, MINUTES_MAX, PRECISION_PERCENT, unsearchable};
 use crate::cli::commands::own_line::{outstanding, streams};
@@ -13,7 +13,7 @@ use crate::suite::workload::{Plan, Times, Work};
 use diskspd::config::in_force;
 use diskspd::console::say_line;
 use diskspd::grammar::parse;
-use diskspd::grammar::parse::{Invocation, refuse_findings, refuse_plan};
+use diskspd::grammar::parse::{Invocation, not_in_suites, refuse_findings, refuse_plan};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use truespd_core::fault::{Fault, Refusal, RefusalKind, Refusals};
@@ -167,8 +167,8 @@ impl Prepared {
         };
         let why = if request.profile_file.is_some() {
             "-X is not allowed in a preset; save the profile as a preset of its own, NAME.xml".to_string()
-        } else if let Some(why) = unwanted(&request) {
-            why.to_string()
+        } else if let Some(why) = not_in_suites(&words) {
+            why
         } else if let Some(letter) = ['d', 'W', 'C'].into_iter().find(|&letter| has_number(line, letter)) {
             format!("-{letter} is not allowed in a preset; -d, -W and -C are options of truespd workload")
         } else {
