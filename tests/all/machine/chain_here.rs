@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::support::devices::{Loop, Mount, Partitions, Zram, run, text};
+use crate::support::devices::{Loop, Mount, Partitions, Zram, only_btrfs, run, text};
 use crate::support::needs::{Need, has, not_run};
 use truespd_core::machine::chain::{Layer, LayerKind};
 use truespd_core::machine::roots::Roots;
@@ -173,6 +173,7 @@ fn btrfs_on_two_devices_shows_both_and_its_compression() {
         return;
     }
     let (a, b) = (Loop::new(128 << 20), Loop::new(128 << 20));
+    let _only = only_btrfs();
     run("mkfs.btrfs", &["-q", "-d", "raid0", "-m", "raid1", text(&a.node), text(&b.node)]);
     let options = format!("device={},device={},compress=zstd:3", text(&a.node), text(&b.node));
     let mount = Mount::new(&["-t", "btrfs", "-o", &options, text(&a.node)]);

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::support::devices::{Loop, Mount, Zram, run, text};
+use crate::support::devices::{Loop, Mount, Zram, only_btrfs, run, text};
 use crate::support::needs::{Need, has, not_run};
 use crate::support::program::copy_to_run;
 use serde_json::Value;
@@ -247,6 +247,7 @@ fn compression_is_told() {
         return;
     }
     let device = Loop::new(128 << 20);
+    let _only = only_btrfs();
     run("mkfs.btrfs", &["-q", text(&device.node)]);
     let mount = Mount::new(&["-t", "btrfs", "-o", "compress=zstd:1", text(&device.node)]);
     let words = flat(&told(&file_of(&mount.point, 65536)));

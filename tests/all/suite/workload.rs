@@ -173,7 +173,7 @@ fn a_preset_cannot_say_what_is_for_the_person_to_say() {
     let lab = Lab::new();
     std::fs::create_dir(lab.path("mine")).expect("a folder");
     let presets = [
-        ("overwrite", "--overwrite data", "option of the command itself"),
+        ("overwrite", "--overwrite data", "give it to the command itself"),
         ("json", "--json out.json", "--keep FOLDER"),
         ("xml", "--xml out.xml", "--keep FOLDER"),
         ("text", "--text out.txt", "--keep FOLDER"),

@@ -232,3 +232,10 @@ impl Drop for Zram {
         });
     }
 }
+
+/// Held while a btrfs of a test is mounted whose device lies on another one: the kernel looks at all devices when
+/// one is made, and then calls it by the name of the lower one, which holds the same bytes.
+pub fn only_btrfs() -> std::sync::MutexGuard<'static, ()> {
+    static ONLY: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    ONLY.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

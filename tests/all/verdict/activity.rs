@@ -381,6 +381,7 @@ fn compressed_files_of_btrfs() {
     }
     let Some((_disk, device)) = own_loop(256) else { return };
     let lab = Lab::new();
+    let _only = devices::only_btrfs();
     devices::run("mkfs.btrfs", &["-q", text(&device.node)]);
     let mount = Mount::new(&["-o", "compress-force=zstd", text(&device.node)]);
     let file = mount.point.join("file");

@@ -334,6 +334,7 @@ fn a_file_that_btrfs_compresses() {
         return;
     }
     let Some(device) = Zram::new(300 * MIB) else { return };
+    let _only = devices::only_btrfs();
     devices::run("mkfs.btrfs", &["-q", text(&device.node)]);
     let mount = Mount::new(&["-o", "compress-force=zstd", text(&device.node)]);
     let (lab, file) = (Lab::new(), mount.point.join("data"));
@@ -354,6 +355,7 @@ fn compression_excuses_no_page_cache() {
         return;
     }
     let Some(device) = Zram::new(300 * MIB) else { return };
+    let _only = devices::only_btrfs();
     devices::run("mkfs.btrfs", &["-q", text(&device.node)]);
     let mount = Mount::new(&["-o", "compress-force=zstd", text(&device.node)]);
     let (lab, file) = (Lab::new(), mount.point.join("data"));

@@ -348,6 +348,8 @@ fn listed(uses: &[Use]) -> String {
 fn subject_of(part: &BlockDevice, own: &BlockDevice) -> String {
     if part == own {
         IT.to_string()
+    } else if part.is_partition() && own.is_partition() {
+        format!("the partition {}, which shares bytes with it,", part.name)
     } else if part.is_partition() {
         format!("its partition {}", part.name)
     } else {

@@ -411,7 +411,9 @@ fn decide_for_file(name: &str, file: &File, size_bytes: u64, marks: &Marks) -> i
                 Whose::Resized | Whose::Rewritten => {
                     "made by an earlier run and changed by something else since"
                 }
-                Whose::Untold => "made by an earlier run and perhaps changed by something else since",
+                Whose::Untold | Whose::Restarted => {
+                    "made by an earlier run and perhaps changed by something else since"
+                }
                 Whose::Unread => "marked as made by TrueSpd, but not readable",
                 Whose::Unfinished | Whose::Interrupted => "left by a run that was killed",
                 Whose::Foreign => "not made by TrueSpd",

@@ -19,7 +19,7 @@ use crate::machine::roots::read_word;
 use crate::sys::error::system_text;
 use crate::sys::file::{FileKind, Stat};
 use crate::sys::file::{is_for_writing, own_path};
-use crate::sys::identity::Identity;
+use crate::sys::identity::{Identity, block_device_at};
 use crate::sys::system::user;
 use crate::text::{printable, printable_path, shell_line};
 
@@ -60,7 +60,9 @@ pub fn programs_with(device: DeviceNumber, roots: &Roots) -> Result<Vec<Opener>,
     let parts: Vec<_> = parts.into_iter().filter_map(|p| Some((p.number()?, p.name))).collect();
     let nodes = own.map(|own| namespace::nodes_of(&own, roots)).unwrap_or_default();
     let dev = roots.dev.clone();
-    openers(roots, SEARCH_MAX, move |link, fd, _| {
+    let numbers = std::iter::once(device).chain(parts.iter().map(|(number, _)| *number)).collect();
+    let mut found = device_mappers(numbers, roots)?;
+    let opened = openers(roots, SEARCH_MAX, move |link, fd, _| {
         // Only device nodes are examined: reading the facts of a file on a dead server hangs.
         let node = link.starts_with(&dev).then(|| Stat::at(fd).ok()).flatten()?;
         let number = DeviceNumber::from_raw(node.node_of);
@@ -77,6 +79,34 @@ pub fn programs_with(device: DeviceNumber, roots: &Roots) -> Result<Vec<Opener>,
             }
             _ => None,
         }
+    })?;
+    found.retain(|mapper| !opened.iter().any(|opener| opener.id == mapper.id));
+    found.extend(opened);
+    Ok(found)
+}
+
+/// Processes that have one of these devices mapped for writing: a map outlives its descriptor.
+fn device_mappers(devices: Vec<DeviceNumber>, roots: &Roots) -> Result<Vec<Opener>, Missing> {
+    let dev = roots.dev.clone();
+    in_time(roots, SEARCH_MAX, move |proc, stop| {
+        let mut found = Vec::new();
+        each_process(proc, stop, &mut |id, dir| {
+            let maps = fs::read_to_string(dir.join("maps")).unwrap_or_default();
+            let nodes =
+                maps.lines().filter_map(Map::for_writing).filter(|map| Path::new(map.path).starts_with(&dev));
+            let mapped = nodes.into_iter().find_map(|map| {
+                // Who may follow these links knows for sure.
+                let followed = block_device_at(&dir.join("map_files").join(map.addresses));
+                let number =
+                    DeviceNumber::from_raw(followed.or_else(|| block_device_at(Path::new(map.path)))?);
+                devices.contains(&number).then_some(number)
+            });
+            if mapped.is_some_and(|number| told_by(dir, number.identity()).is_empty()) {
+                let name = read_word(&dir.join("comm")).unwrap_or_default();
+                found.push(Opener { id, name, what: format!("{IT} mapped, and so"), writes: true });
+            }
+        })?;
+        Ok(found)
     })
 }
 

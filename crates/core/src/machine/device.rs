@@ -184,7 +184,24 @@ impl BlockDevice {
         let mut involved = vec![self.clone()];
         involved.extend(self.partitions());
         involved.extend(self.whole_disk());
+        involved.extend(self.overlapping());
         involved
+    }
+
+    /// Other partitions of its disk that share bytes with it: an extended partition holds logical ones, and a table may
+    /// be wrong.
+    fn overlapping(&self) -> Vec<Self> {
+        let Some((disk, (start, length))) = self.whole_disk().zip(self.extent_bytes()) else {
+            return Vec::new();
+        };
+        let end = start.saturating_add(length);
+        let mut others = disk.partitions();
+        others.retain(|part| {
+            let extent = part.extent_bytes();
+            part != self
+                && extent.is_some_and(|(other, length)| other < end && start < other.saturating_add(length))
+        });
+        others
     }
 
     fn from_dir(dir: &Path) -> Option<Self> {
@@ -445,6 +462,26 @@ pub(crate) mod tests {
 
     const SDA: DeviceNumber = DeviceNumber { major: 8, minor: 0 };
     const SDA2: DeviceNumber = DeviceNumber { major: 8, minor: 2 };
+
+    #[test]
+    fn partitions_that_share_bytes_are_found() {
+        let (dir, roots) = recorded_sysfs();
+        let lies = |name: &str, start: u64, sectors: u64| {
+            for (file, number) in [("start", start), ("size", sectors)] {
+                fs::write(dir.path().join(format!("sys/devices/sda/{name}/{file}")), number.to_string())
+                    .unwrap();
+            }
+        };
+        let involved = || {
+            let own = BlockDevice::named("sda1", &roots).unwrap();
+            own.involved().into_iter().map(|device| device.name).collect::<Vec<_>>()
+        };
+        for (start, is_shared) in [(2048, true), (3000, true), (4095, true), (4096, false), (9000, false)] {
+            lies("sda1", 2048, 2048);
+            lies("sda2", start, 100);
+            assert_eq!(involved().contains(&"sda2".to_string()), is_shared, "{start}");
+        }
+    }
 
     #[test]
     fn disk_partitions_and_holders() {

@@ -42,6 +42,8 @@ pub enum Whose {
     Interrupted,
     /// TrueSpd wrote it, and nothing tells whether something else did since.
     Untold,
+    /// TrueSpd wrote it before the machine was started, and not all of it could be compared since.
+    Restarted,
     /// It carries no mark that this program knows.
     Foreign,
 }
@@ -54,13 +56,19 @@ impl Whose {
 
     /// Of a file with this mark, by its times and, where they do not tell, by its content.
     pub(super) fn by_mark(mark: &Provenance, file: &File, now: &Stamp) -> Self {
-        match mark.by_times(now, keeps_own_times(file)) {
+        let is_of_this_boot = mark.is_of_this_boot();
+        match mark.by_times(now, keeps_own_times(file) && is_of_this_boot) {
             ByTimes::Resized => Whose::Resized,
             ByTimes::Rewritten => Whose::Rewritten,
             ByTimes::Unfinished => Whose::Unfinished,
             ByTimes::Untouched => Whose::Ours,
             ByTimes::Interrupted if !is_outside_kept(mark, file, now.size_bytes) => Whose::Rewritten,
-            ByTimes::Interrupted if is_written_by_a_run(file) || is_test_data(file) => Whose::Ours,
+            ByTimes::Interrupted if is_written_by_a_run(file) => Whose::Ours,
+            // Samples are no proof after a power cut.
+            ByTimes::Interrupted if !is_of_this_boot && !is_plain_throughout(file, now.size_bytes) => {
+                Whose::Interrupted
+            }
+            ByTimes::Interrupted if is_test_data(file) => Whose::Ours,
             ByTimes::Interrupted => Whose::Interrupted,
             ByTimes::Unknown => Whose::by_content(mark, file, now),
         }
@@ -85,6 +93,11 @@ impl Whose {
             Err(_) => return Whose::Unread,
         }
         let is_compared_whole = mark.digest.is_some_and(|digest| digest.is_of_all(size));
+        if !mark.is_of_this_boot() {
+            // What was written before a power cut can have older times, and samples are no proof.
+            let is_known = is_compared_whole || is_plain_throughout(file, size);
+            return if is_known { Whose::Ours } else { Whose::Restarted };
+        }
         let is_explained =
             !mark.is_entry_changed(now) || mark.entry.is_none() || mark.entry != entry_of(file);
         let do_writes_show = do_writes_show(mark, file, now);
@@ -114,6 +127,10 @@ impl fmt::Display for Whose {
             Whose::Untold => {
                 "was made by TrueSpd, but nothing tells whether something else wrote to it since (times do not show \
                  every write on its file system, and it is too large to be compared)"
+            }
+            Whose::Restarted => {
+                "was made by TrueSpd before the machine was started, and nothing tells whether something else wrote \
+                 to it since (after a power cut times do not show every write, and it is too large to be compared)"
             }
             Whose::Foreign => "was not made by TrueSpd",
         })
@@ -256,13 +273,25 @@ const READ_BYTES_MIN: u64 = 96 << 20;
 /// A larger file is read for so long.
 const READ_LIMIT: Duration = Duration::from_secs(1);
 
+/// After a start of the machine a file is read for so long: that happens once, as the next test marks it again.
+const RESTART_LIMIT: Duration = Duration::from_secs(10);
+
+/// Whether every byte is what tests write unless told otherwise.
+fn is_plain_throughout(file: &File, size_bytes: u64) -> bool {
+    fits_within(RESTART_LIMIT, file, size_bytes, &is_plain)
+}
+
 /// Whether all of the file could be read and each piece fits. `false` for a file that cannot be read within a second,
 /// unless it is small.
 pub(super) fn fits_throughout(file: &File, size_bytes: u64, fits: &(dyn Fn(&[u8]) -> bool + Sync)) -> bool {
+    fits_within(READ_LIMIT, file, size_bytes, fits)
+}
+
+fn fits_within(limit: Duration, file: &File, size_bytes: u64, fits: &(dyn Fn(&[u8]) -> bool + Sync)) -> bool {
     if size_bytes > READ_BYTES_MAX {
         return false;
     }
-    let (end, is_so) = (Instant::now() + READ_LIMIT, AtomicBool::new(true));
+    let (end, is_so) = (Instant::now() + limit, AtomicBool::new(true));
     let starts = (0..size_bytes).step_by(PIECE_BYTES as usize);
     let places: Vec<_> = starts.map(|start| (start, PIECE_BYTES.min(size_bytes - start))).collect();
     let read = read_places(file, &places, &|_, bytes| {

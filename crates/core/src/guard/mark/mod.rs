@@ -38,7 +38,8 @@ use content::{do_maps_show, entry_of, holds_nothing, is_outside_kept, keeps_own_
 use digest::all_of;
 use registry::Registry;
 use text::{
-    LATEST, Parts, TICK, after, are_fine, from_now, is_settled, joined, outside_of, set_back, wait_past,
+    LATEST, Parts, TICK, after, are_fine, from_now, is_settled, joined, outside_of, set_back, this_boot,
+    wait_past,
 };
 
 pub use content::Whose;
@@ -140,7 +141,7 @@ impl Marks {
     pub fn mark(&self, file: &File, state: MarkState) -> Result<MarkPlace, MarkError> {
         // Before the content is read: what is written from now on shows in the times.
         let stamp = stamp_of(file)?;
-        let mut mark = Provenance::new(stamp.size_bytes, state);
+        let mut mark = Provenance { boot: this_boot(), ..Provenance::new(stamp.size_bytes, state) };
         if state != MarkState::Complete {
             return self.put(file, &stamp, mark);
         }
@@ -176,6 +177,7 @@ impl Marks {
         mark: Provenance,
     ) -> Result<MarkPlace, MarkError> {
         let written = from_now(longest).max(least);
+        let mark = Provenance { boot: this_boot(), ..mark };
         let place = self.put(file, &stamp_of(file)?, Provenance { written, ..mark })?;
         if keeps_own_times(file) {
             return Ok(place);
@@ -291,6 +293,7 @@ impl Marks {
         // Whether a run that is writing lives can change at any time, and so can what times do not show.
         let is_steady = answer.mark.is_none_or(|mark| {
             mark.state != MarkState::Running
+                && mark.is_of_this_boot()
                 && (mark.shows_writes(&answer.stamp) || answer.stamp.size_bytes > SMALL_BYTES)
         });
         let is_kept = is_settled(answer.stamp.change) && is_steady;
@@ -450,8 +453,8 @@ mod tests_marks {
         let dir = tempfile::tempdir().unwrap();
         let marks = Marks::with_registry(dir.path());
         let stamp = Stamp { change: (0, 1), ..Stamp::of(&tempfile::tempfile().unwrap()).unwrap() };
-        let mark =
-            Some(Provenance { maps_show: true, ..Provenance::new(stamp.size_bytes, MarkState::Complete) });
+        let new = Provenance::new(stamp.size_bytes, MarkState::Complete);
+        let mark = Some(Provenance { maps_show: true, boot: this_boot(), ..new });
         let answer = Known { at: Instant::now(), stamp, mark, whose: Whose::Rewritten };
         assert_eq!(marks.known(&stamp, mark), None);
         marks.keep(answer);

@@ -472,3 +472,39 @@ fn times_of_a_file_system_in_a_program_are_not_trusted() {
     assert!(run("umount", [Path::new("-l"), &point]).unwrap().success());
     assert!(!trusted[1], "below it: {}", trusted[0]);
 }
+
+/// After a power cut what another program wrote can have the times that the file had before.
+#[test]
+fn after_a_boot_only_all_of_the_content_tells() {
+    if !has(&[Need::DiskFolder]) {
+        return;
+    }
+    for Place { dir, marks } in places() {
+        let file = file_of(dir.path(), "a", 1 << 20);
+        file.set_len(70 << 20).unwrap();
+        let before_a_boot = |state| {
+            marks.mark(&file, state).unwrap();
+            let mark = Provenance { boot: Some(7), ..marks.read(&file).unwrap() };
+            marks.put(&file, &Stamp::of(&file).unwrap(), mark).unwrap();
+        };
+        // Zeros and the pattern: every byte is known.
+        before_a_boot(MarkState::Complete);
+        assert_eq!(marks.whose(&file), Whose::Ours);
+        for at in [(7u64 << 20) + 12_345, 69 << 20] {
+            with_times_kept(&file, || file.write_all_at(b"thirteen bytes", at).unwrap());
+            before_a_boot(MarkState::Complete);
+            with_times_kept(&file, || file.write_all_at(&[0; 14], at).unwrap());
+        }
+        // Any other content: samples of it are the same, and prove nothing.
+        file.write_all_at(b"random", 500).unwrap();
+        before_a_boot(MarkState::Complete);
+        assert_eq!(marks.whose(&file), Whose::Restarted);
+        before_a_boot(MarkState::Running);
+        assert_eq!(marks.whose(&file), Whose::Interrupted, "a power cut in the middle of a run");
+        file.write_all_at(&[0; 6], 500).unwrap();
+        before_a_boot(MarkState::Running);
+        assert_eq!(marks.whose(&file), Whose::Ours);
+        marks.mark(&file, MarkState::Complete).unwrap();
+        assert_eq!(marks.whose(&file), Whose::Ours, "marked in this boot");
+    }
+}

@@ -9,7 +9,11 @@ use std::fs::File;
 use std::ops::Range;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use crc_fast::crc64_nvme;
+
 use super::digest::Digest;
+use crate::machine::host::boot_id;
+use crate::machine::roots::Roots;
 use crate::sys::identity::{Moment, Stamp, file_clock};
 
 const VERSION: u32 = 1;
@@ -54,6 +58,9 @@ pub struct Provenance {
     pub parts: Parts,
     /// Writes through memory maps change the times of the file.
     pub maps_show: bool,
+    /// The boot in which the mark was put, as a number. After a power cut a file may hold what was written before
+    /// and have older times.
+    pub boot: Option<u64>,
 }
 
 impl fmt::Display for Provenance {
@@ -69,6 +76,7 @@ impl fmt::Display for Provenance {
         if self.maps_show {
             f.write_str(" maps=shown")?;
         }
+        self.boot.iter().try_for_each(|boot| write!(f, " boot={boot:016x}"))?;
         if self.parts == Parts::ALL { Ok(()) } else { write!(f, " parts={}", self.parts) }
     }
 }
@@ -106,6 +114,7 @@ impl Provenance {
             entry: None,
             parts: Parts::ALL,
             maps_show: false,
+            boot: None,
         }
     }
 
@@ -122,12 +131,19 @@ impl Provenance {
             digest: optional(text, "digest", Digest::parse)?,
             entry: optional(text, "entry", |text| u64::from_str_radix(text, 16).ok())?,
             parts: optional(text, "parts", Parts::parse)?.unwrap_or(Parts::ALL),
+            boot: optional(text, "boot", |text| u64::from_str_radix(text, 16).ok())?,
             maps_show: word_of(text, "maps") == Some("shown"),
             ..Provenance::new(word_of(text, "size")?.parse().ok()?, state)
         })
     }
 
-    /// What a file's size and times tell. `are_own` is whether this kernel sets the times of its file system.
+    /// Put in this boot: the times of the file show what was written since.
+    pub(super) fn is_of_this_boot(&self) -> bool {
+        self.boot.is_some() && self.boot == this_boot()
+    }
+
+    /// What a file's size and times tell. `are_own` is whether this kernel sets the times of its file system, since the
+    /// mark was put.
     pub(super) fn by_times(&self, now: &Stamp, are_own: bool) -> ByTimes {
         if self.size_bytes != now.size_bytes && self.state != MarkState::Filling {
             return ByTimes::Resized;
@@ -174,6 +190,11 @@ impl Provenance {
         let is_kept = !is_old || is_rounded((seconds, nanoseconds), modified);
         modified <= newest && (is_kept || self.state != MarkState::Complete)
     }
+}
+
+/// The present boot as a number; `None` where the system does not tell.
+pub(super) fn this_boot() -> Option<u64> {
+    boot_id(&Roots::default()).map(|id| crc64_nvme(id.as_bytes()))
 }
 
 /// Whether a file system may have kept this time so.
@@ -369,6 +390,7 @@ mod tests {
         entry: None,
         parts: Parts::ALL,
         maps_show: true,
+        boot: None,
     };
 
     #[test]
@@ -461,6 +483,7 @@ mod tests {
                     entry: digest.map(|_| u64::MAX),
                     parts: Parts::ALL,
                     maps_show: true,
+                    boot: None,
                 };
                 assert_eq!(Provenance::parse(&mark.to_string()), Some(mark));
                 assert!(mark.to_string().len() <= super::super::MARK_BYTES_MAX);
