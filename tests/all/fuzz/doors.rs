@@ -68,7 +68,7 @@ fn assert_is_tame(what: &str, shown: &str) {
 }
 
 /// An error that becomes a part of a message.
-fn assert_says_something(error: &dyn std::error::Error) {
+pub fn assert_says_something(error: &dyn std::error::Error) {
     assert!(error.to_string().trim().len() > 5, "{error:?}");
 }
 

@@ -14,6 +14,7 @@ use std::time::Duration;
 use super::doors::{
     CommandLine, Door, KernelTexts, Lines, MachineTree, Presets, ProfileXml, ResultDocument, SuiteDocuments,
 };
+use super::verify::{VerifyLogs, VerifyMaps};
 use crate::support::documents::Random;
 use crate::support::memory::measured;
 
@@ -82,6 +83,16 @@ fn documents_of_suites() {
 #[test]
 fn lines_of_events_and_histories() {
     try_door("lines", 2, &Lines::new());
+}
+
+#[test]
+fn logs_of_verified_tests() {
+    try_door("logs of verified tests", 5, &VerifyLogs);
+}
+
+#[test]
+fn maps_of_verified_tests() {
+    try_door("maps of verified tests", 1, &VerifyMaps::new());
 }
 
 #[test]
