@@ -446,3 +446,35 @@ fn a_busy_device_that_cannot_be_read_is_told_as_busy() {
     assert!(ran.status.code() == Some(4) && told.contains("it is mounted at"), "{ran}");
     drop(mount);
 }
+
+/// Nothing of a write test stays that could not begin: no result, no file, no folder.
+#[test]
+fn a_write_test_that_cannot_begin_leaves_nothing() {
+    if !has(&[Need::LoopDevices]) {
+        return;
+    }
+    let lab = Lab::new();
+    let results = "--json out.json --xml out.xml --text out.txt";
+    let assert_nothing = |ran: Ran| {
+        assert!(ran.stdout.is_empty() && ran.stderr.contains("ERROR: "), "{ran}");
+        assert_eq!(lab.names(), [""; 0], "{ran}");
+    };
+    let device = devices::Loop::new(16 << 20);
+    let node = devices::text(&device.node);
+    devices::run("blockdev", &["--setro", node]);
+    assert_nothing(
+        lab.run(&format!("-b4K -w100 -d1 -W0 {results} --overwrite {node} {node}")).expect_code(1),
+    );
+    devices::run("blockdev", &["--setrw", node]);
+    // No direct I/O there, and no room for the map of a verified test.
+    let memory = devices::Mount::new(&["-t", "ramfs", "none"]);
+    let target = memory.point.join("new/deep/file");
+    let mut command = lab.command(&format!("-c1M -b4K -w100 -d1 -W0 -Su {results}"));
+    command.arg(&target);
+    assert_nothing(Running::new(command, "-Su").finish().expect_code(1));
+    let small = devices::Mount::new(&["-t", "tmpfs", "-o", "size=64k", "none"]);
+    let mut command = lab.command(&format!("-c1M -b512 -w100 -d1 -W0 --verify {results} new/file"));
+    command.env("XDG_STATE_HOME", &small.point);
+    assert_nothing(Running::new(command, "--verify").finish().expect_code(1));
+    assert_eq!(fs::read_dir(&memory.point).expect("a folder").count(), 0, "the folders are gone");
+}

@@ -11,11 +11,13 @@ use super::facts::Candidate;
 use super::mark::{MarkState, Marks, Whose};
 use super::path::{ANOTHER, changed, check_names, check_place_of_new, entry_of};
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
+use crate::machine::roots::Roots;
 use crate::machine::storage::{TargetFacts, facts_of};
-use crate::sys::destination::{Entry, LostWay};
+use crate::machine::thing::Thing;
+use crate::sys::destination::{Destination, Entry, LostWay, follow_target};
 use crate::sys::error::{Code, system_text};
 use crate::sys::extents::{self, Extents};
-use crate::sys::file::{FileKind, Stat, may_become};
+use crate::sys::file::{FileKind, Stat, may_become, remove_directory};
 use crate::sys::identity::Identity;
 use crate::text::printable_path;
 
@@ -328,6 +330,42 @@ impl NewFile {
 
     pub fn identity(&self) -> Identity {
         self.identity
+    }
+
+    /// How to take it back later; `None` where a file was there before.
+    pub fn made_anew(&self, roots: &Roots) -> Option<MadeFile> {
+        if self.entry.there.is_some() {
+            return None;
+        }
+        let path = self.entry.path.clone();
+        let first = self.folder_made();
+        let above = path.ancestors().skip(1);
+        let folders =
+            above.take_while(|folder| first.as_ref().is_some_and(|first| folder.starts_with(first)));
+        let folders = folders.map(Path::to_path_buf).collect();
+        Some(MadeFile { thing: Thing::of(&self.file, roots).ok()?, path, folders })
+    }
+}
+
+/// A file that a run has made where nothing was.
+#[derive(Debug)]
+pub struct MadeFile {
+    path: PathBuf,
+    thing: Thing,
+    /// Those that were made for it, from the lowest one up.
+    folders: Vec<PathBuf>,
+}
+
+impl MadeFile {
+    /// Removes it with its folders, if it still is that file. What somebody put into a folder meanwhile stays.
+    pub fn remove(&self, roots: &Roots) {
+        let Ok(Destination::Entry(entry)) = follow_target(&self.path) else { return };
+        let now = entry.look().ok().and_then(|file| Thing::of(&file, roots).ok());
+        let is_it = now.is_some_and(|now| self.thing.replacement(&now).is_none());
+        if is_it && entry.remove_if(self.thing.identity()) {
+            // One that is not empty stays, and so do those above.
+            let _ = self.folders.iter().try_for_each(|folder| remove_directory(folder));
+        }
     }
 }
 

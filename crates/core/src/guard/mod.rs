@@ -68,7 +68,7 @@ pub use facts::{Fact, Missing};
 pub(crate) use files::writers_of_file;
 
 pub use locks::RunLocks;
-pub(crate) use make::{NewFile, PermitToMake};
+pub(crate) use make::{MadeFile, NewFile, PermitToMake};
 pub use make::{Reuse, Wish, Wished, reuse_decision};
 
 pub use openers::programs_with;

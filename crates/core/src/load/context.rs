@@ -11,7 +11,7 @@ use super::verify_log::{LogLost, LogPlace};
 use crate::engine::EngineRow;
 use crate::fault::Failure;
 use crate::guard::mark::Marks;
-use crate::guard::{Consent, Custody};
+use crate::guard::{Consent, Custody, MadeFile};
 use crate::machine::roots::Roots;
 use crate::machine::storage::{self, ReadFlags, resolve};
 use crate::machine::thing::Thing;
@@ -216,6 +216,10 @@ pub struct Run<'a> {
     pub marks: Marks,
     /// What it made and holds.
     pub custody: Custody,
+    /// The files that it made where nothing was: they go again where the run cannot begin.
+    pub made: Vec<MadeFile>,
+    /// A thread has begun with I/O.
+    pub has_begun: bool,
     /// Paths of the files that were made before the first time span.
     pub precreated: Vec<String>,
     /// What comes out of it.

@@ -81,7 +81,7 @@ pub fn system() -> Result<System, TopologyError> {
 ///
 /// # Errors
 /// Refusals found before anything was created, opened for writing or changed; none of them where only another process
-/// refuses ([`ranks`]).
+/// refuses ([`ranks`]). Also why a write test could not begin with its I/O: the files that it made are removed again.
 pub fn run(
     profile: &Profile,
     options: &Options,
@@ -115,12 +115,21 @@ pub fn run(
         roots: Roots::default(),
         marks: Marks::of_this_user(),
         custody: options.held.take(companions.unwrap_or_default()),
+        made: Vec::new(),
+        has_begun: false,
         precreated: Vec::new(),
         report: FinishedRun { document, failures: Vec::new(), notes: Vec::new() },
     };
     checked.iter().flat_map(|c| &c.warnings).for_each(|words| run.warn(words));
     checked.iter().flat_map(|c| &c.notes).for_each(|words| run.note(words.clone()));
     let ended = run.run_all(&checked);
+    if let Err(failures) = &ended
+        && run.is_taken_back()
+    {
+        run.made.iter().for_each(|made| made.remove(&run.roots));
+        options.held.keep(run.custody);
+        return Err(failures.iter().cloned().map(prepare::certain).collect());
+    }
     options.held.keep(run.custody);
     let mut report = run.report;
     report.failures.extend(ended.err().unwrap_or_default());
@@ -152,6 +161,16 @@ fn failed(kind: FailureKind, what: &str, error: &std::io::Error) -> Failures {
 }
 
 impl Run<'_> {
+    /// A write test that could not begin is like one that was refused: nothing of it stays. Other ranks wait for a
+    /// result.
+    fn is_taken_back(&self) -> bool {
+        let mut targets = self.profile.time_spans.iter().flat_map(|span| &span.targets);
+        !self.has_begun
+            && !self.stop.is_set()
+            && self.options.ranks.is_none()
+            && targets.any(|it| it.writes())
+    }
+
     fn run_all(&mut self, checked: &[Checked]) -> Result<(), Failures> {
         let interrupter = Interrupter::install()
             .map_err(|e| failed(FailureKind::Thread, "could not prepare to interrupt threads", &e))?;

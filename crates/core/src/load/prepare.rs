@@ -331,7 +331,7 @@ fn open_to_look(target: &Target, path: &Path, roots: &Roots) -> Result<OpenedTar
 }
 
 /// A refusal for what the run would certainly fail with.
-fn certain(failure: impl Into<Failure>) -> Refusal {
+pub fn certain(failure: impl Into<Failure>) -> Refusal {
     let Failure { subject, message, cause, hints, .. } = failure.into();
     let words = cause.into_iter().fold(message, |message, cause| format!("{message}: {cause}"));
     let mut refusal = Refusal::new(RefusalKind::Open, words).with_hints(hints);

@@ -117,7 +117,10 @@ impl<'p> Run<'p> {
         };
         match prepare::create(creation, options, self.on_event, self.stop) {
             Ok(made) => {
-                made.iter().for_each(|made| self.custody.add(made));
+                if let Some(made) = &made {
+                    self.custody.add(made);
+                    self.made.extend(made.made_anew(&self.roots));
+                }
                 companions.into_iter().for_each(|companions| companions.has_made(creation.typed));
             }
             // Whoever stops the run does not wait for the file.
@@ -315,6 +318,7 @@ impl<'p> Run<'p> {
             let failure = Failure::new(FailureKind::Thread, "could not start the threads");
             vec![failure.because(system_text(&e)).hint("raise the limit of processes or open files")]
         })?;
+        self.has_begun |= outcome.start_failures.is_empty();
         Ok((outcome, losses))
     }
 
