@@ -288,8 +288,8 @@ mod tests {
     fn words_with_blanks_are_quoted_and_control_characters_escaped() {
         let (line, marks) =
             marked_line(&typed("d", &["a b", "", "-\u{1b}[2J"]), &[mark(2, 1..2)], LINE_COLUMNS);
-        assert_eq!(line, "d 'a b' '' -\\u{1b}[2J");
-        assert_eq!(marks, format!("{}^^^^^^", " ".repeat(12)));
+        assert_eq!(line, "d 'a b' '' '-\\u{1b}[2J'");
+        assert_eq!(marks, format!("{}^^^^^^", " ".repeat(13)));
     }
 
     #[test]
