@@ -92,7 +92,7 @@ impl Handles {
             let what = "the system could not start a thread that waits for the event of -yp";
             Failure::new(FailureKind::Thread, what)
                 .because(system_text(&error))
-                .hint("raise the limit of processes")
+                .hint("raise the limit of processes (ulimit -u)")
         })
     }
 

@@ -279,13 +279,15 @@ impl Fill<'_> {
                  file (-c)"
             }
             Code::DISK_QUOTA => ": your disk quota is used up; ask for a smaller file (-c) or a larger quota",
-            Code::IO => ": the device failed; see the kernel log (dmesg)",
-            Code::READ_ONLY => ": the file system is read-only",
             Code::BAD_FILE => ": the file is not open for writing",
-            _ => "",
+            _ => return FillError::System { action, error: code.into(), advice: of_any_io(code) },
         };
         FillError::System { action, error: code.into(), advice: advice.to_string() }
     }
+}
+
+fn of_any_io(code: Code) -> String {
+    code.io_cause().map_or_else(String::new, |cause| format!(": {cause}"))
 }
 
 /// Whether the first write failed as it does on file systems that accept `O_DIRECT` but do not support it.

@@ -172,7 +172,7 @@ impl StartFailure {
     pub fn no_thread(thread: u32, error: std::io::Error) -> Self {
         let why = Failure::new(FailureKind::Thread, "the system could not start it")
             .because(system_text(&error))
-            .hint("lower -t or -F, or raise the limit of processes");
+            .hint("lower -t or -F, or raise the limit of processes (ulimit -u)");
         StartFailure { thread, why }
     }
 }

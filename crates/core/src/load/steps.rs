@@ -316,7 +316,11 @@ impl<'p> Run<'p> {
         }
         let outcome = outcome.map_err(|e| {
             let failure = Failure::new(FailureKind::Thread, "could not start the threads");
-            vec![failure.because(system_text(&e)).hint("raise the limit of processes or open files")]
+            vec![
+                failure
+                    .because(system_text(&e))
+                    .hint("raise the limits of processes and open files (ulimit -u, ulimit -n)"),
+            ]
         })?;
         self.has_begun |= outcome.start_failures.is_empty();
         Ok((outcome, losses))

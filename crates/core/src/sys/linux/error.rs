@@ -41,6 +41,8 @@ codes! {
     BAD_FILE = EBADF;
     /// In use by somebody who shares with nobody.
     BUSY = EBUSY;
+    /// Taken back before it was done.
+    CANCELED = ECANCELED;
     /// The integrity check failed (data and checksum do not agree).
     CHECKSUM = EILSEQ;
     /// The quota is used up.
@@ -171,6 +173,10 @@ impl Code {
             Code::READ_ONLY => "the file system or device became read-only, as after an earlier failure",
             Code::STALE => "the server no longer knows the file; remount or check the export",
             Code::FILE_TOO_LARGE => "the file would become larger than the file system or ulimit -f allows",
+            // As io-wq says it of what it cannot give to a thread (`io_wq_enqueue` in the kernel's `io_uring/io-wq.c`).
+            Code::CANCELED => {
+                "the kernel could not start a thread for this I/O; raise the limit of processes (ulimit -u)"
+            }
             Code::NOT_SUPPORTED => "the device, or the file system, has no such operation",
             Code::INVALID => "the device or file system does not accept I/Os of this size at this place",
             _ => return None,
