@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::support::devices::{Loop, Mount, Zram, only_btrfs, run, text};
 use crate::support::needs::{Need, has, not_run};
 use crate::support::program::copy_to_run;
+use crate::support::words::in_one_line;
 use serde_json::Value;
 use truespd_core::sys::extents::{Cached, cached, drop_cached};
 use unicode_width::UnicodeWidthStr;
@@ -113,11 +114,6 @@ fn tells_layout(facts: &Value) -> bool {
     tells
 }
 
-/// The words of a report in one line, for looking for sentences.
-fn flat(told: &str) -> String {
-    told.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 /// 80 columns, except where a single word is longer and in the line to copy; no blanks at ends.
 fn assert_is_readable(told: &str) {
     for line in told.lines() {
@@ -149,8 +145,8 @@ fn a_file_is_told_and_left_as_it_was() {
     assert_eq!(state(&path), before);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing was made beside it");
     let head = format!("{}: file of 1 MiB (1,048,576 bytes)\n", path.display());
-    assert!(flat(&told).starts_with(flat(&head).as_str()), "{told}");
-    let flat = flat(&told);
+    assert!(in_one_line(&told).starts_with(in_one_line(&head).as_str()), "{told}");
+    let flat = in_one_line(&told);
     for part in [
         "From the target down to the disks",
         "Direct I/O",
@@ -212,7 +208,7 @@ fn files_in_memory_are_called_so() {
         return;
     }
     let dir = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
-    let told = flat(&told(&file_of(dir.path(), 4096)));
+    let told = in_one_line(&told(&file_of(dir.path(), 4096)));
     assert!(told.contains("file system in memory tmpfs at /dev/shm"), "{told}");
     assert!(
         told.contains("Files here are in memory (tmpfs): a test measures memory and processor, not a disk."),
@@ -227,17 +223,17 @@ fn devices_free_in_use_and_behind_the_page_cache() {
         return;
     }
     let device = Loop::with_options(64 << 20, &["--direct-io=off"]);
-    let words = flat(&told(&device.node));
+    let words = in_one_line(&told(&device.node));
     assert!(words.contains("Write test allowed by the write guard"), "{words}");
     assert!(words.contains("uses the page cache for its file: even with -Su memory may answer"), "{words}");
     run("mkfs.ext4", &["-q", text(&device.node)]);
     assert_eq!(facts(&device.node)["write_test"]["allowed"], false, "it holds a file system");
     let mount = Mount::new(&[text(&device.node)]);
-    let words = flat(&told(&device.node));
+    let words = in_one_line(&told(&device.node));
     assert!(words.contains("is in use and will not be written"), "{words}");
     let inside = mount.point.join("data");
     File::create(&inside).unwrap().set_len(1 << 20).unwrap();
-    let words = flat(&told(&inside));
+    let words = in_one_line(&told(&inside));
     assert!(words.contains(&format!("loop device {}: 64 MiB", device.name())), "{words}");
 }
 
@@ -250,7 +246,7 @@ fn compression_is_told() {
     let _only = only_btrfs();
     run("mkfs.btrfs", &["-q", text(&device.node)]);
     let mount = Mount::new(&["-t", "btrfs", "-o", "compress=zstd:1", text(&device.node)]);
-    let words = flat(&told(&file_of(&mount.point, 65536)));
+    let words = in_one_line(&told(&file_of(&mount.point, 65536)));
     assert!(words.contains("btrfs compresses (zstd:1)") && words.contains("(-Zr)"), "{words}");
 }
 
@@ -262,7 +258,7 @@ fn never_written_space_is_told() {
     let seen = facts(&sparse);
     assert_eq!(seen["extents"]["hole_bytes"], 64 * MIB, "{seen}");
     assert_eq!(blocks(&seen, "zero_blocks"), blocks(&seen, "blocks"));
-    let words = flat(&told(&sparse));
+    let words = in_one_line(&told(&sparse));
     for part in [
         "Layout 64 MiB in holes Page cache none of it Content sample of ",
         " blocks of 4 KiB: only zeros",
@@ -283,7 +279,7 @@ fn never_written_space_is_told() {
     for (member, bytes) in [("written_bytes", 16), ("unwritten_bytes", 16), ("hole_bytes", 32)] {
         assert_eq!(extents[member], bytes * MIB, "{member}: {extents}");
     }
-    let words = flat(&told(&sparse));
+    let words = in_one_line(&told(&sparse));
     assert!(
         words.contains(
             "75 % of the file was never written (32 MiB in holes, 16 MiB allocated but not written): "
@@ -312,7 +308,7 @@ fn page_cache_is_told_and_left_alone() {
         file.read_exact_at(&mut first, 0).unwrap();
         drop_cached(&file, 4 * MIB, 12 * MIB);
         let before = page_cache(&file).cached_bytes;
-        let (seen, words) = (facts(&path), flat(&told(&path)));
+        let (seen, words) = (facts(&path), in_one_line(&told(&path)));
         let is_there = [before, page_cache(&file).cached_bytes] == [4 * MIB; 2];
         is_there.then_some((seen, words))
     });
@@ -331,7 +327,7 @@ fn page_cache_is_told_and_left_alone() {
     drop_cached(&file, 0, 16 * MIB);
     blocks(&facts(&path), "blocks");
     assert_eq!(page_cache(&file).cached_bytes, 0, "nothing came in");
-    assert!(flat(&told(&path)).contains("Page cache none of it"));
+    assert!(in_one_line(&told(&path)).contains("Page cache none of it"));
 }
 
 /// A look writes nothing back: what is in memory stays there, and shows.
@@ -372,7 +368,7 @@ fn devices_are_sampled_and_their_page_cache_is_left_alone() {
         return;
     }
     let device = Loop::new(64 * MIB);
-    let zeros = flat(&told(&device.node));
+    let zeros = in_one_line(&told(&device.node));
     // The file of the loop device is a hole.
     assert!(zeros.contains("The device was never written (100 % without room in the file of"), "{zeros}");
     assert!(zeros.contains("fills it, and destroys its content."), "{zeros}");
@@ -432,7 +428,7 @@ fn others_on_the_disk_are_told() {
         let look = || {
             let output =
                 Command::new(env!("CARGO_BIN_EXE_truespd")).arg("inspect").arg(&device.node).output();
-            output.map(|output| flat(&String::from_utf8_lossy(&output.stdout)))
+            output.map(|output| in_one_line(&String::from_utf8_lossy(&output.stdout)))
         };
         // Once more when the other thread got no processor during the look, which is a small part of the whole.
         let sees =
@@ -478,7 +474,7 @@ fn suggested_files_fit() {
         return;
     }
     let on = |bytes: u64, options: &[&str]| {
-        let device = Loop::new(bytes);
+        let device = Loop::on_disk(bytes)?;
         run("mkfs.ext4", &["-q", text(&device.node)]);
         let mount = Mount::new(&[text(&device.node)]);
         let file = file_of(&mount.point, 4096);
@@ -486,15 +482,15 @@ fn suggested_files_fit() {
             run("mount", &[options, &[text(&mount.point)]].concat());
         }
         let seen = facts(&file);
-        let words = flat(&told(&file));
-        (seen, words)
+        let words = in_one_line(&told(&file));
+        Some((seen, words))
     };
-    let (seen, words) = on(4096 * MIB, &[]);
+    let Some((seen, words)) = on(4096 * MIB, &[]) else { return };
     let line = seen["suggested"].as_str().expect("there is room");
     assert!(line.starts_with("diskspd -c1G -Zr -b4K -r "), "{line}");
     assert!(words.ends_with("/truespd.dat'") && words.contains("(makes a file and reads it)"), "{words}");
     assert!(seen["free_bytes"].as_u64().is_some_and(|free| free > 2048 * MIB && free < 4096 * MIB), "{seen}");
-    let (seen, words) = on(64 * MIB, &[]);
+    let Some((seen, words)) = on(64 * MIB, &[]) else { return };
     assert!(
         words.contains(
             "MiB are free there: a test file of 1 GiB, the smallest that is worth measuring with, would take"
@@ -503,7 +499,7 @@ fn suggested_files_fit() {
     );
     let line = seen["suggested"].as_str().expect("the file itself, small as it is");
     assert!(line.ends_with("/my data'") && !line.contains(" -c"), "{line}");
-    let (_, words) = on(64 * MIB, &["-o", "remount,ro"]);
+    let Some((_, words)) = on(64 * MIB, &["-o", "remount,ro"]) else { return };
     assert!(
         words.contains("The file system is mounted read-only: a test file cannot be made there."),
         "{words}"

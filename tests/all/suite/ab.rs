@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::support::killed;
+use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Running};
 use serde_json::Value;
 
@@ -159,6 +160,9 @@ fn twenty_repetitions() {
 
 #[test]
 fn a_comparison_stopped_before_its_first_run_has_met_nothing() {
+    if !has(&[Need::FreeGib(9)]) {
+        return;
+    }
     let line = format!("ab --a {A} --b {B} --file . --size 8G --require not-worse --json out.json");
     let suite = killed::Suite::start(&line);
     suite.wait_for_scratch();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use super::needs::{Need, SEARCH, has, not_run};
+use super::needs::{Need, SEARCH, disk_folder, has, not_run};
 
 /// Runs a tool that must succeed; returns what it printed.
 pub fn run(tool: &str, args: &[&str]) -> String {
@@ -56,7 +56,15 @@ impl Loop {
     }
 
     pub fn with_options(bytes: u64, options: &[&str]) -> Self {
-        let dir = tempfile::tempdir().expect("a temporary directory");
+        Self::in_folder(tempfile::tempdir().expect("a temporary directory"), bytes, options)
+    }
+
+    /// Whose image is not in memory.
+    pub fn on_disk(bytes: u64) -> Option<Self> {
+        disk_folder().map(|dir| Self::in_folder(dir, bytes, &[]))
+    }
+
+    fn in_folder(dir: tempfile::TempDir, bytes: u64, options: &[&str]) -> Self {
         let image = dir.path().join("image");
         File::create(&image).expect("an image").set_len(bytes).expect("room for the image");
         let mut args = vec!["--find", "--show"];

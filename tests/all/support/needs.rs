@@ -61,6 +61,8 @@ pub enum Need {
     DirectIo,
     /// ... direct I/O of single sectors of 512 bytes.
     SectorIo,
+    /// ... direct reads that leave nothing in the page cache.
+    UncachedReads,
     Blkid,
     /// To install a filter of system calls.
     SeccompFilter,
@@ -105,6 +107,9 @@ impl fmt::Display for Need {
             Need::SectorIo => {
                 "the file system of the folder of temporary files takes no direct I/O of 512 bytes"
             }
+            Need::UncachedReads => {
+                "the file system of the folder of temporary files reads through the page cache in any case"
+            }
             Need::SeccompFilter => "no filter of system calls can be installed",
             Need::QuietMachine => "the machine is too busy",
             Need::Blkid => "libblkid is not installed (ci/setup installs it)",
@@ -129,7 +134,9 @@ pub fn visible_folder() -> Option<tempfile::TempDir> {
 /// file show every write. Otherwise the test is counted as not run.
 pub fn disk_folder() -> Option<tempfile::TempDir> {
     let built = option_env!("CARGO_TARGET_TMPDIR").map(PathBuf::from);
-    let place = [Some(std::env::temp_dir()), built].into_iter().flatten().find(|place| is_on_disk(place));
+    let places = [Some(std::env::temp_dir()), built].into_iter().flatten().filter(|place| is_on_disk(place));
+    // An overlay keeps its files on a disk that may be out of sight.
+    let place = places.min_by_key(|place| !is_visible(place));
     if place.is_none() {
         not_run(Need::DiskFolder);
     }
@@ -194,6 +201,7 @@ fn look_for(need: Need) -> bool {
         | Need::Blkid
         | Need::DirectIo
         | Need::SectorIo
+        | Need::UncachedReads
         | Need::SameSecond
         | Need::PartitionNodes
         | Need::DeviceNodes
