@@ -73,6 +73,8 @@ mod guard {
     mod layout;
     mod links;
     mod made;
+    mod made_devices;
+    mod made_files;
     mod makers;
     mod marks;
     mod races;

@@ -10,10 +10,11 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::made::{SITUATIONS, Situation};
+use super::made::{Situation, situations};
 use super::makers::Made;
 use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Ran, Running, data};
+use crate::support::words::in_one_line;
 
 /// Quick and gentle.
 const WORDS: &str = "-d1 -W0 -b4K -o1 -g64 -w100";
@@ -56,11 +57,6 @@ fn outcome(ran: &Ran) -> &'static str {
     }
 }
 
-/// Lines are broken where they are full.
-fn joined(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 fn check(situation: &Situation) -> Option<(&'static str, &'static str)> {
     let lab = Lab::on_disk()?;
     let made = (situation.make)(&lab)?;
@@ -71,9 +67,9 @@ fn check(situation: &Situation) -> Option<(&'static str, &'static str)> {
     let first = run(&lab, &made, false);
     let without = outcome(&first);
     for words in situation.says {
-        let says = joined(&first.stderr).contains(&joined(words))
+        let says = in_one_line(&first.stderr).contains(&in_one_line(words))
             // What is said of the override.
-            || joined(&run(&lab, &made, true).stderr).contains(&joined(words));
+            || in_one_line(&run(&lab, &made, true).stderr).contains(&in_one_line(words));
         assert!(says, "{name}: does not say: {words}\n{first}");
     }
     if without == "refused" {
@@ -108,19 +104,21 @@ fn the_table_of_situations() {
     if !has(&[Need::LoopDevices]) {
         return;
     }
-    let rows = Mutex::new(vec![None; SITUATIONS.len()]);
+    let situations = situations();
+    let rows = Mutex::new(vec![None; situations.len()]);
     let (next, is_whole) = (AtomicUsize::new(0), AtomicBool::new(true));
     let wrong = Mutex::new(Vec::new());
     // A run mostly waits for its second to pass.
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                while let Some(situation) = SITUATIONS.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let index = SITUATIONS.iter().position(|s| std::ptr::eq(s, situation));
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(situation) = situations.get(index) else { break };
                     // The others are looked at all the same.
                     match catch_unwind(|| check(situation)) {
                         Ok(Some(row)) => {
-                            rows.lock().expect("not poisoned")[index.expect("of the table")] = Some(row);
+                            rows.lock().expect("not poisoned")[index] = Some(row);
                         }
                         Ok(None) => is_whole.store(false, Ordering::Relaxed),
                         Err(_) => wrong.lock().expect("not poisoned").push(situation.name),
@@ -136,7 +134,7 @@ fn the_table_of_situations() {
         return;
     }
     let mut table = String::from(HEAD);
-    for (n, (situation, row)) in SITUATIONS.iter().zip(rows).enumerate() {
+    for (n, (situation, row)) in situations.iter().zip(rows).enumerate() {
         let (without, with) = row.expect("checked");
         let says: Vec<String> = situation.says.iter().map(|s| format!("\"{}\"", s.trim())).collect();
         table += &format!("| {} | {} | {without} | {with} | {} |\n", n + 1, situation.name, says.join(", "));
