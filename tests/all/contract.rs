@@ -5,6 +5,7 @@
 //! paragraph, may follow in quotation marks: `io-semantics.md` §1, "Pool mode". Inside a page of the contract a section
 //! alone means that page.
 
+use crate::support::words::in_one_line;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -168,9 +169,7 @@ fn sections_and_heading(page: Option<&str>, text: &str, found: &mut Vec<Citation
     if let Some(tail) = tail.strip_prefix(',') {
         let tail = tail.trim_start();
         match tail.strip_prefix('"').and_then(|t| t.split_once('"')) {
-            Some((heading, _)) => {
-                last.heading = Some(heading.split_whitespace().collect::<Vec<_>>().join(" "))
-            }
+            Some((heading, _)) => last.heading = Some(in_one_line(heading)),
             None => last.loose = tail.starts_with(|c: char| c.is_ascii_uppercase()),
         }
     }

@@ -7,18 +7,15 @@ use std::process::{Command, Stdio};
 use crate::history::tools::{Place, Said};
 use crate::support::needs::{Need, has};
 use crate::support::program::keeps_nothing;
+use crate::support::words::in_one_line;
 
 const OWN: &str = "config/truespd/config.toml";
 const NEXT_TO_NOTHING: &str = "--only read --size 16M --test RND4K-Q1T1 --count 1 --measure 1 --interval 0";
 
-fn words(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[test]
 fn what_is_in_force_is_shown_with_its_source() {
     let place = Place::new();
-    let shown = words(&place.out("config"));
+    let shown = in_one_line(&place.out("config"));
     for line in [
         "history.keep true default",
         "output.colour auto default",
@@ -29,7 +26,7 @@ fn what_is_in_force_is_shown_with_its_source() {
     let file =
         place.write(OWN, "[history]\nkeep = false\n[output]\nquiet = true\n[targets]\nfolder = \"/srv\"\n");
     let mut command = place.command("config");
-    let shown = words(&Said::by(command.env("TRUESPD_QUIET", "0").env("NO_COLOR", "1")).done().out);
+    let shown = in_one_line(&Said::by(command.env("TRUESPD_QUIET", "0").env("NO_COLOR", "1")).done().out);
     for line in [
         format!("history.keep false {}, line 2", file.display()),
         "output.quiet false variable TRUESPD_QUIET".to_string(),
@@ -108,9 +105,9 @@ fn unknown_keys_of_a_newer_version_are_warnings() {
     let said = place.run("");
     for line in ["line 3: unknown key sound in [output]", "line 4: unknown table [new]", "of a newer version"]
     {
-        assert!(words(&said.err).contains(line), "no '{line}' in: {}", said.err);
+        assert!(in_one_line(&said.err).contains(line), "no '{line}' in: {}", said.err);
     }
-    assert!(words(&place.out("config")).contains("WARNING: the configuration file"));
+    assert!(in_one_line(&place.out("config")).contains("WARNING: the configuration file"));
     assert!(!place.run("--quiet").err.contains("unknown"), "a quiet run tells no warnings");
 }
 
@@ -150,7 +147,7 @@ fn a_suite_without_a_target_takes_the_configured_folder() {
     place.write(OWN, format!("[targets]\nfolder = \"{}\"\n", folder.display()));
     let said = place.said(&format!("mark --print {NEXT_TO_NOTHING}")).done();
     assert!(said.out.contains(&format!("{}/", folder.display())), "{}", said.out);
-    let told = words(&said.err);
+    let told = in_one_line(&said.err);
     let note = format!("note: no target is named: '{}' is used (folder below [targets], '", folder.display());
     assert!(told.contains(&note) && told.contains("line 2"), "{told}");
     for named in ["mark --print .", "assess --print .", "workload oltp --print ."] {
@@ -196,7 +193,7 @@ fn the_machines_file_comes_below_the_persons() {
         Said::by(command.current_dir(place.path(".")))
     };
     place.write(OWN, "[output]\nquiet = false\n");
-    let said = words(&shown(&[], "config").done().out);
+    let said = in_one_line(&shown(&[], "config").done().out);
     for line in
         ["history.keep false /etc/truespd/config.toml, line 2", "output.quiet false", "config.toml, line 2"]
     {
@@ -220,7 +217,7 @@ fn the_machines_file_comes_below_the_persons() {
     ];
     let copied = Path::new("/usr/bin/setpriv").exists();
     if copied && reachable(Path::new(env!("CARGO_BIN_EXE_truespd"))) {
-        let said = words(&shown(&nobody, "config").done().out);
+        let said = in_one_line(&shown(&nobody, "config").done().out);
         assert!(
             said.contains("is not for this user to read, so nothing in it counts: Permission denied"),
             "{said}"

@@ -3,6 +3,7 @@
 
 use crate::support::killed;
 use crate::support::program::Lab;
+use crate::support::words::in_one_line;
 
 /// `{0}` is a path.
 const PROFILE: &str = "<Profile><TimeSpans><TimeSpan><Duration>1</Duration><Warmup>0</Warmup><Targets><Target><Path>{0}</Path>\
@@ -28,7 +29,7 @@ fn diskspd(lab: &Lab, words: &[&str]) -> std::process::Output {
 
 fn text(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes).into_owned();
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    in_one_line(&text)
 }
 
 #[test]
@@ -163,7 +164,7 @@ fn words_of_other_programs_lead_to_ours() {
         ("ab -r1", "stand in the words of each variant"),
     ] {
         let ran = killed::run(&lab, line).refused(3, &[]);
-        let told = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        let told = in_one_line(&ran.stderr);
         assert!(told.contains(says), "{line}: {ran}");
         assert!(!told.contains("tip: ") && !told.contains("For more information"), "{line}: {ran}");
         assert!(line == "mark 1GB" || ran.stderr.contains('^') && told.contains("legal: "), "{line}: {ran}");

@@ -9,6 +9,7 @@ use crate::support::devices::{Loop, run, text};
 use crate::support::killed;
 use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Ran, Running};
+use crate::support::words::in_one_line;
 
 const MIB: usize = 1 << 20;
 const WRITE: &str = "-d1 -W0 -b4K -o1 -g64 -w100";
@@ -156,7 +157,7 @@ fn a_folder_stands_for_its_files_and_not_for_what_links_in_it_lead_to() {
 /// It is refused, and with it the other file that is named.
 fn refuses(lab: &Lab, path: &Path, says: &str) {
     let ran = adopt(lab, &format!("--yes data {}", path.display())).expect_code(4);
-    let told = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = in_one_line(&ran.stderr);
     assert!(told.contains(says), "{ran}");
     assert!(ran.stdout.is_empty() && !is_free(lab, "data"), "{ran}");
 }

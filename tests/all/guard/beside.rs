@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::support::devices::{Loop, text};
 use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Ran, Running};
+use crate::support::words::in_one_line;
 
 const MIB: u64 = 1 << 20;
 
@@ -49,10 +50,6 @@ fn finding(document: &Value) -> Option<&Value> {
     findings.iter().find(|finding| finding["rule"] == "other-test")
 }
 
-fn joined(ran: &Ran) -> String {
-    ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[test]
 fn two_tests_of_one_file_name_each_other() {
     let lab = Lab::new();
@@ -64,7 +61,7 @@ fn two_tests_of_one_file_name_each_other() {
     ] {
         let pair = pair(&lab, &file, words);
         for (((ran, document), grade), does) in pair.iter().zip(grades).zip(does) {
-            let told = joined(ran);
+            let told = in_one_line(&ran.stderr);
             let says = format!("another test {does} it at the same time: process ");
             assert!(told.contains(&says) && told.contains("-W0 -b4K -o1 -g64 -d600"), "no '{says}' in {ran}");
             let found = finding(document).unwrap_or_else(|| panic!("no finding: {ran}"));
@@ -89,7 +86,7 @@ fn a_run_that_wants_a_target_for_itself_gets_it_or_is_refused() {
     let refused = |line: &str, says: &str| {
         let ran = lab.run(line);
         assert_eq!((ran.status.code(), ran.stdout.as_str()), (Some(4), ""), "{ran}");
-        assert!(joined(&ran).contains(says), "no '{says}' in {ran}");
+        assert!(in_one_line(&ran.stderr).contains(says), "no '{says}' in {ran}");
     };
     for first in ["-w100", "-w0"] {
         let plain = start(&lab, &format!("{first} f"));
@@ -117,7 +114,10 @@ fn two_tests_of_one_device_name_each_other() {
     let lab = Lab::new();
     let device = Loop::new(8 * MIB);
     for (ran, document) in pair(&lab, &device.node, ["-w100", "-w100"]) {
-        assert!(joined(&ran).contains("another test writes it at the same time: process "), "{ran}");
+        assert!(
+            in_one_line(&ran.stderr).contains("another test writes it at the same time: process "),
+            "{ran}"
+        );
         assert_eq!(finding(&document).map(|found| &found["grade"]), Some(&Value::from("suspect")), "{ran}");
     }
 }
@@ -135,7 +135,8 @@ fn a_run_of_another_user_is_told_without_a_name() {
     let line = format!("{GENTLE} -d1 f");
     let ran = Running::new(lab.command_behind(&other, &line), &line).finish().expect_code(0);
     assert!(
-        joined(&ran).contains("writes it at the same time: a process that is not visible to this user"),
+        in_one_line(&ran.stderr)
+            .contains("writes it at the same time: a process that is not visible to this user"),
         "{ran}"
     );
     end(root);

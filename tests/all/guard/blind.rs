@@ -9,6 +9,7 @@ use crate::support::devices::{Loop, Mount, run, text};
 use crate::support::killed;
 use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Ran, Running, with_ios};
+use crate::support::words::in_one_line;
 
 const MIB: u64 = 1 << 20;
 const WORDS: &str = "-d1 -W0 -b4K -o1 -g64 -w100";
@@ -31,13 +32,9 @@ fn blind(lab: &Lab, hide: &str, line: &str) -> Ran {
     Running::new(command, line).finish()
 }
 
-fn joined(ran: &Ran) -> String {
-    ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 fn refused(ran: &Ran, says: &str) {
     assert_eq!(ran.status.code(), Some(4), "{ran}");
-    assert!(joined(ran).contains(says), "no '{says}' in: {ran}");
+    assert!(in_one_line(&ran.stderr).contains(says), "no '{says}' in: {ran}");
 }
 
 /// In a directory of its own for each way to hide. Runs mostly wait.
@@ -76,11 +73,11 @@ fn a_device_that_could_be_in_use_needs_a_word_of_its_own() {
         with_ios(1, || blind(&lab, hide, &allowed)).expect_code(0);
         // By now it holds what that test wrote. Only what is needed is asked for.
         let both = format!("add --unchecked {0} --overwrite {0}", text(&device.node));
-        assert!(!joined(&ran).contains(&both), "{hide}: it was blank: {ran}");
+        assert!(!in_one_line(&ran.stderr).contains(&both), "{hide}: it was blank: {ran}");
         refused(&blind(&lab, hide, &line), &both);
         let named = blind(&lab, hide, &format!("--overwrite {0} {line}", text(&device.node)));
         refused(&named, &format!("add --unchecked {0}", text(&device.node)));
-        assert!(!joined(&named).contains(&both), "{hide}: it was named: {named}");
+        assert!(!in_one_line(&named.stderr).contains(&both), "{hide}: it was named: {named}");
     });
 }
 

@@ -10,6 +10,7 @@ use crate::support::devices::{Loop, Mount, run, text};
 use crate::support::killed;
 use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Ran, Running};
+use crate::support::words::in_one_line;
 
 const NOBODY: u32 = 65534;
 const AS_NOBODY: [&str; 4] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
@@ -69,7 +70,7 @@ fn contents(lab: &Lab) -> Vec<(String, Vec<u8>)> {
 
 #[track_caller]
 fn refused_for_the_link(ran: Ran) {
-    let says = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    let says = in_one_line(&ran.stderr);
     assert!(says.contains("links of other users are not followed"), "{ran}");
     assert!(
         says.contains("/private") || says.contains("/dev/truespd-none"),
@@ -156,7 +157,7 @@ fn a_hard_link_where_others_may_add_names_is_not_written() {
     }
     let says = ["has 2 names (hard links)", "somebody else's file"];
     let told = |ran: Ran| {
-        let text = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = in_one_line(&ran.stderr);
         assert!(says.iter().all(|words| text.contains(words)), "{ran}");
         ran.expect_code(4);
     };
@@ -244,7 +245,7 @@ fn cannot_be_made(lab: &Lab, wrapper: &[&str], line: &str, says: &[&str]) {
     let command = if wrapper.is_empty() { lab.command(line) } else { lab.command_behind(wrapper, line) };
     let ran = Running::new(command, line).finish();
     assert_eq!((ran.status.code(), ran.stdout.as_str()), (Some(3), ""), "{ran}");
-    let text = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = in_one_line(&ran.stderr);
     assert!(says.iter().all(|words| text.contains(words)), "{says:?} {ran}");
 }
 

@@ -12,15 +12,11 @@ use crate::support::devices::{Mount, text};
 use crate::support::killed::{self, registry};
 use crate::support::needs::{Need, has, not_run};
 use crate::support::program::{Lab, Ran};
+use crate::support::words::in_one_line;
 use truespd_core::guard::mark::{MarkPlace, MarkState, Marks};
 
 const MIB: usize = 1 << 20;
 const WRITE: &str = "-d1 -W0 -b4K -o1 -g64 -w100";
-
-/// Lines are broken where they are full.
-fn joined(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
 
 fn write_test(lab: &Lab, path: &Path) -> Ran {
     lab.run(&format!("{WRITE} {}", path.display()))
@@ -60,13 +56,13 @@ fn a_program_that_has_the_file_mapped_when_a_run_ends_may_have_written_it() {
 fn keeps_it_from_being_ours(lab: &Lab, has: impl Fn() -> Box<dyn std::any::Any>) {
     let mut kept = None;
     let ran = run_while(lab, "ours", || kept = Some(has()));
-    let says = joined(&ran.stderr);
+    let says = in_one_line(&ran.stderr);
     let process = format!("process {} (", std::process::id());
     assert!(says.contains("when the run ended") && says.contains(&process), "{ran}");
     assert!(says.contains("the next write test of it needs --overwrite"), "{ran}");
     drop(kept);
     let ran = write_test(lab, Path::new("ours")).expect_code(4);
-    assert!(joined(&ran.stderr).contains("something else wrote to it since"), "{ran}");
+    assert!(in_one_line(&ran.stderr).contains("something else wrote to it since"), "{ran}");
 }
 
 #[test]
@@ -90,7 +86,7 @@ fn a_file_that_is_cut_during_a_run_is_told() {
         let file = File::options().write(true).open(lab.path("ours")).expect("writable");
         file.set_len(2 * MIB as u64).and_then(|()| file.write_all_at(b"thesis", 1_500_000)).expect("room");
     });
-    assert!(joined(&ran.stderr).contains("something else changed its size during the run"), "{ran}");
+    assert!(in_one_line(&ran.stderr).contains("something else changed its size during the run"), "{ran}");
     write_test(&lab, Path::new("ours")).expect_code(4);
 }
 
@@ -130,16 +126,16 @@ fn a_mark_that_another_user_put_there_does_not_count() {
     assert!(copied.expect("it starts").success(), "nobody puts an entry there");
     let refused = |why: &str| {
         let ran = write_test(&lab, Path::new("linked")).expect_code(4);
-        let told = joined(&ran.stderr);
+        let told = in_one_line(&ran.stderr);
         assert!(told.contains("was not made by TrueSpd") && told.contains(why), "no '{why}': {ran}");
         let inspected = killed::run(&lab, "inspect linked").expect_code(0);
-        assert!(joined(&inspected.stdout).contains(why), "no '{why}': {inspected}");
+        assert!(in_one_line(&inspected.stdout).contains(why), "no '{why}': {inspected}");
     };
     refused("is ignored: other users may write to the folder");
     allow(0o700);
     refused("is ignored: it belongs to another user");
     let told = lab.run(&format!("{WRITE} --overwrite linked linked")).expect_code(0).stderr;
-    assert!(joined(&told).contains("is ignored: it belongs to another user"), "{told}");
+    assert!(in_one_line(&told).contains("is ignored: it belongs to another user"), "{told}");
     // The same entry, of this user.
     fs::remove_file(&forged).and_then(|()| fs::write(&precious, vec![7; MIB])).expect("root may");
     let own = Marks::with_registry(&registry(&lab)).mark(&file, MarkState::Complete);

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::support::devices::{Loop, run, text};
 use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Running};
+use crate::support::words::in_one_line;
 use truespd_core::fault::Refusal;
 use truespd_core::guard::mark::Marks;
 use truespd_core::guard::{Consent, Guard, Range};
@@ -294,7 +295,7 @@ fn the_file_behind_a_boot_file_system() {
     let script = format!("mount --read-only {} /boot && exec \"$@\"", text(&device.node));
     let command = lab.command_behind(&["unshare", "--mount", "sh", "-c", &script, "sh"], line);
     let ran = Running::new(command, line).finish().expect_code(4);
-    let told = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = in_one_line(&ran.stderr);
     for says in ["is mounted at /boot (ext4)", "the running system is on that disk, and no option"] {
         assert!(told.contains(says), "no '{says}' in: {ran}");
     }

@@ -9,6 +9,7 @@ use crate::support::devices::{Loop, run as tool, text};
 use crate::support::killed::truespd;
 use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Ran, Running};
+use crate::support::words::in_one_line;
 
 const MIB: usize = 1 << 20;
 
@@ -41,8 +42,7 @@ fn a_file_that_is_renamed_to_the_name_between_two_runs_is_not_overwritten() {
         assert_eq!(ran.status.code(), Some(1), "{ran}");
         let says =
             ["'f' is another file than when you allowed it to be overwritten", "replaced by another file"];
-        let told =
-            ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ").replace(text(&lab.path("")), "");
+        let told = in_one_line(&ran.stderr).replace(text(&lab.path("")), "");
         assert!(says.iter().any(|says| told.contains(says)), "{ran}");
         assert!(lab.read("f") == precious, "{suite}: it was overwritten");
     }
@@ -98,7 +98,7 @@ fn a_series_is_not_resumed_on_another_disk() {
     for (device, says) in [(&same_size, "another file or disk"), (&larger, "had 16 MiB")] {
         name(device);
         let ran = sweep(" --resume").expect_code(3);
-        let told = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        let told = in_one_line(&ran.stderr);
         assert!(ran.stdout.is_empty() && told.contains(says), "{ran}");
     }
 }

@@ -13,6 +13,7 @@ use flate2::write::GzEncoder;
 use serde_json::Value;
 
 use super::tools::{Place, Said, assert_whole};
+use crate::support::words::in_one_line;
 
 const PROCESSES: usize = 20;
 /// Kills that are made.
@@ -225,7 +226,7 @@ fn what_is_bad_is_named_and_the_rest_is_kept() {
     let other = Place::new();
     let said = other.said(&format!("history pull {}", folder.display()));
     assert_eq!((said.code, said.out.as_str()), (Some(1), "3 results imported\n"), "{}", said.err);
-    let told = said.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = in_one_line(&said.err);
     for words in [
         "111.json.gz' is cut off",
         "222.json.gz' holds another document than its name says",
@@ -257,7 +258,7 @@ fn nothing_is_overwritten() {
     fs::write(&damaged, "half of it").expect("written");
     let said = place.said("history push team");
     assert_eq!((said.code, said.out.as_str()), (Some(1), "0 results pushed, 2 there already\n"));
-    let told = said.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = in_one_line(&said.err);
     assert!(told.contains("is there already, and is damaged: "), "{told}");
     assert!(told.contains("it was left as it is; remove that file, and push again"), "{told}");
     assert_eq!(fs::read(&damaged).expect("a file"), b"half of it");
@@ -313,7 +314,7 @@ fn odd_machines_are_named() {
     place.out("history push team");
     let other = Place::new();
     let said = other.said(&format!("history pull {}", place.path("team").display())).done();
-    let told = said.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = in_one_line(&said.err);
     assert!(told.contains("machines that differ have the name 'node', or one was changed: "), "{told}");
     assert!(
         told.contains("the clock of 'node' was wrong: 2 results began in the future or before 2001"),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use crate::support::program::keeps_nothing;
+use crate::support::words::in_one_line;
 
 /// A simulated run takes no time, and its figures are those of its words.
 const SIM: &str = "-c64K -b4K -r -o4 -L -d1 -W0 --engine sim:latency=1ms,jitter=exp,cpu=2us";
@@ -117,7 +118,7 @@ impl Said {
     pub fn refused(self, words: &[&str]) {
         assert!(self.code == Some(3) && self.out.is_empty(), "{:?}\n{}\n{}", self.code, self.out, self.err);
         assert!(self.err.starts_with("ERROR: "), "{}", self.err);
-        let told = self.err.split_whitespace().collect::<Vec<_>>().join(" ");
+        let told = in_one_line(&self.err);
         words.iter().for_each(|word| assert!(told.contains(word), "no '{word}' in: {told}"));
     }
 

@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 use crate::support::devices::{Loop, text};
 use crate::support::needs::{Need, disk_folder, has};
 use crate::support::program::copy_to_run;
+use crate::support::words::in_one_line;
 use serde_json::Value;
 use truespd_core::verdict::doctor::{Check, CheckFn, checks};
 
@@ -284,7 +285,7 @@ fn without_root_it_says_what_it_could_not_see() {
     let output = command.args(["doctor", "--peak"]).env("HOME", dir.path()).output().expect("setpriv runs");
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
-    let one_line = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    let one_line = in_one_line(&told);
     assert!(one_line.contains("programs of other users are visible to root only"), "{told}");
     let commands: Vec<&str> = told.lines().filter(|line| line.trim_start().starts_with("set  ")).collect();
     assert!(commands.iter().all(|line| line.contains("sudo ")), "{commands:?}");

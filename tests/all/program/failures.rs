@@ -13,6 +13,7 @@ use crate::support::gate::{EIO_RANGE, FULL_OFFSET, Gate, SHORT_OFFSET};
 use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Ran, Running};
 use crate::support::runner::has_engine;
+use crate::support::words::in_one_line;
 
 #[test]
 fn targets_that_cannot_be_opened() {
@@ -388,7 +389,7 @@ fn without_enough_threads() {
             // Nothing was touched when the first thread of all is missing.
             code => {
                 assert!(matches!(code, Some(1 | 3)), "{ran}");
-                ran.says(&["ERROR: ", "Resource temporarily unavailable; "]);
+                ran.says(&["ERROR: ", "(ulimit -u"]);
             }
         }
     }
@@ -442,7 +443,7 @@ fn a_busy_device_that_cannot_be_read_is_told_as_busy() {
     lab.give_to(65534);
     let line = format!("-b4K -w100 -d1 -W0 {node}");
     let ran = Running::new(lab.command_behind(&nobody, &line), &line).finish();
-    let told = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = in_one_line(&ran.stderr);
     assert!(ran.status.code() == Some(4) && told.contains("it is mounted at"), "{ran}");
     drop(mount);
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::support::program::Lab;
+use crate::support::words::in_one_line;
 use serde_json::Value;
 use truespd::selfcost::{CostReport, CountedBy, Load, Spread, WORDS};
 use truespd_core::result::envelope::{read, write};
@@ -122,7 +123,7 @@ fn a_machine_without_valgrind_is_no_failure() {
         return;
     }
     assert_eq!(report.counting.by, CountedBy::Nobody);
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = in_one_line(&text);
     assert!(words.contains("instructions: not available: ") && words.contains("is not installed"), "{text}");
     assert!(report.loads.iter().all(|load| load.instructions.is_none() && load.running_ns.median > 0.0));
 }

@@ -11,6 +11,7 @@ use truespd_core::result::{
 
 use crate::support::killed;
 use crate::support::program::Lab;
+use crate::support::words::in_one_line;
 
 /// Ten seconds of reads of 4 KiB at about this rate; what is random is so in the same way each time.
 fn result(rate: f64, change: impl FnOnce(&mut Document)) -> String {
@@ -147,7 +148,7 @@ fn what_passes_for_lack_of_proof_says_so_in_every_form() {
     let says =
         "passed for lack of proof: a loss of 15 % is neither shown nor excluded: the difference is within";
     let ran = killed::run(&lab, &format!("{line} --junit j.xml --json c.json")).expect_code(0);
-    let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = in_one_line(&ran.stdout);
     assert!(text.contains(says) && !text.contains("passed, not excluded"), "{ran}");
     let junit = String::from_utf8(lab.read("j.xml")).expect("text");
     assert!(junit.contains(says) && junit.contains("<system-out>"), "{junit}");

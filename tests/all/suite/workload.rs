@@ -7,11 +7,12 @@ use crate::support::program::{Lab, Running};
 use crate::support::killed::{
     assert_leaves_nothing, assert_renders, journals, run, scratch_folders, truespd,
 };
+use crate::support::words::in_one_line;
 
 /// The numbers of a row that begins with these words, whatever the gaps between them.
 fn row(stdout: &str, words: &str) -> Vec<f64> {
     for line in stdout.lines() {
-        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let line = in_one_line(line);
         if let Some(rest) = line.strip_prefix(words) {
             return rest.split(' ').filter_map(|word| word.replace(',', "").parse().ok()).collect();
         }

@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use super::strict_text::{self, Parsed, ResultText, Row};
+use super::words::in_one_line;
 
 /// No run of a test says nothing for longer, also on a busy machine; of a series each run says something.
 const SILENCE: Duration = crate::support::HANG;
@@ -346,12 +347,15 @@ impl Ran {
     /// Each of the words stands on standard error.
     #[track_caller]
     pub fn says(self, words: &[&str]) -> Self {
+        let unwrapped = in_one_line(&self.stderr);
         for word in words {
-            assert!(self.stderr.contains(word), "'{word}' is missing\n{self}");
+            let is_there = self.stderr.contains(word) || unwrapped.contains(&in_one_line(word));
+            assert!(is_there, "'{word}' is missing\n{self}");
         }
         self
     }
 
+    /// It says none of it.
     #[track_caller]
     pub fn says_not(self, words: &[&str]) -> Self {
         for word in words {

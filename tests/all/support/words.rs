@@ -7,6 +7,11 @@ use truespd_core::fault::Refusals;
 /// Milliseconds since boot in the tests; more than 32 bits.
 pub const BOOT_MS: u64 = (7 << 32) + 123_456;
 
+/// A text without its line breaks: where a terminal's line is full depends on the words before it.
+pub fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Splits a line at blanks, as a shell would; single quotes keep blanks and empty words.
 pub fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
