@@ -75,6 +75,7 @@ mod guard {
     mod made;
     mod made_devices;
     mod made_files;
+    mod made_stacked;
     mod makers;
     mod marks;
     mod races;

@@ -1,7 +1,7 @@
 //! The situations of the table: each makes something real to name as a target.
 
 use super::makers::Made;
-use super::{made_devices, made_files};
+use super::{made_devices, made_files, made_stacked};
 use crate::support::program::Lab;
 
 /// One row of the table.
@@ -23,7 +23,7 @@ pub const fn row(
 
 /// All of them, in the order of the table.
 pub fn situations() -> Vec<&'static Situation> {
-    made_devices::SITUATIONS.iter().chain(made_files::SITUATIONS).collect()
+    made_devices::SITUATIONS.iter().chain(made_files::SITUATIONS).chain(made_stacked::SITUATIONS).collect()
 }
 
 pub const NOBODY: u32 = 65534;
@@ -32,3 +32,4 @@ pub const NOBODY: u32 = 65534;
 pub const WITHOUT_ROOT: &[&str] = &["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
 pub const BLIND: &[&str] =
     &["unshare", "--mount", "sh", "-c", "umount -l /sys && umount -l /proc && exec \"$@\"", "sh"];
+pub const ELSEWHERE: &str = "who else uses its data is not known";

@@ -5,11 +5,11 @@ use std::os::unix::fs::{PermissionsExt, lchown, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::made::{BLIND, NOBODY, Situation, WITHOUT_ROOT, row};
+use super::made::{BLIND, ELSEWHERE, NOBODY, Situation, WITHOUT_ROOT, row};
 use super::makers::{
     Killed, MIB, Made, Mapped, TWO, adopted, disk, file, foreign, formatted, half_made, half_made_at,
-    hide_below, in_front, killed, locked, locked_by_a_reader, mounted_image, moved, noise, on_fuse,
-    on_overlay, ours, ours_in_container, write, written_by_map, written_in_the_same_second,
+    in_front, killed, locked, locked_by_a_reader, mounted_image, moved, noise, on_overlay, ours,
+    ours_in_container, write, written_by_map, written_in_the_same_second,
 };
 use crate::support::devices::{Loop, Mount, Swap, run, text};
 use crate::support::killed::registry;
@@ -227,62 +227,12 @@ pub const SITUATIONS: &[Situation] = &[
         run("mv", &[text(&path), text(&moved)]);
         Some(file(&moved))
     }),
-    row("file of ours with random data, on FUSE", &[], |lab| on_fuse(lab, "-c80M", "-Zr")),
-    row("the same, written in place", &["something else wrote to it since"], |lab| {
-        let made = on_fuse(lab, "-c80M", "-Zr")?;
-        run(
-            "dd",
-            &[
-                "if=/dev/urandom",
-                &format!("of={}", text(&made.target)),
-                "bs=4k",
-                "seek=1000",
-                "count=1",
-                "conv=notrunc",
-            ],
-        );
-        Some(made)
+    row("copy of a file of ours with its mark (cp -a)", &[], |lab| Some(file(&copied(lab)))),
+    row("the same, changed since", &["something else wrote to it since"], |lab| {
+        let path = copied(lab);
+        write(&path, 500_000, b"somebody's thesis");
+        Some(file(&path))
     }),
-    row("the same, written below it, its time set back", &["something else wrote to it since"], |lab| {
-        let made = on_fuse(lab, "-c8M", "")?;
-        let (below, reference) = (lab.path("below/data"), lab.write("reference", b""));
-        run("touch", &["-r", text(&below), text(&reference)]);
-        write(&below, 5_000_000, b"somebody's thesis");
-        run("touch", &["-r", text(&reference), text(&below)]);
-        Some(made)
-    }),
-    row("file of zeros on FUSE, its file below open for writing", &["has it open for writing"], |lab| {
-        let made = on_fuse(lab, "-c1M", "")?;
-        let below = lab.path("below/zeros");
-        fs::write(&below, vec![0; MIB as usize]).expect("room");
-        let writer = File::options().write(true).open(&below).expect("writable");
-        let zeros = made.target.with_file_name("zeros");
-        Some(Made { bytes: Some(below), ..moved(made, &zeros) }.keeping(writer))
-    }),
-    row(
-        "loop device over a file on FUSE, another one over its file below mounted",
-        &["has the same file behind it and is in use"],
-        |lab| {
-            let made = on_fuse(lab, "-c1M", "")?;
-            let below = lab.path("below/image");
-            let (mount, device) = mounted_image(&below, &[])?;
-            let second = Loop::over(&made.target.with_file_name("image"));
-            let target = second.node.clone();
-            let made = Made { bytes: Some(below), ..moved(in_front(made, second), &target) };
-            Some(in_front(in_front(made, device), mount))
-        },
-    ),
-    row(
-        "file on FUSE, its file below out of reach",
-        &[ELSEWHERE, "the file is not to be found there", "add --unchecked"],
-        |lab| {
-            let made = on_fuse(lab, "-c1M", "")?;
-            hide_below(lab);
-            let zeros = made.target.with_file_name("zeros");
-            fs::write(&zeros, vec![0; MIB as usize]).expect("room");
-            Some(Made { bytes: Some(zeros.clone()), ..moved(made, &zeros) })
-        },
-    ),
     row(
         "file of ours with a mark in the state folder that another user may have put there",
         &["its mark", "is ignored: it belongs to another user"],
@@ -664,8 +614,6 @@ fn of_another(lab: &Lab, name: &str, options: &'static str) -> Made {
     Made { target: name.into(), options, ..file(&path) }
 }
 
-const ELSEWHERE: &str = "who else uses its data is not known";
-
 const BELOW_SAYS: &str = "programs that use the file in the layer below may write it";
 
 const OTHERS_SAY: &str =
@@ -691,3 +639,9 @@ const HIDDEN: &[&str] = &[
     "mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid=65534 --regid=65534 --clear-groups \"$@\"",
     "sh",
 ];
+
+fn copied(lab: &Lab) -> std::path::PathBuf {
+    lab.run("-c1M -Zr -w100 -d1 -W0 -b4K -g64 ours").expect_code(0);
+    run("cp", &["-a", text(&lab.path("ours")), text(&lab.path("copy"))]);
+    lab.path("copy")
+}

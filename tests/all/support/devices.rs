@@ -117,10 +117,15 @@ impl Mount {
 
     /// A folder once more, by way of a file system in a program (FUSE).
     pub fn by_fuse(folder: &Path) -> Self {
+        Self::by_program(&["bindfs", text(folder)])
+    }
+
+    /// By a program that takes the place as its last word.
+    pub fn by_program(words: &[&str]) -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let point = dir.path().join("mounted-here");
         fs::create_dir(&point).expect("a mount point");
-        run("bindfs", &[text(folder), text(&point)]);
+        run(words[0], &[&words[1..], &[text(&point)]].concat());
         Mount { point, is_mounted: true, _dir: dir }
     }
 

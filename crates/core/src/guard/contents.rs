@@ -10,7 +10,7 @@ use super::sample::{Depth, End, Looked, look_through};
 use super::sample::{Odd, find_odd};
 use super::signatures::{Range, Signature, SignatureKind};
 use super::signatures::{partitions, reopen_for_reading, scan};
-use crate::machine::beneath::{Allocated, allocated};
+use crate::machine::allocated::{Allocated, allocated};
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::roots::Roots;
 use crate::sys::device::Partition;

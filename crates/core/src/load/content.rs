@@ -21,7 +21,7 @@ use crate::machine::roots::Roots;
 use crate::machine::storage::{
     AccessHint, OpenedTarget, ReadFlags, TargetKind, advise, keep_access_time, open_file,
 };
-use crate::machine::{beneath, chain, storage};
+use crate::machine::{chain, loops, storage};
 use crate::plan::{Lane, LaneTarget, LaneWrites};
 use crate::profile::{Target, TimeSpan};
 use crate::result::{Allocation, ContentSample, ExtentMap, LoopCache, RangePart, Residency, TargetFacts};
@@ -505,7 +505,7 @@ fn of_layer(layer: &chain::Layer, roots: &Roots) -> Option<LoopCacheSeen> {
     let mut file = open_file(Path::new(path), ReadFlags::CACHED).ok()?;
     // The path may lead to another file in this mount namespace.
     let device = BlockDevice::find(layer.number?, roots)?;
-    if beneath::Ground::of(&device, Path::new(path), roots)?.own() != Identity::of(&file).ok()? {
+    if loops::Ground::of(&device, Path::new(path), roots)?.own() != Identity::of(&file).ok()? {
         return None;
     }
     // Of files and devices alike.

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::time::Instant;
 
-use crate::machine::beneath::loop_file;
+use crate::machine::allocated::loop_file;
 use crate::machine::caches::StateUnknown;
 use crate::machine::chain::{self, LayerKind};
 use crate::machine::device::BlockDevice;

@@ -15,6 +15,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod allocated;
 pub mod beneath;
 pub(crate) mod caches;
 pub mod chain;
@@ -27,6 +28,7 @@ pub mod held;
 pub mod host;
 pub mod interrupts;
 pub mod limits;
+pub mod loops;
 pub mod mounts;
 pub(crate) mod namespace;
 pub(crate) mod places;
