@@ -80,22 +80,24 @@ impl Digest {
         Self::until(Instant::now() + LIMIT, file, ranges)
     }
 
-    /// The same, of every byte if all can be read in this time.
+    /// The same, of every byte if all can be read in this time; of [`PATIENT_BYTES`] in any case.
     ///
     /// # Errors
     /// When a place cannot be read.
     pub fn of_all_within(longest: Duration, file: &File, ranges: &[Range<u64>]) -> io::Result<Self> {
         let total = total(ranges);
-        if total > WHOLE_BYTES {
-            let begun = Instant::now();
-            let sum = sum_of_all(file, ranges, &|read| {
-                let (bytes, passed) = (read as u64 * PIECE_BYTES, begun.elapsed());
-                let needed = passed.mul_f64(total as f64 / bytes.max(1) as f64);
-                total <= PATIENT_BYTES || passed < longest / EARLY || needed < longest
-            })?;
-            if let Some(sum) = sum {
-                return Ok(Digest { sum, places: Places::All });
-            }
+        if total <= WHOLE_BYTES {
+            let (sum, count) = sum(file, &places(ranges), &|_| true)?;
+            return Ok(Digest { sum, places: Places::First(count) });
+        }
+        let begun = Instant::now();
+        let sum = sum_of_all(file, ranges, &|read| {
+            let (bytes, passed) = (read as u64 * PIECE_BYTES, begun.elapsed());
+            let needed = passed.mul_f64(total as f64 / bytes.max(1) as f64);
+            total <= PATIENT_BYTES || passed < longest / EARLY || needed < longest
+        })?;
+        if let Some(sum) = sum {
+            return Ok(Digest { sum, places: Places::All });
         }
         Self::of(file, ranges)
     }
