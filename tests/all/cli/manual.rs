@@ -190,7 +190,8 @@ fn a_folder_gets_what_is_printed() {
         // What stood there is replaced.
         let file = lab.path("new/share/man/man1/truespd-ab.1");
         assert_eq!(fs::read_to_string(&file).expect("a page"), page(&lab, "truespd-ab"));
-        fs::write(&file, "an old page of truespd").expect("it can be written");
+        let old = ".TH TRUESPD-AB 1 \"\" \"TrueSpd 0.0.1\" \"TrueSpd Manual\"\n.nh\n";
+        fs::write(&file, old).expect("it can be written");
     }
     let mut files: Vec<String> = fs::read_dir(lab.path("new/share/man/man1"))
         .expect("a folder")
@@ -200,6 +201,16 @@ fn a_folder_gets_what_is_printed() {
     let mut wanted: Vec<String> = names(&lab).iter().map(|name| format!("{name}.1")).collect();
     wanted.sort();
     assert_eq!(files, wanted);
+    // Notes of a person are kept, and then no other page is written either.
+    fs::create_dir_all(lab.path("other/man1")).expect("a folder");
+    lab.write("other/man1/truespd-run.1", b"notes on truespd and diskspd");
+    let ran = run(&lab, "manual --folder other");
+    assert_eq!(ran.status.code(), Some(3), "{ran:?}");
+    assert!(
+        text(&ran.stderr).contains("this file does not hold a page or script of this program"),
+        "{ran:?}"
+    );
+    assert_eq!(fs::read_dir(lab.path("other/man1")).expect("a folder").count(), 1);
     lab.write("file", b"x");
     let ran = run(&lab, "manual --folder file");
     assert_eq!(ran.status.code(), Some(1), "{ran:?}");

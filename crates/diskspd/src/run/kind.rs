@@ -1,5 +1,7 @@
 //! What a file holds, by how it begins: an output replaces only a file of its own kind.
 
+/// How scripts of completions begin.
+const COMPLETION: &str = "# Completion of diskspd and truespd";
 /// How much of a file is looked at.
 pub const HEAD_BYTES: usize = 4096;
 
@@ -18,7 +20,7 @@ pub struct Kind {
 static KINDS: [Kind; 15] = [
     kind("json", "a result in JSON", |head| is_json(head, "truespd-")),
     kind("xml", "a result in XML", |head| is_markup(head, &["<Results"])),
-    kind("text", "a result as text", |head| has(head, "Command Line: ")),
+    kind("text", "a result as text", is_text),
     kind("csv", "a table of a result", is_table),
     kind("intervals", "a table of a result", is_table),
     kind("metrics", "metrics of a run", |head| head.starts_with(b"# HELP truespd_")),
@@ -28,11 +30,12 @@ static KINDS: [Kind; 15] = [
     kind("png", "a picture of TrueSpd", |head| head.starts_with(b"\x89PNG\r\n") && has(head, "TrueSpd")),
     kind("junit", "gates as JUnit XML", |head| is_markup(head, &["<testsuites", "truespd compare"])),
     kind("save", "results of CrystalDiskMark's tests", |head| {
-        has(head, "(tests and format of CrystalDiskMark)")
+        head.starts_with(b"-----")
+            && has(first_lines::<2>(head)[1].as_bytes(), "(tests and format of CrystalDiskMark)")
     }),
     kind("profile", "a profile", |head| is_markup(head, &["<Profile"])),
     kind("kept", "exported results", |head| is_json(head, "truespd-history")),
-    kind("folder", "a page or script of this program", |head| has(head, "diskspd") || has(head, "truespd")),
+    kind("folder", "a page or script of this program", is_generated),
 ];
 
 const fn kind(format: &'static str, what: &'static str, begins: fn(&[u8]) -> bool) -> Kind {
@@ -46,6 +49,10 @@ pub fn of(format: &str) -> &'static Kind {
 
 fn has(head: &[u8], words: &str) -> bool {
     String::from_utf8_lossy(head).contains(words)
+}
+
+fn begins(line: &str, words: &str) -> bool {
+    line.starts_with(words)
 }
 
 /// A document whose first member is a format that begins so.
@@ -65,6 +72,26 @@ fn is_markup(head: &[u8], parts: &[&str]) -> bool {
     text.starts_with(parts[0]) && parts.iter().all(|part| text.contains(part))
 }
 
+/// The first lines that are not empty; as many as there are, and empty ones for the others.
+fn first_lines<const N: usize>(head: &[u8]) -> [String; N] {
+    let text = String::from_utf8_lossy(head);
+    let mut lines = text.lines().filter(|line| !line.is_empty());
+    std::array::from_fn(|_| lines.next().unwrap_or_default().to_string())
+}
+
+/// A result as text begins with the command line and goes on with what that asks for, which a long line hides.
+fn is_text(head: &[u8]) -> bool {
+    let [first, second] = first_lines(head);
+    begins(&first, "Command Line: ") && (second.is_empty() || begins(&second, "Input parameters:"))
+}
+
+/// A manual page or a script of completions.
+fn is_generated(head: &[u8]) -> bool {
+    let [first, second] = first_lines(head);
+    let script = if begins(&first, "#compdef ") { &second } else { &first };
+    (begins(&first, ".TH ") && has(first.as_bytes(), "\"TrueSpd Manual\"")) || begins(script, COMPLETION)
+}
+
 /// The names of columns, of which one is a rate.
 fn is_table(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
@@ -80,7 +107,7 @@ mod tests {
 
     #[test]
     fn only_the_own_kind_is_known() {
-        let heads: [(&str, &[u8]); 9] = [
+        let heads: [(&str, &[u8]); 11] = [
             ("json", b"{\n  \"format\": \"truespd-sweep\",\n"),
             ("xml", b"<Results>\n  <System>\n"),
             ("text", b"\nCommand Line: diskspd f\n"),
@@ -89,6 +116,11 @@ mod tests {
             ("events", b"{\"time\":\"2026-11-28T21:17:08.293Z\",\"event\":\"begin\"}\n"),
             ("page", b"<!doctype html><!-- TrueSpd report, version 1 -->\n"),
             ("junit", b"<?xml version=\"1.0\"?>\n<testsuites>\n<testsuite name=\"truespd compare\">"),
+            ("save", b"-----\nTrueSpd 0.1.0 x64 (tests and format of CrystalDiskMark)\n"),
+            (
+                "folder",
+                b"#compdef truespd\n\n# Completion of diskspd and truespd, made by truespd completions.\n",
+            ),
             ("profile", b"\xef\xbb\xbf<Profile>\n"),
         ];
         for (format, _) in heads {
@@ -96,8 +128,13 @@ mod tests {
                 assert_eq!((of(format).begins)(head), format == other, "{other} as {format}");
             }
         }
-        let others: [&[u8]; 6] = [
+        let others: [&[u8]; 11] = [
             b"notes",
+            b"My notes\n\nCommand Line: diskspd f\n",
+            b"Command Line: diskspd f\nwas slow\n",
+            b"notes\n(tests and format of CrystalDiskMark)",
+            b"#!/bin/sh\n# runs diskspd every night\n",
+            b".TH FIO 1\n",
             b"{\"format\":\"other\"}",
             b"<html>",
             b"name,bytes_per_s, \n",

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use crate::series::place::FILE_BYTES_MIN;
 use diskspd::grammar::value::{self, PASSES_LEGAL, size_above_zero};
 use diskspd::request::Output;
-use diskspd::run::outputs::TextOutput;
-use truespd_core::fault::{Failure, FailureKind, Refusal};
+use diskspd::run::outputs::{LaterOutputs, TextOutput};
+use truespd_core::fault::{Failure, FailureKind, Fault, Refusal};
 use truespd_core::result::metrics::Metric;
 use truespd_core::sys::destination::make_folders;
 use truespd_core::text::{printable_path, typed_size};
@@ -48,20 +48,29 @@ pub(crate) struct GeneratedFile {
     pub text: String,
 }
 
+impl GeneratedFile {
+    fn output(&self) -> Output {
+        Output { format: "folder", path: self.path.display().to_string() }
+    }
+}
+
 /// Writes such files, with their folders. Files of the same names are replaced.
 ///
 /// # Errors
-/// The first that cannot be written.
-pub(crate) fn write_generated(files: &[GeneratedFile]) -> Result<(), Failure> {
+/// Refused when a name is taken by a file of another kind, and then nothing is written; else the first that cannot be
+/// written.
+pub(crate) fn write_generated(files: &[GeneratedFile]) -> Result<(), Fault> {
+    let there = files.iter().filter(|file| file.path.exists()).map(GeneratedFile::output).collect();
+    LaterOutputs::check(there, &[]).map_err(Refusal::from)?;
+    for folder in files.iter().filter_map(|file| file.path.parent()) {
+        make_folders(folder).map_err(|lost| {
+            let message = format!("could not make the folder '{}'", printable_path(folder));
+            Failure::new(FailureKind::Output, message).because(lost).on(folder.display().to_string())
+        })?;
+    }
     for file in files {
-        if let Some(folder) = file.path.parent() {
-            make_folders(folder).map_err(|lost| {
-                let message = format!("could not make the folder '{}'", printable_path(folder));
-                Failure::new(FailureKind::Output, message).because(lost).on(folder.display().to_string())
-            })?;
-        }
-        let output = Output { format: "folder", path: file.path.display().to_string() };
-        TextOutput::open(&output).and_then(|opened| opened.write(&file.text)).map_err(Failure::from)?;
+        let opened = TextOutput::open(&file.output());
+        opened.and_then(|opened| opened.write(&file.text)).map_err(Failure::from)?;
     }
     Ok(())
 }

@@ -1,3 +1,5 @@
+# Completion of diskspd and truespd, made by truespd completions.
+
 # Words of diskspd from word $1 on; further arguments are options that may stand among them.
 _diskspd_words() {
     local i=$1 word cur=${COMP_WORDS[COMP_CWORD]} lead='' option='' more=${*:2}

@@ -1,3 +1,5 @@
+# Completion of diskspd and truespd, made by truespd completions.
+
 # Whether an option of diskspd may stand here: no target yet. The arguments are words before those of diskspd.
 function __diskspd_at_options
     set -l words (commandline -opc)

@@ -1,3 +1,5 @@
+# Completion of diskspd and truespd, made by truespd completions.
+
 # Words of diskspd; the arguments are options that may stand among them, each with a colon and what it does.
 _diskspd_words() {
     local -a open closed glued
