@@ -25,6 +25,8 @@ use crate::text::printable_path;
 /// Links that are followed in one path, as the kernel does (`path_resolution(7)`).
 const LINKS_MAX: u32 = 40;
 const PROC_MAGIC: u64 = 0x9fa0;
+/// Permissions of a folder of one user.
+const PRIVATE: u32 = 0o700;
 /// Owner of what the system itself provides.
 const ROOT: u32 = 0;
 
@@ -152,7 +154,7 @@ pub fn make_folder(path: &Path) -> Result<(), LostWay> {
 /// [`LostWay`].
 pub fn make_private_folders(path: &Path) -> Result<(), LostWay> {
     match Walk::begin(&path.join("x"), Aim::Target)?.walk()? {
-        Destination::Entry(mut entry) => entry.make_folders_as(0o700),
+        Destination::Entry(mut entry) => entry.make_folders_as(PRIVATE),
         Destination::Open(_) => Err(LostWay::System { at: path.to_path_buf(), code: Code::NOT_A_DIRECTORY }),
     }
 }
@@ -407,7 +409,7 @@ impl Entry {
         self.make_folders_as(0o777)
     }
 
-    /// The same with these permissions, as far as the umask lets them.
+    /// The same with these permissions: [`PRIVATE`], or what the umask leaves of others.
     fn make_folders_as(&mut self, mode: u32) -> Result<(), LostWay> {
         let above = self.path.ancestors().nth(self.missing.len() + 1).unwrap_or(Path::new("/"));
         let mut at = above.to_path_buf();
@@ -435,9 +437,19 @@ impl Entry {
         }
         let above = std::mem::replace(&mut self.folder, below);
         if is_new {
+            if mode == PRIVATE {
+                self.give_back_permissions().map_err(code)?;
+            }
             self.made.push((above, name));
         }
         Ok(())
+    }
+
+    /// An umask can take permissions away that this program needs. The handle is for its entries only.
+    fn give_back_permissions(&self) -> rustix::io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::openat(self.folder.handle(), c".", flags, Mode::empty())?;
+        rustix::fs::fchmod(folder, Mode::from_raw_mode(PRIVATE))
     }
 
     /// Removes the folders that were made, if they are empty.
