@@ -62,6 +62,13 @@ impl<'a> Ready<'a> {
         Ok(Ready { request, options })
     }
 
+    /// The same, where these targets are the caller's own: it made them, in a folder that nobody else writes, and will
+    /// remove them.
+    pub fn owning(mut self, paths: impl IntoIterator<Item = String>) -> Self {
+        self.options.overwrite.extend(paths);
+        self
+    }
+
     /// The same, and its run reports its progress this often.
     pub fn telling(mut self, progress_every: Option<Duration>) -> Self {
         self.options.progress_every = progress_every;

@@ -344,12 +344,17 @@ impl Series {
         }
     }
 
+    /// Whether it is in a folder that the series made.
+    fn is_own(&self, path: &str) -> bool {
+        self.scratch.iter().any(|own| Path::new(path).starts_with(own.path()))
+    }
+
     /// Remembers the targets of a run as it opened them. Files of the series' own folders may be made anew.
     fn know(&mut self, document: &Document) {
         let targets = document.measured().flat_map(|measured| &measured.evidence.targets);
         for target in targets {
             let Some(thing) = target.identity.clone() else { continue };
-            if self.scratch.iter().any(|own| Path::new(&target.path).starts_with(own.path())) {
+            if self.is_own(&target.path) {
                 continue;
             }
             self.known.retain(|known| known.typed != target.path);
@@ -367,7 +372,15 @@ impl Series {
             let refusal = Refusal::command_line(error.to_string()).about(&["-engine"]);
             self.grammar.marked(line.words(), vec![refusal])
         })?;
-        let ready = ready.in_series(self.known.clone(), self.held.clone());
+        let paths = line
+            .request()
+            .profile
+            .time_spans
+            .iter()
+            .flat_map(|span| &span.targets)
+            .map(|target| &target.path);
+        let own = paths.filter(|path| self.is_own(path)).cloned();
+        let ready = ready.in_series(self.known.clone(), self.held.clone()).owning(own);
         let Some(ranks) = &self.ranks else {
             let ready = ready.telling(self.watch.progress_every());
             let report = ready
@@ -407,7 +420,7 @@ impl Series {
     fn tell_of_run(&self, event: load::Event) {
         if let load::Event::Reused { path, .. } = &event {
             // It is expected that a run uses the file that an earlier one made.
-            if self.scratch.iter().any(|own| Path::new(path).starts_with(own.path())) {
+            if self.is_own(path) {
                 return;
             }
         }
