@@ -229,7 +229,7 @@ fn a_failing_device_is_told_with_its_place() {
         let spec = FillSpec { size_bytes: gate::FILE_BYTES, content: Content::Zero, direct };
         let words = filled(&file, spec).expect_err("a range fails").to_string();
         assert!(words.contains("writing 1048576 bytes at offset 4194304"), "{words}");
-        assert!(words.contains("the device failed"), "{words}");
+        assert!(words.contains("the device or a layer below it reported a failure"), "{words}");
         let spec = FillSpec { size_bytes: gate::EIO_RANGE.start, ..spec };
         assert_eq!(filled(&file, spec).expect("the good part").direct, direct.is_some());
     }

@@ -64,7 +64,7 @@ fn view_of(run: u32) -> u32 {
 #[test]
 fn a_run_fills_the_screen_and_gives_it_back_before_the_result() {
     let lab = lab_with_file();
-    let terminal = start(&lab, SHORT);
+    let mut terminal = start(&lab, LONG);
     terminal.wait_until("measuring", |screen| {
         let text = screen.text();
         [
@@ -78,6 +78,7 @@ fn a_run_fills_the_screen_and_gives_it_back_before_the_result() {
         .iter()
         .all(|words| text.contains(words))
     });
+    terminal.type_in("\u{3}");
     let ended = terminal.finish();
     assert!(ended.status.success(), "{}", ended.screen.text());
     assert_clean(&ended);

@@ -15,7 +15,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 /// I/Os of 16 blocks: the target begins behind the first one.
-const WORDS: &str = "-B4K -b64K -W0 -d60 -Su --verify";
+const WORDS: &str = "-B4K -b64K -W0 -d600 -Su --verify";
 
 /// A disk with its two files, and a place to run.
 struct Bench {
