@@ -7,8 +7,8 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use super::mounts::{Mount, mount_of};
 use super::roots::Roots;
@@ -25,7 +25,7 @@ const LOOKS: usize = 5;
 
 /// By which mergerfs tells where a file is (its manual, "RUNTIME INTERFACE").
 const MERGERFS_PATH: &str = "user.mergerfs.fullpath";
-/// Linux's `PATH_MAX`.
+/// Linux's `PATH_MAX`: no path that a program tells is longer.
 const PATH_BYTES_MAX: usize = 4096;
 
 /// What lies below a file.

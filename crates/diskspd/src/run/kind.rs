@@ -1,7 +1,11 @@
 //! What a file holds, by how it begins: an output replaces only a file of its own kind.
 
-/// How scripts of completions begin.
+/// How a result as text begins.
+const COMMAND_LINE: &str = "Command Line: ";
+const INPUT: &str = "Input parameters:";
+/// How scripts of completions begin, those of zsh after a line for zsh.
 const COMPLETION: &str = "# Completion of diskspd and truespd";
+const COMPDEF: &str = "#compdef ";
 /// How much of a file is looked at.
 pub const HEAD_BYTES: usize = 4096;
 
@@ -51,10 +55,6 @@ fn has(head: &[u8], words: &str) -> bool {
     String::from_utf8_lossy(head).contains(words)
 }
 
-fn begins(line: &str, words: &str) -> bool {
-    line.starts_with(words)
-}
-
 /// A document whose first member is a format that begins so.
 fn is_json(head: &[u8], format: &str) -> bool {
     let packed: Vec<u8> = head.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
@@ -82,14 +82,15 @@ fn first_lines<const N: usize>(head: &[u8]) -> [String; N] {
 /// A result as text begins with the command line and goes on with what that asks for, which a long line hides.
 fn is_text(head: &[u8]) -> bool {
     let [first, second] = first_lines(head);
-    begins(&first, "Command Line: ") && (second.is_empty() || begins(&second, "Input parameters:"))
+    first.starts_with(COMMAND_LINE) && (second.is_empty() || second == INPUT)
 }
 
 /// A manual page or a script of completions.
 fn is_generated(head: &[u8]) -> bool {
     let [first, second] = first_lines(head);
-    let script = if begins(&first, "#compdef ") { &second } else { &first };
-    (begins(&first, ".TH ") && has(first.as_bytes(), "\"TrueSpd Manual\"")) || begins(script, COMPLETION)
+    let script = if first.starts_with(COMPDEF) { &second } else { &first };
+    (first.starts_with(".TH") && has(first.as_bytes(), "\"TrueSpd Manual\""))
+        || script.starts_with(COMPLETION)
 }
 
 /// The names of columns, of which one is a rate.

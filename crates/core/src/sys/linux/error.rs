@@ -41,7 +41,7 @@ codes! {
     BAD_FILE = EBADF;
     /// In use by somebody who shares with nobody.
     BUSY = EBUSY;
-    /// Taken back before it was done.
+    /// Taken back before it was done, as by an io_uring that has no thread for it.
     CANCELED = ECANCELED;
     /// The integrity check failed (data and checksum do not agree).
     CHECKSUM = EILSEQ;
