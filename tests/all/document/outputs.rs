@@ -231,8 +231,25 @@ fn an_output_replaces_only_its_own_kind() {
         }
     }
     assert!(contents(at) == before, "nothing was changed");
-    fs::write(at.join("notes"), "").expect("a file can be made");
-    assert_eq!(code(&run(at, &["--json", "notes"])), 0, "an empty file, as of mktemp");
+    fs::write(at.join("job.fio"), "[a]\nsize=1m\n").expect("a file can be made");
+    assert_eq!(code(&truespd(at, &["history", "--store", "h.sqlite", "import", "run--json"])), 0);
+    let before = contents(at);
+    for words in [
+        &["compare", "run--json", "second", "--fail-if", "iops<-99%", "--junit"][..],
+        &["merge", "run--json", "second", "--json"],
+        &["mark", "--size", "16M", ".", "--save"],
+        &["import", "job.fio", "--profile"],
+        &["history", "--store", "h.sqlite", "export", "-o"],
+    ] {
+        let refused = truespd(at, &[words, &["notes"]].concat());
+        assert_eq!(code(&refused), 3, "{words:?}: {}", errors(&refused));
+        assert!(errors(&refused).contains("this file does not hold "), "{words:?}: {}", errors(&refused));
+    }
+    assert!(contents(at) == before, "nothing was changed");
+    for option in files.iter().filter(|option| **option != "--events") {
+        fs::write(at.join("notes"), "").expect("a file can be made");
+        assert_eq!(code(&run(at, &[option, "notes"])), 0, "{option}: an empty file, as of mktemp");
+    }
 }
 
 #[test]

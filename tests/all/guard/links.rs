@@ -83,6 +83,11 @@ fn refused_for_the_link(ran: Ran) {
 fn no_link_of_another_user_is_followed_to_write() {
     let Some(lab) = planted() else { return };
     let before = contents(&lab);
+    for option in ["--verify-map", "--verify-log"] {
+        let line = format!("-b4K -w50 -Sh -d1 -W0 --verify {option} open/nologin private/ours");
+        lab.run(&line).refused(3, &["links of other users are not followed"]);
+        assert!(contents(&lab) == before, "{line}");
+    }
     for line in [
         "-c1M -d1 -W0 open/nologin",
         "-c1M -d1 -W0 open/empty",

@@ -11,7 +11,7 @@ use super::makers::Mapped;
 use crate::support::devices::{Mount, text};
 use crate::support::killed::{self, registry};
 use crate::support::needs::{Need, has, not_run};
-use crate::support::program::{Lab, Ran};
+use crate::support::program::{Lab, Ran, Running};
 use crate::support::words::in_one_line;
 use truespd_core::guard::mark::{MarkPlace, MarkState, Marks};
 
@@ -141,4 +141,33 @@ fn a_mark_that_another_user_put_there_does_not_count() {
     let own = Marks::with_registry(&registry(&lab)).mark(&file, MarkState::Complete);
     assert_eq!(own, Ok(MarkPlace::Registry(forged)), "{}", text(&precious));
     write_test(&lab, Path::new("linked")).expect_code(0);
+}
+
+/// In an image of a container: the file below stays as it is.
+#[test]
+fn a_write_to_a_file_of_a_lower_layer_goes_to_a_copy() {
+    if !has(&[Need::Mounts]) {
+        return;
+    }
+    let Some(lab) = Lab::on_disk() else { return };
+    fs::create_dir(lab.path("lower")).expect("a folder");
+    lab.write("lower/data", &vec![7; MIB]);
+    let Some(overlay) = Mount::by_overlay(&lab.work(), true) else { return };
+    let path = text(&overlay.point.join("data")).to_string();
+    lab.run(&format!("{WRITE} --overwrite {path} {path}")).expect_code(0);
+    assert!(lab.read("lower/data") == vec![7; MIB] && lab.path("upper/data").exists());
+}
+
+#[test]
+fn folders_of_the_state_are_for_their_user_whatever_the_umask() {
+    for umask in ["000", "022", "077", "277"] {
+        let lab = Lab::new();
+        let line = "-c1M -b4K -w50 -d1 -W0 -g64 --verify f";
+        let shell = format!("umask {umask}; exec \"$0\" \"$@\"");
+        Running::new(lab.command_behind(&["sh", "-c", &shell], line), line).finish().expect_code(0);
+        for folder in ["truespd", "truespd/verify"] {
+            let about = fs::metadata(killed::state(&lab).join(folder)).expect("it was made");
+            assert_eq!(about.permissions().mode() & 0o7777, 0o700, "{folder}, umask {umask}");
+        }
+    }
 }

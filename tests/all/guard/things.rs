@@ -48,6 +48,19 @@ fn a_file_that_is_renamed_to_the_name_between_two_runs_is_not_overwritten() {
     }
 }
 
+#[test]
+fn a_file_that_gets_another_size_between_two_runs_ends_the_suite() {
+    let Some(lab) = Lab::visible() else { return };
+    lab.write("f", &vec![7; 8 * MIB]);
+    let rest = "f --overwrite f --over o=1..8";
+    let ran = while_it_runs(start(&lab, "sweep", "-b4K -r -w100 -d1 -W0", rest), || {
+        let file = fs::File::options().write(true).open(lab.path("f")).expect("writable");
+        file.set_len(16 << 20).expect("room");
+    });
+    let says = "has 16777216 bytes, and had 8388608 when you allowed it to be overwritten";
+    ran.expect_code(1).says(&[says]);
+}
+
 /// Whether nobody has the device for itself.
 fn is_free(node: &Path) -> bool {
     let opened =

@@ -249,6 +249,24 @@ fn short_transfers() {
     assert!(told.and_then(|n| n.parse::<u64>().ok()).is_some_and(|n| n >= total.ios), "{ran}");
 }
 
+/// Another user's settings could have root replace files.
+#[test]
+fn root_does_not_read_the_configuration_of_another_user() {
+    if !has(&[Need::OtherUsers]) {
+        return;
+    }
+    let lab = Lab::new();
+    let folder = lab.path("home/.config/truespd");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("config.toml"), "[output]\nquiet = true\n").expect("a file");
+    let home = format!("HOME={}", lab.path("home").display());
+    let line = "-c1M -b4K -d1 -W0 --engine sim:latency=1ms f";
+    let run = || run_behind(&lab, &["env", "-u", "XDG_CONFIG_HOME", &home], line).expect_code(0);
+    run().says_not(&["belongs to user"]);
+    std::os::unix::fs::chown(folder.join("config.toml"), Some(65534), None).expect("root may");
+    run().says(&["belongs to user 65534", "nothing in it counts for root"]);
+}
+
 /// A run on a file that no longer answers can still be stopped.
 #[test]
 fn a_device_that_hangs() {

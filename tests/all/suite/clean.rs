@@ -66,6 +66,31 @@ fn what_is_left_is_listed_and_settled() {
     assert!(run(&lab, "clean --yes").expect_code(0).stdout.starts_with("No suite"));
 }
 
+/// Before it makes or measures anything itself.
+#[test]
+fn every_suite_removes_first_what_a_killed_one_left() {
+    for line in [
+        "mark --size 16M .",
+        "assess --size 16M .",
+        "workload oltp . --size 16M",
+        "workload beside -b4K -b1M . --size 16M",
+        "find-max -b4K . --p99 2ms --size 16M",
+        "sweep -b4K . --over o=1..8 --size 16M",
+        "sustain . --size 16M",
+        "pts iops . --seconds 1",
+        "ab --a=-b4K --b=-b8K --file .",
+        "study cache . --size 16M",
+    ] {
+        let lab = Lab::new();
+        let path = left(&lab, "truespd-mark-1-0", &["data"]);
+        let running = Running::new(truespd(&lab, line), line);
+        running.wait_for_stderr("left by a series that was killed: removed '");
+        running.signal(rustix::process::Signal::INT);
+        running.finish();
+        assert!(!path.exists() && journals(&lab).is_empty(), "{line}");
+    }
+}
+
 /// `truespd` as a user who is not root.
 fn as_user(lab: &Lab, line: &str) -> Ran {
     let copy = lab.work().with_file_name("truespd");

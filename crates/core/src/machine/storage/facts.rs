@@ -390,6 +390,11 @@ mod tests_filesystem {
         };
         assert!(served("nfs4") && served("fuse.bindfs") && served("fuse") && served("virtiofs"));
         assert!(!served("ext4") && !served("fuseblk") && !served("overlay"));
+        let stacked = |name: &str| {
+            let file = tempfile::tempfile().unwrap();
+            of_file(&file, Some(1), &[mount(1, 7, name)]).unwrap().is_stacked()
+        };
+        assert!(stacked("ecryptfs") && stacked("aufs") && !stacked("overlay") && !stacked("ext4"));
     }
 
     #[test]
