@@ -139,5 +139,10 @@ fn a_run_of_another_user_is_told_without_a_name() {
             .contains("writes it at the same time: a process that is not visible to this user"),
         "{ran}"
     );
+    let alone = line.replace(" f", " --exclusive f");
+    Running::new(lab.command_behind(&other, &alone), &alone).finish().refused(
+        4,
+        &["is being tested by another run of TrueSpd: a process that is not visible to this user"],
+    );
     end(root);
 }

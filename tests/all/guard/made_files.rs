@@ -13,7 +13,7 @@ use super::makers::{
 };
 use crate::support::devices::{Loop, Mount, Swap, run, text};
 use crate::support::killed::registry;
-use crate::support::needs::{Need, not_run};
+use crate::support::needs::{Need, has, not_run};
 use crate::support::program::{Lab, copy_to_run};
 use crate::support::words::in_one_line;
 use truespd_core::guard::mark::{MarkPlace, MarkState, Marks};
@@ -367,7 +367,12 @@ pub const SITUATIONS: &[Situation] = &[
             Some(Made { behind: WITHOUT_ROOT.to_vec(), ..file(&path) }.keeping(writer))
         },
     ),
-    row("the same, mapped", &[OTHERS_SAY, "add --unchecked"], |lab| {
+    row("the same with --unchecked", &[], |lab| {
+        let path = for_all(lab, &vec![0; MIB as usize]);
+        let behind = WITHOUT_ROOT.to_vec();
+        Some(Made { target: "shared".into(), options: "--unchecked shared", behind, ..file(&path) })
+    }),
+    row("file of another user, tested without root, mapped", &[OTHERS_SAY, "add --unchecked"], |lab| {
         let path = for_all(lab, &vec![0; MIB as usize]);
         let mapped = Mapped::new(&path);
         Some(Made { behind: WITHOUT_ROOT.to_vec(), ..file(&path) }.keeping(mapped))
@@ -407,6 +412,15 @@ pub const SITUATIONS: &[Situation] = &[
             let image = made.bytes.clone()?;
             let mount = Mount::new(&["-o", "ro", text(&made.target)]);
             Some(Made { behind: BLIND.to_vec(), ..moved(in_front(made, mount), &image) })
+        },
+    ),
+    row(
+        "file of ours whose descriptor is on its way through a socket",
+        &["another program has it open for writing; no process shows it"],
+        |lab| {
+            let path = ours(lab);
+            let sender = sends_descriptor(&path)?;
+            Some(file(&path).keeping(sender))
         },
     ),
     row("file behind a loop device", &["it is the file behind loop device"], |_| {
@@ -614,7 +628,7 @@ fn of_another(lab: &Lab, name: &str, options: &'static str) -> Made {
     Made { target: name.into(), options, ..file(&path) }
 }
 
-const BELOW_SAYS: &str = "programs that use the file in the layer below may write it";
+pub const BELOW_SAYS: &str = "programs that use the file in the layer below may write it";
 
 const OTHERS_SAY: &str =
     "whether a program of another user or container has it open for writing is not known";
@@ -644,4 +658,22 @@ fn copied(lab: &Lab) -> std::path::PathBuf {
     lab.run("-c1M -Zr -w100 -d1 -W0 -b4K -g64 ours").expect_code(0);
     run("cp", &["-a", text(&lab.path("ours")), text(&lab.path("copy"))]);
     lab.path("copy")
+}
+
+/// A program that has the file open for writing by a descriptor that nobody has received yet.
+fn sends_descriptor(path: &Path) -> Option<Killed> {
+    const SEND: &str = "import os, socket, sys, time
+file = os.open(sys.argv[1], os.O_WRONLY)
+here, there = socket.socketpair()
+socket.send_fds(here, [b'x'], [file])
+os.close(file)
+print(flush=True)
+time.sleep(600)";
+    has(&[Need::Tool("python3")]).then_some(())?;
+    let mut sender =
+        Command::new("python3").args(["-c", SEND]).arg(path).stdout(Stdio::piped()).spawn().expect("python3");
+    let said = sender.stdout.take().expect("a pipe");
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(said), &mut String::new())
+        .expect("it has sent it");
+    Some(Killed(sender))
 }

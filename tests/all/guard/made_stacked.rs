@@ -4,8 +4,10 @@
 use std::fs::{self, File};
 
 use super::made::{ELSEWHERE, Situation, row};
+use super::made_files::BELOW_SAYS;
 use super::makers::{
-    MIB, Made, file, hide_below, in_front, mounted_image, moved, on_fuse, on_overlay, write,
+    MIB, Made, file, hide_below, in_front, mounted_image, moved, on_fuse, on_overlay, ours_in_container,
+    write,
 };
 use crate::support::devices::{Loop, Mount, run, text};
 use crate::support::needs::{Need, has};
@@ -124,6 +126,14 @@ pub const SITUATIONS: &[Situation] = &[
             Some(file(&merged.point.join("zeros")).keeping(merged))
         },
     ),
+    row("file of ours in a container that a killed run was writing", &[BELOW_SAYS], |lab| {
+        let (overlay, _) = ours_in_container(lab, "")?;
+        let target = overlay.point.join("data");
+        let running = lab.start(&format!("-d600 -W0 -b4K -w100 -v -P1 {}", text(&target)));
+        running.wait_for_ios();
+        drop(running);
+        Some(file(&target).keeping(overlay))
+    }),
     row("file of the layer, open for writing through overlayfs", &["has it open for writing"], |lab| {
         let (overlay, upper) = on_overlay(lab, true)?;
         fs::write(&upper, vec![0; MIB as usize]).expect("room");

@@ -140,9 +140,9 @@ fn preconditioning_goes_on_only_where_what_it_wrote_still_is() {
     }
     let (device, lab) = (Loop::new(512 << 20), Lab::new());
     let node = text(&device.node);
+    symlink(node, lab.path("disk")).expect("a link");
     let goes_on = || {
-        let running =
-            lab.start(&format!("--precondition 1x -b4K -r -w100 -d1 -W0 --overwrite {node} {node}"));
+        let running = lab.start("--precondition 1x -b4K -r -w100 -d1 -W0 --overwrite disk disk");
         running.wait_until("some of it is written", || running.bytes_written() > 96 << 20);
         running.signal(rustix::process::Signal::INT);
         running.finish().stderr.contains("it goes on at ")
@@ -151,6 +151,10 @@ fn preconditioning_goes_on_only_where_what_it_wrote_still_is() {
     assert!(goes_on(), "the same command on the same device");
     tool("blkdiscard", &[node]);
     assert!(!goes_on(), "what was written was discarded");
+    let other = Loop::new(512 << 20);
+    fs::remove_file(lab.path("disk")).expect("a link");
+    symlink(&other.node, lab.path("disk")).expect("a link");
+    assert!(!goes_on(), "another disk has the name");
 }
 
 #[test]
