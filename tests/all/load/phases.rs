@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use crate::support::HANG;
+use crate::support::needs::{Need, has};
 use crate::support::runner::{Outcome, Place, no_stop, run, run_watched};
 use truespd_core::engine::{
     self, AnyEngine, Completion, Engine, EngineError, EngineRow, Io, IoError, Opened, Setup,
@@ -446,6 +447,9 @@ fn the_controllers_priority_reaches_no_worker_and_not_the_caller() {
 
 #[test]
 fn a_thousand_threads_start_and_stop_together() {
+    if !has(&[Need::OpenFiles]) {
+        return;
+    }
     let place = Place::new(MIB);
     let start = Instant::now();
     let outcome = run(&place.profile("-b4K -r -o1 -t1000 -g10i -W0 -d1 FILE"), null(), "", &no_stop());

@@ -117,6 +117,9 @@ fn more_targets_than_can_be_open() {
     if !has_engine("io_uring") {
         return;
     }
+    if !has(&[Need::OpenFiles]) {
+        return;
+    }
     let lab = Lab::new();
     let targets: Vec<String> = (0..3000).map(|number| format!("file{number}")).collect();
     let at_most = |limit: u64| ["prlimit".to_string(), format!("--nofile={limit}:{limit}")];
@@ -140,6 +143,9 @@ fn more_targets_than_can_be_open() {
 /// As many as the check allows can really be open.
 #[test]
 fn as_many_targets_as_the_limit_allows() {
+    if !has(&[Need::OpenFiles]) {
+        return;
+    }
     let lab = Lab::new();
     let targets: Vec<String> = (0..100).map(|number| format!("file{number}")).collect();
     let targets = targets.join(" ");

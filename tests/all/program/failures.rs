@@ -379,7 +379,7 @@ fn without_locked_memory() {
 #[test]
 fn without_enough_open_files() {
     let Some(lab) = lab_of_nobody() else { return };
-    if !has(&[Need::Tool("prlimit")]) {
+    if !has(&[Need::Tool("prlimit"), Need::OpenFiles]) {
         return;
     }
     let wrapper = [&NOBODY[..], &["prlimit", "--nofile=80:80"]].concat();

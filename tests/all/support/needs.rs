@@ -55,6 +55,8 @@ pub enum Need {
     ClosedProcesses,
     /// So many GiB of free space for a moment.
     FreeGib(u64),
+    /// That a program may open some thousand files.
+    OpenFiles,
     /// An engine that moves data.
     Engine(&'static str),
     /// ... direct I/O.
@@ -102,6 +104,7 @@ impl fmt::Display for Need {
             Need::FreeGib(gib) => {
                 return write!(f, "less than {gib} GiB free in the folder of temporary files");
             }
+            Need::OpenFiles => "the limit of open files (ulimit -n) is below 4096",
             Need::Engine(engine) => return write!(f, "no {engine}"),
             Need::DirectIo => "the file system of a folder takes no direct I/O",
             Need::SectorIo => {
@@ -191,6 +194,10 @@ fn look_for(need: Need) -> bool {
         Need::X86 => cfg!(target_arch = "x86_64"),
         Need::FreeGib(gib) => rustix::fs::statvfs(std::env::temp_dir().as_path())
             .is_ok_and(|room| room.f_bavail * room.f_frsize >= gib << 30),
+        Need::OpenFiles => {
+            let most = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum;
+            most.is_none_or(|most| most >= super::place::OPEN_FILES)
+        }
         // An overlay has no pages of its own: those of its files belong to the layer.
         Need::PageCache => is_visible(&std::env::temp_dir()) && is_on_disk(&std::env::temp_dir()),
         Need::DiskFolder => is_on_disk(&std::env::temp_dir()),

@@ -1,12 +1,19 @@
-//! The folder of temporary files is checked before the first test of a program: where it is of no use, one sentence says so, instead
-//! of a failure of each test.
+//! What a test program is started with, before its first test. Variables by which a person sets language, colours and widths are taken
+//! away: what programs print would hang on them. So are an umask that hides files from other users of a test, and a low limit of open
+//! files where it can be raised. The folder of temporary files is checked: where it is of no use, one sentence says so,
+//! instead of a failure of each test.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use rustix::fs::Mode;
+use rustix::process::{Resource, Rlimit};
+
 /// What the tests of one program take at a time, but for those that ask for more.
 const ROOM_BYTES: u64 = 2 << 30;
+/// Open files that tests of limits start from.
+pub const OPEN_FILES: u64 = 4096;
 /// Longer paths do not fit into what some tests print, or into the name of a socket.
 const PATH_BYTES_MAX: usize = 64;
 
@@ -15,7 +22,36 @@ const PATH_BYTES_MAX: usize = 64;
 #[unsafe(link_section = ".init_array")]
 static CHECKED: extern "C" fn() = check;
 
+/// A test that is about one of them sets it.
+const OF_A_PERSON: [&str; 15] = [
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "COLUMNS",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LC_MESSAGES",
+    "LC_NUMERIC",
+    "LC_TIME",
+    "LINES",
+    "MANPAGER",
+    "MANWIDTH",
+    "NO_COLOR",
+    "PAGER",
+];
+
 extern "C" fn check() {
+    for name in OF_A_PERSON {
+        // SAFETY: no thread has been started yet.
+        unsafe { std::env::remove_var(name) };
+    }
+    rustix::process::umask(Mode::from_raw_mode(0o022));
+    // A person cannot raise the limit that is set for good.
+    let files = Rlimit { current: Some(OPEN_FILES), maximum: Some(OPEN_FILES) };
+    if rustix::process::getrlimit(Resource::Nofile).maximum.is_some_and(|most| most < OPEN_FILES) {
+        let _ = rustix::process::setrlimit(Resource::Nofile, files);
+    }
     let folder = std::env::temp_dir();
     if let Err(why) = usable(&folder) {
         eprintln!(

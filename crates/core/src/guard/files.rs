@@ -58,7 +58,7 @@ const CHECK_PAUSE: Duration = Duration::from_millis(40);
 
 /// How long it is asked who writes a file that no process shows: the kernel closes the files of a killed
 /// process when its last I/O has ended, and until then nothing shows who has them open.
-const LAST_IO: Duration = Duration::from_secs(3);
+const LAST_IO: Duration = Duration::from_secs(6);
 
 /// Who uses the open file, which must be open for reading only.
 ///
