@@ -202,7 +202,8 @@ pub const SITUATIONS: &[Situation] = &[
     row("active swap device", &["it is in use as swap", "the running system"], |_| {
         let made = formatted("mkswap", &[], 8 * MIB)?;
         let swap = Swap::new(&made.target);
-        Some(in_front(made, swap))
+        // The kernel may swap to it.
+        Some(in_front(Made { bytes: None, ..made }, swap))
     }),
     row(
         "device under a loop device that is mounted",

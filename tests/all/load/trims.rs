@@ -166,7 +166,7 @@ fn a_device_is_discarded_where_it_is_tested() {
         image.sync_all().expect("a disk");
         let node = text(&device.node);
         let line = format!(
-            "-b64K -B2M -f4M -r -o4 -Su --trim 100 -W0 -d1 -L --engine {engine} --overwrite {node} {node}"
+            "-b64K -B2M -f2560K -r -o1 -Su --trim 100 -W0 -d1 -L --engine {engine} --overwrite {node} {node}"
         );
         let (summary, evidence) = measured(&lab, &line);
         let trims = summary["trim"]["ios"].as_u64().expect("a number");
@@ -175,8 +175,9 @@ fn a_device_is_discarded_where_it_is_tested() {
             disks.concat().into_iter().find(|disk| disk["name"] == device.name()).expect("its counters");
         let discards = ours["total"]["discards"].as_u64().expect("a number");
         assert!(trims > 8 && discards.abs_diff(trims) <= trims / 20 + 8, "{engine}: {discards} of {trims}");
+        // So few that each has its turn on a busy machine, too; one at a time, as the kernel joins neighbours.
         for (at, block) in blocks(&device.node).iter().enumerate() {
-            assert_eq!(*block, !(32..64).contains(&at), "{engine}: block {at}");
+            assert_eq!(*block, !(32..40).contains(&at), "{engine}: block {at}");
         }
     }
 }
