@@ -262,7 +262,7 @@ impl Fill<'_> {
         let advice = match code {
             // The file system set all the room aside before the first write.
             Code::NO_SPACE if Stat::of_open(file).is_ok_and(|stat| stat.allocated_bytes >= size) => {
-                ": the file system has the room, the storage below it has not (thin provisioning, a snapshot, an image \
+                "the file system has the room, the storage below it has not (thin provisioning, a snapshot, an image \
                  file on a full disk); make room there"
             }
             Code::NO_SPACE => {
@@ -275,19 +275,16 @@ impl Fill<'_> {
                 return FillError::System { action, error: code.into(), advice };
             }
             Code::FILE_TOO_LARGE => {
-                ": larger than the file system's or the process's limit (ulimit -f) for one file; ask for a smaller \
+                "larger than the file system's or the process's limit (ulimit -f) for one file; ask for a smaller \
                  file (-c)"
             }
-            Code::DISK_QUOTA => ": your disk quota is used up; ask for a smaller file (-c) or a larger quota",
-            Code::BAD_FILE => ": the file is not open for writing",
-            _ => return FillError::System { action, error: code.into(), advice: of_any_io(code) },
+            Code::DISK_QUOTA => "your disk quota is used up; ask for a smaller file (-c) or a larger quota",
+            Code::BAD_FILE => "the file is not open for writing",
+            _ => code.io_cause().unwrap_or_default(),
         };
-        FillError::System { action, error: code.into(), advice: advice.to_string() }
+        let advice = if advice.is_empty() { String::new() } else { format!(": {advice}") };
+        FillError::System { action, error: code.into(), advice }
     }
-}
-
-fn of_any_io(code: Code) -> String {
-    code.io_cause().map_or_else(String::new, |cause| format!(": {cause}"))
 }
 
 /// Whether the first write failed as it does on file systems that accept `O_DIRECT` but do not support it.

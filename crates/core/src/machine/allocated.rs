@@ -26,7 +26,7 @@ pub enum Allocated {
 const PARTS_MAX: usize = 100_000;
 /// Devices on devices are looked through so deep.
 const DEVICES_DEEP_MAX: usize = 4;
-/// What waits to be written is told to so many bytes.
+/// Pages that wait to be written are looked for in parts of this size, in bytes.
 const WAITING_BYTES: u64 = 1 << 20;
 
 /// What can hold something of `length` bytes from `start` on of an open device. `None` where nothing tells.

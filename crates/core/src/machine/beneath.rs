@@ -101,7 +101,7 @@ fn served_file(file: &File, filesystem: &Filesystem, roots: &Roots) -> Result<Op
         return match open_plain(&path) {
             Ok(below) if is_same(file, &below) => Ok(Some(below)),
             _ => Err(format!(
-                "{name} keeps it in '{}', and it is not to be found there",
+                "{name} says that it keeps the file in '{}', but the file is not there",
                 printable_path(&path)
             )),
         };
@@ -113,7 +113,9 @@ fn served_file(file: &File, filesystem: &Filesystem, roots: &Roots) -> Result<Op
     let Some(folders) = folders_in(&mount.source) else {
         // What else a program is given is the name of a server, of a device, or nothing.
         if SHOW_FOLDERS.contains(&name) {
-            return Err(format!("{name} keeps it in a file of another file system, and names '{named}'"));
+            return Err(format!(
+                "{name} keeps the file on another file system and does not say where (it names '{named}')"
+            ));
         }
         return Ok(None);
     };

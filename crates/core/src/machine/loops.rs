@@ -44,7 +44,7 @@ pub fn standing_on(any: &[Below], roots: &Roots) -> Result<Vec<BlockDevice>, Dev
             None if could_be.next().is_some() => {
                 return Err(DevicesUnknown::new(&file, &Code::NOT_FOUND.into()));
             }
-            // A file below a file is no device.
+            // What could be below its file are files only, so a device is not meant.
             Some(Ground { unknown: Some(why), .. })
                 if could_be.any(|one| DeviceNumber::of(one.identity).is_none()) =>
             {

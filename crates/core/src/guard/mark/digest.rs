@@ -80,7 +80,7 @@ impl Digest {
         Self::until(Instant::now() + LIMIT, file, ranges)
     }
 
-    /// The same, of every byte if all can be read in this time; of [`PATIENT_BYTES`] in any case.
+    /// Of every byte, where all can be read in this time or is at most [`PATIENT_BYTES`]; otherwise as [`Digest::of`].
     ///
     /// # Errors
     /// When a place cannot be read.

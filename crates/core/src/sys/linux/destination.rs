@@ -409,7 +409,7 @@ impl Entry {
         self.make_folders_as(0o777)
     }
 
-    /// The same with these permissions: [`PRIVATE`], or what the umask leaves of others.
+    /// Makes them with these permissions. The umask takes its part away, but not from [`PRIVATE`] folders.
     fn make_folders_as(&mut self, mode: u32) -> Result<(), LostWay> {
         let above = self.path.ancestors().nth(self.missing.len() + 1).unwrap_or(Path::new("/"));
         let mut at = above.to_path_buf();
