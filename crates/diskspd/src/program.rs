@@ -225,12 +225,7 @@ fn run(program: &Program, args: &[OsString], mut request: Request, front: &Front
         };
         return print(&text, ExitCode::Done);
     }
-    let makes = request
-        .profile
-        .time_spans
-        .iter()
-        .flat_map(|span| &span.targets)
-        .any(|one| one.create_bytes.is_some());
+    let makes = request.profile.targets().any(|one| one.create_bytes.is_some());
     if makes
         && request.profile_file.is_none()
         && let Some(refusals) = refuse_strays(&typed(args), &program.name)

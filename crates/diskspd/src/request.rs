@@ -272,7 +272,7 @@ impl Request {
                 *path = here;
             }
         }
-        for target in self.profile.time_spans.iter().flat_map(|span| &span.targets) {
+        for target in self.profile.targets() {
             let path = &target.path;
             let note =
                 format!("'{path}' is taken as the name of a file here; paths on Linux are written with /");

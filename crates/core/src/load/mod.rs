@@ -164,7 +164,7 @@ impl Run<'_> {
     /// A write test that could not begin is like one that was refused: nothing of it stays. Other ranks wait for a
     /// result.
     fn is_taken_back(&self) -> bool {
-        let mut targets = self.profile.time_spans.iter().flat_map(|span| &span.targets);
+        let mut targets = self.profile.targets();
         !self.has_begun
             && !self.stop.is_set()
             && self.options.ranks.is_none()

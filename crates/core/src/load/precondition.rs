@@ -185,7 +185,7 @@ pub fn run(
     let topology =
         topology.map_err(|error: TopologyError| vec![Refusal::machine(&[], None, error.to_string())])?;
     let checked = check_before(profile, options, &topology)?;
-    let targets = profile.time_spans.iter().flat_map(|span| &span.targets);
+    let targets = profile.targets();
     let looked_at = targets.zip(checked.iter().flat_map(|checked| &checked.things));
     let looked_at = looked_at.filter_map(|(target, thing)| {
         Some(KnownTarget { typed: target.path.clone(), thing: thing.clone()? })
@@ -216,10 +216,6 @@ struct Preconditioning<'a> {
 }
 
 impl Preconditioning<'_> {
-    fn targets(&self) -> impl Iterator<Item = &Target> {
-        self.profile.time_spans.iter().flat_map(|span| &span.targets)
-    }
-
     /// Every target once, over the whole of what is tested of it.
     fn works(&self, passes: u32) -> Result<Vec<Work>, Refusal> {
         if self.options.ranks.is_some() {
@@ -233,7 +229,7 @@ impl Preconditioning<'_> {
             return Err(refused(None, words));
         }
         let mut works: Vec<Work> = Vec::new();
-        for target in self.targets() {
+        for target in self.profile.targets() {
             if !works.iter().any(|work| work.typed == target.path) {
                 works.push(self.work(&target.path, passes)?);
             }
@@ -244,7 +240,7 @@ impl Preconditioning<'_> {
     fn work(&self, typed: &str, passes: u32) -> Result<Work, Refusal> {
         let path = resolve(typed, &self.roots).map_err(|error| error.refusal(RefusalKind::Machine))?.path;
         let (mut base_bytes, mut end_bytes, mut is_direct) = (u64::MAX, 0u64, false);
-        for target in self.targets().filter(|target| target.path == typed) {
+        for target in self.profile.targets().filter(|target| target.path == typed) {
             let mut size_bytes = made_bytes(target);
             if size_bytes == 0 {
                 let opened = open(&path, ReadFlags::CACHED, &self.roots);
@@ -303,7 +299,8 @@ impl Preconditioning<'_> {
     }
 
     fn writing_span(&self, work: &Work, piece: &Piece) -> TimeSpan {
-        let asked = self.targets().find(|target| target.path == work.typed).cloned().unwrap_or_default();
+        let asked =
+            self.profile.targets().find(|target| target.path == work.typed).cloned().unwrap_or_default();
         let base_bytes = work.base_bytes + piece.from_bytes % work.range_bytes;
         let target = Target {
             path: asked.path,

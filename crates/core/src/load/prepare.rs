@@ -70,7 +70,7 @@ pub fn check_before(
     let marks = Marks::of_this_user();
     let mut spans = Vec::new();
     let mut refusals: Vec<Refusal> = verified::check(profile, options).err().into_iter().collect();
-    let all: Vec<&Target> = profile.time_spans.iter().flat_map(|span| &span.targets).collect();
+    let all: Vec<&Target> = profile.targets().collect();
     let mut check = TargetCheck {
         guard: Guard { consent: options.consent(), marks: &marks, roots: &roots },
         options,

@@ -103,7 +103,7 @@ const PLACES: u64 = 17;
 /// Where the targets of all time spans are, each path once.
 pub fn places(profile: &Profile, roots: &Roots) -> Vec<Place> {
     let mut places: Vec<Place> = Vec::new();
-    for target in profile.time_spans.iter().flat_map(|span| &span.targets) {
+    for target in profile.targets() {
         let is_made = target.create_bytes.is_some_and(|bytes| bytes > 0);
         if let Some(known) = places.iter_mut().find(|place| place.typed == target.path) {
             known.is_made |= is_made;

@@ -30,7 +30,7 @@ const GIVE_FILE: &str = "give the map a file: --verify-map FILE";
 
 /// What keeps the tests of a profile from being verified, as far as the run itself decides it.
 pub fn check(profile: &Profile, options: &Options) -> Result<(), Refusal> {
-    let verified = profile.time_spans.iter().flat_map(|span| &span.targets);
+    let verified = profile.targets();
     let mut verified = verified.filter(|target| target.verify);
     let Some(first) = verified.next() else { return Ok(()) };
     check_each_once(profile)?;
@@ -49,7 +49,7 @@ pub fn check(profile: &Profile, options: &Options) -> Result<(), Refusal> {
         check_log(place, first, has_several)?;
     }
     let Some(map) = &options.verify_map else {
-        let mut verified = profile.time_spans.iter().flat_map(|span| &span.targets);
+        let mut verified = profile.targets();
         return verified.try_for_each(|target| if target.verify { check_usual(target) } else { Ok(()) });
     };
     let typed = map.display().to_string();
@@ -63,7 +63,7 @@ pub fn check(profile: &Profile, options: &Options) -> Result<(), Refusal> {
 
 /// One file or device under two names would have two maps, of which each knows half of what was written.
 fn check_each_once(profile: &Profile) -> Result<(), Refusal> {
-    let targets = profile.time_spans.iter().flat_map(|span| &span.targets);
+    let targets = profile.targets();
     let verified: Vec<&String> = targets.filter(|target| target.verify).map(|target| &target.path).collect();
     let mut places = places(profile, &Roots::default());
     places.retain(|place| verified.contains(&&place.typed));

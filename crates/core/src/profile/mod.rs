@@ -141,6 +141,13 @@ pub struct Profile {
     pub time_spans: Vec<TimeSpan>,
 }
 
+impl Profile {
+    /// The targets of all time spans, one after the other: a file that is tested in two spans comes twice.
+    pub fn targets(&self) -> impl Iterator<Item = &Target> {
+        self.time_spans.iter().flat_map(|span| &span.targets)
+    }
+}
+
 /// A logical processor as DiskSpd names it: processor group and number within the group.
 ///
 /// On Linux the kernel's CPU id is `64 * group + processor`.

@@ -472,7 +472,7 @@ pub fn usual_words(usual: &Usual) -> Option<String> {
 
 /// Whether every target has a rate (`-g`).
 pub fn is_paced(document: &Document) -> bool {
-    let mut targets = document.profile.time_spans.iter().flat_map(|span| &span.targets).peekable();
+    let mut targets = document.profile.targets().peekable();
     targets.peek().is_some() && targets.all(Target::is_rate_limited)
 }
 

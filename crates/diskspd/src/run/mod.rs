@@ -62,8 +62,7 @@ impl<'a> Ready<'a> {
         Ok(Ready { request, options })
     }
 
-    /// The same, where these targets are the caller's own: it made them, in a folder that nobody else writes, and will
-    /// remove them.
+    /// Lets the run overwrite these targets. The caller made them in a folder of its own, and will remove them.
     pub fn owning(mut self, paths: impl IntoIterator<Item = String>) -> Self {
         self.options.overwrite.extend(paths);
         self

@@ -198,7 +198,7 @@ pub fn files_of(request: &Request) -> impl Iterator<Item = (PathBuf, String)> {
 }
 
 fn targets_of(request: &Request) -> impl Iterator<Item = (PathBuf, String)> {
-    let targets = request.profile.time_spans.iter().flat_map(|span| &span.targets);
+    let targets = request.profile.targets();
     targets.map(|target| (PathBuf::from(&target.path), format!("the target '{}'", target.path)))
 }
 

@@ -146,7 +146,7 @@ fn host(name: &str, help: &str, rate: &HostRate) -> MetricFamily {
 
 /// The last result: its targets, its grade, and the figures of reads and writes.
 fn result(document: &Document) -> Vec<MetricFamily> {
-    let targets = document.profile.time_spans.iter().flat_map(|span| &span.targets);
+    let targets = document.profile.targets();
     let mut targets: Vec<&str> = targets.map(|target| target.path.as_str()).collect();
     targets.dedup();
     let mut families = Vec::new();

@@ -226,7 +226,7 @@ impl Redaction {
         let mut value = serde_json::to_value(document)?;
         let mut names = self.names();
         // In the order of the profile: words of the command line know them by that.
-        for target in document.profile.time_spans.iter().flat_map(|span| &span.targets) {
+        for target in document.profile.targets() {
             names.path(&target.path);
         }
         names.member("", "result", None, &mut value);

@@ -208,7 +208,7 @@ impl Input {
 /// `4 KiB random, 30 % writes on HOST: /mnt/data/file (Samsung 990 PRO)`.
 fn title_of_run(document: &Document) -> String {
     let (mut loads, mut targets) = (Vec::new(), Vec::new());
-    for target in document.profile.time_spans.iter().flat_map(|span| &span.targets) {
+    for target in document.profile.targets() {
         loads.push(format!("{} {}", size(target.block_bytes), access(target)));
         targets.push(target.path.clone());
     }

@@ -101,7 +101,7 @@ struct Found<'d> {
 fn rule_results<'d>(runs: &[Run<'d>]) -> Vec<Vec<Found<'d>>> {
     let mut all: Vec<Vec<Found>> = Vec::new();
     for (run, document) in runs {
-        let targets = document.profile.time_spans.iter().flat_map(|span| &span.targets);
+        let targets = document.profile.targets();
         let mut paths = targets.map(|target| &target.path);
         let first = paths.next();
         let has_targets = first.is_none_or(|first| paths.any(|path| path != first));

@@ -198,7 +198,7 @@ impl Planned<'_> {
     /// counts as the same.
     fn measures_another(&self, document: &Document) -> Option<String> {
         let roots = Roots::default();
-        let planned = self.line.request().profile.time_spans.iter().flat_map(|span| &span.targets);
+        let planned = self.line.request().profile.targets();
         let measured = document.measured().flat_map(|measured| &measured.evidence.targets);
         planned.zip(measured).find_map(|(target, then)| {
             let path = printable_path(Path::new(&target.path));

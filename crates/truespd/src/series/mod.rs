@@ -372,13 +372,7 @@ impl Series {
             let refusal = Refusal::command_line(error.to_string()).about(&["-engine"]);
             self.grammar.marked(line.words(), vec![refusal])
         })?;
-        let paths = line
-            .request()
-            .profile
-            .time_spans
-            .iter()
-            .flat_map(|span| &span.targets)
-            .map(|target| &target.path);
+        let paths = line.request().profile.targets().map(|target| &target.path);
         let own = paths.filter(|path| self.is_own(path)).cloned();
         let ready = ready.in_series(self.known.clone(), self.held.clone()).owning(own);
         let Some(ranks) = &self.ranks else {

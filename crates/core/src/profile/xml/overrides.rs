@@ -61,7 +61,7 @@ fn replace<T>(field: &mut T, value: Option<T>) {
 pub fn substitute_templates(profile: &mut Profile, targets: &[String]) -> Result<(), Vec<String>> {
     let mut errors = Vec::new();
     let mut used = vec![false; targets.len()];
-    let all = profile.time_spans.iter().flat_map(|span| &span.targets);
+    let all = profile.targets();
     for template in all.filter(|target| target.template().is_some()) {
         let path = &template.path;
         let error = match number_of(template) {

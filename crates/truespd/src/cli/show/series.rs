@@ -337,7 +337,7 @@ fn behind(known: Known) -> &'static str {
 
 /// A run in a line.
 fn outcome(document: &Document, throughput: Throughput) -> String {
-    let mut targets = document.profile.time_spans.iter().flat_map(|span| &span.targets);
+    let mut targets = document.profile.targets();
     // With a rate on some targets only, there would be response times of some I/Os only.
     let are_paced = targets.all(Target::is_rate_limited);
     let mut spans = Vec::new();

@@ -169,7 +169,7 @@ impl Preset {
     fn from_xml(text: &str) -> Result<Self, Refusal> {
         let profile = xml::read(text).map_err(refusal_of_xml)?;
         let mut numbers: Vec<u32> = Vec::new();
-        for target in profile.time_spans.iter().flat_map(|span| &span.targets) {
+        for target in profile.targets() {
             let Some(number) = target.template_number() else {
                 let message = format!("the path '{}' is not a template", target.path);
                 return Err(refusal(message).hint("write *1, *2, ... for the targets"));
@@ -241,7 +241,7 @@ fn several(count: usize, of: &str) -> Refusal {
 }
 
 fn of_template(profile: &Profile, number: u32) -> impl Iterator<Item = &Target> {
-    let targets = profile.time_spans.iter().flat_map(|span| &span.targets);
+    let targets = profile.targets();
     targets.filter(move |target| target.template_number() == Some(number))
 }
 

@@ -211,7 +211,7 @@ pub(super) fn check_printed(plan: &Plan) -> Result<(), Refusals> {
                 _ => continue,
             },
         };
-        let targets = profile.time_spans.iter().flat_map(|span| &span.targets);
+        let targets = profile.targets();
         let refusals: Vec<_> = targets
             .filter(|target| target.is_direct())
             .filter_map(|target| check_alignment(target, SECTOR).err())
