@@ -5,31 +5,26 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates. Cargo keeps the arrows between them.
-const CRATES: &[&str] = &["core", "diskspd", "bus", "truespd", "mpi"];
+const CRATES: &[&str] = &["platform", "core", "diskspd", "bus", "truespd", "mpi"];
 
 /// The rooms of each crate, and the rooms of the same crate that each may use.
 const ROOMS: &[(&str, &[&str])] = &[
-    // core
+    // platform
     ("text", &[]),
     ("fault", &["text"]),
     ("sys", &["text"]),
-    ("profile", &["text"]),
     ("machine", &["fault", "sys", "text"]),
-    ("measure", &["sys", "machine"]),
-    ("engine", &["sys", "machine"]),
-    ("access", &["profile", "sys"]),
-    ("verify", &["machine", "fault", "sys"]),
-    ("result", &["profile", "measure", "machine", "verify", "text", "sys"]),
-    ("plan", &["profile", "access", "engine", "machine", "fault", "text", "sys"]),
-    ("guard", &["profile", "machine", "fault", "text", "sys"]),
-    (
-        "load",
-        &[
-            "plan", "guard", "access", "engine", "measure", "result", "profile", "machine", "verify",
-            "fault", "text", "sys",
-        ],
-    ),
-    ("verdict", &["engine", "result", "profile", "measure", "machine", "verify", "fault", "text", "sys"]),
+    // core
+    ("profile", &[]),
+    ("measure", &[]),
+    ("engine", &[]),
+    ("access", &["profile"]),
+    ("verify", &[]),
+    ("result", &["profile", "measure", "verify"]),
+    ("plan", &["profile", "access", "engine"]),
+    ("guard", &["profile"]),
+    ("load", &["plan", "guard", "access", "engine", "measure", "result", "profile", "verify"]),
+    ("verdict", &["engine", "result", "profile", "measure", "verify"]),
     // diskspd
     ("request", &[]),
     ("render", &[]),
@@ -66,6 +61,16 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("compare", &["suite"]),
     ("report", &["compare", "suite"]),
     ("cli", &["series", "history", "compare", "report", "suite", "import", "selfcost", "cluster"]),
+];
+
+/// Rooms of `core` that may not use all of `platform`, and what each may use of it.
+const OF_PLATFORM: &[(&str, &[&str])] = &[
+    ("profile", &["text"]),
+    ("access", &["sys"]),
+    ("engine", &["machine", "sys"]),
+    ("measure", &["machine", "sys"]),
+    ("verify", &["fault", "machine", "sys"]),
+    ("result", &["machine", "sys", "text"]),
 ];
 
 const LINES_MAX: usize = 800;
@@ -106,10 +111,10 @@ fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The rooms named by `crate::room` paths of a line, also inside `use crate::{a::b, c}`.
-fn rooms_named(line: &str) -> Vec<String> {
+/// The rooms named by paths of a line that begin with `lead`, also inside `use crate::{a::b, c}`.
+fn rooms_named(line: &str, lead: &str) -> Vec<String> {
     let mut named = Vec::new();
-    for tail in line.split("crate::").skip(1) {
+    for tail in line.split(lead).skip(1) {
         let names: Vec<&str> =
             if let Some(list) = tail.strip_prefix('{') { list.split(',').collect() } else { vec![tail] };
         for name in names {
@@ -131,12 +136,17 @@ fn arrows_point_down() {
             );
             continue;
         };
+        let of_platform = OF_PLATFORM.iter().find(|(name, _)| *name == room);
         for (number, line) in code_lines(&text) {
-            for other in rooms_named(line) {
+            let mut check = |other: String, allowed: &[&str]| {
                 let is_room = ROOMS.iter().any(|(name, _)| *name == other);
                 if is_room && other != room && !allowed.contains(&other.as_str()) {
                     wrong.push(format!("{}:{number}: {room} may not use {other}", path.display()));
                 }
+            };
+            rooms_named(line, "crate::").into_iter().for_each(|other| check(other, allowed));
+            if let Some((_, allowed)) = of_platform {
+                rooms_named(line, "truespd_platform::").into_iter().for_each(|other| check(other, allowed));
             }
         }
     }
@@ -145,10 +155,11 @@ fn arrows_point_down() {
 
 #[test]
 fn the_arrow_test_sees_arrows() {
-    assert_eq!(rooms_named("use crate::machine::topology;"), ["machine"]);
-    assert_eq!(rooms_named("use crate::{load::run, plan};"), ["load", "plan"]);
-    assert_eq!(rooms_named("let x = crate::engine::TABLE.len();"), ["engine"]);
-    assert!(rooms_named("use std::fs;").is_empty());
+    assert_eq!(rooms_named("use crate::suite::ab;", "crate::"), ["suite"]);
+    assert_eq!(rooms_named("use crate::{load::run, plan};", "crate::"), ["load", "plan"]);
+    assert_eq!(rooms_named("let x = crate::engine::TABLE.len();", "crate::"), ["engine"]);
+    assert_eq!(rooms_named("use truespd_platform::machine::topology;", "truespd_platform::"), ["machine"]);
+    assert!(rooms_named("use std::fs;", "crate::").is_empty());
 }
 
 /// Engines that call one system by themselves. The others, and what engines share, do not.
@@ -520,7 +531,7 @@ fn only_cli_prints() {
 const PRINTING_ROOMS: &[&str] = &["cli", "console", "main", "program", "show", "viewer"];
 
 /// Where standard streams are written to. Everything else goes through them, where
-/// [`truespd_core::text::printable_text`] takes out what would act on a terminal.
+/// [`truespd_platform::text::printable_text`] takes out what would act on a terminal.
 const WRITES_STREAMS: &[(&str, &str)] = &[
     ("console.rs", "what passes on to the streams"),
     ("viewer.rs", "what the console kept back while the screen was taken; events for the view"),

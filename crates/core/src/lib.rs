@@ -6,8 +6,8 @@
 //!
 //! ```
 //! use truespd_core::result::{Grade, Summary, TimeSpanResult};
-//! use truespd_core::sys::events::Latch;
 //! use truespd_core::{engine, load, profile, verdict};
+//! use truespd_platform::sys::events::Latch;
 //!
 //! let folder = std::env::temp_dir().join(format!("truespd-example-{}", std::process::id()));
 //! std::fs::create_dir(&folder)?;
@@ -43,10 +43,12 @@
 
 pub mod access;
 pub mod engine;
-pub mod fault;
 pub mod guard;
 pub mod load;
-pub mod machine;
+#[cfg(test)]
+#[path = "../../platform/src/sys/linux/made.rs"]
+#[allow(dead_code, reason = "each crate needs some of it")]
+mod made;
 pub mod measure;
 #[cfg(test)]
 #[path = "../../../tests/all/support/needs.rs"]
@@ -58,7 +60,8 @@ mod place;
 pub mod plan;
 pub mod profile;
 pub mod result;
-pub mod sys;
-pub mod text;
+#[cfg(test)]
+#[path = "../../../tests/all/support/sysfs.rs"]
+mod sysfs;
 pub mod verdict;
 pub mod verify;

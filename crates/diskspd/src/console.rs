@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use crate::show::{self, Filling, Words, readable};
 use crate::{config, viewer};
-use truespd_core::fault::{ExitCode, Failure, Fault};
 use truespd_core::load::Event;
-use truespd_core::sys::program;
-use truespd_core::text::{folded, printable, printable_text, size};
+use truespd_platform::fault::{ExitCode, Failure, Fault};
+use truespd_platform::sys::program;
+use truespd_platform::text::{folded, printable, printable_text, size};
 
 /// How often the line of a file changes, which is told of more often.
 const FILL_EVERY: Duration = Duration::from_millis(250);
@@ -346,7 +346,7 @@ impl Console {
                 // None is sent while a file is made, so the file is done.
                 state.waits_for = None;
                 if self.verbose {
-                    let words = format!("{}: {words}", truespd_core::machine::host::local_time_now());
+                    let words = format!("{}: {words}", truespd_platform::machine::host::local_time_now());
                     self.line(&mut state, Message::Requested, &words);
                 }
             }

@@ -7,9 +7,9 @@ use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use truespd_core::fault::{Refusal, Refusals};
 use truespd_core::result::{Document, Usual, json};
-use truespd_core::sys::error::system_text;
+use truespd_platform::fault::{Refusal, Refusals};
+use truespd_platform::sys::error::system_text;
 
 use crate::config::{self, Force, Key};
 use crate::request::HistoryOptions;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use diskspd::program;
-use truespd_core::sys::program::EndsInWords;
+use truespd_platform::sys::program::EndsInWords;
 
 #[global_allocator]
 static ALLOCATOR: EndsInWords = EndsInWords;

@@ -24,21 +24,21 @@ use crate::show::can_draw;
 use crate::show::{Extent, Style, drives, line, readable, text};
 use crate::telemetry::{Listener, Seldom, Telemetry, Wishes};
 use crate::viewer;
-pub use truespd_core::fault::ExitCode;
-use truespd_core::fault::{Failure, FailureKind, Outcome, Refusal, RefusalKind, Refusals};
 use truespd_core::load::{self, Event, FinishedRun};
-use truespd_core::machine::host::uptime_ms;
 use truespd_core::profile::xml;
 use truespd_core::profile::{Release, ResultFormat};
 use truespd_core::result::metrics::usual_words;
 use truespd_core::result::{Document, System, Verdict};
-use truespd_core::sys::error::system_text;
-use truespd_core::sys::events::Latch;
-use truespd_core::sys::program;
-use truespd_core::sys::program::is_output_closed;
-use truespd_core::sys::program::with_room;
-use truespd_core::sys::signals::survive_file_size_limit;
 use truespd_core::verdict::judge;
+pub use truespd_platform::fault::ExitCode;
+use truespd_platform::fault::{Failure, FailureKind, Outcome, Refusal, RefusalKind, Refusals};
+use truespd_platform::machine::host::uptime_ms;
+use truespd_platform::sys::error::system_text;
+use truespd_platform::sys::events::Latch;
+use truespd_platform::sys::program;
+use truespd_platform::sys::program::is_output_closed;
+use truespd_platform::sys::program::with_room;
+use truespd_platform::sys::signals::survive_file_size_limit;
 
 /// What the program was started as.
 #[derive(Debug, Clone)]

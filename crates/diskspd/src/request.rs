@@ -6,13 +6,13 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use truespd_core::fault::{Refusal, RefusalKind, Refusals};
 use truespd_core::load::verify_log::{LogLost, LogPlace};
 use truespd_core::profile::xml::{self, Overrides, XmlError};
 use truespd_core::profile::{EventNames, Finding, Profile, Release, Severity, validate};
 use truespd_core::result::{Document, Grade, Measured};
-use truespd_core::sys::source::Source;
-use truespd_core::text::foreign::{Foreign, PathMap, mapped};
+use truespd_platform::fault::{Refusal, RefusalKind, Refusals};
+use truespd_platform::sys::source::Source;
+use truespd_platform::text::foreign::{Foreign, PathMap, mapped};
 
 /// A profile to run, with its options.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

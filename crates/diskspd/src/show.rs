@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use crate::config;
 use truespd_core::load::live::{HostRates, Phase, Progress};
 use truespd_core::result::{Document, Finding, Grade, Meaning, Verdict};
-use truespd_core::sys::program;
-use truespd_core::text::{
+use truespd_platform::sys::program;
+use truespd_platform::text::{
     COLOURS, as_ascii, clock, columns_of, duration_ns, end_of, folded, hanging, number, printable, rate,
     size, with_micro,
 };

@@ -11,8 +11,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::telemetry::Listener;
-use truespd_core::sys::program::Modes;
-use truespd_core::sys::signals::{SuspendWishes, ask_to_suspend, suspend_this_process};
+use truespd_platform::sys::program::Modes;
+use truespd_platform::sys::signals::{SuspendWishes, ask_to_suspend, suspend_this_process};
 
 /// Words of the command that draws: `truespd watch --view-of PID -`.
 const WATCH: &str = "watch";

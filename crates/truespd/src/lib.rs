@@ -6,7 +6,7 @@ pub mod compare;
 pub mod history;
 pub mod import;
 #[cfg(test)]
-#[path = "../../core/src/sys/linux/made.rs"]
+#[path = "../../platform/src/sys/linux/made.rs"]
 #[allow(dead_code, reason = "each crate needs some of it")]
 mod made;
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 
 use crate::support::words::{self, refused};
 use diskspd::grammar::parse_os;
-use truespd_core::fault::Refusals;
+use truespd_platform::fault::Refusals;
 
 /// The characters under the main marks of the first problem.
 fn marked(refusal: &Refusals) -> String {

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use truespd::cluster::transport::{Threads, Transport, TransportError};
 use truespd::cluster::{Cluster, Joining};
-use truespd_core::fault::ExitCode;
 use truespd_core::load::live::{Counted, Phase, Progress, Rates};
 use truespd_core::load::ranks::Ranks;
-use truespd_core::sys::events::Latch;
-use truespd_core::sys::thread::running_ns_of_this_thread;
+use truespd_platform::fault::ExitCode;
+use truespd_platform::sys::events::Latch;
+use truespd_platform::sys::thread::running_ns_of_this_thread;
 
 const EVERY: Duration = Duration::from_secs(1);
 

@@ -7,14 +7,14 @@ use diskspd::request::Request;
 use diskspd::run::Ready;
 use truespd::cluster::transport::{Threads, Transport};
 use truespd::cluster::{Cluster, Joining};
-use truespd_core::fault::ExitCode;
 use truespd_core::load::ranks::Ranks;
 use truespd_core::measure::Histogram;
 use truespd_core::profile::{Profile, Target, TimeSpan};
 use truespd_core::result::merge::Merger;
 use truespd_core::result::{Document, TimeSpanResult, json};
-use truespd_core::sys::events::Latch;
 use truespd_core::verdict::judge;
+use truespd_platform::fault::ExitCode;
+use truespd_platform::sys::events::Latch;
 
 const RANKS: u32 = 3;
 

@@ -11,7 +11,7 @@ use truespd::selfcost::CostReport;
 use truespd::suite::{ab, assess, beside, find_max, mark, pts, study, sustain, sweep, workload};
 use truespd_core::result::envelope::{self, DocumentKind};
 use truespd_core::result::json;
-use truespd_core::text::hides;
+use truespd_platform::text::hides;
 
 use crate::history::tools::Place as Home;
 use crate::support::planted::{PLANT, Place, Schema, Step, documents};

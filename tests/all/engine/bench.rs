@@ -13,7 +13,7 @@ use crate::support::runner::has_engine;
 use truespd_core::engine::{
     AnyEngine, Completion, Engine, EngineError, EngineFile, EngineRow, Io, IoError, Op, Opened, Setup, TABLE,
 };
-use truespd_core::sys::buffer::IoBuffer;
+use truespd_platform::sys::buffer::IoBuffer;
 
 pub const BLOCK: u32 = 4096;
 pub const DEPTH: u32 = 16;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::bench::{make_file, open_flags};
 use crate::support::needs::{Need, not_run};
 use truespd_core::engine::{self, EngineError, EngineRow, LADDER, Setup};
-use truespd_core::sys::buffer::IoBuffer;
+use truespd_platform::sys::buffer::IoBuffer;
 
 const MISSING: EngineRow = EngineRow {
     name: "missing",

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::bench::{BLOCK, Bench, DEPTH, folders, make_file, of_descriptor, open_flags};
 use crate::support::gate::{self, Gate};
 use truespd_core::engine::{self, Engine, EngineFile, Io, MapFlush, MapMode, Op, Setup};
-use truespd_core::sys::buffer::IoBuffer;
+use truespd_platform::sys::buffer::IoBuffer;
 
 fn mapped(path: &Path, mode: MapMode) -> EngineFile {
     EngineFile { map: Some(mode), ..open_flags(path, !mode.read_only, 0).expect("open") }

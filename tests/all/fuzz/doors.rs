@@ -16,13 +16,13 @@ use truespd::suite::SuiteDocument;
 use truespd::suite::workload::preset::{Form, Preset};
 use truespd::suite::{ab, assess, beside, find_max, mark, pts, study, sustain, sweep, workload};
 use truespd_core::engine;
-use truespd_core::machine::{chain, diskstat, fileserver, limits, mounts, topology};
 use truespd_core::profile::{Severity, validate, xml};
 use truespd_core::result::envelope::{self, DocumentKind};
 use truespd_core::result::merge::Merger;
 use truespd_core::result::{Document, json};
-use truespd_core::text::{hides, printable_json};
 use truespd_core::verdict::judge;
+use truespd_platform::machine::{chain, diskstat, fileserver, limits, mounts, topology};
+use truespd_platform::text::{hides, printable_json};
 
 use super::change;
 use crate::support::documents::Random;
@@ -415,7 +415,7 @@ impl Door for MachineTree {
         fs::write(path, text).expect("a file of the tree");
         for device in &self.devices {
             let layers = self.tree.device(device);
-            drop(limits::in_force(&truespd_core::machine::chain::numbers(&layers), &self.tree.roots));
+            drop(limits::in_force(&truespd_platform::machine::chain::numbers(&layers), &self.tree.roots));
             drop(outline(&layers));
         }
         drop(topology::Topology::read(&self.tree.roots.sys));

@@ -11,11 +11,11 @@ use crate::support::HANG;
 use crate::support::devices::{Loop, text};
 use crate::support::needs::{Need, has};
 use rustix::fs::{Mode, OFlags};
-use truespd_core::fault::Failure;
 use truespd_core::guard::mark::Marks;
 use truespd_core::guard::{Consent, Custody, Guard, Permit, Range};
-use truespd_core::machine::roots::Roots;
-use truespd_core::machine::storage::{ReadFlags, open};
+use truespd_platform::fault::Failure;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::{ReadFlags, open};
 
 const MIB: u64 = 1 << 20;
 

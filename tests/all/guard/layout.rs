@@ -8,8 +8,8 @@ use crate::support::devices::{Loop, Partitions, run, text};
 use crate::support::needs::{Need, has, not_run};
 use truespd_core::guard::mark::Marks;
 use truespd_core::guard::{Consent, Guard, Range};
-use truespd_core::machine::roots::Roots;
-use truespd_core::machine::storage::facts_of;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::facts_of;
 
 const MIB: u64 = 1 << 20;
 

@@ -259,7 +259,7 @@ pub fn locked_by_a_reader(path: &Path, places: &[u64]) -> Option<Killed> {
     has(&[Need::Tool("setpriv")]).then_some(())?;
     let reader = File::open(path).expect("readable");
     for &place in places {
-        truespd_core::sys::lock::share_byte(&reader, LOCK_START + place).expect("a lock");
+        truespd_platform::sys::lock::share_byte(&reader, LOCK_START + place).expect("a lock");
     }
     let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups", "sleep", "600"];
     let child = Command::new("setpriv").args(nobody).stdin(reader).spawn().expect("it starts");

@@ -9,11 +9,11 @@ use crate::support::devices::{Loop, run, text};
 use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Running};
 use crate::support::words::in_one_line;
-use truespd_core::fault::Refusal;
 use truespd_core::guard::mark::Marks;
 use truespd_core::guard::{Consent, Guard, Range};
-use truespd_core::machine::roots::Roots;
-use truespd_core::machine::storage::facts_of;
+use truespd_platform::fault::Refusal;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::facts_of;
 
 const MIB: u64 = 1 << 20;
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::support::needs::{Need, has};
 use crate::support::{devices, gate};
 use truespd_core::load::fill::{Content, FillError, FillReport, FillSpec, fill};
-use truespd_core::machine::storage::{AlignmentSource, DirectAlignment};
+use truespd_platform::machine::storage::{AlignmentSource, DirectAlignment};
 
 const DIRECT: Option<DirectAlignment> =
     Some(DirectAlignment { offset_bytes: 512, memory_bytes: 512, source: AlignmentSource::Assumed });

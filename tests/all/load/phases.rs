@@ -14,7 +14,7 @@ use truespd_core::load::live::Phase;
 use truespd_core::load::{self, Event, Options};
 use truespd_core::profile::{Profile, TimeSpan};
 use truespd_core::result::{Measured, TimeSpanResult};
-use truespd_core::sys::events::Latch;
+use truespd_platform::sys::events::Latch;
 
 const MIB: u64 = 1 << 20;
 /// A stop takes effect within a few milliseconds on a quiet machine; what would go on here goes on for ten minutes.

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use crate::support::devices::{Loop, Mount, Partitions, Zram, only_btrfs, run, text};
 use crate::support::needs::{Need, has, not_run};
-use truespd_core::machine::chain::{Layer, LayerKind};
-use truespd_core::machine::roots::Roots;
-use truespd_core::machine::storage::ReadFlags;
-use truespd_core::machine::{chain, limits, storage};
-use truespd_core::sys::thread::running_ns_of_this_thread;
+use truespd_platform::machine::chain::{Layer, LayerKind};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::ReadFlags;
+use truespd_platform::machine::{chain, limits, storage};
+use truespd_platform::sys::thread::running_ns_of_this_thread;
 
 const READ: ReadFlags = ReadFlags::CACHED;
 

@@ -2,9 +2,9 @@
 
 use crate::support::trees::{Tree, outline};
 use truespd_core::load::facts::of_layer;
-use truespd_core::machine::chain::LayerKind;
-use truespd_core::machine::limits::LimitKind;
-use truespd_core::machine::{chain, limits};
+use truespd_platform::machine::chain::LayerKind;
+use truespd_platform::machine::limits::LimitKind;
+use truespd_platform::machine::{chain, limits};
 
 /// Compares an outline with lines as they stand in a test, without their common indentation.
 fn assert_outline(layers: &[chain::Layer], expected: &str) {
@@ -469,16 +469,16 @@ fn an_overlay_seen_from_its_host() {
 fn a_machine_that_tells_nothing_gives_what_the_path_says() {
     let tree = Tree::load("nvme");
     let empty = tempfile::tempdir().unwrap();
-    let roots = truespd_core::machine::roots::Roots {
+    let roots = truespd_platform::machine::roots::Roots {
         proc: empty.path().into(),
         sys: empty.path().into(),
         dev: empty.path().into(),
     };
-    let facts = truespd_core::machine::storage::TargetFacts {
+    let facts = truespd_platform::machine::storage::TargetFacts {
         path: "/dev/sdz".into(),
-        kind: truespd_core::machine::storage::TargetKind::Block,
+        kind: truespd_platform::machine::storage::TargetKind::Block,
         size_bytes: 0,
-        device: truespd_core::machine::device::DeviceNumber { major: 65, minor: 144 },
+        device: truespd_platform::machine::device::DeviceNumber { major: 65, minor: 144 },
         inode: 0,
         device_name: None,
         sectors: None,

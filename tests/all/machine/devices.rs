@@ -9,17 +9,17 @@ use crate::support::devices::{Loop, Mount, Partitions, Swap, Zram, run, text};
 use crate::support::needs::{Need, has, not_run};
 use truespd_core::guard::mark::{MarkPlace, MarkState, Marks};
 use truespd_core::guard::{Reuse, claim, reuse_decision, signatures};
-use truespd_core::machine::device::BlockDevice;
-use truespd_core::machine::loops::{Below, standing_on};
-use truespd_core::machine::mounts::read_swaps;
-use truespd_core::machine::roots::Roots;
-use truespd_core::machine::storage;
-use truespd_core::machine::storage::{
+use truespd_platform::machine::device::BlockDevice;
+use truespd_platform::machine::loops::{Below, standing_on};
+use truespd_platform::machine::mounts::read_swaps;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage;
+use truespd_platform::machine::storage::{
     Access, AlignmentSource, OpenFailure, OpenFlags, OpenedTarget, TargetError, TargetKind, WriteLeave,
 };
-use truespd_core::sys::extents;
-use truespd_core::sys::extents::Extents;
-use truespd_core::sys::identity::Identity;
+use truespd_platform::sys::extents;
+use truespd_platform::sys::extents::Extents;
+use truespd_platform::sys::identity::Identity;
 
 const MIB: u64 = 1024 * 1024;
 const READ: OpenFlags = OpenFlags { access: Access::Read, direct: false, dsync: false };

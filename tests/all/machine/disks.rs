@@ -3,9 +3,9 @@
 use std::process::Command;
 
 use serde_json::Value;
-use truespd_core::machine::chain::{Layer, on_disk};
-use truespd_core::machine::device::BlockDevice;
-use truespd_core::machine::storage::whole_disks;
+use truespd_platform::machine::chain::{Layer, on_disk};
+use truespd_platform::machine::device::BlockDevice;
+use truespd_platform::machine::storage::whole_disks;
 
 use crate::support::devices::Loop;
 use crate::support::needs::{Need, has};

@@ -12,7 +12,7 @@ use crate::support::needs::{Need, has, not_run};
 use crate::support::program::copy_to_run;
 use crate::support::words::in_one_line;
 use serde_json::Value;
-use truespd_core::sys::extents::{Cached, cached, drop_cached};
+use truespd_platform::sys::extents::{Cached, cached, drop_cached};
 use unicode_width::UnicodeWidthStr;
 
 const MIB: u64 = 1 << 20;

@@ -1,7 +1,7 @@
 //! Which processor answers for a disk's queues, on recorded and composed machines.
 
-use truespd_core::machine::device::BlockDevice;
-use truespd_core::machine::interrupts::queues_of;
+use truespd_platform::machine::device::BlockDevice;
+use truespd_platform::machine::interrupts::queues_of;
 
 use crate::support::trees::Tree;
 
@@ -63,8 +63,8 @@ fn machines_that_tell_nothing_have_no_queues() {
 /// A queue that is interrupted is interrupted at a processor that exists.
 #[test]
 fn disks_of_this_machine() {
-    let roots = truespd_core::machine::roots::Roots::default();
-    let online = truespd_core::machine::topology::Topology::of_this_machine().expect("a topology");
+    let roots = truespd_platform::machine::roots::Roots::default();
+    let online = truespd_platform::machine::topology::Topology::of_this_machine().expect("a topology");
     for device in BlockDevice::all(&roots).unwrap_or_default() {
         for queue in queues_of(&device, &roots) {
             let exists = |cpu: u32| online.processors.iter().any(|processor| processor.cpu == cpu);

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use diskspd::render::format;
-use truespd_core::machine::topology::Topology;
 use truespd_core::plan::{assign, processor_order};
 use truespd_core::profile::{Placement, ProcessorId, Target, TimeSpan, WholeGroup};
 use truespd_core::result::{CpuUse, System, TimeSpanResult};
+use truespd_platform::machine::topology::Topology;
 
 use crate::support::documents::{Recipe, document};
 

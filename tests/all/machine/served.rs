@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use truespd_core::machine::fileserver::{FileProtocol, ServedMounts, ServerCounts};
-use truespd_core::machine::roots::Roots;
+use truespd_platform::machine::fileserver::{FileProtocol, ServedMounts, ServerCounts};
+use truespd_platform::machine::roots::Roots;
 
 use crate::support::trees::Tree;
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
-use truespd_core::machine::topology::{Processor, Topology, TopologyError, parse_cpu_list};
 use truespd_core::profile::Release;
+use truespd_platform::machine::topology::{Processor, Topology, TopologyError, parse_cpu_list};
 
 /// Makes a sysfs tree of lines "path, tab, content".
 fn unpack(lines: &str) -> TempDir {

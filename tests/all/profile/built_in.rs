@@ -2,8 +2,8 @@
 
 use diskspd::grammar::parse::{Invocation, parse};
 use truespd::suite::workload::preset::{BUILT_IN, Form, Load, Preset};
-use truespd_core::fault::Refusal;
 use truespd_core::profile::{Profile, Severity, Target, TimeSpan, validate, xml};
+use truespd_platform::fault::Refusal;
 
 /// VM Fleet 2.1's profiles as lines, one per target, and what all of them have. The XML holds seed 0, and the times of
 /// its default profile.

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use diskspd::grammar::parse::Invocation;
-use truespd_core::machine::topology::{Processor, Topology};
 use truespd_core::plan::processor_order;
 use truespd_core::profile::{
     Batch, BypassIo, CacheMode, EfficiencyOrder, Placement, ProcessorId, Profile, Severity, TimeSpan,
     WholeGroup, validate, xml,
 };
+use truespd_platform::machine::topology::{Processor, Topology};
 
 use crate::support::words::read;
 

@@ -18,9 +18,9 @@ fn create(lab: &Lab, words: &str, name: &str) -> crate::support::program::Ran {
 fn assert_written_throughout(lab: &Lab, name: &str, bytes: u64) {
     let metadata = fs::metadata(lab.path(name)).expect("the file is there");
     assert_eq!(metadata.len(), bytes);
-    let found = truespd_core::sys::extents::examine(&fs::File::open(lab.path(name)).expect("readable"));
+    let found = truespd_platform::sys::extents::examine(&fs::File::open(lab.path(name)).expect("readable"));
     let found = found.expect("extents can be asked");
-    assert_eq!(found, truespd_core::sys::extents::Extents::AllWritten, "{name}");
+    assert_eq!(found, truespd_platform::sys::extents::Extents::AllWritten, "{name}");
     let file = fs::File::open(lab.path(name)).expect("readable");
     if let Ok(hole) = rustix::fs::seek(&file, rustix::fs::SeekFrom::Hole(0)) {
         assert_eq!(hole, bytes, "{name} has a hole");

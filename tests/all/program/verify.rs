@@ -11,8 +11,8 @@ use crate::support::program::{Lab, Ran, Running};
 use rustix::process::Signal;
 use serde_json::Value;
 use truespd_core::result::{Document, json};
-use truespd_core::text::grouped;
 use truespd_core::verify::sector::{Content, Sector, read, stamp};
+use truespd_platform::text::grouped;
 
 const BLOCK: usize = 4096;
 

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use truespd::series::undo::{Journal, MadeFolder, Undo, put_token};
-use truespd_core::machine::roots::Roots;
-use truespd_core::machine::thing::Thing;
-use truespd_core::sys::directory::Directory;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::thing::Thing;
+use truespd_platform::sys::directory::Directory;
 
 use crate::support::killed::{journals, run, state, truespd};
 use crate::support::needs::{Need, has};

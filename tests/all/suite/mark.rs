@@ -10,7 +10,7 @@ use crate::support::program::{Lab, Ran, Running};
 use truespd::suite::mark::{MarkReport, Operation};
 use truespd_core::result::envelope::read;
 use truespd_core::result::schema;
-use truespd_core::text::number;
+use truespd_platform::text::number;
 
 /// Small and short, and nothing of the defaults' length.
 const QUICK: &str = "--size 16M --measure 1 --interval 0 --loops 2 --test RND4K-Q4T1";

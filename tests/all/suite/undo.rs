@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::clean::note_folder;
 use truespd::series::undo::Journal;
-use truespd_core::machine::roots::Roots;
+use truespd_platform::machine::roots::Roots;
 
 fn journal(place: &Path) -> (Journal, std::path::PathBuf) {
     let made = place.join("truespd-made");

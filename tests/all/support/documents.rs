@@ -1,6 +1,5 @@
 //! Documents for tests: every combination of options, with numbers that a run could have produced.
 
-use truespd_core::machine::topology::{Processor, Topology};
 use truespd_core::measure::slices::Slice;
 use truespd_core::measure::slices::{BUCKETS, bucket_of};
 use truespd_core::measure::{Histogram, Intervals, LatencySlices};
@@ -9,6 +8,7 @@ use truespd_core::result::{
     CpuUse, Direction, DistributionPart, Document, Measured, System, TargetResult, ThreadResult,
     TimeSpanResult, WaitStatistics,
 };
+use truespd_platform::machine::topology::{Processor, Topology};
 
 const MIB: u64 = 1 << 20;
 

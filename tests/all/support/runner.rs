@@ -9,7 +9,7 @@ use truespd_core::engine::{self, EngineRow};
 use truespd_core::load::{self, Event, FinishedRun, Options};
 use truespd_core::profile::Profile;
 use truespd_core::result::{Measured, TargetResult, TimeSpanResult};
-use truespd_core::sys::events::Latch;
+use truespd_platform::sys::events::Latch;
 
 /// A directory with sparse files, gone when dropped. `FILE` in a command line is the first of them.
 pub struct Place {

@@ -4,12 +4,12 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use truespd_core::machine::chain;
-use truespd_core::machine::chain::Layer;
-use truespd_core::machine::device::DeviceNumber;
-use truespd_core::machine::mounts::read_mounts;
-use truespd_core::machine::roots::Roots;
-use truespd_core::machine::storage::{Filesystem, TargetFacts, TargetKind};
+use truespd_platform::machine::chain;
+use truespd_platform::machine::chain::Layer;
+use truespd_platform::machine::device::DeviceNumber;
+use truespd_platform::machine::mounts::read_mounts;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::{Filesystem, TargetFacts, TargetKind};
 
 /// A machine's trees in a directory of their own.
 pub struct Tree {

@@ -2,7 +2,7 @@
 
 use diskspd::grammar::parse::{Invocation, parse};
 use diskspd::request::Request;
-use truespd_core::fault::Refusals;
+use truespd_platform::fault::Refusals;
 
 /// Milliseconds since boot in the tests; more than 32 bits.
 pub const BOOT_MS: u64 = (7 << 32) + 123_456;

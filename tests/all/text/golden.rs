@@ -368,7 +368,7 @@ fn sample_with_latency_and_series() {
 fn two_sockets() -> System {
     let mut system = sample_system(Machine::Plain);
     let model = system.topology.processors[0];
-    let processors = (0..8).map(|cpu| truespd_core::machine::topology::Processor {
+    let processors = (0..8).map(|cpu| truespd_platform::machine::topology::Processor {
         cpu,
         number: cpu,
         core: cpu / 2,

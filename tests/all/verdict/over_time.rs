@@ -11,7 +11,7 @@ use crate::support::program::{Lab, Running};
 use rustix::process::{Pid, Signal};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::Value;
-use truespd_core::sys::thread::allowed_processors;
+use truespd_platform::sys::thread::allowed_processors;
 
 /// The verdict of a run, during whose measured time something is done to it.
 fn judged_while(lab: &Lab, words: &str, target: &Path, act: impl FnOnce(&Running)) -> Judged {

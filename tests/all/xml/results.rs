@@ -8,14 +8,14 @@ use crate::support::documents::{MIXES, Mix, Recipe, document, recipes};
 use crate::support::strict_xml::check;
 use diskspd::render::{format, xml};
 use roxmltree::Node;
-use truespd_core::machine::processor_caches::{ProcessorCache, ProcessorCacheKind};
-use truespd_core::machine::topology::{CpuSet, Processor, Topology};
 use truespd_core::measure::{Histogram, Intervals};
 use truespd_core::profile::{Release, TimeSpan, xml as profile_xml};
 use truespd_core::result::{
     CpuUse, Direction, DistributionPart, Document, InEffect, Measured, System, TargetResult, ThreadResult,
     TimeSpanResult, WaitStatistics,
 };
+use truespd_platform::machine::processor_caches::{ProcessorCache, ProcessorCacheKind};
+use truespd_platform::machine::topology::{CpuSet, Processor, Topology};
 
 /// Name and text of every result in a folder.
 fn results_in(folder: &str) -> Vec<(String, String)> {

@@ -12,7 +12,7 @@
 use std::io::{self, Read};
 
 use crate::profile::Target;
-use crate::sys::error::system_text;
+use truespd_platform::sys::error::system_text;
 
 use super::{Noise, Rng};
 

@@ -3,7 +3,7 @@
 //!
 //! The sequence of a seed is a promise (`docs/design/hot-path.md`, "Random data"): the same on every machine.
 
-use crate::sys::vector::{Vectors, Work};
+use truespd_platform::sys::vector::{Vectors, Work};
 
 /// Generators side by side. A step needs the one before of its own lane only, and takes six instructions in a row:
 /// so many lanes keep vectors of 512 bits busy, and still fit into the registers of AVX2.
@@ -142,7 +142,7 @@ mod tests {
                 for piece in bytes.chunks_mut(1280) {
                     noise.fill(piece);
                 }
-                assert_eq!(bytes, by_the_book(seed, 3200), "{}, seed {seed}", vectors.name());
+                assert_eq!(bytes, by_the_book(seed, 3200), "{vectors:?}, seed {seed}");
             }
         }
     }
@@ -156,9 +156,9 @@ mod tests {
                 let (mut first, mut second) = (vec![0xaa; len], vec![0x55; 8]);
                 noise.fill(&mut first);
                 noise.fill(&mut second);
-                assert_eq!(first, whole[..len], "{}, {len} bytes", vectors.name());
+                assert_eq!(first, whole[..len], "{vectors:?}, {len} bytes");
                 let next = len.next_multiple_of(LINE_BYTES);
-                assert_eq!(second, whole[next..next + 8], "{}, after {len} bytes", vectors.name());
+                assert_eq!(second, whole[next..next + 8], "{vectors:?}, after {len} bytes");
             }
         }
     }

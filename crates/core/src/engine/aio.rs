@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::transfer::{DROP_LIMIT, Regions, check_setup, hand_out, not_begun, reap_all};
 use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Result, Setup};
-use crate::sys::file::is_direct;
+use truespd_platform::sys::file::is_direct;
 
 pub(super) const NAME: &str = "libaio";
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::IoError;
-use crate::sys::buffer::IoBuffer;
-use crate::sys::file::{FileKind, Stat};
+use truespd_platform::sys::buffer::IoBuffer;
+use truespd_platform::sys::file::{FileKind, Stat};
 
 /// What an I/O does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::EngineFile;
-use crate::sys::identity::Identity;
+use truespd_platform::sys::identity::Identity;
 
 /// What `ftl=SLOW+SPARE` says of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,7 +18,7 @@ use super::transfer::{Regions, check_setup, hand_out};
 use super::{
     Completion, Engine, EngineError, EngineFile, Handle, Io, IoError, MapFlush, MapMode, Op, Result, Setup,
 };
-use crate::sys::error::system_text;
+use truespd_platform::sys::error::system_text;
 
 #[derive(Debug)]
 struct Map {

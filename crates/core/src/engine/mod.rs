@@ -26,7 +26,6 @@ mod threads;
 mod transfer;
 mod uring;
 
-pub use crate::sys::error::Code as IoError;
 use api::Result;
 pub use api::{Completion, Engine, EngineError, EngineFile, Handle, Io, MapFlush, MapMode, Op, Setup};
 pub use sim::KEYS as SIM_PARAMETERS;
@@ -34,3 +33,4 @@ pub use table::{
     AnyEngine, EngineRow, LADDER, Opened, TABLE, check_parameters, find, likely, of_commands, open,
     open_ladder, ring_trims_devices, step_down,
 };
+pub use truespd_platform::sys::error::Code as IoError;

@@ -20,10 +20,10 @@ use io_uring::{IoUring, cqueue, opcode, squeue, types};
 use super::ring::{self, DEPTH_MAX, Ring};
 use super::transfer::{DROP_LIMIT, check_setup, hand_out, reap_all};
 use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Result, Setup};
-use crate::machine::namespace::Namespace;
-use crate::machine::roots::Roots;
-use crate::sys::device::{OpenedFor, opened_for};
-use crate::sys::error::system_text;
+use truespd_platform::machine::namespace::Namespace;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::sys::device::{OpenedFor, opened_for};
+use truespd_platform::sys::error::system_text;
 
 pub(super) const NAME: &str = "nvme";
 /// The same with polled completions.

@@ -12,7 +12,7 @@ use rustix::io_uring::{IoringEnterFlags, io_uring_enter, io_uring_enter_arg, io_
 
 use super::transfer::Regions;
 use super::{Completion, EngineError, EngineFile, Io, IoError, Result, Setup};
-use crate::sys::error::system_text;
+use truespd_platform::sys::error::system_text;
 
 pub(super) const NAME: &str = "io_uring";
 /// The same with polled completions.

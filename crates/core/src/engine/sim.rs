@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use super::ftl::{Drive, FastArea, Flash, drive_of};
 use super::transfer::check_setup;
 use super::{Completion, Engine, EngineError, Io, IoError, Op, Result, Setup};
-use crate::sys::signals;
+use truespd_platform::sys::signals;
 
 /// Virtual time at which a hung I/O ends.
 const NEVER: u64 = u64::MAX;

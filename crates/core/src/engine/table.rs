@@ -7,7 +7,7 @@ use super::sim::{self, Null};
 use super::transfer::{self, Psync};
 use super::uring::{self, Uring};
 use super::{Completion, Engine, EngineError, EngineFile, Io, Result, Setup, aio, mmap, ring, threads};
-use crate::sys::file::is_direct;
+use truespd_platform::sys::file::is_direct;
 
 /// An engine of any kind.
 ///

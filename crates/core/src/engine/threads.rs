@@ -14,7 +14,7 @@ use super::transfer::{
     DROP_LIMIT, Regions, ThreadPriority, check_setup, hand_out, not_begun, reap_all, transfer,
 };
 use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Result, Setup};
-use crate::sys::error::system_text;
+use truespd_platform::sys::error::system_text;
 
 pub(super) const NAME: &str = "threads";
 

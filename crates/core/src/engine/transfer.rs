@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Completion, Engine, EngineError, EngineFile, Handle, Io, IoError, Op, Result, Setup};
-use crate::sys::buffer::IoBuffer;
-use crate::sys::error::system_text;
-use crate::sys::thread::{IoPrio, io_priority_of_this_thread, set_io_priority_of_this_thread};
-use crate::sys::{device, file};
+use truespd_platform::sys::buffer::IoBuffer;
+use truespd_platform::sys::error::system_text;
+use truespd_platform::sys::thread::{IoPrio, io_priority_of_this_thread, set_io_priority_of_this_thread};
+use truespd_platform::sys::{device, file};
 
 /// How long dropping an engine waits for I/Os that its worker did not drain, or could not.
 pub(super) const DROP_LIMIT: Duration = Duration::from_secs(1);
@@ -268,7 +268,7 @@ mod tests_psync {
 
     use super::*;
     use crate::engine::Op;
-    use crate::sys::buffer::IoBuffer;
+    use truespd_platform::sys::buffer::IoBuffer;
 
     #[test]
     fn an_exchange_is_a_submission_and_then_a_look() {

@@ -12,11 +12,11 @@ use io_uring::{cqueue, opcode, squeue, types};
 use super::ring::{self, DEPTH_MAX, Memory, NAME, NO_IO, POLLED_NAME, Ring};
 use super::transfer::{DROP_LIMIT, check_setup, reap_all};
 use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Result, Setup};
-use crate::machine::device::{BlockDevice, DeviceNumber};
-use crate::machine::roots::Roots;
-use crate::sys::error::system_text;
-use crate::sys::file::{FileKind, Stat, is_direct};
-use crate::sys::system::is_kernel_since;
+use truespd_platform::machine::device::{BlockDevice, DeviceNumber};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::sys::error::system_text;
+use truespd_platform::sys::file::{FileKind, Stat, is_direct};
+use truespd_platform::sys::system::is_kernel_since;
 
 #[derive(Debug)]
 pub(super) struct Uring {

@@ -8,15 +8,15 @@ use super::decision::{self, Guard};
 use super::facts::Candidate;
 use super::mark::{MarkState, Whose};
 use super::path::{ANOTHER, changed, check_names, entry_of, known_path};
-use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
-use crate::machine::storage::{ReadFlags, TargetKind, facts_of, open, resolve};
-use crate::sys::destination::Entry;
-use crate::sys::directory::Directory;
-use crate::sys::error::{Code, system_text};
-use crate::sys::file::FileKind;
-use crate::sys::identity::Stamp;
-use crate::sys::identity::names;
-use crate::text::{printable_path, shell_word};
+use truespd_platform::fault::{Failure, FailureKind, Refusal, RefusalKind};
+use truespd_platform::machine::storage::{ReadFlags, TargetKind, facts_of, open, resolve};
+use truespd_platform::sys::destination::Entry;
+use truespd_platform::sys::directory::Directory;
+use truespd_platform::sys::error::{Code, system_text};
+use truespd_platform::sys::file::FileKind;
+use truespd_platform::sys::identity::Stamp;
+use truespd_platform::sys::identity::names;
+use truespd_platform::text::{printable_path, shell_word};
 
 /// A file that may be adopted, or whose mark may be removed.
 #[allow(missing_docs)]
@@ -272,8 +272,8 @@ mod tests {
     use super::*;
     use crate::guard::decision::Consent;
     use crate::guard::mark::Marks;
-    use crate::machine::roots::Roots;
-    use crate::sys::made::{pipe, symlink};
+    use crate::made::{pipe, symlink};
+    use truespd_platform::machine::roots::Roots;
 
     fn with_listing(folder: &Path, see: impl FnOnce(&Guard<'_>, Adoption)) {
         let state = tempfile::tempdir().unwrap();

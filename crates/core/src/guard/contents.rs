@@ -10,15 +10,15 @@ use super::sample::{Depth, End, Looked, look_through};
 use super::sample::{Odd, find_odd};
 use super::signatures::{Range, Signature, SignatureKind};
 use super::signatures::{partitions, reopen_for_reading, scan};
-use crate::machine::allocated::{Allocated, allocated};
-use crate::machine::device::{BlockDevice, DeviceNumber};
-use crate::machine::roots::Roots;
-use crate::sys::device::Partition;
-use crate::sys::device::capacity_bytes;
-use crate::sys::error::system_text;
-use crate::sys::file::{ReadOptions, read};
-use crate::sys::identity::block_device;
-use crate::text::{coarse_size, printable, printable_path};
+use truespd_platform::machine::allocated::{Allocated, allocated};
+use truespd_platform::machine::device::{BlockDevice, DeviceNumber};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::sys::device::Partition;
+use truespd_platform::sys::device::capacity_bytes;
+use truespd_platform::sys::error::system_text;
+use truespd_platform::sys::file::{ReadOptions, read};
+use truespd_platform::sys::identity::block_device;
+use truespd_platform::text::{coarse_size, printable, printable_path};
 
 /// More partitions than this are counted, not described.
 const PARTITIONS_TOLD_MAX: usize = 16;

@@ -17,15 +17,17 @@ use super::openers::Opener;
 use super::path::{check_way, is_of_the_kernel, is_without_paths, memory_of_programs, of_the_kernel};
 use super::sample::{Depth, Looked};
 use super::signatures::Range;
-use crate::fault::Refusal;
-use crate::machine::device::{BlockDevice, DeviceNumber};
-use crate::machine::host::Sight;
-use crate::machine::namespace::Namespace;
-use crate::machine::roots::Roots;
-use crate::machine::storage::{Filesystem, ReadFlags, TargetFacts, TargetKind, open_file, resolve};
-use crate::sys::error::system_text;
-use crate::sys::identity::{Identity, block_device_at, names};
-use crate::text::{printable, printable_path, shell_word};
+use truespd_platform::fault::Refusal;
+use truespd_platform::machine::device::{BlockDevice, DeviceNumber};
+use truespd_platform::machine::host::Sight;
+use truespd_platform::machine::namespace::Namespace;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::{
+    Filesystem, ReadFlags, TargetFacts, TargetKind, open_file, resolve,
+};
+use truespd_platform::sys::error::system_text;
+use truespd_platform::sys::identity::{Identity, block_device_at, names};
+use truespd_platform::text::{printable, printable_path, shell_word};
 
 /// What the person allowed, each with paths as typed.
 #[derive(Debug, Clone, Copy, Default)]
@@ -531,7 +533,7 @@ mod tests {
     use super::*;
     use crate::guard::make::{Wish, Wished};
     use crate::guard::mark::MarkState;
-    use crate::machine::storage::facts_of;
+    use truespd_platform::machine::storage::facts_of;
 
     #[test]
     fn where_nothing_tells_who_uses_a_file_the_refusal_asks_for_as_much_as_is_needed() {

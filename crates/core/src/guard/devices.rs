@@ -19,16 +19,16 @@ use super::facts::{Fact, GuardError, Missing, Unseen};
 use super::files::uses_below;
 use super::hold::is_held;
 use super::openers::{self, IT, Opener};
-use crate::machine::device::{BlockDevice, DeviceNumber};
-use crate::machine::host::sight;
-use crate::machine::loops::{Below, Ground, backing_file, standing_on};
-use crate::machine::mounts::{Mount, mountinfo, parse_mountinfo, read_mounts, read_swaps, swaps};
-use crate::machine::roots::Roots;
-use crate::sys::error::{Code, system_text};
-use crate::sys::file::{ReadOptions, own_path, read};
-use crate::sys::identity::{block_device, block_device_at};
-use crate::sys::source;
-use crate::text::{printable, printable_path};
+use truespd_platform::machine::device::{BlockDevice, DeviceNumber};
+use truespd_platform::machine::host::sight;
+use truespd_platform::machine::loops::{Below, Ground, backing_file, standing_on};
+use truespd_platform::machine::mounts::{Mount, mountinfo, parse_mountinfo, read_mounts, read_swaps, swaps};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::sys::error::{Code, system_text};
+use truespd_platform::sys::file::{ReadOptions, own_path, read};
+use truespd_platform::sys::identity::{block_device, block_device_at};
+use truespd_platform::sys::source;
+use truespd_platform::text::{printable, printable_path};
 
 /// Who has a device besides this test, and what is not known of that.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

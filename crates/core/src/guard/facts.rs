@@ -7,10 +7,10 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use crate::machine::host::Sight;
-use crate::machine::storage::TargetFacts;
-use crate::sys::error::system_text;
-use crate::text::printable_path;
+use truespd_platform::machine::host::Sight;
+use truespd_platform::machine::storage::TargetFacts;
+use truespd_platform::sys::error::system_text;
+use truespd_platform::text::printable_path;
 
 /// An open target about which is decided.
 #[derive(Debug, Clone, Copy)]

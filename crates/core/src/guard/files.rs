@@ -7,18 +7,18 @@ use std::time::{Duration, Instant};
 use super::facts::{Fact, Missing, Unseen};
 use super::locks::is_written_by_a_run;
 use super::openers::{Opener, mappers_now, writers_now};
-use crate::machine::beneath::Beneath;
-use crate::machine::host::{Sight, sight};
-use crate::machine::loops::{Below, by_nodes, standing_on};
-use crate::machine::mounts::{read_swaps, swaps};
-use crate::machine::roots::Roots;
-use crate::machine::storage::Filesystem;
-use crate::sys::error::{Code, system_text};
-use crate::sys::identity::Identity;
-use crate::sys::identity::is_written_here;
-use crate::sys::identity::write_locks;
-use crate::sys::lock::{Others, others};
-use crate::text::{printable, printable_path};
+use truespd_platform::machine::beneath::Beneath;
+use truespd_platform::machine::host::{Sight, sight};
+use truespd_platform::machine::loops::{Below, by_nodes, standing_on};
+use truespd_platform::machine::mounts::{read_swaps, swaps};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::Filesystem;
+use truespd_platform::sys::error::{Code, system_text};
+use truespd_platform::sys::identity::Identity;
+use truespd_platform::sys::identity::is_written_here;
+use truespd_platform::sys::identity::write_locks;
+use truespd_platform::sys::lock::{Others, others};
+use truespd_platform::text::{printable, printable_path};
 
 /// A use of a regular file as if it were a device.
 #[derive(Debug)]
@@ -251,7 +251,7 @@ mod tests {
     use super::*;
     use crate::guard::hold::Hold;
     use crate::guard::locks::take_seat;
-    use crate::machine::storage::filesystem_of;
+    use truespd_platform::machine::storage::filesystem_of;
 
     /// A file, and a process that has it open for writing for so many seconds.
     fn written_for(seconds: &str) -> (tempfile::NamedTempFile, Child) {

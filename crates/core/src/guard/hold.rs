@@ -15,10 +15,10 @@ use std::time::Duration;
 
 use super::locks::{RunLock, RunLocks, is_locked, say, unsay};
 use super::openers;
-use crate::machine::device::{BlockDevice, DeviceNumber};
-use crate::machine::roots::Roots;
-use crate::sys::file::{ReadOptions, own_path, read};
-use crate::sys::identity::block_device;
+use truespd_platform::machine::device::{BlockDevice, DeviceNumber};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::sys::file::{ReadOptions, own_path, read};
+use truespd_platform::sys::identity::block_device;
 
 /// A busy device is tried this often, with this pause between: another run may be checking it.
 const TRIES: u32 = 100;
@@ -243,8 +243,8 @@ pub(super) fn told_of(file: &File) -> RunLocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::comes_to_hold;
-    use crate::sys::made::open_file_info;
+    use crate::made::comes_to_hold;
+    use crate::made::open_file_info;
 
     #[test]
     fn runs_know_each_other_by_the_lock() {

@@ -15,8 +15,8 @@ use std::io;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use crate::sys::file::filesystem;
-use crate::sys::lock::{find_lock, release_byte, share_byte, take_byte};
+use truespd_platform::sys::file::filesystem;
+use truespd_platform::sys::lock::{find_lock, release_byte, share_byte, take_byte};
 
 /// "TrueSpd" as a number: where the locks of a run begin.
 const LOCK_START: u64 = 0x0054_7275_6553_7064;
@@ -226,7 +226,7 @@ impl Drop for Gate<'_> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::sys::made::open_file_info;
+    use crate::made::open_file_info;
 
     /// What who may only read the file can do to the gate.
     pub fn share_gate(file: &File) {
@@ -294,7 +294,7 @@ pub(super) mod tests {
 #[cfg(test)]
 mod tests_sharing {
     use super::*;
-    use crate::sys::comes_to_hold;
+    use crate::made::comes_to_hold;
 
     #[test]
     fn runs_see_each_other() {

@@ -10,16 +10,16 @@ use super::decision::{Findings, Guard, Purpose};
 use super::facts::Candidate;
 use super::mark::{MarkState, Marks, Whose};
 use super::path::{ANOTHER, changed, check_names, check_place_of_new, entry_of};
-use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
-use crate::machine::roots::Roots;
-use crate::machine::storage::{TargetFacts, facts_of};
-use crate::machine::thing::Thing;
-use crate::sys::destination::{Destination, Entry, LostWay, follow_target};
-use crate::sys::error::{Code, system_text};
-use crate::sys::extents::{self, Extents};
-use crate::sys::file::{FileKind, Stat, may_become, remove_directory};
-use crate::sys::identity::Identity;
-use crate::text::printable_path;
+use truespd_platform::fault::{Failure, FailureKind, Refusal, RefusalKind};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::{TargetFacts, facts_of};
+use truespd_platform::machine::thing::Thing;
+use truespd_platform::sys::destination::{Destination, Entry, LostWay, follow_target};
+use truespd_platform::sys::error::{Code, system_text};
+use truespd_platform::sys::extents::{self, Extents};
+use truespd_platform::sys::file::{FileKind, Stat, may_become, remove_directory};
+use truespd_platform::sys::identity::Identity;
+use truespd_platform::text::printable_path;
 
 /// A file that `-c` asks for.
 #[allow(missing_docs)]
@@ -471,7 +471,7 @@ mod tests {
     use super::*;
     use crate::guard::Consent;
     use crate::guard::mark::Marks;
-    use crate::machine::roots::Roots;
+    use truespd_platform::machine::roots::Roots;
 
     #[test]
     fn what_can_be_done_about_a_file_that_is_not_made_is_said() {
@@ -524,10 +524,10 @@ mod tests {
 #[cfg(test)]
 mod tests_reuse {
     use super::*;
-    use crate::sys::destination::{Destination, follow_target};
-    use crate::sys::file::set_aside;
-    use crate::sys::made::{FileExt, pipe, symlink};
+    use crate::made::{FileExt, pipe, symlink};
     use std::path::PathBuf;
+    use truespd_platform::sys::destination::{Destination, follow_target};
+    use truespd_platform::sys::file::set_aside;
 
     fn decide(path: &Path, size_bytes: u64, marks: &Marks) -> Reuse {
         let Ok(Destination::Entry(entry)) = follow_target(path) else { panic!("{path:?}") };

@@ -21,8 +21,8 @@
 //! ```
 //! use truespd_core::guard::mark::Marks;
 //! use truespd_core::guard::{Consent, Guard, Range};
-//! use truespd_core::machine::roots::Roots;
-//! use truespd_core::machine::storage::facts_of;
+//! use truespd_platform::machine::roots::Roots;
+//! use truespd_platform::machine::storage::facts_of;
 //!
 //! let path = std::env::temp_dir().join(format!("truespd-guard-{}", std::process::id()));
 //! std::fs::write(&path, "dear diary")?;

@@ -12,16 +12,16 @@ use std::time::Duration;
 
 use super::facts::{Fact, Missing};
 use super::locks::RunLocks;
-use crate::machine::device::{BlockDevice, DeviceNumber};
-use crate::machine::namespace;
-use crate::machine::roots::Roots;
-use crate::machine::roots::read_word;
-use crate::sys::error::system_text;
-use crate::sys::file::{FileKind, Stat};
-use crate::sys::file::{is_for_writing, own_path};
-use crate::sys::identity::{Identity, block_device_at};
-use crate::sys::system::user;
-use crate::text::{printable, printable_path, shell_line};
+use truespd_platform::machine::device::{BlockDevice, DeviceNumber};
+use truespd_platform::machine::namespace;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::roots::read_word;
+use truespd_platform::sys::error::system_text;
+use truespd_platform::sys::file::{FileKind, Stat};
+use truespd_platform::sys::file::{is_for_writing, own_path};
+use truespd_platform::sys::identity::{Identity, block_device_at};
+use truespd_platform::sys::system::user;
+use truespd_platform::text::{printable, printable_path, shell_line};
 
 /// The target itself, in messages.
 pub(super) const IT: &str = "it";
@@ -340,7 +340,7 @@ fn may_write(info: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::made::{open_file_info, pipe, symlink};
+    use crate::made::{open_file_info, pipe, symlink};
 
     #[test]
     fn the_flags_of_a_descriptor() {

@@ -12,16 +12,16 @@ use std::path::{Path, PathBuf};
 use super::facts::Candidate;
 use super::files::writers_of_file;
 use super::openers::Opener;
-use crate::fault::{Refusal, RefusalKind};
-use crate::machine::mounts::read_mounts;
-use crate::machine::roots::Roots;
-use crate::machine::storage::{TargetKind, resolve, type_of_open};
-use crate::sys::destination::{Destination, Entry, LostWay, follow_target, is_name_of_others};
-use crate::sys::error::{Code, system_text};
-use crate::sys::file::own_path;
-use crate::sys::file::{FileKind, Stat};
-use crate::sys::identity::names;
-use crate::text::printable_path;
+use truespd_platform::fault::{Refusal, RefusalKind};
+use truespd_platform::machine::mounts::read_mounts;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::{TargetKind, resolve, type_of_open};
+use truespd_platform::sys::destination::{Destination, Entry, LostWay, follow_target, is_name_of_others};
+use truespd_platform::sys::error::{Code, system_text};
+use truespd_platform::sys::file::own_path;
+use truespd_platform::sys::file::{FileKind, Stat};
+use truespd_platform::sys::identity::names;
+use truespd_platform::text::printable_path;
 
 /// Why a path is refused that leads elsewhere by now.
 pub(super) const ANOTHER: &str = "another file or device has this path now";
@@ -235,8 +235,8 @@ pub fn check_directory(directory: &Path, roots: &Roots) -> Result<(), Refusal> {
 #[cfg(test)]
 mod tests_no_storage {
     use super::*;
-    use crate::sys::destination::{Destination, follow_target};
-    use crate::sys::made::symlink;
+    use crate::made::symlink;
+    use truespd_platform::sys::destination::{Destination, follow_target};
 
     #[test]
     fn new_files_do_not_go_where_no_storage_is() {

@@ -19,17 +19,17 @@ use super::make::NewFile;
 use super::openers::{self, RunSeen};
 use super::sample::Depth;
 use super::signatures::Range;
-use crate::fault::{Failure, FailureKind, Refusal};
-use crate::machine::device::DeviceNumber;
-use crate::machine::namespace::Namespace;
-use crate::machine::roots::Roots;
-use crate::machine::storage::{
+use truespd_platform::fault::{Failure, FailureKind, Refusal};
+use truespd_platform::machine::device::DeviceNumber;
+use truespd_platform::machine::namespace::Namespace;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::{
     Filesystem, OpenFlags, OpenedTarget, TargetError, TargetKind, WriteLeave, open_file_to_write,
     open_to_write,
 };
-use crate::sys::error::system_text;
-use crate::sys::identity::Identity;
-use crate::text::printable;
+use truespd_platform::sys::error::system_text;
+use truespd_platform::sys::identity::Identity;
+use truespd_platform::text::printable;
 
 /// The permission to write one file or device.
 #[derive(Debug, Clone)]
@@ -393,9 +393,9 @@ mod tests {
     use super::*;
     use crate::guard::Consent;
     use crate::guard::mark::{MarkState, Marks};
-    use crate::machine::host::Sight;
-    use crate::machine::storage::{Access, ReadFlags, open};
-    use crate::sys::made::FileExt;
+    use crate::made::FileExt;
+    use truespd_platform::machine::host::Sight;
+    use truespd_platform::machine::storage::{Access, ReadFlags, open};
 
     #[test]
     fn a_permit_opens_what_was_checked_and_nothing_else() {
@@ -484,7 +484,7 @@ mod tests_custody {
     use crate::guard::hold::told_of;
     use crate::guard::mark::Marks;
     use crate::guard::{Consent, Guard, Wish, Wished};
-    use crate::sys::comes_to_hold;
+    use crate::made::comes_to_hold;
 
     /// Files that can be tested.
     struct Lab {
@@ -592,7 +592,7 @@ mod tests_runs {
 
     use super::*;
     use crate::guard::hold::Hold;
-    use crate::sys::made::{open_file_info, symlink};
+    use crate::made::{open_file_info, symlink};
 
     /// What the kernel tells of a descriptor by which a run reads or writes the file.
     fn told_by_a_run(target: &Path, writes: bool) -> String {

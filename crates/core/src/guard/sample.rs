@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 use std::{fmt, io};
 
 use super::signatures::Range;
-use crate::machine::storage::{AccessHint, advise};
-use crate::sys::buffer::IoBuffer;
-use crate::sys::extents::{cached, drop_cached};
-use crate::sys::file::read_exact_at;
-use crate::sys::file::{ReadOptions, read_again};
-use crate::text::coarse_size;
+use truespd_platform::machine::storage::{AccessHint, advise};
+use truespd_platform::sys::buffer::IoBuffer;
+use truespd_platform::sys::extents::{cached, drop_cached};
+use truespd_platform::sys::file::read_exact_at;
+use truespd_platform::sys::file::{ReadOptions, read_again};
+use truespd_platform::text::coarse_size;
 
 /// Every piece starts at a multiple of this and is at most as long.
 pub const PIECE_BYTES: u64 = 1 << 20;
@@ -423,8 +423,8 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
+    use crate::made::FileExt;
     use crate::needs::{Need, not_run};
-    use crate::sys::made::FileExt;
 
     const MIB: u64 = 1 << 20;
 
@@ -546,7 +546,7 @@ mod tests {
 #[cfg(test)]
 mod tests_look {
     use super::*;
-    use crate::sys::made::FileExt;
+    use crate::made::FileExt;
 
     const MIB: u64 = 1 << 20;
     const LONG: Duration = Duration::from_secs(600);

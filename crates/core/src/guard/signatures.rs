@@ -14,11 +14,11 @@ use std::{fmt, io};
 
 use super::facts::GuardError;
 use crate::profile::Target;
-use crate::sys::device::{self, Found, Partition};
-use crate::sys::file::read_exact_at;
-use crate::sys::file::{ReadOptions, read, read_again};
-use crate::sys::identity::Identity;
-use crate::text::printable;
+use truespd_platform::sys::device::{self, Found, Partition};
+use truespd_platform::sys::file::read_exact_at;
+use truespd_platform::sys::file::{ReadOptions, read, read_again};
+use truespd_platform::sys::identity::Identity;
+use truespd_platform::text::printable;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SignatureKind {

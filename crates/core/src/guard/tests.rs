@@ -103,7 +103,7 @@ fn partition_tables_made_by_sfdisk() {
 fn the_second_copy_of_a_gpt_is_found_without_the_first() {
     let file = image(8 * MIB);
     if run_tool("sfdisk", &["-q"], file.path(), "label: gpt\n") {
-        use crate::sys::made::FileExt;
+        use crate::made::FileExt;
         file.as_file().write_all_at(&[0; 8192], 0).unwrap();
         let expected = BTreeSet::from([("gpt".to_string(), SignatureKind::PartitionTable)]);
         assert_eq!(names(&both(&file)), expected);
@@ -184,7 +184,7 @@ fn a_source_that_cannot_be_read_is_an_error_not_a_clean_bill() {
             MIB
         }
         fn read(&self, _: u64, _: &mut [u8]) -> io::Result<()> {
-            Err(crate::sys::error::Code::IO.into())
+            Err(truespd_platform::sys::error::Code::IO.into())
         }
     }
     assert!(probe(&Broken).is_err());

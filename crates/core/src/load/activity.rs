@@ -8,23 +8,23 @@ use super::counters::whole_seconds_ns;
 use super::facts::LimitSources;
 use super::phases::Lengths;
 use super::serving::{Programs, disks_beside};
-use crate::machine::caches::{CacheState, CachedDevice, StateUnknown, cached_devices};
-use crate::machine::chain::LayerKind;
-use crate::machine::device::DeviceNumber;
-use crate::machine::diskstat::{DiskCounters, DiskCounts, DiskReading};
-use crate::machine::fileserver::{ServedMounts, ServerCounts};
-use crate::machine::limits::available_bytes;
-use crate::machine::limits::{
-    governors, own_disk_bytes, stalls, swapped_pages, throttle_files, throttled_ns,
-};
-use crate::machine::programs::Accounts;
-use crate::machine::roots::Roots;
-use crate::machine::{chain, fileserver, held, topology};
 use crate::result::{
     CacheActivity, DiskActivity, Evidence, Held, HostActivity, LayerDetails, Limit, LimitChange,
     OtherPrograms, PathActivity, Pressure, ProcessorWaits, ServedMount, WayChange,
 };
-use crate::sys::thread::{ThreadId, waiting_ns_of};
+use truespd_platform::machine::caches::{CacheState, CachedDevice, StateUnknown, cached_devices};
+use truespd_platform::machine::chain::LayerKind;
+use truespd_platform::machine::device::DeviceNumber;
+use truespd_platform::machine::diskstat::{DiskCounters, DiskCounts, DiskReading};
+use truespd_platform::machine::fileserver::{ServedMounts, ServerCounts};
+use truespd_platform::machine::limits::available_bytes;
+use truespd_platform::machine::limits::{
+    governors, own_disk_bytes, stalls, swapped_pages, throttle_files, throttled_ns,
+};
+use truespd_platform::machine::programs::Accounts;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::{chain, fileserver, held, topology};
+use truespd_platform::sys::thread::{ThreadId, waiting_ns_of};
 
 /// Programs that moved less disturb no test.
 const PROGRAM_BYTES_MIN: u64 = 1 << 20;
@@ -637,7 +637,7 @@ fn asked_between(before: &Reading, after: &Reading, index: usize) -> Option<Serv
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::chain::{Layer, MountedAs};
+    use truespd_platform::machine::chain::{Layer, MountedAs};
 
     const S: u64 = 1_000_000_000;
 
@@ -712,7 +712,7 @@ mod tests {
             std::fs::create_dir_all(folder).expect("a folder");
         }
         std::fs::write(disk.join("dev"), "8:48\n").expect("a file");
-        crate::sys::made::symlink(&disk, roots.sys.join("dev/block/8:48")).expect("a link");
+        crate::made::symlink(&disk, roots.sys.join("dev/block/8:48")).expect("a link");
         let put = |state: &str| std::fs::write(session.join("state"), state).expect("a file");
         put("LOGGED_IN\n");
         let number = DeviceNumber { major: 8, minor: 48 };

@@ -11,15 +11,15 @@ use super::span::{StartFailure, unprepared};
 use super::worker::Worker;
 use crate::access::{DataRng, Pace, WriteData};
 use crate::engine::{self, Setup};
-use crate::fault::{Failure, FailureKind};
 use crate::measure::Histogram;
 use crate::measure::clock::lowest_ns;
 use crate::measure::clock::{Clock, MachineClock};
 use crate::plan::{Lane, LaneInputs, LaneWrites, PlannedTarget, ThreadWork, assign, lanes, ranges_of};
 use crate::profile::{Target, TimeSpan};
 use crate::result::{LoadCost, SelfCost};
-use crate::sys::buffer::IoBuffer;
-use crate::sys::thread::{pin_to_processor, running_ns_of_this_thread};
+use truespd_platform::fault::{Failure, FailureKind};
+use truespd_platform::sys::buffer::IoBuffer;
+use truespd_platform::sys::thread::{pin_to_processor, running_ns_of_this_thread};
 
 /// Reads a counter of the calling thread right before and right after its loop; `None` where there is none.
 pub type Probe<'a> = &'a (dyn Fn() -> Option<u64> + Sync);

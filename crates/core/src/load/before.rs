@@ -7,17 +7,17 @@ use super::activity::{Recorder, Sources};
 use super::content::{Inspection, look_at_rest};
 use super::phases::Lengths;
 use super::{document, facts};
-use crate::machine::host::clock_source;
-use crate::machine::limits::averages;
-use crate::machine::limits::memory_facts;
-use crate::machine::roots::Roots;
-use crate::machine::storage::{OpenedTarget, Room, TargetKind, keep_access_time, room};
-use crate::machine::{chain, topology};
 use crate::measure::clock::{Clock, MachineClock};
 use crate::measure::cpu::{CpuCounters, steal_percent, usage};
 use crate::result::{HostActivity, MachineNow, Stalled, TargetFacts};
-use crate::sys::extents::{cached, drop_cached};
-use crate::sys::thread::allowed_processors;
+use truespd_platform::machine::host::clock_source;
+use truespd_platform::machine::limits::averages;
+use truespd_platform::machine::limits::memory_facts;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::{OpenedTarget, Room, TargetKind, keep_access_time, room};
+use truespd_platform::machine::{chain, topology};
+use truespd_platform::sys::extents::{cached, drop_cached};
+use truespd_platform::sys::thread::allowed_processors;
 
 /// A target and the layers below it.
 #[derive(Debug)]

@@ -15,22 +15,22 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 use super::layout::{Below, layout, map_of};
 use super::targets::TargetState;
 use crate::access::{DataRng, EffectiveRange, data};
-use crate::machine::chain::LayerKind;
-use crate::machine::device::{BlockDevice, DeviceNumber};
-use crate::machine::roots::Roots;
-use crate::machine::storage::{
-    AccessHint, OpenedTarget, ReadFlags, TargetKind, advise, keep_access_time, open_file,
-};
-use crate::machine::{chain, loops, storage};
 use crate::plan::{Lane, LaneTarget, LaneWrites};
 use crate::profile::{Target, TimeSpan};
 use crate::result::{Allocation, ContentSample, ExtentMap, LoopCache, RangePart, Residency, TargetFacts};
-use crate::sys::buffer::IoBuffer;
-use crate::sys::extents::Survey;
-use crate::sys::extents::{Cached, cached, drop_cached, gaps, pieces};
-use crate::sys::file::read_at;
-use crate::sys::identity::Identity;
 use crate::verify::sector::{SECTOR_BYTES, Stamp, stamp};
+use truespd_platform::machine::chain::LayerKind;
+use truespd_platform::machine::device::{BlockDevice, DeviceNumber};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::{
+    AccessHint, OpenedTarget, ReadFlags, TargetKind, advise, keep_access_time, open_file,
+};
+use truespd_platform::machine::{chain, loops, storage};
+use truespd_platform::sys::buffer::IoBuffer;
+use truespd_platform::sys::extents::Survey;
+use truespd_platform::sys::extents::{Cached, cached, drop_cached, gaps, pieces};
+use truespd_platform::sys::file::read_at;
+use truespd_platform::sys::identity::Identity;
 
 /// For the extents of all targets together.
 const SURVEY_LIMIT: Duration = Duration::from_secs(1);
@@ -383,7 +383,7 @@ fn opened(range: &TestedRange<'_>, direct: bool) -> Option<File> {
 
 /// Buffers are aligned to pages.
 fn page_bytes() -> u64 {
-    crate::sys::system::page_bytes() as u64
+    truespd_platform::sys::system::page_bytes() as u64
 }
 
 /// Blocks as the workers are going to write them; `None` when they write nothing.
@@ -592,12 +592,13 @@ mod tests {
     }
 
     fn opened(path: &Path) -> OpenedTarget {
-        storage::open(path, ReadFlags::CACHED, &crate::machine::roots::Roots::default()).expect("just made")
+        storage::open(path, ReadFlags::CACHED, &truespd_platform::machine::roots::Roots::default())
+            .expect("just made")
     }
 
     #[test]
     fn a_sample_without_a_limit_is_whole() {
-        use crate::sys::made::FileExt;
+        use crate::made::FileExt;
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("data");
         let file = File::create(&path).expect("room");

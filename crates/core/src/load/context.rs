@@ -9,16 +9,16 @@ use super::live::{Counted, Progress};
 use super::ranks::Ranks;
 use super::verify_log::{LogLost, LogPlace};
 use crate::engine::EngineRow;
-use crate::fault::Failure;
 use crate::guard::mark::Marks;
 use crate::guard::{Consent, Custody, MadeFile};
-use crate::machine::roots::Roots;
-use crate::machine::storage::{self, ReadFlags, resolve};
-use crate::machine::thing::Thing;
 use crate::measure::clock::MachineClock;
 use crate::profile::{EventNames, Profile};
 use crate::result::Document;
-use crate::sys::events::Latch;
+use truespd_platform::fault::Failure;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::{self, ReadFlags, resolve};
+use truespd_platform::machine::thing::Thing;
+use truespd_platform::sys::events::Latch;
 
 /// What goes on during a run.
 #[allow(missing_docs)]

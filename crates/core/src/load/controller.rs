@@ -18,15 +18,15 @@ use super::rounds::Cut;
 use super::span::{Placed, Prepared, Span, Start, StartFailure, prepare};
 use super::steadiness::{Watch, keep};
 use super::worker::Outcome;
-use crate::fault::{Failure, FailureKind};
-use crate::machine::host::unix_time_ns;
 use crate::measure::clock::Clock;
 use crate::measure::cpu::CpuCounters;
 use crate::measure::slices::LatencySlices;
 use crate::plan::Lane;
 use crate::result::{CommonStart, EngineTraits, Evidence, Rounds, ThreadCost, Window};
-use crate::sys::events::Latch;
-use crate::sys::thread::{ThreadId, raise_priority_of_this_thread, times_of_this_thread};
+use truespd_platform::fault::{Failure, FailureKind};
+use truespd_platform::machine::host::unix_time_ns;
+use truespd_platform::sys::events::Latch;
+use truespd_platform::sys::thread::{ThreadId, raise_priority_of_this_thread, times_of_this_thread};
 
 /// How often a worker that has not left yet is interrupted again.
 const INTERRUPT_EVERY: Duration = Duration::from_millis(2);

@@ -14,7 +14,7 @@ use crate::measure::slices::{LatencySlices, Slice, slice_ns};
 use crate::measure::{Histogram, Intervals};
 use crate::profile::TimeSpan;
 use crate::result::{Direction, FineSeries, OfSize, Processors, ThreadProcessors, Timeline};
-use crate::sys::thread::current_processor;
+use truespd_platform::sys::thread::current_processor;
 
 /// Which statistics a time span asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -758,7 +758,7 @@ mod tests_timeline {
         let mut free = Buckets::new(10, 2).noting_processors();
         free.begin(0);
         free.close(10, [1, 0]);
-        let allowed = crate::sys::thread::allowed_processors().unwrap();
+        let allowed = truespd_platform::sys::thread::allowed_processors().unwrap();
         assert!(free.processors.len() == 1 && allowed.contains(&free.processors[0]), "{free:?}");
     }
 

@@ -8,9 +8,6 @@ use super::span::Span;
 use super::worker::{FailureKind, IoFailure, Late, Outcome};
 use crate::access::{EffectiveRange, Places, Skew};
 use crate::engine::Op;
-use crate::fault::{self, Failure};
-use crate::machine::roots::Roots;
-use crate::machine::topology::Topology;
 use crate::measure::cpu::{
     ProcessUsage, STEAL_PERCENT_NOTABLE, cost, process_usage, steal_percent, steal_worst_percent, usage,
 };
@@ -21,7 +18,10 @@ use crate::result::{
     ClockFacts, CpuUse, DispatchInEffect, DistributionPart, Evidence, InEffect, Measured, Outstanding,
     OwnCost, QueueDepth, Rounds, SkewResult, TargetFacts, TargetResult, ThreadResult,
 };
-use crate::text::grouped;
+use truespd_platform::fault::{self, Failure};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::topology::Topology;
+use truespd_platform::text::grouped;
 
 /// The numbers of a time span, and sentences for standard error.
 pub fn measured(span: &Span<'_>, outcome: SpanOutcome, topology: &Topology) -> (Measured, Vec<Note>) {

@@ -1,10 +1,10 @@
 //! The drives under the targets are asked for their own state before the first I/O and after the last.
 
-use crate::machine::chain::{Layer, LayerKind};
-use crate::machine::device::BlockDevice;
-use crate::machine::drive_state::{DriveState, DriveUntold, read_soon};
-use crate::machine::roots::Roots;
 use crate::result::Drive;
+use truespd_platform::machine::chain::{Layer, LayerKind};
+use truespd_platform::machine::device::BlockDevice;
+use truespd_platform::machine::drive_state::{DriveState, DriveUntold, read_soon};
+use truespd_platform::machine::roots::Roots;
 
 /// A drive under the targets, and what it says.
 #[derive(Debug)]
@@ -81,9 +81,9 @@ fn is_same(one: &BlockDevice, other: &BlockDevice) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::device::DeviceNumber;
-    use crate::sys::made::symlink;
+    use crate::made::symlink;
     use std::fs;
+    use truespd_platform::machine::device::DeviceNumber;
 
     fn layer(kind: LayerKind, minor: u32) -> Layer {
         Layer { kind, number: Some(DeviceNumber { major: 8, minor }), ..Layer::default() }

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::machine::roots::Roots;
-use crate::machine::storage::by_id;
-use crate::sys::system::state_folder;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::by_id;
+use truespd_platform::sys::system::state_folder;
 
 /// What a target is called also after a restart of the machine: the lasting name of a device, the path of a file.
 pub fn lasting_name(path: &Path) -> PathBuf {

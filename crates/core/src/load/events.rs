@@ -2,11 +2,11 @@
 
 use std::thread::Scope;
 
-use crate::fault::{Failure, FailureKind, Fault, Refusal, RefusalKind};
 use crate::profile::EventNames;
-use crate::sys::error::system_text;
-use crate::sys::events::Latch;
-use crate::sys::events::{EventDir, EventError, EventHandle, WaitEnd};
+use truespd_platform::fault::{Failure, FailureKind, Fault, Refusal, RefusalKind};
+use truespd_platform::sys::error::system_text;
+use truespd_platform::sys::events::Latch;
+use truespd_platform::sys::events::{EventDir, EventError, EventHandle, WaitEnd};
 
 /// Sets an event that must exist (`-ye`).
 ///

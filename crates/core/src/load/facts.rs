@@ -4,14 +4,14 @@
 use std::path::{Path, PathBuf};
 
 use crate::engine;
-use crate::machine::device::{BlockDevice, DeviceNumber, with_size};
-use crate::machine::mounts::read_swaps;
-use crate::machine::namespace::Namespace;
-use crate::machine::roots::Roots;
-use crate::machine::storage::TargetKind;
-use crate::machine::thing::Thing;
-use crate::machine::{chain, limits, storage};
 use crate::result::{EngineTraits, KernelDevice, Layer, Limit, NvmeCommands, OpenedKind, TargetFacts};
+use truespd_platform::machine::device::{BlockDevice, DeviceNumber, with_size};
+use truespd_platform::machine::mounts::read_swaps;
+use truespd_platform::machine::namespace::Namespace;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::TargetKind;
+use truespd_platform::machine::thing::Thing;
+use truespd_platform::machine::{chain, limits, storage};
 
 /// Facts of an opened target with the layers below it. `typed` is the target as given, `path` what was opened.
 pub fn of_target(

@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 use crate::access::{Noise, data};
 use crate::engine::{self, AnyEngine, Completion, Engine, EngineError, EngineFile, Handle, Io, Op, Setup};
 use crate::guard::sample::{PIECE_BYTES, find_odd};
-use crate::machine::storage::DirectAlignment;
-use crate::sys::buffer::{BufferError, IoBuffer};
-use crate::sys::error::{Code, system_text};
-use crate::sys::extents::drop_cached;
-use crate::sys::file::{self, Opening, Stat};
-use crate::sys::system;
+use truespd_platform::machine::storage::DirectAlignment;
+use truespd_platform::sys::buffer::{BufferError, IoBuffer};
+use truespd_platform::sys::error::{Code, system_text};
+use truespd_platform::sys::extents::drop_cached;
+use truespd_platform::sys::file::{self, Opening, Stat};
+use truespd_platform::sys::system;
 
 /// Bytes per write. Samples begin where writes do.
 const BLOCK_BYTES: u64 = PIECE_BYTES;

@@ -3,14 +3,14 @@
 use std::fs::File;
 use std::time::Instant;
 
-use crate::machine::allocated::loop_file;
-use crate::machine::caches::StateUnknown;
-use crate::machine::chain::{self, LayerKind};
-use crate::machine::device::BlockDevice;
-use crate::machine::places::{Snapshot, ThinVolume, snapshots, thin_volumes};
-use crate::machine::roots::Roots;
 use crate::result::{AllocatedBy, Allocation, ExtentMap};
-use crate::sys::extents::{Cached, Survey, cached, pieces, survey};
+use truespd_platform::machine::allocated::loop_file;
+use truespd_platform::machine::caches::StateUnknown;
+use truespd_platform::machine::chain::{self, LayerKind};
+use truespd_platform::machine::device::BlockDevice;
+use truespd_platform::machine::places::{Snapshot, ThinVolume, snapshots, thin_volumes};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::sys::extents::{Cached, Survey, cached, pieces, survey};
 
 /// With more dirty pages than this, nothing is written back for an exact answer.
 const DIRTY_BYTES_MAX: u64 = 64 << 20;

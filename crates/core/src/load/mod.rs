@@ -36,19 +36,19 @@ pub mod verify_log;
 mod worker;
 mod written_back;
 
-use crate::fault::{Failure, FailureKind, Refusal};
 use crate::guard::mark::Marks;
-use crate::machine::limits::memory_facts;
-use crate::machine::processor_caches::processor_caches;
-use crate::machine::roots::Roots;
-use crate::machine::topology::{Topology, TopologyError};
 use crate::measure::clock::MachineClock;
 use crate::profile::Profile;
 use crate::result::{Document, System, TimeSpanResult};
-use crate::sys::error::system_text;
-use crate::sys::events::Latch;
-use crate::sys::system::page_bytes;
-use crate::sys::thread::Interrupter;
+use truespd_platform::fault::{Failure, FailureKind, Refusal};
+use truespd_platform::machine::limits::memory_facts;
+use truespd_platform::machine::processor_caches::processor_caches;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::topology::{Topology, TopologyError};
+use truespd_platform::sys::error::system_text;
+use truespd_platform::sys::events::Latch;
+use truespd_platform::sys::system::page_bytes;
+use truespd_platform::sys::thread::Interrupter;
 
 pub use context::{Event, FinishedRun, HeldDevices, KnownTarget, Note, OnEvent, Options};
 
@@ -64,15 +64,15 @@ pub fn system() -> Result<System, TopologyError> {
     let roots = Roots::default();
     let topology = Topology::of_this_machine()?;
     Ok(System {
-        computer_name: crate::machine::host::host_name(),
-        start_unix_s: crate::machine::host::unix_time_s(),
-        processor_name: crate::machine::host::processor_model(&roots).unwrap_or_default(),
-        machine_model: crate::machine::host::machine_model(&roots),
+        computer_name: truespd_platform::machine::host::host_name(),
+        start_unix_s: truespd_platform::machine::host::unix_time_s(),
+        processor_name: truespd_platform::machine::host::processor_model(&roots).unwrap_or_default(),
+        machine_model: truespd_platform::machine::host::machine_model(&roots),
         caches: processor_caches(&roots.sys, &topology),
         page_bytes: Some(page_bytes() as u64),
         topology,
-        power_scheme: crate::machine::host::power_scheme(&roots),
-        kernel_release: crate::machine::host::kernel_release(),
+        power_scheme: truespd_platform::machine::host::power_scheme(&roots),
+        kernel_release: truespd_platform::machine::host::kernel_release(),
         memory_bytes: memory_facts(&roots).ok().and_then(|m| m.total_bytes),
     })
 }

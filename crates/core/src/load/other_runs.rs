@@ -6,10 +6,10 @@ use std::time::Duration;
 use super::context::Run;
 use super::targets::TargetState;
 use crate::guard::{Custody, OtherRun, RunLocks};
-use crate::machine::roots::Roots;
-use crate::sys::events::Latch;
-use crate::sys::identity::Identity;
 use crate::{guard, result};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::sys::events::Latch;
+use truespd_platform::sys::identity::Identity;
 
 /// How often the run tries to take over a device that another run holds.
 const TAKE_OVER_PAUSE: Duration = Duration::from_millis(50);

@@ -307,13 +307,13 @@ impl Time for MachineTime {
     fn sleep(&self, ns: u64, is_exact: bool, _: &mut dyn Engine) {
         let end_ns = self.0.now_ns().saturating_add(ns);
         if is_exact && ns > WOKEN_LATE_NS {
-            crate::sys::thread::sleep_once(Duration::from_nanos(ns - WOKEN_LATE_NS));
+            truespd_platform::sys::thread::sleep_once(Duration::from_nanos(ns - WOKEN_LATE_NS));
             // What ended the sleep may have been a signal, which wants to be seen now.
             if self.0.now_ns().saturating_add(2 * WOKEN_LATE_NS) < end_ns {
                 return;
             }
         } else if !is_exact && ns > SPIN_NS {
-            return crate::sys::thread::sleep_once(Duration::from_nanos(ns));
+            return truespd_platform::sys::thread::sleep_once(Duration::from_nanos(ns));
         }
         while self.0.now_ns() < end_ns {
             std::hint::spin_loop();

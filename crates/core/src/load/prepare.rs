@@ -12,19 +12,9 @@ use super::rounds::KEPT_BESIDE;
 use super::targets::check_kind;
 use super::verified;
 use crate::engine::EngineRow;
-use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::guard;
 use crate::guard::mark::{MarkState, Marks};
 use crate::guard::{Guard, NewFile, PermitToMake, Range, Wish, Wished};
-use crate::machine::limits::{
-    available_bytes, memory_facts, open_files_limit, raise_open_files_limit, space_left, threads_allowed,
-};
-use crate::machine::roots::Roots;
-use crate::machine::storage::{
-    self, OpenFailure, OpenedTarget, ReadFlags, TargetError, TargetFacts, TargetKind, facts_of, resolve,
-};
-use crate::machine::thing::{Change, Thing};
-use crate::machine::topology::Topology;
 use crate::measure::Intervals;
 use crate::plan::{
     assign, check_alignment, check_block_size, check_commands, check_commands_of_file, check_depth,
@@ -32,15 +22,25 @@ use crate::plan::{
     huge_pages_needed, processor_order, ranges_of,
 };
 use crate::profile::{Profile, ResultFormat, Size, Target, TimeSpan};
-use crate::sys::buffer::IoBuffer;
-use crate::sys::error::system_text;
-use crate::sys::events::Latch;
-use crate::sys::extents::{self, Extents};
-use crate::sys::file::Stat;
-use crate::sys::identity::Identity;
-use crate::sys::source::Source;
-use crate::sys::thread::allowed_processors;
-use crate::text::printable_path;
+use truespd_platform::fault::{Failure, FailureKind, Refusal, RefusalKind};
+use truespd_platform::machine::limits::{
+    available_bytes, memory_facts, open_files_limit, raise_open_files_limit, space_left, threads_allowed,
+};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::{
+    self, OpenFailure, OpenedTarget, ReadFlags, TargetError, TargetFacts, TargetKind, facts_of, resolve,
+};
+use truespd_platform::machine::thing::{Change, Thing};
+use truespd_platform::machine::topology::Topology;
+use truespd_platform::sys::buffer::IoBuffer;
+use truespd_platform::sys::error::system_text;
+use truespd_platform::sys::events::Latch;
+use truespd_platform::sys::extents::{self, Extents};
+use truespd_platform::sys::file::Stat;
+use truespd_platform::sys::identity::Identity;
+use truespd_platform::sys::source::Source;
+use truespd_platform::sys::thread::allowed_processors;
+use truespd_platform::text::printable_path;
 
 /// The mark of a file that TrueSpd fills allows writes this far ahead. A later write counts as somebody else's.
 const FILL_AHEAD: Duration = Duration::from_secs(30);

@@ -9,10 +9,10 @@ use super::activity::Sources;
 use super::context::{Event, OnEvent};
 use super::live::{Cell, Counted, DiskRates, MachineRates, Phase, Progress, Readings, TOLD_EVERY_NS};
 use super::phases::Phases;
-use crate::machine::diskstat::{DiskCounts, DiskReading};
 use crate::measure::clock::{Clock, MachineClock};
 use crate::measure::cpu::{CpuCounters, busy_percent};
-use crate::sys::events::Latch;
+use truespd_platform::machine::diskstat::{DiskCounts, DiskReading};
+use truespd_platform::sys::events::Latch;
 
 /// Busy workers have told their counts this long after they were due.
 const LAG_NS: u64 = 20_000_000;

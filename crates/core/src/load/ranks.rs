@@ -10,17 +10,17 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::fault::Refusal;
-use crate::machine::device::{BlockDevice, DeviceNumber};
-use crate::machine::mounts::read_mounts;
-use crate::machine::roots::Roots;
-use crate::machine::storage;
-use crate::machine::storage::{ReadFlags, resolve};
 use crate::profile::Profile;
 use crate::result::CommonStart;
-use crate::sys::extents::drop_cached;
-use crate::sys::file::read_exact_at;
-use crate::sys::identity::{Identity, block_device_at};
+use truespd_platform::fault::Refusal;
+use truespd_platform::machine::device::{BlockDevice, DeviceNumber};
+use truespd_platform::machine::mounts::read_mounts;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage;
+use truespd_platform::machine::storage::{ReadFlags, resolve};
+use truespd_platform::sys::extents::drop_cached;
+use truespd_platform::sys::file::read_exact_at;
+use truespd_platform::sys::identity::{Identity, block_device_at};
 
 /// The other processes.
 pub trait Ranks: Debug + Send + Sync {

@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 use super::entries::lasting_name;
 use super::verified::range_of;
 use crate::engine::{self, AnyEngine, Completion, Engine, EngineFile, Io, Op, Opened, Setup};
-use crate::fault::{Failure, FailureKind, Fault, Refusal, RefusalKind};
-use crate::machine::roots::Roots;
-use crate::machine::storage::{self, OpenedTarget, ReadFlags, TargetKind, resolve};
-use crate::machine::thing::Thing;
 use crate::result::{FaultCount, ReadBack, WrongRange};
-use crate::sys::buffer::IoBuffer;
-use crate::sys::events::Latch;
-use crate::sys::extents::drop_cached;
 use crate::verify::{self, BlockMap, Found, MapHeader, Seen, judge};
+use truespd_platform::fault::{Failure, FailureKind, Fault, Refusal, RefusalKind};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::{self, OpenedTarget, ReadFlags, TargetKind, resolve};
+use truespd_platform::machine::thing::Thing;
+use truespd_platform::sys::buffer::IoBuffer;
+use truespd_platform::sys::events::Latch;
+use truespd_platform::sys::extents::drop_cached;
 
 /// Reads that are outstanding at once.
 const DEPTH: u32 = 32;

@@ -1,11 +1,11 @@
 //! Programs that serve targets (FUSE): the requests that wait in them, and the disks that they may use.
 
-use crate::machine::chain::{Layer, LayerKind};
-use crate::machine::device::{BlockDevice, DeviceNumber};
-use crate::machine::mounts::{FuseConnection, read_mounts};
-use crate::machine::roots::Roots;
-use crate::machine::storage::whole_disks;
 use crate::result::ServingProgram;
+use truespd_platform::machine::chain::{Layer, LayerKind};
+use truespd_platform::machine::device::{BlockDevice, DeviceNumber};
+use truespd_platform::machine::mounts::{FuseConnection, read_mounts};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::whole_disks;
 
 /// The programs that serve targets of a run.
 #[derive(Debug, Default)]
@@ -75,7 +75,7 @@ pub fn disks_beside(chains: &[&[Layer]], roots: &Roots) -> Vec<(String, DeviceNu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::chain::MountedAs;
+    use truespd_platform::machine::chain::MountedAs;
 
     #[test]
     fn programs_and_the_disks_beside_them() {

@@ -23,22 +23,22 @@ use super::verify_log::Log;
 use super::worker::{RoundKeeper, Worker};
 use crate::access::data;
 use crate::engine::{self, EngineFile, Opened, Setup};
-use crate::fault::{Failure, FailureKind};
 use crate::guard::OtherRun;
-use crate::machine::limits::{allowed_nodes, nodes_with_memory};
-use crate::machine::roots::Roots;
-use crate::machine::topology::{CpuSet, Topology};
 use crate::measure::clock::MachineClock;
 use crate::measure::cpu::ProcessUsage;
 use crate::plan::{Lane, LaneTarget, LaneWrites};
 use crate::profile::TimeSpan;
 use crate::result::{BoundThread, SelfCost};
-use crate::sys::buffer::{self, BufferError, IoBuffer};
-use crate::sys::error::system_text;
-use crate::sys::events::Latch;
-use crate::sys::thread::{Interrupter, keep_exact_time_on_this_thread, pin_to_processor};
-use crate::text::grouped;
 use crate::verify::{BlockMap, Checker};
+use truespd_platform::fault::{Failure, FailureKind};
+use truespd_platform::machine::limits::{allowed_nodes, nodes_with_memory};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::topology::{CpuSet, Topology};
+use truespd_platform::sys::buffer::{self, BufferError, IoBuffer};
+use truespd_platform::sys::error::system_text;
+use truespd_platform::sys::events::Latch;
+use truespd_platform::sys::thread::{Interrupter, keep_exact_time_on_this_thread, pin_to_processor};
+use truespd_platform::text::grouped;
 
 /// A time span whose targets are open and whose threads' work is laid out. Its threads share it.
 pub struct Span<'a> {
@@ -442,7 +442,7 @@ mod tests {
     use super::*;
     use crate::plan::{LaneInputs, PlannedTarget, assign, lanes, ranges_of};
     use crate::profile::Target;
-    use crate::sys::error::Code;
+    use truespd_platform::sys::error::Code;
 
     fn on(nodes: &[(u32, usize)]) -> io::Result<BTreeMap<u32, usize>> {
         Ok(nodes.iter().copied().collect())

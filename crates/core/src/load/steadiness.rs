@@ -9,7 +9,7 @@ use crate::measure::cpu::CpuCounters;
 use crate::profile::SteadyRule;
 use crate::result::rounds::{are_steady, tracked, words};
 use crate::result::{Round, Rounds};
-use crate::text::grouped;
+use truespd_platform::text::grouped;
 
 const NS_PER_S: f64 = 1e9;
 

@@ -22,18 +22,18 @@ use super::span::{MemoryRules, Span, node_note};
 use super::targets::{self, Standing, TargetState};
 use super::verify_log::Log;
 use super::{document, facts, verified};
-use crate::fault::{Failure, FailureKind};
 use crate::guard::{Guard, OtherRun};
-use crate::machine::chain;
-use crate::machine::storage::{TargetKind, resolve};
 use crate::measure::clock::{Clock, MachineClock};
 use crate::measure::cpu::process_usage;
 use crate::plan::{Lane, LaneInputs, LaneTarget, LaneWrites, PlannedTarget, ThreadWork, assign, lanes};
 use crate::profile::{BufferSeparation, IoPriority, Size, Target, TimeSpan};
 use crate::result::{Loss, Measured, SelfCost};
-use crate::sys::error::system_text;
-use crate::sys::identity::Identity;
-use crate::sys::thread::{Interrupter, ranges};
+use truespd_platform::fault::{Failure, FailureKind};
+use truespd_platform::machine::chain;
+use truespd_platform::machine::storage::{TargetKind, resolve};
+use truespd_platform::sys::error::system_text;
+use truespd_platform::sys::identity::Identity;
+use truespd_platform::sys::thread::{Interrupter, ranges};
 
 impl<'p> Run<'p> {
     /// Runs one time span of the profile; `None` when nothing was measured.

@@ -8,26 +8,26 @@ use std::time::Duration;
 use super::context::{Event, OnEvent};
 use crate::access::{DataRng, data};
 use crate::engine::Handle;
-use crate::fault::{Failure, FailureKind};
 use crate::guard::mark::{Ended, Marks, Whose, Writing};
 use crate::guard::{Custody, Guard, Permit, PermitError, Range, Unseen, writers_of_file};
-use crate::machine::mounts::read_mounts;
-use crate::machine::roots::Roots;
-use crate::machine::storage::{
-    Access, AccessHint, OpenFlags, OpenedTarget, ReadFlags, TargetError, TargetFacts, TargetKind,
-    probe_direct_read, resolve,
-};
-use crate::machine::thing::Thing;
-use crate::machine::{chain, storage};
 use crate::plan::{PlannedTarget, ranges_of};
 use crate::profile::{CacheMode, Target, TimeSpan};
 use crate::result::Loss;
-use crate::sys::buffer::IoBuffer;
-use crate::sys::error::{Code, system_text};
-use crate::sys::extents::drop_cached;
-use crate::sys::file::{report, room, taken_bytes};
-use crate::sys::identity::{Identity, names};
-use crate::sys::source::Source;
+use truespd_platform::fault::{Failure, FailureKind};
+use truespd_platform::machine::mounts::read_mounts;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::{
+    Access, AccessHint, OpenFlags, OpenedTarget, ReadFlags, TargetError, TargetFacts, TargetKind,
+    probe_direct_read, resolve,
+};
+use truespd_platform::machine::thing::Thing;
+use truespd_platform::machine::{chain, storage};
+use truespd_platform::sys::buffer::IoBuffer;
+use truespd_platform::sys::error::{Code, system_text};
+use truespd_platform::sys::extents::drop_cached;
+use truespd_platform::sys::file::{report, room, taken_bytes};
+use truespd_platform::sys::identity::{Identity, names};
+use truespd_platform::sys::source::Source;
 
 #[derive(Debug)]
 pub struct TargetState {

@@ -7,12 +7,12 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread::{self, JoinHandle};
 
-use crate::fault::{Failure, FailureKind};
-use crate::sys::error::system_text;
-use crate::sys::events::Latch;
 use crate::verify::checker::Entry;
 use crate::verify::log::{self, Durable, FIRST_LINE};
 use crate::verify::{self, BlockMap, Fits, MapError, MapHeader, PlaceError};
+use truespd_platform::fault::{Failure, FailureKind};
+use truespd_platform::sys::error::system_text;
+use truespd_platform::sys::events::Latch;
 
 /// Where a log is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]

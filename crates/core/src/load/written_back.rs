@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use super::context::Event;
 use super::context::{Failures, OnEvent, Run};
 use super::targets::TargetState;
-use crate::fault::{Failure, FailureKind};
 use crate::profile::{Target, TimeSpan};
-use crate::sys::aside::Flushes;
-use crate::sys::error::{Code, system_text};
-use crate::sys::events::Latch;
+use truespd_platform::fault::{Failure, FailureKind};
+use truespd_platform::sys::aside::Flushes;
+use truespd_platform::sys::error::{Code, system_text};
+use truespd_platform::sys::events::Latch;
 
 /// The run waits this long for the storage, of all targets together.
 const LIMIT: Duration = Duration::from_secs(30);

@@ -20,8 +20,8 @@
 
 use std::time::Duration;
 
-use crate::sys::tsc;
-use crate::sys::tsc::monotonic_ns;
+use truespd_platform::sys::tsc;
+use truespd_platform::sys::tsc::monotonic_ns;
 
 /// Distance of the first two readings.
 const CALIBRATION: Duration = Duration::from_millis(4);

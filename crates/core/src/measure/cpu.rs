@@ -1,8 +1,8 @@
 //! Processor use between two moments (`io-semantics.md` §14.4), and what this process itself used.
 
-use crate::machine::topology;
-use crate::machine::topology::{CpuStatError, CpuTicks};
-pub use crate::sys::system::{ProcessUsage, process_usage};
+use truespd_platform::machine::topology;
+use truespd_platform::machine::topology::{CpuStatError, CpuTicks};
+pub use truespd_platform::sys::system::{ProcessUsage, process_usage};
 
 /// Share of stolen time, in percent, from which on it should be mentioned.
 pub const STEAL_PERCENT_NOTABLE: f64 = 1.0;

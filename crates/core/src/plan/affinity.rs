@@ -1,9 +1,9 @@
 //! Processor order for pinning threads (`command-line.md` §5.3, `release-2.3.md` §2, `io-semantics.md` §17).
 
-use crate::fault::Refusal;
-use crate::machine::topology::{Processor, Topology};
 use crate::profile::{AffinityItem, EfficiencyOrder, Placement, TimeSpan};
-use crate::sys::thread::ranges;
+use truespd_platform::fault::Refusal;
+use truespd_platform::machine::topology::{Processor, Topology};
+use truespd_platform::sys::thread::ranges;
 
 /// Kernel CPU ids in the order threads are pinned to, round robin; empty when threads float (`-n`).
 ///

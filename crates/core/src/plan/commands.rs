@@ -1,13 +1,13 @@
 //! What a target and an engine must have in common when NVMe commands are sent (`--engine nvme`, `/dev/ngXnY`).
 
 use crate::engine::EngineRow;
-use crate::fault::Refusal;
-use crate::machine::device::BlockDevice;
-use crate::machine::namespace::{Namespace, nodes_of};
-use crate::machine::roots::Roots;
-use crate::machine::storage::{TargetFacts, TargetKind};
 use crate::profile::{IoPriority, Size, Target};
-use crate::text::printable;
+use truespd_platform::fault::Refusal;
+use truespd_platform::machine::device::BlockDevice;
+use truespd_platform::machine::namespace::{Namespace, nodes_of};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::{TargetFacts, TargetKind};
+use truespd_platform::text::printable;
 
 /// What is asked for, as far as it decides: a target, and the engine of `--engine`.
 #[derive(Debug, Clone, Copy)]
@@ -142,8 +142,8 @@ impl Asked<'_> {
 mod tests {
     use super::*;
     use crate::engine;
-    use crate::machine::device::DeviceNumber;
     use crate::profile::CacheMode;
+    use truespd_platform::machine::device::DeviceNumber;
 
     fn namespace() -> Namespace {
         // Any disk will do: only its name is told.

@@ -11,10 +11,10 @@ use crate::access::{
     SharedOffset, Skew, SourceWindow, UsableRange, Varied, WriteData, Zipf,
 };
 use crate::engine::{self, EngineRow, MapFlush, MapMode, Op};
-use crate::fault::{Failure, FailureKind};
-use crate::machine::storage::DirectAlignment;
 use crate::profile::{Batch, FlushMode, IoPriority, Target, TimeSpan};
-use crate::sys::thread::IoPrio;
+use truespd_platform::fault::{Failure, FailureKind};
+use truespd_platform::machine::storage::DirectAlignment;
+use truespd_platform::sys::thread::IoPrio;
 
 /// DiskSpd takes at most this many completions at a time (`io-semantics.md` §2).
 const REAP_BATCH_MAX: u32 = 16;

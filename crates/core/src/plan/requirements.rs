@@ -4,11 +4,11 @@
 use super::lanes::ThreadWork;
 use crate::engine;
 use crate::engine::EngineRow;
-use crate::fault::Refusal;
-use crate::machine::limits::{SpaceLeft, ThreadsAllowed};
-use crate::machine::storage::DirectAlignment;
 use crate::profile::{DistributionKind, Size, Target, TimeSpan};
-use crate::sys::system::TRANSFER_BYTES_MAX;
+use truespd_platform::fault::Refusal;
+use truespd_platform::machine::limits::{SpaceLeft, ThreadsAllowed};
+use truespd_platform::machine::storage::DirectAlignment;
+use truespd_platform::sys::system::TRANSFER_BYTES_MAX;
 
 /// Share of the available memory that a run may take, in percent.
 pub const MEMORY_SHARE_MAX: u64 = 90;
@@ -330,8 +330,8 @@ fn space_need(need: &MemoryNeed) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::storage::AlignmentSource;
     use crate::profile::{CacheMode, Distribution, DistributionRange};
+    use truespd_platform::machine::storage::AlignmentSource;
 
     const KIB: u64 = 1024;
 

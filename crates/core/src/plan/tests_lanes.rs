@@ -11,7 +11,7 @@ fn lanes_of(span: &TimeSpan) -> Vec<Lane> {
 }
 
 fn lanes_on(span: &TimeSpan, by_commands: bool) -> Vec<Lane> {
-    use crate::machine::storage::AlignmentSource;
+    use truespd_platform::machine::storage::AlignmentSource;
     let source = AlignmentSource::Statx;
     let direct = Some(DirectAlignment { offset_bytes: 4096, memory_bytes: 4096, source });
     let ranges: Vec<_> = span.targets.iter().map(|t| ranges_of(span, t, GIB).expect("it fits")).collect();

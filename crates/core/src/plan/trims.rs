@@ -2,12 +2,12 @@
 
 use super::requirements::sizes;
 use crate::engine::{self, EngineRow};
-use crate::fault::Refusal;
-use crate::machine::device::{BlockDevice, DiscardLimits};
-use crate::machine::namespace::Namespace;
-use crate::machine::roots::Roots;
-use crate::machine::storage::{TargetFacts, TargetKind};
 use crate::profile::{Size, Target};
+use truespd_platform::fault::Refusal;
+use truespd_platform::machine::device::{BlockDevice, DiscardLimits};
+use truespd_platform::machine::namespace::Namespace;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::{TargetFacts, TargetKind};
 
 /// Refuses trims by an engine that has none. `engine` is that of `--engine`.
 ///
@@ -153,9 +153,9 @@ fn odd_size(target: &Target, unit_bytes: u64) -> Option<(&'static str, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::device::DeviceNumber;
-    use crate::machine::storage::{Filesystem, facts_of};
     use crate::profile::CacheMode;
+    use truespd_platform::machine::device::DeviceNumber;
+    use truespd_platform::machine::storage::{Filesystem, facts_of};
 
     fn target(edit: impl Fn(&mut Target)) -> Target {
         let mut target = Target {
@@ -204,7 +204,10 @@ mod tests {
         let facts = TargetFacts {
             kind: TargetKind::Block,
             device: DeviceNumber { major: 8, minor: 0 },
-            sectors: Some(crate::machine::device::SectorSizes { logical_bytes: 512, physical_bytes: 512 }),
+            sectors: Some(truespd_platform::machine::device::SectorSizes {
+                logical_bytes: 512,
+                physical_bytes: 512,
+            }),
             filesystem: None,
             ..some_facts()
         };

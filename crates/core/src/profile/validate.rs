@@ -11,7 +11,7 @@ use super::{
     BLOCK_BYTES_MAX, Batch, CacheMode, Distribution, DistributionKind, Profile, REQUESTS_MAX, Target,
     TimeSpan,
 };
-use crate::text::size;
+use truespd_platform::text::size;
 
 /// Whether a profile with the finding may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! What the machine did while the tool measured, and when.
 
 use super::PathActivity;
-pub use crate::machine::caches::{CacheCounts, CacheKind};
-pub use crate::machine::diskstat::DiskCounts;
-pub use crate::machine::fileserver::{FileProtocol, RequestCounts, ServerCounts};
-pub use crate::machine::limits::LimitKind;
-pub use crate::machine::programs::{KernelWork, OtherProgram};
-use crate::text::{duration_ns, grouped};
 use serde::{Deserialize, Serialize};
+pub use truespd_platform::machine::caches::{CacheCounts, CacheKind};
+pub use truespd_platform::machine::diskstat::DiskCounts;
+pub use truespd_platform::machine::fileserver::{FileProtocol, RequestCounts, ServerCounts};
+pub use truespd_platform::machine::limits::LimitKind;
+pub use truespd_platform::machine::programs::{KernelWork, OtherProgram};
+use truespd_platform::text::{duration_ns, grouped};
 
 /// What the block layer counted for one disk over the measured time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]

@@ -2,14 +2,14 @@
 //! paths,
 //! and what changed meanwhile.
 
-pub use crate::machine::chain::{
+use serde::{Deserialize, Serialize};
+pub use truespd_platform::machine::chain::{
     DevicePath, LayerDetails, LayerKind, LayerRole, PathAccess, Replica, ReplicaPeer,
 };
-use crate::machine::diskstat::DiskCounts;
-pub use crate::machine::interrupts::HardwareQueue;
-pub use crate::machine::thing::Thing;
-pub use crate::machine::topology::CpuSet;
-use serde::{Deserialize, Serialize};
+use truespd_platform::machine::diskstat::DiskCounts;
+pub use truespd_platform::machine::interrupts::HardwareQueue;
+pub use truespd_platform::machine::thing::Thing;
+pub use truespd_platform::machine::topology::CpuSet;
 
 /// One level between a target and its disks. Absent members: not applicable, or the kernel does not tell.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]

@@ -8,10 +8,10 @@ use super::{
     CommonStart, Evidence, MissingRank, Preconditioned, Rank, Rounds, SkewResult, SourceVerdict, Timeline,
     Usual, Verdict, Verified, Window,
 };
-use crate::machine::processor_caches::ProcessorCache;
-use crate::machine::topology::Topology;
 use crate::measure::{Histogram, Intervals, LatencySlices};
 use crate::profile::{BufferSeparation, Profile};
+use truespd_platform::machine::processor_caches::ProcessorCache;
+use truespd_platform::machine::topology::Topology;
 
 /// A run, as stored and rendered.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::machine::drive_state::{DriveState, DriveUntold, DriveWarning};
-use crate::text::{bytes, grouped, number};
+pub use truespd_platform::machine::drive_state::{DriveState, DriveUntold, DriveWarning};
+use truespd_platform::text::{bytes, grouped, number};
 
 /// A drive under the targets. Its counts are of all that reached it: warm-up and cool-down, and other programs, too.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

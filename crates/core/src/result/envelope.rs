@@ -7,13 +7,13 @@
 
 use super::json::indented;
 use super::metrics::Metric;
-use crate::text::{printable_json, shell_line};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::ser::{SerializeStruct, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use truespd_platform::text::{printable_json, shell_line};
 
 /// A kind of documents, with the envelope that its JSON has.
 pub trait DocumentKind: Serialize + DeserializeOwned + 'static {

@@ -6,9 +6,9 @@ use super::{
     Outstanding, ProcessorWaits, Processors, QueueDepth, ServedMount, ServingProgram, ThreadCost, Ticks,
     Timeline, WayChange, WriteCache,
 };
-use crate::machine::thing::Thing;
-use crate::text::{bytes, printable};
 use serde::{Deserialize, Serialize};
+use truespd_platform::machine::thing::Thing;
+use truespd_platform::text::{bytes, printable};
 
 /// What the numbers of a time span rest on.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use super::summary::Summary;
 use super::{Direction, Document, Measured, RANKS_MAX, TimeSpanResult, legacy};
 use crate::measure::{Histogram, LatencySlices};
-use crate::sys::error::system_text;
-use crate::sys::source::Source;
-use crate::text::visible_json;
+use truespd_platform::sys::error::system_text;
+use truespd_platform::sys::source::Source;
+use truespd_platform::text::visible_json;
 
-pub use crate::sys::source::BYTES_MAX;
+pub use truespd_platform::sys::source::BYTES_MAX;
 
 /// What the member `format` says.
 pub const FORMAT: &str = "truespd-result";

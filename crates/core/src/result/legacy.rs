@@ -4,7 +4,7 @@
 //! missing, and knows only sentences that earlier versions wrote; what it does not know stays unknown.
 
 use super::{DevicePath, Document, EngineTraits, Layer, LayerDetails, LayerKind, LayerRole, TimeSpanResult};
-use crate::machine::chain::DELETED;
+use truespd_platform::machine::chain::DELETED;
 
 /// Fills the members that a document of an earlier version lacks.
 pub(crate) fn complete(document: &mut Document) {

@@ -10,9 +10,9 @@ use super::{
 use crate::measure::estimate::Part;
 use crate::measure::intervals::Interval;
 use crate::profile::Target;
-use crate::text::{grouped, precise};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
+use truespd_platform::text::{grouped, precise};
 
 /// I/Os that a percentile should leave above it.
 const ABOVE_MIN: f64 = 10.0;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::LatencySummary;
 use super::{Direction, Measured, OfSize};
-use crate::machine::topology::Topology;
+use truespd_platform::machine::topology::Topology;
 
 /// Totals of one time span.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -209,8 +209,8 @@ fn of_node(node: u32, measured: &Measured, topology: &Topology) -> NodeSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::topology::Processor;
     use crate::result::{BoundThread, CpuUse, Evidence, TargetResult, ThreadResult, WaitStatistics};
+    use truespd_platform::machine::topology::Processor;
 
     fn processor(cpu: u32, node: u32) -> Processor {
         Processor {

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use serde::{Deserialize, Serialize};
 
 use super::FileProtocol;
-use crate::text::{bytes, number, percent};
+use truespd_platform::text::{bytes, number, percent};
 
 /// How far a result can be trusted. Later is worse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ pub(super) use super::view::{part_of_time, ratio};
 use crate::result::{
     Document, Figure, Finding, FindingGrade, Layer, Limit, MachineNow, Meaning, TargetFacts, Theme,
 };
-use crate::text::printable;
+use truespd_platform::text::printable;
 
 /// Sentences and checks that one row holds, at most.
 const ROW_MAX: usize = 3;

@@ -6,7 +6,7 @@ use super::causes::{RANGE_SMALL_BYTES, RANGE_SMALL_PART, UNWRITTEN_SUSPECT, caus
 use super::room::never_written_share;
 use super::{Cause, Sentence, TargetNow};
 use crate::result::{Layer, LayerKind, Limit, MachineNow, OpenedKind, TargetFacts};
-use crate::text::{shell_word, size};
+use truespd_platform::text::{shell_word, size};
 
 pub use super::view::{limit_words, names, rates};
 

@@ -10,7 +10,7 @@ use crate::result::{
     LimitKind, Measured, NvmeCommands, OpenedKind, Residency, TargetFacts, disks_in_words,
 };
 use crate::result::{Operations, metrics};
-use crate::text::{grouped, number, rate, size};
+use truespd_platform::text::{grouped, number, rate, size};
 
 /// A time span of a document that is judged.
 #[derive(Debug, Clone, Copy)]

@@ -18,13 +18,13 @@ use serde::{Deserialize, Serialize};
 use super::judge::Expected;
 use super::place::{self, PlaceError, is_in_use};
 use super::sector::SECTOR_BYTES;
-use crate::fault::Refusal;
-use crate::machine::thing::Thing;
-use crate::sys::destination::LostWay;
-use crate::sys::error::system_text;
-use crate::sys::extents::next_data;
-use crate::sys::file::{read_exact_at, set_aside};
-use crate::sys::words::SharedWords;
+use truespd_platform::fault::Refusal;
+use truespd_platform::machine::thing::Thing;
+use truespd_platform::sys::destination::LostWay;
+use truespd_platform::sys::error::system_text;
+use truespd_platform::sys::extents::next_data;
+use truespd_platform::sys::file::{read_exact_at, set_aside};
+use truespd_platform::sys::words::SharedWords;
 
 /// Version of the file's form.
 const VERSION: u32 = 1;

@@ -4,8 +4,8 @@ use std::fs::{File, TryLockError};
 use std::io::Read;
 use std::path::Path;
 
-use crate::sys::destination::{Destination, Entry, LostWay, follow};
-use crate::sys::file::FileKind;
+use truespd_platform::sys::destination::{Destination, Entry, LostWay, follow};
+use truespd_platform::sys::file::FileKind;
 
 /// Why a run cannot have a place.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use truespd_core::profile::Release;
-use truespd_core::text::{nearest, printable, start_of};
+use truespd_platform::text::{nearest, printable, start_of};
 
 /// A key of the configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

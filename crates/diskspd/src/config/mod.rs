@@ -21,14 +21,14 @@ use std::sync::OnceLock;
 pub use file::{ALWAYS, KEYS, Key, NEVER, Row, Value};
 
 use file::{AUTO, Wrong};
-use truespd_core::fault::{Refusal, RefusalKind, Refusals};
 use truespd_core::profile::Release;
-use truespd_core::sys::destination::{Destination, LostWay, follow};
-use truespd_core::sys::error::system_text;
-use truespd_core::sys::file::FileKind;
-use truespd_core::sys::system;
-use truespd_core::sys::system::user;
-use truespd_core::text::{printable, printable_path};
+use truespd_platform::fault::{Refusal, RefusalKind, Refusals};
+use truespd_platform::sys::destination::{Destination, LostWay, follow};
+use truespd_platform::sys::error::system_text;
+use truespd_platform::sys::file::FileKind;
+use truespd_platform::sys::system;
+use truespd_platform::sys::system::user;
+use truespd_platform::text::{printable, printable_path};
 
 const NAME: &str = "config.toml";
 

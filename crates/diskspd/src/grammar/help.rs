@@ -3,8 +3,8 @@
 use crate::grammar::hints::is_option;
 use crate::grammar::rows::{self, Row, SECTIONS};
 use truespd_core::engine;
-use truespd_core::fault::ExitCode;
-use truespd_core::text::{columns_of, hanging, wrap};
+use truespd_platform::fault::ExitCode;
+use truespd_platform::text::{columns_of, hanging, wrap};
 
 /// Width of the help in columns, unless the terminal has less.
 const COLUMNS: usize = 100;

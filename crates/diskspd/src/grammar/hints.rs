@@ -8,8 +8,8 @@ use crate::grammar::rows;
 use crate::grammar::rows::Row;
 use crate::grammar::value::{Value, length};
 use Here::{By, Option as Opt, Words};
-use truespd_core::fault::{Caret, Refusal, RefusalKind, Refusals};
-use truespd_core::text::{meant_size, nearest};
+use truespd_platform::fault::{Caret, Refusal, RefusalKind, Refusals};
+use truespd_platform::text::{meant_size, nearest};
 
 /// Characters that word processors put where a hyphen was typed, and their names.
 const DASHES: &[(char, &str)] = &[

@@ -20,8 +20,8 @@ use truespd_core::profile::{
     Arrivals, Batch, BufferSeparation, EfficiencyOrder, Etw, FlushEvery, IO_BUCKET_MS_DEFAULT, IoPriority,
     ProcessorId, REQUESTS_MAX, Release, ResultFormat, RingOptions, SteadyRule, Throughput, WholeGroup,
 };
-use truespd_core::text::foreign::{BadPathMap, PathMap};
-use truespd_core::text::printable;
+use truespd_platform::text::foreign::{BadPathMap, PathMap};
+use truespd_platform::text::printable;
 
 pub fn buffer_separation(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     d.span.separate(match v.text {

@@ -10,10 +10,10 @@ use crate::grammar::row::{Draft, Stop};
 use crate::grammar::rows::Row;
 use crate::grammar::value::{Slip, Value, length};
 use crate::request::{Grammar, Line, Request, is_idle};
-use truespd_core::fault::{Caret, Refusal, RefusalKind, Refusals};
-use truespd_core::machine::host::uptime_ms;
 use truespd_core::profile::{Finding, Profile, Release, ResultFormat, Rule, Severity, validate};
-use truespd_core::text::foreign::PathMap;
+use truespd_platform::fault::{Caret, Refusal, RefusalKind, Refusals};
+use truespd_platform::machine::host::uptime_ms;
+use truespd_platform::text::foreign::PathMap;
 
 /// What a command line asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]

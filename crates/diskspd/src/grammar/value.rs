@@ -5,7 +5,7 @@
 use std::ops::{Range, RangeInclusive};
 
 use crate::request::is_tag;
-use truespd_core::text::hides;
+use truespd_platform::text::hides;
 
 /// The value of an option as typed, and where it stands.
 #[derive(Debug, Clone, Copy)]

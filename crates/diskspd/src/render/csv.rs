@@ -12,7 +12,7 @@ use truespd_core::profile::TimeSpan;
 use truespd_core::result::{
     Direction, DirectionSummary, Document, Measured, Operations, TimeSpanResult, Timeline,
 };
-use truespd_core::text::printable;
+use truespd_platform::text::printable;
 
 const HEADER: &str = "time_span,thread,target,direction,test_time_s,bytes,ios,bytes_per_s,iops,\
 latency_mean_ns,latency_std_dev_ns,latency_min_ns,latency_p50_ns,latency_p90_ns,latency_p95_ns,\

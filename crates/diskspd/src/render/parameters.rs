@@ -10,7 +10,7 @@ use truespd_core::profile::{
     FlushMode, IoPriority, Profile, Release, SteadyRule, Target, Throughput, TimeSpan,
 };
 use truespd_core::result::System;
-use truespd_core::text::hides;
+use truespd_platform::text::hides;
 
 /// A name within a line: what [`hides`] is written escaped, so that no name can look like another line of the
 /// result, or act on a terminal. Every other name is written as given.

@@ -7,11 +7,11 @@ use std::fmt::Display;
 use super::figures::{line, utc};
 use super::layout::size;
 use super::parameters::OneLine;
-use truespd_core::machine::processor_caches::{FULLY_ASSOCIATIVE, ProcessorCache, ProcessorCacheKind};
-use truespd_core::machine::topology::{Processor, Topology};
 use truespd_core::profile::masks::{joined, mask_words, ranges};
 use truespd_core::profile::{GroupMask, ProcessorId, Release};
 use truespd_core::result::System;
+use truespd_platform::machine::processor_caches::{FULLY_ASSOCIATIVE, ProcessorCache, ProcessorCacheKind};
+use truespd_platform::machine::topology::{Processor, Topology};
 
 /// The system information block in the form of a release.
 pub fn system_text(system: &System, release: Release) -> String {

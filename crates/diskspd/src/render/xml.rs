@@ -10,7 +10,6 @@ use std::sync::LazyLock;
 use super::effective::Effective;
 use super::figures::{INTERRUPTED, cpu_mean, measured, shown, utc};
 use super::system::{masks_of, processor_name};
-use truespd_core::machine::processor_caches::ProcessorCacheKind;
 use truespd_core::measure::intervals::Interval;
 use truespd_core::measure::{Histogram, Intervals};
 use truespd_core::profile::xml::{Writer, write};
@@ -20,6 +19,7 @@ use truespd_core::result::{
     CpuUse, Direction, DistributionPart, Document, Measured, Operations, System, TargetResult, ThreadResult,
     WaitStatistics,
 };
+use truespd_platform::machine::processor_caches::ProcessorCacheKind;
 
 /// A figure with this many decimals. What is no number, or below zero, is written as zero.
 struct Fixed(f64, usize);

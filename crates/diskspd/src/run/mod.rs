@@ -15,15 +15,15 @@ use std::time::{Duration, Instant};
 
 use crate::request::{EngineChoice, Request};
 use truespd_core::engine::EngineError;
-use truespd_core::fault::{Refusal, RefusalKind};
 use truespd_core::load::ranks::Ranks;
 use truespd_core::load::{FinishedRun, OnEvent};
 use truespd_core::result::Grade;
-use truespd_core::sys::error::{Code, system_text};
-use truespd_core::sys::events::Latch;
-use truespd_core::sys::signals::{EndWish, EndWishes};
 use truespd_core::verdict::judge;
 use truespd_core::{engine, load};
+use truespd_platform::fault::{Refusal, RefusalKind};
+use truespd_platform::sys::error::{Code, system_text};
+use truespd_platform::sys::events::Latch;
+use truespd_platform::sys::signals::{EndWish, EndWishes};
 
 /// A request whose engine is available on this machine.
 #[derive(Debug)]

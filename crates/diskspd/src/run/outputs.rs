@@ -16,12 +16,12 @@ use super::kind;
 use crate::render;
 use crate::request::{Output, Request};
 use crate::run::unfinished::{Refreshed, Taken, Unfinished, is_planted};
-use truespd_core::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use truespd_core::load::verify_log::LogPlace;
 use truespd_core::result::Document;
-use truespd_core::sys::destination::{Destination, Entry, LostWay, follow};
-use truespd_core::sys::error::{Code, system_text};
-use truespd_core::sys::file::{FileKind, Stat};
+use truespd_platform::fault::{Failure, FailureKind, Refusal, RefusalKind};
+use truespd_platform::sys::destination::{Destination, Entry, LostWay, follow};
+use truespd_platform::sys::error::{Code, system_text};
+use truespd_platform::sys::file::{FileKind, Stat};
 
 /// How long a pipe is given until somebody reads it: the shell starts its reader at the same time as this program.
 const READER_PATIENCE: Duration = Duration::from_secs(3);

@@ -8,14 +8,14 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write};
 
-use truespd_core::machine::host::host_name;
-use truespd_core::sys::destination::{Entry, is_shared, take_after};
-use truespd_core::sys::directory::Directory;
-use truespd_core::sys::error::Code;
-use truespd_core::sys::file::{FileKind, Stat};
-use truespd_core::sys::identity::names;
-use truespd_core::sys::lock::try_alone;
-use truespd_core::sys::system;
+use truespd_platform::machine::host::host_name;
+use truespd_platform::sys::destination::{Entry, is_shared, take_after};
+use truespd_platform::sys::directory::Directory;
+use truespd_platform::sys::error::Code;
+use truespd_platform::sys::file::{FileKind, Stat};
+use truespd_platform::sys::identity::names;
+use truespd_platform::sys::lock::try_alone;
+use truespd_platform::sys::system;
 
 /// Names that are tried: others are those of killed programs whose numbers come again.
 const NAMES_TRIED: u32 = 1000;
@@ -191,7 +191,7 @@ mod tests {
     use std::ffi::OsString;
     use std::fs;
     use std::path::Path;
-    use truespd_core::sys::destination::{Destination, follow};
+    use truespd_platform::sys::destination::{Destination, follow};
 
     fn entry(path: &Path) -> Entry {
         match follow(path) {

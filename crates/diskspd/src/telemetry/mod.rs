@@ -17,9 +17,9 @@ use page::Page;
 use serde::{Deserialize, Serialize};
 use truespd_core::load;
 use truespd_core::load::live::{Counted, DiskRates, HostRates, Phase, Progress};
-use truespd_core::machine::host::unix_time_ns;
 use truespd_core::result::{DirectionSummary, Document, FindingGrade, Grade, Summary, TimeSpanResult};
-use truespd_core::text::{printable_json, visible_json};
+use truespd_platform::machine::host::unix_time_ns;
+use truespd_platform::text::{printable_json, visible_json};
 
 /// How often the progress is told.
 const EVERY: Duration = Duration::from_secs(1);

@@ -5,8 +5,8 @@ use prometheus::proto::{Counter, Gauge, LabelPair, Metric, MetricFamily, MetricT
 use prometheus::{Encoder, TextEncoder};
 
 use truespd_core::load::live::{Counted, HostRate, HostRates, Phase, Progress};
-use truespd_core::machine::host::unix_time_s;
 use truespd_core::result::{self, Document, Grade, LatencySummary, TimeSpanResult};
+use truespd_platform::machine::host::unix_time_s;
 
 const NS_PER_S: f64 = 1e9;
 

@@ -3,7 +3,7 @@
 use crate::cli::commands::config::known_store;
 use crate::history::{Entry, Problem, Store};
 use std::path::Path;
-use truespd_core::fault::{Refusal, RefusalKind};
+use truespd_platform::fault::{Refusal, RefusalKind};
 
 /// A kept result, or one of a file.
 pub(crate) struct Kept {

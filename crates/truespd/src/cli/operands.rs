@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use crate::cli::commands::render::{self, Read, read_any};
 use crate::cli::kept::{Kept, kept};
 use crate::compare::Named;
-use truespd_core::fault::{Refusal, RefusalKind};
-use truespd_core::sys::error::system_text;
-use truespd_core::text::printable_path;
+use truespd_platform::fault::{Refusal, RefusalKind};
+use truespd_platform::sys::error::system_text;
+use truespd_platform::text::printable_path;
 
 /// What files of documents end with.
 const EXTENSION: &str = "json";

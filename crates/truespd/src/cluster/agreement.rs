@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::message::{Checked, Hello, Left, RefusalNote, Standing};
-use truespd_core::fault::{Refusal, RefusalKind};
 use truespd_core::load::ranks::Place;
-use truespd_core::text::{printable, shell_word};
+use truespd_platform::fault::{Refusal, RefusalKind};
+use truespd_platform::text::{printable, shell_word};
 
 /// Refusals of other ranks that are told one by one.
 const REFUSALS_TOLD: usize = 8;
@@ -274,7 +274,7 @@ impl Key {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use truespd_core::sys::identity::Identity;
+    use truespd_platform::sys::identity::Identity;
 
     fn hello(host: &str, boot: &str) -> Hello {
         Hello {

@@ -7,10 +7,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::progress::RankProgress;
-use truespd_core::fault::{Refusal, RefusalKind};
 use truespd_core::load::ranks::Place;
 use truespd_core::result::ClockOffset;
 use truespd_core::verdict::ranks::DoneOnDisks;
+use truespd_platform::fault::{Refusal, RefusalKind};
 
 /// What one rank says to another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -29,16 +29,16 @@ use post::{Arrival, Command, Link, Post, Shared, wall_ns};
 use progress::RankProgress;
 use roles::{HandedIn, Hub, Spoke, broken};
 use transport::{Open, TransportError};
-use truespd_core::fault::{ExitCode, Refusal};
 use truespd_core::load::live::{Counted, Phase, Progress};
 use truespd_core::load::ranks::{AgreedStart, CalledOff, Maker, Place, Ranks};
-use truespd_core::machine::host::{boot_id, host_name, unix_time_s};
-use truespd_core::machine::roots::Roots;
 use truespd_core::result::{ClockOffset, Document, LostRank, Rank, TimeSpanResult, json};
-use truespd_core::sys::error::system_text;
-use truespd_core::sys::events::Latch;
-use truespd_core::sys::thread::allowed_processors;
 use truespd_core::verdict::ranks::{DoneOnDisks, done_on_disks, note_other_ranks};
+use truespd_platform::fault::{ExitCode, Refusal};
+use truespd_platform::machine::host::{boot_id, host_name, unix_time_s};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::sys::error::system_text;
+use truespd_platform::sys::events::Latch;
+use truespd_platform::sys::thread::allowed_processors;
 
 /// What a rank needs to join.
 pub struct Joining {

@@ -1,9 +1,9 @@
 //! What is different on each rank: words in braces (`{host}`, `{rank}`, `{local}`, `{n}`), and with `--shard` the
 //! stretch of a target.
 
-use truespd_core::fault::{Caret, Refusal, RefusalKind};
 use truespd_core::profile::{Profile, Target};
-use truespd_core::text::{printable, size};
+use truespd_platform::fault::{Caret, Refusal, RefusalKind};
+use truespd_platform::text::{printable, size};
 
 /// What the words stand for on one rank.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use super::message::{Letter, Message};
 use super::progress::{RankProgress, ReportedProgress};
 use super::transport::{Threads, Transport, TransportError};
-use truespd_core::machine::host::unix_time_ns;
 use truespd_core::result::ClockOffset;
-use truespd_core::sys::events::Latch;
+use truespd_platform::machine::host::unix_time_ns;
+use truespd_platform::sys::events::Latch;
 
 /// How often a rank says that it is alive.
 const ALIVE_EVERY: Duration = Duration::from_secs(1);

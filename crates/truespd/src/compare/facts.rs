@@ -8,7 +8,7 @@ use super::question::Named;
 use super::question::{Area, Difference};
 use truespd_core::profile::members::Member;
 use truespd_core::result::{Document, Layer, LayerKind, Limit, TargetFacts};
-use truespd_core::text::size;
+use truespd_platform::text::size;
 
 /// A fact of one run.
 struct Fact {

@@ -8,7 +8,7 @@ use crate::suite::ab::is_of_use;
 use truespd_core::profile::xml::Writer;
 use truespd_core::result::Grade;
 use truespd_core::result::metrics::Metric;
-use truespd_core::text::{hanging, printable};
+use truespd_platform::text::{hanging, printable};
 
 /// What stands for a value that there is none of.
 const NONE: &str = "-";

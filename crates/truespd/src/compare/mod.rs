@@ -10,10 +10,10 @@ mod question;
 #[cfg(test)]
 mod tests;
 
-use truespd_core::fault::{Refusal, RefusalKind};
 use truespd_core::result::metrics::Metric;
 use truespd_core::result::{Grade, Theme, Verdict, json};
 use truespd_core::verdict::judge;
+use truespd_platform::fault::{Refusal, RefusalKind};
 
 pub use forms::{Cells, is_too_wide, junit, legend, markdown, text};
 pub use question::{

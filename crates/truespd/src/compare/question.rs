@@ -4,11 +4,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
-use truespd_core::fault::Refusal;
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::{Better, Metric, Unit};
 use truespd_core::result::schema;
 use truespd_core::result::{Document, Grade};
+use truespd_platform::fault::Refusal;
 
 /// A document and what it is called in messages: the path of its file as typed.
 #[derive(Debug, Clone)]

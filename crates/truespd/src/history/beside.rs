@@ -7,11 +7,11 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::{Entry, HistoryError, Store};
-use truespd_core::sys::directory::Directory;
-use truespd_core::sys::error::{Code, system_text};
-use truespd_core::sys::file::{FileKind, Stat};
-use truespd_core::sys::system::user;
-use truespd_core::text::printable_path;
+use truespd_platform::sys::directory::Directory;
+use truespd_platform::sys::error::{Code, system_text};
+use truespd_platform::sys::file::{FileKind, Stat};
+use truespd_platform::sys::system::user;
+use truespd_platform::text::printable_path;
 
 #[derive(Debug)]
 pub struct Beside {

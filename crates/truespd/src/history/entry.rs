@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use truespd_core::profile;
 use truespd_core::result::metrics::Metric;
 use truespd_core::result::{Document, Grade, Layer, Measured, Part};
-use truespd_core::text::{program_line, visible_json};
+use truespd_platform::text::{program_line, visible_json};
 
 /// Letters and digits of ids: no `i`, `l`, `o` and `u`, which look like others (Crockford's base 32).
 pub(super) const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";

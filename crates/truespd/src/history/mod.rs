@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-use truespd_core::fault::{Failure, FailureKind, Fault, Refusal, RefusalKind};
-use truespd_core::sys::error::system_text;
-use truespd_core::text::{printable, printable_path};
+use truespd_platform::fault::{Failure, FailureKind, Fault, Refusal, RefusalKind};
+use truespd_platform::sys::error::system_text;
+use truespd_platform::text::{printable, printable_path};
 
 mod beside;
 mod entry;

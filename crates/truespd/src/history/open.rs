@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior};
 
 use super::{HistoryError, Problem};
-use truespd_core::sys::destination::make_private_folders;
-use truespd_core::sys::file::{self, FileKind, Stat, filesystem};
-use truespd_core::sys::lock::{Lock, lock};
-use truespd_core::sys::system;
-use truespd_core::sys::system::user;
-use truespd_core::text::{printable, printable_path};
+use truespd_platform::sys::destination::make_private_folders;
+use truespd_platform::sys::file::{self, FileKind, Stat, filesystem};
+use truespd_platform::sys::lock::{Lock, lock};
+use truespd_platform::sys::system;
+use truespd_platform::sys::system::user;
+use truespd_platform::text::{printable, printable_path};
 
 /// `application_id` of our files: "TSpd" (sqlite.org/fileformat2.html, "Application ID").
 const APPLICATION_ID: i64 = 0x5453_7064;

@@ -22,11 +22,11 @@ use serde::{Deserialize, Serialize};
 use super::HistoryError;
 use super::entry::{DIGEST_DIGITS, DIGITS, ExportedLine, LineError};
 use truespd_core::result::json::{self, ReadError};
-use truespd_core::sys::destination::{make_folder, open_way};
-use truespd_core::sys::directory::Directory;
-use truespd_core::sys::error::{Code, system_text};
-use truespd_core::sys::file::FileKind;
-use truespd_core::text::printable_path;
+use truespd_platform::sys::destination::{make_folder, open_way};
+use truespd_platform::sys::directory::Directory;
+use truespd_platform::sys::error::{Code, system_text};
+use truespd_platform::sys::file::FileKind;
+use truespd_platform::text::printable_path;
 
 /// The file that says whose folder it is.
 const MARKER: &str = "truespd-history.json";

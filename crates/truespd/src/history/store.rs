@@ -14,7 +14,7 @@ use super::HistoryError;
 use super::entry::{Added, Entry, ExportedLine, Facts, Given, ID_DIGITS, NewEntry, digest};
 use super::open::Store;
 use truespd_core::result::{Grade, Part};
-use truespd_core::sys::source::BYTES_MAX;
+use truespd_platform::sys::source::BYTES_MAX;
 
 /// The columns of an [`Entry`], in the order in which [`entry`] reads them. Numbers have all digits of an `f64`.
 const COLUMNS: &str = include_str!("schema/entry-columns.sql");

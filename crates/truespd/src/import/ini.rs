@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use truespd_core::text::start_of;
+use truespd_platform::text::start_of;
 
 /// Files may include files, but not themselves.
 const DEPTH_MAX: usize = 16;

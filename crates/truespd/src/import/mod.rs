@@ -27,7 +27,7 @@ pub use keys::{Kind, Remark};
 use pace::pace;
 use pattern::{Pattern, data, pattern};
 use std::collections::{HashMap, HashSet};
-use truespd_core::text::typed_size;
+use truespd_platform::text::typed_size;
 
 /// What a run lasts when no job says it: as in DiskSpd.
 const DURATION_S: u64 = 10;

@@ -4,7 +4,7 @@ use super::ini::{Setting, bytes, for_reads_and_writes};
 use super::keys::Job;
 use truespd_core::profile::loads::{ZIPF_MAX, check_mix};
 use truespd_core::profile::{Decimal, MixPart};
-use truespd_core::text::typed_size;
+use truespd_platform::text::typed_size;
 
 /// fio's exponent of `zipf` where a job says none.
 const ZIPF_OF_FIO: &str = "1.1";

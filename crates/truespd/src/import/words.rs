@@ -2,7 +2,7 @@
 
 use super::ini::{At, NoJobFile, Outside, Reader, SHOWN_MAX, Section, wrong};
 use super::keys::takes_value;
-use truespd_core::text::{split_line, start_of};
+use truespd_platform::text::{split_line, start_of};
 
 /// Reads the jobs of a file.
 pub(super) fn read(file: &str, text: &str, outside: &Outside<'_>) -> Result<Vec<Section>, NoJobFile> {

@@ -2,7 +2,7 @@
 //! of an assessment against their limits. The figures stand on the bars, so they need no axis and no script.
 
 use super::html::escaped;
-use truespd_core::text::{columns_of, start_of};
+use truespd_platform::text::{columns_of, start_of};
 
 /// A test in one direction.
 #[derive(Debug, Clone, PartialEq)]

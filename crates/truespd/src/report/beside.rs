@@ -12,7 +12,7 @@ use super::verdicts::of_series;
 use crate::suite::beside::BesideReport;
 use crate::suite::beside::report::{Figures, Point as Share};
 use crate::suite::rounds::Measured;
-use truespd_core::text::{number, rate, shell_line, with_micro};
+use truespd_platform::text::{number, rate, shell_line, with_micro};
 
 impl Page for BesideReport {
     fn html(&self) -> String {

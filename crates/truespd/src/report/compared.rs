@@ -6,8 +6,8 @@ use super::html::{badge, escaped, first_large, folded, grade_word, listed, note,
 use crate::compare::{
     Cells, Comparison, MetricRow, Named, Outcome, Question, Side, compare, is_too_wide, legend,
 };
-use truespd_core::fault::Refusal;
 use truespd_core::result::metrics::{Better, Metric};
+use truespd_platform::fault::Refusal;
 
 /// With more pairs than this, their tables are folded up.
 const OPEN_MAX: usize = 3;

@@ -9,7 +9,7 @@ use truespd_core::measure::slices::Slice;
 use truespd_core::profile::TimeSpan;
 use truespd_core::result::{Direction, Document, LayerRole, Limit, LimitKind, Measured, TimeSpanResult};
 use truespd_core::result::{Operations, metrics::completions};
-use truespd_core::text::{bytes, number, percent, rate};
+use truespd_platform::text::{bytes, number, percent, rate};
 
 /// A program that stood still for less is not marked.
 const PAUSE_MIN_NS: u64 = 50_000_000;

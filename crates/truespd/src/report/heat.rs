@@ -13,7 +13,7 @@ use super::axis::{Axis, Point};
 use super::html::{data, escaped};
 use truespd_core::measure::slices;
 use truespd_core::measure::slices::Slice;
-use truespd_core::text::{grouped, percent};
+use truespd_platform::text::{grouped, percent};
 
 const SHADES: usize = 24;
 /// The lines over the cells.

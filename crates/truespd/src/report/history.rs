@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use truespd_core::result::Grade;
 use truespd_core::result::hosts::Spread;
 use truespd_core::result::metrics::{Better, Metric, Unit};
-use truespd_core::text::{bytes, grouped, number, printable, rate, start_of};
+use truespd_platform::text::{bytes, grouped, number, printable, rate, start_of};
 
 const HISTORY_STYLE: &str = include_str!("history.css");
 const HISTORY_SCRIPT: &str = concat!(include_str!("unpack.js"), include_str!("history.js"));

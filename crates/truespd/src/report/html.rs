@@ -12,7 +12,7 @@ use flate2::write::GzEncoder;
 use std::io::{Read, Write};
 use truespd_core::result::json::BYTES_MAX;
 use truespd_core::result::{DirectionSummary, Grade, LatencySummary};
-use truespd_core::text::{duration_ns, number, printable, rate, with_micro};
+use truespd_platform::text::{duration_ns, number, printable, rate, with_micro};
 
 /// Text for an element or a quoted attribute. Characters that hide something are shown as escapes.
 pub(super) fn escaped(text: &str) -> String {

@@ -45,7 +45,7 @@ use truespd_core::profile::{Target, TimeSpan};
 use truespd_core::result::hosts::ROWS_MAX;
 use truespd_core::result::metrics::usual_words;
 use truespd_core::result::{DirectionSummary, Document, Grade, Summary, Verdict};
-use truespd_core::text::{bytes, number, printable, program_line, rate, size};
+use truespd_platform::text::{bytes, number, printable, program_line, rate, size};
 use verdicts::verdicts;
 
 const STYLE: &str = include_str!("page.css");

@@ -11,7 +11,7 @@ use truespd_core::result::hosts::{
 };
 use truespd_core::result::metrics::Metric;
 use truespd_core::result::{DirectionSummary, Measured, Summary, ThreadResult};
-use truespd_core::text::{bytes, grouped, number, percent, rate};
+use truespd_platform::text::{bytes, grouped, number, percent, rate};
 
 /// With more time spans than this, their tables are folded up.
 const OPEN_MAX: usize = 2;

@@ -9,7 +9,7 @@ use super::html::escaped;
 use png::{BitDepth, ColorType, Encoder};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
-use truespd_core::text::{columns_of, start_of};
+use truespd_platform::text::{columns_of, start_of};
 
 #[derive(Debug, Clone)]
 pub enum Picture {
@@ -178,7 +178,7 @@ mod tests {
     use super::super::axis::Point;
     use super::super::chart::Series;
     use super::*;
-    use truespd_core::text::number;
+    use truespd_platform::text::number;
 
     fn chart(points: Vec<Point>) -> Picture {
         let mut chart = Chart::new("Rates", "time", "IOPS", number, number);

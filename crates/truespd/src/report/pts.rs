@@ -17,7 +17,7 @@ use crate::suite::pts::text::{
 };
 use truespd_core::profile::SteadyRule;
 use truespd_core::result::rounds::Tracked;
-use truespd_core::text::{bytes, duration_ns, number, precise, rate, with_micro};
+use truespd_platform::text::{bytes, duration_ns, number, precise, rate, with_micro};
 
 /// More numbers of rounds than this would touch each other.
 const TICKS_MAX: usize = 25;

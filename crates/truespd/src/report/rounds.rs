@@ -8,7 +8,7 @@ use super::html::latency_words;
 use truespd_core::profile::SteadyRule;
 use truespd_core::result::Rounds;
 use truespd_core::result::rounds::{Tracked, values};
-use truespd_core::text::number;
+use truespd_platform::text::number;
 
 /// More numbers of rounds than this would touch each other.
 const TICKS_MAX: usize = 25;

@@ -19,7 +19,7 @@ use crate::suite::workload::{self, Outcome};
 use crate::suite::{Spread, doubt, word};
 use truespd_core::result::Grade;
 use truespd_core::result::metrics::Unit;
-use truespd_core::text::{bytes, decimal_rate, number, percent, rate, shell_line, size, with_micro};
+use truespd_platform::text::{bytes, decimal_rate, number, percent, rate, shell_line, size, with_micro};
 
 const NS_PER_MS: f64 = 1e6;
 /// Tests of a picture, at most: a document may have any number, and its table has them all.

@@ -10,7 +10,7 @@ use super::verdicts::of_series;
 use crate::suite::sustain::SustainReport;
 use crate::suite::sustain::report::Phase;
 use crate::suite::sustain::text::{answer, recovered_words, sentences, share_words};
-use truespd_core::text::{bytes, duration_ns, rate, with_micro};
+use truespd_platform::text::{bytes, duration_ns, rate, with_micro};
 
 /// Points of a line; more could not be told apart.
 const POINTS_MAX: usize = 400;

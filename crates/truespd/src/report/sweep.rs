@@ -11,7 +11,7 @@ use super::verdicts::of_series;
 use crate::suite::sweep::SweepReport;
 use crate::suite::sweep::heat;
 use crate::suite::sweep::report::Point as Measured;
-use truespd_core::text::{number, percent, rate, shell_line, with_micro};
+use truespd_platform::text::{number, percent, rate, shell_line, with_micro};
 
 /// Ramps whose answers are shown without being asked for.
 const ANSWERS_MAX: usize = 4;

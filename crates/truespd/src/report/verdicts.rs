@@ -4,7 +4,7 @@ use super::course::Run;
 use super::html::{badge, collapsed, escaped, listed, once, paragraph};
 use crate::suite::SeriesVerdict;
 use truespd_core::result::{Finding, FindingGrade, Verdict};
-use truespd_core::text::with_micro;
+use truespd_platform::text::with_micro;
 
 /// What a rule says of different runs or targets, at most.
 const SAYINGS_MAX: usize = 6;

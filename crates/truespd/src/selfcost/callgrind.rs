@@ -9,9 +9,9 @@ use std::process::{Command, Stdio};
 
 use super::loads::{Case, piece_turn};
 use super::parts::pieces;
-use truespd_core::fault::{Failure, FailureKind};
 use truespd_core::measure::clock::MachineClock;
-use truespd_core::sys::error::system_text;
+use truespd_platform::fault::{Failure, FailureKind};
+use truespd_platform::sys::error::system_text;
 
 /// Calls of a part that are counted.
 const CALLS: u32 = 20_000;

@@ -2,11 +2,11 @@
 
 use super::parts::Piece;
 use super::report::{Load, Spread};
-use truespd_core::fault::Failure;
 use truespd_core::load::bare::{Bare, Turn};
 use truespd_core::profile::TimeSpan;
-use truespd_core::sys::thread::Instructions;
-use truespd_core::sys::thread::{allowed_processors, running_ns_of_this_thread};
+use truespd_platform::fault::Failure;
+use truespd_platform::sys::thread::Instructions;
+use truespd_platform::sys::thread::{allowed_processors, running_ns_of_this_thread};
 
 /// The loads, each measured with and without `-L`. All on a target of 1 GiB that is not there.
 pub const WORDS: &[&str] = &[

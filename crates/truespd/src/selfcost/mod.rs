@@ -10,10 +10,10 @@ mod report;
 
 use std::ffi::OsString;
 
-use truespd_core::fault::Failure;
 use truespd_core::load::bare::Turn;
 use truespd_core::measure::clock::MachineClock;
-use truespd_core::sys::thread::Instructions;
+use truespd_platform::fault::Failure;
+use truespd_platform::sys::thread::Instructions;
 
 pub use callgrind::count_here;
 pub use loads::{Case, WORDS};

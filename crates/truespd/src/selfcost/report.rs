@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use truespd_core::load::bare::Turn;
-use truespd_core::machine::host::{host_name, kernel_release, processor_model, unix_time_s};
-use truespd_core::machine::roots::Roots;
 use truespd_core::measure::clock::MachineClock;
 use truespd_core::result::envelope::DocumentKind;
-use truespd_core::sys::thread::allowed_processors;
+use truespd_platform::machine::host::{host_name, kernel_release, processor_model, unix_time_s};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::sys::thread::allowed_processors;
 
 /// What the tool itself cost on a machine, without storage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

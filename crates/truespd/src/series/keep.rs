@@ -8,19 +8,19 @@ use std::path::{Path, PathBuf};
 use crate::suite::{Kind, Step};
 use diskspd::request::Line;
 use diskspd::run::unfinished::{Taken, Unfinished};
-use truespd_core::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use truespd_core::load::KnownTarget;
-use truespd_core::machine::chain;
-use truespd_core::machine::device::BlockDevice;
-use truespd_core::machine::roots::Roots;
-use truespd_core::machine::storage::{ReadFlags, open, open_folder};
-use truespd_core::machine::thing::Thing;
 use truespd_core::profile::Profile;
 use truespd_core::result::{Document, json};
-use truespd_core::sys::destination::{Destination, LostWay, follow, make_folders};
-use truespd_core::sys::error::{Code, system_text};
-use truespd_core::sys::lock::try_alone;
-use truespd_core::text::{printable_path, size};
+use truespd_platform::fault::{Failure, FailureKind, Refusal, RefusalKind};
+use truespd_platform::machine::chain;
+use truespd_platform::machine::device::BlockDevice;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::{ReadFlags, open, open_folder};
+use truespd_platform::machine::thing::Thing;
+use truespd_platform::sys::destination::{Destination, LostWay, follow, make_folders};
+use truespd_platform::sys::error::{Code, system_text};
+use truespd_platform::sys::lock::try_alone;
+use truespd_platform::text::{printable_path, size};
 
 /// A folder of documents, one per run, named after number and step.
 #[derive(Debug)]

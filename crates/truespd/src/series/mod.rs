@@ -4,7 +4,7 @@
 //!
 //! [`SeriesRanks`] are the processes that run the same series at the same time (a cluster run), and [`place`] is the
 //! directory, file or device that a person chose for a test. Nothing here prints or parses a command line.
-//! Progress goes to a [`watch::Watch`]; what ends a series is a [`truespd_core::fault::Fault`]; a
+//! Progress goes to a [`watch::Watch`]; what ends a series is a [`truespd_platform::fault::Fault`]; a
 //! [`diskspd::request::Grammar`] parses each command line once, when its step is made.
 
 pub mod keep;
@@ -25,18 +25,18 @@ use std::fmt::Debug;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use truespd_core::fault::{ExitCode, Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind};
 use truespd_core::guard::check_directory;
 use truespd_core::load;
 use truespd_core::load::live::{Counted, Progress};
 use truespd_core::load::ranks::Ranks;
 use truespd_core::load::{FinishedRun, HeldDevices, KnownTarget};
-use truespd_core::machine::host::{host_name, uptime_ms};
-use truespd_core::machine::roots::Roots;
 use truespd_core::profile::Profile;
 use truespd_core::result::{Document, Layer};
-use truespd_core::sys::error::system_text;
-use truespd_core::sys::events::Latch;
+use truespd_platform::fault::{ExitCode, Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind};
+use truespd_platform::machine::host::{host_name, uptime_ms};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::sys::error::system_text;
+use truespd_platform::sys::events::Latch;
 
 /// Hidden subcommand of the process that cleans up after a killed suite.
 pub const CARETAKER: &str = "caretaker";

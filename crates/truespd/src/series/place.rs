@@ -8,21 +8,21 @@ use std::path::{Path, PathBuf};
 
 use crate::series::undo::{FOLDER_PREFIX, Journal, MadeFolder, Undo, put_token};
 use std::sync::Arc;
-use truespd_core::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use truespd_core::guard::mark::{MarkState, Marks};
 use truespd_core::guard::{Consent, Guard, Range};
-use truespd_core::machine::device::BlockDevice;
-use truespd_core::machine::roots::Roots;
-use truespd_core::machine::storage;
-use truespd_core::machine::storage::{ReadFlags, Room, TargetKind, resolve, room};
-use truespd_core::machine::thing::Thing;
-use truespd_core::sys::destination::{LostWay, follow_target};
-use truespd_core::sys::directory::Directory;
-use truespd_core::sys::error::{Code, system_text};
-use truespd_core::sys::file::{FileKind, make_private_directory, set_aside, set_length};
-use truespd_core::sys::identity::Identity;
-use truespd_core::text::foreign::Foreign;
-use truespd_core::text::{meant_size, printable_path, shell_word, size, typed_size};
+use truespd_platform::fault::{Failure, FailureKind, Refusal, RefusalKind};
+use truespd_platform::machine::device::BlockDevice;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage;
+use truespd_platform::machine::storage::{ReadFlags, Room, TargetKind, resolve, room};
+use truespd_platform::machine::thing::Thing;
+use truespd_platform::sys::destination::{LostWay, follow_target};
+use truespd_platform::sys::directory::Directory;
+use truespd_platform::sys::error::{Code, system_text};
+use truespd_platform::sys::file::{FileKind, make_private_directory, set_aside, set_length};
+use truespd_platform::sys::identity::Identity;
+use truespd_platform::text::foreign::Foreign;
+use truespd_platform::text::{meant_size, printable_path, shell_word, size, typed_size};
 
 /// CrystalDiskMark's smallest test file. A smaller one is no test of a disk: a run is over the same blocks
 /// again and again.

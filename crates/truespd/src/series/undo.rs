@@ -21,15 +21,15 @@ use std::io::{BufRead, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::{fs, io};
-use truespd_core::fault::{Refusal, RefusalKind};
-use truespd_core::machine::host::boot_id;
-use truespd_core::machine::roots::Roots;
-use truespd_core::sys::error::system_text;
-use truespd_core::sys::identity::Identity;
-use truespd_core::sys::lock::{Lock, lock};
-use truespd_core::sys::own::OwnFolder;
-use truespd_core::sys::{file, signals};
-use truespd_core::text::printable_path;
+use truespd_platform::fault::{Refusal, RefusalKind};
+use truespd_platform::machine::host::boot_id;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::sys::error::system_text;
+use truespd_platform::sys::identity::Identity;
+use truespd_platform::sys::lock::{Lock, lock};
+use truespd_platform::sys::own::OwnFolder;
+use truespd_platform::sys::{file, signals};
+use truespd_platform::text::printable_path;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -88,7 +88,7 @@ pub struct Journal {
 
 /// `truespd/undo` in the user's state directory; none where neither XDG_STATE_HOME nor HOME is set.
 pub fn journals_of_this_user() -> Option<PathBuf> {
-    truespd_core::sys::system::state_folder().map(|dir| dir.join("undo"))
+    truespd_platform::sys::system::state_folder().map(|dir| dir.join("undo"))
 }
 
 impl Journal {

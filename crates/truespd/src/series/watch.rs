@@ -7,9 +7,9 @@ use diskspd::telemetry::{Seldom, Telemetry};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use truespd_core::fault::Fault;
 use truespd_core::load;
 use truespd_core::result::Document;
+use truespd_platform::fault::Fault;
 
 /// Receives the reports of a series. Called from several threads, also from the one that waits for signals.
 pub trait Watch: Send + Sync {

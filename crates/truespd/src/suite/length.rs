@@ -1,7 +1,7 @@
 //! How long the runs of a suite take, which is a range where they measure until they are steady.
 
 use truespd_core::profile::{SteadyRule, TimeSpan};
-use truespd_core::text::clock;
+use truespd_platform::text::clock;
 
 /// How long a run takes, or several with the pauses between them. One that measures until it is steady takes any time
 /// between `least_s` and `most_s`.

@@ -25,10 +25,10 @@ use diskspd::show::{INDENT, Style, plural, push_wrapped};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-use truespd_core::fault::Fault;
-use truespd_core::machine::host;
 use truespd_core::result::{Document, Finding, FindingGrade, Grade, Layer, Meaning, Part, Theme, standing};
-use truespd_core::text::{columns_of, hanging, printable, printable_text};
+use truespd_platform::fault::Fault;
+use truespd_platform::machine::host;
+use truespd_platform::text::{columns_of, hanging, printable, printable_text};
 
 /// What a suite leaves: a versioned document.
 pub trait SuiteDocument {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::sys::made::symlink;
+use crate::made::symlink;
 use std::fs;
 
 #[test]

@@ -1,10 +1,17 @@
 use super::*;
-use crate::machine::device::tests::recorded_sysfs;
 
 const SDA: DeviceNumber = DeviceNumber { major: 8, minor: 0 };
 const SDA1: DeviceNumber = DeviceNumber { major: 8, minor: 1 };
 const SDA2: DeviceNumber = DeviceNumber { major: 8, minor: 2 };
 const DM0: DeviceNumber = DeviceNumber { major: 252, minor: 0 };
+
+/// The small machine of [`crate::sysfs`].
+fn recorded_sysfs() -> (tempfile::TempDir, Roots) {
+    let dir = tempfile::tempdir().unwrap();
+    crate::sysfs::make(dir.path());
+    let [sys, proc, dev] = ["sys", "proc", "dev"].map(|name| dir.path().join(name));
+    (dir, Roots { sys, proc, dev })
+}
 
 fn words(device: DeviceNumber, roots: &Roots) -> Vec<String> {
     Uses::read(roots).of(device).into_iter().map(|by| by.words).collect()

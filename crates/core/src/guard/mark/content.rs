@@ -16,11 +16,11 @@ use super::digest::{all_of, hash};
 use super::text::{ByTimes, Provenance, outside_of};
 use crate::guard::locks::is_written_by_a_run;
 use crate::guard::sample::{PIECE_BYTES, find_odd, read_places};
-use crate::sys::extents::survey;
-use crate::sys::file::own_path;
-use crate::sys::file::{Stat, filesystem};
-use crate::sys::identity::names;
-use crate::sys::identity::{Stamp, do_maps_change_times};
+use truespd_platform::sys::extents::survey;
+use truespd_platform::sys::file::own_path;
+use truespd_platform::sys::file::{Stat, filesystem};
+use truespd_platform::sys::identity::names;
+use truespd_platform::sys::identity::{Stamp, do_maps_change_times};
 
 /// Whose data a file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -336,8 +336,8 @@ mod tests {
 #[cfg(test)]
 mod tests_nothing {
     use super::*;
-    use crate::sys::file::set_aside;
-    use crate::sys::made::FileExt;
+    use crate::made::FileExt;
+    use truespd_platform::sys::file::set_aside;
 
     const MIB: u64 = 1 << 20;
 
@@ -386,7 +386,7 @@ mod tests_nothing {
 #[cfg(test)]
 mod tests_whole {
     use super::*;
-    use crate::sys::made::FileExt;
+    use crate::made::FileExt;
 
     const MIB: u64 = 1 << 20;
 

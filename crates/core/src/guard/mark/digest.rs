@@ -272,7 +272,7 @@ fn next(state: &mut u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::made::FileExt;
+    use crate::made::FileExt;
 
     const MIB: u64 = 1 << 20;
     const GIB: u64 = 1 << 30;

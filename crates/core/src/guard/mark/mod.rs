@@ -24,10 +24,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::guard::locks::{Gate, Sharing};
-use crate::sys::error::system_text;
-use crate::sys::identity::{Moment, Stamp};
-use crate::sys::{file, system};
-use crate::text::printable_path;
+use truespd_platform::sys::error::system_text;
+use truespd_platform::sys::identity::{Moment, Stamp};
+use truespd_platform::sys::{file, system};
+use truespd_platform::text::printable_path;
 
 mod content;
 mod digest;
@@ -446,7 +446,7 @@ mod tests;
 #[cfg(test)]
 mod tests_marks {
     use super::*;
-    use crate::sys::comes_to_hold;
+    use crate::made::comes_to_hold;
 
     #[test]
     fn an_answer_is_kept_for_a_while_for_the_same_state_of_the_same_file() {

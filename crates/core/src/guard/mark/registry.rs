@@ -7,10 +7,10 @@ use std::io;
 use std::path::PathBuf;
 
 use super::text::{MarkState, Provenance};
-use crate::machine::device::DeviceNumber;
-use crate::sys::identity::Stamp;
-use crate::sys::own::{NotOwn, OwnFolder};
-use crate::text::printable_path;
+use truespd_platform::machine::device::DeviceNumber;
+use truespd_platform::sys::identity::Stamp;
+use truespd_platform::sys::own::{NotOwn, OwnFolder};
+use truespd_platform::text::printable_path;
 
 /// Longest entry that is read: a mark and what ties it to the file.
 const ENTRY_BYTES_MAX: u64 = 512;
@@ -86,10 +86,10 @@ impl Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::file::Stat;
-    use crate::sys::made::{give_to, set_mode, symlink};
-    use crate::sys::system::user;
+    use crate::made::{give_to, set_mode, symlink};
     use std::fs::File;
+    use truespd_platform::sys::file::Stat;
+    use truespd_platform::sys::system::user;
 
     struct Case {
         dir: tempfile::TempDir,
@@ -138,7 +138,7 @@ mod tests {
         let ignored = registry.read(&stamp).unwrap_err();
         assert!(ignored.ends_with("is ignored: it is not a regular file"), "{ignored}");
         fs::remove_file(&path).unwrap();
-        crate::sys::made::pipe(&path).unwrap();
+        crate::made::pipe(&path).unwrap();
         assert_eq!(why(), Err(NotOwn::NotPlain.to_string()), "nobody waits for its writer");
     }
 

@@ -10,12 +10,11 @@ use super::content::keeps_own_times;
 use super::*;
 use crate::guard::hold::Hold;
 use crate::guard::locks::{is_written_by_a_run, take_seat};
+use crate::made::{FileExt, comes_to_hold, set_mode};
 use crate::needs::{Need, has};
-use crate::sys::comes_to_hold;
-use crate::sys::file;
-use crate::sys::identity::Stamp;
-use crate::sys::made::{FileExt, set_mode};
 use std::io::Write;
+use truespd_platform::sys::file;
+use truespd_platform::sys::identity::Stamp;
 
 struct Place {
     dir: tempfile::TempDir,

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use crc_fast::crc64_nvme;
 
 use super::digest::Digest;
-use crate::machine::host::boot_id;
-use crate::machine::roots::Roots;
-use crate::sys::identity::{Moment, Stamp, file_clock};
+use truespd_platform::machine::host::boot_id;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::sys::identity::{Moment, Stamp, file_clock};
 
 const VERSION: u32 = 1;
 
@@ -375,7 +375,7 @@ pub(super) fn is_settled(change: Moment) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::identity::Identity;
+    use truespd_platform::sys::identity::Identity;
 
     fn stamp(modified: Moment, change: Moment) -> Stamp {
         Stamp { identity: Identity::from((1, 2)), size_bytes: 1, birth: None, change, modified }
@@ -544,7 +544,7 @@ mod tests_parts {
 #[cfg(test)]
 mod tests_times {
     use super::*;
-    use crate::sys::identity::Identity;
+    use truespd_platform::sys::identity::Identity;
 
     #[test]
     fn moments_after_moments() {

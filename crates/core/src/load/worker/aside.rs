@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::access::{Act, DataRng, Rng, SharedOffset, Varied, VariedAccess};
 use crate::engine::{Io, Op};
 use crate::plan::{LaneTarget, LaneWrites};
-use crate::sys::buffer::IoBuffer;
 use crate::verify::Checker;
 use crate::verify::checker::TRIES;
+use truespd_platform::sys::buffer::IoBuffer;
 
 use super::tally::Tally;
 

@@ -25,7 +25,6 @@ use crate::access::{DataRng, Meter};
 use crate::engine::{AnyEngine, Completion, Engine, EngineError, Io, IoError, Op};
 use crate::plan::{Lane, LaneWrites};
 use crate::result::{ThreadCost, WaitStatistics};
-use crate::sys::buffer::IoBuffer;
 use crate::verify::{Checker, Counts};
 use aside::{arrivals_seed, new_data, record_aside};
 use modes::{Inline, Mode, Queued, Routines};
@@ -33,6 +32,7 @@ pub use rounds::{RoundKeeper, RoundPart};
 pub use slots::Late;
 use slots::{Idle, Outstanding};
 pub use tally::Tally;
+use truespd_platform::sys::buffer::IoBuffer;
 
 /// How long a stopped worker waits for I/Os that cannot be cancelled: in so many steps of this length, which is how
 /// exactly it knows when they came.

@@ -8,7 +8,7 @@ use crate::access::{Pace, PoolChoice, Rng, SharedOffset};
 use crate::measure::Histogram;
 use crate::plan::Dispatch;
 use crate::profile::{Target, Throughput};
-use crate::sys::buffer::IoBuffer;
+use truespd_platform::sys::buffer::IoBuffer;
 
 const MS: u64 = 1_000_000;
 

@@ -10,7 +10,7 @@ use crate::measure::LatencySlices;
 use crate::measure::slices::bucket_of;
 use crate::plan::Dispatch;
 use crate::profile::{Target, Throughput};
-use crate::sys::buffer::IoBuffer;
+use truespd_platform::sys::buffer::IoBuffer;
 
 // ---- failures -----------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ use crate::load::counters::Tables;
 use crate::load::phases::Lengths;
 use crate::plan::{Dispatch, Duty, LaneEngine, LaneTarget, ThreadWork};
 use crate::result::Direction;
-use crate::sys::thread::IoPrio;
+use truespd_platform::sys::thread::IoPrio;
 
 pub const MIB: u64 = 1 << 20;
 pub const NEVER: u64 = u64::MAX;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use crate::text::{hides, wrap};
+use truespd_platform::text::{hides, wrap};
 
 /// Longest piece of a file that a message repeats, in characters.
 const QUOTED_CHARS_MAX: usize = 60;

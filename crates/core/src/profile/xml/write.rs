@@ -1,8 +1,8 @@
 //! XML out: elements a line each, two blanks per level, text escaped.
 
 use crate::profile::Release;
-use crate::text::hides;
 use std::fmt::{self, Display, Write as _};
+use truespd_platform::text::hides;
 
 /// Attributes of an element in the order of writing.
 pub type Attributes<'a> = &'a [(&'static str, &'a dyn Display)];

@@ -5,9 +5,9 @@
 use crate::profile::Profile;
 use crate::profile::members::{Member, Unit};
 use crate::result::{CpuUse, LostRank, MissingRank, RANKS_MAX, Source, SourceSpan, System, Window};
-use crate::text::{printable, typed_size};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use truespd_platform::text::{printable, typed_size};
 
 /// Shared time below this part of the longest run is worth a warning.
 const COMMON_PART_NOTABLE: f64 = 0.98;

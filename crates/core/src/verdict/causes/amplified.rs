@@ -5,10 +5,10 @@ use super::bounds::PAGE;
 use super::others::{self, FOREIGN_BYTES_PER_S, Share};
 use crate::result::Meaning::HeldBack;
 use crate::result::{Finding, FindingGrade, FindingGrade::Suspect, Layer, LayerKind, LayerRole, Theme};
-use crate::text::{bytes, number};
 use crate::verdict::cause::RuleFn::RealSpan;
 use crate::verdict::cause::{Case, Cause, Missing, RuleResult, found, ratio, rule, unless_missing};
 use crate::verdict::view::{Direction, DiskGroup, IoCount, TargetView, copies, flow};
+use truespd_platform::text::{bytes, number};
 
 pub(super) const CAUSES: &[Cause] = &[Cause::new("write-amplified", Theme::Cache).judged(
     rule(185, Suspect, HeldBack, RealSpan(write_amplified)),

@@ -4,10 +4,10 @@ use crate::profile::{Target, ThreadTarget};
 use crate::result::FindingGrade::{Remark, Suspect};
 use crate::result::Meaning::WrongNumber;
 use crate::result::{DiskActivity, Finding, Layer, LayerKind, LayerRole, Theme};
-use crate::text::{duration_ns, number};
 use crate::verdict::cause::RuleFn::RealSpan;
 use crate::verdict::cause::{Case, Cause, RuleResult, found, ratio, rule};
 use crate::verdict::view::{Direction, IOS_MIN, TargetView};
+use truespd_platform::text::{duration_ns, number};
 
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("disks-apart", Theme::Cache).judged(

@@ -5,7 +5,6 @@ use super::paths::{Watched, watched};
 use crate::result::FindingGrade::Suspect;
 use crate::result::Meaning::OtherLoad;
 use crate::result::{FindingGrade, Layer, LayerDetails, LayerRole, Theme, WayChange};
-use crate::text::{duration_ns, percent};
 use crate::verdict::cause::RuleFn::RealSpan;
 use crate::verdict::cause::{
     Case, Cause, Missing, RuleResult, Sentence, found, ratio, rule, suspect, unless_missing,
@@ -13,6 +12,7 @@ use crate::verdict::cause::{
 use crate::verdict::doctor::Purpose::Every;
 use crate::verdict::doctor::each_disk;
 use crate::verdict::view::TargetView;
+use truespd_platform::text::{duration_ns, percent};
 
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("array-sync", Theme::Target)

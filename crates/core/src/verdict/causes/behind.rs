@@ -3,9 +3,9 @@
 
 use super::reach::{self, MOVED_SUSPECT, edge, gives_its_account, moved_by_own};
 use crate::result::{Finding, KernelDevice, LayerRole};
-use crate::text::percent;
 use crate::verdict::cause::{Case, ratio, remark, suspect};
 use crate::verdict::view::{Direction, DiskGroup, IoCount, RestsOn, TargetView};
+use truespd_platform::text::percent;
 
 /// How the names of devices begin that can answer from memory: RAM, loop devices and those that a program serves, over
 /// the page cache, and volumes of ZFS.

@@ -4,10 +4,10 @@ use super::apart::PerIo;
 use crate::result::FindingGrade::{Remark, Suspect};
 use crate::result::Meaning::WrongNumber;
 use crate::result::{CacheActivity, CacheKind, Finding, Layer, LayerRole, Theme, disks_in_words};
-use crate::text::{bytes, percent};
 use crate::verdict::cause::RuleFn::RealSpan;
 use crate::verdict::cause::{Case, Cause, Missing, RuleResult, Sentence, found, ratio, rule, unless_missing};
 use crate::verdict::view::{Direction, Flow, IOS_MIN, TargetView};
+use truespd_platform::text::{bytes, percent};
 
 pub(super) const CAUSES: &[Cause] = &[Cause::new("cache-device", Theme::Cache)
     .inspected(Sentence::Layer(165, has_a_cache))

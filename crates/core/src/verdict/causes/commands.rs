@@ -3,11 +3,11 @@
 use crate::result::FindingGrade::Suspect;
 use crate::result::Meaning::OtherLoad;
 use crate::result::{Finding, FindingGrade, LayerKind, Theme};
-use crate::text::{bytes, number};
 use crate::verdict::cause::RuleFn::RealSpan;
 use crate::verdict::cause::{Case, Cause, Missing, RuleResult, found, ratio, rule, unless_missing};
 use crate::verdict::roles::traits;
 use crate::verdict::view::{self, Direction, DiskGroup, TargetView};
+use truespd_platform::text::{bytes, number};
 
 pub(super) const CAUSES: &[Cause] = &[Cause::new("other-commands", Theme::Neighbours).judged(
     rule(405, Suspect, OtherLoad, RealSpan(other_commands)),

@@ -5,11 +5,11 @@ use crate::result::Meaning::WrongNumber;
 use crate::result::{
     ContentSample, Finding, FindingGrade, Layer, LayerKind, LayerRole, OpenedKind, TargetFacts, Theme,
 };
-use crate::text::{bytes, grouped, number, part_percent, percent, shell_word, size};
 use crate::verdict::cause::RuleFn::RealTarget;
 use crate::verdict::cause::{Case, Cause, Missing, OneResult, Sentence, found, ratio, remark, rule, suspect};
 use crate::verdict::room::{Lacking, even_parts, lacking, never_written_share, where_below};
 use crate::verdict::view::{Direction, IoCount, RestsOn, TargetView};
+use truespd_platform::text::{bytes, grouped, number, part_percent, percent, shell_word, size};
 
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("never-written", Theme::Content).inspected(Sentence::Facts(10, unwritten_now)).judged(

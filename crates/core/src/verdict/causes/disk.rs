@@ -1,17 +1,19 @@
 //! How the block layer drives a disk: the settings of its queue.
 
-use crate::machine::drive;
-use crate::machine::drive::{PciLink, node_of, nvme_wake_limits, pci_links, sata_link_policy, temperature};
-use crate::machine::roots::{Setting, Value};
-use crate::machine::topology::Topology;
 use crate::result::{HardwareQueue, Layer, LayerKind, LayerRole, Theme};
-use crate::sys::thread::ranges;
-use crate::text::{grouped, shell_word, size};
 use crate::verdict::cause::{Cause, Sentence};
 use crate::verdict::doctor::Purpose::{Cached, Every, Latency, Peak};
 use crate::verdict::doctor::{
     Answer, Change, CheckResult, Disk, HostView, Lasts, NoAnswer, Purpose, each_disk,
 };
+use truespd_platform::machine::drive;
+use truespd_platform::machine::drive::{
+    PciLink, node_of, nvme_wake_limits, pci_links, sata_link_policy, temperature,
+};
+use truespd_platform::machine::roots::{Setting, Value};
+use truespd_platform::machine::topology::Topology;
+use truespd_platform::sys::thread::ranges;
+use truespd_platform::text::{grouped, shell_word, size};
 
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("pcie-link", Theme::Target).checked(

@@ -4,15 +4,15 @@
 //! machines have nobody to ask. The document says why.
 
 use super::disk::is_virtual;
-use crate::machine::drive_state::read_soon;
 use crate::result::FindingGrade::{Remark, Suspect};
 use crate::result::Meaning::HeldBack;
 use crate::result::{Drive, DriveChange, DriveState, DriveUntold, DriveWarning, Finding, LayerKind, Theme};
-use crate::text::grouped;
 use crate::verdict::cause::RuleFn::RealSpan;
 use crate::verdict::cause::{Case, Cause, RuleResult, found, ratio, rule};
 use crate::verdict::doctor::Purpose::Every;
 use crate::verdict::doctor::{Answer, CheckResult, Disk, HostView, NoAnswer, each_disk};
+use truespd_platform::machine::drive_state::read_soon;
+use truespd_platform::text::grouped;
 
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("drive-throttled", Theme::Target).judged(

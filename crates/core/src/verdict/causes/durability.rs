@@ -4,12 +4,12 @@ use super::disk;
 use crate::result::FindingGrade::Suspect;
 use crate::result::Meaning::WrongNumber;
 use crate::result::{Finding, Layer, LayerKind, TargetFacts, Theme};
-use crate::text::number;
 use crate::verdict::cause::RuleFn::RealTarget;
 use crate::verdict::cause::{Case, Cause, Missing, OneResult, Sentence, ratio, remark, rule, suspect};
 use crate::verdict::doctor::Purpose::Every;
 use crate::verdict::doctor::each_disk;
 use crate::verdict::view::TargetView;
+use truespd_platform::text::number;
 
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("volatile-cache", Theme::Cache)

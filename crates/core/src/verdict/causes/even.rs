@@ -4,9 +4,9 @@
 
 use crate::measure::Histogram;
 use crate::result::{Finding, FindingGrade};
-use crate::text::{bytes, duration_ns, number, percent};
 use crate::verdict::cause::{Case, found, ratio};
 use crate::verdict::view::{Direction, IOS_MIN};
+use truespd_platform::text::{bytes, duration_ns, number, percent};
 
 use super::rhythm::{added, mean, variation};
 

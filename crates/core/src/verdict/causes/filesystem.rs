@@ -1,12 +1,12 @@
 //! Mounted file systems: room, options.
 
 use crate::result::Theme;
-use crate::text::{part_percent, shell_word, size};
 use crate::verdict::cause::Cause;
 use crate::verdict::doctor::Purpose::Every;
 use crate::verdict::doctor::{
     Answer, Change, CheckResult, HostView, Lasts, MountedFileSystem, NoAnswer, each_filesystem,
 };
+use truespd_platform::text::{part_percent, shell_word, size};
 
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("free-space", Theme::Target).checked(

@@ -3,13 +3,13 @@
 use crate::result::FindingGrade::Suspect;
 use crate::result::Meaning::WrongNumber;
 use crate::result::{Finding, LayerRole, TargetFacts, Theme};
-use crate::text::{bytes, grouped, number};
 use crate::verdict::cause::RuleFn::RealSpan;
 use crate::verdict::cause::{
     Case, Cause, RuleResult, Sentence, ratio, remark, rule, suspect, unless_missing,
 };
 use crate::verdict::room::{pieces_per_byte, writes_elsewhere};
 use crate::verdict::view::{Direction, DiskGroup, Flow, IoCount, TargetView};
+use truespd_platform::text::{bytes, grouped, number};
 
 pub(super) const CAUSES: &[Cause] = &[Cause::new("fragmented", Theme::Cache)
     .inspected(Sentence::Facts(35, fragments_now))

@@ -10,13 +10,13 @@ use super::{even, limits};
 use crate::result::FindingGrade::Suspect;
 use crate::result::Meaning::HeldBack;
 use crate::result::{Finding, FindingGrade, Theme};
-use crate::text::{duration_ns, number, percent};
 use crate::verdict::cases;
 use crate::verdict::cause::RuleFn::RealSpan;
 use crate::verdict::cause::{Case, Cause, Missing, RuleResult, Sentence, found, ratio, rule};
 use crate::verdict::doctor::Purpose::Every;
 use crate::verdict::doctor::each_disk;
 use crate::verdict::view::{Direction, Flow, flow, too_few_in_run};
+use truespd_platform::text::{duration_ns, number, percent};
 
 pub(super) const CAUSES: &[Cause] = &[Cause::new("provisioned-limit", Theme::Limit)
     .inspected(Sentence::Layer(200, limits::of_a_cloud))

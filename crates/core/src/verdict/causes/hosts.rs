@@ -8,11 +8,11 @@ use crate::result::{
     CommonStart, Document, Finding, FindingGrade, Grade, MissingRank, SourceSpan, SourceVerdict, Theme,
     Window,
 };
-use crate::text::{duration_ns, number, percent};
 use crate::verdict::cause::RuleFn::Sum;
 use crate::verdict::cause::{Cause, Missing, RuleResult, found, ratio, rule, suspect};
 use crate::verdict::view::IOS_MIN;
 use std::collections::BTreeMap;
+use truespd_platform::text::{duration_ns, number, percent};
 
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("host-not-certified", Theme::Run).judged(

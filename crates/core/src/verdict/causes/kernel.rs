@@ -1,16 +1,16 @@
 //! The kernel: what it lets a run use, how it was built, what else it has to do.
 
 use super::others::sees_programs;
-use crate::machine::drive::pci_links;
-use crate::machine::host::of_programs;
-use crate::machine::host::{is_on, kernel_options};
-use crate::machine::limits::ResourceLimit;
-use crate::machine::roots::Setting;
 use crate::result::Theme;
-use crate::text::{grouped, size};
 use crate::verdict::cause::Cause;
 use crate::verdict::doctor::Purpose::{Every, Latency};
 use crate::verdict::doctor::{Answer, Change, CheckResult, HostView, Lasts, NoAnswer, machine};
+use truespd_platform::machine::drive::pci_links;
+use truespd_platform::machine::host::of_programs;
+use truespd_platform::machine::host::{is_on, kernel_options};
+use truespd_platform::machine::limits::ResourceLimit;
+use truespd_platform::machine::roots::Setting;
+use truespd_platform::text::{grouped, size};
 
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("debug-kernel", Theme::Machine).checked(

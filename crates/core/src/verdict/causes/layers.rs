@@ -3,11 +3,11 @@
 use crate::result::FindingGrade::Suspect;
 use crate::result::Meaning::{HeldBack, WrongNumber};
 use crate::result::{Finding, KernelWork, Layer, LayerKind, LayerRole, OtherPrograms, Theme};
-use crate::text::{number, percent};
 use crate::verdict::cause::RuleFn::{RealSpan, RealTarget};
 use crate::verdict::cause::{Case, Cause, Missing, OneResult, RuleResult, Sentence, ratio, rule, suspect};
 use crate::verdict::roles::traits;
 use crate::verdict::view::TargetView;
+use truespd_platform::text::{number, percent};
 
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("layer-cost", Theme::Processor).judged(

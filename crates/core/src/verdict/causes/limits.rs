@@ -2,17 +2,17 @@
 //!
 //! Limits of control groups on this process.
 
-use crate::machine::device::DeviceNumber;
-use crate::machine::limits::Limit as CgroupLimit;
-use crate::machine::limits::memory_facts;
-use crate::machine::roots::Setting;
-use crate::machine::topology::parse_cpu_list;
 use crate::result::{CpuSet, Finding, Layer, Limit, LimitKind, MachineNow, Theme};
-use crate::text::{bytes, number, shell_word, size};
 use crate::verdict::cause::{Case, Cause, ratio, suspect};
 use crate::verdict::doctor::Purpose::Cached;
 use crate::verdict::doctor::{Answer, Change, CheckResult, Disk, HostView, Lasts, NoAnswer, machine};
 use crate::verdict::view::{Direction, Flow, amount, flow, limit_words, too_few_in_run};
+use truespd_platform::machine::device::DeviceNumber;
+use truespd_platform::machine::limits::Limit as CgroupLimit;
+use truespd_platform::machine::limits::memory_facts;
+use truespd_platform::machine::roots::Setting;
+use truespd_platform::machine::topology::parse_cpu_list;
+use truespd_platform::text::{bytes, number, shell_word, size};
 
 pub(super) const CAUSES: &[Cause] = &[Cause::new("memory-limit", Theme::Limit).checked(
     machine(190, "memory-limit", Cached, memory_limit),

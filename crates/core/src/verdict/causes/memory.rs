@@ -1,16 +1,16 @@
 //! What else the machine did.
 
-use crate::machine::limits::averages;
-use crate::machine::limits::{memory_facts, nodes_with_memory};
-use crate::machine::roots::Setting;
 use crate::result::FindingGrade::Suspect;
 use crate::result::Meaning::OtherLoad;
 use crate::result::{Limit, MachineNow, Theme};
-use crate::text::{grouped, number, part_percent, percent, size};
 use crate::verdict::cause::RuleFn::RealSpan;
 use crate::verdict::cause::{Case, Cause, Missing, RuleResult, Sentence, ratio, rule, suspect};
 use crate::verdict::doctor::Purpose::{Every, Latency};
 use crate::verdict::doctor::{Answer, Change, CheckResult, HostView, Lasts, NoAnswer, machine};
+use truespd_platform::machine::limits::averages;
+use truespd_platform::machine::limits::{memory_facts, nodes_with_memory};
+use truespd_platform::machine::roots::Setting;
+use truespd_platform::text::{grouped, number, part_percent, percent, size};
 
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("memory-pressure", Theme::Neighbours)

@@ -9,7 +9,6 @@ use crate::result::Meaning::OtherLoad;
 use crate::result::{
     FileServer, Finding, FindingGrade, Layer, LayerKind, RequestCounts, ServedMount, ServerCounts, Theme,
 };
-use crate::text::{bytes, duration_ns, number, percent};
 use crate::verdict::cause::RuleFn::RealSpan;
 use crate::verdict::cause::{
     Case, Cause, Missing, RuleResult, Sentence, found, ratio, remark, rule, suspect, unless_missing,
@@ -17,6 +16,7 @@ use crate::verdict::cause::{
 use crate::verdict::doctor::Purpose::Every;
 use crate::verdict::doctor::{each_disk, machine};
 use crate::verdict::view::{Direction, Flow, IOS_MIN, IoCount, RestsOn, TargetView};
+use truespd_platform::text::{bytes, duration_ns, number, percent};
 
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("other-io", Theme::Neighbours)

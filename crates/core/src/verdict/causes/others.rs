@@ -2,12 +2,9 @@
 
 use super::reach::{self, pages_of_others};
 use super::{arrays, bounds, caches, memory};
-use crate::machine::host::of_programs;
-use crate::machine::limits::averages;
 use crate::result::FindingGrade::Suspect;
 use crate::result::Meaning::OtherLoad;
 use crate::result::{FindingGrade, LayerKind, OtherProgram, Theme};
-use crate::text::{bytes, part_percent, percent, rate};
 use crate::verdict::cause::RuleFn::RealTarget;
 use crate::verdict::cause::{
     Case, Cause, Missing, OneResult, RuleResult, TargetNow, found, ratio, remark, rule, suspect,
@@ -16,6 +13,9 @@ use crate::verdict::cause::{
 use crate::verdict::doctor::Purpose::Every;
 use crate::verdict::doctor::{Answer, CheckResult, Disk, HostView, NoAnswer, machine};
 use crate::verdict::view::{Direction, DiskGroup, TargetView, names, rates};
+use truespd_platform::machine::host::of_programs;
+use truespd_platform::machine::limits::averages;
+use truespd_platform::text::{bytes, part_percent, percent, rate};
 
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("other-test", Theme::Neighbours).judged(

@@ -3,13 +3,11 @@
 use super::rhythm::stopped_s;
 use super::why::{waiting_part, why_below};
 use super::{layers, limits, memory};
-use crate::machine::limits::averages;
 use crate::measure::Histogram;
 use crate::profile::Throughput;
 use crate::result::FindingGrade::{Remark, Suspect};
 use crate::result::Meaning::{HeldBack, WrongNumber};
 use crate::result::{Finding, FindingGrade, Limit, LoadCost, MachineNow, SelfCost, Theme, ThreadCost};
-use crate::text::{bytes, duration_ns, number, part_percent, percent};
 use crate::verdict::cause::RuleFn::{RealSpan, RunSpan};
 use crate::verdict::cause::{
     Case, Cause, Missing, RuleResult, Sentence, found, part_of_time, ratio, remark, rule, suspect,
@@ -18,6 +16,8 @@ use crate::verdict::cause::{
 use crate::verdict::doctor::Purpose::Every;
 use crate::verdict::doctor::{Answer, CheckResult, HostView, NoAnswer, machine};
 use crate::verdict::view::{Direction, IOS_MIN, TIMES_IN_FLIGHT, TargetView};
+use truespd_platform::machine::limits::averages;
+use truespd_platform::text::{bytes, duration_ns, number, part_percent, percent};
 
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("queue-depth", Theme::Symptom).judged(

@@ -8,12 +8,12 @@ use crate::result::{
     DevicePath, DiskCounts, Evidence, Finding, Layer, LayerDetails, LayerRole, PathAccess, Replica, Theme,
     WayChange, disks_in_words, is_path_of_another, served_disks,
 };
-use crate::text::{duration_ns, percent};
 use crate::verdict::cause::RuleFn::RealSpan;
 use crate::verdict::cause::{
     Case, Cause, Missing, RuleResult, Sentence, ratio, remark, rule, suspect, unless_missing,
 };
 use crate::verdict::view::TargetView;
+use truespd_platform::text::{duration_ns, percent};
 
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("path-down", Theme::Target).inspected(Sentence::Layer(210, path_down)).judged(

@@ -7,7 +7,6 @@ use super::{network, paths};
 use crate::result::FindingGrade::{Remark, Suspect};
 use crate::result::Meaning::{Seen, WrongNumber};
 use crate::result::{Finding, Layer, LayerKind, LayerRole, Loss, Theme};
-use crate::text::{bytes, number, percent};
 use crate::verdict::cause::RuleFn::{RealSpan, RealTarget};
 use crate::verdict::cause::{
     Case, Cause, Missing, OneResult, RuleResult, Sentence, of_each, ratio, remark, rule, suspect,
@@ -16,6 +15,7 @@ use crate::verdict::cause::{
 use crate::verdict::doctor::Purpose::Every;
 use crate::verdict::doctor::{Answer, CheckResult, HostView, MountedFileSystem, each_filesystem};
 use crate::verdict::view::{Direction, RestsOn, TargetView, flow};
+use truespd_platform::text::{bytes, number, percent};
 
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("target-lost", Theme::Target).judged(

@@ -1,18 +1,18 @@
 //! What else the machine did.
 
-use crate::machine::host::{
-    IdleState, idle_states, is_on_battery, latency_request_us, of_all_processors, of_each_processor,
-    times_throttled,
-};
-use crate::machine::roots::{Setting, Value};
 use crate::result::FindingGrade::{Remark, Suspect};
 use crate::result::Meaning::{HeldBack, OtherLoad, WrongNumber};
 use crate::result::{FindingGrade, Limit, MachineNow, Theme};
-use crate::text::{grouped, number, part_percent, percent};
 use crate::verdict::cause::RuleFn::RealSpan;
 use crate::verdict::cause::{Case, Cause, Missing, RuleResult, Sentence, found, part_of_time, remark, rule};
 use crate::verdict::doctor::Purpose::{Every, Latency, Peak};
 use crate::verdict::doctor::{Answer, Change, CheckResult, HostView, NoAnswer, Purpose, machine};
+use truespd_platform::machine::host::{
+    IdleState, idle_states, is_on_battery, latency_request_us, of_all_processors, of_each_processor,
+    times_throttled,
+};
+use truespd_platform::machine::roots::{Setting, Value};
+use truespd_platform::text::{grouped, number, part_percent, percent};
 
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("steal", Theme::Neighbours)

@@ -12,12 +12,12 @@ use crate::result::Meaning::WrongNumber;
 use crate::result::{
     Finding, FindingGrade, Layer, LayerKind, Limit, LimitKind, OpenedKind, TargetFacts, Theme,
 };
-use crate::text::{bytes, number, part_percent, percent, size};
 use crate::verdict::cause::RuleFn::RealSpan;
 use crate::verdict::cause::{
     Case, Cause, Missing, RuleResult, Sentence, TargetNow, found, ratio, rule, suspect, unless_missing,
 };
 use crate::verdict::view::{Direction, DiskGroup, IoCount, RestsOn, TargetView};
+use truespd_platform::text::{bytes, number, part_percent, percent, size};
 
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("coalesced", Theme::Cache).judged(

@@ -14,10 +14,10 @@ use super::trimmed::empty_share;
 use crate::result::FindingGrade::Invalid;
 use crate::result::Meaning::WrongNumber;
 use crate::result::{LayerKind, LayerRole, LoopCache, Residency, Theme};
-use crate::text::bytes;
 use crate::verdict::cause::RuleFn::RealTarget;
 use crate::verdict::cause::{Case, Cause, Missing, OneResult, invalid, ratio, rule, suspect};
 use crate::verdict::view::{Direction, DiskGroup, Flow, RestsOn, TargetView};
+use truespd_platform::text::bytes;
 
 pub(super) const CAUSES: &[Cause] = &[Cause::new("direct-not-honoured", Theme::Cache).judged(
     rule(140, Invalid, WrongNumber, RealTarget(direct_not_honoured)),

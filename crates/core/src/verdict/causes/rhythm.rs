@@ -8,10 +8,10 @@ use crate::profile::TimeSpan;
 use crate::result::FindingGrade::Suspect;
 use crate::result::Meaning::WrongNumber;
 use crate::result::{Finding, FindingGrade, Theme};
-use crate::text::{number, percent};
 use crate::verdict::cause::RuleFn::RealSpan;
 use crate::verdict::cause::{Case, Cause, Missing, RuleResult, found, ratio, rule, suspect, unless_missing};
 use crate::verdict::view::Direction;
+use truespd_platform::text::{number, percent};
 
 pub(super) const CAUSES: &[Cause] = &[Cause::new("standstill", Theme::Processor).judged(
     rule(340, Suspect, WrongNumber, RealSpan(standstill)),

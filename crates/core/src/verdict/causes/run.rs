@@ -6,7 +6,6 @@ use crate::measure::Histogram;
 use crate::result::FindingGrade::{Invalid, Remark, Suspect};
 use crate::result::Meaning::{Seen, WrongNumber};
 use crate::result::{Document, Finding, FindingGrade, TargetFacts, Theme, TimeSpanResult};
-use crate::text::number;
 use crate::verdict::cause::RuleFn::{RealSpan, RunSpan, Span};
 use crate::verdict::cause::{
     Case, Cause, Missing, RuleFn, RuleResult, Sentence, found, invalid, remark, rule, suspect,
@@ -14,6 +13,7 @@ use crate::verdict::cause::{
 use crate::verdict::doctor::Purpose::Every;
 use crate::verdict::doctor::each_disk;
 use crate::verdict::view::{Direction, DiskGroup, IoCount, RestsOn};
+use truespd_platform::text::number;
 
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("run-failed", Theme::Run).judged(

@@ -5,12 +5,12 @@ use super::{behind, network, paths};
 use crate::result::FindingGrade::Invalid;
 use crate::result::Meaning::WrongNumber;
 use crate::result::{Finding, FindingGrade, Layer, LayerKind, TargetFacts, Theme};
-use crate::text::{bytes, number, percent, shell_word};
 use crate::verdict::cause::RuleFn::RealSpan;
 use crate::verdict::cause::{Case, Cause, Missing, RuleResult, Sentence, found, ratio, rule, unless_missing};
 use crate::verdict::doctor::Purpose::Every;
 use crate::verdict::doctor::{Answer, Change, CheckResult, Disk, HostView, Lasts, NoAnswer, each_disk};
 use crate::verdict::view::{Direction, DiskGroup, Flow, IoCount, TargetView};
+use truespd_platform::text::{bytes, number, percent, shell_word};
 
 pub(super) const CAUSES: &[Cause] = &[Cause::new("served-from-cache", Theme::Cache)
     .inspected(Sentence::Layer(160, behind_the_page_cache))

@@ -15,10 +15,10 @@ use crate::result::FindingGrade::Suspect;
 use crate::result::Meaning::Seen;
 use crate::result::rounds::tracked;
 use crate::result::{FindingGrade, Theme};
-use crate::text::{change, number, percent};
 use crate::verdict::cause::RuleFn::{RealSpan, RunSpan};
 use crate::verdict::cause::{Case, Cause, Missing, RuleResult, found, ratio, rule, suspect};
 use crate::verdict::view::too_few_in_run;
+use truespd_platform::text::{change, number, percent};
 
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("pauses", Theme::Symptom).judged(

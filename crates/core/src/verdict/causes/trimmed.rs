@@ -4,10 +4,10 @@ use super::commands::discards_of;
 use crate::result::FindingGrade::{Remark, Suspect};
 use crate::result::Meaning::{Seen, WrongNumber};
 use crate::result::{FindingGrade, Theme};
-use crate::text::{bytes, number, percent};
 use crate::verdict::cause::RuleFn::{RealSpan, RealTarget};
 use crate::verdict::cause::{Case, Cause, Missing, OneResult, RuleResult, found, ratio, remark, rule};
 use crate::verdict::view::{Direction, IOS_MIN, IoCount, TargetView};
+use truespd_platform::text::{bytes, number, percent};
 
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("trimmed-places", Theme::Content).judged(

@@ -5,9 +5,9 @@ use crate::result::FindingGrade::Remark;
 use crate::result::Meaning::Seen;
 use crate::result::Theme;
 use crate::result::metrics::{Better, Metric};
-use crate::text::{grouped, percent};
 use crate::verdict::cause::RuleFn::Document as OfDocument;
 use crate::verdict::cause::{Cause, RuleResult, remark, rule};
+use truespd_platform::text::{grouped, percent};
 
 pub(super) const CAUSES: &[Cause] = &[Cause::new("unusual", Theme::Symptom).judged(
     rule(520, Remark, Seen, OfDocument(unusual)),

@@ -3,9 +3,9 @@
 use crate::result::FindingGrade::{Invalid, Remark};
 use crate::result::Meaning::{Seen, WrongNumber};
 use crate::result::Theme;
-use crate::text::grouped;
 use crate::verdict::cause::RuleFn::RunSpan;
 use crate::verdict::cause::{Case, Cause, RuleResult, invalid, remark, rule};
+use truespd_platform::text::grouped;
 
 pub(super) const CAUSES: &[Cause] = &[
     Cause::new("verify-failed", Theme::Content).judged(

@@ -9,10 +9,10 @@
 use super::rhythm::{self, Stretch, stopped_s};
 use super::{arrays, even, hidden, limits, others, paths};
 use crate::result::{Finding, Held, Layer, Limit, LimitKind, ThreadCost, Timeline, disks_in_words};
-use crate::text::{bytes, number, percent};
 use crate::verdict::cause::{Case, ratio};
 use crate::verdict::view::{Direction, IOS_MIN, TargetView};
 use std::collections::BTreeMap;
+use truespd_platform::text::{bytes, number, percent};
 
 /// A change of a limit belongs to a fall that begins so much before or after the second in which it was seen.
 const NEAR_S: f64 = 0.75;

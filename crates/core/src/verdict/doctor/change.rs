@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::report::Lasts;
-use crate::machine::roots::Setting;
-use crate::text::shell_word;
+use truespd_platform::machine::roots::Setting;
+use truespd_platform::text::shell_word;
 
 /// A change with its way back. Without commands it is only told how to keep it so.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -148,7 +148,7 @@ fn in_sequences(numbers: &[u32]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::roots::Value;
+    use truespd_platform::machine::roots::Value;
 
     fn setting(path: &str, text: &str) -> Setting {
         Setting { path: path.into(), value: Value::Is(text.into()) }

@@ -3,7 +3,7 @@
 use super::change::Change;
 use super::host::{Disk, HostView, MountedFileSystem};
 use super::report::{Finding, Purpose, State, Subject, SubjectKind};
-use crate::machine::roots::{Setting, Value};
+use truespd_platform::machine::roots::{Setting, Value};
 
 /// What a measurement is no longer like, for settings that programs on the machine have all day.
 const AS_PROGRAMS: &str = "Programs on this machine have it as it is now: leave it to measure what they get.";

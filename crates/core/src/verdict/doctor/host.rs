@@ -2,24 +2,24 @@
 //! what happens.
 
 use crate::engine;
-use crate::machine::chain::{self, Layer, LayerKind};
-use crate::machine::device::{BlockDevice, DeviceNumber};
-use crate::machine::diskstat::{DiskCounters, DiskReading};
-use crate::machine::host::is_in_container;
-use crate::machine::host::times_throttled;
-use crate::machine::host::{is_root, kernel_release};
-use crate::machine::limits::swapped_pages;
-use crate::machine::limits::{self, Limit};
-use crate::machine::limits::{ResourceLimit, locked_memory_limit, open_files_limit};
-use crate::machine::roots::Roots;
-use crate::machine::roots::{Setting, Value};
-use crate::machine::storage::{OpenedTarget, Room, TargetKind, room, whole_disks};
-use crate::machine::topology::{self, CpuTicks};
-use crate::sys::system::timer_resolution_ns;
-use crate::sys::thread::allowed_processors;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use truespd_platform::machine::chain::{self, Layer, LayerKind};
+use truespd_platform::machine::device::{BlockDevice, DeviceNumber};
+use truespd_platform::machine::diskstat::{DiskCounters, DiskReading};
+use truespd_platform::machine::host::is_in_container;
+use truespd_platform::machine::host::times_throttled;
+use truespd_platform::machine::host::{is_root, kernel_release};
+use truespd_platform::machine::limits::swapped_pages;
+use truespd_platform::machine::limits::{self, Limit};
+use truespd_platform::machine::limits::{ResourceLimit, locked_memory_limit, open_files_limit};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::roots::{Setting, Value};
+use truespd_platform::machine::storage::{OpenedTarget, Room, TargetKind, room, whole_disks};
+use truespd_platform::machine::topology::{self, CpuTicks};
+use truespd_platform::sys::system::timer_resolution_ns;
+use truespd_platform::sys::thread::allowed_processors;
 
 /// The kernel's trees, and where `/etc`, `/boot` and `/var` are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -243,7 +243,7 @@ impl Scope {
                 Some(room) => Ok(room),
                 None => std::fs::File::open(&point)
                     .and_then(|folder| room(&folder))
-                    .map_err(|error| crate::sys::error::system_text(&error)),
+                    .map_err(|error| truespd_platform::sys::error::system_text(&error)),
             };
             let options = layer.mount.options.as_deref().unwrap_or_default();
             let options = options.split(',').map(str::to_string).collect();

@@ -13,8 +13,8 @@ use diskspd::grammar::parse::{Invocation, Lines, not_in_suites, refuse_findings}
 use diskspd::request::{Grammar, Line};
 use diskspd::run::{Required, UnknownWord, required};
 use std::time::{Duration, Instant};
-use truespd_core::fault::{Fault, Refusal, Refusals};
-use truespd_core::text::split_line;
+use truespd_platform::fault::{Fault, Refusal, Refusals};
+use truespd_platform::text::split_line;
 
 /// Compare two variants of a run in turns, until a difference is shown or ruled out
 ///
@@ -427,7 +427,7 @@ mod tests_comparing {
     }
 
     fn words(line: &str) -> Vec<String> {
-        truespd_core::text::split_line(line).unwrap()
+        truespd_platform::text::split_line(line).unwrap()
     }
 
     #[test]

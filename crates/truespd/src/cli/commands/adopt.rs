@@ -6,11 +6,11 @@ use diskspd::console::{say, tell};
 use diskspd::program::print;
 use std::fmt::Write as _;
 use std::io::{BufRead, IsTerminal};
-use truespd_core::fault::{ExitCode, Failure, FailureKind, Outcome, Refusal, RefusalKind, Refusals};
 use truespd_core::guard::mark::{Marks, Whose};
 use truespd_core::guard::{Adoptable, Adoption, Consent, Guard, Purpose};
-use truespd_core::machine::roots::Roots;
-use truespd_core::text::{coarse_size, printable_path};
+use truespd_platform::fault::{ExitCode, Failure, FailureKind, Outcome, Refusal, RefusalKind, Refusals};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::text::{coarse_size, printable_path};
 
 /// Let write tests overwrite existing files from now on, without asking for each test
 ///

@@ -8,8 +8,8 @@ use diskspd::grammar::hints;
 use diskspd::grammar::hints::is_option;
 use diskspd::program::{Program, print};
 use std::ffi::OsString;
-use truespd_core::fault::{Caret, ExitCode, Outcome, Refusal, RefusalKind, Refusals};
-use truespd_core::text::{meant_size, nearest, printable, shell_word};
+use truespd_platform::fault::{Caret, ExitCode, Outcome, Refusal, RefusalKind, Refusals};
+use truespd_platform::text::{meant_size, nearest, printable, shell_word};
 
 /// Help and the version are asked for; the rest is refused. `described` is the program with all its commands.
 pub(crate) fn print_or_refuse(

@@ -14,8 +14,8 @@ use crate::series::place::Place;
 use crate::suite::RanOn;
 use crate::suite::assess::{Assessment, FILE_BYTES, Plan, SIZE_MIN_BYTES, Test};
 use diskspd::run::{Required, required};
-use truespd_core::fault::{Fault, Refusal};
-use truespd_core::text::{decimal_rate, shell_line, typed_size};
+use truespd_platform::fault::{Fault, Refusal};
+use truespd_platform::text::{decimal_rate, shell_line, typed_size};
 
 /// winsat's words that are long options here.
 const WINSAT_WORDS: [&str; 11] =

@@ -12,11 +12,11 @@ use diskspd::run::outputs::TextOutput;
 use diskspd::show::fitting_stdout;
 use std::ffi::OsString;
 use std::io;
-use truespd_core::fault::{ExitCode, Failure, FailureKind, Refusal};
 use truespd_core::profile::TimeSpan;
 use truespd_core::result::envelope;
-use truespd_core::sys::error::system_text;
-use truespd_core::text::{grouped, hanging, printable};
+use truespd_platform::fault::{ExitCode, Failure, FailureKind, Refusal};
+use truespd_platform::sys::error::system_text;
+use truespd_platform::text::{grouped, hanging, printable};
 
 /// Measure what the tool itself costs on this machine: processor time and instructions per I/O
 ///

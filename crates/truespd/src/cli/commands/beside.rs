@@ -12,9 +12,9 @@ use crate::suite::beside::run::Beside;
 use crate::suite::{Length, RanOn, Runner};
 use clap::Args;
 use diskspd::grammar::rows::{Row, find};
-use truespd_core::fault::{Fault, Refusal};
 use truespd_core::profile::{Severity, Target, Throughput, TimeSpan, validate, xml};
-use truespd_core::text::shell_line;
+use truespd_platform::fault::{Fault, Refusal};
+use truespd_platform::text::shell_line;
 
 const FOREGROUND: &str = "FOREGROUND";
 const BACKGROUND: &str = "BACKGROUND";
@@ -300,7 +300,7 @@ fn printed(beside: &Beside) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use truespd_core::text::split_line;
+    use truespd_platform::text::split_line;
 
     #[test]
     fn options_of_the_run_are_told_from_those_of_a_load() {

@@ -12,10 +12,10 @@ use diskspd::program::{ExitCode, print};
 use diskspd::request::Output;
 use diskspd::run::outputs::LaterOutputs;
 use diskspd::show::fitting_stdout;
-use truespd_core::fault::{Failure, Outcome, Refusal};
 use truespd_core::result::envelope;
 use truespd_core::result::metrics::Metric;
-use truespd_core::text::printable_path;
+use truespd_platform::fault::{Failure, Outcome, Refusal};
+use truespd_platform::text::printable_path;
 
 /// Compare stored results: every metric with its difference and how sure it is, and what else differs
 ///

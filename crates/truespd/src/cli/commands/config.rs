@@ -18,13 +18,13 @@ use diskspd::show::fitting_stdout;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use truespd_core::fault::{ExitCode, Failure, Fault, Refusal, RefusalKind, Refusals};
-use truespd_core::machine::host::{host_name, unix_time_s};
 use truespd_core::profile::Release;
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::{Document, Layer, Usual, envelope, json};
-use truespd_core::text::table::aligned;
-use truespd_core::text::{printable, printable_path, shell_word};
+use truespd_platform::fault::{ExitCode, Failure, Fault, Refusal, RefusalKind, Refusals};
+use truespd_platform::machine::host::{host_name, unix_time_s};
+use truespd_platform::text::table::aligned;
+use truespd_platform::text::{printable, printable_path, shell_word};
 
 /// Show which settings are in force, and where each comes from: configuration file and line, variable, or default
 ///

@@ -10,14 +10,14 @@ use crate::cli::show::doctor as show;
 use diskspd::console::tell;
 use diskspd::program::{ExitCode, print};
 use diskspd::show::Style;
-use truespd_core::fault::{Outcome, Refusal};
 use truespd_core::guard::{programs_with, users};
-use truespd_core::machine::device::DeviceNumber;
-use truespd_core::machine::host::{Sight, sight};
-use truespd_core::machine::roots::Roots;
-use truespd_core::machine::storage::{self, ReadFlags, TargetError, resolve};
 use truespd_core::result::envelope;
 use truespd_core::verdict::doctor::{HostView, Neighbours, Process, Scope, Trees, examine};
+use truespd_platform::fault::{Outcome, Refusal};
+use truespd_platform::machine::device::DeviceNumber;
+use truespd_platform::machine::host::{Sight, sight};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::{self, ReadFlags, TargetError, resolve};
 
 /// Find what on this machine will spoil a measurement, with the commands that set it and set it back
 ///

@@ -13,9 +13,9 @@ use crate::suite::find_max::HighestRate;
 use crate::suite::find_max::limits::{LatencyLimit, Of, check_together, limits_words, milliseconds};
 use crate::suite::find_max::run::Searching;
 use clap::Args;
-use truespd_core::fault::{Fault, Refusal};
 use truespd_core::profile::{Target, TimeSpan};
-use truespd_core::text::shell_line;
+use truespd_platform::fault::{Fault, Refusal};
+use truespd_platform::text::shell_line;
 
 /// How I/Os arrive unless the line says otherwise. At even distances, the threads of a line would all issue at the same
 /// moments, and a queue would never have more than that: many clients do not agree on when they ask.

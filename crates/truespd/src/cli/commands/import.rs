@@ -15,14 +15,14 @@ use diskspd::program::{ExitCode, print};
 use diskspd::request::Output;
 use diskspd::run::outputs::TextOutput;
 use diskspd::show::plural;
-use truespd_core::fault::{Failure, Fault, Outcome, Refusal, RefusalKind};
+use truespd_platform::fault::{Failure, Fault, Outcome, Refusal, RefusalKind};
 
-use truespd_core::machine::device::{BlockDevice, DeviceNumber};
-use truespd_core::machine::roots::Roots;
 use truespd_core::profile::{Profile, TimeSpan, xml};
-use truespd_core::sys::error::system_text;
-use truespd_core::sys::file::{FileKind, Stat};
-use truespd_core::text::{printable, printable_path, shell_line, shell_word};
+use truespd_platform::machine::device::{BlockDevice, DeviceNumber};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::sys::error::system_text;
+use truespd_platform::sys::file::{FileKind, Stat};
+use truespd_platform::text::{printable, printable_path, shell_line, shell_word};
 
 /// The largest job file: others are none.
 const BYTES_MAX: u64 = 1 << 20;

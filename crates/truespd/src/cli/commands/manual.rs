@@ -13,9 +13,9 @@ use crate::cli::manual::{self, ManualPage};
 use diskspd::console::tell;
 use diskspd::program::{ExitCode, print};
 use diskspd::show::readable;
-use truespd_core::fault::Refusal;
-use truespd_core::sys::program;
-use truespd_core::text::{columns_of, hanging, nearest};
+use truespd_platform::fault::Refusal;
+use truespd_platform::sys::program;
+use truespd_platform::text::{columns_of, hanging, nearest};
 
 /// Print a manual page, or write all of them to a folder
 ///

@@ -14,10 +14,10 @@ use crate::suite::mark::{
 };
 use crate::suite::models;
 use diskspd::request::Output;
-use truespd_core::fault::{Fault, Refusal};
 use truespd_core::result::Layer;
 use truespd_core::result::envelope;
-use truespd_core::text::{decimal_rate, shell_line, typed_size};
+use truespd_platform::fault::{Fault, Refusal};
+use truespd_platform::text::{decimal_rate, shell_line, typed_size};
 
 /// Run CrystalDiskMark's tests on a file in this directory, or on a device
 ///

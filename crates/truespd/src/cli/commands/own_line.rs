@@ -8,9 +8,9 @@ use crate::suite::{Ahead, Ended};
 use diskspd::grammar::parse;
 use diskspd::grammar::parse::{Invocation, not_in_suites};
 use std::path::PathBuf;
-use truespd_core::fault::{Refusal, Refusals};
 use truespd_core::profile::TimeSpan;
-use truespd_core::text::{split_line, typed_size};
+use truespd_platform::fault::{Refusal, Refusals};
+use truespd_platform::text::{split_line, typed_size};
 
 /// Measured time and warm-up of a run where the line has none, in seconds.
 const DURATION_S: u32 = 10;

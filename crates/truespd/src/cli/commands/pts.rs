@@ -14,11 +14,11 @@ use crate::suite::{RanOn, Runner};
 use clap::Args;
 use diskspd::run::{Required, required};
 use std::path::Path;
-use truespd_core::fault::{Fault, Refusal};
-use truespd_core::machine::roots::Roots;
-use truespd_core::machine::storage::{ReadFlags, open, resolve};
 use truespd_core::profile::SteadyRule;
-use truespd_core::text::printable;
+use truespd_platform::fault::{Fault, Refusal};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::{ReadFlags, open, resolve};
+use truespd_platform::text::printable;
 
 /// The least that its rule needs.
 const ROUNDS_MIN: u32 = 5;

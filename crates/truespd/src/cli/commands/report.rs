@@ -23,8 +23,8 @@ use diskspd::program::{ExitCode, print};
 use diskspd::request::Output;
 use diskspd::run::outputs::LaterOutputs;
 use diskspd::show::{Style, plural};
-use truespd_core::fault::{Failure, Fault, Refusal, RefusalKind};
-use truespd_core::text::printable;
+use truespd_platform::fault::{Failure, Fault, Refusal, RefusalKind};
+use truespd_platform::text::printable;
 
 /// Width of a suite's tables on the page.
 const PLAIN: Style = Style { columns: 100, has_colour: false };

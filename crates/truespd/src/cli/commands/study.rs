@@ -16,12 +16,12 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use truespd_core::fault::{Fault, Refusal, RefusalKind};
-use truespd_core::machine::drive::{Reach, WRITE_BACK, WRITE_THROUGH};
 use truespd_core::result::json::ReadError;
 use truespd_core::result::{Document, json};
-use truespd_core::sys::error::system_text;
-use truespd_core::text::printable_path;
+use truespd_platform::fault::{Fault, Refusal, RefusalKind};
+use truespd_platform::machine::drive::{Reach, WRITE_BACK, WRITE_THROUGH};
+use truespd_platform::sys::error::system_text;
+use truespd_platform::text::printable_path;
 
 mod arguments;
 mod places;

@@ -22,11 +22,11 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use truespd_core::fault::{ExitCode, Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind};
 use truespd_core::result::envelope;
 use truespd_core::result::envelope::{DocumentKind, ReadError};
-use truespd_core::sys::error::system_text;
-use truespd_core::text::{printable, rate, shell_word};
+use truespd_platform::fault::{ExitCode, Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind};
+use truespd_platform::sys::error::system_text;
+use truespd_platform::text::{printable, rate, shell_word};
 
 /// A suite as a command: its options (its own and [`SeriesArguments`]), its steps and its document. [`run`] does the
 /// rest.

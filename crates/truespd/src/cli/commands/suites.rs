@@ -17,9 +17,9 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 use std::ffi::OsString;
 use std::sync::Arc;
-use truespd_core::fault::ExitCode;
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::schema;
+use truespd_platform::fault::ExitCode;
 
 /// All suites, in the order of the help.
 pub(crate) static TABLE: [Row; 10] = [

@@ -10,9 +10,9 @@ use crate::suite::sustain::run::Sustain;
 use crate::suite::{RanOn, Runner};
 use clap::Args;
 use diskspd::run::{Required, required};
-use truespd_core::fault::{Fault, Refusal};
 use truespd_core::profile::SteadyRule;
-use truespd_core::text::{printable, shell_line, size, typed_size};
+use truespd_platform::fault::{Fault, Refusal};
+use truespd_platform::text::{printable, shell_line, size, typed_size};
 
 const FILE: &str = "data";
 /// What of the free space is written at most, in percent, unless told otherwise.

@@ -14,9 +14,9 @@ use clap::Args;
 use diskspd::console::say_line;
 use diskspd::grammar::rows::find;
 use diskspd::show::plural;
-use truespd_core::fault::{Fault, Refusal, Refusals};
 use truespd_core::profile::Target;
-use truespd_core::text::{shell_line, size};
+use truespd_platform::fault::{Fault, Refusal, Refusals};
+use truespd_platform::text::{shell_line, size};
 
 /// How well a point should be known unless told otherwise, in percent.
 const PRECISION_PERCENT: f64 = 5.0;

@@ -25,9 +25,9 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{CommandFactory, Parser, Subcommand};
 use diskspd::program::{Front, Program, VerdictTo, begin, print, run_words};
 use std::ffi::OsString;
-use truespd_core::fault::ExitCode;
 use truespd_core::result::{ReadBack, schema};
 use truespd_core::verdict::doctor;
+use truespd_platform::fault::ExitCode;
 
 /// Measure storage with evidence: run a load as DiskSpd does, keep the whole result, print it in any format,
 /// add results up.
@@ -221,7 +221,7 @@ fn run(program: &Program, words: &[OsString]) -> ExitCode {
 mod tests {
     use super::*;
     use crate::cli::manual::{EXAMPLES, pages};
-    use truespd_core::text::split_line;
+    use truespd_platform::text::split_line;
 
     #[test]
     fn the_examples_of_the_manual_are_legal() {

@@ -6,10 +6,10 @@ use crate::series::place::FILE_BYTES_MIN;
 use diskspd::grammar::value::{self, PASSES_LEGAL, size_above_zero};
 use diskspd::request::Output;
 use diskspd::run::outputs::{LaterOutputs, TextOutput};
-use truespd_core::fault::{Failure, FailureKind, Fault, Refusal};
 use truespd_core::result::metrics::Metric;
-use truespd_core::sys::destination::make_folders;
-use truespd_core::text::{printable_path, typed_size};
+use truespd_platform::fault::{Failure, FailureKind, Fault, Refusal};
+use truespd_platform::sys::destination::make_folders;
+use truespd_platform::text::{printable_path, typed_size};
 
 /// Reads a size as DiskSpd writes them (`4096`, `64K`, `1G`).
 pub(crate) fn bytes(text: &str) -> Result<u64, Refusal> {

@@ -9,15 +9,15 @@ use crate::cli::show::verify as show;
 use diskspd::console::{end, say_line, tell};
 use diskspd::program::print;
 use diskspd::run::stop_on_signals;
-use truespd_core::fault::{ExitCode, FailureKind, Fault, Outcome, Refusal, RefusalKind};
 use truespd_core::load::readback::{check_target, read_back};
 use truespd_core::load::verified::usual_map;
 use truespd_core::load::verify_log::LogPlace;
-use truespd_core::machine::roots::Roots;
-use truespd_core::machine::storage::resolve;
 use truespd_core::result::{ReadBack, envelope};
-use truespd_core::text::bytes;
 use truespd_core::verify::{BlockMap, MapError};
+use truespd_platform::fault::{ExitCode, FailureKind, Fault, Outcome, Refusal, RefusalKind};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::resolve;
+use truespd_platform::text::bytes;
 
 /// Read back what a test with `--verify` wrote, and say what is missing
 ///

@@ -8,8 +8,8 @@ use crate::cli::live::watcher::{Events, WatchError, view, watch};
 use diskspd::console::tell;
 use diskspd::program::ExitCode;
 use diskspd::viewer::VIEW_OF;
-use truespd_core::fault::{Failure, FailureKind, Fault, Refusal, RefusalKind};
-use truespd_core::sys::error::system_text;
+use truespd_platform::fault::{Failure, FailureKind, Fault, Refusal, RefusalKind};
+use truespd_platform::sys::error::system_text;
 
 /// Watch a run or a suite from its `--events` file: IOPS, latency, disks and findings as they come
 ///

@@ -14,9 +14,9 @@ use crate::suite::find_max::limits::{LatencyLimit, Of, limits_words};
 use crate::suite::workload::preset::{Load, Preset};
 use crate::suite::workload::{Outcome, Plan, Times, Work};
 use prepared::Prepared;
-use truespd_core::fault::{Fault, Refusal};
 use truespd_core::profile::xml;
-use truespd_core::text::shell_line;
+use truespd_platform::fault::{Fault, Refusal};
+use truespd_platform::text::shell_line;
 
 /// The profile in the scratch folder.
 const PROFILE: &str = "workload.xml";

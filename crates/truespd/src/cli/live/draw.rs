@@ -16,7 +16,7 @@ use diskspd::show::{hosts, phase_words};
 use diskspd::telemetry::{At, Sum};
 use truespd_core::load::live::Phase;
 use truespd_core::result::Grade;
-use truespd_core::text::{columns_of, number, printable, program_line, rate, with_micro, wrap};
+use truespd_platform::text::{columns_of, number, printable, program_line, rate, with_micro, wrap};
 
 /// Columns for the name of a row.
 const LEAD: usize = 17;

@@ -20,7 +20,7 @@ use diskspd::show::phase_words;
 use diskspd::telemetry::{At, Brought, Happened, Heard, Span, Sum};
 use truespd_core::load::live::Phase;
 use truespd_core::result::FindingGrade;
-use truespd_core::text::{clock, duration_ns, printable, rate, size};
+use truespd_platform::text::{clock, duration_ns, printable, rate, size};
 
 /// Seconds of the course that are kept.
 const COURSE_MAX: usize = 600;

@@ -7,7 +7,7 @@ use crate::cli::show::series::Throughput;
 use diskspd::show::{hosts, phase_words, trimmed, trims};
 use diskspd::telemetry::{At, Happened, Heard, Span, Sum};
 use truespd_core::load::live::Phase;
-use truespd_core::text::{number, printable, program_line};
+use truespd_platform::text::{number, printable, program_line};
 
 /// From one line of the progress to the next, by the times of the events.
 const EVERY_S: f64 = 10.0;

@@ -20,11 +20,11 @@ use diskspd::console::write_out;
 use diskspd::show::{Style, can_draw, is_ascii_only};
 use diskspd::telemetry::{Happened, Heard};
 use diskspd::viewer::{LEFT, give_back, leave_at_panic, leave_screen, spawn};
-use truespd_core::machine::host::{ProcessState, state_of};
-use truespd_core::machine::roots::Roots;
-use truespd_core::sys::program::{self, Modes};
-use truespd_core::sys::signals::{ScreenSignal, ScreenSignals, suspend_this_process};
-use truespd_core::sys::source::read_line;
+use truespd_platform::machine::host::{ProcessState, state_of};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::sys::program::{self, Modes};
+use truespd_platform::sys::signals::{ScreenSignal, ScreenSignals, suspend_this_process};
+use truespd_platform::sys::source::read_line;
 
 /// How often it looks at what no event tells.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

@@ -9,7 +9,7 @@ use clap_mangen::roff::{Inline, bold, italic, roman};
 use diskspd::grammar::help::{ENGINES_END, INTRODUCTION};
 use diskspd::grammar::rows::{Row, SECTIONS};
 use truespd_core::engine;
-use truespd_core::fault::ExitCode;
+use truespd_platform::fault::ExitCode;
 
 mod page;
 

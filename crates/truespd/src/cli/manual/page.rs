@@ -1,7 +1,7 @@
 //! A manual page while it is written: paragraphs and entries to the macros of man(7).
 
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
-use truespd_core::text::{columns_of, wrap};
+use truespd_platform::text::{columns_of, wrap};
 
 /// The section of the manual: commands.
 pub(super) const SECTION: &str = "1";

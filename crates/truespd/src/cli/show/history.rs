@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use std::path::Path;
 use truespd_core::result::metrics::{Better, Metric};
 use truespd_core::result::{Document, Grade, Verdict};
-use truespd_core::text::table::{Column, Room, fitted};
-use truespd_core::text::{columns_of, hanging, printable, start_of};
+use truespd_platform::text::table::{Column, Room, fitted};
+use truespd_platform::text::{columns_of, hanging, printable, start_of};
 
 /// Columns of the words before a value in [`head`].
 const LEAD: usize = 10;

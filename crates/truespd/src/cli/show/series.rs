@@ -13,15 +13,15 @@ use crate::suite::{Ahead, Known, Length, Step};
 use diskspd::console::{self, PlainPace, say, say_line};
 use diskspd::show::{Words, on_terminal, phase_words, with_rates};
 use diskspd::viewer;
-use truespd_core::fault::Fault;
 use truespd_core::load;
 use truespd_core::profile::Target;
 use truespd_core::result::metrics::{Metric, Since};
 use truespd_core::result::{DirectionSummary, Document, Summary};
-use truespd_core::sys::error::system_text;
-use truespd_core::sys::program;
-use truespd_core::text::shell_line;
-use truespd_core::text::{duration_ns, number, printable, size};
+use truespd_platform::fault::Fault;
+use truespd_platform::sys::error::system_text;
+use truespd_platform::sys::program;
+use truespd_platform::text::shell_line;
+use truespd_platform::text::{duration_ns, number, printable, size};
 
 /// How often the line of the present run changes.
 const EVERY: Duration = Duration::from_millis(250);
@@ -366,8 +366,8 @@ mod tests {
     use super::*;
     use crate::suite::Kind;
     use diskspd::request::Line;
-    use truespd_core::fault::{Failure, FailureKind, Refusal, RefusalKind};
-    use truespd_core::text::clock;
+    use truespd_platform::fault::{Failure, FailureKind, Refusal, RefusalKind};
+    use truespd_platform::text::clock;
 
     #[test]
     fn what_a_line_of_a_suite_is_refused_for_comes_with_the_line() {
@@ -389,7 +389,7 @@ mod tests {
         let view = View {
             bars: None,
             is_beside_screen: false,
-            throughput: truespd_core::text::rate,
+            throughput: truespd_platform::text::rate,
             state: Mutex::default(),
         };
         let ahead = |steps, seconds| Ahead { steps, length: Length::exactly(seconds), known: Known::Exactly };
@@ -434,7 +434,7 @@ mod tests {
             ..Default::default()
         };
         let shown = |direction: &truespd_core::result::Direction, are_paced| {
-            figures(&DirectionSummary::of(direction, 1.0), are_paced, truespd_core::text::rate)
+            figures(&DirectionSummary::of(direction, 1.0), are_paced, truespd_platform::text::rate)
         };
         assert_eq!(shown(&direction, true), "1,000 IOPS, 0 KiB/s, response time 20 ms");
         assert_eq!(shown(&direction, false), "1,000 IOPS, 0 KiB/s, 100 us");

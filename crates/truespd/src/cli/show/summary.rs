@@ -4,7 +4,6 @@
 use jiff::Timestamp;
 
 use diskspd::show::{Style, plural};
-use truespd_core::machine::topology::Topology;
 use truespd_core::profile::{Target, TimeSpan};
 use truespd_core::result::Operations;
 use truespd_core::result::hosts::{Spread, Times, folded, rows};
@@ -13,7 +12,8 @@ use truespd_core::result::{
     DirectionSummary, Document, Drive, Grade, LatencySummary, Measured, Proof, Summary, TimeSpanResult,
     Verdict,
 };
-use truespd_core::text::{
+use truespd_platform::machine::topology::Topology;
+use truespd_platform::text::{
     clock, columns_of, duration_ns, hanging, number, printable, program_line, rate, typed_size, wrap,
 };
 

@@ -1,8 +1,8 @@
 //! What `truespd verify` found, as text.
 
 use truespd_core::result::{ReadBack, WrongRange};
-use truespd_core::text::{bytes, duration_ns, grouped, printable, rate};
 use truespd_core::verify::Fault;
+use truespd_platform::text::{bytes, duration_ns, grouped, printable, rate};
 
 /// Wrong ranges that are shown; the JSON has more.
 const SHOWN: usize = 10;

@@ -9,12 +9,12 @@ use super::super::message::{Checked, Hello, Letter, Message};
 use super::super::post::wall_ns;
 use super::super::transport::{Transport, TransportError};
 use super::super::{Cluster, Finished};
-use truespd_core::fault::ExitCode;
 use truespd_core::load::ranks::Ranks;
 use truespd_core::result::merge::Merger;
 use truespd_core::result::{Completed, Document, Rank, json};
-use truespd_core::sys::events::Latch;
 use truespd_core::verdict::ranks::DoneOnDisks;
+use truespd_platform::fault::ExitCode;
+use truespd_platform::sys::events::Latch;
 
 const RANKS_PER_HOST: u32 = 8;
 const PROFILE: &str = "the profile";

@@ -7,13 +7,13 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use truespd_core::guard::mark::Marks;
-use truespd_core::machine::device::BlockDevice;
-use truespd_core::machine::drive::{NotSet, Reach, Switch, put};
-use truespd_core::machine::roots::Roots;
-use truespd_core::machine::thing::Thing;
-use truespd_core::sys::directory::Directory;
-use truespd_core::sys::error::{Code, system_text};
-use truespd_core::sys::file::{may_write, remove_directory};
+use truespd_platform::machine::device::BlockDevice;
+use truespd_platform::machine::drive::{NotSet, Reach, Switch, put};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::thing::Thing;
+use truespd_platform::sys::directory::Directory;
+use truespd_platform::sys::error::{Code, system_text};
+use truespd_platform::sys::file::{may_write, remove_directory};
 
 /// Whether something is undone, or only looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 use super::*;
 use crate::made;
 use std::time::{Duration, Instant};
-use truespd_core::machine::drive::{WRITE_BACK, WRITE_THROUGH};
-use truespd_core::machine::thing::Thing;
-use truespd_core::sys::directory::Directory;
-use truespd_core::sys::system::user;
+use truespd_platform::machine::drive::{WRITE_BACK, WRITE_THROUGH};
+use truespd_platform::machine::thing::Thing;
+use truespd_platform::sys::directory::Directory;
+use truespd_platform::sys::system::user;
 
 const CACHE_TYPE: &str = "sys/block/sda/device/scsi_disk/0:0:0:0/cache_type";
 const QUEUE: &str = "sys/block/sda/queue/write_cache";

@@ -5,12 +5,12 @@ use diskspd::request::Line;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-use truespd_core::fault::{Failure, FailureKind, Refusal};
 use truespd_core::measure::estimate::Estimate;
 use truespd_core::result::Document;
 pub use truespd_core::result::metrics::Metric;
 use truespd_core::result::metrics::NoFigure;
-use truespd_core::text::precise;
+use truespd_platform::fault::{Failure, FailureKind, Refusal};
+use truespd_platform::text::precise;
 
 pub const BLOCK_RUNS: usize = 4;
 

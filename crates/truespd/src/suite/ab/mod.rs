@@ -24,7 +24,7 @@ use truespd_core::result::envelope::DocumentKind;
 pub use truespd_core::result::metrics::Metric;
 use truespd_core::result::metrics::{Better, NoFigure, is_paced};
 use truespd_core::result::{Document, Grade, Part, Summary};
-use truespd_core::text::{precise, printable, shell_line};
+use truespd_platform::text::{precise, printable, shell_line};
 
 /// So many blocks with a run that completed nothing, one after the other, end the series.
 const EMPTY_IN_A_ROW_MAX: usize = 3;

@@ -4,13 +4,13 @@ use super::noise::{Machine, Noise};
 use super::*;
 use crate::suite::{Ahead, Length, SuiteDocument};
 use diskspd::request::{Line, Request};
-use truespd_core::fault::{Failure, FailureKind};
 use truespd_core::measure::Histogram;
 use truespd_core::profile::Throughput;
 use truespd_core::result::Document;
 use truespd_core::result::{
     Direction, Finding, FindingGrade, Grade, Measured, TargetResult, ThreadResult, TimeSpanResult, Verdict,
 };
+use truespd_platform::fault::{Failure, FailureKind};
 
 /// Scatter of 5 %, wandering of 8 % that stays, a steady fall, and every twentieth run loses up to 30 %.
 const MACHINE: Noise = Noise { scatter: 0.05, drift: (0.08, 0.9), slope: -0.002, outliers: (0.05, 0.30) };

@@ -21,7 +21,7 @@ use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::{Metric, Since, Unit};
 use truespd_core::result::schema;
 use truespd_core::result::{Document, Grade, Part, Summary};
-use truespd_core::text::{hanging, size, wrap};
+use truespd_platform::text::{hanging, size, wrap};
 
 /// Size of the file unless told otherwise: at the 20 MB/s that Microsoft asked for, writing it takes 54 of the 120 s.
 pub const FILE_BYTES: u64 = 1 << 30;

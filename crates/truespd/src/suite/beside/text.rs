@@ -4,8 +4,8 @@ use super::report::{BesideReport, Felt, Figures, Point, Times};
 use crate::suite::rounds::push_cells;
 use crate::suite::{OF_RESPONSES, Shown, word};
 use std::fmt::Write;
-use truespd_core::text::table::{Column, Room, fitted};
-use truespd_core::text::{duration_ns, hanging, number, percent, printable, rate, shell_line};
+use truespd_platform::text::table::{Column, Room, fitted};
+use truespd_platform::text::{duration_ns, hanging, number, percent, printable, rate, shell_line};
 
 /// Columns of the bar of the longest p99.
 const BAR: f64 = 50.0;

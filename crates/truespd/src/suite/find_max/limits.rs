@@ -2,9 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use truespd_core::fault::Refusal;
 use truespd_core::result::LatencySummary;
 use truespd_core::result::metrics::Metric;
+use truespd_platform::fault::Refusal;
 
 /// The smallest and the largest limit in milliseconds: the resolution of latencies, and a day.
 const MS_MIN: f64 = 0.000_001;

@@ -18,7 +18,7 @@ use truespd_core::profile;
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::{Metric, Since};
 use truespd_core::result::{Document, Part, Summary};
-use truespd_core::text::{printable, shell_line};
+use truespd_platform::text::{printable, shell_line};
 
 /// Advice in options of this suite.
 const ADVICE: Advice = &[

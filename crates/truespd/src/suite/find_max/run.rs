@@ -7,9 +7,9 @@ use crate::suite::find_max::trial::Point;
 use crate::suite::rounds::{AROUND_S, SEEDS_OF_A_RUN};
 use crate::suite::{Advice, Ahead, Draft, Ended, Known, Length, Runner, SeriesVerdict, judged};
 use std::time::Duration;
-use truespd_core::fault::{Failure, FailureKind};
 use truespd_core::result::{Document, Grade};
-use truespd_core::text::grouped;
+use truespd_platform::fault::{Failure, FailureKind};
+use truespd_platform::text::grouped;
 
 /// Pause after a run that asked for more than the storage can do, at most: it finishes what is still to be done.
 const SETTLE: Duration = Duration::from_secs(5);

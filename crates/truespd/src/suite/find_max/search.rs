@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use truespd_core::measure::estimate::Estimate;
 use truespd_core::result::metrics::Metric;
 use truespd_core::result::{Grade, Part};
-use truespd_core::text::table::{Column, Room, fitted};
-use truespd_core::text::{duration_ns, grouped, number};
+use truespd_platform::text::table::{Column, Room, fitted};
+use truespd_platform::text::{duration_ns, grouped, number};
 
 /// Columns of a bar whose middle is the limit.
 const BAR_COLUMNS: usize = 20;

@@ -252,7 +252,7 @@ pub struct Outcome {
 impl Host {
     /// The host that this program runs on, where so many ranks measured together.
     pub fn this(ranks: u32) -> Self {
-        use truespd_core::machine::host;
+        use truespd_platform::machine::host;
         Host {
             computer_name: host::host_name(),
             ranks,

@@ -3,7 +3,7 @@
 use super::report::{MarkReport, Outcome, Row};
 use super::test::{Operation, Profile, Test};
 use crate::suite::doubt;
-use truespd_core::text::printable;
+use truespd_platform::text::printable;
 
 const COLUMNS: usize = 78;
 const MB: f64 = 1e6;

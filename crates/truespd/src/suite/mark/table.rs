@@ -5,7 +5,7 @@ use super::saved::{self, Reader};
 use super::test::Operation;
 use crate::suite::{RanOn, SeriesVerdict, Shown, SuiteDocument, VOLATILE_CACHE, doubt, doubts_text};
 use truespd_core::result::Part;
-use truespd_core::text::{columns_of, duration_ns, hanging, number, percent, printable, size};
+use truespd_platform::text::{columns_of, duration_ns, hanging, number, percent, printable, size};
 
 impl SuiteDocument for MarkReport {
     fn title(&self) -> String {

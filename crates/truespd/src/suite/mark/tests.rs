@@ -13,7 +13,7 @@ use truespd_core::result::{
     Direction, Document, Finding, FindingGrade, Grade, Measured, TargetResult, ThreadResult, TimeSpanResult,
     Verdict,
 };
-use truespd_core::text::columns_of;
+use truespd_platform::text::columns_of;
 
 fn settings() -> Settings {
     Settings {

@@ -3,7 +3,7 @@
 use super::run::{PASSES, Pts};
 use super::table::End;
 use crate::suite::duration_words;
-use truespd_core::text::{bytes, part_percent, shell_word, size};
+use truespd_platform::text::{bytes, part_percent, shell_word, size};
 
 /// The rate for which times and bytes are told that follow from the drive's own.
 const BYTES_PER_S: f64 = 1e9;

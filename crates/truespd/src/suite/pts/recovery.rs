@@ -1,7 +1,7 @@
 //! How a drive recovers from waits (`hir`) and from another load (`xsr`), as tables and sentences.
 
 use super::report::{Figures, PtsReport, StageReport};
-use truespd_core::text::{duration_ns, number, part_percent, rate};
+use truespd_platform::text::{duration_ns, number, part_percent, rate};
 
 /// Rounds before a switch whose mean is the rate before it, and rounds behind it.
 const ROUNDS: usize = 5;

@@ -11,12 +11,12 @@ use crate::suite::{
 };
 use std::time::Duration;
 use truespd_core::engine;
-use truespd_core::machine::device::BlockDevice;
-use truespd_core::machine::roots::Roots;
 use truespd_core::profile::{self, SteadyRule};
 use truespd_core::result::rounds::{Tracked, words};
 use truespd_core::result::{Document, Grade, LatencySummary, Operations, Preconditioned, Summary};
-use truespd_core::text::{bytes, duration_ns, number, part_percent, rate};
+use truespd_platform::machine::device::BlockDevice;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::text::{bytes, duration_ns, number, part_percent, rate};
 
 /// Passes and size of the preconditioning, of which PTS 2.0.2 p. 17 is quoted.
 pub const PASSES: u32 = 2;

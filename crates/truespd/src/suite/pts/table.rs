@@ -5,7 +5,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use truespd_core::text::typed_size;
+use truespd_platform::text::typed_size;
 
 const KIB: u64 = 1 << 10;
 

@@ -7,8 +7,8 @@ use super::table::Figure;
 use crate::suite::{Shown, doubt, doubts_text};
 use std::fmt::Write;
 use truespd_core::result::Grade;
-use truespd_core::text::table::aligned;
-use truespd_core::text::{
+use truespd_platform::text::table::aligned;
+use truespd_platform::text::{
     bytes, duration_ns, hanging, number, part_percent, percent, printable, rate, shell_line, size,
 };
 

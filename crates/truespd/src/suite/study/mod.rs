@@ -15,8 +15,8 @@ use truespd_core::profile::Profile;
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::NoFigure;
 use truespd_core::result::{Document, Grade, Layer, Part};
-use truespd_core::text::table::{Column, Room, fitted};
-use truespd_core::text::{printable, shell_line};
+use truespd_platform::text::table::{Column, Room, fitted};
+use truespd_platform::text::{printable, shell_line};
 
 /// Which question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

@@ -10,7 +10,7 @@ use crate::suite::{
 use std::time::Duration;
 use truespd_core::profile::{self, SteadyRule};
 use truespd_core::result::{Document, Finding, FindingGrade, Grade, Operations, Summary};
-use truespd_core::text::bytes;
+use truespd_platform::text::bytes;
 
 /// How the range is written.
 const WRITES: [&str; 4] = ["-b1M", "-s", "-w100", "-t1"];

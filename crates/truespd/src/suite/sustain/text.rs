@@ -3,8 +3,8 @@
 use super::report::{End, Recovery, Stretch, SustainReport};
 use crate::suite::{Shown, word};
 use std::fmt::Write;
-use truespd_core::text::table::{Column, Room, fitted};
-use truespd_core::text::{bytes, duration_ns, hanging, part_percent, printable, rate, shell_line};
+use truespd_platform::text::table::{Column, Room, fitted};
+use truespd_platform::text::{bytes, duration_ns, hanging, part_percent, printable, rate, shell_line};
 
 /// Lines of the chart, and columns of its longest bar.
 const LINES: usize = 20;

@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use truespd_core::fault::Refusal;
-use truespd_core::text::typed_size;
+use truespd_platform::fault::Refusal;
+use truespd_platform::text::typed_size;
 
 /// A sweep has no more points.
 pub const POINTS_MAX: usize = 10_000;

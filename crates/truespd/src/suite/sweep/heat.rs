@@ -6,8 +6,8 @@ use super::report::{Point, SweepReport};
 use crate::suite::{Shown, doubt, doubts_text};
 use std::collections::BTreeMap;
 use truespd_core::result::Grade;
-use truespd_core::text::table::aligned;
-use truespd_core::text::{columns_of, number, printable};
+use truespd_platform::text::table::aligned;
+use truespd_platform::text::{columns_of, number, printable};
 
 /// The shades of a terminal, from few IOPS to many, each for a fifth of the most.
 const SHADES: [&str; 5] = [".", ":", "+", "*", "#"];

@@ -15,7 +15,7 @@ use truespd_core::measure::estimate::{Estimate, student_quantile};
 use truespd_core::profile;
 use truespd_core::result::metrics::{Metric, Since};
 use truespd_core::result::{Document, Meaning, Summary};
-use truespd_core::text::bytes;
+use truespd_platform::text::bytes;
 
 /// A point is not known from fewer runs.
 pub const ROUNDS_MIN: usize = RUNS_MIN;

@@ -7,8 +7,10 @@ use crate::suite::rounds::push_cells;
 use crate::suite::{Shown, word};
 use std::fmt::Write;
 use truespd_core::result::Grade;
-use truespd_core::text::table::{Column, Room, fitted};
-use truespd_core::text::{duration_ns, grouped, hanging, number, percent, printable, rate, shell_line, size};
+use truespd_platform::text::table::{Column, Room, fitted};
+use truespd_platform::text::{
+    duration_ns, grouped, hanging, number, percent, printable, rate, shell_line, size,
+};
 
 /// Columns of the bar of the largest rate.
 const BAR: usize = 20;

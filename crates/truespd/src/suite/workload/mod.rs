@@ -19,8 +19,8 @@ use truespd_core::result::metrics::{Metric, Since};
 use truespd_core::result::{
     DirectionSummary, Document, Grade, LatencySummary, Measured, Part, Summary, TimeSpanResult,
 };
-use truespd_core::text::table::{Column, Room, fitted};
-use truespd_core::text::{duration_ns, number, printable, rate};
+use truespd_platform::text::table::{Column, Room, fitted};
+use truespd_platform::text::{duration_ns, number, printable, rate};
 
 impl Plan {
     /// The lines that run first: all, but those of a search that follow from what is found.

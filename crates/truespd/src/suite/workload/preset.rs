@@ -3,10 +3,10 @@
 use serde::Deserialize;
 
 use crate::suite::find_max::limits::{LatencyLimit, Of};
-use truespd_core::fault::{Refusal, RefusalKind};
 use truespd_core::profile::xml::XmlError;
 use truespd_core::profile::{Precreate, Profile, Size, Target, xml};
-use truespd_core::text::printable;
+use truespd_platform::fault::{Refusal, RefusalKind};
+use truespd_platform::text::printable;
 
 /// Size of a file for presets that say nothing.
 const FILE_BYTES: u64 = 1 << 30;

@@ -14,7 +14,7 @@ use truespd_core::result::TimeSpanResult;
 use truespd_core::result::envelope::{read, write};
 use truespd_core::result::schema;
 use truespd_core::result::{Direction, FindingGrade, Grade, Measured, TargetResult, ThreadResult, Verdict};
-use truespd_core::text::grouped;
+use truespd_platform::text::grouped;
 
 const TIMES: Times = Times { warmup_s: 1, duration_s: 10, cooldown_s: 0 };
 

@@ -9,11 +9,11 @@ use std::process::Command;
 
 use super::Answer;
 use super::{Check, Purpose, State, SubjectKind, checks, examine};
-use crate::machine::interrupts::HardwareQueue;
-use crate::machine::storage::Room;
-use crate::machine::topology::CpuSet;
 use cases::{CASES, Case};
 use tree::Tree;
+use truespd_platform::machine::interrupts::HardwareQueue;
+use truespd_platform::machine::storage::Room;
+use truespd_platform::machine::topology::CpuSet;
 
 fn check_of(id: &str) -> &'static Check {
     checks().into_iter().map(|(_, check)| check).find(|check| check.id == id).expect("a check")

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::machine::limits::ResourceLimit;
-use crate::machine::roots::Roots;
-use crate::machine::storage::Room;
-use crate::sys::made::symlink;
+use crate::made::symlink;
 use crate::verdict::doctor::{HostView, MountedFileSystem, Neighbours, Process, Scope, Trees};
+use truespd_platform::machine::limits::ResourceLimit;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::Room;
 
 pub(super) struct Tree {
     dir: tempfile::TempDir,

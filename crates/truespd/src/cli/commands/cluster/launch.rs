@@ -21,12 +21,12 @@ use diskspd::console::{end, tell};
 use diskspd::grammar::parse::{Invocation, parse};
 use diskspd::run::stop_on_signals;
 use truespd_bus::{Kind, Loaded, Object};
-use truespd_core::fault::{ExitCode, Failure, FailureKind, Outcome, Refusal, RefusalKind, Refusals};
-use truespd_core::machine::host::{Launched, Launcher, Meeting};
-use truespd_core::machine::topology::Topology;
-use truespd_core::sys::events::Latch;
-use truespd_core::sys::signals::{EndWishes, die_with, pass_on};
-use truespd_core::sys::thread::allowed_processors;
+use truespd_platform::fault::{ExitCode, Failure, FailureKind, Outcome, Refusal, RefusalKind, Refusals};
+use truespd_platform::machine::host::{Launched, Launcher, Meeting};
+use truespd_platform::machine::topology::Topology;
+use truespd_platform::sys::events::Latch;
+use truespd_platform::sys::signals::{EndWishes, die_with, pass_on};
+use truespd_platform::sys::thread::allowed_processors;
 
 /// Number of the parent, in the environment of the rank.
 const PARENT: &str = "TRUESPD_RANK_OF";

@@ -17,8 +17,8 @@ use diskspd::config;
 use diskspd::console::{tell, write_waiting};
 use diskspd::program::{ExitCode, Program, print};
 use options::Own;
-use truespd_core::fault::{FailureKind, Outcome, Refusal, RefusalKind};
-use truespd_core::machine::host::{host_name, launched};
+use truespd_platform::fault::{FailureKind, Outcome, Refusal, RefusalKind};
+use truespd_platform::machine::host::{host_name, launched};
 
 /// One run on many hosts at the same time, by MPI: mpirun -np 3 --host a,b,c truespd cluster run LINE
 #[derive(Debug, Args)]

@@ -22,17 +22,17 @@ use diskspd::viewer;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use truespd_core::fault::{ExitCode, Failure, FailureKind, Outcome, Refusal, Refusals};
 use truespd_core::load::{Event, FinishedRun, Note};
-use truespd_core::machine::host::uptime_ms;
-use truespd_core::machine::roots::Roots;
-use truespd_core::machine::storage;
-use truespd_core::machine::storage::ReadFlags;
 use truespd_core::profile::{Target, TimeSpan, hash};
 use truespd_core::result::merge::{Merger, Sum};
 use truespd_core::result::{Document, LostHow, LostRank, json};
-use truespd_core::sys::events::Latch;
 use truespd_core::verdict::judge;
+use truespd_platform::fault::{ExitCode, Failure, FailureKind, Outcome, Refusal, Refusals};
+use truespd_platform::machine::host::uptime_ms;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage;
+use truespd_platform::machine::storage::ReadFlags;
+use truespd_platform::sys::events::Latch;
 
 /// How often each rank tells rank 0 how it goes.
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);

@@ -15,14 +15,16 @@ use crate::cluster::Cluster;
 use crate::series::SeriesRanks;
 use diskspd::console::{fall_silent, say_line, tell, untold_faults};
 use diskspd::run::outputs::Outputs;
-use truespd_core::fault::{ExitCode, Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind, Refusals};
 use truespd_core::load::FinishedRun;
 use truespd_core::load::live::{Counted, Progress};
 use truespd_core::load::ranks::Ranks;
 use truespd_core::profile::{Profile, Throughput, hash};
 use truespd_core::result::merge::without_rows;
 use truespd_core::result::{Document, json};
-use truespd_core::sys::events::Latch;
+use truespd_platform::fault::{
+    ExitCode, Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind, Refusals,
+};
+use truespd_platform::sys::events::Latch;
 
 /// Each thread takes the seed behind that of the thread before: so far apart, ranks share none.
 const SEEDS_OF_A_RANK: u32 = 1 << 20;

@@ -13,19 +13,19 @@ use diskspd::show::fitting_stdout;
 use serde::Serialize;
 use std::ffi::OsString;
 use std::io;
-use truespd_core::fault::{ExitCode, Fault, Refusal, RefusalKind};
 use truespd_core::load;
 use truespd_core::load::facts;
-use truespd_core::machine::chain;
-use truespd_core::machine::host::uptime_ms;
-use truespd_core::machine::roots::Roots;
-use truespd_core::machine::storage::{self, ReadFlags, resolve};
 use truespd_core::result::json::indented;
 use truespd_core::result::metrics::Metric;
 use truespd_core::result::{Document, Evidence, Grade, Layer, Measured, TargetFacts, TimeSpanResult};
-use truespd_core::sys::program::terminal_columns;
-use truespd_core::text::printable;
-use truespd_core::text::table::{Column, Room, fitted};
+use truespd_platform::fault::{ExitCode, Fault, Refusal, RefusalKind};
+use truespd_platform::machine::chain;
+use truespd_platform::machine::host::uptime_ms;
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::{self, ReadFlags, resolve};
+use truespd_platform::sys::program::terminal_columns;
+use truespd_platform::text::printable;
+use truespd_platform::text::table::{Column, Room, fitted};
 
 /// Tell what a run would probably show here, by the kept results of the same test
 ///

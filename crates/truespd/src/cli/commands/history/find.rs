@@ -16,12 +16,12 @@ use jiff::{Span, Timestamp};
 use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};
-use truespd_core::fault::{ExitCode, Failure, FailureKind, Fault, Refusal, RefusalKind};
 use truespd_core::result::Grade;
 use truespd_core::result::json::indented;
 use truespd_core::result::metrics::Metric;
-use truespd_core::sys::program::terminal_columns;
-use truespd_core::text::{grouped, shell_word};
+use truespd_platform::fault::{ExitCode, Failure, FailureKind, Fault, Refusal, RefusalKind};
+use truespd_platform::sys::program::terminal_columns;
+use truespd_platform::text::{grouped, shell_word};
 
 pub(crate) struct HistoryFile {
     pub path: PathBuf,

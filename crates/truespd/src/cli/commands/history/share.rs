@@ -12,10 +12,10 @@ use diskspd::program::print;
 use diskspd::show::plural;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use truespd_core::fault::{ExitCode, Failure, FailureKind, Fault};
-use truespd_core::machine::host::unix_time_s;
 use truespd_core::result::{Document, json};
-use truespd_core::text::{printable, printable_path};
+use truespd_platform::fault::{ExitCode, Failure, FailureKind, Fault};
+use truespd_platform::machine::host::unix_time_s;
+use truespd_platform::text::{printable, printable_path};
 
 /// Put kept results into a folder that others share
 ///

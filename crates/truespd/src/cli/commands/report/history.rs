@@ -8,8 +8,8 @@ use diskspd::console::say_line;
 use diskspd::request::Output;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use truespd_core::machine::host::unix_time_s;
 use truespd_core::result::Part;
+use truespd_platform::machine::host::unix_time_s;
 
 /// Bytes that documents take in a page at most; more of them lie beside it.
 const INSIDE_BYTES_MAX: usize = 4 << 20;

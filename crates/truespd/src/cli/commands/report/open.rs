@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use truespd_core::machine::host::is_root;
+use truespd_platform::machine::host::is_root;
 
 /// What opens a page on a desktop.
 const DESKTOP: &str = "xdg-open";

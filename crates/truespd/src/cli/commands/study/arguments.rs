@@ -7,7 +7,7 @@ use crate::series::place::{absolute, names_no_target, target_named};
 use crate::suite::study::Question;
 use crate::suite::{Ended, ab};
 use clap::{Args, Subcommand};
-use truespd_core::fault::{Failure, FailureKind, Fault, Refusal, RefusalKind};
+use truespd_platform::fault::{Failure, FailureKind, Fault, Refusal, RefusalKind};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Ask {

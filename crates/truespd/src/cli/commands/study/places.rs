@@ -11,18 +11,18 @@ use crate::suite::study::{Study, StudyTarget};
 use diskspd::console::say_line;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use truespd_core::fault::Refusal;
 use truespd_core::guard::claim;
-use truespd_core::machine::device::{BlockDevice, DeviceNumber};
-use truespd_core::machine::drive::{Reach, Switch, WRITE_BACK, WRITE_THROUGH, disks};
-use truespd_core::machine::roots::Roots;
-use truespd_core::machine::storage::{OpenedTarget, ReadFlags, TargetKind, resolve};
-use truespd_core::machine::{chain, storage};
-use truespd_core::sys::error::system_text;
-use truespd_core::sys::extents::drop_cached;
-use truespd_core::sys::file::{Stat, read_exact_at};
-use truespd_core::sys::identity::Identity;
-use truespd_core::text::{printable, printable_path, size};
+use truespd_platform::fault::Refusal;
+use truespd_platform::machine::device::{BlockDevice, DeviceNumber};
+use truespd_platform::machine::drive::{Reach, Switch, WRITE_BACK, WRITE_THROUGH, disks};
+use truespd_platform::machine::roots::Roots;
+use truespd_platform::machine::storage::{OpenedTarget, ReadFlags, TargetKind, resolve};
+use truespd_platform::machine::{chain, storage};
+use truespd_platform::sys::error::system_text;
+use truespd_platform::sys::extents::drop_cached;
+use truespd_platform::sys::file::{Stat, read_exact_at};
+use truespd_platform::sys::identity::Identity;
+use truespd_platform::text::{printable, printable_path, size};
 
 /// A target with what else is known of it.
 pub struct Found {
@@ -368,8 +368,8 @@ fn note(series: &mut Series, switch: &Switch, roots: &Roots) -> Result<(), Ended
 mod tests {
     use super::*;
     use std::fs;
-    use truespd_core::machine::roots::Roots;
-    use truespd_core::machine::storage::{ReadFlags, open};
+    use truespd_platform::machine::roots::Roots;
+    use truespd_platform::machine::storage::{ReadFlags, open};
 
     const SIZE: usize = 1 << 20;
 

@@ -16,14 +16,14 @@ use diskspd::grammar::parse;
 use diskspd::grammar::parse::{Invocation, not_in_suites, refuse_findings, refuse_plan};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use truespd_core::fault::{Fault, Refusal, RefusalKind, Refusals};
-use truespd_core::machine::storage::{AlignmentSource, DirectAlignment};
 use truespd_core::plan::check_alignment;
 use truespd_core::profile::{Severity, Target, TimeSpan, validate, xml};
-use truespd_core::sys::error::system_text;
-use truespd_core::sys::file::open_without_waiting;
-use truespd_core::sys::system;
-use truespd_core::text::{printable, printable_path, size};
+use truespd_platform::fault::{Fault, Refusal, RefusalKind, Refusals};
+use truespd_platform::machine::storage::{AlignmentSource, DirectAlignment};
+use truespd_platform::sys::error::system_text;
+use truespd_platform::sys::file::open_without_waiting;
+use truespd_platform::sys::system;
+use truespd_platform::text::{printable, printable_path, size};
 
 /// A workload that fits its targets.
 pub(crate) struct Prepared {
