@@ -5,7 +5,7 @@
 use diskspd::render::FORMATS;
 use libfuzzer_sys::fuzz_target;
 use truespd_core::result::json;
-use truespd_core::verdict::judge;
+use truespd_verdict::judge;
 
 fuzz_target!(|input: &[u8]| {
     match json::read(input) {

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::house::{is_for_tests, sources};
+use crate::house::{OF_ONE_ROOM, is_for_tests, sources};
 
 /// The files, by the path of their module: `["cli", "grammar"]` for `cli/grammar/mod.rs`.
 type Files = BTreeMap<Vec<String>, File>;
@@ -102,6 +102,7 @@ fn without_test_items(tokens: &[String]) -> Vec<String> {
 fn absolute(module: &[String], words: &[String]) -> Option<Vec<String>> {
     let ups = words.iter().take_while(|word| *word == "super").count();
     let (base, rest) = match words.first()?.as_str() {
+        "crate" if OF_ONE_ROOM.contains(&module[0].as_str()) => (&module[..1], &words[1..]),
         name if name == "crate" || name.starts_with("truespd_") => (&[][..], &words[1..]),
         "self" => (module, &words[1..]),
         "super" => (&module[..module.len().checked_sub(ups)?], &words[ups..]),
@@ -205,7 +206,7 @@ fn defined_in<'a>(files: &'a Files, path: &[String], depth: u32) -> Option<&'a [
 fn graph(sources: &[(String, String)]) -> BTreeMap<String, BTreeSet<String>> {
     let mut files = Files::new();
     for (name, text) in sources {
-        let path = name.trim_end_matches(".rs").trim_end_matches("/mod");
+        let path = name.trim_end_matches(".rs").trim_end_matches("/mod").trim_end_matches("/lib");
         let module: Vec<String> = path.split('/').map(str::to_string).collect();
         files.insert(module.clone(), read(name, &module, text));
     }
@@ -249,7 +250,8 @@ fn circles(graph: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
 
 #[test]
 fn no_files_of_a_room_stand_in_a_circle() {
-    let is_code = |name: &str| name != "lib.rs" && !is_for_tests(Path::new(name));
+    // The root of `bus` has the error that its modules return.
+    let is_code = |name: &str| !["lib.rs", "bus/lib.rs"].contains(&name) && !is_for_tests(Path::new(name));
     let named = sources().into_iter().map(|(_, path, text)| (path.to_string_lossy().into_owned(), text));
     let found = circles(&graph(&named.filter(|(name, _)| is_code(name)).collect::<Vec<_>>()));
     let lines: Vec<String> = found.iter().map(|files| files.join(", ")).collect();

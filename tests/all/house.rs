@@ -5,7 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates. Cargo keeps the arrows between them.
-const CRATES: &[&str] = &["platform", "core", "diskspd", "bus", "truespd", "mpi"];
+const CRATES: &[&str] = &["platform", "core", "verdict", "diskspd", "bus", "truespd", "mpi"];
+
+/// Crates of one room, which has the name of the crate.
+pub(crate) const OF_ONE_ROOM: &[&str] = &["verdict", "bus", "mpi"];
 
 /// The rooms of each crate, and the rooms of the same crate that each may use.
 const ROOMS: &[(&str, &[&str])] = &[
@@ -24,7 +27,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("plan", &["profile", "access", "engine"]),
     ("guard", &["profile"]),
     ("load", &["plan", "guard", "access", "engine", "measure", "result", "profile", "verify"]),
-    ("verdict", &["engine", "result", "profile", "measure", "verify"]),
+    // verdict
+    ("verdict", &[]),
     // diskspd
     ("request", &[]),
     ("render", &[]),
@@ -63,19 +67,20 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("cli", &["series", "history", "compare", "report", "suite", "import", "selfcost", "cluster"]),
 ];
 
-/// Rooms of `core` that may not use all of `platform`, and what each may use of it.
-const OF_PLATFORM: &[(&str, &[&str])] = &[
+/// Rooms that may not use all of the crates below, and what each may use of `platform` and `core`.
+const OF_CRATES_BELOW: &[(&str, &[&str])] = &[
     ("profile", &["text"]),
     ("access", &["sys"]),
     ("engine", &["machine", "sys"]),
     ("measure", &["machine", "sys"]),
     ("verify", &["fault", "machine", "sys"]),
     ("result", &["machine", "sys", "text"]),
+    ("verdict", &["engine", "measure", "profile", "result", "verify", "fault", "machine", "sys", "text"]),
 ];
 
 const LINES_MAX: usize = 800;
 
-/// Every source file of the crates: its room, its path below the `src` of its crate, and its text.
+/// Every source file of the crates: its room, its path, and its text. The path begins with the room.
 pub(crate) fn sources() -> Vec<(String, PathBuf, String)> {
     let mut found = Vec::new();
     for name in CRATES {
@@ -87,14 +92,14 @@ pub(crate) fn sources() -> Vec<(String, PathBuf, String)> {
                 if path.is_dir() {
                     stack.push(path);
                 } else if path.extension().is_some_and(|e| e == "rs") {
-                    let inside = path.strip_prefix(&src).expect("below src");
-                    let first = inside.components().next().expect("has a name").as_os_str().to_string_lossy();
-                    let mut room = first.trim_end_matches(".rs").to_string();
-                    if ["bus", "mpi"].contains(name) {
-                        room = (*name).into();
+                    let mut inside = path.strip_prefix(&src).expect("below src").to_path_buf();
+                    if OF_ONE_ROOM.contains(name) {
+                        inside = Path::new(name).join(inside);
                     }
+                    let first = inside.components().next().expect("has a name").as_os_str().to_string_lossy();
+                    let room = first.trim_end_matches(".rs").to_string();
                     let text = fs::read_to_string(&path).expect("source is text");
-                    found.push((room, inside.to_path_buf(), text));
+                    found.push((room, inside, text));
                 }
             }
         }
@@ -136,7 +141,7 @@ fn arrows_point_down() {
             );
             continue;
         };
-        let of_platform = OF_PLATFORM.iter().find(|(name, _)| *name == room);
+        let of_crates = OF_CRATES_BELOW.iter().find(|(name, _)| *name == room);
         for (number, line) in code_lines(&text) {
             let mut check = |other: String, allowed: &[&str]| {
                 let is_room = ROOMS.iter().any(|(name, _)| *name == other);
@@ -145,8 +150,9 @@ fn arrows_point_down() {
                 }
             };
             rooms_named(line, "crate::").into_iter().for_each(|other| check(other, allowed));
-            if let Some((_, allowed)) = of_platform {
-                rooms_named(line, "truespd_platform::").into_iter().for_each(|other| check(other, allowed));
+            if let Some((_, allowed)) = of_crates {
+                let named = ["truespd_platform::", "truespd_core::"].map(|lead| rooms_named(line, lead));
+                named.into_iter().flatten().for_each(|other| check(other, allowed));
             }
         }
     }

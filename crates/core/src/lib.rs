@@ -1,12 +1,12 @@
-//! A run of a storage load, from a profile to a judged document: what `diskspd` and `truespd` share.
+//! A run of a storage load, from a profile to its document.
 //!
 //! The rooms and who may use whom are in ARCHITECTURE.md; `tests/all/house.rs` keeps them.
 //!
 //! A whole run, of a file that the `sim` engine only pretends to read, so that its clock is virtual:
 //!
 //! ```
-//! use truespd_core::result::{Grade, Summary, TimeSpanResult};
-//! use truespd_core::{engine, load, profile, verdict};
+//! use truespd_core::result::{Summary, TimeSpanResult};
+//! use truespd_core::{engine, load, profile};
 //! use truespd_platform::sys::events::Latch;
 //!
 //! let folder = std::env::temp_dir().join(format!("truespd-example-{}", std::process::id()));
@@ -34,8 +34,6 @@
 //! // Little's law: 8 outstanding I/Os of 100 us are 80,000 IOPS.
 //! let TimeSpanResult::Measured(measured) = &run.document.time_spans[0] else { panic!("nothing was measured") };
 //! assert!((Summary::of(measured).total.iops / 80_000.0 - 1.0).abs() < 0.001);
-//! // And the verdict says that no disk was measured.
-//! assert_eq!(verdict::judge(&run.document).grade, Grade::Invalid);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -63,5 +61,4 @@ pub mod result;
 #[cfg(test)]
 #[path = "../../../tests/all/support/sysfs.rs"]
 mod sysfs;
-pub mod verdict;
 pub mod verify;

@@ -29,7 +29,6 @@ use truespd_core::profile::xml;
 use truespd_core::profile::{Release, ResultFormat};
 use truespd_core::result::metrics::usual_words;
 use truespd_core::result::{Document, System, Verdict};
-use truespd_core::verdict::judge;
 pub use truespd_platform::fault::ExitCode;
 use truespd_platform::fault::{Failure, FailureKind, Outcome, Refusal, RefusalKind, Refusals};
 use truespd_platform::machine::host::uptime_ms;
@@ -39,6 +38,7 @@ use truespd_platform::sys::program;
 use truespd_platform::sys::program::is_output_closed;
 use truespd_platform::sys::program::with_room;
 use truespd_platform::sys::signals::survive_file_size_limit;
+use truespd_verdict::judge;
 
 /// What the program was started as.
 #[derive(Debug, Clone)]

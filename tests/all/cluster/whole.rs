@@ -12,9 +12,9 @@ use truespd_core::measure::Histogram;
 use truespd_core::profile::{Profile, Target, TimeSpan};
 use truespd_core::result::merge::Merger;
 use truespd_core::result::{Document, TimeSpanResult, json};
-use truespd_core::verdict::judge;
 use truespd_platform::fault::ExitCode;
 use truespd_platform::sys::events::Latch;
+use truespd_verdict::judge;
 
 const RANKS: u32 = 3;
 

@@ -20,9 +20,9 @@ use truespd_core::profile::{Severity, validate, xml};
 use truespd_core::result::envelope::{self, DocumentKind};
 use truespd_core::result::merge::Merger;
 use truespd_core::result::{Document, json};
-use truespd_core::verdict::judge;
 use truespd_platform::machine::{chain, diskstat, fileserver, limits, mounts, topology};
 use truespd_platform::text::{hides, printable_json};
+use truespd_verdict::judge;
 
 use super::change;
 use crate::support::documents::Random;

@@ -9,7 +9,7 @@ use truespd::suite::{ab, assess, beside, find_max, mark, pts, study, sustain, sw
 use truespd_core::profile;
 use truespd_core::result::envelope::{self, DocumentKind};
 use truespd_core::result::{Document, json};
-use truespd_core::verdict::judge;
+use truespd_verdict::judge;
 
 use super::tools::Place;
 use crate::support::planted::{PLANT, Schema, documents};

@@ -3,7 +3,7 @@
 use crate::support::runner::{Outcome, Place};
 use truespd_core::measure::Histogram;
 use truespd_core::result::{Document, FindingGrade, TimeSpanResult};
-use truespd_core::verdict::judge;
+use truespd_verdict::judge;
 
 const MIB: u64 = 1 << 20;
 

@@ -7,7 +7,7 @@ use diskspd::render;
 use truespd_core::engine;
 use truespd_core::load::Event;
 use truespd_core::result::{Measured, Operations, Rounds};
-use truespd_core::verdict::judge;
+use truespd_verdict::judge;
 
 const MIB: u64 = 1 << 20;
 

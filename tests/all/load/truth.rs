@@ -271,7 +271,7 @@ fn response_times_are_stored_and_summed_and_change_no_result() {
 fn the_verdict_tells_of_a_stall_that_latencies_hide() {
     let judged = |parameters: &str, words: &str| {
         let outcome = Place::new(MIB).sim(parameters, words);
-        let verdict = truespd_core::verdict::judge(&outcome.report.document);
+        let verdict = truespd_verdict::judge(&outcome.report.document);
         verdict.findings.into_iter().find(|finding| finding.rule == "coordinated-omission")
     };
     let words = "-b4K -o1 -g100i -W0 -d30 -L FILE";

@@ -9,7 +9,7 @@ use crate::support::needs::{Need, disk_folder, has};
 use crate::support::program::copy_to_run;
 use crate::support::words::in_one_line;
 use serde_json::Value;
-use truespd_core::verdict::doctor::{Check, CheckFn, checks};
+use truespd_verdict::doctor::{Check, CheckFn, checks};
 
 const MIB: u64 = 1 << 20;
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use flate2::read::GzDecoder;
 use truespd_core::result::json::read;
 use truespd_core::result::{Finding, FindingGrade};
-use truespd_core::verdict::judge;
+use truespd_verdict::judge;
 
 /// One line of the index: what the bench expects of a kept document.
 struct Row<'a> {

@@ -7,7 +7,7 @@ use super::{DevicePath, Document, EngineTraits, Layer, LayerDetails, LayerKind, 
 use truespd_platform::machine::chain::DELETED;
 
 /// Fills the members that a document of an earlier version lacks.
-pub(crate) fn complete(document: &mut Document) {
+pub fn complete(document: &mut Document) {
     for span in &mut document.time_spans {
         let TimeSpanResult::Measured(measured) = span else { continue };
         let layers = measured.evidence.targets.iter_mut().flat_map(|facts| &mut facts.layers);
@@ -32,7 +32,7 @@ fn complete_engine(name: &str, traits: &mut Option<EngineTraits>) {
 }
 
 /// Fills the members of one layer.
-pub(crate) fn complete_layer(layer: &mut Layer) {
+pub fn complete_layer(layer: &mut Layer) {
     if layer.details.is_none() {
         layer.details = details(layer);
     }

@@ -21,7 +21,7 @@ pub mod envelope;
 mod evidence;
 pub mod hosts;
 pub mod json;
-pub(crate) mod legacy;
+pub mod legacy;
 pub mod merge;
 pub mod metrics;
 mod preconditioned;

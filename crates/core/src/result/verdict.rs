@@ -1,4 +1,4 @@
-//! Whether numbers can be trusted, as data. The rules are in the room `verdict`.
+//! Whether numbers can be trusted, as data. The rules are in the crate `truespd-verdict`.
 
 use std::cmp::Reverse;
 
@@ -243,6 +243,29 @@ impl Finding {
     /// Where it stands among others, the first one first.
     pub fn standing(&self) -> Standing {
         standing(self.grade, self.meaning, self.cause)
+    }
+
+    /// About a target, or about the run as a whole.
+    #[must_use]
+    pub fn target(mut self, target: Option<&str>) -> Self {
+        self.target = target.map(str::to_string);
+        self
+    }
+
+    /// With a number that it rests on; one that is not finite is left out.
+    #[must_use]
+    pub fn figure(mut self, name: &str, value: f64) -> Self {
+        if value.is_finite() {
+            self.figures.push(Figure { name: name.to_string(), value });
+        }
+        self
+    }
+
+    /// With advice that fits better than that of the rule.
+    #[must_use]
+    pub fn advise(mut self, advice: &str) -> Self {
+        self.advice = advice.to_string();
+        self
     }
 }
 

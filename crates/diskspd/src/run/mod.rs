@@ -18,12 +18,12 @@ use truespd_core::engine::EngineError;
 use truespd_core::load::ranks::Ranks;
 use truespd_core::load::{FinishedRun, OnEvent};
 use truespd_core::result::Grade;
-use truespd_core::verdict::judge;
 use truespd_core::{engine, load};
 use truespd_platform::fault::{Refusal, RefusalKind};
 use truespd_platform::sys::error::{Code, system_text};
 use truespd_platform::sys::events::Latch;
 use truespd_platform::sys::signals::{EndWish, EndWishes};
+use truespd_verdict::judge;
 
 /// A request whose engine is available on this machine.
 #[derive(Debug)]

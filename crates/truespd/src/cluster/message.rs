@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::progress::RankProgress;
 use truespd_core::load::ranks::Place;
 use truespd_core::result::ClockOffset;
-use truespd_core::verdict::ranks::DoneOnDisks;
 use truespd_platform::fault::{Refusal, RefusalKind};
+use truespd_verdict::ranks::DoneOnDisks;
 
 /// What one rank says to another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -32,13 +32,13 @@ use transport::{Open, TransportError};
 use truespd_core::load::live::{Counted, Phase, Progress};
 use truespd_core::load::ranks::{AgreedStart, CalledOff, Maker, Place, Ranks};
 use truespd_core::result::{ClockOffset, Document, LostRank, Rank, TimeSpanResult, json};
-use truespd_core::verdict::ranks::{DoneOnDisks, done_on_disks, note_other_ranks};
 use truespd_platform::fault::{ExitCode, Refusal};
 use truespd_platform::machine::host::{boot_id, host_name, unix_time_s};
 use truespd_platform::machine::roots::Roots;
 use truespd_platform::sys::error::system_text;
 use truespd_platform::sys::events::Latch;
 use truespd_platform::sys::thread::allowed_processors;
+use truespd_verdict::ranks::{DoneOnDisks, done_on_disks, note_other_ranks};
 
 /// What a rank needs to join.
 pub struct Joining {

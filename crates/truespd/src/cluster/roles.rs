@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use truespd_core::load::ranks::{AgreedStart, CalledOff, Maker};
 use truespd_core::result::{ClockOffset, CommonStart, LostHow, LostRank};
-use truespd_core::verdict::ranks::{DoneOnDisks, add_done};
 use truespd_platform::fault::{ExitCode, Outcome, Refusal, RefusalKind, Refusals};
+use truespd_verdict::ranks::{DoneOnDisks, add_done};
 
 /// How long all ranks may take to say who they are, beyond the patience.
 const HELLO_PATIENCE: Duration = Duration::from_secs(20);

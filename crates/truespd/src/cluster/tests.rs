@@ -12,10 +12,10 @@ use super::transport::{Threads, Transport, TransportError};
 use super::{Cluster, Finished, JoinError, Joining, start_post};
 use truespd_core::load::ranks::{CalledOff, Maker, Place, Ranks};
 use truespd_core::result::{Completed, Document, LostHow, json};
-use truespd_core::verdict::ranks::DoneOnDisks;
 use truespd_platform::fault::{ExitCode, Refusal, RefusalKind};
 use truespd_platform::sys::events::Latch;
 use truespd_platform::sys::identity::Identity;
+use truespd_verdict::ranks::DoneOnDisks;
 
 /// Silence after which a rank is lost here: far more than the pause between two signs of life, also on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(8);

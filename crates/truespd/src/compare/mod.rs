@@ -12,8 +12,8 @@ mod tests;
 
 use truespd_core::result::metrics::Metric;
 use truespd_core::result::{Grade, Theme, Verdict, json};
-use truespd_core::verdict::judge;
 use truespd_platform::fault::{Refusal, RefusalKind};
+use truespd_verdict::judge;
 
 pub use forms::{Cells, is_too_wide, junit, legend, markdown, text};
 pub use question::{

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::entry::{DIGITS, Facts};
 use truespd_core::result::{Document, Finding, TimeSpanResult};
-use truespd_core::verdict::{causes, judge};
+use truespd_verdict::{causes, judge};
 
 mod words;
 

@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn a_verdict_of_other_rules_is_told_as_such() {
         let (a, mut b) = (document(1000), document(2000));
-        b.verdict = Some(truespd_core::verdict::judge(&b));
+        b.verdict = Some(truespd_verdict::judge(&b));
         let groups = |b| [group("a", &[("a", &a)]), group("b", &[("b", b)])];
         let other = "by the rules of this version";
         assert!(!compared(&groups(&b), &Question::default()).contains(other));

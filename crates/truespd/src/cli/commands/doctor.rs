@@ -12,12 +12,12 @@ use diskspd::program::{ExitCode, print};
 use diskspd::show::Style;
 use truespd_core::guard::{programs_with, users};
 use truespd_core::result::envelope;
-use truespd_core::verdict::doctor::{HostView, Neighbours, Process, Scope, Trees, examine};
 use truespd_platform::fault::{Outcome, Refusal};
 use truespd_platform::machine::device::DeviceNumber;
 use truespd_platform::machine::host::{Sight, sight};
 use truespd_platform::machine::roots::Roots;
 use truespd_platform::machine::storage::{self, ReadFlags, TargetError, resolve};
+use truespd_verdict::doctor::{HostView, Neighbours, Process, Scope, Trees, examine};
 
 /// Find what on this machine will spoil a measurement, with the commands that set it and set it back
 ///
@@ -141,7 +141,7 @@ fn neighbours(number: DeviceNumber, roots: &Roots) -> Neighbours {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use truespd_core::verdict::doctor::Report;
+    use truespd_verdict::doctor::Report;
 
     #[test]
     fn the_published_schema_is_the_one_of_the_code() {

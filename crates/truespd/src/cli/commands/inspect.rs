@@ -15,12 +15,12 @@ use truespd_core::guard::{Consent, Guard, Range, users};
 use truespd_core::load::{before, facts};
 use truespd_core::result::json::indented;
 use truespd_core::result::{Layer, Limit};
-use truespd_core::verdict::inspect::{FreeSpace, OfTarget, limit_words, of_machine, of_target};
 use truespd_platform::fault::{ExitCode, Refusal};
 use truespd_platform::machine::device::BlockDevice;
 use truespd_platform::machine::roots::Roots;
 use truespd_platform::machine::storage::{OpenedTarget, ReadFlags, by_id, resolve, whole_disks};
 use truespd_platform::machine::{chain, storage};
+use truespd_verdict::inspect::{FreeSpace, OfTarget, limit_words, of_machine, of_target};
 
 /// Show what is known of files and devices before a run: the layers down to the disks, what the target
 /// holds, caches, limits, other users of the disks, whether a write test is allowed, and what that means

@@ -31,10 +31,10 @@ use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::json::{ReadError, indented};
 use truespd_core::result::merge::{MergeError, Merger};
 use truespd_core::result::{Document, Grade, Verdict, envelope, json};
-use truespd_core::verdict::judge;
 use truespd_platform::fault::{ExitCode, Failure, Outcome, Refusal, RefusalKind};
 use truespd_platform::sys::error::system_text;
 use truespd_platform::text::{printable, printable_json, wrap};
+use truespd_verdict::judge;
 
 /// Print a stored result in any format, as the run or the suite itself would have printed it
 #[derive(Debug, Args)]

@@ -26,8 +26,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use diskspd::program::{Front, Program, VerdictTo, begin, print, run_words};
 use std::ffi::OsString;
 use truespd_core::result::{ReadBack, schema};
-use truespd_core::verdict::doctor;
 use truespd_platform::fault::ExitCode;
+use truespd_verdict::doctor;
 
 /// Measure storage with evidence: run a load as DiskSpd does, keep the whole result, print it in any format,
 /// add results up.

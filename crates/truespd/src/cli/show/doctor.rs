@@ -2,8 +2,8 @@
 
 pub(crate) use crate::cli::show::rules::page;
 use diskspd::show::Style;
-use truespd_core::verdict::doctor::{Finding, Lasts, Report, State, Subject, SubjectKind};
 use truespd_platform::text::{hanging, printable, shell_word, wrap};
+use truespd_verdict::doctor::{Finding, Lasts, Report, State, Subject, SubjectKind};
 
 const INDENT: usize = 6;
 /// Where words behind `set:` begin.

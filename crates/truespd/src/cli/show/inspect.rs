@@ -9,8 +9,8 @@ use truespd_core::result::{
     ContentSample, ExtentMap, Layer, LayerKind, Limit, MachineNow, NvmeCommands, OpenedKind, Residency,
     TargetFacts, WriteCache,
 };
-use truespd_core::verdict::inspect::limit_words;
 use truespd_platform::text::{columns_of, grouped, hanging, part_percent, printable, size, wrap};
+use truespd_verdict::inspect::limit_words;
 
 const COLUMNS: usize = 80;
 /// Where the values of named facts begin.

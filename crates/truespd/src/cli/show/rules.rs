@@ -1,8 +1,8 @@
 //! The page of the verdict's rules.
 
-use truespd_core::verdict::doctor::{Check, CheckFn, checks};
-use truespd_core::verdict::{Cause, rules as catalogue};
 use truespd_platform::text::{hanging, wrap};
+use truespd_verdict::doctor::{Check, CheckFn, checks};
+use truespd_verdict::{Cause, rules as catalogue};
 
 /// What stands above the rules: paragraphs, and items of lists behind their mark.
 const INTRODUCTION: &[(&str, &str)] = &[

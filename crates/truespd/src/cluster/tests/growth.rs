@@ -12,9 +12,9 @@ use super::super::{Cluster, Finished};
 use truespd_core::load::ranks::Ranks;
 use truespd_core::result::merge::Merger;
 use truespd_core::result::{Completed, Document, Rank, json};
-use truespd_core::verdict::ranks::DoneOnDisks;
 use truespd_platform::fault::ExitCode;
 use truespd_platform::sys::events::Latch;
+use truespd_verdict::ranks::DoneOnDisks;
 
 const RANKS_PER_HOST: u32 = 8;
 const PROFILE: &str = "the profile";

@@ -26,13 +26,13 @@ use truespd_core::load::{Event, FinishedRun, Note};
 use truespd_core::profile::{Target, TimeSpan, hash};
 use truespd_core::result::merge::{Merger, Sum};
 use truespd_core::result::{Document, LostHow, LostRank, json};
-use truespd_core::verdict::judge;
 use truespd_platform::fault::{ExitCode, Failure, FailureKind, Outcome, Refusal, Refusals};
 use truespd_platform::machine::host::uptime_ms;
 use truespd_platform::machine::roots::Roots;
 use truespd_platform::machine::storage;
 use truespd_platform::machine::storage::ReadFlags;
 use truespd_platform::sys::events::Latch;
+use truespd_verdict::judge;
 
 /// How often each rank tells rank 0 how it goes.
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);

@@ -1,5 +1,5 @@
 use super::*;
-use truespd_core::verdict::doctor::{Counts, Purpose};
+use truespd_verdict::doctor::{Counts, Purpose};
 
 const PLAIN: Style = Style { columns: 72, has_colour: false };
 

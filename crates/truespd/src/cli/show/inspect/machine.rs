@@ -1,8 +1,8 @@
 //! The lines about the machine.
 
 use truespd_core::result::{HardwareQueue, MachineNow};
-use truespd_core::verdict::inspect::{names, rates};
 use truespd_platform::text::{grouped, part_percent as percent, size};
+use truespd_verdict::inspect::{names, rates};
 
 /// Named facts, one line each where the width allows.
 pub(super) fn lines(machine: &MachineNow) -> Vec<(&'static str, String)> {
