@@ -61,6 +61,7 @@ mod fuzz {
     mod change;
     mod doors;
     mod run;
+    mod stored;
     mod verify;
 }
 

@@ -42,7 +42,7 @@ fn data(path: &str) -> PathBuf {
 }
 
 /// The files of a folder that end so, up to a length.
-fn texts(folder: &str, ending: &str, bytes_max: usize) -> Vec<String> {
+pub fn texts(folder: &str, ending: &str, bytes_max: usize) -> Vec<String> {
     let entries = fs::read_dir(data(folder)).expect("a folder of data");
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
     paths.sort();
@@ -54,7 +54,7 @@ fn texts(folder: &str, ending: &str, bytes_max: usize) -> Vec<String> {
 }
 
 /// A message for a terminal: something is said, and nothing in it can act there.
-fn assert_is_a_message(message: &str) {
+pub fn assert_is_a_message(message: &str) {
     assert!(message.trim().len() > 5, "{message:?}");
     assert!(!message.chars().any(|c| c != '\n' && hides(c)), "{message:?}");
 }

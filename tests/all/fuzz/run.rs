@@ -14,6 +14,7 @@ use std::time::Duration;
 use super::doors::{
     CommandLine, Door, KernelTexts, Lines, MachineTree, Presets, ProfileXml, ResultDocument, SuiteDocuments,
 };
+use super::stored::{Configurations, JobFiles, SharedFolders};
 use super::verify::{VerifyLogs, VerifyMaps};
 use crate::support::documents::Random;
 use crate::support::memory::measured;
@@ -62,12 +63,12 @@ fn try_door(name: &str, percent: u64, door: &dyn Door) {
 
 #[test]
 fn command_lines() {
-    try_door("command lines", 50, &CommandLine::new());
+    try_door("command lines", 40, &CommandLine::new());
 }
 
 #[test]
 fn profiles_as_xml() {
-    try_door("profiles as XML", 20, &ProfileXml::new());
+    try_door("profiles as XML", 18, &ProfileXml::new());
 }
 
 #[test]
@@ -96,13 +97,28 @@ fn maps_of_verified_tests() {
 }
 
 #[test]
+fn configurations() {
+    try_door("configurations", 2, &Configurations::new());
+}
+
+#[test]
+fn job_files_of_fio() {
+    try_door("job files of fio", 5, &JobFiles::new());
+}
+
+#[test]
+fn shared_folders() {
+    try_door("shared folders", 1, &SharedFolders::new());
+}
+
+#[test]
 fn presets() {
-    try_door("presets", 5, &Presets::new());
+    try_door("presets", 4, &Presets::new());
 }
 
 #[test]
 fn texts_of_the_kernel() {
-    try_door("texts of the kernel", 7, &KernelTexts::new());
+    try_door("texts of the kernel", 6, &KernelTexts::new());
 }
 
 #[test]

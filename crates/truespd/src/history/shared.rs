@@ -94,7 +94,7 @@ pub enum FileError {
     #[error("is damaged: {0}")]
     Damaged(String),
     /// It is more than anybody reads.
-    #[error("is larger than 1 GiB when it is decompressed; truespd reads no larger result")]
+    #[error("is far larger when it is decompressed than a result of its size can be")]
     TooLarge,
     /// No exported line, or that of another document.
     #[error(transparent)]
@@ -365,16 +365,20 @@ impl Shared {
             None => return Err(FileError::Read(Code::NOT_FOUND)),
         }
         let file = self.folder.open_entry(&name).map_err(FileError::Read)?;
-        let text =
-            json::text_from(MultiGzDecoder::new(BufReader::new(file))).map_err(|error| match error {
-                ReadError::TooLarge => FileError::TooLarge,
-                ReadError::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => FileError::CutOff,
-                ReadError::Io(error) => match Code::of(&error) {
-                    Some(code) => FileError::Read(code),
-                    None => FileError::Damaged(system_text(&error)),
-                },
-                other => FileError::Damaged(other.to_string()),
-            })?;
+        let bytes_max = json::unpacked_bytes_max(file.metadata().map_or(0, |about| about.len()));
+        let unpacking = MultiGzDecoder::new(BufReader::new(file)).take(bytes_max + 1);
+        let text = json::text_from(unpacking).map_err(|error| match error {
+            ReadError::TooLarge => FileError::TooLarge,
+            ReadError::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => FileError::CutOff,
+            ReadError::Io(error) => match Code::of(&error) {
+                Some(code) => FileError::Read(code),
+                None => FileError::Damaged(system_text(&error)),
+            },
+            other => FileError::Damaged(other.to_string()),
+        })?;
+        if text.len() as u64 > bytes_max {
+            return Err(FileError::TooLarge);
+        }
         let line = ExportedLine::read(&text)?;
         if line.digest() == digest { Ok(line) } else { Err(FileError::Renamed) }
     }
@@ -427,6 +431,21 @@ mod tests {
         let added = store.add_all(read.into_iter().map(Ok::<_, HistoryError>), &Filter::default()).unwrap();
         assert_eq!(added.iter().map(|one| one.id.len()).collect::<Vec<_>>(), [7, 8]);
         assert_eq!(store.digests().unwrap(), names.documents);
+    }
+
+    #[test]
+    fn a_small_file_is_not_unpacked_to_a_large_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let shared = Shared::open_to_put(dir.path()).unwrap();
+        let digest = ExportedLine::of_new("{}".into(), Facts::default(), 0).digest();
+        for (mib, is_read) in [(63, true), (100, false)] {
+            let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+            gzip.write_all(b"{").unwrap();
+            (0..mib).for_each(|_| gzip.write_all(&[b' '; 1 << 20]).unwrap());
+            fs::write(shared.path_of(&digest), gzip.finish().unwrap()).unwrap();
+            let told = shared.read(&digest).unwrap_err();
+            assert_eq!(matches!(told, FileError::TooLarge), !is_read, "{mib} MiB: {told}");
+        }
     }
 
     #[test]

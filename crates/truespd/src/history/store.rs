@@ -13,8 +13,8 @@ use serde::de::DeserializeOwned;
 use super::HistoryError;
 use super::entry::{Added, Entry, ExportedLine, Facts, Given, ID_DIGITS, NewEntry, digest};
 use super::open::Store;
+use truespd_core::result::json::unpacked_bytes_max;
 use truespd_core::result::{Grade, Part};
-use truespd_platform::sys::source::BYTES_MAX;
 
 /// The columns of an [`Entry`], in the order in which [`entry`] reads them. Numbers have all digits of an `f64`.
 const COLUMNS: &str = include_str!("schema/entry-columns.sql");
@@ -286,8 +286,8 @@ impl Store {
             return Err(HistoryError::unknown(&self.path, &entry.id));
         };
         let mut bytes = Vec::new();
-        // No more than was kept: what is damaged may claim any size.
-        let most = entry.document_bytes.min(BYTES_MAX) + 1;
+        // What is damaged may claim any size.
+        let most = entry.document_bytes.min(unpacked_bytes_max(deflated.len() as u64)) + 1;
         let read = DeflateDecoder::new(deflated.as_slice()).take(most).read_to_end(&mut bytes);
         match read {
             Ok(_) if digest(&bytes) == kept => Ok(bytes),

@@ -10,7 +10,7 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use std::io::{Read, Write};
-use truespd_core::result::json::BYTES_MAX;
+use truespd_core::result::json::unpacked_bytes_max;
 use truespd_core::result::{DirectionSummary, Grade, LatencySummary};
 use truespd_platform::text::{duration_ns, number, printable, rate, with_micro};
 
@@ -181,9 +181,6 @@ pub(super) const BEGIN: &str = "<!doctype html><!-- TrueSpd report, version 1 --
 pub(super) const HISTORY: &str = "<p class=\"brand\">TrueSpd history</p>";
 const OPEN: &str = "<script type=\"application/vnd.truespd.document\">";
 const CLOSE: &str = "</script>\n";
-/// Bytes that a document may have when it is unpacked: so many, or so many times what it takes in the page.
-const DOCUMENT_BYTES_MAX: u64 = 64 << 20;
-const BYTES_FOR_EACH_MAX: u64 = 256;
 
 /// Why a page has no document to read; completes a sentence that begins with the file's name.
 #[derive(Debug, thiserror::Error)]
@@ -249,7 +246,7 @@ pub fn document(page: &[u8], number: usize) -> Result<Vec<u8>, EmbedError> {
 fn unpacked(number: usize, part: &str) -> Result<Vec<u8>, EmbedError> {
     let (packed, _) = part.split_once(CLOSE).ok_or(EmbedError::Damaged(number))?;
     let packed = STANDARD.decode(packed).map_err(|_| EmbedError::Damaged(number))?;
-    let bytes_max = DOCUMENT_BYTES_MAX.max(packed.len() as u64 * BYTES_FOR_EACH_MAX).min(BYTES_MAX);
+    let bytes_max = unpacked_bytes_max(packed.len() as u64);
     let mut document = Vec::new();
     let read = GzDecoder::new(&packed[..]).take(bytes_max + 1).read_to_end(&mut document);
     read.map_err(|_| EmbedError::Damaged(number))?;

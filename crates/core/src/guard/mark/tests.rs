@@ -15,6 +15,7 @@ use crate::needs::{Need, has};
 use std::io::Write;
 use truespd_platform::sys::file;
 use truespd_platform::sys::identity::Stamp;
+use truespd_platform::sys::own::OwnFolder;
 
 struct Place {
     dir: tempfile::TempDir,
@@ -505,5 +506,41 @@ fn after_a_boot_only_all_of_the_content_tells() {
         assert_eq!(marks.whose(&file), Whose::Ours);
         marks.mark(&file, MarkState::Complete).unwrap();
         assert_eq!(marks.whose(&file), Whose::Ours, "marked in this boot");
+    }
+}
+
+/// Whoever may write a file may set its attributes.
+#[test]
+fn numbers_of_a_mark_lead_to_an_answer_whatever_they_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let registry = Registry(dir.path().join("state"));
+    let marks = Marks::with(Some(registry.0.clone()), false);
+    let file = file_of(dir.path(), "a", 1000);
+    let numbers =
+        ["0", "1", "-1", "999", "1000", "1001", "4294967295", "9223372036854775807", "18446744073709551615"];
+    for state in ["complete", "filling", "running", "shared"] {
+        for (key, number) in ["size", "written", "changed_by", "digest", "entry", "parts", "boot"]
+            .iter()
+            .flat_map(|key| numbers.map(|number| (key, number)))
+        {
+            let value = match *key {
+                "written" | "changed_by" => format!("{number}.{number}"),
+                "digest" => format!("00000000000000ff/{number}"),
+                "parts" => format!("0-{:x},{number}-ffffffffffffffff", number.parse::<u64>().unwrap_or(7)),
+                _ => number.to_string(),
+            };
+            let size = if *key == "size" { String::new() } else { "size=1000 ".into() };
+            let stamp = Stamp::of(&file).unwrap();
+            let entry = registry.path_of(&stamp);
+            let tail = registry::entry_tail(&stamp);
+            let text = format!("version=1 {size}state={state} {key}={value}{tail}\n");
+            OwnFolder::make(&registry.0)
+                .unwrap()
+                .put(&entry.file_name().unwrap().to_string_lossy(), &text)
+                .unwrap();
+            if let Some(writing) = marks.begin_writing(&file, MINUTE, &part(0..10)) {
+                let _ = marks.end_writing(&file, &writing, false);
+            }
+        }
     }
 }
