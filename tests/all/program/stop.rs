@@ -42,6 +42,22 @@ fn assert_ends_soon_with(code: i32, running: Running, signal: Signal) -> Ran {
 }
 
 #[test]
+fn waiting_for_the_storage_after_a_test_of_buffered_writes() {
+    let Some(gate) = gate::Gate::mappable() else { return };
+    gate.hold_flushes();
+    let path = gate.path().to_str().expect("UTF-8").to_string();
+    for signal in [Signal::INT, Signal::TERM] {
+        let lab = Lab::new();
+        let running = lab.start(&format!("-b4K -w100 -f1M -d1 -W0 -g64 --overwrite {path} {path}"));
+        running.wait_for_stderr("waiting until the storage has what it wrote to the page cache");
+        assert_ends_soon(running, signal).says(&[
+            "whether all that the test wrote to the page cache reaches the storage is not known",
+            "the wait for the storage was stopped",
+        ]);
+    }
+}
+
+#[test]
 fn waiting_for_the_start_event() {
     let lab = lab_with_file();
     for signal in [Signal::INT, Signal::TERM] {

@@ -55,6 +55,9 @@ pub type Law = fn(u64) -> Duration;
 #[derive(Default)]
 struct State {
     closed: bool,
+    holds_flushes: bool,
+    /// Flushes that wait.
+    flushes: Vec<u64>,
     parked: Vec<Request>,
     /// Arrived and answered at.
     timed: Vec<(Instant, Instant, Request)>,
@@ -182,6 +185,11 @@ impl Gate {
         for request in std::mem::take(&mut state.parked) {
             self.shared.answer(request);
         }
+    }
+
+    /// From now on no flush is answered, unless its caller is interrupted.
+    pub fn hold_flushes(&self) {
+        self.shared.state().holds_flushes = true;
     }
 
     /// Reads and writes that have arrived and wait.
@@ -356,6 +364,10 @@ impl Shared {
             INTERRUPT => {
                 let mut state = self.state();
                 let wanted = u64_at(body, 0);
+                if let Some(at) = state.flushes.iter().position(|flush| *flush == wanted) {
+                    state.flushes.swap_remove(at);
+                    self.reply(wanted, libc::EINTR, &[]);
+                }
                 if let Some(at) = state.parked.iter().position(|r| r.unique == wanted) {
                     state.parked.swap_remove(at);
                     self.reply(wanted, libc::EINTR, &[]);
@@ -370,6 +382,7 @@ impl Shared {
                 let errno = self.disk().flush();
                 self.reply(unique, errno, &[]);
             }
+            FSYNC if self.state().holds_flushes => self.state().flushes.push(unique),
             RELEASE | FSYNC => self.reply(unique, 0, &[]),
             FORGET | BATCH_FORGET => {}
             // Not to be asked again: see NOFLUSH.

@@ -2,11 +2,11 @@
 //! replaced, but for what a killed program left of one.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::{Entry, HistoryError, Store};
+use truespd_platform::sys::destination::{make_folder, open_way};
 use truespd_platform::sys::directory::Directory;
 use truespd_platform::sys::error::{Code, system_text};
 use truespd_platform::sys::file::{FileKind, Stat};
@@ -39,9 +39,6 @@ impl Beside {
         if !there.is_dir() {
             return Err(beside.refused(&beside.path, "this is no folder"));
         }
-        if Stat::of(&there).owner != user() {
-            return Err(beside.refused(&beside.path, "this folder belongs to another user"));
-        }
         let folder = beside.open()?;
         for entry in entries {
             let name = file_name(entry, store)?;
@@ -63,11 +60,7 @@ impl Beside {
     /// # Errors
     /// A file cannot be written.
     pub fn write(&self, store: &Store, entries: &[Entry]) -> Result<(), HistoryError> {
-        if let Err(error) = fs::create_dir(&self.path)
-            && error.kind() != io::ErrorKind::AlreadyExists
-        {
-            return Err(self.failed(&self.path, &system_text(&error)));
-        }
+        make_folder(&self.path).map_err(|lost| self.failed(&self.path, &lost.to_string()))?;
         let folder = self.open()?;
         for entry in entries {
             let name = file_name(entry, store)?;
@@ -88,7 +81,12 @@ impl Beside {
     }
 
     fn open(&self) -> Result<Directory, HistoryError> {
-        Directory::open(&self.path).map_err(|code| self.failed(&self.path, &code.text()))
+        let folder = open_way(&self.path).map_err(|lost| self.failed(&self.path, &lost.to_string()))?;
+        match folder.stat() {
+            Ok(stat) if stat.owner == user() => Ok(folder),
+            Ok(_) => Err(self.refused(&self.path, "this folder belongs to another user")),
+            Err(code) => Err(self.failed(&self.path, &code.text())),
+        }
     }
 
     fn refused(&self, path: &Path, why: &str) -> HistoryError {

@@ -333,6 +333,15 @@ mod tests {
         assert_eq!((null.identity().device(), null.identity().inode()), (null.device, null.inode));
     }
 
+    /// The folder of its path does not hold it.
+    #[test]
+    fn maps_are_tried_out_only_where_the_file_itself_lies() {
+        let elsewhere = rustix::fs::memfd_create("a", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        assert_eq!(do_maps_change_times(&File::from(elsewhere)), None);
+        let dir = tempfile::tempdir().unwrap();
+        assert!(do_maps_change_times(&File::create(dir.path().join("a")).unwrap()).is_some());
+    }
+
     #[test]
     fn documents_keep_device_and_inode() {
         let identity = Identity::from((3, 4));
