@@ -297,6 +297,7 @@ pub(super) fn look_through(
         is_odd,
         odd: FirstOdd::default(),
         read_bytes: 0,
+        whole_bytes: 0,
     };
     let size_bytes = look.space.size_bytes;
     let mut distance = size_bytes;
@@ -306,7 +307,7 @@ pub(super) fn look_through(
     loop {
         if !is_tried && next <= CLOSE_BYTES {
             is_tried = true;
-            if look.all_fits()? && look.places(0, PIECE_BYTES, PIECE_BYTES)? {
+            if look.reads_all()? {
                 return Ok(look.ended(0));
             }
         }
@@ -333,6 +334,8 @@ struct Looking<'a> {
     is_odd: IsOdd<'a>,
     odd: FirstOdd,
     read_bytes: u64,
+    /// So much from the first byte on was read whole.
+    whole_bytes: u64,
 }
 
 impl Looking<'_> {
@@ -340,16 +343,21 @@ impl Looking<'_> {
         self.odd.is_found() || Instant::now() >= self.end
     }
 
-    /// Whether there is time to read everything, by a few pieces of it.
-    fn all_fits(&mut self) -> io::Result<bool> {
+    /// Reads everything, where there is time for it by a few pieces; whether it did.
+    fn reads_all(&mut self) -> io::Result<bool> {
         let begin = Instant::now();
         let all = self.space.size_bytes.div_ceil(PIECE_BYTES);
         let count = all.min(TRIAL_PIECES);
         if !self.some(0, PIECE_BYTES, PIECE_BYTES, count)? {
             return Ok(false);
         }
+        if count == all {
+            return Ok(true);
+        }
+        self.whole_bytes = count * PIECE_BYTES;
         let needed = begin.elapsed().as_secs_f64() / count.max(1) as f64 * all as f64;
-        Ok(needed < self.end.saturating_duration_since(Instant::now()).as_secs_f64())
+        let is_time = needed < self.end.saturating_duration_since(Instant::now()).as_secs_f64();
+        Ok(is_time && self.places(0, PIECE_BYTES, PIECE_BYTES)?)
     }
 
     /// Reads `length` bytes at `first` and at every `step` from there on; `false` when something was seen, or time is
@@ -370,7 +378,8 @@ impl Looking<'_> {
                 _ => ControlFlow::Break(()),
             },
         )?;
-        self.read_bytes += (read as u64).saturating_mul(length);
+        let known = self.whole_bytes.saturating_sub(first).div_ceil(step);
+        self.read_bytes += (read as u64).saturating_sub(known).saturating_mul(length);
         // The last one may have ended in time.
         Ok(!self.odd.is_found() && read as u64 == count)
     }
@@ -600,6 +609,8 @@ mod tests_look {
             panic!("8 TiB were read");
         };
         assert!(looked.seen_from_bytes <= size && looked.read_bytes < size, "{looked:?}");
+        let whole = look_through(&blank, &[(0, MIB)], Duration::ZERO, &is_odd).unwrap();
+        assert!(matches!(whole, End::Whole), "one piece is read in any case: {whole:?}");
         let none = look_through(&blank, &[(0, size)], Duration::ZERO, &is_odd).unwrap();
         assert!(matches!(none, End::Part(Looked { seen_from_bytes, .. }) if seen_from_bytes == size));
     }
