@@ -500,7 +500,8 @@ impl SeriesVerdict {
     /// Runs of `what` in which the rule found something that is more than a remark.
     pub fn runs_with(&self, rule: &str, what: &str) -> usize {
         let found = self.findings.iter().filter(|one| one.rule == rule && !one.grade.is_remark());
-        found.flat_map(|one| &one.of).filter(|of| of.what == what).map(|of| of.runs).sum()
+        let of = found.flat_map(|one| &one.of).filter(|of| of.what == what);
+        of.map(|of| of.runs).fold(0, usize::saturating_add)
     }
 
     /// Replaces the advice of rules, which is for single runs, by advice in options of a suite, where there is some.

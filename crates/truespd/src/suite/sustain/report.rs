@@ -113,7 +113,7 @@ impl Phase {
 
     /// What it wrote, in bytes.
     pub fn written_bytes(&self) -> u64 {
-        self.runs.iter().map(|run| run.written_bytes).sum()
+        self.runs.iter().map(|run| run.written_bytes).fold(0, u64::saturating_add)
     }
 
     /// The worst verdict of its runs.
@@ -252,7 +252,7 @@ impl SustainReport {
 
     /// All that was written, in bytes.
     pub fn written_bytes(&self) -> u64 {
-        self.phases.iter().map(Phase::written_bytes).sum()
+        self.phases.iter().map(Phase::written_bytes).fold(0, u64::saturating_add)
     }
 
     /// Why the first phase is not steady in the words of `--require`; none where it is.
