@@ -40,8 +40,9 @@ fn data_and_log_on_two_files() {
 #[test]
 fn a_search_under_a_limit_ends_with_an_answer() {
     let lab = Lab::new();
-    // Nothing takes a minute, so every rate keeps it and the search goes to the top.
-    let ran = run(&lab, "workload oltp . --size 16M -d 1 -W 0 --limit 60000 --of mean").expect_code(0);
+    // Nothing takes a minute, so every rate keeps it and the search goes to the top. Durable writes leave time for other tests.
+    let line = "workload oltp . --size 16M -w100 -d 1 -W 0 --limit 60000 --of mean";
+    let ran = run(&lab, line).expect_code(0);
     assert!(ran.stdout.contains("limit: mean response time at most 60000 ms"), "{ran}");
     // Other tests may have changed the disk from the first run of the search to its last, which is the answer then.
     const DISK_CHANGED: &str = "no answer: the storage changed";

@@ -439,7 +439,7 @@ mod tests {
         let shared = Shared::open_to_put(dir.path()).unwrap();
         let digest = ExportedLine::of_new("{}".into(), Facts::default(), 0).digest();
         for (mib, is_read) in [(63, true), (100, false)] {
-            let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+            let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
             gzip.write_all(b"{").unwrap();
             (0..mib).for_each(|_| gzip.write_all(&[b' '; 1 << 20]).unwrap());
             fs::write(shared.path_of(&digest), gzip.finish().unwrap()).unwrap();

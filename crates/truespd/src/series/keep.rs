@@ -1,7 +1,7 @@
 //! Documents of a series in a folder, kept and found again.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -17,8 +17,7 @@ use truespd_platform::machine::device::BlockDevice;
 use truespd_platform::machine::roots::Roots;
 use truespd_platform::machine::storage::{ReadFlags, open, open_folder};
 use truespd_platform::machine::thing::Thing;
-use truespd_platform::sys::destination::{Destination, LostWay, follow, make_folders, open_way};
-use truespd_platform::sys::directory::Directory;
+use truespd_platform::sys::destination::{Destination, LostWay, follow, make_folders};
 use truespd_platform::sys::error::{Code, system_text};
 use truespd_platform::sys::lock::try_alone;
 use truespd_platform::text::{printable_path, size};
@@ -32,7 +31,7 @@ pub struct Kept {
     /// Names of the documents that were there at the beginning, by their numbers.
     there: BTreeMap<usize, String>,
     /// The folder, locked: two series would use the same names.
-    lock: Option<Directory>,
+    lock: Option<File>,
 }
 
 impl Kept {
@@ -82,8 +81,8 @@ impl Kept {
         if self.lock.is_some() {
             return Ok(());
         }
-        let Ok(folder) = open_way(&self.folder) else { return Ok(()) };
-        if matches!(try_alone(folder.as_file()), Ok(false)) {
+        let Ok(folder) = File::open(&self.folder) else { return Ok(()) };
+        if matches!(try_alone(&folder), Ok(false)) {
             let hint = "wait until it has ended, or choose another folder";
             return Err(refusal(&self.folder, "another series keeps its documents there now").hint(hint));
         }

@@ -126,8 +126,7 @@ impl RanOn {
         *self == RanOn::default()
     }
 
-    /// ` on HOST: /mnt/data (Samsung 990 PRO)`, ` on 4 ranks, rank 0 on HOST: /mnt/data`; nothing where nothing is
-    /// known.
+    /// ` on HOST: /mnt/data (Samsung 990 PRO)`, ` on 4 ranks, rank 0 on HOST: /mnt/data`, or nothing.
     pub fn words(&self) -> String {
         let mut words = String::new();
         if self.ranks > 1 {
@@ -501,7 +500,7 @@ impl SeriesVerdict {
     pub fn runs_with(&self, rule: &str, what: &str) -> usize {
         let found = self.findings.iter().filter(|one| one.rule == rule && !one.grade.is_remark());
         let of = found.flat_map(|one| &one.of).filter(|of| of.what == what);
-        of.map(|of| of.runs).fold(0, usize::saturating_add)
+        of.fold(0, |sum, of| sum.saturating_add(of.runs))
     }
 
     /// Replaces the advice of rules, which is for single runs, by advice in options of a suite, where there is some.
