@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates. Cargo keeps the arrows between them.
-const CRATES: &[&str] = &["platform", "core", "verdict", "diskspd", "bus", "truespd", "mpi"];
+const CRATES: &[&str] = &["platform", "core", "verdict", "diskspd", "front", "bus", "truespd", "mpi"];
 
 /// Crates of one room, which has the name of the crate.
 pub(crate) const OF_ONE_ROOM: &[&str] = &["verdict", "bus", "mpi"];
@@ -33,28 +33,15 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("request", &[]),
     ("render", &[]),
     ("run", &["render", "request"]),
-    ("telemetry", &["run", "request"]),
+    ("grammar", &["render", "request", "run"]),
+    // front
+    ("telemetry", &[]),
     ("viewer", &["telemetry"]),
     ("config", &[]),
     ("show", &["config"]),
     ("console", &["config", "show", "viewer"]),
-    ("grammar", &["render", "request", "run"]),
-    ("keeping", &["config", "request"]),
-    (
-        "program",
-        &[
-            "config",
-            "console",
-            "grammar",
-            "keeping",
-            "render",
-            "request",
-            "run",
-            "show",
-            "telemetry",
-            "viewer",
-        ],
-    ),
+    ("keeping", &["config"]),
+    ("program", &["config", "console", "keeping", "show", "telemetry", "viewer"]),
     // truespd
     ("import", &[]),
     ("selfcost", &[]),

@@ -3,7 +3,7 @@
 //! `cargo test --release --test all suite::mark` runs a folder or a module. The tests run side by side, so
 //! none may change what belongs to the process (environment, current directory, limits, allocator) or open
 //! what the programs that others start would inherit. Those that measure memory are programs of their own:
-//! `crates/core/tests/memory.rs`, `tests/program_memory.rs`, `crates/diskspd/tests/xml_attacks.rs`.
+//! `crates/core/tests/memory.rs`, `tests/program_memory.rs`, `crates/core/tests/xml_attacks.rs`.
 
 mod support;
 

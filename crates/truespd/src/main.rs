@@ -8,5 +8,5 @@ use truespd_platform::sys::program::EndsInWords;
 static ALLOCATOR: EndsInWords = EndsInWords;
 
 fn main() -> ExitCode {
-    ExitCode::from(diskspd::program::main("truespd", truespd::cli::truespd) as u8)
+    ExitCode::from(truespd_front::program::main("truespd", truespd::cli::truespd) as u8)
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use diskspd::grammar::parse::{Invocation, parse};
 use diskspd::render::FORMATS;
-use diskspd::show::Style;
-use diskspd::telemetry::Heard;
+use truespd_front::show::Style;
+use truespd_front::telemetry::Heard;
 use serde_json::Value;
 use truespd::compare::Question;
 use truespd::history::{ExportedLine, Facts};

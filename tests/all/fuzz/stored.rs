@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write;
 
-use diskspd::config::{Config, Force};
+use truespd_front::config::{Config, Force};
 use diskspd::grammar::parse::parse;
 use flate2::Compression;
 use flate2::write::GzEncoder;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use std::sync::Arc;
 
-use diskspd::telemetry::{Telemetry, Wishes};
+use truespd_front::telemetry::{Telemetry, Wishes};
 use serde_json::{Value, json};
 use truespd_core::load::Event;
 use truespd_core::load::live::{Counted, HostRate, HostRates, Phase, Progress, Rates};

@@ -2,8 +2,8 @@
 
 use crate::series::undo::Undone;
 use crate::suite::{Ahead, Length, Step};
-use diskspd::telemetry::Happened;
-use diskspd::telemetry::{Seldom, Telemetry};
+use truespd_front::telemetry::Happened;
+use truespd_front::telemetry::{Seldom, Telemetry};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

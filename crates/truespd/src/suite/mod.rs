@@ -21,7 +21,7 @@ pub mod workload;
 use diskspd::request::Line;
 pub use length::{Length, duration_words};
 
-use diskspd::show::{INDENT, Style, plural, push_wrapped};
+use truespd_front::show::{INDENT, Style, plural, push_wrapped};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

@@ -2,8 +2,8 @@
 
 use crate::series::undo::{Abandoned, Fate, Undone, journals_of_this_user};
 use clap::Args;
-use diskspd::console::{say, tell};
-use diskspd::program::print;
+use truespd_front::console::{say, tell};
+use truespd_front::program::print;
 use std::fmt::Write as _;
 use std::io::{BufRead, IsTerminal};
 use truespd_core::guard::mark::{Marks, Whose};

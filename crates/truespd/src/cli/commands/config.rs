@@ -5,16 +5,16 @@ use crate::history::{Device, Facts, Given, HistoryError, NewEntry, Problem, Stor
 use crate::series::place::Place;
 use crate::suite::SuiteDocument;
 use clap::Args;
-use diskspd::config;
-use diskspd::config::{Config, Force, From, KEYS, Key, Row, Setting, State, Value};
-use diskspd::console::Message;
-use diskspd::console::{say_line, tell};
+use truespd_front::config;
+use truespd_front::config::{Config, Force, From, KEYS, Key, Row, Setting, State, Value};
+use truespd_front::console::Message;
+use truespd_front::console::{say_line, tell};
 use diskspd::grammar::value::{history_label, history_tag};
-use diskspd::keeping::{Keep, Keeper, NotKept, is_wanted};
-use diskspd::program::print;
+use truespd_front::keeping::{Keep, Keeper, NotKept, is_wanted};
+use truespd_front::program::print;
 use diskspd::request::HistoryOptions;
 use diskspd::run::outputs::TextOutput;
-use diskspd::show::fitting_stdout;
+use truespd_front::show::fitting_stdout;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -472,7 +472,7 @@ impl Keep for Keeping {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use diskspd::config::{Config, STORE};
+    use truespd_front::config::{Config, STORE};
 
     #[test]
     fn a_place_is_the_nearest_one() {

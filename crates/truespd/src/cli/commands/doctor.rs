@@ -7,9 +7,9 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use crate::cli::show::doctor as show;
-use diskspd::console::tell;
-use diskspd::program::{ExitCode, print};
-use diskspd::show::Style;
+use truespd_front::console::tell;
+use truespd_front::program::{ExitCode, print};
+use truespd_front::show::Style;
 use truespd_core::guard::{programs_with, users};
 use truespd_core::result::envelope;
 use truespd_platform::fault::{Outcome, Refusal};

@@ -7,14 +7,14 @@ use clap::Args;
 
 use crate::import;
 use crate::import::{Included, Kind, NoJobFile, Outside, Remark, Run};
-use diskspd::config::{bytes_of, no_text};
-use diskspd::console::{say_line, tell};
+use truespd_front::config::{bytes_of, no_text};
+use truespd_front::console::{say_line, tell};
 use diskspd::grammar::parse;
 use diskspd::grammar::parse::Invocation;
-use diskspd::program::{ExitCode, print};
+use truespd_front::program::{ExitCode, print};
 use diskspd::request::Output;
 use diskspd::run::outputs::TextOutput;
-use diskspd::show::plural;
+use truespd_front::show::plural;
 use truespd_platform::fault::{Failure, Fault, Outcome, Refusal, RefusalKind};
 
 use truespd_core::profile::{Profile, TimeSpan, xml};

@@ -5,9 +5,9 @@
 use crate::cli::show::inspect as show;
 use crate::cli::show::inspect::{Inspected, Inspection, WriteTest, push_item, push_layers};
 use clap::Args;
-use diskspd::console::tell;
-use diskspd::program::print;
-use diskspd::show::fitting_stdout;
+use truespd_front::console::tell;
+use truespd_front::program::print;
+use truespd_front::show::fitting_stdout;
 use serde::Serialize;
 use std::path::Path;
 use truespd_core::guard::mark::Marks;

@@ -18,11 +18,11 @@ use crate::compare::Question;
 use crate::report;
 use crate::report::{Content, Input, page, picture, plain, printed, words_of_verdict};
 use crate::suite::Shown;
-use diskspd::console::{say_line, tell};
-use diskspd::program::{ExitCode, print};
+use truespd_front::console::{say_line, tell};
+use truespd_front::program::{ExitCode, print};
 use diskspd::request::Output;
 use diskspd::run::outputs::LaterOutputs;
-use diskspd::show::{Style, plural};
+use truespd_front::show::{Style, plural};
 use truespd_platform::fault::{Failure, Fault, Refusal, RefusalKind};
 use truespd_platform::text::printable;
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::cli::show::verify as show;
-use diskspd::console::{end, say_line, tell};
-use diskspd::program::print;
+use truespd_front::console::{end, say_line, tell};
+use truespd_front::program::print;
 use diskspd::run::stop_on_signals;
 use truespd_core::load::readback::{check_target, read_back};
 use truespd_core::load::verified::usual_map;

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::cli::live::watcher::{Events, WatchError, view, watch};
-use diskspd::console::tell;
-use diskspd::program::ExitCode;
-use diskspd::viewer::VIEW_OF;
+use truespd_front::console::tell;
+use truespd_front::program::ExitCode;
+use truespd_front::viewer::VIEW_OF;
 use truespd_platform::fault::{Failure, FailureKind, Fault, Refusal, RefusalKind};
 use truespd_platform::sys::error::system_text;
 

@@ -1,6 +1,6 @@
 //! A run on a full screen: `--live` and `truespd watch`.
 //!
-//! A process of its own draws it ([`watcher`], started by [`diskspd::viewer`]): whatever happens to the run,
+//! A process of its own draws it ([`watcher`], started by [`truespd_front::viewer`]): whatever happens to the run,
 //! even `kill -9`, the pipe between them closes and the terminal is given back. [`Model`] is what is known
 //! from the events, [`draw`] makes the picture, and [`plain`] the lines where there is no screen.
 
@@ -16,8 +16,8 @@ use jiff::Timestamp;
 
 use crate::cli::commands::suites::Row;
 use crate::cli::show::series::Throughput;
-use diskspd::show::phase_words;
-use diskspd::telemetry::{At, Brought, Happened, Heard, Span, Sum};
+use truespd_front::show::phase_words;
+use truespd_front::telemetry::{At, Brought, Happened, Heard, Span, Sum};
 use truespd_core::load::live::Phase;
 use truespd_core::result::FindingGrade;
 use truespd_platform::text::{clock, duration_ns, printable, rate, size};

@@ -4,8 +4,8 @@ use jiff::tz::TimeZone;
 
 use super::{Message, Model, Outcome, filling, message_lead, place, seconds, sums, trims_only};
 use crate::cli::show::series::Throughput;
-use diskspd::show::{hosts, phase_words, trimmed, trims};
-use diskspd::telemetry::{At, Happened, Heard, Span, Sum};
+use truespd_front::show::{hosts, phase_words, trimmed, trims};
+use truespd_front::telemetry::{At, Happened, Heard, Span, Sum};
 use truespd_core::load::live::Phase;
 use truespd_platform::text::{number, printable, program_line};
 

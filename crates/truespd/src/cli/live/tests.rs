@@ -7,7 +7,7 @@ use ratatui::backend::TestBackend;
 use super::Model;
 use super::draw::{Appearance, draw};
 use super::plain::Plain;
-use diskspd::telemetry::Heard;
+use truespd_front::telemetry::Heard;
 
 /// The beginning of a time of an event, for second 0 of a run on.
 fn line(second: u32, event: &str) -> String {

@@ -1,7 +1,7 @@
 //! What the doctor found: as text for people, as scripts, and the page of all checks.
 
 pub(crate) use crate::cli::show::rules::page;
-use diskspd::show::Style;
+use truespd_front::show::Style;
 use truespd_platform::text::{hanging, printable, shell_word, wrap};
 use truespd_verdict::doctor::{Finding, Lasts, Report, State, Subject, SubjectKind};
 

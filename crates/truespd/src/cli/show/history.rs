@@ -2,7 +2,7 @@
 
 use crate::history::{Entry, Environment, Group, Rank};
 use crate::suite::word;
-use diskspd::show::{Style, plural};
+use truespd_front::show::{Style, plural};
 use jiff::Timestamp;
 use std::path::Path;
 use truespd_core::result::metrics::{Better, Metric};

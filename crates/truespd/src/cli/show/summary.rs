@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use diskspd::show::{Style, plural};
+use truespd_front::show::{Style, plural};
 use truespd_core::profile::{Target, TimeSpan};
 use truespd_core::result::Operations;
 use truespd_core::result::hosts::{Spread, Times, folded, rows};

@@ -12,7 +12,7 @@ use crate::suite::{
     Advice, Ahead, Draft, Ended, Length, RanOn, Runner, SeriesVerdict, Shown, SuiteDocument, VOLATILE_CACHE,
     counting_cached_writes, doubt, doubts_text, run_steps,
 };
-use diskspd::show::plural;
+use truespd_front::show::plural;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use truespd_core::profile;

@@ -3,7 +3,7 @@ use crate::suite::Step;
 use crate::suite::SuiteDocument;
 use crate::suite::assess::WinsatUnit;
 use diskspd::request::{Line, Request};
-use diskspd::show::Style;
+use truespd_front::show::Style;
 use std::time::Duration;
 use truespd_core::measure::Histogram;
 use truespd_core::profile::{Severity, validate};

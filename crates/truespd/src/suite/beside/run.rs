@@ -9,7 +9,7 @@ use crate::suite::rounds::{AROUND_S, SEEDS_OF_A_RUN, shuffle};
 use crate::suite::{
     Advice, Ahead, Draft, Ended, Known, LARGER_TARGET, Length, RanOn, Runner, SeriesVerdict, judged,
 };
-use diskspd::show::plural;
+use truespd_front::show::plural;
 use truespd_core::access::Rng;
 use truespd_core::profile::{self, Profile, Target, TimeSpan, xml};
 use truespd_core::result::metrics::{Metric, Since};

@@ -4,7 +4,7 @@ use crate::suite::VOLATILE_CACHE;
 use crate::suite::{Ahead, Ended, Runner, Shown};
 use crate::suite::{Findings, SuiteDocument};
 use diskspd::request::{Line, Request};
-use diskspd::show::Style;
+use truespd_front::show::Style;
 use std::time::Duration;
 use truespd_core::measure::Histogram;
 use truespd_core::result::envelope::{read, write};

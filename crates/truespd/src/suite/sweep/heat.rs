@@ -158,7 +158,7 @@ mod tests {
     use super::*;
     use crate::suite::sweep::run::combinations;
     use crate::suite::{Findings, RanOn, SeriesVerdict};
-    use diskspd::show::Style;
+    use truespd_front::show::Style;
 
     /// A point has 1,000 IOPS times its place.
     fn report(axes: &[&str]) -> SweepReport {

@@ -17,7 +17,7 @@ use super::options::{Options, Own};
 use crate::cluster::per_rank::Values;
 use crate::cluster::transport::{Mpi, Open, Threads, Transport};
 use crate::cluster::{Cluster, JoinError, Joining};
-use diskspd::console::{end, tell};
+use truespd_front::console::{end, tell};
 use diskspd::grammar::parse::{Invocation, parse};
 use diskspd::run::stop_on_signals;
 use truespd_bus::{Kind, Loaded, Object};

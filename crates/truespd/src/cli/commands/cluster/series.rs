@@ -13,7 +13,7 @@ use super::run::{leave_document, sum};
 use crate::cli::commands::suites::{Chosen, Row};
 use crate::cluster::Cluster;
 use crate::series::SeriesRanks;
-use diskspd::console::{fall_silent, say_line, tell, untold_faults};
+use truespd_front::console::{fall_silent, say_line, tell, untold_faults};
 use diskspd::run::outputs::Outputs;
 use truespd_core::load::FinishedRun;
 use truespd_core::load::live::{Counted, Progress};

@@ -6,12 +6,12 @@ use crate::cli::commands::history::find::{CommandResult, FilterArguments, Histor
 use crate::cli::commands::render::{Read, faithful, unreadable};
 use crate::history::{Added, Entry, ExportedLine, FORMAT, Facts, Filter, Store};
 use clap::{ArgGroup, Args, Subcommand};
-use diskspd::console::{say_line, tell};
-use diskspd::keeping::{HANDED_OVER, NotKept};
-use diskspd::program::print;
+use truespd_front::console::{say_line, tell};
+use truespd_front::keeping::{HANDED_OVER, NotKept};
+use truespd_front::program::print;
 use diskspd::request::{HistoryOptions, Output};
 use diskspd::run::outputs::LaterOutputs;
-use diskspd::show::plural;
+use truespd_front::show::plural;
 use std::io;
 use std::io::{BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};

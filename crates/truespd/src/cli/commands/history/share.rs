@@ -7,9 +7,9 @@ use crate::history::{
     Entry, ExportedLine, Facts, FileError, Filter, HistoryError, Put, Redaction, Shared, Store,
 };
 use clap::Args;
-use diskspd::console::{say_line, tell};
-use diskspd::program::print;
-use diskspd::show::plural;
+use truespd_front::console::{say_line, tell};
+use truespd_front::program::print;
+use truespd_front::show::plural;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use truespd_core::result::{Document, json};

@@ -4,7 +4,7 @@ use crate::cli::commands::render::{Read, document};
 use crate::history::{Beside, Entry, HistoryError, Store, Surroundings};
 use crate::report::history::{Documents, Kept, KeptResult, KeptTest, Machine, packed};
 use crate::report::words_of_test;
-use diskspd::console::say_line;
+use truespd_front::console::say_line;
 use diskspd::request::Output;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

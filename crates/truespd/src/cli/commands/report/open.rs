@@ -1,6 +1,6 @@
 //! `--open`: a page in the browser of the person, who is told where it is when there is none.
 
-use diskspd::console::say_line;
+use truespd_front::console::say_line;
 use std::env;
 use std::io;
 use std::path::Path;

@@ -8,7 +8,7 @@ use crate::series::undo::{Disk, Undo};
 use crate::series::{Series, place};
 use crate::suite::Ended;
 use crate::suite::study::{Study, StudyTarget};
-use diskspd::console::say_line;
+use truespd_front::console::say_line;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use truespd_core::guard::claim;

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::request::Output;
-use crate::run::outputs::{Lines, OutputError, Problem, open_refreshed, refuse_clashes};
-use crate::run::unfinished::Refreshed;
+use diskspd::request::Output;
+use diskspd::run::outputs::{Lines, OutputError, Problem, open_refreshed, refuse_clashes};
+use diskspd::run::unfinished::Refreshed;
 use jiff::Timestamp;
 use page::Page;
 use serde::{Deserialize, Serialize};

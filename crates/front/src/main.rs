@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use diskspd::program;
+use truespd_front::program;
 use truespd_platform::sys::program::EndsInWords;
 
 #[global_allocator]

@@ -10,16 +10,16 @@ use crate::console::{Console, Message, ProgressAs, StandardError};
 use crate::console::{
     end, is_waiting, say, say_line, say_lines, say_message, tell, write_out, write_waiting,
 };
-use crate::grammar::hints::refuse_strays;
-use crate::grammar::parse::Invocation;
-use crate::grammar::parse::{refuse_findings, refuse_option, refuse_plan};
-use crate::grammar::{help_for, help_of_for, short_help_for};
+use diskspd::grammar::hints::refuse_strays;
+use diskspd::grammar::parse::Invocation;
+use diskspd::grammar::parse::{refuse_findings, refuse_option, refuse_plan};
+use diskspd::grammar::{help_for, help_of_for, short_help_for};
 use crate::keeping::{self, Keep, Keeper};
-use crate::render::{self, Format};
-use crate::request::{HistoryOptions, Request};
-use crate::run::Ready;
-use crate::run::outputs::{OutputError, Outputs, files_of, use_of};
-use crate::run::stop_on_signals;
+use diskspd::render::{self, Format};
+use diskspd::request::{HistoryOptions, Request};
+use diskspd::run::Ready;
+use diskspd::run::outputs::{OutputError, Outputs, files_of, use_of};
+use diskspd::run::stop_on_signals;
 use crate::show::can_draw;
 use crate::show::{Extent, Style, drives, line, readable, text};
 use crate::telemetry::{Listener, Seldom, Telemetry, Wishes};
@@ -93,7 +93,7 @@ pub fn diskspd(program: &Program, args: &[OsString]) -> ExitCode {
 
 /// Runs the words of DiskSpd's command line.
 pub fn run_words(program: &Program, args: &[OsString], front: &Front) -> ExitCode {
-    match crate::grammar::parse::parse_os(args, &program.name, &uptime_ms) {
+    match diskspd::grammar::parse::parse_os(args, &program.name, &uptime_ms) {
         Ok(invocation) => dispatch(program, args, invocation, front),
         Err(refusals) => tell(refusals),
     }
@@ -111,7 +111,7 @@ fn dispatch(program: &Program, args: &[OsString], invocation: Invocation, front:
             let refused = ExitCode::of(Outcome::Refused(RefusalKind::CommandLine));
             print(&help_for_now(program), refused)
         }
-        Invocation::Version => print(&crate::grammar::version(), ExitCode::Done),
+        Invocation::Version => print(&diskspd::grammar::version(), ExitCode::Done),
         Invocation::SystemInformation(format, asked) => system_information(format, asked),
         Invocation::SetEvents(names) => set_events(&names),
         Invocation::Run(request) => run(program, args, *request, front),

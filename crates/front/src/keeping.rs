@@ -12,7 +12,7 @@ use truespd_platform::fault::{Refusal, Refusals};
 use truespd_platform::sys::error::system_text;
 
 use crate::config::{self, Force, Key};
-use crate::request::HistoryOptions;
+use diskspd::request::HistoryOptions;
 
 /// Why a result is not kept.
 #[derive(Debug, thiserror::Error)]
