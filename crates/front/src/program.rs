@@ -10,20 +10,20 @@ use crate::console::{Console, Message, ProgressAs, StandardError};
 use crate::console::{
     end, is_waiting, say, say_line, say_lines, say_message, tell, write_out, write_waiting,
 };
+use crate::keeping::{self, Keep, Keeper};
+use crate::show::can_draw;
+use crate::show::{Extent, Style, drives, line, readable, text};
+use crate::telemetry::{Listener, Seldom, Telemetry, Wishes};
+use crate::viewer;
 use diskspd::grammar::hints::refuse_strays;
 use diskspd::grammar::parse::Invocation;
 use diskspd::grammar::parse::{refuse_findings, refuse_option, refuse_plan};
 use diskspd::grammar::{help_for, help_of_for, short_help_for};
-use crate::keeping::{self, Keep, Keeper};
 use diskspd::render::{self, Format};
 use diskspd::request::{HistoryOptions, Request};
 use diskspd::run::Ready;
 use diskspd::run::outputs::{OutputError, Outputs, files_of, use_of};
 use diskspd::run::stop_on_signals;
-use crate::show::can_draw;
-use crate::show::{Extent, Style, drives, line, readable, text};
-use crate::telemetry::{Listener, Seldom, Telemetry, Wishes};
-use crate::viewer;
 use truespd_core::load::{self, Event, FinishedRun};
 use truespd_core::profile::xml;
 use truespd_core::profile::{Release, ResultFormat};

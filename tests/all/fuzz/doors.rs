@@ -5,8 +5,6 @@ use std::path::{Path, PathBuf};
 
 use diskspd::grammar::parse::{Invocation, parse};
 use diskspd::render::FORMATS;
-use truespd_front::show::Style;
-use truespd_front::telemetry::Heard;
 use serde_json::Value;
 use truespd::compare::Question;
 use truespd::history::{ExportedLine, Facts};
@@ -20,6 +18,8 @@ use truespd_core::profile::{Severity, validate, xml};
 use truespd_core::result::envelope::{self, DocumentKind};
 use truespd_core::result::merge::Merger;
 use truespd_core::result::{Document, json};
+use truespd_front::show::Style;
+use truespd_front::telemetry::Heard;
 use truespd_platform::machine::{chain, diskstat, fileserver, limits, mounts, topology};
 use truespd_platform::text::{hides, printable_json};
 use truespd_verdict::judge;

@@ -3,12 +3,12 @@
 use std::fs;
 use std::io::Write;
 
-use truespd_front::config::{Config, Force};
 use diskspd::grammar::parse::parse;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use truespd::history::{ExportedLine, Facts, Shared};
 use truespd::import::{self, NoJobFile, Outside, Run};
+use truespd_front::config::{Config, Force};
 
 use super::change;
 use super::doors::{Door, assert_is_a_message, assert_says_something, texts};

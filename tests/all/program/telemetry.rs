@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use std::sync::Arc;
 
-use truespd_front::telemetry::{Telemetry, Wishes};
 use serde_json::{Value, json};
 use truespd_core::load::Event;
 use truespd_core::load::live::{Counted, HostRate, HostRates, Phase, Progress, Rates};
+use truespd_front::telemetry::{Telemetry, Wishes};
 
 use crate::support::killed;
 use crate::support::program::Lab;

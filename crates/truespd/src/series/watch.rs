@@ -2,13 +2,13 @@
 
 use crate::series::undo::Undone;
 use crate::suite::{Ahead, Length, Step};
-use truespd_front::telemetry::Happened;
-use truespd_front::telemetry::{Seldom, Telemetry};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use truespd_core::load;
 use truespd_core::result::Document;
+use truespd_front::telemetry::Happened;
+use truespd_front::telemetry::{Seldom, Telemetry};
 use truespd_platform::fault::Fault;
 
 /// Receives the reports of a series. Called from several threads, also from the one that waits for signals.

@@ -21,11 +21,11 @@ pub mod workload;
 use diskspd::request::Line;
 pub use length::{Length, duration_words};
 
-use truespd_front::show::{INDENT, Style, plural, push_wrapped};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use truespd_core::result::{Document, Finding, FindingGrade, Grade, Layer, Meaning, Part, Theme, standing};
+use truespd_front::show::{INDENT, Style, plural, push_wrapped};
 use truespd_platform::fault::Fault;
 use truespd_platform::machine::host;
 use truespd_platform::text::{columns_of, hanging, printable, printable_text};

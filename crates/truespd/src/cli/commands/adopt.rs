@@ -2,12 +2,12 @@
 
 use crate::series::undo::{Abandoned, Fate, Undone, journals_of_this_user};
 use clap::Args;
-use truespd_front::console::{say, tell};
-use truespd_front::program::print;
 use std::fmt::Write as _;
 use std::io::{BufRead, IsTerminal};
 use truespd_core::guard::mark::{Marks, Whose};
 use truespd_core::guard::{Adoptable, Adoption, Consent, Guard, Purpose};
+use truespd_front::console::{say, tell};
+use truespd_front::program::print;
 use truespd_platform::fault::{ExitCode, Failure, FailureKind, Outcome, Refusal, RefusalKind, Refusals};
 use truespd_platform::machine::roots::Roots;
 use truespd_platform::text::{coarse_size, printable_path};

@@ -3,11 +3,11 @@
 use crate::suite::workload::preset::BUILT_IN;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
-use truespd_front::console::{say, tell};
 use diskspd::grammar::hints;
 use diskspd::grammar::hints::is_option;
-use truespd_front::program::{Program, print};
 use std::ffi::OsString;
+use truespd_front::console::{say, tell};
+use truespd_front::program::{Program, print};
 use truespd_platform::fault::{Caret, ExitCode, Outcome, Refusal, RefusalKind, Refusals};
 use truespd_platform::text::{meant_size, nearest, printable, shell_word};
 

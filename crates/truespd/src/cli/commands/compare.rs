@@ -7,13 +7,13 @@ use clap::{Args, ValueEnum};
 use crate::cli::commands::values::{json_output, metric, number};
 use crate::cli::operands;
 use crate::compare::{self, Comparison, Gate, Named, Question};
-use truespd_front::console::{say_line, tell};
-use truespd_front::program::{ExitCode, print};
 use diskspd::request::Output;
 use diskspd::run::outputs::LaterOutputs;
-use truespd_front::show::fitting_stdout;
 use truespd_core::result::envelope;
 use truespd_core::result::metrics::Metric;
+use truespd_front::console::{say_line, tell};
+use truespd_front::program::{ExitCode, print};
+use truespd_front::show::fitting_stdout;
 use truespd_platform::fault::{Failure, Outcome, Refusal};
 use truespd_platform::text::printable_path;
 

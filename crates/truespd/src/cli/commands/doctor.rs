@@ -7,11 +7,11 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use crate::cli::show::doctor as show;
+use truespd_core::guard::{programs_with, users};
+use truespd_core::result::envelope;
 use truespd_front::console::tell;
 use truespd_front::program::{ExitCode, print};
 use truespd_front::show::Style;
-use truespd_core::guard::{programs_with, users};
-use truespd_core::result::envelope;
 use truespd_platform::fault::{Outcome, Refusal};
 use truespd_platform::machine::device::DeviceNumber;
 use truespd_platform::machine::host::{Sight, sight};

@@ -7,13 +7,13 @@ use clap::Args;
 
 use crate::import;
 use crate::import::{Included, Kind, NoJobFile, Outside, Remark, Run};
-use truespd_front::config::{bytes_of, no_text};
-use truespd_front::console::{say_line, tell};
 use diskspd::grammar::parse;
 use diskspd::grammar::parse::Invocation;
-use truespd_front::program::{ExitCode, print};
 use diskspd::request::Output;
 use diskspd::run::outputs::TextOutput;
+use truespd_front::config::{bytes_of, no_text};
+use truespd_front::console::{say_line, tell};
+use truespd_front::program::{ExitCode, print};
 use truespd_front::show::plural;
 use truespd_platform::fault::{Failure, Fault, Outcome, Refusal, RefusalKind};
 

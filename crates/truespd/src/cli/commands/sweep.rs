@@ -11,10 +11,10 @@ use crate::suite::sweep::run::{Planned, Sweeping, combinations};
 use crate::suite::sweep::written::bytes_per_s_max;
 use crate::suite::{Length, RanOn, Runner, duration_words};
 use clap::Args;
-use truespd_front::console::say_line;
 use diskspd::grammar::rows::find;
-use truespd_front::show::plural;
 use truespd_core::profile::Target;
+use truespd_front::console::say_line;
+use truespd_front::show::plural;
 use truespd_platform::fault::{Fault, Refusal, Refusals};
 use truespd_platform::text::{shell_line, size};
 

@@ -23,9 +23,9 @@ use crate::selfcost;
 use crate::series::CARETAKER;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{CommandFactory, Parser, Subcommand};
-use truespd_front::program::{Front, Program, VerdictTo, begin, print, run_words};
 use std::ffi::OsString;
 use truespd_core::result::{ReadBack, schema};
+use truespd_front::program::{Front, Program, VerdictTo, begin, print, run_words};
 use truespd_platform::fault::ExitCode;
 use truespd_verdict::doctor;
 

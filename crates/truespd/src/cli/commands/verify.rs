@@ -6,14 +6,14 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::cli::show::verify as show;
-use truespd_front::console::{end, say_line, tell};
-use truespd_front::program::print;
 use diskspd::run::stop_on_signals;
 use truespd_core::load::readback::{check_target, read_back};
 use truespd_core::load::verified::usual_map;
 use truespd_core::load::verify_log::LogPlace;
 use truespd_core::result::{ReadBack, envelope};
 use truespd_core::verify::{BlockMap, MapError};
+use truespd_front::console::{end, say_line, tell};
+use truespd_front::program::print;
 use truespd_platform::fault::{ExitCode, FailureKind, Fault, Outcome, Refusal, RefusalKind};
 use truespd_platform::machine::roots::Roots;
 use truespd_platform::machine::storage::resolve;

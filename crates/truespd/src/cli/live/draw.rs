@@ -12,10 +12,10 @@ use super::{Doing, Message, Model, Outcome, Spread, Weight};
 use super::{filling, message_lead, place, seconds, sums, trims_only};
 use crate::cli::show::series::Throughput;
 use crate::suite::Length;
-use truespd_front::show::{hosts, phase_words};
-use truespd_front::telemetry::{At, Sum};
 use truespd_core::load::live::Phase;
 use truespd_core::result::Grade;
+use truespd_front::show::{hosts, phase_words};
+use truespd_front::telemetry::{At, Sum};
 use truespd_platform::text::{columns_of, number, printable, program_line, rate, with_micro, wrap};
 
 /// Columns for the name of a row.

@@ -16,10 +16,10 @@ use jiff::Timestamp;
 
 use crate::cli::commands::suites::Row;
 use crate::cli::show::series::Throughput;
-use truespd_front::show::phase_words;
-use truespd_front::telemetry::{At, Brought, Happened, Heard, Span, Sum};
 use truespd_core::load::live::Phase;
 use truespd_core::result::FindingGrade;
+use truespd_front::show::phase_words;
+use truespd_front::telemetry::{At, Brought, Happened, Heard, Span, Sum};
 use truespd_platform::text::{clock, duration_ns, printable, rate, size};
 
 /// Seconds of the course that are kept.

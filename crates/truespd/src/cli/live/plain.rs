@@ -4,9 +4,9 @@ use jiff::tz::TimeZone;
 
 use super::{Message, Model, Outcome, filling, message_lead, place, seconds, sums, trims_only};
 use crate::cli::show::series::Throughput;
+use truespd_core::load::live::Phase;
 use truespd_front::show::{hosts, phase_words, trimmed, trims};
 use truespd_front::telemetry::{At, Happened, Heard, Span, Sum};
-use truespd_core::load::live::Phase;
 use truespd_platform::text::{number, printable, program_line};
 
 /// From one line of the progress to the next, by the times of the events.

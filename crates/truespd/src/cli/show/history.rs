@@ -2,11 +2,11 @@
 
 use crate::history::{Entry, Environment, Group, Rank};
 use crate::suite::word;
-use truespd_front::show::{Style, plural};
 use jiff::Timestamp;
 use std::path::Path;
 use truespd_core::result::metrics::{Better, Metric};
 use truespd_core::result::{Document, Grade, Verdict};
+use truespd_front::show::{Style, plural};
 use truespd_platform::text::table::{Column, Room, fitted};
 use truespd_platform::text::{columns_of, hanging, printable, start_of};
 

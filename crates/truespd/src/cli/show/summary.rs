@@ -3,7 +3,6 @@
 
 use jiff::Timestamp;
 
-use truespd_front::show::{Style, plural};
 use truespd_core::profile::{Target, TimeSpan};
 use truespd_core::result::Operations;
 use truespd_core::result::hosts::{Spread, Times, folded, rows};
@@ -12,6 +11,7 @@ use truespd_core::result::{
     DirectionSummary, Document, Drive, Grade, LatencySummary, Measured, Proof, Summary, TimeSpanResult,
     Verdict,
 };
+use truespd_front::show::{Style, plural};
 use truespd_platform::machine::topology::Topology;
 use truespd_platform::text::{
     clock, columns_of, duration_ns, hanging, number, printable, program_line, rate, typed_size, wrap,

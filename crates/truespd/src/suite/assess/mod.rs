@@ -12,7 +12,6 @@ use crate::suite::{
     Advice, Ahead, Draft, Ended, Length, RanOn, Runner, SeriesVerdict, Shown, SuiteDocument, VOLATILE_CACHE,
     counting_cached_writes, doubt, doubts_text, run_steps,
 };
-use truespd_front::show::plural;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use truespd_core::profile;
@@ -21,6 +20,7 @@ use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::{Metric, Since, Unit};
 use truespd_core::result::schema;
 use truespd_core::result::{Document, Grade, Part, Summary};
+use truespd_front::show::plural;
 use truespd_platform::text::{hanging, size, wrap};
 
 /// Size of the file unless told otherwise: at the 20 MB/s that Microsoft asked for, writing it takes 54 of the 120 s.

@@ -3,7 +3,6 @@ use crate::suite::Step;
 use crate::suite::SuiteDocument;
 use crate::suite::assess::WinsatUnit;
 use diskspd::request::{Line, Request};
-use truespd_front::show::Style;
 use std::time::Duration;
 use truespd_core::measure::Histogram;
 use truespd_core::profile::{Severity, validate};
@@ -13,6 +12,7 @@ use truespd_core::result::schema;
 use truespd_core::result::{
     Direction, Finding, FindingGrade, Grade, Measured, TargetResult, ThreadResult, Verdict,
 };
+use truespd_front::show::Style;
 
 fn plan(tests: &[Test]) -> Plan {
     Plan {

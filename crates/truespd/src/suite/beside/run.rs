@@ -9,11 +9,11 @@ use crate::suite::rounds::{AROUND_S, SEEDS_OF_A_RUN, shuffle};
 use crate::suite::{
     Advice, Ahead, Draft, Ended, Known, LARGER_TARGET, Length, RanOn, Runner, SeriesVerdict, judged,
 };
-use truespd_front::show::plural;
 use truespd_core::access::Rng;
 use truespd_core::profile::{self, Profile, Target, TimeSpan, xml};
 use truespd_core::result::metrics::{Metric, Since};
 use truespd_core::result::{Document, Measured};
+use truespd_front::show::plural;
 
 /// The path of both targets in a profile: the first target behind `-X`.
 const TEMPLATE: &str = "*1";

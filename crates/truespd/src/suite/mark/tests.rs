@@ -4,7 +4,6 @@ use crate::suite::VOLATILE_CACHE;
 use crate::suite::{Ahead, Ended, Runner, Shown};
 use crate::suite::{Findings, SuiteDocument};
 use diskspd::request::{Line, Request};
-use truespd_front::show::Style;
 use std::time::Duration;
 use truespd_core::measure::Histogram;
 use truespd_core::result::envelope::{read, write};
@@ -13,6 +12,7 @@ use truespd_core::result::{
     Direction, Document, Finding, FindingGrade, Grade, Measured, TargetResult, ThreadResult, TimeSpanResult,
     Verdict,
 };
+use truespd_front::show::Style;
 use truespd_platform::text::columns_of;
 
 fn settings() -> Settings {

@@ -9,12 +9,12 @@ use crate::suite::rounds::{AROUND_S, LEVEL, RUNS_MIN, SEEDS_OF_A_RUN, shuffle};
 use crate::suite::{
     Advice, Ahead, Draft, Ended, Known, LARGER_TARGET, Length, RanOn, Runner, SeriesVerdict, judged,
 };
-use truespd_front::show::plural;
 use truespd_core::access::Rng;
 use truespd_core::measure::estimate::{Estimate, student_quantile};
 use truespd_core::profile;
 use truespd_core::result::metrics::{Metric, Since};
 use truespd_core::result::{Document, Meaning, Summary};
+use truespd_front::show::plural;
 use truespd_platform::text::bytes;
 
 /// A point is not known from fewer runs.

@@ -13,10 +13,10 @@ use clap::Args;
 use crate::cli::commands::answer::print_or_refuse;
 use crate::cli::commands::config::tell_warnings;
 use crate::cli::commands::suites::Row;
+use options::Own;
 use truespd_front::config;
 use truespd_front::console::{tell, write_waiting};
 use truespd_front::program::{ExitCode, Program, print};
-use options::Own;
 use truespd_platform::fault::{FailureKind, Outcome, Refusal, RefusalKind};
 use truespd_platform::machine::host::{host_name, launched};
 

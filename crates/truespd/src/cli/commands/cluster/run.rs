@@ -5,20 +5,10 @@ use crate::cli::commands::cluster::options::Own;
 use crate::cli::commands::config::Keeping;
 use crate::cluster::per_rank::shard;
 use crate::cluster::{Cluster, Finished, ThisRank};
-use truespd_front::console::Message;
-use truespd_front::console::{Console, ProgressAs, end, say_line, say_message, tell};
 use diskspd::grammar::parse::{Invocation, parse, refuse_option, refuse_plan};
-use truespd_front::keeping::Keeper;
-use truespd_front::program::{
-    Program, Shape, Show, VerdictTo, is_empty, keep_result, live_view, load_profile, print_report,
-    stop_notice, stopped_unmeasured, tell_how_understood, tell_warnings,
-};
 use diskspd::request::{Output, Request};
 use diskspd::run::Ready;
 use diskspd::run::outputs::{OutputError, Outputs, Problem, files_of, use_of};
-use truespd_front::show::can_draw;
-use truespd_front::telemetry::{Seldom, Telemetry, Wishes};
-use truespd_front::viewer;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +16,16 @@ use truespd_core::load::{Event, FinishedRun, Note};
 use truespd_core::profile::{Target, TimeSpan, hash};
 use truespd_core::result::merge::{Merger, Sum};
 use truespd_core::result::{Document, LostHow, LostRank, json};
+use truespd_front::console::Message;
+use truespd_front::console::{Console, ProgressAs, end, say_line, say_message, tell};
+use truespd_front::keeping::Keeper;
+use truespd_front::program::{
+    Program, Shape, Show, VerdictTo, is_empty, keep_result, live_view, load_profile, print_report,
+    stop_notice, stopped_unmeasured, tell_how_understood, tell_warnings,
+};
+use truespd_front::show::can_draw;
+use truespd_front::telemetry::{Seldom, Telemetry, Wishes};
+use truespd_front::viewer;
 use truespd_platform::fault::{ExitCode, Failure, FailureKind, Outcome, Refusal, Refusals};
 use truespd_platform::machine::host::uptime_ms;
 use truespd_platform::machine::roots::Roots;

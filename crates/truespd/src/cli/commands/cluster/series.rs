@@ -13,7 +13,6 @@ use super::run::{leave_document, sum};
 use crate::cli::commands::suites::{Chosen, Row};
 use crate::cluster::Cluster;
 use crate::series::SeriesRanks;
-use truespd_front::console::{fall_silent, say_line, tell, untold_faults};
 use diskspd::run::outputs::Outputs;
 use truespd_core::load::FinishedRun;
 use truespd_core::load::live::{Counted, Progress};
@@ -21,6 +20,7 @@ use truespd_core::load::ranks::Ranks;
 use truespd_core::profile::{Profile, Throughput, hash};
 use truespd_core::result::merge::without_rows;
 use truespd_core::result::{Document, json};
+use truespd_front::console::{fall_silent, say_line, tell, untold_faults};
 use truespd_platform::fault::{
     ExitCode, Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind, Refusals,
 };

@@ -7,12 +7,12 @@ use crate::history::{
     Entry, ExportedLine, Facts, FileError, Filter, HistoryError, Put, Redaction, Shared, Store,
 };
 use clap::Args;
-use truespd_front::console::{say_line, tell};
-use truespd_front::program::print;
-use truespd_front::show::plural;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use truespd_core::result::{Document, json};
+use truespd_front::console::{say_line, tell};
+use truespd_front::program::print;
+use truespd_front::show::plural;
 use truespd_platform::fault::{ExitCode, Failure, FailureKind, Fault};
 use truespd_platform::machine::host::unix_time_s;
 use truespd_platform::text::{printable, printable_path};

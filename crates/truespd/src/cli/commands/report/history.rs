@@ -4,11 +4,11 @@ use crate::cli::commands::render::{Read, document};
 use crate::history::{Beside, Entry, HistoryError, Store, Surroundings};
 use crate::report::history::{Documents, Kept, KeptResult, KeptTest, Machine, packed};
 use crate::report::words_of_test;
-use truespd_front::console::say_line;
 use diskspd::request::Output;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use truespd_core::result::Part;
+use truespd_front::console::say_line;
 use truespd_platform::machine::host::unix_time_s;
 
 /// Bytes that documents take in a page at most; more of them lie beside it.

@@ -1,11 +1,11 @@
 //! `--open`: a page in the browser of the person, who is told where it is when there is none.
 
-use truespd_front::console::say_line;
 use std::env;
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use truespd_front::console::say_line;
 use truespd_platform::machine::host::is_root;
 
 /// What opens a page on a desktop.
