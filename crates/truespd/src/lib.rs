@@ -1,7 +1,6 @@
 //! What can be asked of storage with the runs of `diskspd`: suites, comparisons, a history, reports.
 
 pub mod cli;
-pub mod cluster;
 pub mod compare;
 pub mod history;
 pub mod import;

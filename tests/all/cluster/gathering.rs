@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use truespd::cluster::transport::{Threads, Transport, TransportError};
-use truespd::cluster::{Cluster, Joining};
+use truespd_cluster::transport::{Threads, Transport, TransportError};
+use truespd_cluster::{Cluster, Joining};
 use truespd_core::load::live::{Counted, Phase, Progress, Rates};
 use truespd_core::load::ranks::Ranks;
 use truespd_platform::fault::ExitCode;

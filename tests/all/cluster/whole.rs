@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use diskspd::request::Request;
 use diskspd::run::Ready;
-use truespd::cluster::transport::{Threads, Transport};
-use truespd::cluster::{Cluster, Joining};
+use truespd_cluster::transport::{Threads, Transport};
+use truespd_cluster::{Cluster, Joining};
 use truespd_core::load::ranks::Ranks;
 use truespd_core::measure::Histogram;
 use truespd_core::profile::{Profile, Target, TimeSpan};

@@ -14,12 +14,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::options::{Options, Own};
-use crate::cluster::per_rank::Values;
-use crate::cluster::transport::{Mpi, Open, Threads, Transport};
-use crate::cluster::{Cluster, JoinError, Joining};
 use diskspd::grammar::parse::{Invocation, parse};
 use diskspd::run::stop_on_signals;
 use truespd_bus::{Kind, Loaded, Object};
+use truespd_cluster::per_rank::Values;
+use truespd_cluster::transport::{Mpi, Open, Threads, Transport};
+use truespd_cluster::{Cluster, JoinError, Joining};
 use truespd_front::console::{end, tell};
 use truespd_platform::fault::{ExitCode, Failure, FailureKind, Outcome, Refusal, RefusalKind, Refusals};
 use truespd_platform::machine::host::{Launched, Launcher, Meeting};

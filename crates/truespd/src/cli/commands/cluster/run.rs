@@ -3,8 +3,6 @@
 use crate::cli::commands::cluster::launch::{Joined, Signals, end_as};
 use crate::cli::commands::cluster::options::Own;
 use crate::cli::commands::config::Keeping;
-use crate::cluster::per_rank::shard;
-use crate::cluster::{Cluster, Finished, ThisRank};
 use diskspd::grammar::parse::{Invocation, parse, refuse_option, refuse_plan};
 use diskspd::request::{Output, Request};
 use diskspd::run::Ready;
@@ -12,6 +10,8 @@ use diskspd::run::outputs::{OutputError, Outputs, Problem, files_of, use_of};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use truespd_cluster::per_rank::shard;
+use truespd_cluster::{Cluster, Finished, ThisRank};
 use truespd_core::load::{Event, FinishedRun, Note};
 use truespd_core::profile::{Target, TimeSpan, hash};
 use truespd_core::result::merge::{Merger, Sum};

@@ -10,6 +10,9 @@
 mod agreement;
 mod message;
 pub mod per_rank;
+#[cfg(test)]
+#[path = "../../../tests/all/support/place.rs"]
+mod place;
 mod post;
 mod progress;
 mod roles;

@@ -143,7 +143,7 @@ fn most_memory_mib() -> u64 {
 }
 
 #[test]
-#[ignore = "a table: cargo test --release -p truespd --lib -- growth --ignored --nocapture"]
+#[ignore = "a table: cargo test --release -p truespd-cluster --lib -- growth --ignored --nocapture"]
 fn the_growth_with_ranks_is_seen() {
     let stored = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/documents/v1/real-paced-reads.json");
     let document = json::read(&std::fs::read(stored).expect("a document")).expect("a document");
