@@ -101,7 +101,7 @@ fn served_file(file: &File, filesystem: &Filesystem, roots: &Roots) -> Result<Op
         return match open_plain(&path) {
             Ok(below) if is_same(file, &below) => Ok(Some(below)),
             _ => Err(format!(
-                "{name} says that it keeps the file in '{}', but the file is not there",
+                "the file should be in '{}' below {name}, but it is not there",
                 printable_path(&path)
             )),
         };
@@ -114,7 +114,7 @@ fn served_file(file: &File, filesystem: &Filesystem, roots: &Roots) -> Result<Op
         // What else a program is given is the name of a server, of a device, or nothing.
         if SHOW_FOLDERS.contains(&name) {
             return Err(format!(
-                "{name} keeps the file on another file system and does not say where (it names '{named}')"
+                "the file is on another file system below {name}, which names only '{named}', not where that is"
             ));
         }
         return Ok(None);
