@@ -25,11 +25,18 @@ pub const FORMAT_VERSION: u32 = 1;
 /// Most bytes that are read of what does not begin as a document or a report: enough to tell what it is.
 const OTHER_BYTES_MAX: u64 = 64 << 10;
 
-/// Most bytes that are unpacked of a document which takes so many: what claims more is damaged, or made to fill memory.
-pub fn unpacked_bytes_max(packed_bytes: u64) -> u64 {
+/// Unpacks a document of this packed size. One that unpacks to far more than others is damaged, or made to fill the
+/// memory.
+///
+/// # Errors
+/// [`ReadError::Io`], [`ReadError::TooLarge`].
+pub fn unpacked(packed_bytes: u64, unpacking: impl Read) -> Result<Vec<u8>, ReadError> {
     const LEAST: u64 = 64 << 20;
     const FOR_EACH_BYTE: u64 = 256;
-    packed_bytes.saturating_mul(FOR_EACH_BYTE).clamp(LEAST, BYTES_MAX)
+    let bytes_max = packed_bytes.saturating_mul(FOR_EACH_BYTE).clamp(LEAST, BYTES_MAX);
+    let mut text = Vec::new();
+    unpacking.take(bytes_max + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > bytes_max { Err(ReadError::TooLarge) } else { Ok(text) }
 }
 
 /// Processor groups at most: a renderer has a line for each, and a damaged document may name any number.

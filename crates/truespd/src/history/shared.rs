@@ -94,7 +94,7 @@ pub enum FileError {
     #[error("is damaged: {0}")]
     Damaged(String),
     /// It is more than anybody reads.
-    #[error("is far larger when it is decompressed than a result of its size can be")]
+    #[error("unpacks to more than any result of its size has: it is damaged, or made to fill the memory")]
     TooLarge,
     /// No exported line, or that of another document.
     #[error(transparent)]
@@ -365,9 +365,9 @@ impl Shared {
             None => return Err(FileError::Read(Code::NOT_FOUND)),
         }
         let file = self.folder.open_entry(&name).map_err(FileError::Read)?;
-        let bytes_max = json::unpacked_bytes_max(file.metadata().map_or(0, |about| about.len()));
-        let unpacking = MultiGzDecoder::new(BufReader::new(file)).take(bytes_max + 1);
-        let text = json::text_from(unpacking).map_err(|error| match error {
+        let packed_bytes = file.metadata().map_or(0, |about| about.len());
+        let unpacking = MultiGzDecoder::new(BufReader::new(file));
+        let text = json::unpacked(packed_bytes, unpacking).map_err(|error| match error {
             ReadError::TooLarge => FileError::TooLarge,
             ReadError::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => FileError::CutOff,
             ReadError::Io(error) => match Code::of(&error) {
@@ -376,9 +376,6 @@ impl Shared {
             },
             other => FileError::Damaged(other.to_string()),
         })?;
-        if text.len() as u64 > bytes_max {
-            return Err(FileError::TooLarge);
-        }
         let line = ExportedLine::read(&text)?;
         if line.digest() == digest { Ok(line) } else { Err(FileError::Renamed) }
     }

@@ -1,7 +1,7 @@
 //! Keeping, finding, reading, naming and removing documents.
 
 use std::collections::BTreeSet;
-use std::io::{Read, Write};
+use std::io::Write;
 
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use super::HistoryError;
 use super::entry::{Added, Entry, ExportedLine, Facts, Given, ID_DIGITS, NewEntry, digest};
 use super::open::Store;
-use truespd_core::result::json::unpacked_bytes_max;
+use truespd_core::result::json;
 use truespd_core::result::{Grade, Part};
 
 /// The columns of an [`Entry`], in the order in which [`entry`] reads them. Numbers have all digits of an `f64`.
@@ -285,12 +285,8 @@ impl Store {
         let Some((kept, deflated)) = found else {
             return Err(HistoryError::unknown(&self.path, &entry.id));
         };
-        let mut bytes = Vec::new();
-        // What is damaged may claim any size.
-        let most = entry.document_bytes.min(unpacked_bytes_max(deflated.len() as u64)) + 1;
-        let read = DeflateDecoder::new(deflated.as_slice()).take(most).read_to_end(&mut bytes);
-        match read {
-            Ok(_) if digest(&bytes) == kept => Ok(bytes),
+        match json::unpacked(deflated.len() as u64, DeflateDecoder::new(deflated.as_slice())) {
+            Ok(bytes) if digest(&bytes) == kept => Ok(bytes),
             _ => {
                 let how = format!("the content of {} is not what was kept", entry.id);
                 Err(HistoryError::damaged(&self.path, &how))

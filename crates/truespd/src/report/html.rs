@@ -9,8 +9,8 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use std::io::{Read, Write};
-use truespd_core::result::json::unpacked_bytes_max;
+use std::io::Write;
+use truespd_core::result::json::{self, ReadError};
 use truespd_core::result::{DirectionSummary, Grade, LatencySummary};
 use truespd_platform::text::{duration_ns, number, printable, rate, with_micro};
 
@@ -246,11 +246,10 @@ pub fn document(page: &[u8], number: usize) -> Result<Vec<u8>, EmbedError> {
 fn unpacked(number: usize, part: &str) -> Result<Vec<u8>, EmbedError> {
     let (packed, _) = part.split_once(CLOSE).ok_or(EmbedError::Damaged(number))?;
     let packed = STANDARD.decode(packed).map_err(|_| EmbedError::Damaged(number))?;
-    let bytes_max = unpacked_bytes_max(packed.len() as u64);
-    let mut document = Vec::new();
-    let read = GzDecoder::new(&packed[..]).take(bytes_max + 1).read_to_end(&mut document);
-    read.map_err(|_| EmbedError::Damaged(number))?;
-    if document.len() as u64 > bytes_max { Err(EmbedError::TooLarge(number)) } else { Ok(document) }
+    json::unpacked(packed.len() as u64, GzDecoder::new(&packed[..])).map_err(|error| match error {
+        ReadError::TooLarge => EmbedError::TooLarge(number),
+        _ => EmbedError::Damaged(number),
+    })
 }
 
 /// Longer tables scroll, and say how many rows they have.
