@@ -47,11 +47,12 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("import", &[]),
     ("selfcost", &[]),
     ("history", &[]),
-    ("suite", &[]),
+    ("answer", &[]),
+    ("suite", &["answer"]),
     ("series", &["suite"]),
     ("compare", &["suite"]),
-    ("report", &["compare", "suite"]),
-    ("cli", &["series", "history", "compare", "report", "suite", "import", "selfcost"]),
+    ("report", &["answer", "compare", "suite"]),
+    ("cli", &["answer", "series", "history", "compare", "report", "suite", "import", "selfcost"]),
 ];
 
 /// Rooms that may not use all of the crates below, and what each may use of `platform` and `core`.

@@ -1,5 +1,6 @@
 //! What can be asked of storage with the runs of `diskspd`: suites, comparisons, a history, reports.
 
+pub mod answer;
 pub mod cli;
 pub mod compare;
 pub mod history;

@@ -1,14 +1,14 @@
 //! The page of one load beside another: what it says, latencies and rates over the share of the background, and all
 //! figures.
 
-use super::axis::{Point, Spread};
-use super::chart::{Chart, Series, Ticks};
 use super::course::rate_unit;
-use super::html::{Cell, Table};
-use super::html::{first_large, latency_words, paragraph};
-use super::picture::Picture;
 use super::suites::{OF_RUNS, Page, heading, repeat, texts};
-use super::verdicts::of_series;
+use crate::answer::axis::{Point, Spread};
+use crate::answer::chart::{Chart, Series, Ticks};
+use crate::answer::findings::of_series;
+use crate::answer::html::{first_large, latency_words, paragraph};
+use crate::answer::picture::Picture;
+use crate::answer::table::{Cell, Table};
 use crate::suite::beside::BesideReport;
 use crate::suite::beside::report::{Figures, Point as Share};
 use crate::suite::rounds::Measured;

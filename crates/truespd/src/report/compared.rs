@@ -1,8 +1,8 @@
 //! Results beside each other: what `compare` says of them, or why it says nothing.
 
 use super::course::Run;
-use super::html::{Cell, Gap, Table};
-use super::html::{badge, escaped, first_large, folded, grade_word, listed, note, table};
+use crate::answer::html::{badge, escaped, first_large, folded, grade_word, listed, note, table};
+use crate::answer::table::{Cell, Gap, Table};
 use crate::compare::{
     Cells, Comparison, MetricRow, Named, Outcome, Question, Side, compare, is_too_wide, legend,
 };

@@ -1,9 +1,9 @@
 //! What a time span did over time: rates, latencies, disks, phases and events as charts.
 
-use super::axis::{Point, Spread, points, points_within};
-use super::chart::{Chart, Guide, Phase, SecondUnit, Series, Ticks};
-use super::heat::{BLUE, Cells, ORANGE, PERCENTILES};
-use super::html::latency_words;
+use crate::answer::axis::{Point, Spread, points, points_within};
+use crate::answer::cells::{BLUE, Cells, ORANGE, PERCENTILES};
+use crate::answer::chart::{Chart, Guide, Phase, SecondUnit, Series, Ticks};
+use crate::answer::html::latency_words;
 use truespd_core::measure::Histogram;
 use truespd_core::measure::slices::Slice;
 use truespd_core::profile::TimeSpan;

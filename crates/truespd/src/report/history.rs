@@ -4,8 +4,11 @@
 //! Words stand once in the table, and rows name them by number. The script writes them as text only, and they are
 //! printable already: nothing in them is markup, and nothing hides.
 
-use super::html::{self, BEGIN, Cell, HISTORY, Table, data, escaped, latency_words, note, paragraph};
+use super::embed;
+use super::embed::{BEGIN, HISTORY};
 use super::{STYLE, policy, word};
+use crate::answer::html::{self, data, escaped, latency_words, note, paragraph};
+use crate::answer::table::{Cell, Table};
 use serde_json::{Map, Number, Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use truespd_core::result::Grade;
@@ -130,7 +133,7 @@ pub fn page(kept: &Kept) -> String {
     let mut documents = String::new();
     if let Documents::Inside(all) = &kept.documents {
         for (_, packed) in all {
-            documents += &html::packed_element(packed);
+            documents += &embed::packed_element(packed);
         }
     }
     let about = if kept.filters.is_empty() {

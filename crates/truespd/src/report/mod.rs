@@ -3,18 +3,12 @@
 //! Everything is in the page when it is written: the charts are pictures (SVG), their values are tables too, and the
 //! documents lie in it byte for byte ([`document`]). The script only shows values at the pointer and the cursor keys.
 
-mod axis;
-mod bars;
 mod beside;
-mod chart;
 mod compared;
 mod course;
-mod heat;
-mod heat_table;
+mod embed;
 pub mod history;
-mod html;
 mod parts;
-pub mod picture;
 mod pts;
 mod rounds;
 pub mod suites;
@@ -22,23 +16,25 @@ mod sustain;
 mod sweep;
 mod verdicts;
 
+use crate::answer::chart::Chart;
+use crate::answer::html::{
+    FIGURES, collapsed, escaped, figures, first_large, latency_words, listed, note, once, paragraph, tiles,
+    times,
+};
+use crate::answer::picture::{Picture, Words};
+use crate::answer::table::{Cell, Table};
+use crate::answer::word;
 use crate::compare::Question;
-use crate::suite::{RanOn, models, word};
+use crate::suite::{RanOn, models};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use chart::Chart;
 use compared::{Group, compared, facts};
 use course::{
     Course, Run, courses as courses_of, heat_maps, limit_words, percentiles_and_others, rates,
     rates_and_latencies, seconds,
 };
-use html::{
-    Cell, FIGURES, Table, collapsed, escaped, figures, first_large, latency_words, listed, note, once,
-    paragraph, tiles, times,
-};
-pub use html::{EmbedError, count, document, is_page, plain, printed};
+pub use embed::{EmbedError, count, document, is_page};
 use jiff::Timestamp;
-use picture::{Picture, Words};
 use rounds::of_rounds;
 use sha2::{Digest, Sha256};
 use truespd_core::profile::{Target, TimeSpan};
@@ -85,7 +81,7 @@ pub fn page(inputs: &[Input], question: &Question) -> String {
     let mut documents = String::new();
     for input in inputs {
         body += &other(input, is_only);
-        documents += &html::element(&input.stored);
+        documents += &embed::element(&input.stored);
     }
     let title = title(inputs);
     // What a label does not say.
@@ -102,7 +98,7 @@ pub fn page(inputs: &[Input], question: &Question) -> String {
          <footer>Written by TrueSpd {version}. This page holds the documents that it shows: \
          <code>truespd render</code> reads them back.</footer>\n\
          </main>\n{documents}<script>{SCRIPT}</script>\n</body>\n</html>\n",
-        begin = html::BEGIN,
+        begin = embed::BEGIN,
         policy = policy(SCRIPT),
         title = escaped(&title),
         version = env!("CARGO_PKG_VERSION"),

@@ -1,11 +1,12 @@
 //! What the parts of a run did: its disks, targets, threads and processors, how much was in flight, and the hosts of a
 //! sum.
 
-use super::axis::Point;
-use super::chart::{Chart, Series};
 use super::course::{Course, over_time};
-use super::html::{Cell, Table, figures};
-use super::html::{first_large, folded, latency_words, note, paragraph};
+use crate::answer::axis::Point;
+use crate::answer::chart::{Chart, Series};
+use crate::answer::html::figures;
+use crate::answer::html::{first_large, folded, latency_words, note, paragraph};
+use crate::answer::table::{Cell, Table};
 use truespd_core::result::hosts::{
     HostFigure, HostRow, Outlier, ROWS_MAX, Spread, folded as folded_rows, names, outliers, rows,
 };

@@ -1,13 +1,14 @@
 //! The page of a test after SNIA's PTS: its head, whether it is steady, and the specification's plots and tables.
 
-use super::axis::{Point, Spread};
-use super::chart::{Chart, Phase, Series, Ticks};
-use super::heat_table::{HeatCell, HeatTable};
-use super::html::{Cell, Table, latency_words, note, paragraph, table};
-use super::picture::Picture;
 use super::rounds::{push_window, round_words};
 use super::suites::{Page, heading, repeat};
-use super::verdicts::of_series;
+use crate::answer::axis::{Point, Spread};
+use crate::answer::chart::{Chart, Phase, Series, Ticks};
+use crate::answer::findings::of_series;
+use crate::answer::heat::{HeatCell, HeatTable};
+use crate::answer::html::{latency_words, note, paragraph, table};
+use crate::answer::picture::Picture;
+use crate::answer::table::{Cell, Table};
 use crate::suite::pts::PtsReport;
 use crate::suite::pts::recovery;
 use crate::suite::pts::report::{CellTable, Course, Figures, ResponseTimes, StageReport};

@@ -1,10 +1,10 @@
 //! The rounds of a run with `--until-steady`: how each figure came to its steady state, as SNIA's Performance Test
 //! Specification plots it. A figure has a chart of its own, because the rule looks at each by itself.
 
-use super::axis::Point;
-use super::chart::{Chart, Phase, Series, Ticks};
 use super::course::Course;
-use super::html::latency_words;
+use crate::answer::axis::Point;
+use crate::answer::chart::{Chart, Phase, Series, Ticks};
+use crate::answer::html::latency_words;
 use truespd_core::profile::SteadyRule;
 use truespd_core::result::Rounds;
 use truespd_core::result::rounds::{Tracked, values};

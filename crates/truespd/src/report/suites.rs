@@ -1,12 +1,14 @@
 //! The pages of suites: what a report shows of each kind of document.
 
-use super::axis::{Point, Spread as Spreading};
-use super::bars::{Bar, Bars};
-use super::chart::{Chart, Guide, Series, Ticks};
-use super::html::{Cell, Table};
-use super::html::{escaped, first_large, latency_words, note, paragraph, tiles};
-use super::picture::Picture;
-use super::verdicts::of_series;
+use crate::answer::axis::{Point, Spread as Spreading};
+use crate::answer::bars::{Bar, Bars};
+use crate::answer::chart::{Chart, Guide, Series, Ticks};
+use crate::answer::findings::of_series;
+use crate::answer::html::{escaped, first_large, latency_words, note, paragraph, tiles};
+use crate::answer::picture::Picture;
+use crate::answer::table::{Cell, Table};
+use crate::answer::{doubt, word};
+use crate::suite::Spread;
 use crate::suite::ab::{self, Comparison, Effect, Metric, Variant, change, percent_of};
 use crate::suite::assess::{Assessment, Check, Figure, Requirement, SOURCE};
 use crate::suite::find_max::HighestRate;
@@ -16,7 +18,6 @@ use crate::suite::mark::{self, MarkReport, Operation};
 use crate::suite::study::Node;
 use crate::suite::study::StudyReport;
 use crate::suite::workload::{self, Outcome};
-use crate::suite::{Spread, doubt, word};
 use truespd_core::result::Grade;
 use truespd_core::result::metrics::Unit;
 use truespd_platform::text::{bytes, decimal_rate, number, percent, rate, shell_line, size, with_micro};

@@ -1,12 +1,13 @@
 //! The page of sustained writes: where the rate fell, what a rest brought back, and all runs.
 
-use super::axis::Point;
-use super::chart::{Chart, Guide, Series};
 use super::course::rate_unit;
-use super::html::{Cell, Table, first_large, note, paragraph};
-use super::picture::Picture;
 use super::suites::{Page, heading, repeat, texts};
-use super::verdicts::of_series;
+use crate::answer::axis::Point;
+use crate::answer::chart::{Chart, Guide, Series};
+use crate::answer::findings::of_series;
+use crate::answer::html::{first_large, note, paragraph};
+use crate::answer::picture::Picture;
+use crate::answer::table::{Cell, Table};
 use crate::suite::sustain::SustainReport;
 use crate::suite::sustain::report::Phase;
 use crate::suite::sustain::text::{answer, recovered_words, sentences, share_words};

@@ -1,13 +1,13 @@
 //! The page of a sweep: what it says, its rate and latencies over the first switch that was varied, and all points.
 
-use super::axis::{Point, Spread};
-use super::chart::{Chart, Series, Ticks};
-use super::heat_table::{HeatCell, HeatTable};
-use super::html::{Cell, Table};
-use super::html::{details, first_large, latency_words, note, paragraph};
-use super::picture::Picture;
 use super::suites::{OF_RUNS, Page, heading, repeat, texts};
-use super::verdicts::of_series;
+use crate::answer::axis::{Point, Spread};
+use crate::answer::chart::{Chart, Series, Ticks};
+use crate::answer::findings::of_series;
+use crate::answer::heat::{HeatCell, HeatTable};
+use crate::answer::html::{details, first_large, latency_words, note, paragraph};
+use crate::answer::picture::Picture;
+use crate::answer::table::{Cell, Table};
 use crate::suite::sweep::SweepReport;
 use crate::suite::sweep::heat;
 use crate::suite::sweep::report::Point as Measured;

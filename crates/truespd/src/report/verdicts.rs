@@ -1,9 +1,9 @@
 //! Verdicts on a page: the grade, why, and what the disks did. Of several results, each thing is told once.
 
 use super::course::Run;
-use super::html::{badge, collapsed, escaped, listed, once, paragraph};
-use crate::suite::SeriesVerdict;
-use truespd_core::result::{Finding, FindingGrade, Verdict};
+use crate::answer::findings::{Reason, finding_list, folded_item, reason};
+use crate::answer::html::{badge, collapsed, escaped, listed, once, paragraph};
+use truespd_core::result::{Finding, Verdict};
 use truespd_platform::text::with_micro;
 
 /// What a rule says of different runs or targets, at most.
@@ -26,42 +26,6 @@ pub(super) fn verdicts(runs: &[Run]) -> String {
     }
     let reasons = rule_results(runs).iter().map(|found| reason_of(found, runs.len())).collect();
     out + &finding_list(reasons, &unchecked(runs))
-}
-
-struct Reason {
-    grade: FindingGrade,
-    rule: String,
-    /// The runs that have it, what it says and what to do, as HTML.
-    body: String,
-}
-
-/// The names of what was found, each of which opens what it says. The first is open where the verdict is invalid.
-/// Remarks share one item, and so do rules without evidence (`unchecked`, which is such an item).
-fn finding_list(reasons: Vec<Reason>, unchecked: &str) -> String {
-    let (mut items, mut remarks, mut count) = (String::new(), String::new(), 0);
-    for Reason { grade, rule, body } in reasons {
-        let rule = escaped(&rule);
-        if grade.is_remark() {
-            remarks += &format!("<li><strong>{rule}</strong>{body}</li>");
-            count += 1;
-            continue;
-        }
-        let open = if grade == FindingGrade::Invalid && items.is_empty() { " open" } else { "" };
-        let word = grade.word();
-        items +=
-            &format!("<li class=\"{word}\"><details{open}><summary>{rule}</summary>{body}</details></li>");
-    }
-    if count > 0 {
-        let words = if count == 1 { "1 remark".to_string() } else { format!("{count} remarks") };
-        items += &folded_item(&words, &remarks);
-    }
-    items += unchecked;
-    if items.is_empty() { items } else { format!("<ul class=\"findings\">{items}</ul>\n") }
-}
-
-/// An item that opens a list; both are HTML.
-fn folded_item(words: &str, items: &str) -> String {
-    format!("<li><details><summary>{words}</summary><ul>{items}</ul></details></li>")
 }
 
 /// The grade of a run, and what the counters of the disks or servers show.
@@ -171,20 +135,6 @@ fn reason_of(found: &[Found], run_count: usize) -> Reason {
     reason(finding.grade, &finding.rule, &of, &says, &advice.join("; "))
 }
 
-/// `of`: the runs that have it. `says` is HTML.
-fn reason(grade: FindingGrade, rule: &str, of: &str, says: &str, advice: &str) -> Reason {
-    let advice = match advice {
-        "" => String::new(),
-        advice => format!("<p><em>What to do:</em> {}</p>", escaped(&with_micro(advice))),
-    };
-    // Remarks are called so together.
-    let mut kind = String::new();
-    if !grade.is_remark() || !of.is_empty() {
-        kind = format!("<p class=\"kind\">{}{}</p>", grade.word(), escaped(of));
-    }
-    Reason { grade, rule: rule.to_string(), body: format!("{kind}{says}{advice}") }
-}
-
 /// Rules that had no evidence, and why.
 fn unchecked(runs: &[Run]) -> String {
     let mut all = Vec::new();
@@ -205,27 +155,11 @@ fn unchecked(runs: &[Run]) -> String {
     folded_item(&format!("rules without evidence: {}", all.len()), &items)
 }
 
-/// What the verdicts of a series say together.
-pub(super) fn of_series(verdict: &SeriesVerdict) -> String {
-    let grade = verdict.grade.map_or("not judged".to_string(), badge);
-    let mut reasons = Vec::new();
-    for found in &verdict.findings {
-        let of = format!(", {}", found.runs_words(verdict.runs));
-        let says = format!("<p>{}</p>", escaped(&with_micro(&found.says)));
-        reasons.push(reason(found.grade, &found.rule, &of, &says, &found.advice));
-    }
-    let lead = match verdict.runs {
-        1 => "verdict".to_string(),
-        runs => format!("worst verdict of {runs} runs"),
-    };
-    format!("<p class=\"verdict\">{lead}: {grade}</p>\n{}", finding_list(reasons, ""))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use truespd_core::result::Document;
-    use truespd_core::result::Grade;
+    use truespd_core::result::{FindingGrade, Grade};
 
     fn document(findings: &[(&str, Option<&str>, &str)]) -> Document {
         let finding = |(rule, target, says): &(&str, Option<&str>, &str)| Finding {

@@ -1,6 +1,7 @@
 //! `truespd render`: a stored result in any format. `truespd show`: one in some twenty lines. Both, and other commands,
 //! read documents of every kind here.
 
+use crate::answer::Shown;
 use crate::cli::commands::bench_self;
 use crate::cli::commands::suite::{Stored, shown_on_stdout};
 use crate::cli::commands::suites::Row;
@@ -11,7 +12,6 @@ use crate::cli::show::rules::rules;
 use crate::cli::show::summary;
 use crate::compare::Comparison;
 use crate::selfcost::CostReport;
-use crate::suite::Shown;
 use crate::{compare, report};
 use clap::Args;
 use clap::builder::PossibleValuesParser;

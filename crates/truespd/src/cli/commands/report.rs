@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::answer::Shown;
+use crate::answer::html::{plain, printed};
 use crate::cli::commands::compare::Unlike;
 use crate::cli::commands::config::store_path;
 use crate::cli::commands::history::find::{FilterArguments, HistoryFile};
@@ -16,8 +18,7 @@ use crate::cli::kept::Kept;
 use crate::cli::operands::{stored, titles};
 use crate::compare::Question;
 use crate::report;
-use crate::report::{Content, Input, page, picture, plain, printed, words_of_verdict};
-use crate::suite::Shown;
+use crate::report::{Content, Input, page, picture, words_of_verdict};
 use diskspd::request::Output;
 use diskspd::run::outputs::LaterOutputs;
 use truespd_front::console::{say_line, tell};

@@ -1,5 +1,6 @@
 //! What is the same in all suites: their options, and the one way from words to an exit code.
 
+use crate::answer::{Findings, Shown};
 use crate::cli::commands::config::{HistoryArguments, Keeping, usual_folder};
 use crate::cli::commands::values;
 use crate::cli::show::series::{Throughput, View, tell_left};
@@ -7,7 +8,7 @@ use crate::report::suites::Page;
 use crate::series::place::Place;
 use crate::series::watch::WithTelemetry;
 use crate::series::{Series, SeriesRanks, Wishes, undo};
-use crate::suite::{Ended, Findings, Length, Shown, SuiteDocument};
+use crate::suite::{Ended, Length, SuiteDocument};
 use clap::{Args, FromArgMatches};
 use diskspd::grammar::parse::Lines;
 use diskspd::request::Output;

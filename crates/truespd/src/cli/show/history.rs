@@ -1,7 +1,7 @@
 //! Kept documents as people see them.
 
+use crate::answer::word;
 use crate::history::{Entry, Environment, Group, Rank};
-use crate::suite::word;
 use jiff::Timestamp;
 use std::path::Path;
 use truespd_core::result::metrics::{Better, Metric};

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::answer::word;
 use crate::series::undo::{Fate, Undone};
 use crate::series::watch::{Event, Watch};
-use crate::suite::word;
 use crate::suite::{Ahead, Known, Length, Step};
 use truespd_core::load;
 use truespd_core::profile::Target;

@@ -11,9 +11,12 @@ pub(crate) mod noise;
 #[cfg(test)]
 mod tests;
 
-use crate::suite::{Advice, Ended, Kind, Runner, Spread, Step, SuiteDocument};
-use crate::suite::{RanOn, Shown};
-use crate::suite::{SeriesVerdict, judged};
+use crate::answer::Advice;
+use crate::answer::SeriesVerdict;
+use crate::answer::Shown;
+use crate::suite::RanOn;
+use crate::suite::judged;
+use crate::suite::{Ended, Kind, Runner, Spread, Step, SuiteDocument};
 pub use design::{BLOCK_RUNS, Outcome, Plan, Side};
 use design::{BLOCKS_MIN, Design, P_MIN, UNCOUNTED_RUNS, figure, log_ratio, order, without_figure};
 use schemars::JsonSchema;

@@ -7,10 +7,11 @@
 #[cfg(test)]
 mod tests;
 
+use crate::answer::{Advice, SeriesVerdict, Shown, doubt, doubts_text};
 use crate::suite::rounds::AROUND_S;
 use crate::suite::{
-    Advice, Ahead, Draft, Ended, Length, RanOn, Runner, SeriesVerdict, Shown, SuiteDocument, VOLATILE_CACHE,
-    counting_cached_writes, doubt, doubts_text, run_steps,
+    Ahead, Draft, Ended, Length, RanOn, Runner, SuiteDocument, VOLATILE_CACHE, counting_cached_writes,
+    run_steps,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -6,7 +6,8 @@ pub mod report;
 pub mod run;
 mod text;
 
-use crate::suite::{SeriesVerdict, Shown, SuiteDocument};
+use crate::answer::{SeriesVerdict, Shown};
+use crate::suite::SuiteDocument;
 pub use report::BesideReport;
 use report::Point;
 use truespd_core::result::Part;

@@ -1,7 +1,8 @@
 //! What a foreground felt beside a background, and what follows from it.
 
+use crate::answer::SeriesVerdict;
+use crate::suite::RanOn;
 use crate::suite::rounds::{LEVEL, Measured, RUNS_MIN};
-use crate::suite::{RanOn, SeriesVerdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use truespd_core::measure::estimate::Estimate;

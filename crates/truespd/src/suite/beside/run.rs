@@ -4,11 +4,10 @@
 
 use super::pace::paced;
 use super::report::{Alone, BesideReport, Figures, Point, Run};
+use crate::answer::{Advice, SeriesVerdict};
 use crate::suite::of_target::{results_of, sum};
 use crate::suite::rounds::{AROUND_S, SEEDS_OF_A_RUN, shuffle};
-use crate::suite::{
-    Advice, Ahead, Draft, Ended, Known, LARGER_TARGET, Length, RanOn, Runner, SeriesVerdict, judged,
-};
+use crate::suite::{Ahead, Draft, Ended, Known, LARGER_TARGET, Length, RanOn, Runner, judged};
 use truespd_core::access::Rng;
 use truespd_core::profile::{self, Profile, Target, TimeSpan, xml};
 use truespd_core::result::metrics::{Metric, Since};

@@ -1,8 +1,9 @@
 //! One load beside another as a table, a chart and sentences.
 
 use super::report::{BesideReport, Felt, Figures, Point, Times};
+use crate::answer::{Shown, word};
+use crate::suite::OF_RESPONSES;
 use crate::suite::rounds::push_cells;
-use crate::suite::{OF_RESPONSES, Shown, word};
 use std::fmt::Write;
 use truespd_platform::text::table::{Column, Room, fitted};
 use truespd_platform::text::{duration_ns, hanging, number, percent, printable, rate, shell_line};

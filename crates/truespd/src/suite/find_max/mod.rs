@@ -9,9 +9,10 @@ pub mod search;
 mod tests;
 pub mod trial;
 
+use crate::answer::{Advice, SeriesVerdict, Shown};
 use crate::suite::find_max::run::{Judge, Searching};
 use crate::suite::find_max::search::Search;
-use crate::suite::{Advice, Ended, LARGER_TARGET, RanOn, Runner, SeriesVerdict, Shown, SuiteDocument};
+use crate::suite::{Ended, LARGER_TARGET, RanOn, Runner, SuiteDocument};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use truespd_core::profile;

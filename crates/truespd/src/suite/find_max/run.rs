@@ -1,11 +1,12 @@
 //! Runs a search: without a limit first, then rates, as the decisions say.
 
+use crate::answer::{Advice, SeriesVerdict};
 use crate::suite::find_max::decide::{Asked, Next, RUNS_USUAL, next};
 use crate::suite::find_max::limits::LatencyLimit;
 use crate::suite::find_max::search::{Search, SearchEnd};
 use crate::suite::find_max::trial::Point;
 use crate::suite::rounds::{AROUND_S, SEEDS_OF_A_RUN};
-use crate::suite::{Advice, Ahead, Draft, Ended, Known, Length, Runner, SeriesVerdict, judged};
+use crate::suite::{Ahead, Draft, Ended, Known, Length, Runner, judged};
 use std::time::Duration;
 use truespd_core::result::{Document, Grade};
 use truespd_platform::fault::{Failure, FailureKind};

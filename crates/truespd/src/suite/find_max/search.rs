@@ -1,9 +1,9 @@
 //! A search for the highest rate as a document holds it, and in words.
 
+use crate::answer::word;
 use crate::suite::find_max::decide::{Known, Next, Rate, is_near};
 use crate::suite::find_max::limits::{LatencyLimit, Of, limits_words};
 use crate::suite::find_max::trial::{Class, Point, Why};
-use crate::suite::word;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use truespd_core::measure::estimate::Estimate;

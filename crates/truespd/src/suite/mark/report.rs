@@ -1,10 +1,10 @@
 //! The document of a mark: its runs, what follows from them, and how it is made.
 
 use super::test::{Operation, Pattern, Planned, Settings, Target, Test};
-use crate::suite::{
-    Advice, Ahead, Draft, Ended, Kind, Length, Runner, Spread, counting_cached_writes, run_steps,
-};
-use crate::suite::{SeriesVerdict, is_one, one_rank};
+use crate::answer::Advice;
+use crate::answer::SeriesVerdict;
+use crate::suite::{Ahead, Draft, Ended, Kind, Length, Runner, Spread, counting_cached_writes, run_steps};
+use crate::suite::{is_one, one_rank};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

@@ -2,7 +2,7 @@
 
 use super::report::{MarkReport, Outcome, Row};
 use super::test::{Operation, Profile, Test};
-use crate::suite::doubt;
+use crate::answer::doubt;
 use truespd_platform::text::printable;
 
 const COLUMNS: usize = 78;

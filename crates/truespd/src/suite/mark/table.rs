@@ -3,7 +3,8 @@
 use super::report::{MarkReport, Outcome, Row};
 use super::saved::{self, Reader};
 use super::test::Operation;
-use crate::suite::{RanOn, SeriesVerdict, Shown, SuiteDocument, VOLATILE_CACHE, doubt, doubts_text};
+use crate::answer::{SeriesVerdict, Shown, doubt, doubts_text};
+use crate::suite::{RanOn, SuiteDocument, VOLATILE_CACHE};
 use truespd_core::result::Part;
 use truespd_platform::text::{columns_of, duration_ns, hanging, number, percent, printable, size};
 

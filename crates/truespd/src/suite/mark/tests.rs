@@ -1,8 +1,10 @@
 use super::*;
+use crate::answer::Findings;
+use crate::answer::Shown;
 use crate::suite::Step;
+use crate::suite::SuiteDocument;
 use crate::suite::VOLATILE_CACHE;
-use crate::suite::{Ahead, Ended, Runner, Shown};
-use crate::suite::{Findings, SuiteDocument};
+use crate::suite::{Ahead, Ended, Runner};
 use diskspd::request::{Line, Request};
 use std::time::Duration;
 use truespd_core::measure::Histogram;

@@ -7,7 +7,8 @@ pub mod run;
 pub mod table;
 pub mod text;
 
-use crate::suite::{SeriesVerdict, Shown, SuiteDocument};
+use crate::answer::{SeriesVerdict, Shown};
+use crate::suite::SuiteDocument;
 pub use report::PtsReport;
 use truespd_core::result::Part;
 use truespd_core::result::envelope::DocumentKind;

@@ -1,7 +1,8 @@
 //! What a test after SNIA's PTS measured, and what follows from it.
 
 use super::table::{Class, Figure, Pattern, mix};
-use crate::suite::{RanOn, SeriesVerdict, duration_words};
+use crate::answer::SeriesVerdict;
+use crate::suite::{RanOn, duration_words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use truespd_core::measure::estimate::{Excursions, excursions};

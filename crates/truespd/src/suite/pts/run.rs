@@ -4,11 +4,10 @@ use super::report::{
     Bar, CellReport, Figures, Head, PartReport, PtsReport, ResponseTimes, StageReport, TrackedCell,
 };
 use super::table::{Block, Cell, Class, End, Figure, Part, Pattern, Stage, Test};
+use crate::answer::SeriesVerdict;
 use crate::suite::rounds::AROUND_S;
 use crate::suite::sequence::Sequence;
-use crate::suite::{
-    Ahead, Draft, Ended, Known, Length, RanOn, Runner, SeriesVerdict, counting_cached_writes, judged,
-};
+use crate::suite::{Ahead, Draft, Ended, Known, Length, RanOn, Runner, counting_cached_writes, judged};
 use std::time::Duration;
 use truespd_core::engine;
 use truespd_core::profile::{self, SteadyRule};

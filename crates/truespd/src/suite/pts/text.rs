@@ -4,7 +4,7 @@ use super::recovery;
 use super::report::{CellTable, Figures, Head, PtsReport, QUICK_NS, ResponseTimes, StageReport};
 use super::run::figure_words;
 use super::table::Figure;
-use crate::suite::{Shown, doubt, doubts_text};
+use crate::answer::{Shown, doubt, doubts_text};
 use std::fmt::Write;
 use truespd_core::result::Grade;
 use truespd_platform::text::table::aligned;

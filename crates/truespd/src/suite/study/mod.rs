@@ -3,9 +3,10 @@
 #[cfg(test)]
 mod tests;
 
+use crate::answer::Shown;
+use crate::answer::{SeriesVerdict, word};
+use crate::suite::RanOn;
 use crate::suite::ab::{Metric, Side, columns};
-use crate::suite::{RanOn, Shown};
-use crate::suite::{SeriesVerdict, word};
 use crate::suite::{Spread, SuiteDocument, ab};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -5,7 +5,8 @@ pub mod report;
 pub mod run;
 pub mod text;
 
-use crate::suite::{SeriesVerdict, Shown, SuiteDocument};
+use crate::answer::{SeriesVerdict, Shown};
+use crate::suite::SuiteDocument;
 pub use report::SustainReport;
 use truespd_core::result::Part;
 use truespd_core::result::envelope::DocumentKind;

@@ -1,7 +1,8 @@
 //! What sustained writes measured, and what follows from it.
 
 use super::course::{Fall, fall, fast_bytes, last_level, levels};
-use crate::suite::{RanOn, SeriesVerdict};
+use crate::answer::SeriesVerdict;
+use crate::suite::RanOn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use truespd_core::profile::SteadyRule;

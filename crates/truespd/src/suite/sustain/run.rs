@@ -1,11 +1,11 @@
 //! Writes on and on until the rate has fallen and is steady, and again after rests.
 
 use super::report::{End, Phase, RoomBefore, Run, SustainReport};
+use crate::answer::{Advice, SeriesVerdict};
 use crate::suite::rounds::AROUND_S;
 use crate::suite::sequence::Sequence;
 use crate::suite::{
-    Advice, Ahead, Draft, Ended, Known, LARGER_TARGET, Length, RanOn, Runner, SeriesVerdict,
-    counting_cached_writes,
+    Ahead, Draft, Ended, Known, LARGER_TARGET, Length, RanOn, Runner, counting_cached_writes,
 };
 use std::time::Duration;
 use truespd_core::profile::{self, SteadyRule};

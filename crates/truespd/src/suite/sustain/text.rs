@@ -1,7 +1,7 @@
 //! Sustained writes as tables, a chart and sentences.
 
 use super::report::{End, Recovery, Stretch, SustainReport};
-use crate::suite::{Shown, word};
+use crate::answer::{Shown, word};
 use std::fmt::Write;
 use truespd_platform::text::table::{Column, Room, fitted};
 use truespd_platform::text::{bytes, duration_ns, hanging, part_percent, printable, rate, shell_line};

@@ -3,7 +3,7 @@
 
 use super::axis::Axis;
 use super::report::{Point, SweepReport};
-use crate::suite::{Shown, doubt, doubts_text};
+use crate::answer::{Shown, doubt, doubts_text};
 use std::collections::BTreeMap;
 use truespd_core::result::Grade;
 use truespd_platform::text::table::aligned;
@@ -156,8 +156,9 @@ fn width(lines: &[Vec<String>], column: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answer::{Findings, SeriesVerdict};
+    use crate::suite::RanOn;
     use crate::suite::sweep::run::combinations;
-    use crate::suite::{Findings, RanOn, SeriesVerdict};
     use truespd_front::show::Style;
 
     /// A point has 1,000 IOPS times its place.

@@ -8,7 +8,8 @@ pub mod run;
 mod text;
 pub mod written;
 
-use crate::suite::{SeriesVerdict, Shown, SuiteDocument};
+use crate::answer::{SeriesVerdict, Shown};
+use crate::suite::SuiteDocument;
 use report::Group;
 pub use report::SweepReport;
 use truespd_core::result::Part;

@@ -2,8 +2,9 @@
 
 use super::axis::Axis;
 use super::knee::{AtPlateau, Bound, Ramp, Step};
+use crate::answer::SeriesVerdict;
+use crate::suite::RanOn;
 use crate::suite::rounds::Measured;
-use crate::suite::{RanOn, SeriesVerdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use truespd_core::result::Grade;

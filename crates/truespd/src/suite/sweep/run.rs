@@ -5,10 +5,9 @@
 use super::axis::Axis;
 use super::report::{Again, Point, Run, SweepReport};
 use super::written::{Written, lasted_s};
+use crate::answer::{Advice, SeriesVerdict};
 use crate::suite::rounds::{AROUND_S, LEVEL, RUNS_MIN, SEEDS_OF_A_RUN, shuffle};
-use crate::suite::{
-    Advice, Ahead, Draft, Ended, Known, LARGER_TARGET, Length, RanOn, Runner, SeriesVerdict, judged,
-};
+use crate::suite::{Ahead, Draft, Ended, Known, LARGER_TARGET, Length, RanOn, Runner, judged};
 use truespd_core::access::Rng;
 use truespd_core::measure::estimate::{Estimate, student_quantile};
 use truespd_core::profile;

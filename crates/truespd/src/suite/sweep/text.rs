@@ -3,8 +3,8 @@
 use super::heat;
 use super::knee::Bound;
 use super::report::{Along, Group, Point, SweepReport};
+use crate::answer::{Shown, word};
 use crate::suite::rounds::push_cells;
-use crate::suite::{Shown, word};
 use std::fmt::Write;
 use truespd_core::result::Grade;
 use truespd_platform::text::table::{Column, Room, fitted};

@@ -4,12 +4,14 @@ pub mod preset;
 #[cfg(test)]
 mod tests;
 
+use crate::answer::Advice;
+use crate::answer::{SeriesVerdict, Shown, word};
 use crate::suite::find_max::run::{Judge, Searching};
 use crate::suite::find_max::search::Search;
 use crate::suite::of_target::{results_of, sum};
 use crate::suite::rounds::AROUND_S;
-use crate::suite::{Advice, Ahead, Draft, Ended, Length, Runner, SuiteDocument, run_steps};
-use crate::suite::{OF_RESPONSES, RanOn, SeriesVerdict, Shown, word};
+use crate::suite::{Ahead, Draft, Ended, Length, Runner, SuiteDocument, run_steps};
+use crate::suite::{OF_RESPONSES, RanOn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use truespd_core::profile;

@@ -42,7 +42,7 @@ const MORE: f64 = 16.0;
 const HEADS: f64 = 24.0;
 
 /// Width of the picture with columns beside each other.
-pub(super) const WIDE: f64 = 940.0;
+pub const WIDE: f64 = 940.0;
 /// Room of the tests' names there, at least.
 const NAMES_MIN: f64 = 130.0;
 /// Columns of a test's name, at most: a document may hold anything.

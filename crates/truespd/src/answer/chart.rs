@@ -4,7 +4,7 @@
 //! read on a phone. The style sheet shows one of them, so that neither needs the script.
 
 use super::axis::{Axis, Point, Spread};
-use super::heat::{Cells, PERCENTILES};
+use super::cells::{Cells, PERCENTILES};
 use super::html::{data, escaped, table};
 
 /// Lines of tables beside charts, at most.
@@ -50,7 +50,7 @@ pub struct Guide {
 
 /// A stretch of the x axis with a name: the warm-up.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Phase {
+pub struct Phase {
     pub name: &'static str,
     pub from: f64,
     pub to: f64,
@@ -58,7 +58,7 @@ pub(super) struct Phase {
 
 /// A unit that is so many times that of the y axis: bytes of an I/O.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct SecondUnit {
+pub struct SecondUnit {
     pub name: &'static str,
     pub times: f64,
     pub show: fn(f64) -> String,
@@ -91,7 +91,7 @@ pub struct Chart {
     /// The unit that `show_y` shows a largest value in, in which ticks are round.
     pub unit: fn(f64) -> f64,
     /// What the same lines are in another unit, on an axis at the right.
-    pub(super) second: Option<SecondUnit>,
+    pub second: Option<SecondUnit>,
     /// The unit of the x axis in which ticks are round.
     pub x_unit: f64,
     /// Ticks of the x axis.
@@ -108,16 +108,16 @@ pub struct Chart {
     /// Stretches of the y axis that are shaded.
     pub strips: Vec<[f64; 2]>,
     /// What the x axis shows at least.
-    pub(super) x_within: Option<[f64; 2]>,
+    pub x_within: Option<[f64; 2]>,
     /// What the y axis shows at least.
-    pub(super) y_within: Vec<f64>,
+    pub y_within: Vec<f64>,
     /// The colour of the first line.
-    pub(super) first_colour: usize,
-    pub(super) phases: Vec<Phase>,
+    pub first_colour: usize,
+    pub phases: Vec<Phase>,
     /// Moments with a number, which a list explains.
-    pub(super) marks: Vec<f64>,
+    pub marks: Vec<f64>,
     /// What lies below the lines; it decides the y axis.
-    pub(super) cells: Option<Cells>,
+    pub cells: Option<Cells>,
 }
 
 impl Chart {
@@ -206,7 +206,7 @@ impl Chart {
     }
 
     /// The figure as HTML; nothing without a point.
-    pub(super) fn html(&self) -> String {
+    pub fn html(&self) -> String {
         if self.is_empty() {
             return String::new();
         }
@@ -320,17 +320,17 @@ impl Chart {
     }
 
     /// The picture for wide windows.
-    pub(super) fn wide(&self) -> Drawn {
+    pub fn wide(&self) -> Drawn {
         self.drawn(&WIDE)
     }
 
     /// The names of its lines, each with the class of its colour.
-    pub(super) fn legend(&self) -> Vec<(String, &str)> {
+    pub fn legend(&self) -> Vec<(String, &str)> {
         let names = self.series.iter().enumerate();
         names.map(|(place, series)| (format!("s{}", self.colour(place)), series.name.as_str())).collect()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.points().next().is_none()
     }
 
@@ -501,7 +501,7 @@ fn max(values: &[f64]) -> f64 {
 }
 
 /// A picture without the element around it.
-pub(super) struct Drawn {
+pub struct Drawn {
     pub width: f64,
     pub height: f64,
     /// Left, top, right and bottom of what lies between the axes.

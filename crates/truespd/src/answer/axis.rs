@@ -40,7 +40,7 @@ pub enum Spread {
 
 /// A range of values along an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Axis {
+pub struct Axis {
     spread: Spread,
     low: f64,
     high: f64,
@@ -157,13 +157,13 @@ fn step(range: f64, about: usize) -> f64 {
 
 /// A value per interval of `seconds`, from 0, as points in the middle of what they stand for. The mean of means is
 /// weighted (`weights` has as many entries as `values`); intervals without weight hold nothing, and are left out.
-pub(super) fn points(values: &[f64], weights: Option<&[u64]>, seconds: f64) -> Vec<Point> {
+pub fn points(values: &[f64], weights: Option<&[u64]>, seconds: f64) -> Vec<Point> {
     let ranges: Vec<[f64; 2]> = values.iter().map(|value| [*value, *value]).collect();
     points_within(values, &ranges, weights, seconds)
 }
 
 /// As [`points`], of values that have a range each.
-pub(super) fn points_within(
+pub fn points_within(
     values: &[f64],
     ranges: &[[f64; 2]],
     weights: Option<&[u64]>,

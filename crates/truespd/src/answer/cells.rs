@@ -17,30 +17,30 @@ use truespd_platform::text::{grouped, percent};
 
 const SHADES: usize = 24;
 /// The lines over the cells.
-pub(super) const PERCENTILES: [f64; 2] = [0.5, 0.99];
+pub const PERCENTILES: [f64; 2] = [0.5, 0.99];
 /// Fewer rows than this would be bars rather than cells: then there is room above and below.
 const ROWS_MIN: usize = 12;
 
 /// A shade's colours from few I/Os to many: three stops, for light pages and for dark ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Hue {
+pub struct Hue {
     day: [[u8; 3]; 3],
     night: [[u8; 3]; 3],
 }
 
 /// As the first line of a chart.
-pub(super) const BLUE: Hue = Hue {
+pub const BLUE: Hue = Hue {
     day: [[0xd6, 0xe8, 0xf5], [0x2f, 0x8f, 0xcb], [0x00, 0x2b, 0x4d]],
     night: [[0x1d, 0x3a, 0x52], [0x3a, 0x97, 0xd3], [0xe2, 0xf4, 0xff]],
 };
-pub(super) const ORANGE: Hue = Hue {
+pub const ORANGE: Hue = Hue {
     day: [[0xfb, 0xe3, 0xd0], [0xe0, 0x72, 0x1c], [0x55, 0x1f, 0x00]],
     night: [[0x4a, 0x2b, 0x16], [0xe6, 0x7e, 0x26], [0xff, 0xf0, 0xdf]],
 };
 
 /// The cells of a chart: how many I/Os each slice of time has in each bucket of latencies.
 #[derive(Debug, Clone)]
-pub(super) struct Cells {
+pub struct Cells {
     /// Unlike that of all others on the page.
     pub id: String,
     pub what: String,

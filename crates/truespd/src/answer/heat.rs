@@ -6,7 +6,7 @@ use super::html::escaped;
 const MOST_PERCENT: f64 = 50.0;
 
 /// A table over two switches.
-pub(super) struct HeatTable {
+pub struct HeatTable {
     pub caption: String,
     /// Names of the columns, but for that of the rows' names.
     pub head: Vec<String>,
@@ -14,7 +14,7 @@ pub(super) struct HeatTable {
 }
 
 /// A number in words, and its part of the largest of all, from 0 to 1.
-pub(super) struct HeatCell {
+pub struct HeatCell {
     pub words: String,
     pub part: f64,
 }
