@@ -93,18 +93,32 @@ fn is_generated(head: &[u8]) -> bool {
         || script.starts_with(COMPLETION)
 }
 
-/// The names of columns, of which one is a rate.
+/// The names of columns, of which one is a rate. A sweep has columns for the switches that it varies: `-o`, `--zipf`.
 fn is_table(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
     let names = text.lines().next().unwrap_or_default();
-    names.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | ','))
+    names.split(',').all(is_column)
         && names.contains(",")
         && (names.contains("bytes_per_s") || names.contains("read_iops"))
+}
+
+fn is_column(name: &str) -> bool {
+    let is_switch = name.starts_with('-');
+    name.chars().all(|c| match c {
+        '-' | 'A'..='Z' => is_switch,
+        c => c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_',
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_of_a_sweep_is_known_by_its_switches() {
+        assert!(is_table(b"-o,-F,--zipf,outstanding,threads,iops,bytes_per_s\n1,"));
+        assert!(!is_table(b"O,outstanding,bytes_per_s\n"));
+    }
 
     #[test]
     fn only_the_own_kind_is_known() {
