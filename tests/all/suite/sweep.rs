@@ -49,6 +49,8 @@ fn the_knee_of_a_known_law_is_found() {
     assert!(rows.len() == 8 && rows[0].starts_with("-o,outstanding,threads,iops,"), "{csv}");
     assert!(rows[4].starts_with("8,8,1,7992.000,7992.000,7992.000,32735232.000,1000"), "{csv}");
     assert_eq!(lab.names(), ["f", "out.csv", "out.json"]);
+    sweep(&lab, EIGHT, "f --over o=1,2 --json out.json --csv out.csv").expect_code(0);
+    assert_eq!(String::from_utf8(lab.read("out.csv")).expect("text").lines().count(), 3, "replaced");
 }
 
 #[test]

@@ -6,9 +6,13 @@
 use super::axis::{Axis, Point, Spread};
 use super::cells::{Cells, PERCENTILES};
 use super::html::{data, escaped, table};
+use super::shown::sparkline;
+use truespd_platform::text::table::aligned;
 
 /// Lines of tables beside charts, at most.
 const TABLE_ROWS: usize = 24;
+/// Columns of a terminal for the heights of a line, at most.
+const SPARKS: usize = 44;
 /// Room for a character of a tick, which is 12 units high.
 const TICK_CHARACTER: f64 = 7.0;
 /// Height of a line of ticks.
@@ -99,6 +103,8 @@ pub struct Chart {
     pub series: Vec<Series>,
     /// Points are values of their own: no line leads from one to the next.
     pub is_dots: bool,
+    /// A terminal shows its lines as heights.
+    pub has_sparkline: bool,
     /// Lines have the ranges of their points around them.
     pub has_bands: bool,
     /// Values of the y axis that matter: a limit.
@@ -143,6 +149,7 @@ impl Chart {
             ticks: Ticks::Round,
             series: Vec::new(),
             is_dots: false,
+            has_sparkline: false,
             has_bands: true,
             levels: Vec::new(),
             guides: Vec::new(),
@@ -328,6 +335,22 @@ impl Chart {
     pub fn legend(&self) -> Vec<(String, &str)> {
         let names = self.series.iter().enumerate();
         names.map(|(place, series)| (format!("s{}", self.colour(place)), series.name.as_str())).collect()
+    }
+
+    /// Its lines on a terminal, as far as they have values above 0.
+    pub fn sparklines(&self, columns: usize) -> String {
+        let mut rows = Vec::new();
+        for series in &self.series {
+            let values: Vec<f64> = series.points.iter().map(|point| point.y).collect();
+            if let Some((heights, [least, most])) = sparkline(&values, (columns / 2).min(SPARKS)) {
+                let range = format!("{} to {}", (self.show_y)(least), (self.show_y)(most));
+                rows.push(vec![series.name.clone(), heights, range]);
+            }
+        }
+        if rows.is_empty() {
+            return String::new();
+        }
+        format!("{}\n{}", self.title, aligned(rows, &[false; 3]))
     }
 
     pub fn is_empty(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Findings of a verdict on a page: the name of each opens what it says.
 
-use super::SeriesVerdict;
 use super::html::{badge, escaped};
+use super::verdict::SeriesVerdict;
 use truespd_core::result::FindingGrade;
 use truespd_platform::text::with_micro;
 

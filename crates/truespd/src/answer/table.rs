@@ -1,21 +1,33 @@
-//! A table of a page.
+//! A table: aligned on a terminal, HTML on a page, and rows of comma-separated values.
 
 use super::html::{escaped, grade_word};
+use super::shown::{Shown, bar};
+use super::verdict::word;
 use truespd_core::result::Grade;
+use truespd_platform::text::table::{self, Room, fitted};
+use truespd_platform::text::with_micro;
 
-/// Longer tables scroll, and say how many rows they have.
+/// Longer tables of a page scroll, and say how many rows they have.
 const ROWS_MAX: usize = 32;
+/// Columns of a terminal that the longest bar takes.
+const BAR: usize = 20;
 
 /// What stands in a table.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum Cell {
     /// Words, or a figure with its unit.
     Text(String),
+    /// A whole number, which is shown digit by digit.
+    Whole(u64),
+    /// A figure, and how it is shown to people.
+    Figure(f64, fn(f64) -> String),
+    /// There is no value: a dash for people, nothing for programs.
+    Missing,
     /// A verdict; none where nothing was judged.
     Grade(Option<Grade>),
     /// A bar of this share of the column, from 0 to 1. It repeats a figure beside it, and screen readers skip it.
     Bar(f64),
-    /// Where a difference lies; likewise.
+    /// Where a difference lies; likewise. Pages only.
     Gap(Gap),
 }
 
@@ -30,14 +42,48 @@ pub struct Gap {
     pub class: &'static str,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+/// A column, and where it stands.
+#[derive(Debug, Clone)]
+pub struct Column {
+    /// What people read above it.
+    pub name: String,
+    /// Its name among comma-separated values; empty where it is not one of them.
+    key: String,
+    /// What becomes of it where a terminal is narrow; none: it stands only among comma-separated values.
+    room: Option<Room>,
+    /// Its cells begin at one place; those of numbers end there.
+    is_words: bool,
+}
+
+impl Column {
+    pub fn numbers(name: impl Into<String>, room: Room) -> Self {
+        Column { name: name.into(), key: String::new(), room: Some(room), is_words: false }
+    }
+
+    pub fn words(name: impl Into<String>, room: Room) -> Self {
+        Column { is_words: true, ..Column::numbers(name, room) }
+    }
+
+    /// It stands only among comma-separated values.
+    pub fn value(key: impl Into<String>) -> Self {
+        Column { room: None, ..Column::words("", Room::Stays).key(key) }
+    }
+
+    /// It stands among comma-separated values too, by this name, which ends with the unit: `latency_mean_ns`.
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = key.into();
+        self
+    }
+}
+
+#[derive(Debug, Clone, Default)]
 pub struct Table {
-    /// What it is a table of.
+    /// What it is a table of; may be empty on a terminal.
     pub caption: String,
-    /// Names of the columns, the first of which holds the headings of the rows.
-    pub head: Vec<String>,
-    /// Each with its heading and the other cells.
-    pub rows: Vec<(String, Vec<Cell>)>,
+    /// The first holds the headings of the rows.
+    pub columns: Vec<Column>,
+    /// Each with a cell for each column.
+    pub rows: Vec<Vec<Cell>>,
 }
 
 impl From<String> for Cell {
@@ -47,13 +93,72 @@ impl From<String> for Cell {
 }
 
 impl Table {
-    /// With a head and no row yet.
+    /// With these columns, all of which stay at any width, and no row yet.
     pub fn new<const N: usize>(caption: impl Into<String>, head: [&str; N]) -> Self {
-        Table { caption: caption.into(), head: head.map(str::to_string).to_vec(), rows: Vec::new() }
+        let mut table = Table::of(caption, Vec::new());
+        table.add_columns(head);
+        table
     }
 
+    pub fn of(caption: impl Into<String>, columns: Vec<Column>) -> Self {
+        Table { caption: caption.into(), columns, rows: Vec::new() }
+    }
+
+    /// Adds columns at the right, all of which stay at any width.
+    pub fn add_columns<const N: usize>(&mut self, names: [&str; N]) {
+        for name in names {
+            let is_first = self.columns.is_empty();
+            self.columns.push(Column { is_words: is_first, ..Column::numbers(name, Room::Stays) });
+        }
+    }
+
+    /// Adds a row: its heading, and the other cells.
     pub fn push(&mut self, heading: impl Into<String>, cells: Vec<Cell>) {
-        self.rows.push((heading.into(), cells));
+        self.rows.push([vec![Cell::Text(heading.into())], cells].concat());
+    }
+
+    /// For a terminal; nothing without rows.
+    pub fn text(&self, shown: Shown) -> String {
+        if self.rows.is_empty() {
+            return String::new();
+        }
+        let mut columns = Vec::new();
+        for (place, column) in self.columns.iter().enumerate() {
+            let Some(room) = column.room else { continue };
+            let mut cells = Vec::new();
+            for row in &self.rows {
+                cells.push(row.get(place).map_or(String::new(), |cell| cell.text(shown)));
+            }
+            columns.push(table::Column {
+                head: column.name.clone(),
+                cells,
+                is_number: !column.is_words,
+                room,
+            });
+        }
+        let caption = if self.caption.is_empty() { String::new() } else { format!("{}\n", self.caption) };
+        caption + &fitted(columns, Some(shown.style.columns))
+    }
+
+    /// Whether it has comma-separated values.
+    pub fn has_values(&self) -> bool {
+        self.columns.iter().any(|column| !column.key.is_empty())
+    }
+
+    /// Its rows as comma-separated values.
+    pub fn csv(&self) -> String {
+        let mut kept = Vec::new();
+        let mut line = Vec::new();
+        for (place, column) in self.columns.iter().enumerate().filter(|(_, column)| !column.key.is_empty()) {
+            kept.push(place);
+            line.push(quoted(&column.key));
+        }
+        let mut out = line.join(",") + "\n";
+        for row in &self.rows {
+            let cells = kept.iter().map(|&place| row.get(place).map_or(String::new(), Cell::csv));
+            out += &(cells.collect::<Vec<_>>().join(",") + "\n");
+        }
+        out
     }
 
     /// As HTML; nothing without rows. The roles keep it a table for screen readers where it is shown as cards.
@@ -61,23 +166,28 @@ impl Table {
         if self.rows.is_empty() {
             return String::new();
         }
-        let (mut head, mut body) = (String::new(), String::new());
-        for (place, name) in self.head.iter().enumerate() {
-            if !self.is_told(place) {
-                continue;
-            }
-            head += &match escaped(name).as_str() {
+        let mut places = Vec::new();
+        let mut head = String::new();
+        for (place, column) in self.columns.iter().enumerate().filter(|(place, _)| self.is_told(*place)) {
+            places.push(place);
+            head += &match escaped(&column.name).as_str() {
                 "" => "<td role=\"cell\"></td>".to_string(),
                 name => format!("<th scope=\"col\" role=\"columnheader\">{name}</th>"),
             };
         }
-        for (heading, cells) in &self.rows {
-            let heading = escaped(heading);
-            body += &format!("<tr role=\"row\"><th scope=\"row\" role=\"rowheader\">{heading}</th>");
-            for (place, cell) in (1..).zip(cells) {
-                if self.is_told(place) {
-                    body += &cell.html(self.head.get(place).map_or("", String::as_str));
-                }
+        let mut body = String::new();
+        for row in &self.rows {
+            body += "<tr role=\"row\">";
+            for (number, &place) in places.iter().enumerate() {
+                let Some(cell) = row.get(place) else { continue };
+                body += &if number == 0 {
+                    format!(
+                        "<th scope=\"row\" role=\"rowheader\">{}</th>",
+                        escaped(&with_micro(&cell.words()))
+                    )
+                } else {
+                    cell.html(&self.columns[place].name)
+                };
             }
             body += "</tr>";
         }
@@ -92,17 +202,63 @@ impl Table {
         )
     }
 
-    /// Whether a column is shown: one that says nothing in any row is left out. The first holds the headings.
-    fn is_told(&self, column: usize) -> bool {
-        if column == 0 || column >= self.head.len() {
-            return true;
-        }
-        let mut cells = self.rows.iter().filter_map(|(_, cells)| cells.get(column - 1));
-        cells.any(|cell| *cell != Cell::Text("-".into()))
+    /// Whether a page shows a column: one that says nothing in any row is left out. The first holds the headings.
+    fn is_told(&self, place: usize) -> bool {
+        let mut cells = self.rows.iter().filter_map(|row| row.get(place));
+        self.columns[place].room.is_some() && (place == 0 || cells.any(|cell| !cell.is_missing()))
+    }
+}
+
+/// A cell of comma-separated values (RFC 4180).
+fn quoted(value: &str) -> String {
+    if value.contains([',', '"', '\n']) {
+        format!("\"{}\"", value.replace('"', "\"\""))
+    } else {
+        value.to_string()
     }
 }
 
 impl Cell {
+    /// A figure, or that there is none.
+    pub fn figure(value: Option<f64>, show: fn(f64) -> String) -> Self {
+        value.map_or(Cell::Missing, |value| Cell::Figure(value, show))
+    }
+
+    fn is_missing(&self) -> bool {
+        match self {
+            Cell::Missing => true,
+            Cell::Text(text) => text == "-",
+            _ => false,
+        }
+    }
+
+    /// What people read in it; nothing of pictures.
+    fn words(&self) -> String {
+        match self {
+            Cell::Text(text) => text.clone(),
+            Cell::Whole(count) => count.to_string(),
+            Cell::Figure(value, show) => show(*value),
+            Cell::Missing => "-".to_string(),
+            Cell::Grade(grade) => word(*grade).to_string(),
+            Cell::Bar(_) | Cell::Gap(_) => String::new(),
+        }
+    }
+
+    fn text(&self, shown: Shown) -> String {
+        match self {
+            Cell::Bar(share) if shown.has_bars => bar(*share, BAR),
+            cell => cell.words(),
+        }
+    }
+
+    fn csv(&self) -> String {
+        match self {
+            Cell::Missing => String::new(),
+            Cell::Figure(value, _) => format!("{value:.3}"),
+            cell => quoted(&cell.words()),
+        }
+    }
+
     fn html(&self, name: &str) -> String {
         let (class, inside) = match self {
             Cell::Bar(part) => {
@@ -117,9 +273,10 @@ impl Cell {
             }
             Cell::Grade(grade) => (" class=\"verdict\"", grade.map_or("not judged".to_string(), grade_word)),
             // A sign stays with its number where a card breaks the line.
-            Cell::Text(text) => {
-                let class = if text.is_empty() || text == "-" { " class=\"none\"" } else { "" };
-                (class, escaped(text).replace(" %", "&nbsp;%"))
+            cell => {
+                let text = cell.words();
+                let class = if text.is_empty() || cell.is_missing() { " class=\"none\"" } else { "" };
+                (class, escaped(&with_micro(&text)).replace(" %", "&nbsp;%"))
             }
         };
         format!("<td role=\"cell\"{class} data-name=\"{}\">{inside}</td>", escaped(name))

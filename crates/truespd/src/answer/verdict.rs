@@ -1,37 +1,11 @@
 //! What the verdicts of a series of runs say together, and how a person reads it.
 
+use super::shown::{Findings, Shown};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use truespd_core::result::{Finding, FindingGrade, Grade, Meaning, Theme, standing};
 use truespd_front::show::{INDENT, Style, plural, push_wrapped};
 use truespd_platform::text::{columns_of, hanging, printable_text};
-
-/// How the text of a suite's document is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shown {
-    pub style: Style,
-    /// With bars, for a terminal.
-    pub has_bars: bool,
-    /// With what the original program prints: CrystalDiskMark's text, winsat's lines.
-    pub has_original: bool,
-    pub findings: Findings,
-}
-
-/// How the findings of a series are told to a person.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Findings {
-    /// Each with its sentence and its advice.
-    Whole,
-    /// Their names in one line, and what shows the rest.
-    Names { rest: &'static str },
-}
-
-impl Shown {
-    /// All of it, as a file has it.
-    pub fn whole(style: Style) -> Self {
-        Shown { style, has_bars: false, has_original: true, findings: Findings::Whole }
-    }
-}
 
 /// Rules with the advice of a suite, which is in its own options.
 pub type Advice = &'static [(&'static [&'static str], &'static str)];
@@ -80,7 +54,7 @@ pub struct RuleResult {
 /// Runs of one thing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Of {
-    /// What they measured.
+    /// What these runs measured, in a few words.
     pub what: String,
     /// How many they are.
     pub runs: usize,

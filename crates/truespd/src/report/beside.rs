@@ -2,13 +2,14 @@
 //! figures.
 
 use super::course::rate_unit;
-use super::suites::{OF_RUNS, Page, heading, repeat, texts};
+use super::suites::{Page, heading, repeat, texts};
 use crate::answer::axis::{Point, Spread};
 use crate::answer::chart::{Chart, Series, Ticks};
 use crate::answer::findings::of_series;
 use crate::answer::html::{first_large, latency_words, paragraph};
 use crate::answer::picture::Picture;
 use crate::answer::table::{Cell, Table};
+use crate::suite::OF_RUNS;
 use crate::suite::beside::BesideReport;
 use crate::suite::beside::report::{Figures, Point as Share};
 use crate::suite::rounds::Measured;

@@ -13,7 +13,6 @@ mod pts;
 mod rounds;
 pub mod suites;
 mod sustain;
-mod sweep;
 mod verdicts;
 
 use crate::answer::chart::Chart;
@@ -433,7 +432,7 @@ fn total(total: &DirectionSummary) -> String {
 fn side_by_side(courses: &[Course], has_verdicts: bool) -> String {
     let mut out = figure_table("Side by side", "result");
     if has_verdicts {
-        out.head.push("verdict".to_string());
+        out.add_columns(["verdict"]);
     }
     for course in courses {
         let total = Summary::of(course.measured).total;
@@ -448,7 +447,7 @@ fn side_by_side(courses: &[Course], has_verdicts: bool) -> String {
 
 fn figure_table(caption: &str, what: &str) -> Table {
     let mut table = Table::new(caption, [what]);
-    table.head.extend(FIGURES.map(str::to_string));
+    table.add_columns(FIGURES);
     table
 }
 

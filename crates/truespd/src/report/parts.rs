@@ -229,7 +229,6 @@ pub(super) fn in_flight(courses: &[Course]) -> String {
         "I/Os in flight",
         ["result", "asked for", "counted", "rate × mean latency", "at the disks"],
     );
-    let mut is_counted = false;
     for course in courses {
         let total = Summary::of(course.measured).total;
         let depth = course.measured.evidence.queue_depth;
@@ -238,24 +237,17 @@ pub(super) fn in_flight(courses: &[Course]) -> String {
             format!("{}/s × {} = {}", number(total.iops), latency_words(times.mean_ns), number(product))
         });
         let counted = depth.filter(|depth| !depth.from_latency);
-        is_counted |= counted.is_some();
-        let cells = [
-            depth.map_or("not known".into(), |depth| grouped(depth.asked)),
-            counted.map_or("not counted".into(), |depth| number(depth.reached)),
-            by_latency.unwrap_or_else(|| "no latencies (-L)".into()),
-            in_disks(course.measured).map_or("not known".into(), number),
+        let cells = vec![
+            Cell::Text(depth.map_or("not known".into(), |depth| grouped(depth.asked))),
+            Cell::figure(counted.map(|depth| depth.reached), number),
+            Cell::Text(by_latency.unwrap_or_else(|| "no latencies (-L)".into())),
+            Cell::Text(in_disks(course.measured).map_or("not known".into(), number)),
         ];
         let name = if course.name.is_empty() { "all threads" } else { &course.name };
-        table.push(name, cells.map(Cell::Text).into());
+        table.push(name, cells);
     }
     if table.rows.is_empty() {
         return String::new();
-    }
-    if !is_counted {
-        table.head.remove(2);
-        for (_, cells) in &mut table.rows {
-            cells.remove(1);
-        }
     }
     let has_latencies = courses.iter().any(|course| course.span.measure_latency);
     let with_latency = if has_latencies { " A test with -L counts none: its latencies tell." } else { "" };
@@ -388,7 +380,7 @@ fn host_table(caption: &str, rows: &[HostRow], most: f64) -> String {
             .map(|ns| ns.map_or("-".to_string(), latency_words));
         let texts = [number(row.iops), rate(row.bytes_per_s), mean, p50, p99, max, late];
         push_with_bar(&mut table, row.name.clone(), row.iops, most, texts);
-        if let Some((_, cells)) = table.rows.last_mut() {
+        if let Some(cells) = table.rows.last_mut() {
             cells.push(Cell::Grade(row.grade));
         }
     }

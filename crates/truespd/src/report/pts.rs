@@ -5,7 +5,7 @@ use super::suites::{Page, heading, repeat};
 use crate::answer::axis::{Point, Spread};
 use crate::answer::chart::{Chart, Phase, Series, Ticks};
 use crate::answer::findings::of_series;
-use crate::answer::heat::{HeatCell, HeatTable};
+use crate::answer::heat::{Heat, HeatCell, HeatTable};
 use crate::answer::html::{latency_words, note, paragraph, table};
 use crate::answer::picture::Picture;
 use crate::answer::table::{Cell, Table};
@@ -13,9 +13,7 @@ use crate::suite::pts::PtsReport;
 use crate::suite::pts::recovery;
 use crate::suite::pts::report::{CellTable, Course, Figures, ResponseTimes, StageReport};
 use crate::suite::pts::table::{Figure, mix};
-use crate::suite::pts::text::{
-    OF_DEMANDS, Shows, figure, head_lines, nines, response_name, sentences, shown_of,
-};
+use crate::suite::pts::text::{OF_DEMANDS, Shows, head_lines, nines, response_name, sentences, shown_of};
 use truespd_core::profile::SteadyRule;
 use truespd_core::result::rounds::Tracked;
 use truespd_platform::text::{bytes, duration_ns, number, precise, rate, with_micro};
@@ -95,19 +93,13 @@ fn of_stage(report: &PtsReport, stage: &StageReport) -> String {
         for shows in shown_of(report) {
             out += &heat(report, stage, &table, shows).html();
         }
-        out += &note(
-            "Means of the window. The stronger the colour of a cell, the higher its value: the specification's 3-D \
-             plot as a table.",
-        );
+        out += &note("Means of the window. These tables are the specification's 3-D plots.");
         out += &over_sizes(report, stage, &table).html();
     } else if let Some(table) = stage.demands() {
         for shows in &OF_DEMANDS {
             out += &heat(report, stage, &table, shows).html();
         }
-        out += &note(
-            "Threads (T) and I/Os outstanding for each (Q); means of the window. The stronger the colour of a cell, \
-             the higher its value.",
-        );
+        out += &note("Threads (T) and I/Os outstanding for each (Q); means of the window.");
         out += &demand_curve(report, stage, &table).html();
     } else if report.test == "wsat" && stage.rounds.len() > 1 {
         for chart in over_writes(report, stage) {
@@ -228,27 +220,22 @@ fn of_course(stage: &StageReport, course: &Course<'_>, rule: &SteadyRule) -> Cha
     chart
 }
 
-fn heat(report: &PtsReport, stage: &StageReport, table: &CellTable, shows: &Shows) -> HeatTable {
+fn heat(report: &PtsReport, stage: &StageReport, table: &CellTable, shows: &Shows) -> Heat {
     let by = if stage.table().is_some() { "size and reads/writes" } else { "threads and outstanding I/Os" };
     let caption = format!("{} by {by}", shows.name);
     let mut heat = HeatTable { caption, head: Vec::new(), rows: Vec::new() };
     heat.head.clone_from(&table.columns);
-    let mut most = f64::MIN_POSITIVE;
-    for cell in table.rows.iter().flat_map(|(_, cells)| cells.iter().flatten()) {
-        most = most.max(stage.mean(*cell, &report.rule, shows.of).unwrap_or_default());
-    }
     for (block, cells) in &table.rows {
         let mut row = Vec::new();
         for cell in cells {
-            let mean = cell.and_then(|cell| Some((cell, stage.mean(cell, &report.rule, shows.of)?)));
-            row.push(mean.map(|(cell, mean)| HeatCell {
-                words: with_micro(&figure(report, stage, cell, shows)),
-                part: mean / most,
+            row.push(cell.and_then(|cell| {
+                let value = stage.mean(cell, &report.rule, shows.of)?;
+                Some(HeatCell { value, words: (shows.show)(value), grade: stage.grade(cell) })
             }));
         }
         heat.rows.push((block.clone(), row));
     }
-    heat
+    Heat { tables: vec![heat] }
 }
 
 /// The specification's 2-D plot: a line for each mix over the sizes.

@@ -8,7 +8,6 @@ use crate::answer::html::{escaped, first_large, latency_words, note, paragraph, 
 use crate::answer::picture::Picture;
 use crate::answer::table::{Cell, Table};
 use crate::answer::{doubt, word};
-use crate::suite::Spread;
 use crate::suite::ab::{self, Comparison, Effect, Metric, Variant, change, percent_of};
 use crate::suite::assess::{Assessment, Check, Figure, Requirement, SOURCE};
 use crate::suite::find_max::HighestRate;
@@ -17,7 +16,9 @@ use crate::suite::find_max::trial::Point as Tried;
 use crate::suite::mark::{self, MarkReport, Operation};
 use crate::suite::study::Node;
 use crate::suite::study::StudyReport;
+use crate::suite::sweep::SweepReport;
 use crate::suite::workload::{self, Outcome};
+use crate::suite::{Spread, SuiteDocument};
 use truespd_core::result::Grade;
 use truespd_core::result::metrics::Unit;
 use truespd_platform::text::{bytes, decimal_rate, number, percent, rate, shell_line, size, with_micro};
@@ -30,13 +31,19 @@ const LOG_MAX: f64 = 20.0;
 const EMPTY: &str = "-";
 
 /// A document that has a page.
-pub trait Page {
+pub trait Page: SuiteDocument {
     /// What its page shows, as HTML.
-    fn html(&self) -> String;
+    fn html(&self) -> String {
+        self.answer().html()
+    }
 
     /// The picture that says most of it, and a line about it; none where its tables say all.
-    fn picture(&self) -> Option<(Picture, String)>;
+    fn picture(&self) -> Option<(Picture, String)> {
+        self.answer().picture()
+    }
 }
+
+impl Page for SweepReport {}
 
 /// A chart of things that stand beside each other, each with its name.
 fn named(title: &str, x_name: &str, y_name: &str, show_y: fn(f64) -> String, names: Vec<String>) -> Chart {
@@ -46,18 +53,11 @@ fn named(title: &str, x_name: &str, y_name: &str, show_y: fn(f64) -> String, nam
     chart
 }
 
-/// What the range of a point means where points have several runs.
-pub(super) const OF_RUNS: &str = "The range of a point is its 95 % interval; with fewer than three runs, from the \
-    smallest to the largest.";
-
 pub(super) fn texts<const N: usize>(texts: [String; N]) -> Vec<Cell> {
     texts.map(Cell::Text).into()
 }
 
-/// A heading below that of the document.
-pub(super) fn heading(words: &str) -> String {
-    format!("<h3 class=\"part\">{}</h3>\n", escaped(words))
-}
+pub(super) use crate::answer::page::heading;
 
 fn answer(words: &str) -> String {
     paragraph("answer", words)

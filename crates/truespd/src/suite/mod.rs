@@ -18,7 +18,7 @@ pub mod sustain;
 pub mod sweep;
 pub mod workload;
 
-use crate::answer::{SeriesVerdict, Shown};
+use crate::answer::{Answer, SeriesVerdict, Shown};
 use diskspd::request::Line;
 pub use length::{Length, duration_words};
 
@@ -60,12 +60,19 @@ pub trait SuiteDocument {
         parts
     }
 
-    /// The tables for standard output; what answers the question comes last.
-    fn text(&self, shown: Shown) -> String;
+    /// What it says, for all that draws it.
+    fn answer(&self) -> Answer {
+        Answer::default()
+    }
+
+    /// For standard output.
+    fn text(&self, shown: Shown) -> String {
+        self.answer().text(shown)
+    }
 
     /// Its table as comma-separated values; empty where the suite writes none.
     fn csv(&self) -> String {
-        String::new()
+        self.answer().csv()
     }
 
     /// The worst verdict of its runs; none when no run was judged.
@@ -217,6 +224,10 @@ pub fn run_steps(
 
 /// Stands under a table with response times, which have a star there.
 pub const OF_RESPONSES: &str = "* response time: begins when the rate (-g) scheduled the I/O\n";
+
+/// What the range of a point means where points have several runs.
+pub const OF_RUNS: &str = "The range of a point is its 95 % interval; with fewer than three runs, from the \
+    smallest to the largest.";
 
 /// What to do about a small working set, in suites whose test files have `--size`.
 pub const LARGER_TARGET: &str = "test a target that is much larger than the caches, or give --size 20G";

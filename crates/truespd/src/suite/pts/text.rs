@@ -247,7 +247,7 @@ fn tables_of(report: &PtsReport, stage: &StageReport, table: &CellTable, all: &[
 }
 
 /// The mean of a figure over the last rounds with the sign of its verdict.
-pub fn figure(report: &PtsReport, stage: &StageReport, cell: usize, shows: &Shows) -> String {
+fn figure(report: &PtsReport, stage: &StageReport, cell: usize, shows: &Shows) -> String {
     let sign = stage.grade(cell).map_or("", doubt);
     stage.mean(cell, &report.rule, shows.of).map_or("-".to_string(), |value| (shows.show)(value) + sign)
 }

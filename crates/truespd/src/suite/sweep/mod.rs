@@ -1,32 +1,18 @@
 //! `truespd sweep`: a line at every combination of the values of some switches.
 
+mod answer;
 pub mod axis;
-pub mod heat;
 pub mod knee;
 pub mod report;
 pub mod run;
-mod text;
 pub mod written;
 
-use crate::answer::{SeriesVerdict, Shown};
+use crate::answer::{Answer, SeriesVerdict};
 use crate::suite::SuiteDocument;
-use report::Group;
 pub use report::SweepReport;
 use truespd_core::result::Part;
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::Metric;
-
-impl SweepReport {
-    /// What it says of a ramp, a sentence for each thing.
-    pub fn sentences_of(&self, group: &Group) -> Vec<String> {
-        text::of_group(self, group)
-    }
-
-    /// What it says of the sweep as a whole.
-    pub fn sentences(&self) -> Vec<String> {
-        text::of_all(self)
-    }
-}
 
 impl DocumentKind for SweepReport {
     const FORMAT: &'static str = "truespd-sweep";
@@ -43,11 +29,6 @@ impl DocumentKind for SweepReport {
 impl SuiteDocument for SweepReport {
     fn has_figures(&self) -> bool {
         self.points.iter().any(|point| !point.runs.is_empty())
-    }
-
-    /// A row for each point that was measured.
-    fn csv(&self) -> String {
-        text::csv(self)
     }
 
     fn title(&self) -> String {
@@ -77,7 +58,7 @@ impl SuiteDocument for SweepReport {
         Part::apart(parts)
     }
 
-    fn text(&self, shown: Shown) -> String {
-        format!("{}\n{}", text::tables(self, shown), self.verdict.shown(shown))
+    fn answer(&self) -> Answer {
+        answer::of(self)
     }
 }

@@ -1,0 +1,144 @@
+//! Answers on a terminal: what was measured, then the figures, and last the answer and the verdict, where the eye is.
+
+use super::shown::Shown;
+use super::verdict::doubts_text;
+use super::{Answer, Block, Commands, Role, Sentence};
+use truespd_core::result::Grade;
+use truespd_platform::text::table::aligned;
+use truespd_platform::text::{hanging, printable, shell_line};
+
+/// Where a block stands in the text of its section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    About,
+    Figures,
+    Answer,
+    Verdict,
+}
+
+impl Block {
+    /// None: it stands on pages only.
+    fn place(&self) -> Option<Place> {
+        Some(match self {
+            Block::Sentence(Sentence { role: Role::About, .. }) | Block::Original(_) => Place::About,
+            Block::Table(_) | Block::Heat(_) | Block::Bars(_) | Block::Headline(_) => Place::Figures,
+            Block::Lines(chart) if chart.has_sparkline => Place::Figures,
+            Block::Sentence(Sentence { role: Role::Note, .. }) => Place::Figures,
+            Block::Sentence(_) | Block::Folded(..) => Place::Answer,
+            Block::Commands(commands) if commands.is_answer => Place::Answer,
+            Block::Verdict(_) => Place::Verdict,
+            Block::Lines(_) | Block::Commands(_) | Block::Heading(_) => return None,
+        })
+    }
+
+    fn text(&self, shown: Shown) -> String {
+        let columns = shown.style.columns;
+        match self {
+            Block::Original(text) if shown.has_original => format!("{text}\n"),
+            Block::Original(_) | Block::Heading(_) => String::new(),
+            Block::Sentence(sentence) => sentence.text(columns),
+            Block::Headline(figures) => {
+                let rows = figures.iter().map(|(name, figure)| vec![name.clone(), figure.clone()]);
+                aligned(rows.collect(), &[false, false])
+            }
+            Block::Table(table) => table.text(shown),
+            Block::Heat(heat) => heat.text(shown),
+            Block::Bars(_) => String::new(),
+            Block::Lines(chart) if shown.has_bars => chart.sparklines(columns),
+            Block::Lines(_) => String::new(),
+            Block::Commands(commands) => commands.text(),
+            Block::Verdict(verdict) => verdict.shown(shown),
+            Block::Folded(_, inside) => inside.iter().map(|block| block.text(shown)).collect(),
+        }
+    }
+
+    fn grades(&self) -> Vec<Grade> {
+        match self {
+            Block::Heat(heat) => heat.grades(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Sentence {
+    fn text(&self, columns: usize) -> String {
+        self.words.lines().map(|line| hanging("", &printable(line), columns)).collect()
+    }
+}
+
+impl Commands {
+    /// Each line in one piece, to be copied.
+    fn text(&self) -> String {
+        let mut out = format!("{}:\n", self.title);
+        for (name, words) in &self.lines {
+            if !name.is_empty() {
+                out += &format!("  # {}\n", printable(name));
+            }
+            out += &format!("  diskspd {}\n", printable(&shell_line(words)));
+        }
+        out
+    }
+}
+
+impl Answer {
+    /// As text; what a heading stands above is a section of its own.
+    pub fn text(&self, shown: Shown) -> String {
+        let mut sections: Vec<String> = Vec::new();
+        for section in self.blocks.chunk_by(|_, next| !matches!(next, Block::Heading(_))) {
+            let mut out = String::new();
+            if let Some(Block::Heading(words)) = section.first() {
+                out += &format!("== {}\n", printable(words));
+            }
+            out += &section_text(section, shown);
+            sections.push(out);
+        }
+        sections.retain(|section| !section.is_empty());
+        sections.join("\n")
+    }
+}
+
+/// What it is about, the figures, the answer, the verdict: an empty line between what differs in kind, and before each
+/// table.
+fn section_text(blocks: &[Block], shown: Shown) -> String {
+    let mut out = String::new();
+    for place in [Place::About, Place::Figures, Place::Answer, Place::Verdict] {
+        let mut texts = Vec::new();
+        let mut grades = Vec::new();
+        for block in blocks.iter().filter(|block| block.place() == Some(place)) {
+            let text = block.text(shown);
+            let is_below = matches!(block, Block::Sentence(_)) || place != Place::Figures;
+            if !text.is_empty() {
+                let gap = if texts.is_empty() || is_below { "" } else { "\n" };
+                texts.push(format!("{gap}{text}"));
+            }
+            grades.extend(block.grades());
+        }
+        texts.push(doubts_text(grades.iter().copied(), shown.style.columns));
+        let texts = texts.concat();
+        let gap = if out.is_empty() || texts.is_empty() { "" } else { "\n" };
+        out += &format!("{gap}{texts}");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::SeriesVerdict;
+    use super::super::shown::tests::shown;
+    use super::*;
+
+    #[test]
+    fn the_answer_stands_below_the_figures() {
+        let mut answer = Answer::default();
+        answer.about("-b4K");
+        answer.says("it is fast");
+        answer.push(SeriesVerdict::default());
+        answer.push(Block::Headline(vec![("IOPS".into(), "7".into()), ("mean".into(), "1 ms".into())]));
+        answer.push(Block::Heading("second".into()));
+        answer.says("it is slow");
+        assert_eq!(
+            answer.text(shown(40, true)),
+            "-b4K\n\nIOPS  7\nmean  1 ms\n\nit is fast\n\nverdict: not judged\n\n== second\nit is slow\n"
+        );
+    }
+}
