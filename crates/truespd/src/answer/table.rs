@@ -117,9 +117,14 @@ impl Table {
         self.rows.push([vec![Cell::Text(heading.into())], cells].concat());
     }
 
-    /// For a terminal; nothing without rows.
+    /// Whether people see it: a table may hold only comma-separated values.
+    fn is_shown(&self) -> bool {
+        !self.rows.is_empty() && self.columns.iter().any(|column| column.room.is_some())
+    }
+
+    /// For a terminal; nothing where people do not see it.
     pub fn text(&self, shown: Shown) -> String {
-        if self.rows.is_empty() {
+        if !self.is_shown() {
             return String::new();
         }
         let mut columns = Vec::new();
@@ -161,9 +166,9 @@ impl Table {
         out
     }
 
-    /// As HTML; nothing without rows. The roles keep it a table for screen readers where it is shown as cards.
+    /// As HTML; nothing where people do not see it. The roles keep it a table for screen readers where it is shown as cards.
     pub fn html(&self) -> String {
-        if self.rows.is_empty() {
+        if !self.is_shown() {
             return String::new();
         }
         let mut places = Vec::new();
@@ -305,6 +310,7 @@ impl Gap {
 
 #[cfg(test)]
 mod tests {
+    use super::super::shown::tests::shown;
     use super::*;
 
     #[test]
@@ -344,5 +350,33 @@ mod tests {
         let gap = Gap { at: 0.5, ends: [-9.0, 9.0], margin: 0.25, class: "better" };
         let svg = gap.svg();
         assert!(svg.contains("x1=\"2.0%\" x2=\"98.0%\"") && svg.contains("cx=\"74.0%\""), "{svg}");
+    }
+
+    #[test]
+    fn programs_get_numbers_and_people_words() {
+        let columns = vec![
+            Column::words("mix", Room::Stays).key("mix"),
+            Column::value("threads"),
+            Column::numbers("rate", Room::Stays).key("iops"),
+            Column::numbers("of it", Room::Stays),
+        ];
+        let mut table = Table::of("Rates", columns);
+        let row = |mix: &str, rate| {
+            vec![
+                Cell::Text(mix.into()),
+                Cell::Whole(2),
+                Cell::figure(rate, |it| format!("{it} IOPS")),
+                Cell::Bar(0.5),
+            ]
+        };
+        table.rows = vec![row("4K:50,8K:50", Some(7.0)), row("4K", None)];
+        assert_eq!(table.csv(), "mix,threads,iops\n\"4K:50,8K:50\",2,7.000\n4K,2,\n");
+        assert_eq!(
+            table.text(shown(80, false)),
+            "Rates\nmix            rate\n4K:50,8K:50  7 IOPS\n4K                -\n"
+        );
+        assert!(table.text(shown(80, true)).contains("7 IOPS  ██████████\n"));
+        table.columns.retain(|column| column.room.is_none());
+        assert_eq!(table.text(shown(80, true)) + &table.html(), "", "values only");
     }
 }
