@@ -44,7 +44,7 @@ fn the_rate_of_a_known_law_lies_between_the_bounds() {
     let [lower, upper] = bounds(&ran);
     assert!(lower <= P99_2MS && P99_2MS <= upper, "{P99_2MS}: {ran}");
     assert!(upper - lower <= upper * 0.05, "{ran}");
-    assert!(ran.stdout.contains("limit: p99 response time at most 2 ms, and the rate reached"), "{ran}");
+    assert!(ran.stdout.contains("limit of the p99 response time  2 ms\n"), "{ran}");
     assert_renders(&lab, &ran, "out.json");
     let stored: serde_json::Value = serde_json::from_slice(&lab.read("out.json")).expect("JSON");
     assert_eq!(stored["format"], "truespd-find-max");

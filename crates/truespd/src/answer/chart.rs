@@ -7,6 +7,7 @@ use super::axis::{Axis, Point, Spread};
 use super::cells::{Cells, PERCENTILES};
 use super::html::{data, escaped, table};
 use super::shown::sparkline;
+use truespd_platform::text::rate;
 use truespd_platform::text::table::aligned;
 
 /// Lines of tables beside charts, at most.
@@ -126,6 +127,11 @@ pub struct Chart {
     pub cells: Option<Cells>,
 }
 
+/// The unit that [`rate`] writes a largest value in.
+pub fn rate_unit(largest: f64) -> f64 {
+    if largest >= 1_048_576.0 { 1_048_576.0 } else { 1024.0 }
+}
+
 impl Chart {
     /// An empty one with round ticks and a linear axis.
     pub fn new(
@@ -161,6 +167,11 @@ impl Chart {
             marks: Vec::new(),
             cells: None,
         }
+    }
+
+    /// An empty one whose lines are rates in bytes per second.
+    pub fn of_rates(title: &str, x_name: &str, show_x: fn(f64) -> String) -> Self {
+        Chart { unit: rate_unit, ..Chart::new(title, x_name, "throughput", show_x, rate) }
     }
 
     fn points(&self) -> impl Iterator<Item = &Point> {

@@ -5,7 +5,7 @@ use super::shown::{Shown, bar};
 use super::verdict::word;
 use truespd_core::result::Grade;
 use truespd_platform::text::table::{self, Room, fitted};
-use truespd_platform::text::with_micro;
+use truespd_platform::text::{printable, with_micro};
 
 /// Longer tables of a page scroll, and say how many rows they have.
 const ROWS_MAX: usize = 32;
@@ -84,6 +84,8 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// Each with a cell for each column.
     pub rows: Vec<Vec<Cell>>,
+    /// It is too long for a terminal.
+    is_of_pages: bool,
 }
 
 impl From<String> for Cell {
@@ -101,7 +103,13 @@ impl Table {
     }
 
     pub fn of(caption: impl Into<String>, columns: Vec<Column>) -> Self {
-        Table { caption: caption.into(), columns, rows: Vec::new() }
+        Table { caption: caption.into(), columns, ..Table::default() }
+    }
+
+    /// Pages show it, and no terminal.
+    pub fn on_pages(mut self) -> Self {
+        self.is_of_pages = true;
+        self
     }
 
     /// Adds columns at the right, all of which stay at any width.
@@ -124,7 +132,7 @@ impl Table {
 
     /// For a terminal; nothing where people do not see it.
     pub fn text(&self, shown: Shown) -> String {
-        if !self.is_shown() {
+        if self.is_of_pages || !self.is_shown() {
             return String::new();
         }
         let mut columns = Vec::new();
@@ -141,7 +149,8 @@ impl Table {
                 room,
             });
         }
-        let caption = if self.caption.is_empty() { String::new() } else { format!("{}\n", self.caption) };
+        let caption =
+            if self.caption.is_empty() { String::new() } else { format!("{}\n", printable(&self.caption)) };
         caption + &fitted(columns, Some(shown.style.columns))
     }
 

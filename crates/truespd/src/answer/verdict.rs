@@ -54,7 +54,7 @@ pub struct RuleResult {
 /// Runs of one thing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Of {
-    /// What these runs measured, in a few words.
+    /// What they measured.
     pub what: String,
     /// How many they are.
     pub runs: usize,

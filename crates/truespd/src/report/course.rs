@@ -2,7 +2,7 @@
 
 use crate::answer::axis::{Point, Spread, points, points_within};
 use crate::answer::cells::{BLUE, Cells, ORANGE, PERCENTILES};
-use crate::answer::chart::{Chart, Guide, Phase, SecondUnit, Series, Ticks};
+use crate::answer::chart::{Chart, Guide, Phase, SecondUnit, Series, Ticks, rate_unit};
 use crate::answer::html::latency_words;
 use truespd_core::measure::Histogram;
 use truespd_core::measure::slices::Slice;
@@ -101,11 +101,6 @@ pub(super) fn over_time(title: &str, y_name: &str, show_y: fn(f64) -> String, co
         chart.marks = course.events().iter().map(|event| event.at_s).collect();
     }
     chart
-}
-
-/// The unit that [`rate`] writes a largest value in.
-pub(super) fn rate_unit(largest: f64) -> f64 {
-    if largest >= 1_048_576.0 { 1_048_576.0 } else { 1024.0 }
 }
 
 /// The charts of rates and latencies over time, one line for each course; reads and writes apart where there

@@ -3,7 +3,6 @@
 //! Everything is in the page when it is written: the charts are pictures (SVG), their values are tables too, and the
 //! documents lie in it byte for byte ([`document`]). The script only shows values at the pointer and the cursor keys.
 
-mod beside;
 mod compared;
 mod course;
 mod embed;
@@ -12,7 +11,6 @@ mod parts;
 mod pts;
 mod rounds;
 pub mod suites;
-mod sustain;
 mod verdicts;
 
 use crate::answer::chart::Chart;

@@ -2,28 +2,27 @@
 
 use crate::answer::axis::{Point, Spread as Spreading};
 use crate::answer::bars::{Bar, Bars};
-use crate::answer::chart::{Chart, Guide, Series, Ticks};
+use crate::answer::chart::{Chart, Series, Ticks};
+use crate::answer::doubt;
 use crate::answer::findings::of_series;
 use crate::answer::html::{escaped, first_large, latency_words, note, paragraph, tiles};
 use crate::answer::picture::Picture;
 use crate::answer::table::{Cell, Table};
-use crate::answer::{doubt, word};
 use crate::suite::ab::{self, Comparison, Effect, Metric, Variant, change, percent_of};
 use crate::suite::assess::{Assessment, Check, Figure, Requirement, SOURCE};
+use crate::suite::beside::BesideReport;
 use crate::suite::find_max::HighestRate;
-use crate::suite::find_max::search::{Search, SearchEnd, kept_words};
-use crate::suite::find_max::trial::Point as Tried;
 use crate::suite::mark::{self, MarkReport, Operation};
 use crate::suite::study::Node;
 use crate::suite::study::StudyReport;
+use crate::suite::sustain::SustainReport;
 use crate::suite::sweep::SweepReport;
-use crate::suite::workload::{self, Outcome};
+use crate::suite::workload::Outcome;
 use crate::suite::{Spread, SuiteDocument};
 use truespd_core::result::Grade;
 use truespd_core::result::metrics::Unit;
-use truespd_platform::text::{bytes, decimal_rate, number, percent, rate, shell_line, size, with_micro};
+use truespd_platform::text::{bytes, decimal_rate, number, percent, rate, shell_line, size};
 
-const NS_PER_MS: f64 = 1e6;
 /// Tests of a picture, at most: a document may have any number, and its table has them all.
 const TESTS_MAX: usize = 40;
 /// Logarithms of ratios lie within this, so that percentages stay numbers in any document.
@@ -44,6 +43,10 @@ pub trait Page: SuiteDocument {
 }
 
 impl Page for SweepReport {}
+impl Page for SustainReport {}
+impl Page for BesideReport {}
+impl Page for HighestRate {}
+impl Page for Outcome {}
 
 /// A chart of things that stand beside each other, each with its name.
 fn named(title: &str, x_name: &str, y_name: &str, show_y: fn(f64) -> String, names: Vec<String>) -> Chart {
@@ -476,171 +479,6 @@ fn nodes(nodes: &[Node]) -> String {
         "The point is the median of the runs. The line reaches from the smallest to the largest.".into();
     chart.series.push(Series::new("runs of a node", points));
     [heading("Runs of the nodes"), table.html(), chart.html()].concat()
-}
-
-/// What it is, the answer of its search with the curve of response times, its runs, the verdict, the lines.
-impl Page for Outcome {
-    fn html(&self) -> String {
-        let mut about = format!("{}: {}", self.workload, self.about);
-        if !self.source.is_empty() {
-            about.push_str(&format!("\nSource: {}", self.source));
-        }
-        let mut out = paragraph("subtitle", &about);
-        out += &self.search.as_ref().map_or(String::new(), answered);
-        out += &of_series(&self.verdict);
-        out += &self.search.as_ref().map_or(String::new(), searched);
-        out += &self.runs.iter().map(run_of_workload).collect::<String>();
-        let lines = self.runs.iter().map(|run| (run.name.clone(), run.line.as_slice()));
-        out + &heading("To repeat it") + &repeat(lines)
-    }
-
-    fn picture(&self) -> Option<(Picture, String)> {
-        let search = self.search.as_ref()?;
-        let answer = first_large(search.answer().trim_end());
-        Some((response_times(search, &search.by_rate()).into(), answer))
-    }
-}
-
-/// The answer, the rates that were tried, the verdict, the line.
-impl Page for HighestRate {
-    fn html(&self) -> String {
-        let mut out = paragraph("subtitle", &shell_line(&self.line));
-        out += &self.search.as_ref().map_or(String::new(), answered);
-        out += &of_series(&self.verdict);
-        out += &self.search.as_ref().map_or(String::new(), searched);
-        let line = ("without a limit".to_string(), self.line.as_slice());
-        out + &heading("To repeat it") + &repeat(std::iter::once(line))
-    }
-
-    fn picture(&self) -> Option<(Picture, String)> {
-        let search = self.search.as_ref()?;
-        let answer = first_large(search.answer().trim_end());
-        Some((response_times(search, &search.by_rate()).into(), answer))
-    }
-}
-
-fn run_of_workload(run: &workload::Run) -> String {
-    let busy = match run.cpu_usage_percent {
-        Some(cpu) => format!(", the processors {} busy", percent(cpu / 100.0)),
-        None => String::new(),
-    };
-    let head = ["I/Os", "IOPS", "throughput", "mean", "p50", "p99", "longest"];
-    let mut table = Table::new(format!("{}: {}{busy}", run.name, word(run.grade)), head);
-    for row in &run.rows {
-        let times = match &row.latency {
-            Some(times) => [times.mean_ns, times.p50_ns as f64, times.p99_ns as f64, times.max_ns as f64]
-                .map(latency_words),
-            None => [EMPTY; 4].map(String::from),
-        };
-        let mut cells = texts([number(row.iops), rate(row.bytes_per_s)]);
-        cells.extend(times.map(Cell::Text));
-        table.push(format!("{} ({})", row.what, row.direction), cells);
-    }
-    let mut out = table.html();
-    if run.rows.iter().any(|row| row.is_response) {
-        out += &note(
-            "Latencies of I/Os with a rate are response times: they begin when the rate (-g) scheduled the I/O.",
-        );
-    }
-    out
-}
-
-fn ms(ms: f64) -> String {
-    latency_words(ms * NS_PER_MS)
-}
-
-/// What a search found, in words and figures.
-fn answered(search: &Search) -> String {
-    let limits = search.limits();
-    let mut names = Vec::new();
-    for limit in &limits {
-        names.push(format!("limit of the {} response time", limit.of.word()));
-    }
-    let mut figures = Vec::new();
-    for (name, limit) in names.iter().zip(&limits) {
-        figures.push((name.as_str(), Some(ms(limit.ms))));
-    }
-    if let Some(rate) = found(search) {
-        figures.push(("highest IOPS that keep it", Some(number(rate))));
-        figures.push(("of the IOPS without a limit", Some(percent(rate / search.unlimited_iops))));
-    }
-    let broken = search.upper.map(|upper| number(upper.iops as f64));
-    if broken.is_some() {
-        figures.push(("lowest IOPS that break it", broken));
-    }
-    figures.push(("IOPS without a limit", Some(number(search.unlimited_iops))));
-    answer(&first_large(&with_micro(search.answer().trim_end()))) + &tiles(&figures)
-}
-
-/// The rates that it tried, as charts and as a table.
-fn searched(search: &Search) -> String {
-    let (points, limits) = (search.by_rate(), search.limits());
-    let out = response_times(search, &points).html() + &reached_rates(&points).html();
-    let head = ["offered", "reached", "mean", "p50", "p95", "p99", "longest", "limit kept", "verdict"];
-    let mut table = Table::new("Rates that were tried, with their response times", head);
-    for point in points {
-        let kept = kept_words(point, &limits);
-        let mut cells = texts([number(point.reached_iops)]);
-        let times = [point.mean_ms, point.p50_ms, point.p95_ms, point.p99_ms, point.max_ms];
-        cells.extend(times.map(ms).map(Cell::Text));
-        cells.extend([Cell::Text(kept.into()), Cell::Grade(point.grade)]);
-        table.push(format!("{} IOPS", number(point.offered_iops)), cells);
-    }
-    out + &table.html()
-}
-
-/// I/Os per second of the answer.
-fn found(search: &Search) -> Option<f64> {
-    match search.end {
-        Some(SearchEnd::Found(rate) | SearchEnd::AllKeepIt(rate)) => {
-            Some(rate.saturating_mul(search.streams) as f64)
-        }
-        _ => None,
-    }
-}
-
-fn curve(name: &str, points: &[&Tried], figure: fn(&Tried) -> f64) -> Series {
-    Series::new(name, points.iter().map(|point| Point::at(point.offered_iops, figure(point))).collect())
-}
-
-/// Response times against the rate that was offered, with the limit and the answer.
-fn response_times(search: &Search, points: &[&Tried]) -> Chart {
-    let (title, x_name) = ("Response times against the rate", "I/Os per second offered");
-    let mut chart = Chart::new(title, x_name, "response time", number, latency_words);
-    chart.spread = Spreading::Logarithmic;
-    chart.is_dots = true;
-    chart.about = "Each point is a run. Response times begin when the rate (-g) scheduled the I/O.".into();
-    chart.series = vec![
-        curve("mean", points, |point| point.mean_ms * NS_PER_MS),
-        curve("p95", points, |point| point.p95_ms * NS_PER_MS),
-        curve("p99", points, |point| point.p99_ms * NS_PER_MS),
-        curve("longest", points, |point| point.max_ms * NS_PER_MS),
-    ];
-    for limit in search.limits() {
-        let name = format!("limit of {}", limit.of.word());
-        chart.levels.push(Guide { at: limit.ms * NS_PER_MS, name });
-    }
-    // The bounds are too near each other for a name beside each.
-    let name = if search.upper.is_some() { "" } else { "highest rate" };
-    chart.guides.extend(found(search).map(|at| Guide { at, name: name.into() }));
-    if let Some(upper) = search.upper {
-        chart.guides.push(Guide { at: upper.iops as f64, name: "bounds".into() });
-    }
-    chart
-}
-
-/// The rate that was reached against the rate that was offered.
-fn reached_rates(points: &[&Tried]) -> Chart {
-    let (title, x_name) = ("Rate reached against the rate offered", "I/Os per second offered");
-    let mut chart = Chart::new(title, x_name, "I/Os per second", number, number);
-    chart.about =
-        "Where the storage cannot keep up, the rate that it reached lies below the rate that was offered."
-            .into();
-    let mut offered = curve("offered", points, |point| point.offered_iops);
-    // Dashed, so that what was reached is seen where the two are the same.
-    offered.solid_until = f64::NEG_INFINITY;
-    chart.series = vec![curve("reached", points, |point| point.reached_iops), offered];
-    chart
 }
 
 #[cfg(test)]

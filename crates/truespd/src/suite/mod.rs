@@ -65,7 +65,7 @@ pub trait SuiteDocument {
         Answer::default()
     }
 
-    /// For standard output.
+    /// What standard output shows of it.
     fn text(&self, shown: Shown) -> String {
         self.answer().text(shown)
     }
@@ -223,7 +223,7 @@ pub fn run_steps(
 }
 
 /// Stands under a table with response times, which have a star there.
-pub const OF_RESPONSES: &str = "* response time: begins when the rate (-g) scheduled the I/O\n";
+pub const OF_RESPONSES: &str = "* response time: begins when the rate (-g) scheduled the I/O";
 
 /// What the range of a point means where points have several runs.
 pub const OF_RUNS: &str = "The range of a point is its 95 % interval; with fewer than three runs, from the \

@@ -1,30 +1,18 @@
 //! `truespd workload beside`: what one load feels while another one runs on the same target, at shares of that one's
 //! own maximum.
 
+mod answer;
 pub mod pace;
 pub mod report;
 pub mod run;
-mod text;
 
-use crate::answer::{SeriesVerdict, Shown};
+use crate::answer::{Answer, SeriesVerdict};
 use crate::suite::SuiteDocument;
 pub use report::BesideReport;
 use report::Point;
 use truespd_core::result::Part;
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::Metric;
-
-impl BesideReport {
-    /// What the foreground feels at the largest share that has run, in a sentence.
-    pub fn at_most_words(&self) -> Option<String> {
-        text::at_most_words(self)
-    }
-
-    /// What it says, a sentence for each thing.
-    pub fn sentences(&self) -> Vec<String> {
-        text::sentences(self)
-    }
-}
 
 impl DocumentKind for BesideReport {
     const FORMAT: &'static str = "truespd-beside";
@@ -41,11 +29,6 @@ impl DocumentKind for BesideReport {
 impl SuiteDocument for BesideReport {
     fn has_figures(&self) -> bool {
         !self.alone.runs.is_empty() || self.points.iter().any(|point| !point.runs.is_empty())
-    }
-
-    /// A row for each share that was measured.
-    fn csv(&self) -> String {
-        text::csv(self)
     }
 
     fn title(&self) -> String {
@@ -75,8 +58,8 @@ impl SuiteDocument for BesideReport {
         Part::apart(parts)
     }
 
-    fn text(&self, shown: Shown) -> String {
-        format!("{}\n{}", text::tables(self, shown), self.verdict.shown(shown))
+    fn answer(&self) -> Answer {
+        answer::of(self)
     }
 }
 

@@ -1,5 +1,6 @@
 //! `truespd find-max`: the highest rate of a line whose response times keep limits, between two bounds.
 
+pub mod answer;
 mod batches;
 pub mod decide;
 pub mod limits;
@@ -9,7 +10,7 @@ pub mod search;
 mod tests;
 pub mod trial;
 
-use crate::answer::{Advice, SeriesVerdict, Shown};
+use crate::answer::{Advice, Answer, SeriesVerdict};
 use crate::suite::find_max::run::{Judge, Searching};
 use crate::suite::find_max::search::Search;
 use crate::suite::{Ended, LARGER_TARGET, RanOn, Runner, SuiteDocument};
@@ -19,7 +20,6 @@ use truespd_core::profile;
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::{Metric, Since};
 use truespd_core::result::{Document, Part, Summary};
-use truespd_platform::text::{printable, shell_line};
 
 /// Advice in options of this suite.
 const ADVICE: Advice = &[
@@ -85,12 +85,8 @@ impl SuiteDocument for HighestRate {
         Part::apart(parts)
     }
 
-    fn text(&self, shown: Shown) -> String {
-        let mut out = format!("{}\n\n", printable(&shell_line(&self.line)));
-        if let Some(search) = &self.search {
-            out.push_str(&search.text(shown.style.columns));
-        }
-        format!("{out}\n{}", self.verdict.shown(shown))
+    fn answer(&self) -> Answer {
+        answer::of(self)
     }
 }
 

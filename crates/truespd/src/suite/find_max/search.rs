@@ -1,6 +1,5 @@
 //! A search for the highest rate as a document holds it, and in words.
 
-use crate::answer::word;
 use crate::suite::find_max::decide::{Known, Next, Rate, is_near};
 use crate::suite::find_max::limits::{LatencyLimit, Of, limits_words};
 use crate::suite::find_max::trial::{Class, Point, Why};
@@ -9,11 +8,8 @@ use serde::{Deserialize, Serialize};
 use truespd_core::measure::estimate::Estimate;
 use truespd_core::result::metrics::Metric;
 use truespd_core::result::{Grade, Part};
-use truespd_platform::text::table::{Column, Room, fitted};
 use truespd_platform::text::{duration_ns, grouped, number};
 
-/// Columns of a bar whose middle is the limit.
-const BAR_COLUMNS: usize = 20;
 /// The storage has changed when the mean response time of the first rate has, by more than this part ...
 const CHANGED: f64 = 0.2;
 /// ... and by more than its error explains, but for one time in a thousand.
@@ -353,52 +349,6 @@ impl Search {
             if grade == Some(Grade::Invalid) { " (INVALID: see the verdict)" } else { "" }
         )
     }
-
-    /// The rates that were tried in so many columns, and the answer.
-    pub fn text(&self, columns: usize) -> String {
-        let points = self.by_rate();
-        let limits = self.limits();
-        let mut table = vec![
-            Column::numbers("offered IOPS", cells(&points, |point| number(point.offered_iops)), Room::Stays),
-            Column::numbers("reached", cells(&points, |point| number(point.reached_iops)), Room::Stays),
-        ];
-        let times: [TimeColumn; 5] = [
-            ("mean", Room::Goes(3), |point| point.mean_ms),
-            ("p50", Room::Goes(4), |point| point.p50_ms),
-            ("p95", Room::Goes(2), |point| point.p95_ms),
-            ("p99", Room::Stays, |point| point.p99_ms),
-            ("longest", Room::Goes(1), |point| point.max_ms),
-        ];
-        for (head, room, ms) in times {
-            let mut shown = Vec::new();
-            for point in &points {
-                shown.push(duration_ns(ms(point) * 1e6));
-            }
-            table.push(Column::numbers(head, shown, room));
-        }
-        let mut kept = Vec::new();
-        let mut bars = Vec::new();
-        for point in &points {
-            kept.push(kept_words(point, &limits).to_string());
-            bars.push(bar(point.held_ms, self.limit.ms));
-        }
-        table.push(Column::words("kept", kept, Room::Stays));
-        table.push(Column::words(
-            "verdict",
-            cells(&points, |point| word(point.grade).to_string()),
-            Room::Stays,
-        ));
-        let of = self.limit.of.word();
-        table.push(Column::words(format!("{of}, up to twice the limit"), bars, Room::Goes(5)));
-        let mut told = Vec::new();
-        for LatencyLimit { of, ms } in &limits {
-            told.push(format!("{} response time at most {ms} ms", of.word()));
-        }
-        let mut out = format!("limit: {}, and the rate reached\n", told.join(", "));
-        out.push_str(&fitted(table, Some(columns)));
-        out.push_str(&format!("without a limit: {} IOPS\n", number(self.unlimited_iops)));
-        out + &self.answer()
-    }
 }
 
 /// The mean response time of a point with its error.
@@ -425,14 +375,6 @@ impl Bound {
     }
 }
 
-/// A column of times: its head, what becomes of it where there is no room, and milliseconds.
-type TimeColumn = (&'static str, Room, fn(&Point) -> f64);
-
-/// A column's cells, one for each row.
-fn cells(points: &[&Point], cell: fn(&Point) -> String) -> Vec<String> {
-    points.iter().map(|point| cell(point)).collect()
-}
-
 /// Whether a run kept the limits, as sure as it is alone.
 pub fn kept_words(point: &Point, limits: &[LatencyLimit]) -> &'static str {
     let Some(trial) = &point.trial else { return if point.is_within { "yes" } else { "no" } };
@@ -444,22 +386,4 @@ pub fn kept_words(point: &Point, limits: &[LatencyLimit]) -> &'static str {
         (Class::Undecided, true) => "yes?",
         (Class::Undecided, false) => "no?",
     }
-}
-
-/// A bar whose middle is the limit; `>` at its end when it goes beyond twice the limit.
-fn bar(value: f64, limit: f64) -> String {
-    let half = BAR_COLUMNS / 2;
-    let length = ((value / limit * half as f64).round() as usize).clamp(1, BAR_COLUMNS);
-    let mut bar = String::new();
-    for column in 0..BAR_COLUMNS {
-        bar.push(match column {
-            column if column == half => '|',
-            column if column < length => '#',
-            _ => ' ',
-        });
-    }
-    if value > limit * 2.0 {
-        bar.push('>');
-    }
-    bar.trim_end().to_string()
 }

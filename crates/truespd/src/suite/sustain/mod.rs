@@ -1,11 +1,11 @@
 //! `truespd sustain`: the rate of writes that go on and on, where it falls, and what a rest brings back.
 
+mod answer;
 mod course;
 pub mod report;
 pub mod run;
-pub mod text;
 
-use crate::answer::{SeriesVerdict, Shown};
+use crate::answer::{Answer, SeriesVerdict};
 use crate::suite::SuiteDocument;
 pub use report::SustainReport;
 use truespd_core::result::Part;
@@ -27,11 +27,6 @@ impl DocumentKind for SustainReport {
 impl SuiteDocument for SustainReport {
     fn has_figures(&self) -> bool {
         self.written_bytes() > 0
-    }
-
-    /// A row for each slice.
-    fn csv(&self) -> String {
-        text::csv(self)
     }
 
     fn title(&self) -> String {
@@ -61,7 +56,7 @@ impl SuiteDocument for SustainReport {
         Part::apart(parts)
     }
 
-    fn text(&self, shown: Shown) -> String {
-        format!("{}\n{}", text::tables(self, shown), self.verdict.shown(shown))
+    fn answer(&self) -> Answer {
+        answer::of(self)
     }
 }

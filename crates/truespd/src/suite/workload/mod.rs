@@ -1,17 +1,18 @@
 //! `truespd workload`: named loads, and the highest rate that keeps a latency limit.
 
+mod answer;
 pub mod preset;
 #[cfg(test)]
 mod tests;
 
 use crate::answer::Advice;
-use crate::answer::{SeriesVerdict, Shown, word};
+use crate::answer::{Answer, SeriesVerdict};
+use crate::suite::RanOn;
 use crate::suite::find_max::run::{Judge, Searching};
 use crate::suite::find_max::search::Search;
 use crate::suite::of_target::{results_of, sum};
 use crate::suite::rounds::AROUND_S;
 use crate::suite::{Ahead, Draft, Ended, Length, Runner, SuiteDocument, run_steps};
-use crate::suite::{OF_RESPONSES, RanOn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use truespd_core::profile;
@@ -21,8 +22,7 @@ use truespd_core::result::metrics::{Metric, Since};
 use truespd_core::result::{
     DirectionSummary, Document, Grade, LatencySummary, Measured, Part, Summary, TimeSpanResult,
 };
-use truespd_platform::text::table::{Column, Room, fitted};
-use truespd_platform::text::{duration_ns, number, printable, rate};
+use truespd_platform::text::duration_ns;
 
 impl Plan {
     /// The lines that run first: all, but those of a search that follow from what is found.
@@ -133,9 +133,6 @@ pub enum Work {
     Search(Box<Searching>),
 }
 
-/// Columns of a run's table.
-const LATENCIES: [Metric; 4] = [Metric::MEAN, Metric::P50, Metric::P99, Metric::MAX];
-
 /// Reads or writes of one target of a run, or all of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
@@ -236,8 +233,8 @@ impl SuiteDocument for Outcome {
         Part::apart(parts)
     }
 
-    fn text(&self, shown: Shown) -> String {
-        format!("{}\n{}", self.tables(shown.style.columns), self.verdict.shown(shown))
+    fn answer(&self) -> Answer {
+        answer::of(self)
     }
 }
 
@@ -315,27 +312,6 @@ impl Outcome {
     /// Takes the verdict of a run.
     fn judge(&mut self, name: &str, document: &Document) -> Option<Grade> {
         Judge { verdict: &mut self.verdict, advice: ADVICE }.take(name, document)
-    }
-
-    /// The tables in so many columns, without the verdict.
-    pub fn tables(&self, columns: usize) -> String {
-        // A person's preset may hold anything.
-        let mut out = format!("{}: {}\n", printable(&self.workload), printable(&self.about));
-        if !self.source.is_empty() {
-            out.push_str(&format!("source: {}\n", printable(&self.source)));
-        }
-        for run in &self.runs {
-            out.push('\n');
-            out.push_str(&run_text(run, columns));
-        }
-        if let Some(search) = &self.search {
-            out.push('\n');
-            out.push_str(&search.text(columns));
-        }
-        for sentence in self.of_flushes() {
-            out.push_str(&format!("\n{sentence}\n"));
-        }
-        out
     }
 
     /// How long the flushes of each run took, beside what is asked of them.
@@ -436,43 +412,4 @@ fn words_of(target: &Target) -> String {
         _ => String::new(),
     };
     format!("{} {pattern}{rate}", Size(target.block_bytes))
-}
-
-/// A column's cells, one for each row.
-fn cells<R>(rows: &[R], cell: fn(&R) -> String) -> Vec<String> {
-    rows.iter().map(cell).collect()
-}
-
-/// A run's figures, in so many columns of a terminal.
-fn run_text(run: &Run, columns: usize) -> String {
-    let cpu =
-        run.cpu_usage_percent.map_or(String::new(), |cpu| format!(", processors {:.0} % in use", cpu + 0.0));
-    let mut out = format!("{}: {}{cpu}\n", printable(&run.name), word(run.grade));
-    let mut table = vec![
-        Column::words("", cells(&run.rows, |row| row.what.clone()), Room::Start(16, 1)),
-        Column::words("", cells(&run.rows, |row| row.direction.clone()), Room::Stays),
-        Column::numbers("IOPS", cells(&run.rows, |row| number(row.iops)), Room::Stays),
-        Column::numbers("throughput", cells(&run.rows, |row| rate(row.bytes_per_s)), Room::Goes(2)),
-    ];
-    for ((head, room), metric) in
-        [("mean", Room::Stays), ("p50", Room::Goes(4)), ("p99", Room::Stays), ("longest", Room::Goes(3))]
-            .into_iter()
-            .zip(LATENCIES)
-    {
-        let mut times = Vec::new();
-        for row in &run.rows {
-            let ns = row.latency.as_ref().and_then(|latency| metric.of_latencies(latency));
-            let star = if row.is_response && ns.is_some() { "*" } else { "" };
-            times.push(ns.map_or("-".to_string(), duration_ns) + star);
-        }
-        table.push(Column::numbers(head, times, room));
-    }
-    if run.grade == Some(Grade::Invalid) {
-        table.push(Column::words("", vec!["INVALID".into(); run.rows.len()], Room::Stays));
-    }
-    out.push_str(&fitted(table, Some(columns)));
-    if run.rows.iter().any(|row| row.is_response) {
-        out.push_str(OF_RESPONSES);
-    }
-    out
 }

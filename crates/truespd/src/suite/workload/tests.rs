@@ -1,4 +1,5 @@
 use super::*;
+use crate::answer::shown::tests::shown;
 use crate::suite::Step;
 use crate::suite::SuiteDocument;
 use crate::suite::find_max::limits::{LatencyLimit, Of};
@@ -191,12 +192,13 @@ fn the_highest_rate_under_the_limit_is_found_and_shown() {
     let Some(SearchEnd::Found(rate)) = found.end else { panic!("{found:?}") };
     let upper = found.upper.unwrap();
     assert!(rate * 4 <= 5000 && upper.iops > 5000 && upper.iops - rate * 4 <= upper.iops / 20, "{found:?}");
-    let text = outcome.tables(120);
+    let text = text_of(&outcome);
     let answer = format!("highest rate: between {} (kept 2 of 2) and ", grouped(rate * 4));
-    assert!(text.contains(&answer) && text.ends_with(" IOPS at p99 <= 10 ms\n"), "{text}");
-    assert!(text.contains("without a limit: 8,000 IOPS\n"), "{text}");
-    // Rates that break the limit go beyond the bar's end.
-    assert!(text.lines().any(|line| line.contains(" no ") && line.ends_with('>')), "{text}");
+    assert!(text.contains(&answer) && text.contains(" IOPS at p99 <= 10 ms\n"), "{text}");
+    assert!(text.contains("IOPS without a limit            8,000\n"), "{text}");
+    // Rates that break the limit by far fill the bar.
+    let full = "█".repeat(20);
+    assert!(text.lines().any(|line| line.contains(" no ") && line.ends_with(&full)), "{text}");
     let judged = storage.lines.len();
     assert_eq!((outcome.verdict.grade, outcome.verdict.runs), (Some(Grade::Certified), judged));
     let stored: Outcome = read(write(&outcome).as_bytes()).unwrap();
@@ -209,6 +211,10 @@ fn the_highest_rate_under_the_limit_is_found_and_shown() {
     assert_eq!(stored.search.unwrap().points.len(), found.points.len());
 }
 
+fn text_of(outcome: &Outcome) -> String {
+    outcome.text(shown(400, true))
+}
+
 /// Documents of the search that workloads had before.
 #[test]
 fn searches_of_earlier_versions_are_read_and_shown_as_they_were() {
@@ -216,21 +222,21 @@ fn searches_of_earlier_versions_are_read_and_shown_as_they_were() {
     let outcome: Outcome = read(stored).unwrap();
     let search = outcome.search.as_ref().unwrap();
     assert!(search.lower.is_none() && search.points.iter().all(|point| point.trial.is_none()));
-    let text = outcome.tables(120);
+    let text = text_of(&outcome);
     assert!(text.contains("highest rate within the limit: "), "{text}");
     assert!(text.contains(" kept in two runs or more), "), "{text}");
     let mut all = outcome.clone();
     let Some(SearchEnd::Found(rate)) = search.end else { panic!("{:?}", search.end) };
     all.search.as_mut().unwrap().end = Some(SearchEnd::AllKeepIt(rate));
-    assert!(all.tables(120).contains("are what ends the search, not the limit"), "{}", all.tables(120));
+    assert!(text_of(&all).contains("are what ends the search, not the limit"), "{}", text_of(&all));
     all.search.as_mut().unwrap().end = Some(SearchEnd::GaveUp);
-    assert!(all.tables(120).contains("runs at the same rate disagree"), "{}", all.tables(120));
+    assert!(text_of(&all).contains("runs at the same rate disagree"), "{}", text_of(&all));
 }
 
 #[test]
 fn storage_that_is_never_quick_enough_is_told() {
     let (outcome, _) = search().run(&mut Storage::new(0.0));
-    let text = outcome.tables(120);
+    let text = text_of(&outcome);
     assert!(text.contains("no rate keeps p99 within 10 ms: at "), "{text}");
 }
 
@@ -240,7 +246,7 @@ fn where_every_rate_keeps_the_limit_what_is_outstanding_is_named() {
     let found = outcome.search.as_ref().unwrap();
     let Some(SearchEnd::AllKeepIt(rate)) = found.end else { panic!("{found:?}") };
     assert!(rate * 4 >= 7600, "{rate}");
-    let text = outcome.tables(120);
+    let text = text_of(&outcome);
     assert!(
         text.contains(&format!("highest rate: at least {} (kept 2 of 2) IOPS", grouped(rate * 4))),
         "{text}"
@@ -270,14 +276,14 @@ fn the_storage_settles_before_the_first_rate_and_after_each_overload() {
     assert!(storage.pauses.iter().all(|(_, length)| *length == Duration::from_secs(5)));
     let (outcome, result) = search().run(&mut Storage { leaves: true, ..Storage::new(5000.0) });
     assert_eq!(result, Err(Ended::Stopped));
-    assert!(outcome.tables(120).ends_with("stopped before it was decided\n"), "{}", outcome.tables(120));
+    assert!(text_of(&outcome).contains("stopped before it was decided\n"), "{}", text_of(&outcome));
 }
 
 #[test]
 fn what_has_no_answer_says_why_and_how_far_it_came() {
     let (outcome, result) = search().run(&mut Storage { is_dead: true, ..Storage::new(5000.0) });
     assert_eq!((result, outcome.search.as_ref().unwrap().end), (Ok(()), Some(SearchEnd::NoIo(200))));
-    let text = outcome.tables(120);
+    let text = text_of(&outcome);
     assert!(text.contains("undecided: no I/O was completed in the run at 800 IOPS"), "{text}");
     assert!(!text.contains("stopped"), "{text}");
     let mut short = search();
@@ -285,7 +291,7 @@ fn what_has_no_answer_says_why_and_how_far_it_came() {
     searching.time_max_s = 60.0;
     let (outcome, result) = short.run(&mut Storage::new(5000.0));
     assert_eq!(result, Ok(()));
-    let text = outcome.tables(120);
+    let text = text_of(&outcome);
     assert!(
         text.contains("undecided after 3 runs: at least 4,000 (kept 1 of 1) IOPS at p99 <= 10 ms"),
         "{text}"
@@ -327,7 +333,7 @@ fn a_search_that_writes_looks_at_the_first_rate_again() {
 #[test]
 fn a_presets_words_are_no_terminal_commands() {
     let plan = Plan { about: "a\u{1b}[2Jb".into(), source: "c\rd".into(), ..search() };
-    let text = plan.run(&mut Storage::new(5000.0)).0.tables(120);
+    let text = text_of(&plan.run(&mut Storage::new(5000.0)).0);
     assert!(text.contains("a\\u{1b}[2Jb") && text.contains("c\\rd"), "{text}");
 }
 
@@ -336,7 +342,7 @@ fn what_is_done_is_kept() {
     let mut storage = Storage { runs: 3, ..Storage::new(5000.0) };
     let (outcome, result) = search().run(&mut storage);
     assert_eq!(result, Err(Ended::Stopped));
-    let text = outcome.tables(120);
+    let text = text_of(&outcome);
     assert_eq!(outcome.search.as_ref().unwrap().points.len(), 2);
     assert!(
         outcome.has_figures() && text.contains("stopped before it was decided; so far at least 2,400"),
@@ -421,9 +427,9 @@ fn an_invalid_run_is_marked_in_every_line() {
     let threads = vec![vec![target_result("/m/x", direction(100, 1, None), Direction::default())]];
     let work = Work::Lines(vec![vec!["-r".into()]]);
     let (outcome, _) = plan(work).run(&mut One(Some(document(span, threads, verdict))));
-    let text = outcome.tables(120);
+    let text = text_of(&outcome);
     assert!(
-        text.lines().any(|line| line.contains("64KiB sequential") && line.ends_with("INVALID")),
+        text.lines().any(|line| line.contains("64KiB sequential") && line.ends_with("invalid")),
         "{text}"
     );
     let told = &outcome.verdict.findings[0];
