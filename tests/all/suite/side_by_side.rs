@@ -87,14 +87,20 @@ fn a_quick_run_prints_figures_and_leaves_nothing() {
     let (folder, saved) = (lab.path().join("files"), lab.path().join("runs.json"));
     fs::create_dir(&folder).expect("a folder");
     let cases = ["cached-4k-rand-read-d32", "null-*", "fill", "rate-100"];
-    let mut command = harness(&folder, &cases);
-    // Long enough for the harness's second look to come before the end, also when it comes late.
-    command.args(["--seconds", "3", "--warmup", "0", "--save"]).arg(&saved);
-    let table = figures(command);
-
     let tools: &[&str] = if has_fio() { &["TrueSpd -L", "fio io_uring"] } else { &["TrueSpd -L"] };
+    let case = "### cached-4k-rand-read-d32";
+    let mut table = String::new();
+    // The harness has no processor time where its second look came after the end, as it does on a busy machine.
+    for seconds in ["3", "12", "48"] {
+        let mut command = harness(&folder, &cases);
+        command.args(["--seconds", seconds, "--warmup", "0", "--save"]).arg(&saved);
+        table = figures(command);
+        if tools.iter().all(|tool| cells(&table, case, tool)[5] != "-") {
+            break;
+        }
+    }
     for tool in tools {
-        let row = cells(&table, "### cached-4k-rand-read-d32", tool);
+        let row = cells(&table, case, tool);
         let number = |column: usize| row[column].replace(',', "").parse::<f64>().unwrap_or(f64::NAN);
         // IOPS and processor time; the two are bound to each other by the clock on the wall.
         let (iops, cpu_us) = (number(2), number(5));
