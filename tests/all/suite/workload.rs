@@ -206,7 +206,7 @@ fn ended_in_the_middle_it_leaves_nothing_and_shows_what_is_done() {
         assert_leaves_nothing("workload oltp . --size 16M -d 1 -W 0 --limit 60000 --of mean", |running| {
             running.stderr_so_far().contains("[1/")
         });
-    assert!(ran.stdout.contains("oltp without a limit: "), "{ran}");
+    assert!(ran.stdout.contains("oltp without a limit, processors "), "{ran}");
 }
 
 #[test]

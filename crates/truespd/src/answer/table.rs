@@ -175,7 +175,8 @@ impl Table {
         out
     }
 
-    /// As HTML; nothing where people do not see it. The roles keep it a table for screen readers where it is shown as cards.
+    /// As HTML; nothing where people do not see it. The roles keep it a table for screen readers where it is shown as
+    /// cards.
     pub fn html(&self) -> String {
         if !self.is_shown() {
             return String::new();

@@ -36,6 +36,8 @@ impl Block {
         match self {
             Block::Original(text) if shown.has_original => format!("{text}\n"),
             Block::Original(_) | Block::Heading(_) => String::new(),
+            // A file or a pipe has each sentence in one line, for those who search it.
+            Block::Sentence(sentence) if !shown.has_bars => sentence.text(usize::MAX),
             Block::Sentence(sentence) => sentence.text(columns),
             Block::Headline(figures) => {
                 let rows = figures.iter().map(|(name, figure)| vec![name.clone(), figure.clone()]);

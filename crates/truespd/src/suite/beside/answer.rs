@@ -92,6 +92,10 @@ fn table(report: &BesideReport) -> Table {
         Column::numbers("asked", Room::Goes(3)).key("asked_bytes_per_s"),
         Column::value("background_iops"),
         Column::numbers("reached", Room::Stays).key("background_bytes_per_s"),
+        Column::numbers("IOPS", Room::Stays).key("iops"),
+        Column::numbers("of alone", Room::Goes(7)),
+        Column::numbers("throughput", Room::Goes(4)).key("bytes_per_s"),
+        Column::numbers("mean", Room::Goes(5)).key("latency_mean_ns"),
         Column::numbers("p50", Room::Stays).key("latency_p50_ns"),
         Column::value("latency_p50_low_ns"),
         Column::value("latency_p50_high_ns"),
@@ -100,16 +104,10 @@ fn table(report: &BesideReport) -> Table {
         Column::value("latency_p99_low_ns"),
         Column::value("latency_p99_high_ns"),
         Column::numbers("±", Room::Goes(2)),
-        Column::numbers("mean", Room::Goes(5)).key("latency_mean_ns"),
-        Column::numbers("IOPS", Room::Stays).key("iops"),
-        Column::numbers("throughput", Room::Goes(4)).key("bytes_per_s"),
-        Column::numbers("of alone", Room::Goes(7)),
         Column::numbers("runs", Room::Goes(8)).key("runs"),
         Column::words("verdict", Room::Goes(1)).key("verdict"),
-        Column::words("", Room::Goes(9)),
     ];
     let mut table = Table::of("All shares", columns);
-    let longest = measured(report).map(|point| whole(point, |it| it.p99_ns)).fold(1.0, f64::max);
     for point in measured(report) {
         let [p50, p99] = [point.foreground(|it| it.p50_ns), point.foreground(|it| it.p99_ns)];
         let reached = point.background(|it| Some(it.bytes_per_s)).map(|figure| figure.mean);
@@ -120,6 +118,10 @@ fn table(report: &BesideReport) -> Table {
             Cell::figure(point.background(|it| Some(it.iops)).map(|figure| figure.mean), number),
             // A background that did nothing reached nothing.
             Cell::figure(reached.or(point.asked_iops.map(|_| 0.0)), rate),
+            Cell::Figure(whole(point, |it| Some(it.iops)), number),
+            Cell::figure(report.times(point, |it| Some(it.iops)).map(|times| times.mean), percent),
+            Cell::Figure(whole(point, |it| Some(it.bytes_per_s)), rate),
+            time(point, |it| it.mean_ns),
             time(point, |it| it.p50_ns),
             Cell::figure(p50.map(|it| it.low), duration_ns),
             Cell::figure(p50.map(|it| it.high), duration_ns),
@@ -128,13 +130,8 @@ fn table(report: &BesideReport) -> Table {
             Cell::figure(p99.map(|it| it.low), duration_ns),
             Cell::figure(p99.map(|it| it.high), duration_ns),
             error(point, |it| it.p99_ns),
-            time(point, |it| it.mean_ns),
-            Cell::Figure(whole(point, |it| Some(it.iops)), number),
-            Cell::Figure(whole(point, |it| Some(it.bytes_per_s)), rate),
-            Cell::figure(report.times(point, |it| Some(it.iops)).map(|times| times.mean), percent),
             Cell::Whole(point.runs.len() as u64),
             Cell::Grade(point.grade()),
-            Cell::Bar(whole(point, |it| it.p99_ns) / longest),
         ]);
     }
     table
@@ -243,6 +240,7 @@ fn latencies(report: &BesideReport) -> Chart {
     chart.series.extend(line(report, "p99", |share| share.foreground(|it| it.p99_ns)));
     chart.series.extend(line(report, "p50", |share| share.foreground(|it| it.p50_ns)));
     chart.spread = Spread::Logarithmic;
+    chart.has_sparkline = true;
     chart
 }
 

@@ -7,13 +7,48 @@ use crate::answer::axis::{Point, Spread};
 use crate::answer::chart::{Chart, Guide, Series};
 use crate::answer::html::latency_words;
 use crate::answer::table::{Cell, Column, Table};
-use crate::answer::{Answer, Block, Commands};
+use crate::answer::{Answer, Block, Commands, SeriesVerdict};
+use crate::suite::SuiteDocument;
+use truespd_core::result::Part;
+use truespd_core::result::metrics::Metric;
 use truespd_platform::text::table::Room;
 use truespd_platform::text::{duration_ns, number, percent, shell_line};
 
 const NS_PER_MS: f64 = 1e6;
 
-pub(super) fn of(report: &HighestRate) -> Answer {
+impl SuiteDocument for HighestRate {
+    fn has_figures(&self) -> bool {
+        self.search.is_some()
+    }
+
+    fn title(&self) -> String {
+        format!("Highest rate{}", self.ran_on.words())
+    }
+
+    fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
+        vec![("", &self.verdict)]
+    }
+
+    fn ranks(&self) -> u32 {
+        self.ran_on.ranks
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let Some(search) = &self.search else { return Vec::new() };
+        let profile = self.profile.as_deref();
+        let unlimited = [(Metric::IOPS, Some(search.unlimited_iops))];
+        let mut parts = Vec::new();
+        parts.extend(Part::of("find-max without a limit", profile, &self.line, unlimited));
+        parts.extend(search.part("find-max", profile, &self.line));
+        Part::apart(parts)
+    }
+
+    fn answer(&self) -> Answer {
+        of(self)
+    }
+}
+
+fn of(report: &HighestRate) -> Answer {
     let mut answer = Answer::default();
     answer.about(shell_line(&report.line));
     if let Some(search) = &report.search {

@@ -10,16 +10,16 @@ pub mod search;
 mod tests;
 pub mod trial;
 
-use crate::answer::{Advice, Answer, SeriesVerdict};
+use crate::answer::{Advice, SeriesVerdict};
 use crate::suite::find_max::run::{Judge, Searching};
 use crate::suite::find_max::search::Search;
-use crate::suite::{Ended, LARGER_TARGET, RanOn, Runner, SuiteDocument};
+use crate::suite::{Ended, LARGER_TARGET, RanOn, Runner};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use truespd_core::profile;
 use truespd_core::result::envelope::DocumentKind;
 use truespd_core::result::metrics::{Metric, Since};
-use truespd_core::result::{Document, Part, Summary};
+use truespd_core::result::{Document, Summary};
 
 /// Advice in options of this suite.
 const ADVICE: Advice = &[
@@ -56,38 +56,6 @@ impl DocumentKind for HighestRate {
     const ABOUT: &'static str = "A search for the highest rate by TrueSpd, version 1. Units are at the end of names: \
         `_ms`, `_iops`, `_percent`.";
     const NAME: &'static str = "result of truespd find-max";
-}
-
-impl SuiteDocument for HighestRate {
-    fn has_figures(&self) -> bool {
-        self.search.is_some()
-    }
-
-    fn title(&self) -> String {
-        format!("Highest rate{}", self.ran_on.words())
-    }
-
-    fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
-        vec![("", &self.verdict)]
-    }
-
-    fn ranks(&self) -> u32 {
-        self.ran_on.ranks
-    }
-
-    fn parts(&self) -> Vec<Part> {
-        let Some(search) = &self.search else { return Vec::new() };
-        let profile = self.profile.as_deref();
-        let unlimited = [(Metric::IOPS, Some(search.unlimited_iops))];
-        let mut parts = Vec::new();
-        parts.extend(Part::of("find-max without a limit", profile, &self.line, unlimited));
-        parts.extend(search.part("find-max", profile, &self.line));
-        Part::apart(parts)
-    }
-
-    fn answer(&self) -> Answer {
-        answer::of(self)
-    }
 }
 
 /// I/Os per second of the first time span of a run; none when it completed none.

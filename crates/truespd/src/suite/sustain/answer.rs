@@ -202,7 +202,8 @@ fn recoveries(report: &SustainReport) -> Table {
         Table::new("What a rest brought back", ["rest", "fast again", "of the fast area", "verdict"]);
     let area = report.fast_area_bytes().map_or(0.0, |(bytes, _)| bytes);
     for one in report.recoveries() {
-        let share = one.bytes.filter(|_| !one.is_more && area > 0.0).map(|fast| fast / area);
+        let fast = if one.is_more || area <= 0.0 { None } else { one.bytes };
+        let share = fast.map(|fast| fast / area);
         table.push(
             format!("{} s", one.rest_s),
             vec![

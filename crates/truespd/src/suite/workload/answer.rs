@@ -2,15 +2,46 @@
 
 use super::{Outcome, Row, Run};
 use crate::answer::table::{Cell, Column, Table};
-use crate::answer::{Answer, Commands};
-use crate::suite::OF_RESPONSES;
+use crate::answer::{Answer, Commands, SeriesVerdict};
 use crate::suite::find_max::answer::{push_answer, push_rates};
-use truespd_core::result::LatencySummary;
+use crate::suite::{OF_RESPONSES, SuiteDocument};
+use truespd_core::result::Part;
 use truespd_core::result::metrics::Metric;
 use truespd_platform::text::table::Room;
 use truespd_platform::text::{duration_ns, number, percent, rate};
 
-pub(super) fn of(outcome: &Outcome) -> Answer {
+impl SuiteDocument for Outcome {
+    fn title(&self) -> String {
+        format!("Workload {}{}", self.workload, self.ran_on.words())
+    }
+
+    fn has_figures(&self) -> bool {
+        self.runs.iter().any(|run| !run.rows.is_empty())
+    }
+
+    fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
+        vec![("", &self.verdict)]
+    }
+
+    fn ranks(&self) -> u32 {
+        self.ran_on.ranks
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let mut parts = Vec::new();
+        for run in &self.runs {
+            parts.extend(run.rows.iter().filter_map(|row| row.part(run)));
+        }
+        parts.extend(self.found());
+        Part::apart(parts)
+    }
+
+    fn answer(&self) -> Answer {
+        of(self)
+    }
+}
+
+fn of(outcome: &Outcome) -> Answer {
     let mut answer = Answer::default();
     let source =
         if outcome.source.is_empty() { String::new() } else { format!("\nsource: {}", outcome.source) };
@@ -42,11 +73,8 @@ fn response_words(ns: f64) -> String {
 }
 
 fn time(row: &Row, metric: Metric) -> Cell {
-    let of = |latency: &LatencySummary| metric.of_latencies(latency);
-    Cell::figure(
-        row.latency.as_ref().and_then(of),
-        if row.is_response { response_words } else { duration_ns },
-    )
+    let ns = row.latency.as_ref().and_then(|latency| metric.of_latencies(latency));
+    Cell::figure(ns, if row.is_response { response_words } else { duration_ns })
 }
 
 fn table(run: &Run) -> Table {

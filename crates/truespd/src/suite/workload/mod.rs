@@ -6,13 +6,13 @@ pub mod preset;
 mod tests;
 
 use crate::answer::Advice;
-use crate::answer::{Answer, SeriesVerdict};
+use crate::answer::SeriesVerdict;
 use crate::suite::RanOn;
 use crate::suite::find_max::run::{Judge, Searching};
 use crate::suite::find_max::search::Search;
 use crate::suite::of_target::{results_of, sum};
 use crate::suite::rounds::AROUND_S;
-use crate::suite::{Ahead, Draft, Ended, Length, Runner, SuiteDocument, run_steps};
+use crate::suite::{Ahead, Draft, Ended, Length, Runner, run_steps};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use truespd_core::profile;
@@ -205,37 +205,6 @@ impl DocumentKind for Outcome {
     const ABOUT: &'static str =
         "An outcome as JSON, version 1. Units are at the end of names: `_ms`, `_ns`, `_iops`.";
     const NAME: &'static str = "result of truespd workload";
-}
-
-impl SuiteDocument for Outcome {
-    fn title(&self) -> String {
-        format!("Workload {}{}", self.workload, self.ran_on.words())
-    }
-
-    fn has_figures(&self) -> bool {
-        self.runs.iter().any(|run| !run.rows.is_empty())
-    }
-
-    fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
-        vec![("", &self.verdict)]
-    }
-
-    fn ranks(&self) -> u32 {
-        self.ran_on.ranks
-    }
-
-    fn parts(&self) -> Vec<Part> {
-        let mut parts = Vec::new();
-        for run in &self.runs {
-            parts.extend(run.rows.iter().filter_map(|row| row.part(run)));
-        }
-        parts.extend(self.found());
-        Part::apart(parts)
-    }
-
-    fn answer(&self) -> Answer {
-        answer::of(self)
-    }
 }
 
 impl Row {
