@@ -24,8 +24,8 @@ fn a_result_fits_a_small_terminal() {
         "r.json, 20",
         "target     f: 4K, random, 25 % writes, 1 thread, 8 outstanding each\n",
         "time       0:20 measured",
-        "                  IOPS   throughput     mean      p50      p99    p99.9      max\n",
-        "all             40,000    156 MiB/s",
+        "IOPS  throughput    mean     p50     p99   p99.9     max\n",
+        "all     40,000   156 MiB/s",
         "latency       min",
         "verdict    ",
     ] {

@@ -3,6 +3,9 @@
 
 use jiff::Timestamp;
 
+use crate::answer::Shown;
+use crate::answer::shown::{bar, sparkline};
+use crate::answer::table::{Cell, Table};
 use truespd_core::profile::{Target, TimeSpan};
 use truespd_core::result::Operations;
 use truespd_core::result::hosts::{Spread, Times, folded, rows};
@@ -17,8 +20,6 @@ use truespd_platform::text::{
     clock, columns_of, duration_ns, hanging, number, printable, program_line, rate, typed_size, wrap,
 };
 
-/// Eighths of a line's height.
-const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Column at which what a row is of ends.
 const LEAD: usize = 11;
 /// Columns of the course of the rate at most.
@@ -157,19 +158,24 @@ fn of_target(span: &TimeSpan, target: &Target) -> String {
     parts.join(", ")
 }
 
-/// What stands above the figures.
-const NAMES: [&str; 7] = ["IOPS", "throughput", "mean", "p50", "p99", "p99.9", "max"];
-
-fn row(name: &str, cells: &[String]) -> String {
-    let widths = [11, 13, 9, 9, 9, 9, 9];
-    let cells: String = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
-    format!("{}{cells}\n", lead(name)).trim_end().to_string() + "\n"
+/// A table of figures whose rows are `what`.
+fn table(what: &str) -> Table {
+    Table::new("", [what, "IOPS", "throughput", "mean", "p50", "p99", "p99.9", "max"])
 }
 
-fn latency_cells(times: &LatencySummary) -> Vec<String> {
-    let [p50, p99, p99_9, max] = [times.p50_ns, times.p99_ns, times.p99_9_ns, times.max_ns];
-    let whole = [p50, p99, p99_9, max].map(|ns| duration_ns(ns as f64));
-    std::iter::once(duration_ns(times.mean_ns)).chain(whole).collect()
+fn latency_cells(times: &LatencySummary) -> Vec<Cell> {
+    let [p50, p99, p99_9, max] =
+        [times.p50_ns, times.p99_ns, times.p99_9_ns, times.max_ns].map(|ns| ns as f64);
+    [times.mean_ns, p50, p99, p99_9, max].map(|ns| Cell::Figure(ns, duration_ns)).into()
+}
+
+fn rate_cells(iops: f64, bytes_per_s: f64) -> Vec<Cell> {
+    vec![Cell::Figure(iops, number), Cell::Figure(bytes_per_s, rate)]
+}
+
+/// As wide as it is: each of its figures is wanted.
+fn table_text(table: &Table) -> String {
+    table.text(Shown::whole(Style::of_stdout()))
 }
 
 /// What each host of a sum did.
@@ -186,24 +192,18 @@ fn hosts(document: &Document, time_span: usize, style: Style) -> String {
         number(spread.most),
         number(spread.median)
     );
-    let mut out =
-        format!("\n{}{}", hanging(&lead("hosts"), &words, style.columns), row("", &NAMES.map(String::from)));
+    let mut table = table("");
     let folded = folded(&rows);
     for host in folded.shown.iter().map(|&place| &rows[place]) {
-        let mut cells = vec![number(host.iops), rate(host.bytes_per_s)];
+        let mut cells = rate_cells(host.iops, host.bytes_per_s);
         match host.times() {
             Some(Times { all: Some(all), .. }) => cells.extend(latency_cells(all)),
-            Some(Times { mean_ns, all: None }) => cells.push(duration_ns(*mean_ns)),
+            Some(Times { mean_ns, all: None }) => cells.push(Cell::Figure(*mean_ns, duration_ns)),
             None => {}
         }
-        let name = printable(&host.name);
-        // A long name has a line of its own.
-        if columns_of(&name) < LEAD {
-            out.push_str(&row(&name, &cells));
-        } else {
-            out.push_str(&format!("{name}\n{}", row("", &cells)));
-        }
+        table.push(host.name.clone(), cells);
     }
+    let mut out = format!("\n{}{}", hanging(&lead("hosts"), &words, style.columns), table_text(&table));
     if let Some((count, [least, most])) = folded.left_out {
         let words = format!("... {count} more hosts between {} and {} IOPS", number(least), number(most));
         out.push_str(&hanging(&lead(""), &words, style.columns));
@@ -226,7 +226,6 @@ fn missing(document: &Document, style: Style) -> String {
 /// The table of figures: what reads, writes and both did.
 fn figures(summary: &Summary) -> String {
     let has_both = summary.read.ios > 0 && summary.write.ios > 0;
-    let mut out = row("", &NAMES.map(String::from));
     let mut rows: Vec<(String, &DirectionSummary)> = Vec::new();
     if has_both {
         rows.push(("all".into(), &summary.total));
@@ -242,38 +241,28 @@ fn figures(summary: &Summary) -> String {
     }
     // What the threads on the processors of each memory node did.
     rows.extend(summary.nodes.iter().map(|node| (format!("node {}", node.node), &node.total)));
-    for (name, sum) in &rows {
-        let mut cells = vec![number(sum.iops), rate(sum.bytes_per_s)];
+    let mut table = table("");
+    for (name, sum) in rows {
+        let mut cells = rate_cells(sum.iops, sum.bytes_per_s);
         if let Some(times) = sum.response.as_ref().or(sum.latency.as_ref()) {
             cells.extend(latency_cells(times));
         }
-        out.push_str(&row(name, &cells));
+        table.push(name, cells);
     }
-    out
+    table_text(&table)
 }
 
-/// The rate over the measured time: heights from 0, so that a steady rate looks steady.
+/// The rate over the measured time.
 fn course(measured: &Measured, style: Style) -> String {
     let (counts, interval_s) = completions(measured, Operations::All);
     if counts.len() < 2 || interval_s <= 0.0 {
         return String::new();
     }
-    let columns = counts.len().min(COURSE_MAX).min(style.columns.saturating_sub(LEAD));
-    let rates: Vec<f64> = (0..columns)
-        .map(|column| {
-            let (from, to) = (column * counts.len() / columns, (column + 1) * counts.len() / columns);
-            let part = &counts[from..to.max(from + 1)];
-            part.iter().sum::<f64>() / (part.len() as f64 * interval_s)
-        })
-        .collect();
-    let most = rates.iter().copied().fold(0.0, f64::max);
-    if most <= 0.0 {
-        return String::new();
-    }
-    let line: String =
-        rates.iter().map(|rate| HEIGHTS[((rate / most * 8.0).ceil() as usize).clamp(1, 8) - 1]).collect();
-    let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
-    format!("\n{}{line}  {} to {}\n", lead("over time"), number(least), number(most))
+    let rates: Vec<f64> = counts.iter().map(|count| count / interval_s).collect();
+    let columns = COURSE_MAX.min(style.columns.saturating_sub(LEAD));
+    sparkline(&rates, columns).map_or(String::new(), |(heights, [least, most])| {
+        format!("\n{}{heights}  {} to {}\n", lead("over time"), number(least), number(most))
+    })
 }
 
 /// Latencies as bars whose lengths are their logarithms: an outlier does not make all others vanish.
@@ -293,9 +282,8 @@ fn bars(name: &str, times: &LatencySummary, style: Style) -> String {
     let mut out = String::new();
     for (place, (label, log)) in rows.into_iter().enumerate() {
         let share = if most > least { (log - least) / (most - least) } else { 1.0 };
-        let length = 1 + (share * columns.saturating_sub(1) as f64).round() as usize;
         let first = if place == 0 { name } else { "" };
-        out.push_str(&format!("{}{}  {}\n", lead(first), label, "█".repeat(length)));
+        out.push_str(&format!("{}{}  {}\n", lead(first), label, bar(share, columns)));
     }
     out
 }
