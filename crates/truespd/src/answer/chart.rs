@@ -7,8 +7,8 @@ use super::axis::{Axis, Point, Spread};
 use super::cells::{Cells, PERCENTILES};
 use super::html::{data, escaped, table};
 use super::shown::sparkline;
-use truespd_platform::text::rate;
 use truespd_platform::text::table::aligned;
+use truespd_platform::text::{number, rate};
 
 /// Lines of tables beside charts, at most.
 const TABLE_ROWS: usize = 24;
@@ -346,6 +346,21 @@ impl Chart {
     pub fn legend(&self) -> Vec<(String, &str)> {
         let names = self.series.iter().enumerate();
         names.map(|(place, series)| (format!("s{}", self.colour(place)), series.name.as_str())).collect()
+    }
+
+    /// Of things that stand beside each other, each with its name.
+    pub fn of_names(
+        title: &str,
+        x_name: &str,
+        y_name: &str,
+        show_y: fn(f64) -> String,
+        names: Vec<String>,
+    ) -> Self {
+        let mut chart = Chart::new(title, x_name, y_name, number, show_y);
+        let ticks = names.into_iter().enumerate();
+        chart.ticks = Ticks::Named(ticks.map(|(at, name)| (at as f64, name)).collect());
+        chart.is_dots = true;
+        chart
     }
 
     /// Its lines on a terminal, as far as they have values above 0.

@@ -62,13 +62,18 @@ pub fn folded(name: &str, inside: &str) -> String {
     format!("<details class=\"pair\"><summary>{}</summary>{inside}</details>\n", escaped(name))
 }
 
-/// Figures that a reader wants first, with their names.
+/// Figures that a reader wants first, with their names; what stands in a second line is small.
 pub fn tiles<N: AsRef<str>>(all: &[(N, Option<String>)]) -> String {
     let mut out = String::from("<dl class=\"tiles\">");
     for (name, value) in all {
         out += &format!("<div><dt>{}</dt>", escaped(name.as_ref()));
         out += &match value {
-            Some(value) => format!("<dd>{}</dd></div>", escaped(value)),
+            Some(value) => match value.split_once('\n') {
+                Some((value, more)) => {
+                    format!("<dd>{}<small>{}</small></dd></div>", escaped(value), escaped(more))
+                }
+                None => format!("<dd>{}</dd></div>", escaped(value)),
+            },
             None => "<dd class=\"none\">not measured (-L)</dd></div>".to_string(),
         };
     }

@@ -34,7 +34,8 @@ pub struct Answer {
 pub enum Block {
     /// A section of the answer begins, whose blocks belong together.
     Heading(String),
-    /// Figures that a reader wants first, with their names.
+    /// Figures that a reader wants first, with their names. A second line of a figure says what else is known of it: its
+    /// interval, or what it rests on.
     Headline(Vec<(String, String)>),
     Sentence(Sentence),
     Verdict(SeriesVerdict),
@@ -76,6 +77,13 @@ pub struct Commands {
     pub lines: Vec<(String, Vec<String>)>,
     /// They answer the question. Others only repeat what was done, and `--print` shows them before.
     pub is_answer: bool,
+}
+
+impl Commands {
+    /// The lines that were run.
+    pub fn to_repeat(lines: Vec<(String, Vec<String>)>) -> Self {
+        Commands { title: "to repeat it".to_string(), lines, is_answer: false }
+    }
 }
 
 impl Answer {

@@ -262,6 +262,7 @@ impl Cell {
     fn text(&self, shown: Shown) -> String {
         match self {
             Cell::Bar(share) if shown.has_bars => bar(*share, BAR),
+            Cell::Grade(Some(grade)) => grade.loud_word().to_string(),
             cell => cell.words(),
         }
     }
@@ -386,6 +387,9 @@ mod tests {
             "Rates\nmix            rate\n4K:50,8K:50  7 IOPS\n4K                -\n"
         );
         assert!(table.text(shown(80, true)).contains("7 IOPS  ██████████\n"));
+        let mut graded = Table::new("", ["test", "verdict"]);
+        graded.push("4K", vec![Cell::Grade(Some(Grade::Invalid))]);
+        assert_eq!(graded.text(shown(80, false)), "test  verdict\n4K    INVALID\n", "not to be overlooked");
         table.columns.retain(|column| column.room.is_none());
         assert_eq!(table.text(shown(80, true)) + &table.html(), "", "values only");
     }

@@ -39,10 +39,7 @@ impl Block {
             // A file or a pipe has each sentence in one line, for those who search it.
             Block::Sentence(sentence) if !shown.has_bars => sentence.text(usize::MAX),
             Block::Sentence(sentence) => sentence.text(columns),
-            Block::Headline(figures) => {
-                let rows = figures.iter().map(|(name, figure)| vec![name.clone(), figure.clone()]);
-                aligned(rows.collect(), &[false, false])
-            }
+            Block::Headline(figures) => headline(figures),
             Block::Table(table) => table.text(shown),
             Block::Heat(heat) => heat.text(shown),
             Block::Bars(_) => String::new(),
@@ -60,6 +57,19 @@ impl Block {
             _ => Vec::new(),
         }
     }
+}
+
+/// What stands in the second line of a figure is behind it in brackets.
+fn headline(figures: &[(String, String)]) -> String {
+    let mut rows = Vec::new();
+    for (name, figure) in figures {
+        let (figure, more) = match figure.split_once('\n') {
+            Some((figure, more)) => (figure, format!("({more})")),
+            None => (figure.as_str(), String::new()),
+        };
+        rows.push(vec![name.clone(), figure.to_string(), more]);
+    }
+    aligned(rows, &[false; 3])
 }
 
 impl Sentence {
@@ -135,12 +145,13 @@ mod tests {
         answer.about("-b4K");
         answer.says("it is fast");
         answer.push(SeriesVerdict::default());
-        answer.push(Block::Headline(vec![("IOPS".into(), "7".into()), ("mean".into(), "1 ms".into())]));
+        answer
+            .push(Block::Headline(vec![("IOPS".into(), "7\n6 to 8".into()), ("mean".into(), "1 ms".into())]));
         answer.push(Block::Heading("second".into()));
         answer.says("it is slow");
         assert_eq!(
             answer.text(shown(40, true)),
-            "-b4K\n\nIOPS  7\nmean  1 ms\n\nit is fast\n\nverdict: not judged\n\n== second\nit is slow\n"
+            "-b4K\n\nIOPS  7     (6 to 8)\nmean  1 ms\n\nit is fast\n\nverdict: not judged\n\n== second\nit is slow\n"
         );
     }
 }
