@@ -5,6 +5,7 @@
 //! Morse's, so that curved drift cancels over the blocks and no rhythm of the machine can follow it. When to
 //! stop tells [`design`].
 
+pub(in crate::suite) mod answer;
 mod design;
 #[cfg(test)]
 pub(crate) mod noise;
@@ -12,14 +13,11 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-use crate::answer::Advice;
-use crate::answer::SeriesVerdict;
-use crate::answer::Shown;
-use crate::suite::RanOn;
-use crate::suite::judged;
-use crate::suite::{Ended, Kind, Runner, Spread, Step, SuiteDocument};
+use crate::answer::{Advice, Answer, SeriesVerdict};
+use crate::suite::{Ended, Kind, RanOn, Runner, Spread, Step, SuiteDocument, judged};
+pub use answer::is_of_use;
 pub use design::{BLOCK_RUNS, Outcome, Plan, Side};
-use design::{BLOCKS_MIN, Design, P_MIN, UNCOUNTED_RUNS, figure, log_ratio, order, without_figure};
+use design::{Design, UNCOUNTED_RUNS, figure, log_ratio, order, without_figure};
 pub use report::{Block, Comparison, Effect, Stopped, Variant};
 use std::time::Duration;
 use truespd_core::profile;
@@ -27,7 +25,6 @@ use truespd_core::result::envelope::DocumentKind;
 pub use truespd_core::result::metrics::Metric;
 use truespd_core::result::metrics::{NoFigure, is_paced};
 use truespd_core::result::{Document, Grade, Part, Summary};
-use truespd_platform::text::{precise, printable, shell_line};
 
 /// So many blocks with a run that completed nothing, one after the other, end the series.
 const EMPTY_IN_A_ROW_MAX: usize = 3;
@@ -370,8 +367,8 @@ impl SuiteDocument for Comparison {
         Part::apart(self.parts_of(["A", "B"]))
     }
 
-    fn text(&self, shown: Shown) -> String {
-        text(self) + &self.verdict.shown(shown)
+    fn answer(&self) -> Answer {
+        answer::of(self)
     }
 }
 
@@ -383,194 +380,4 @@ impl DocumentKind for Comparison {
     const ABOUT: &'static str = "A comparison of two variants by TrueSpd, version 1. Latencies and processor times \
         are in nanoseconds, rates per second.";
     const NAME: &'static str = "comparison by TrueSpd";
-}
-
-/// The comparison: both lines, their figures, the effect, the answer, what to know.
-pub fn text(report: &Comparison) -> String {
-    let variants = [("A", &report.a), ("B", &report.b)];
-    let mut out = String::new();
-    for (name, variant) in variants {
-        out.push_str(&format!("{name}: {}\n", printable(&shell_line(&variant.words))));
-    }
-    out.push_str(&format!(
-        "\n{:<26}{:>6}{:>14}{:>14}{:>6}  verdict\n",
-        report.metric.heading(report.is_response),
-        "median",
-        "smallest",
-        "largest",
-        "runs"
-    ));
-    for (name, variant) in variants {
-        out.push_str(&row(report, name, variant));
-    }
-    out.push('\n');
-    if let Some(effect) = &report.effect {
-        out.push_str(&effect_lines(report, effect));
-    }
-    out + &answer(report)
-}
-
-/// The answer, and what to know, a line each.
-pub(in crate::suite) fn answer(report: &Comparison) -> String {
-    let mut out = format!("{}\n", sentence(report));
-    for remark in &report.remarks {
-        out.push_str(&format!("note: {remark}\n"));
-    }
-    out
-}
-
-fn row(report: &Comparison, name: &str, variant: &Variant) -> String {
-    let Some(figures) = variant.figures else {
-        return format!("{name:<18}{:>14}{:>14}{:>14}{:>6}\n", "-", "-", "-", 0);
-    };
-    let mut grade = variant.grade.loud_word().to_string();
-    if variant.grade == Grade::Invalid && variant.invalid_runs != figures.count {
-        grade.push_str(&format!(" ({} of {})", variant.invalid_runs, figures.count));
-    }
-    format!("{name:<18}{}{:>6}  {grade}\n", columns(report.metric, &figures), figures.count)
-}
-
-pub(in crate::suite) fn columns(metric: Metric, figures: &Spread) -> String {
-    [figures.median, figures.min, figures.max].map(|value| format!("{:>14}", metric.show(value))).concat()
-}
-
-fn effect_lines(report: &Comparison, effect: &Effect) -> String {
-    let confidence = effect.confidence_percent();
-    let p = format!(
-        "p      {}  ({} blocks of four runs, {} planned at most)\n\n",
-        p_words(effect.p),
-        effect.blocks,
-        report.blocks_max
-    );
-    if !is_of_use(effect.ratio_low, effect.ratio_high) {
-        let ratios = match Spread::of(report.blocks.iter().map(|block| block.log_ratio.exp())) {
-            Some(of) => format!(": {} to {}", precise(of.min), precise(of.max)),
-            None => String::new(),
-        };
-        return format!(
-            "B / A  {}  (no {confidence} interval: the blocks differ too much{ratios})\n{p}",
-            precise(effect.ratio)
-        );
-    }
-    let differences = [effect.difference, effect.difference_low, effect.difference_high];
-    let [difference, low, high] = differences.map(|value| {
-        let sign = if value < 0.0 { "-" } else { "+" };
-        format!("{sign}{}", report.metric.show(value.abs()))
-    });
-    format!(
-        "B / A  {:.4}  ({confidence} interval {:.4} to {:.4})\n\
-         B - A  {difference}  ({confidence} interval {low} to {high})\n{p}",
-        effect.ratio, effect.ratio_low, effect.ratio_high,
-    )
-}
-
-/// The largest interval that tells anything, as the ratio of its ends.
-const WIDEST: f64 = 100.0;
-
-/// Whether an interval tells anything. The ends of a wider one are artefacts of the few blocks behind it.
-pub fn is_of_use(ratio_low: f64, ratio_high: f64) -> bool {
-    ratio_high <= ratio_low * WIDEST
-}
-
-fn p_words(p: f64) -> String {
-    match p {
-        p if p <= P_MIN => "< 0.000001".into(),
-        p if p < 0.001 => format!("{p:.6}"),
-        p => format!("{p:.3}"),
-    }
-}
-
-/// A signed change in percent: `+5.4 %`.
-pub fn change(value: f64) -> String {
-    let digits = if value.abs() < 1.0 { 2 } else { 1 };
-    let text = format!("{value:+.digits$}");
-    let is_zero = text.trim_start_matches(['+', '-']).chars().all(|c| c == '0' || c == '.');
-    if is_zero { "0 %".to_string() } else { format!("{text} %") }
-}
-
-/// A ratio as a change in percent.
-pub fn percent_of(ratio: f64) -> f64 {
-    (ratio - 1.0) * 100.0
-}
-
-/// An undecided comparison with a smaller p looks like a difference.
-const LOOKS_DIFFERENT_P: f64 = 0.05;
-
-/// The answer in a sentence or two, without a line end.
-pub fn sentence(report: &Comparison) -> String {
-    let Some(effect) = &report.effect else {
-        let why = match report.stopped {
-            Stopped::Person => "stopped",
-            Stopped::Failure => "a run failed",
-            Stopped::Decided | Stopped::Blocks | Stopped::Time => "the limits are reached",
-        };
-        let blocks = match report.blocks.len() {
-            1 => "1 block".to_string(),
-            blocks => format!("{blocks} blocks"),
-        };
-        let least = BLOCKS_MIN.min(report.blocks_max);
-        return format!("undecided: {why} after {blocks}, but at least {least} are needed");
-    };
-    let confidence = effect.confidence_percent();
-    let range = if is_of_use(effect.ratio_low, effect.ratio_high) {
-        let (low, high) = (change(percent_of(effect.ratio_low)), change(percent_of(effect.ratio_high)));
-        format!("{confidence} interval {low} to {high}")
-    } else {
-        format!("no {confidence} interval: the blocks differ too much")
-    };
-    match report.outcome {
-        Outcome::Different => {
-            let equals = if effect.p <= P_MIN { "" } else { "= " };
-            format!("different: {} ({range}; p {equals}{})", b_is(report, effect), p_words(effect.p))
-        }
-        Outcome::Equivalent => {
-            let but = if effect.p < report.significance {
-                format!(
-                    "; there is one of {}, which is too small to matter",
-                    change(percent_of(effect.ratio))
-                )
-            } else {
-                String::new()
-            };
-            let (what, margin) = (report.what(), precise(report.margin_percent));
-            format!("no difference in {what} larger than {margin} % ({range}){but}")
-        }
-        Outcome::Undecided => undecided(report, effect, &range),
-    }
-}
-
-/// In the middle of a sentence: IOPS 5.0 % higher with B than with A, which is better
-fn b_is(report: &Comparison, effect: &Effect) -> String {
-    format!(
-        "{} {} {} with B than with A, which is {}",
-        report.what(),
-        change(percent_of(effect.ratio)).trim_start_matches(['+', '-']),
-        if effect.ratio > 1.0 { "higher" } else { "lower" },
-        if report.is_better(effect) { "better" } else { "worse" }
-    )
-}
-
-fn undecided(report: &Comparison, effect: &Effect, range: &str) -> String {
-    let by = match report.stopped {
-        Stopped::Time => "the time ran out; raise --max-minutes",
-        Stopped::Person => "stopped",
-        Stopped::Failure => "a run failed",
-        Stopped::Decided | Stopped::Blocks => "all blocks are done; raise --blocks",
-    };
-    // Enough to suspect a difference, too little to promise one.
-    if effect.p < LOOKS_DIFFERENT_P && effect.p >= report.significance {
-        return format!(
-            "undecided: probably {}, but {} blocks are too few to be sure ({range}; p = {}, and --significance asks \
-             for less than {}; {by})",
-            b_is(report, effect),
-            effect.blocks,
-            p_words(effect.p),
-            report.significance
-        );
-    }
-    format!(
-        "undecided: neither a difference in {} nor its absence within {} % is shown ({range}; {by})",
-        report.what(),
-        precise(report.margin_percent)
-    )
 }

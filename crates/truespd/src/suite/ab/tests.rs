@@ -1,7 +1,9 @@
 //! The design on simulated machines, and the series on documents made by hand.
 
+use super::answer::{change, sentence};
 use super::noise::{Machine, Noise};
 use super::*;
+use crate::answer::Shown;
 use crate::suite::{Ahead, Length, SuiteDocument};
 use diskspd::request::{Line, Request};
 use truespd_core::measure::Histogram;
@@ -10,7 +12,13 @@ use truespd_core::result::Document;
 use truespd_core::result::{
     Direction, Finding, FindingGrade, Grade, Measured, TargetResult, ThreadResult, TimeSpanResult, Verdict,
 };
+use truespd_front::show::Style;
 use truespd_platform::fault::{Failure, FailureKind};
+
+/// What a wide terminal shows of a comparison.
+fn text(report: &Comparison) -> String {
+    report.text(Shown::whole(Style { columns: 1000, has_colour: false }))
+}
 
 /// Scatter of 5 %, wandering of 8 % that stays, a steady fall, and every twentieth run loses up to 30 %.
 const MACHINE: Noise = Noise { scatter: 0.05, drift: (0.08, 0.9), slope: -0.002, outliers: (0.05, 0.30) };
@@ -281,6 +289,9 @@ fn a_difference_ends_the_series_at_once() {
     assert!((effect.difference - 5000.0).abs() < 500.0, "{effect:?}");
     let text = text(&report);
     assert!(text.contains("different: IOPS ") && text.contains("which is better"), "{text}");
+    let ratios = format!("B / A  {:.4}   (+5.", effect.ratio);
+    assert!(text.contains(&ratios) && text.contains(" %; 99 % interval 1.0"), "{text}");
+    assert!(text.contains("\nB - A  +") && text.contains("(99 % interval +"), "{text}");
     assert_eq!(report.is_b_better(), Some(true));
     assert_eq!(
         Comparison { metric: Metric::P99, ..report.clone() }.is_b_better(),
@@ -355,8 +366,7 @@ fn an_interval_that_tells_nothing_is_not_shown() {
     fake.log_ratios = vec![0.0, 9.0, 0.1, 8.0];
     let (report, _, _) = run(&plan(4), &mut fake);
     let words = text(&report);
-    let ratios = "(no 99 % interval: the blocks differ too much: 1 to 8,103)";
-    assert!(words.contains(ratios) && !words.contains("B - A"), "{words}");
+    assert!(words.contains("; in single blocks 1 to 8,103)\n") && !words.contains("B - A"), "{words}");
     assert!(
         sentence(&report).contains("is shown (no 99 % interval: the blocks differ too much; all"),
         "{words}"
@@ -410,14 +420,13 @@ fn at_most_is_never_exceeded() {
 fn the_head_of_the_table_names_the_percentile() {
     let (report, ..) = run(&plan(8), &mut Fake::new(CALM, [100_000.0, 100_000.0]));
     for (metric, is_response, head) in [
-        (Metric::IOPS, false, "IOPS "),
-        (Metric::MEAN, true, "mean response time "),
-        (Metric::P99, false, "latency p99 "),
-        (Metric::P999, true, "response time p99.9 "),
+        (Metric::IOPS, false, "IOPS"),
+        (Metric::MEAN, true, "Mean response time"),
+        (Metric::P99, false, "Latency p99"),
+        (Metric::P999, true, "Response time p99.9"),
     ] {
         let words = text(&Comparison { metric, is_response, ..report.clone() });
-        let line = words.lines().find(|line| line.contains("median")).unwrap();
-        assert!(line.starts_with(head) && line.find("median") == Some(26), "{line}");
+        assert!(words.contains(&format!("\n{head} of the runs\nvariant  ")), "{words}");
     }
 }
 
@@ -510,9 +519,9 @@ fn times_under_a_rate_count_from_when_it_wanted_the_io() {
 fn the_title_says_from_when_times_count() {
     let mut fake = Fake::new(CALM, [100_000.0, 105_000.0]);
     let (report, _, _) = run(&Plan { metric: Metric::P99, ..plan(4) }, &mut fake);
-    assert!(!report.is_response && text(&report).contains("\nlatency "), "{}", text(&report));
+    assert!(!report.is_response && text(&report).contains("\nLatency "), "{}", text(&report));
     let report = Comparison { is_response: true, ..report };
-    assert!(text(&report).contains("\nresponse time "), "{}", text(&report));
+    assert!(text(&report).contains("\nResponse time "), "{}", text(&report));
     assert!(sentence(&report).contains("response time at the 99th percentile"), "{}", sentence(&report));
 }
 
@@ -602,6 +611,11 @@ fn every_metric_is_read_from_the_document() {
         [Metric::IOPS.show(82_310.4), Metric::BYTES.show(321.5 * 1_048_576.0), Metric::P99.show(1_234_567.0)],
         ["82,310", "321.50 MiB/s", "1.23 ms"].map(|s| s.replace("321.50", "322"))
     );
+}
+
+#[test]
+fn changes_have_a_sign_and_few_digits() {
+    assert_eq!([5.44, -0.314, 0.001, -12.0].map(change), ["+5.4 %", "-0.31 %", "0 %", "-12.0 %"]);
 }
 
 #[test]

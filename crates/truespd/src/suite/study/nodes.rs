@@ -1,14 +1,12 @@
 //! Runs that were made on several nodes, each beside the first.
 
-use crate::answer::word;
 use crate::suite::Spread;
-use crate::suite::ab::{Metric, columns};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use truespd_core::measure::estimate::{student_beyond, student_quantile};
 use truespd_core::profile::Profile;
-use truespd_core::result::metrics::NoFigure;
+use truespd_core::result::metrics::{Metric, NoFigure};
 use truespd_core::result::{Document, Grade, Layer};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -202,48 +200,13 @@ fn log_mean(figures: &[f64]) -> Option<(f64, f64)> {
     (figures.len() > 1).then(|| (mean, squares / (count - 1.0) / count))
 }
 
-/// The table of the nodes.
-pub fn nodes_text(nodes: &[Node]) -> String {
-    let Some(first) = nodes.first() else { return String::new() };
-    let mut out = format!(
-        "== {} of the nodes' runs\n{:<22}{:>14}{:>14}{:>14}{:>6}  {:<10}compared with {}\n",
-        first.metric.words(nodes.iter().any(|node| node.is_response)),
-        "",
-        "median",
-        "smallest",
-        "largest",
-        "runs",
-        "verdict",
-        first.name
-    );
-    for (place, node) in nodes.iter().enumerate() {
-        let difference = match &node.difference {
-            Some(d) if place > 0 => format!(
-                "{:+.1} % (95 % interval {:+.1} % to {:+.1} %; p = {:.4})",
-                (d.ratio - 1.0) * 100.0,
-                (d.ratio_low - 1.0) * 100.0,
-                (d.ratio_high - 1.0) * 100.0,
-                d.p
-            ),
-            _ if place > 0 => "needs at least two runs of each".to_string(),
-            _ => String::new(),
-        };
-        let figures = columns(node.metric, &node.figures);
-        let grade = node.grade.map_or(word(None), Grade::loud_word);
-        let row = format!("{:<22}{figures}{:>6}  {grade:<10}{difference}", node.name, node.figures.count);
-        out.push_str(row.trim_end());
-        out.push('\n');
-    }
-    out
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use truespd_core::profile::{Target, TimeSpan};
     use truespd_core::result::{LayerDetails, Measured, Replica, TargetFacts, TimeSpanResult};
 
-    fn runs(name: &str, figures: &[f64]) -> Runs {
+    pub fn runs(name: &str, figures: &[f64]) -> Runs {
         let figures = figures.to_vec();
         Runs { name: name.into(), figures, is_response: false, grade: Some(Grade::Suspect), has_copy: None }
     }
@@ -264,8 +227,6 @@ mod tests {
         let same = compared[2].difference.unwrap();
         assert!(same.ratio_low < 1.0 && 1.0 < same.ratio_high && same.p > 0.5, "{same:?}");
         assert_eq!((compared[0].difference, compared[3].difference), (None, None));
-        let text = nodes_text(&compared);
-        assert!(text.contains("-20.0 % (95 %") && text.contains("two runs of each"), "{text}");
         assert_eq!(
             welch(&[2.0, 2.0], &[3.0, 3.0]).map(|d| (d.p, d.ratio_low == d.ratio_high)),
             Some((0.0, true))
@@ -305,7 +266,6 @@ mod tests {
         let node = Runs { grade: None, ..runs("node", &[1.0, 2.0]) };
         let nodes = compare_nodes(&[node, runs("other", &[1.0])], Metric::IOPS);
         assert_eq!(nodes[0].grade, None);
-        assert!(nodes_text(&nodes).lines().any(|line| line.contains("not judged")), "{}", nodes_text(&nodes));
         assert_eq!(Runs::of("none", &[], Metric::IOPS).map(|runs| runs.grade), Ok(None));
     }
 
