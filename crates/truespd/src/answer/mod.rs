@@ -34,8 +34,8 @@ pub struct Answer {
 pub enum Block {
     /// A section of the answer begins, whose blocks belong together.
     Heading(String),
-    /// Figures that a reader wants first, with their names. A second line of a figure says what else is known of it: its
-    /// interval, or what it rests on.
+    /// Figures that a reader wants first, with their names. A second line of a figure says what else is known of it:
+    /// its interval, or what it rests on.
     Headline(Vec<(String, String)>),
     Sentence(Sentence),
     Verdict(SeriesVerdict),
