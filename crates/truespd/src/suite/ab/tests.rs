@@ -289,8 +289,8 @@ fn a_difference_ends_the_series_at_once() {
     assert!((effect.difference - 5000.0).abs() < 500.0, "{effect:?}");
     let text = text(&report);
     assert!(text.contains("different: IOPS ") && text.contains("which is better"), "{text}");
-    let ratios = format!("B / A  {:.4}   (+5.", effect.ratio);
-    assert!(text.contains(&ratios) && text.contains(" %; 99 % interval 1.0"), "{text}");
+    let figure = format!("\nB / A  {:.4}  ", effect.ratio);
+    assert!(text.contains(&figure) && text.contains("  (+5.0 %; 99 % interval 1.0"), "{text}");
     assert!(text.contains("\nB - A  +") && text.contains("(99 % interval +"), "{text}");
     assert_eq!(report.is_b_better(), Some(true));
     assert_eq!(
