@@ -16,7 +16,13 @@ enum Place {
     Verdict,
 }
 
+const PLACES: [Place; 4] = [Place::About, Place::Figures, Place::Answer, Place::Verdict];
+
 impl Block {
+    fn is_heading(&self) -> bool {
+        matches!(self, Block::Heading(_))
+    }
+
     /// None: it stands on pages only.
     fn place(&self) -> Option<Place> {
         Some(match self {
@@ -93,27 +99,29 @@ impl Commands {
 }
 
 impl Answer {
-    /// As text; what a heading stands above is a section of its own.
+    /// As text; what a heading stands above is a section of its own. What stands before all headings is of the whole:
+    /// its answer and its verdict come last.
     pub fn text(&self, shown: Shown) -> String {
-        let mut sections: Vec<String> = Vec::new();
-        for section in self.blocks.chunk_by(|_, next| !matches!(next, Block::Heading(_))) {
-            let mut out = String::new();
-            if let Some(Block::Heading(words)) = section.first() {
-                out += &format!("== {}\n", printable(words));
+        let first = self.blocks.iter().position(Block::is_heading).unwrap_or(self.blocks.len());
+        let (whole, parts) = self.blocks.split_at(first);
+        let mut sections = vec![section_text(whole, &[Place::About, Place::Figures], shown)];
+        for section in parts.chunk_by(|_, next| !next.is_heading()) {
+            let mut text = section_text(section, &PLACES, shown);
+            if let (Some(Block::Heading(words)), false) = (section.first(), text.is_empty()) {
+                text.insert_str(0, &format!("== {}\n", printable(words)));
             }
-            out += &section_text(section, shown);
-            sections.push(out);
+            sections.push(text);
         }
+        sections.push(section_text(whole, &[Place::Answer, Place::Verdict], shown));
         sections.retain(|section| !section.is_empty());
         sections.join("\n")
     }
 }
 
-/// What it is about, the figures, the answer, the verdict: an empty line between what differs in kind, and before each
-/// table.
-fn section_text(blocks: &[Block], shown: Shown) -> String {
+/// An empty line stands between what differs in kind, and before each table.
+fn section_text(blocks: &[Block], places: &[Place], shown: Shown) -> String {
     let mut out = String::new();
-    for place in [Place::About, Place::Figures, Place::Answer, Place::Verdict] {
+    for &place in places {
         let mut texts = Vec::new();
         let mut grades = Vec::new();
         for block in blocks.iter().filter(|block| block.place() == Some(place)) {
@@ -145,13 +153,14 @@ mod tests {
         answer.about("-b4K");
         answer.says("it is fast");
         answer.push(SeriesVerdict::default());
-        answer
-            .push(Block::Headline(vec![("IOPS".into(), "7\n6 to 8".into()), ("mean".into(), "1 ms".into())]));
+        let figures = [("IOPS", "7\n6 to 8"), ("mean", "1 ms")];
+        answer.push(Block::Headline(figures.map(|(name, figure)| (name.into(), figure.into())).into()));
+        answer.push(Block::Heading("a page shows its chart".into()));
         answer.push(Block::Heading("second".into()));
         answer.says("it is slow");
         assert_eq!(
             answer.text(shown(40, true)),
-            "-b4K\n\nIOPS  7     (6 to 8)\nmean  1 ms\n\nit is fast\n\nverdict: not judged\n\n== second\nit is slow\n"
+            "-b4K\n\nIOPS  7     (6 to 8)\nmean  1 ms\n\n== second\nit is slow\n\nit is fast\n\nverdict: not judged\n"
         );
     }
 }
