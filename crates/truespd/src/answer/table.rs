@@ -151,7 +151,12 @@ impl Table {
         }
         let caption =
             if self.caption.is_empty() { String::new() } else { format!("{}\n", printable(&self.caption)) };
-        caption + &fitted(columns, Some(shown.style.columns))
+        let has_names = columns.iter().any(|column| !column.head.is_empty());
+        // A file or a pipe has everything.
+        let all = fitted(columns, if shown.has_bars { Some(shown.style.columns) } else { None });
+        // Columns without names need no line of them.
+        let (_, rows) = if has_names { ("", &all[..]) } else { all.split_once('\n').unwrap_or_default() };
+        caption + rows
     }
 
     /// Whether it has comma-separated values.
@@ -190,6 +195,11 @@ impl Table {
                 name => format!("<th scope=\"col\" role=\"columnheader\">{name}</th>"),
             };
         }
+        let (cards, head) = if places.iter().all(|&place| self.columns[place].name.is_empty()) {
+            ("", String::new())
+        } else {
+            (" cards", format!("<thead role=\"rowgroup\"><tr role=\"row\">{head}</tr></thead>"))
+        };
         let mut body = String::new();
         for row in &self.rows {
             body += "<tr role=\"row\">";
@@ -210,9 +220,8 @@ impl Table {
         let (long, rows) =
             if count > ROWS_MAX { (" long", format!(" ({count} rows)")) } else { ("", String::new()) };
         format!(
-            "<div class=\"scroll cards{long}\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table role=\"table\">\
-             <caption>{0}{rows}</caption><thead role=\"rowgroup\"><tr role=\"row\">{head}</tr></thead>\
-             <tbody role=\"rowgroup\">{body}</tbody></table></div>\n",
+            "<div class=\"scroll{cards}{long}\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table role=\"table\">\
+             <caption>{0}{rows}</caption>{head}<tbody role=\"rowgroup\">{body}</tbody></table></div>\n",
             escaped(&self.caption)
         )
     }
@@ -354,6 +363,16 @@ mod tests {
         let html = table.html();
         assert!(!html.contains("mean") && html.contains("IOPS"), "{html}");
         assert_eq!((html.matches("<td").count(), html.matches("<th ").count()), (2, 4));
+    }
+
+    #[test]
+    fn columns_without_names_have_no_line_of_them() {
+        let columns = vec![Column::words("", Room::Stays), Column::words("", Room::Stays)];
+        let mut table = Table::of("Head", columns);
+        table.push("drive", vec![Cell::Text("a".into())]);
+        table.push("host", vec![Cell::Text("b".into())]);
+        assert_eq!(table.text(shown(80, true)), "Head\ndrive  a\nhost   b\n");
+        assert!(!table.html().contains("<thead") && !table.html().contains("cards"), "{}", table.html());
     }
 
     #[test]
