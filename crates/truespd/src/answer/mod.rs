@@ -10,6 +10,7 @@ pub mod heat;
 pub mod html;
 pub mod page;
 pub mod picture;
+pub mod rounds;
 pub mod shown;
 pub mod table;
 mod terminal;

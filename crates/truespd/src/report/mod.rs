@@ -8,7 +8,6 @@ mod course;
 mod embed;
 pub mod history;
 mod parts;
-mod pts;
 mod rounds;
 pub mod suites;
 mod verdicts;

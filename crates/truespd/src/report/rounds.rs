@@ -2,16 +2,13 @@
 //! Specification plots it. A figure has a chart of its own, because the rule looks at each by itself.
 
 use super::course::Course;
-use crate::answer::axis::Point;
-use crate::answer::chart::{Chart, Phase, Series, Ticks};
+use crate::answer::chart::Chart;
 use crate::answer::html::latency_words;
+use crate::answer::rounds::{self, Window, push_window};
 use truespd_core::profile::SteadyRule;
 use truespd_core::result::Rounds;
 use truespd_core::result::rounds::{Tracked, values};
 use truespd_platform::text::number;
-
-/// More numbers of rounds than this would touch each other.
-const TICKS_MAX: usize = 25;
 
 /// The charts of all courses that measured in rounds.
 pub(super) fn of_rounds(courses: &[Course]) -> Vec<Chart> {
@@ -35,66 +32,24 @@ pub(super) fn of_rounds(courses: &[Course]) -> Vec<Chart> {
 }
 
 /// One figure, of which there is a value for each round.
-fn of_figure(name: &'static str, values: &[f64], rounds: &Rounds, rule: &SteadyRule) -> Chart {
+fn of_figure(name: &'static str, values: &[f64], measured: &Rounds, rule: &SteadyRule) -> Chart {
     let title = format!("{}{} of each round", name[..1].to_uppercase(), &name[1..]);
     let is_latency = name.contains("latency");
     let (y_name, show) =
         if is_latency { (name, latency_words as fn(f64) -> String) } else { (name, number as _) };
-    let x_name = format!("rounds of {} s", number(rounds.round_s));
-    let mut chart = Chart::new(&title, &x_name, y_name, round_words, show);
-    let numbers = (1..=values.len()).step_by(values.len().div_ceil(TICKS_MAX));
-    chart.ticks = Ticks::Named(numbers.map(|number| (number as f64, number.to_string())).collect());
-    let mut points = Vec::new();
-    for (place, value) in values.iter().enumerate() {
-        points.push(Point::at((place + 1) as f64, *value));
-    }
-    let first = rounds.window_first as usize;
-    let window = points.get(first..).unwrap_or_default().to_vec();
-    chart.series.push(Series::new("each round", points));
-    if let [from, .., to] = window.as_slice() {
-        let what = if rounds.is_steady { "window: steady" } else { "window: not steady" };
-        chart.phases.push(Phase { name: what, from: from.x, to: to.x });
-        push_window(&mut chart, &window, Tracked::of(name, &values[first..]), rule);
-    }
+    let mut chart = rounds::of_rounds(&title, y_name, show, values.len());
+    chart.x_name = format!("rounds of {} s", number(measured.round_s));
+    chart.series.push(rounds::line("each round", values.iter().copied().map(Some)));
+    let window = values.get(measured.window_first as usize..).unwrap_or_default();
+    let (tracked, is_steady) = (Tracked::of(name, window), measured.is_steady);
+    push_window(&mut chart, &Window { rounds: window.len(), tracked, rule, is_steady });
     chart
-}
-
-/// The mean of the window with what the rule allows around it, and the best straight line through its rounds.
-pub(super) fn push_window(chart: &mut Chart, window: &[Point], tracked: Tracked, rule: &SteadyRule) {
-    let excursions = tracked.excursions;
-    let mean = window.iter().map(|point| point.y).sum::<f64>() / window.len() as f64;
-    let half = mean * f64::from(rule.range_percent) / 200.0;
-    let last = (window.len() - 1) as f64;
-    let (mut means, mut line) = (Vec::new(), Vec::new());
-    for (place, point) in window.iter().enumerate() {
-        means.push(Point { x: point.x, y: mean, range: [mean - half, mean + half] });
-        // The line goes through the mean in the middle of the window.
-        let share = place as f64 / last - 0.5;
-        line.push(Point::at(point.x, mean * (1.0 + excursions.slope * share)));
-    }
-    let allowed = format!("mean of the window \u{b1} {:.1} %", f64::from(rule.range_percent) / 2.0);
-    chart.series.push(Series::new(allowed.replace(".0 %", " %"), means));
-    let line = Series { solid_until: f64::NEG_INFINITY, ..Series::new("best straight line", line) };
-    chart.series.push(line);
-    let keeps = if tracked.is_steady(rule) { "steady" } else { "not steady" };
-    chart.about = format!(
-        "The mean of the window is {}. Its largest round is {:.1} % of that above the smallest ({} % at most), and the \
-         best straight line changes by {:+.1} % ({} % at most): by this figure it is {keeps}.",
-        (chart.show_y)(mean),
-        excursions.range * 100.0,
-        rule.range_percent,
-        excursions.slope * 100.0,
-        rule.slope_percent,
-    );
-}
-
-pub(super) fn round_words(number: f64) -> String {
-    format!("round {number:.0}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answer::axis::Point;
     use truespd_core::result::Round;
 
     fn rounds(writes: &[f64], window_first: u32, is_steady: bool) -> Rounds {

@@ -11,6 +11,7 @@ use crate::suite::assess::{Assessment, Check, Figure, Requirement, SOURCE};
 use crate::suite::beside::BesideReport;
 use crate::suite::find_max::HighestRate;
 use crate::suite::mark::{self, MarkReport, Operation};
+use crate::suite::pts::PtsReport;
 use crate::suite::study::StudyReport;
 use crate::suite::sustain::SustainReport;
 use crate::suite::sweep::SweepReport;
@@ -36,6 +37,7 @@ pub trait Page: SuiteDocument {
     }
 }
 
+impl Page for PtsReport {}
 impl Page for SweepReport {}
 impl Page for SustainReport {}
 impl Page for BesideReport {}

@@ -51,14 +51,6 @@ impl Measured {
     }
 }
 
-/// Adds cells to a row of comma-separated values, each behind its comma.
-pub fn push_cells(row: &mut String, values: &[Option<f64>]) {
-    for value in values {
-        row.push(',');
-        row.push_str(&value.map_or(String::new(), |value| format!("{value:.3}")));
-    }
-}
-
 /// A random order, by Fisher and Yates.
 pub fn shuffle(places: &mut [usize], rng: &mut Rng) {
     for last in (1..places.len()).rev() {

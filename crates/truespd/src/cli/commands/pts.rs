@@ -9,7 +9,6 @@ use crate::suite::pts::PtsReport;
 use crate::suite::pts::report::Head;
 use crate::suite::pts::run::{MINUTE_S, Pts};
 use crate::suite::pts::table::{Class, Part, ROUNDS_MAX, TESTS, Test};
-use crate::suite::pts::text::line_words;
 use crate::suite::{RanOn, Runner};
 use clap::Args;
 use diskspd::run::{Required, required};
@@ -18,7 +17,7 @@ use truespd_core::profile::SteadyRule;
 use truespd_platform::fault::{Fault, Refusal};
 use truespd_platform::machine::roots::Roots;
 use truespd_platform::machine::storage::{ReadFlags, open, resolve};
-use truespd_platform::text::printable;
+use truespd_platform::text::{printable, shell_line};
 
 /// The least that its rule needs.
 const ROUNDS_MIN: u32 = 5;
@@ -383,16 +382,13 @@ fn printed(pts: &Pts, is_device: bool) -> String {
     }
     for part in &pts.parts {
         if pts.test.is_preconditioned {
-            out.push_str(&format!(
-                "# {}\n{}\n",
-                part.titled("preconditioning"),
-                line_words(&pts.preconditioning())
-            ));
+            let line = shell_line(&pts.preconditioning());
+            out.push_str(&format!("# {}\ndiskspd {line}\n", part.titled("preconditioning")));
         }
         for stage in part.stages {
             out.push_str(&format!("# {}\n", part.titled(stage.name)));
             for cell in pts.cells(stage) {
-                out.push_str(&format!("{}\n", line_words(&pts.line(&cell, 0))));
+                out.push_str(&format!("diskspd {}\n", shell_line(&pts.line(&cell, 0))));
             }
         }
     }

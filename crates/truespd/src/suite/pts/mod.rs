@@ -1,13 +1,14 @@
 //! `truespd pts`: the tests of SNIA's Solid State Storage Performance Test Specification 2.0.2.
 
+mod answer;
+mod charts;
 mod plan;
-pub mod recovery;
+mod recovery;
 pub mod report;
 pub mod run;
 pub mod table;
-pub mod text;
 
-use crate::answer::{SeriesVerdict, Shown};
+use crate::answer::{Answer, SeriesVerdict};
 use crate::suite::SuiteDocument;
 pub use report::PtsReport;
 use truespd_core::result::Part;
@@ -29,11 +30,6 @@ impl DocumentKind for PtsReport {
 impl SuiteDocument for PtsReport {
     fn has_figures(&self) -> bool {
         self.stages().any(|(_, stage)| stage.rounds.iter().flatten().any(|figures| figures.iops > 0.0))
-    }
-
-    /// A row for each cell of each round.
-    fn csv(&self) -> String {
-        text::csv(self)
     }
 
     fn title(&self) -> String {
@@ -65,7 +61,7 @@ impl SuiteDocument for PtsReport {
         Part::apart(parts)
     }
 
-    fn text(&self, shown: Shown) -> String {
-        format!("{}\n{}", text::tables(self, shown), self.verdict.shown(shown))
+    fn answer(&self) -> Answer {
+        answer::of(self)
     }
 }

@@ -1,32 +1,20 @@
 //! How a drive recovers from waits (`hir`) and from another load (`xsr`), as tables and sentences.
 
 use super::report::{Figures, PtsReport, StageReport};
+use crate::answer::table::{Cell, Column, Table};
+use truespd_platform::text::table::Room;
 use truespd_platform::text::{duration_ns, number, part_percent, rate};
 
 /// Rounds before a switch whose mean is the rate before it, and rounds behind it.
 const ROUNDS: usize = 5;
 
-/// A table of words, as text and page show it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Rows {
-    pub caption: &'static str,
-    pub head: Vec<&'static str>,
-    pub lines: Vec<Vec<String>>,
-}
-
 /// The table that tells what the test is about; none of tests that are not about recovery.
-pub fn table(report: &PtsReport) -> Option<Rows> {
-    let rows = match report.test.as_str() {
-        "hir" => waits(report),
-        "xsr" => switches(report),
-        _ => return None,
-    };
-    if rows.lines.is_empty() { None } else { Some(rows) }
-}
-
-/// Whether its stages are shown together over time, and not each by itself.
-pub fn is_one_course(report: &PtsReport) -> bool {
-    matches!(report.test.as_str(), "hir" | "xsr")
+pub fn table(report: &PtsReport) -> Option<Table> {
+    match report.test.as_str() {
+        "hir" => Some(waits(report)),
+        "xsr" => Some(switches(report)),
+        _ => None,
+    }
 }
 
 /// What the table says, in a sentence.
@@ -73,41 +61,37 @@ fn bytes_per_s(figures: &Figures) -> f64 {
     figures.bytes_per_s
 }
 
-fn shown(value: Option<f64>, show: fn(f64) -> String) -> String {
-    value.map_or("-".to_string(), show)
-}
-
 /// The bursts behind waits, against the rounds before them.
-fn waits(report: &PtsReport) -> Rows {
-    let head = vec![
-        "wait",
-        "measured",
-        "IOPS before",
-        "IOPS of bursts",
-        "lowest",
-        "highest",
-        "of before",
-        "mean latency",
+fn waits(report: &PtsReport) -> Table {
+    let columns = vec![
+        Column::numbers("wait", Room::Stays),
+        Column::numbers("measured", Room::Goes(3)),
+        Column::numbers("before", Room::Goes(1)),
+        Column::numbers("bursts", Room::Stays),
+        Column::numbers("lowest", Room::Goes(5)),
+        Column::numbers("highest", Room::Goes(4)),
+        Column::numbers("of before", Room::Stays),
+        Column::numbers("mean latency", Room::Goes(2)),
     ];
-    let mut lines = Vec::new();
+    let mut table = Table::of("IOPS of bursts behind waits", columns);
     for (before, stage) in with_before(report).into_iter().filter(|(_, stage)| stage.wait_s > 0.0) {
         let bursts = values(stage, iops);
         let rate_before = before.and_then(|before| at_the_end(before, iops));
         let rate = mean(&bursts);
         let latencies: Vec<f64> =
             stage.whole().filter_map(|round| round.first()).filter_map(|figures| figures.mean_ns).collect();
-        lines.push(vec![
-            seconds(stage.wait_s),
-            shown(stage.pause_s(), seconds),
-            shown(rate_before, number),
-            shown(rate, number),
-            shown(bursts.iter().copied().reduce(f64::min), number),
-            shown(bursts.iter().copied().reduce(f64::max), number),
-            shown(share(rate, rate_before), part_percent),
-            shown(mean(&latencies), duration_ns),
-        ]);
+        let cells = vec![
+            Cell::figure(stage.pause_s(), seconds),
+            Cell::figure(rate_before, number),
+            Cell::figure(rate, number),
+            Cell::figure(bursts.iter().copied().reduce(f64::min), number),
+            Cell::figure(bursts.iter().copied().reduce(f64::max), number),
+            Cell::figure(share(rate, rate_before), part_percent),
+            Cell::figure(mean(&latencies), duration_ns),
+        ];
+        table.push(seconds(stage.wait_s), cells);
     }
-    Rows { caption: "Bursts behind waits", head, lines }
+    table
 }
 
 fn seconds(value: f64) -> String {
@@ -133,33 +117,33 @@ fn after_waits(report: &PtsReport) -> Option<String> {
 }
 
 /// What each load does at first and at the end, and what the one before did at its end.
-fn switches(report: &PtsReport) -> Rows {
-    let head = vec![
-        "load",
-        "before",
-        "first round",
-        "first 5",
-        "last 5",
-        "lowest",
-        "highest mean latency",
-        "longest",
+fn switches(report: &PtsReport) -> Table {
+    let columns = vec![
+        Column::words("load", Room::Stays),
+        Column::numbers("before", Room::Stays),
+        Column::numbers("first round", Room::Goes(3)),
+        Column::numbers("first 5", Room::Stays),
+        Column::numbers("last 5", Room::Stays),
+        Column::numbers("lowest", Room::Goes(4)),
+        Column::numbers("highest mean latency", Room::Goes(2)),
+        Column::numbers("longest", Room::Goes(1)),
     ];
-    let mut lines = Vec::new();
+    let mut table = Table::of("Before and behind each switch of the load", columns);
     for (before, stage) in with_before(report) {
         let all = values(stage, bytes_per_s);
         let first: Vec<&Figures> = stage.whole().filter_map(|round| round.first()).collect();
-        lines.push(vec![
-            stage.cells.first().map_or(String::new(), |cell| cell.name.clone()),
-            shown(before.and_then(|before| at_the_end(before, bytes_per_s)), rate),
-            shown(all.first().copied(), rate),
-            shown(mean(&all[..all.len().min(ROUNDS)]), rate),
-            shown(at_the_end(stage, bytes_per_s), rate),
-            shown(all.iter().copied().reduce(f64::min), rate),
-            shown(first.iter().filter_map(|it| it.mean_ns).reduce(f64::max), duration_ns),
-            shown(first.iter().filter_map(|it| it.max_ns).reduce(f64::max), duration_ns),
-        ]);
+        let cells = vec![
+            Cell::figure(before.and_then(|before| at_the_end(before, bytes_per_s)), rate),
+            Cell::figure(all.first().copied(), rate),
+            Cell::figure(mean(&all[..all.len().min(ROUNDS)]), rate),
+            Cell::figure(at_the_end(stage, bytes_per_s), rate),
+            Cell::figure(all.iter().copied().reduce(f64::min), rate),
+            Cell::figure(first.iter().filter_map(|it| it.mean_ns).reduce(f64::max), duration_ns),
+            Cell::figure(first.iter().filter_map(|it| it.max_ns).reduce(f64::max), duration_ns),
+        ];
+        table.push(stage.cells.first().map_or(String::new(), |cell| cell.name.clone()), cells);
     }
-    Rows { caption: "Before and behind each switch of the load", head, lines }
+    table
 }
 
 /// How long the sequential writes take to be as fast as before the random ones.
@@ -179,7 +163,7 @@ fn recovered(report: &PtsReport) -> Option<String> {
              {}.",
             rate(wanted),
             again.len(),
-            shown(at_the_end(last, bytes_per_s), rate)
+            at_the_end(last, bytes_per_s).map_or("-".to_string(), rate)
         ),
     })
 }

@@ -429,7 +429,7 @@ fn an_invalid_run_is_marked_in_every_line() {
     let (outcome, _) = plan(work).run(&mut One(Some(document(span, threads, verdict))));
     let text = text_of(&outcome);
     assert!(
-        text.lines().any(|line| line.contains("64KiB sequential") && line.ends_with("invalid")),
+        text.lines().any(|line| line.contains("64KiB sequential") && line.ends_with("INVALID")),
         "{text}"
     );
     let told = &outcome.verdict.findings[0];
