@@ -61,6 +61,8 @@ pub struct Sentence {
 /// What a sentence is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
+    /// It says what this is and where it ran. A page has that as its heading.
+    Title,
     /// It says what was measured, and with which line.
     About,
     /// It is what the question asks for, in words.
@@ -69,6 +71,9 @@ pub enum Role {
     Remark,
     /// How figures are to be read.
     Note,
+    /// It says how the tests differ from those of the original program. A terminal shows it where it shows what that
+    /// program prints.
+    Method,
 }
 
 /// Lines of `diskspd`, each with its name, which may be empty.
@@ -92,6 +97,11 @@ impl Answer {
         self.blocks.push(block.into());
     }
 
+    /// Says what this is and where it ran.
+    pub fn title(&mut self, words: impl Into<String>) {
+        self.push(Sentence { role: Role::Title, words: words.into() });
+    }
+
     /// Says what was measured, and with which line.
     pub fn about(&mut self, words: impl Into<String>) {
         self.push(Sentence { role: Role::About, words: words.into() });
@@ -108,6 +118,11 @@ impl Answer {
 
     pub fn note(&mut self, words: impl Into<String>) {
         self.push(Sentence { role: Role::Note, words: words.into() });
+    }
+
+    /// Says how the tests differ from those of the original program.
+    pub fn method(&mut self, words: impl Into<String>) {
+        self.push(Sentence { role: Role::Method, words: words.into() });
     }
 
     /// The rows of the first table that has any, as comma-separated values; empty where none has.

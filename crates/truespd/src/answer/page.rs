@@ -22,15 +22,19 @@ impl Answer {
         Some((picture?, self.first_words()))
     }
 
-    /// The first thing that it says.
+    /// The first thing that it says, or what was measured where it only has figures.
     fn first_words(&self) -> String {
-        let sentences = self.blocks.iter().filter_map(|block| match block {
-            Block::Sentence(sentence) => Some(sentence),
-            _ => None,
-        });
-        let mut said = sentences.filter(|sentence| matches!(sentence.role, Role::Answer | Role::Remark));
-        let first = said.next().and_then(|sentence| sentence.words.lines().next());
-        first_large(&with_micro(first.unwrap_or_default()))
+        let mut about = None;
+        for block in &self.blocks {
+            let Block::Sentence(Sentence { role, words }) = block else { continue };
+            let first = words.lines().next().unwrap_or_default();
+            match role {
+                Role::Answer | Role::Remark => return first_large(&with_micro(first)),
+                Role::About if about.is_none() => about = Some(with_micro(first)),
+                _ => {}
+            }
+        }
+        about.unwrap_or_default()
     }
 }
 
@@ -62,10 +66,11 @@ impl Sentence {
         let lines: Vec<String> = self.words.lines().map(|line| first_large(&with_micro(line))).collect();
         let words = lines.join("\n");
         match self.role {
+            Role::Title => String::new(),
             Role::About => paragraph("subtitle", &with_micro(&self.words)),
             Role::Answer => paragraph("answer", &words),
             Role::Remark => paragraph("", &words),
-            Role::Note => note(&words),
+            Role::Note | Role::Method => note(&words),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::html::{escaped, grade_word};
 use super::shown::{Shown, bar};
-use super::verdict::word;
+use super::verdict::{doubt, word};
 use truespd_core::result::Grade;
 use truespd_platform::text::table::{self, Room, fitted};
 use truespd_platform::text::{printable, with_micro};
@@ -53,15 +53,22 @@ pub struct Column {
     room: Option<Room>,
     /// Its cells begin at one place; those of numbers end there.
     is_words: bool,
+    /// A terminal shows the verdicts in it as signs.
+    has_signs: bool,
 }
 
 impl Column {
     pub fn numbers(name: impl Into<String>, room: Room) -> Self {
-        Column { name: name.into(), key: String::new(), room: Some(room), is_words: false }
+        Column { name: name.into(), key: String::new(), room: Some(room), is_words: false, has_signs: false }
     }
 
     pub fn words(name: impl Into<String>, room: Room) -> Self {
         Column { is_words: true, ..Column::numbers(name, room) }
+    }
+
+    /// Verdicts of the rows, for which a terminal has only room for signs.
+    pub fn doubts(name: impl Into<String>) -> Self {
+        Column { has_signs: true, ..Column::words(name, Room::Stays) }
     }
 
     /// It stands only among comma-separated values.
@@ -140,10 +147,14 @@ impl Table {
             let Some(room) = column.room else { continue };
             let mut cells = Vec::new();
             for row in &self.rows {
-                cells.push(row.get(place).map_or(String::new(), |cell| cell.text(shown)));
+                cells.push(match row.get(place) {
+                    Some(cell) if column.has_signs => cell.grade().map_or("", doubt).to_string(),
+                    Some(cell) => cell.text(shown),
+                    None => String::new(),
+                });
             }
             columns.push(table::Column {
-                head: column.name.clone(),
+                head: if column.has_signs { String::new() } else { column.name.clone() },
                 cells,
                 is_number: !column.is_words,
                 room,
@@ -157,6 +168,15 @@ impl Table {
         // Columns without names need no line of them.
         let (_, rows) = if has_names { ("", &all[..]) } else { all.split_once('\n').unwrap_or_default() };
         caption + rows
+    }
+
+    /// The verdicts that a terminal shows as signs.
+    pub fn doubts(&self) -> Vec<Grade> {
+        let mut grades = Vec::new();
+        for (place, _) in self.columns.iter().enumerate().filter(|(_, column)| column.has_signs) {
+            grades.extend(self.rows.iter().filter_map(|row| row.get(place)?.grade()));
+        }
+        grades
     }
 
     /// Whether it has comma-separated values.
@@ -246,6 +266,13 @@ impl Cell {
     /// A figure, or that there is none.
     pub fn figure(value: Option<f64>, show: fn(f64) -> String) -> Self {
         value.map_or(Cell::Missing, |value| Cell::Figure(value, show))
+    }
+
+    fn grade(&self) -> Option<Grade> {
+        match self {
+            Cell::Grade(grade) => *grade,
+            _ => None,
+        }
     }
 
     fn is_missing(&self) -> bool {
@@ -411,5 +438,17 @@ mod tests {
         assert_eq!(graded.text(shown(80, false)), "test  verdict\n4K    INVALID\n", "not to be overlooked");
         table.columns.retain(|column| column.room.is_none());
         assert_eq!(table.text(shown(80, true)) + &table.html(), "", "values only");
+    }
+
+    #[test]
+    fn a_terminal_shows_verdicts_as_signs_where_words_have_no_room() {
+        let columns = vec![Column::words("test", Room::Stays), Column::doubts("verdict")];
+        let mut table = Table::of("", columns);
+        table.push("a", vec![Cell::Grade(Some(Grade::Certified))]);
+        assert_eq!(table.text(shown(80, false)), "test\na\n");
+        table.push("b", vec![Cell::Grade(Some(Grade::Suspect))]);
+        assert_eq!(table.text(shown(80, false)), "test\na\nb     ?\n");
+        assert_eq!(table.doubts(), [Grade::Certified, Grade::Suspect]);
+        assert!(table.html().contains("verdict</th>") && table.html().contains("</span> suspect</strong>"));
     }
 }

@@ -10,13 +10,14 @@ use truespd_platform::text::{hanging, printable, shell_line};
 /// Where a block stands in the text of its section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
+    Original,
     About,
     Figures,
     Answer,
     Verdict,
 }
 
-const PLACES: [Place; 4] = [Place::About, Place::Figures, Place::Answer, Place::Verdict];
+const PLACES: [Place; 5] = [Place::Original, Place::About, Place::Figures, Place::Answer, Place::Verdict];
 
 impl Block {
     fn is_heading(&self) -> bool {
@@ -26,7 +27,9 @@ impl Block {
     /// None: it stands on pages only.
     fn place(&self) -> Option<Place> {
         Some(match self {
-            Block::Sentence(Sentence { role: Role::About, .. }) | Block::Original(_) => Place::About,
+            Block::Original(_) | Block::Sentence(Sentence { role: Role::Method, .. }) => Place::Original,
+            Block::Sentence(Sentence { role: Role::Title | Role::About, .. }) => Place::About,
+            Block::Bars(bars) if bars.is_of_pages => return None,
             Block::Table(_) | Block::Heat(_) | Block::Bars(_) | Block::Headline(_) => Place::Figures,
             Block::Lines(chart) if chart.has_sparkline => Place::Figures,
             Block::Sentence(Sentence { role: Role::Note, .. }) => Place::Figures,
@@ -40,15 +43,16 @@ impl Block {
     fn text(&self, shown: Shown) -> String {
         let columns = shown.style.columns;
         match self {
-            Block::Original(text) if shown.has_original => format!("{text}\n"),
-            Block::Original(_) | Block::Heading(_) => String::new(),
+            _ if self.place() == Some(Place::Original) && !shown.has_original => String::new(),
+            Block::Original(text) => text.clone(),
+            Block::Heading(_) => String::new(),
             // A file or a pipe has each sentence in one line, for those who search it.
             Block::Sentence(sentence) if !shown.has_bars => sentence.text(usize::MAX),
             Block::Sentence(sentence) => sentence.text(columns),
             Block::Headline(figures) => headline(figures),
             Block::Table(table) => table.text(shown),
             Block::Heat(heat) => heat.text(shown),
-            Block::Bars(_) => String::new(),
+            Block::Bars(bars) => bars.text(shown),
             Block::Lines(chart) if shown.has_bars => chart.sparklines(columns),
             Block::Lines(_) => String::new(),
             Block::Commands(commands) => commands.text(),
@@ -60,6 +64,8 @@ impl Block {
     fn grades(&self) -> Vec<Grade> {
         match self {
             Block::Heat(heat) => heat.grades(),
+            Block::Bars(bars) => bars.grades(),
+            Block::Table(table) => table.doubts(),
             _ => Vec::new(),
         }
     }
@@ -104,7 +110,7 @@ impl Answer {
     pub fn text(&self, shown: Shown) -> String {
         let first = self.blocks.iter().position(Block::is_heading).unwrap_or(self.blocks.len());
         let (whole, parts) = self.blocks.split_at(first);
-        let mut sections = vec![section_text(whole, &[Place::About, Place::Figures], shown)];
+        let mut sections = vec![section_text(whole, &PLACES[..3], shown)];
         for section in parts.chunk_by(|_, next| !next.is_heading()) {
             let mut text = section_text(section, &PLACES, shown);
             if let (Some(Block::Heading(words)), false) = (section.first(), text.is_empty()) {
@@ -112,7 +118,7 @@ impl Answer {
             }
             sections.push(text);
         }
-        sections.push(section_text(whole, &[Place::Answer, Place::Verdict], shown));
+        sections.push(section_text(whole, &PLACES[3..], shown));
         sections.retain(|section| !section.is_empty());
         sections.join("\n")
     }
@@ -162,5 +168,20 @@ mod tests {
             answer.text(shown(40, true)),
             "-b4K\n\nIOPS  7     (6 to 8)\nmean  1 ms\n\n== second\nit is slow\n\nit is fast\n\nverdict: not judged\n"
         );
+    }
+
+    #[test]
+    fn the_original_program_stands_first_where_it_is_wanted() {
+        let mut answer = Answer::default();
+        answer.title("what it is");
+        answer.says("it is fast");
+        answer.push(Block::Original("> 7\n".into()));
+        answer.method("as far as is known");
+        assert_eq!(answer.text(shown(40, true)), "what it is\n\nit is fast\n");
+        let whole = Shown { has_original: true, ..shown(40, true) };
+        assert_eq!(answer.text(whole), "> 7\nas far as is known\n\nwhat it is\n\nit is fast\n");
+        let html = answer.html();
+        assert!(!html.contains("hat it is"), "it is the heading of the page: {html}");
+        assert!(html.contains("&gt; 7") && html.contains("As far as"), "{html}");
     }
 }

@@ -1,7 +1,6 @@
 //! The pages of suites: what a report shows of each kind of document.
 
 use crate::answer::bars::{Bar, Bars};
-use crate::answer::doubt;
 use crate::answer::findings::of_series;
 use crate::answer::html::{escaped, first_large, latency_words, note, paragraph};
 use crate::answer::picture::Picture;
@@ -17,7 +16,6 @@ use crate::suite::sustain::SustainReport;
 use crate::suite::sweep::SweepReport;
 use crate::suite::workload::Outcome;
 use crate::suite::{Spread, SuiteDocument};
-use truespd_core::result::Grade;
 use truespd_platform::text::{bytes, decimal_rate, number, percent, shell_line, size};
 
 /// Tests of a picture, at most: a document may have any number, and its table has them all.
@@ -98,6 +96,7 @@ fn figures_and_limits(assessment: &Assessment) -> Bars {
                 of the limit, for throughput it is the limit as a share of the measured value."
             .into(),
         heads: vec![String::new()],
+        is_of_pages: true,
         full: Some(1.0),
         rows: Vec::new(),
     };
@@ -114,7 +113,7 @@ fn figures_and_limits(assessment: &Assessment) -> Bars {
             colour: usize::from(!passes),
             words: figure.shown(),
             more: format!("limit {} · {}", figure.limit_shown(), figure.check().word()),
-            doubt: figure.grade.map_or(String::new(), doubt_words),
+            grade: figure.grade,
         };
         bars.rows.push((label(figure), vec![Some(bar)]));
     }
@@ -124,14 +123,6 @@ fn figures_and_limits(assessment: &Assessment) -> Bars {
 /// winsat's label, without the blanks that make its columns.
 fn label(figure: &Figure) -> String {
     figure.label.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// The sign and the word of a grade that a reader must know.
-fn doubt_words(grade: Grade) -> String {
-    match doubt(grade) {
-        "" => String::new(),
-        sign => format!("{sign} {}", grade.word()),
-    }
 }
 
 /// What was measured, the verdict, the bars, all figures as a table, the lines.
@@ -230,6 +221,7 @@ fn rates_of_tests(report: &MarkReport) -> Bars {
         title: "Reads and writes".into(),
         about: "The bar is the best run. The line on it reaches from the slowest run to the fastest.".into(),
         heads: settings.parts.iter().map(|part| head_of(*part, settings.mix_read_percent)).collect(),
+        is_of_pages: true,
         full: None,
         rows: Vec::new(),
     };
@@ -263,7 +255,7 @@ fn bar_of(of: &mark::Outcome, colour: usize) -> Bar {
         colour,
         words: decimal_rate(of.best_bytes_per_s),
         more: format!("{iops} IOPS · {latency}{}", half_range(of.bytes_per_s)),
-        doubt: doubt_words(of.grade),
+        grade: Some(of.grade),
     }
 }
 
