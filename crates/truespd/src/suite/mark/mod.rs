@@ -7,9 +7,9 @@
 //! that go through the file together share one position, median and spread stand beside the best, and every
 //! run has its verdict.
 
+mod answer;
 mod report;
 mod saved;
-mod table;
 mod test;
 #[cfg(test)]
 mod tests;
@@ -17,3 +17,35 @@ mod tests;
 pub use report::*;
 pub use saved::{Reader, text};
 pub use test::{NoTest, Operation, Pattern, Planned, Preset, Profile, Settings, Target, Test};
+
+use crate::answer::{Answer, SeriesVerdict};
+use crate::suite::{RanOn, SuiteDocument};
+use truespd_core::result::Part;
+
+impl SuiteDocument for MarkReport {
+    fn title(&self) -> String {
+        let (computer_name, targets) = (self.host.computer_name.clone(), vec![self.place.path.clone()]);
+        let ran_on = RanOn { computer_name, ranks: self.ranks(), targets, models: self.place.models.clone() };
+        format!("CrystalDiskMark tests{}", ran_on.words())
+    }
+
+    fn has_figures(&self) -> bool {
+        self.rows.iter().any(|row| row.outcome.is_some())
+    }
+
+    fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
+        vec![("", &self.verdict)]
+    }
+
+    fn ranks(&self) -> u32 {
+        self.host.ranks
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        self.rows.iter().filter_map(Row::part).collect()
+    }
+
+    fn answer(&self) -> Answer {
+        answer::of(self)
+    }
+}
