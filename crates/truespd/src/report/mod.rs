@@ -9,7 +9,6 @@ mod embed;
 pub mod history;
 mod parts;
 mod rounds;
-pub mod suites;
 mod verdicts;
 
 use crate::answer::chart::Chart;

@@ -286,8 +286,10 @@ fn input(word: &Path, one: Kept, name: String) -> Result<Input, Refusal> {
     let content = match document(word, &one.bytes)? {
         Read::Result(document) => Content::Run(document),
         Read::OfSuite(suite) => {
-            let html = suite.html() + &printed(&suite.text(Shown::whole(PLAIN)));
-            let (picture, about) = suite.picture().unzip();
+            let answer = suite.answer();
+            let shown = Shown { has_original: false, ..Shown::whole(PLAIN) };
+            let html = answer.html() + &printed(&answer.text(shown));
+            let (picture, about) = answer.picture().unzip();
             let mut lines: Vec<String> = about.into_iter().collect();
             for (title, verdict) in suite.verdicts() {
                 let part = if title.is_empty() { String::new() } else { format!("{title}: ") };

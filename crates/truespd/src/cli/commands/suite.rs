@@ -4,7 +4,6 @@ use crate::answer::{Findings, Shown};
 use crate::cli::commands::config::{HistoryArguments, Keeping, usual_folder};
 use crate::cli::commands::values;
 use crate::cli::show::series::{Throughput, View, tell_left};
-use crate::report::suites::Page;
 use crate::series::place::Place;
 use crate::series::watch::WithTelemetry;
 use crate::series::{Series, SeriesRanks, Wishes, undo};
@@ -311,14 +310,14 @@ impl SeriesArguments {
 }
 
 /// A stored document of a suite.
-pub(crate) trait Stored: SuiteDocument + Page {
+pub(crate) trait Stored: SuiteDocument {
     fn name(&self) -> &'static str;
     /// What it is, behind "a".
     fn kind(&self) -> &'static str;
     fn json(&self) -> String;
 }
 
-impl<D: SuiteDocument + Page + DocumentKind> Stored for D {
+impl<D: SuiteDocument + DocumentKind> Stored for D {
     fn name(&self) -> &'static str {
         D::FORMAT.trim_start_matches("truespd-")
     }
