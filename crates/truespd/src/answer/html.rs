@@ -86,11 +86,6 @@ pub fn plain(text: &str) -> String {
     format!("<pre class=\"table\" tabindex=\"0\">{lines}</pre>\n")
 }
 
-/// The same, folded up: the page says it in its own way.
-pub fn printed(text: &str) -> String {
-    details("As it is printed on a terminal", plain(text).trim_end())
-}
-
 /// A table: its caption, its head, and rows whose first cell is their heading. All cells are text.
 pub fn table(caption: &str, head: &[String], rows: &[Vec<String>]) -> String {
     let mut out = String::new();

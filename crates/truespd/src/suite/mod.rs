@@ -61,9 +61,7 @@ pub trait SuiteDocument {
     }
 
     /// What it says, for all that draws it.
-    fn answer(&self) -> Answer {
-        Answer::default()
-    }
+    fn answer(&self) -> Answer;
 
     /// What standard output shows of it.
     fn text(&self, shown: Shown) -> String {

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::answer::Shown;
-use crate::answer::html::{plain, printed};
+use crate::answer::html::plain;
 use crate::cli::commands::compare::Unlike;
 use crate::cli::commands::config::store_path;
 use crate::cli::commands::history::find::{FilterArguments, HistoryFile};
@@ -23,12 +22,9 @@ use diskspd::request::Output;
 use diskspd::run::outputs::LaterOutputs;
 use truespd_front::console::{say_line, tell};
 use truespd_front::program::{ExitCode, print};
-use truespd_front::show::{Style, plural};
+use truespd_front::show::plural;
 use truespd_platform::fault::{Failure, Fault, Refusal, RefusalKind};
 use truespd_platform::text::printable;
-
-/// Width of a suite's tables on the page.
-const PLAIN: Style = Style { columns: 100, has_colour: false };
 
 /// Make one HTML page from stored results, to look at and to send to others
 ///
@@ -287,8 +283,6 @@ fn input(word: &Path, one: Kept, name: String) -> Result<Input, Refusal> {
         Read::Result(document) => Content::Run(document),
         Read::OfSuite(suite) => {
             let answer = suite.answer();
-            let shown = Shown { has_original: false, ..Shown::whole(PLAIN) };
-            let html = answer.html() + &printed(&answer.text(shown));
             let (picture, about) = answer.picture().unzip();
             let mut lines: Vec<String> = about.into_iter().collect();
             for (title, verdict) in suite.verdicts() {
@@ -298,7 +292,7 @@ fn input(word: &Path, one: Kept, name: String) -> Result<Input, Refusal> {
                 lines.extend(verdict.grade.map(|grade| part + &words_of_verdict(grade, &rules)));
             }
             let picture = picture.map(|picture| (picture, lines));
-            Content::Other { title: suite.title(), html, picture }
+            Content::Other { title: suite.title(), html: answer.html(), picture }
         }
         Read::Plain(other) => {
             Content::Other { title: other.kind.to_string(), html: plain(&other.text), picture: None }
