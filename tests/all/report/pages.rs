@@ -174,7 +174,7 @@ fn a_suites_page_has_its_tables_and_its_chart() {
         "Response times against the rate",
         "Rate reached against the rate offered",
         "limit of the p99 response time",
-        "verdict: ",
+        "worst verdict of 9 runs: ",
     ] {
         assert!(page.contains(part), "{part}");
     }

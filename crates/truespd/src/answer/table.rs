@@ -241,7 +241,8 @@ impl Table {
             if count > ROWS_MAX { (" long", format!(" ({count} rows)")) } else { ("", String::new()) };
         format!(
             "<div class=\"scroll{cards}{long}\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\">\
-             <table role=\"table\"><caption>{0}{rows}</caption>{head}<tbody role=\"rowgroup\">{body}</tbody></table></div>\n",
+             <table role=\"table\"><caption>{0}{rows}</caption>{head}<tbody role=\"rowgroup\">{body}</tbody></table>\
+             </div>\n",
             escaped(&self.caption)
         )
     }
