@@ -5,13 +5,14 @@ use crate::answer::axis::Point;
 use crate::answer::chart::{Chart, Guide, Series};
 use crate::answer::table::{Cell, Column, Table};
 use crate::answer::{Answer, Commands};
-use truespd_platform::text::{bytes, duration_ns, part_percent, rate};
+use truespd_platform::text::{bytes, duration_ns, part_percent, rate, shell_line};
 
 /// Points of a line; more could not be told apart.
 const POINTS_MAX: usize = 400;
 
 pub(super) fn of(report: &SustainReport) -> Answer {
     let mut answer = Answer::default();
+    answer.about(format!("writes: {}", shell_line(&report.line)));
     for sentence in sentences(report) {
         answer.says(sentence);
     }
