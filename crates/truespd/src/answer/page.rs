@@ -41,7 +41,7 @@ impl Answer {
 impl Block {
     fn html(&self) -> String {
         match self {
-            Block::Heading(words) => heading(words),
+            Block::Heading(words) => heading(&first_large(words)),
             Block::Headline(figures) => {
                 let shown = figures.iter().map(|(name, figure)| (name, Some(with_micro(figure))));
                 tiles(&shown.collect::<Vec<_>>())

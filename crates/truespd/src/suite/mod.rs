@@ -29,7 +29,7 @@ use truespd_core::result::{Document, Finding, FindingGrade, Grade, Layer, Part};
 use truespd_front::show::Style;
 use truespd_platform::fault::Fault;
 use truespd_platform::machine::host;
-use truespd_platform::text::printable;
+use truespd_platform::text::{duration_ns, printable};
 
 /// What a suite leaves: a versioned document.
 pub trait SuiteDocument {
@@ -222,6 +222,11 @@ pub fn run_steps(
 
 /// Stands under a table with response times, which have a star there.
 pub const OF_RESPONSES: &str = "* response time: begins when the rate (-g) scheduled the I/O";
+
+/// Shows a latency; a response time with the star that [`OF_RESPONSES`] explains.
+pub fn show_latency(is_response: bool) -> fn(f64) -> String {
+    if is_response { |ns| duration_ns(ns) + "*" } else { duration_ns }
+}
 
 /// What the range of a point means where points have several runs.
 pub const OF_RUNS: &str = "The range of a point is its 95 % interval; with fewer than three runs, from the \

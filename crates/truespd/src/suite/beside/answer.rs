@@ -7,7 +7,7 @@ use crate::answer::html::latency_words;
 use crate::answer::table::{Cell, Column, Table};
 use crate::answer::{Answer, Commands};
 use crate::suite::rounds::Measured;
-use crate::suite::{OF_RESPONSES, OF_RUNS};
+use crate::suite::{OF_RESPONSES, OF_RUNS, show_latency};
 use truespd_platform::text::table::Room;
 use truespd_platform::text::{duration_ns, number, percent, rate, shell_line};
 
@@ -52,11 +52,6 @@ fn error_words(error: f64) -> String {
     format!("{error:.1} %")
 }
 
-/// A response time, which has a star.
-fn response_words(ns: f64) -> String {
-    duration_ns(ns) + "*"
-}
-
 /// A figure of the foreground.
 fn foreground(point: &Point, of: fn(&Figures) -> Option<f64>) -> Option<f64> {
     point.foreground(of).map(|figure| figure.mean)
@@ -67,17 +62,13 @@ fn whole(point: &Point, of: fn(&Figures) -> Option<f64>) -> f64 {
     foreground(point, of).unwrap_or(0.0)
 }
 
-fn show_times(point: &Point) -> fn(f64) -> String {
-    if point.is_response() { response_words } else { duration_ns }
-}
-
 fn time(point: &Point, of: fn(&Figures) -> Option<f64>) -> Cell {
-    Cell::figure(foreground(point, of), show_times(point))
+    Cell::figure(foreground(point, of), show_latency(point.is_response()))
 }
 
 /// A time of the foreground in a sentence, with a star where it is a response time.
 fn time_words(point: &Point, of: fn(&Figures) -> Option<f64>) -> String {
-    foreground(point, of).map_or("-".to_string(), show_times(point))
+    foreground(point, of).map_or("-".to_string(), show_latency(point.is_response()))
 }
 
 fn error(point: &Point, of: fn(&Figures) -> Option<f64>) -> Cell {

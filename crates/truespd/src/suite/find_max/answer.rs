@@ -58,11 +58,7 @@ fn of(report: &HighestRate) -> Answer {
     if let Some(search) = &report.search {
         push_rates(&mut answer, search);
     }
-    answer.push(Commands {
-        title: "to repeat it".to_string(),
-        lines: vec![("without a limit".to_string(), report.line.clone())],
-        is_answer: false,
-    });
+    answer.push(Commands::to_repeat(vec![("without a limit".to_string(), report.line.clone())]));
     answer
 }
 

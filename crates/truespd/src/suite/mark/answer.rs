@@ -31,7 +31,7 @@ pub(super) fn of(report: &MarkReport) -> Answer {
     answer.push(table(report).on_pages());
     let rows = report.rows.iter().filter(|row| !row.words.is_empty());
     let lines = rows.map(|row| (row.label(), row.words.clone())).collect();
-    answer.push(Commands { title: "to repeat it".to_string(), lines, is_answer: false });
+    answer.push(Commands::to_repeat(lines));
     answer.push(Block::Original(saved::text(report, Reader::Person)));
     answer
 }

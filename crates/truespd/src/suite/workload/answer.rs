@@ -4,11 +4,11 @@ use super::{Outcome, Row, Run};
 use crate::answer::table::{Cell, Column, Table};
 use crate::answer::{Answer, Commands, SeriesVerdict};
 use crate::suite::find_max::answer::{push_answer, push_rates};
-use crate::suite::{OF_RESPONSES, SuiteDocument};
+use crate::suite::{OF_RESPONSES, SuiteDocument, show_latency};
 use truespd_core::result::Part;
 use truespd_core::result::metrics::Metric;
 use truespd_platform::text::table::Room;
-use truespd_platform::text::{duration_ns, number, percent, rate};
+use truespd_platform::text::{number, percent, rate};
 
 impl SuiteDocument for Outcome {
     fn title(&self) -> String {
@@ -63,18 +63,13 @@ fn of(outcome: &Outcome) -> Answer {
         answer.note(OF_RESPONSES);
     }
     let lines = outcome.runs.iter().map(|run| (run.name.clone(), run.line.clone()));
-    answer.push(Commands { title: "to repeat it".to_string(), lines: lines.collect(), is_answer: false });
+    answer.push(Commands::to_repeat(lines.collect()));
     answer
-}
-
-/// A response time, which has a star.
-fn response_words(ns: f64) -> String {
-    duration_ns(ns) + "*"
 }
 
 fn time(row: &Row, metric: Metric) -> Cell {
     let ns = row.latency.as_ref().and_then(|latency| metric.of_latencies(latency));
-    Cell::figure(ns, if row.is_response { response_words } else { duration_ns })
+    Cell::figure(ns, show_latency(row.is_response))
 }
 
 fn table(run: &Run) -> Table {
