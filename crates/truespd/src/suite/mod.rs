@@ -228,6 +228,10 @@ pub fn show_latency(is_response: bool) -> fn(f64) -> String {
     if is_response { |ns| duration_ns(ns) + "*" } else { duration_ns }
 }
 
+/// What the schema says of the version of documents that may get more members.
+pub const MEMBERS_ARE_ADDED: &str =
+    "Version of this layout: 1. Within a version members are only added, and each of those may be missing.";
+
 /// What the range of a point means where points have several runs.
 pub const OF_RUNS: &str = "The range of a point is its 95 % interval; with fewer than three runs, from the \
     smallest to the largest.";

@@ -1,6 +1,7 @@
 //! The document of an assessment: its figures beside Microsoft's limits.
 
 use crate::answer::SeriesVerdict;
+use crate::suite::MEMBERS_ARE_ADDED;
 use crate::suite::RanOn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -169,8 +170,7 @@ pub struct Assessment {
 
 impl DocumentKind for Assessment {
     const FORMAT: &'static str = "truespd-assess";
-    const VERSION_ABOUT: &'static str = "Version of this layout: 1. Within a version members are only added, and \
-        each of those may be missing.";
+    const VERSION_ABOUT: &'static str = MEMBERS_ARE_ADDED;
     const MEMBER: &'static str = "assessment";
     const MEMBER_ABOUT: &'static str = "What was found.";
     const TITLE: &'static str = "TrueSpd assessment, version 1";

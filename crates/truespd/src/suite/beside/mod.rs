@@ -7,6 +7,7 @@ pub mod report;
 pub mod run;
 
 use crate::answer::{Answer, SeriesVerdict};
+use crate::suite::MEMBERS_ARE_ADDED;
 use crate::suite::SuiteDocument;
 pub use report::BesideReport;
 use report::Point;
@@ -16,8 +17,7 @@ use truespd_core::result::metrics::Metric;
 
 impl DocumentKind for BesideReport {
     const FORMAT: &'static str = "truespd-beside";
-    const VERSION_ABOUT: &'static str = "Version of this layout: 1. Within a version members are only added, and \
-        each of those may be missing.";
+    const VERSION_ABOUT: &'static str = MEMBERS_ARE_ADDED;
     const MEMBER: &'static str = "beside";
     const MEMBER_ABOUT: &'static str = "What was measured.";
     const TITLE: &'static str = "TrueSpd workload beside, version 1";

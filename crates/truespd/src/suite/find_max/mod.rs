@@ -11,6 +11,7 @@ mod tests;
 pub mod trial;
 
 use crate::answer::{Advice, SeriesVerdict};
+use crate::suite::MEMBERS_ARE_ADDED;
 use crate::suite::find_max::run::{Judge, Searching};
 use crate::suite::find_max::search::Search;
 use crate::suite::{Ended, LARGER_TARGET, RanOn, Runner};
@@ -48,8 +49,7 @@ pub struct HighestRate {
 
 impl DocumentKind for HighestRate {
     const FORMAT: &'static str = "truespd-find-max";
-    const VERSION_ABOUT: &'static str = "Version of this layout: 1. Within a version members are only added, and \
-        each of those may be missing.";
+    const VERSION_ABOUT: &'static str = MEMBERS_ARE_ADDED;
     const MEMBER: &'static str = "find_max";
     const MEMBER_ABOUT: &'static str = "What was found.";
     const TITLE: &'static str = "TrueSpd find-max, version 1";

@@ -9,6 +9,7 @@ pub mod run;
 pub mod table;
 
 use crate::answer::{Answer, SeriesVerdict};
+use crate::suite::MEMBERS_ARE_ADDED;
 use crate::suite::SuiteDocument;
 pub use report::PtsReport;
 use truespd_core::result::Part;
@@ -17,8 +18,7 @@ use truespd_core::result::metrics::Metric;
 
 impl DocumentKind for PtsReport {
     const FORMAT: &'static str = "truespd-pts";
-    const VERSION_ABOUT: &'static str = "Version of this layout: 1. Within a version members are only added, and \
-        each of those may be missing.";
+    const VERSION_ABOUT: &'static str = MEMBERS_ARE_ADDED;
     const MEMBER: &'static str = "pts";
     const MEMBER_ABOUT: &'static str = "What was measured.";
     const TITLE: &'static str = "TrueSpd pts, version 1";

@@ -6,6 +6,7 @@ pub mod report;
 pub mod run;
 
 use crate::answer::{Answer, SeriesVerdict};
+use crate::suite::MEMBERS_ARE_ADDED;
 use crate::suite::SuiteDocument;
 pub use report::SustainReport;
 use truespd_core::result::Part;
@@ -14,8 +15,7 @@ use truespd_core::result::metrics::Metric;
 
 impl DocumentKind for SustainReport {
     const FORMAT: &'static str = "truespd-sustain";
-    const VERSION_ABOUT: &'static str = "Version of this layout: 1. Within a version members are only added, and \
-        each of those may be missing.";
+    const VERSION_ABOUT: &'static str = MEMBERS_ARE_ADDED;
     const MEMBER: &'static str = "sustain";
     const MEMBER_ABOUT: &'static str = "What was measured.";
     const TITLE: &'static str = "TrueSpd sustain, version 1";

@@ -8,6 +8,7 @@ pub mod run;
 pub mod written;
 
 use crate::answer::{Answer, SeriesVerdict};
+use crate::suite::MEMBERS_ARE_ADDED;
 use crate::suite::SuiteDocument;
 pub use report::SweepReport;
 use truespd_core::result::Part;
@@ -16,8 +17,7 @@ use truespd_core::result::metrics::Metric;
 
 impl DocumentKind for SweepReport {
     const FORMAT: &'static str = "truespd-sweep";
-    const VERSION_ABOUT: &'static str = "Version of this layout: 1. Within a version members are only added, and \
-        each of those may be missing.";
+    const VERSION_ABOUT: &'static str = MEMBERS_ARE_ADDED;
     const MEMBER: &'static str = "sweep";
     const MEMBER_ABOUT: &'static str = "What was measured.";
     const TITLE: &'static str = "TrueSpd sweep, version 1";

@@ -7,6 +7,7 @@ mod tests;
 
 use crate::answer::Advice;
 use crate::answer::SeriesVerdict;
+use crate::suite::MEMBERS_ARE_ADDED;
 use crate::suite::RanOn;
 use crate::suite::find_max::run::{Judge, Searching};
 use crate::suite::find_max::search::Search;
@@ -197,8 +198,7 @@ pub struct Outcome {
 
 impl DocumentKind for Outcome {
     const FORMAT: &'static str = "truespd-workload";
-    const VERSION_ABOUT: &'static str = "Version of this layout: 1. Within a version members are only added, and \
-        each of those may be missing.";
+    const VERSION_ABOUT: &'static str = MEMBERS_ARE_ADDED;
     const MEMBER: &'static str = "outcome";
     const MEMBER_ABOUT: &'static str = "What was reached.";
     const TITLE: &'static str = "TrueSpd workload, version 1";
