@@ -243,7 +243,7 @@ fn rates(report: &BesideReport) -> Chart {
 }
 
 fn backgrounds(report: &BesideReport) -> Chart {
-    let title = "What the background was asked for and reached";
+    let title = "Throughput of the background, requested and reached";
     let mut chart = over_shares(report, Chart::of_rates(title, "", share_words));
     chart.series.extend(line(report, "reached", |share| share.background(|it| Some(it.bytes_per_s))));
     let asked = line(report, "asked", |share| Measured::of(share.asked_bytes_per_s.as_slice()));

@@ -167,9 +167,7 @@ fn response_times(search: &Search, points: &[&Tried]) -> Chart {
 fn reached_rates(points: &[&Tried]) -> Chart {
     let (title, x_name) = ("Rate reached against the rate offered", "I/Os per second offered");
     let mut chart = Chart::new(title, x_name, "I/Os per second", number, number);
-    chart.about =
-        "Where the storage cannot keep up, the rate that it reached lies below the rate that was offered."
-            .into();
+    chart.about = "Where the storage cannot keep up, it reaches a lower rate than was offered.".into();
     let mut offered = curve("offered", points, |point| point.offered_iops);
     // Dashed, so that what was reached is seen where the two are the same.
     offered.solid_until = f64::NEG_INFINITY;

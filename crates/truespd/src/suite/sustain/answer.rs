@@ -25,7 +25,7 @@ pub(super) fn of(report: &SustainReport) -> Answer {
     answer.push(runs(report));
     answer.push(slices(report));
     answer.push(Commands {
-        title: "line of the first run; later runs begin where the one before ended (-B)".to_string(),
+        title: "line of the first run; each later run begins (-B) where the run before it ended".to_string(),
         lines: vec![("writes".to_string(), report.line.clone())],
         is_answer: false,
     });
@@ -126,7 +126,7 @@ fn recovery_words(report: &SustainReport, longest: &Recovery) -> String {
             part_percent(fast / area)
         ),
         _ => format!(
-            "After a rest of {rest} s, no more was fast than scatter makes ({}).",
+            "After a rest of {rest} s, no fast part was seen beyond the scatter of the rate ({}).",
             bytes(longest.least_bytes.max(1.0))
         ),
     }

@@ -144,7 +144,7 @@ fn of_all(report: &SweepReport) -> Vec<String> {
         );
         all.push(if again.has_changed {
             format!(
-                "{words}. The storage has changed meanwhile: differences between points may be that change."
+                "{words}. The storage changed during the sweep, so differences between points may come from that."
             )
         } else {
             format!("{words}.")
