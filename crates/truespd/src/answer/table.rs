@@ -21,7 +21,7 @@ pub enum Cell {
     Whole(u64),
     /// A figure, and how it is shown to people.
     Figure(f64, fn(f64) -> String),
-    /// There is no value: a dash for people, nothing for programs.
+    /// No value: people see a dash, and programs read an empty cell.
     Missing,
     /// A verdict; none where nothing was judged.
     Grade(Option<Grade>),
@@ -31,7 +31,8 @@ pub enum Cell {
     Gap(Gap),
 }
 
-/// A difference with its interval on an axis whose middle is no difference. All values are parts of half of its length.
+/// A difference with its interval, on an axis that has "no difference" in its middle. A value of 1 is the right end of
+/// the axis, and -1 the left one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gap {
     pub at: f64,
@@ -93,12 +94,6 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
     /// It is too long for a terminal.
     is_of_pages: bool,
-}
-
-impl From<String> for Cell {
-    fn from(text: String) -> Self {
-        Cell::Text(text)
-    }
 }
 
 impl Table {

@@ -354,9 +354,9 @@ fn summary(kept: &Kept, hosts: &BTreeMap<&Machine, String>) -> String {
         counted.retain(|result| result.grade == Some(Grade::Certified));
         let names: BTreeSet<_> = results.iter().filter_map(|result| hosts.get(&result.machine)).collect();
         let mut cells = [results.len(), counted.len(), names.len()].map(grouped).map(Cell::Text).to_vec();
-        cells.push(median(&counted, Metric::IOPS).map_or("-".into(), number).into());
-        cells.push(median(&counted, Metric::BYTES).map_or("-".into(), rate).into());
-        cells.push(median(&counted, Metric::P99).map_or("-".into(), latency_words).into());
+        cells.push(Cell::figure(median(&counted, Metric::IOPS), number));
+        cells.push(Cell::figure(median(&counted, Metric::BYTES), rate));
+        cells.push(Cell::figure(median(&counted, Metric::P99), latency_words));
         table.push(start_of(&test.words, WORD_COLUMNS), cells);
     }
     let mut out = table.html();
