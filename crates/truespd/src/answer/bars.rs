@@ -70,7 +70,7 @@ const TESTS_MAX: usize = 40;
 
 /// Columns of a terminal that the longest bar takes, where there is room for it.
 const LONG: usize = 24;
-/// The longest bar takes so many where columns stand beside each other.
+/// Columns of a terminal that the longest bar takes where several columns of bars stand beside each other.
 const SHORT: usize = 8;
 /// Columns of a terminal between two columns of bars.
 const BETWEEN: usize = 2;

@@ -9,7 +9,7 @@ use truespd_core::result::rounds::Tracked;
 /// More numbers of rounds than this would touch each other.
 const TICKS_MAX: usize = 25;
 
-/// A chart without lines that has a number for each of so many rounds.
+/// An empty chart whose x axis has a number for each round.
 pub fn of_rounds(title: &str, y_name: &str, show_y: fn(f64) -> String, rounds: usize) -> Chart {
     let mut chart = Chart::new(title, "rounds", y_name, round_words, show_y);
     let numbers = (1..=rounds).step_by(rounds.div_ceil(TICKS_MAX).max(1));

@@ -35,14 +35,14 @@ impl Shown {
     }
 }
 
-/// As much of so many columns as `share` tells; what is not nothing is seen.
+/// A bar that fills this share of `columns`. It is an eighth of a column long at least, so that every bar is seen.
 pub fn bar(share: f64, columns: usize) -> String {
     let eighths = ((share.clamp(0.0, 1.0) * columns as f64 * 8.0).round() as usize).max(1);
     "\u{2588}".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }
 
-/// Values in so many columns at most, as heights from 0, so that a steady rate looks steady. With the smallest and the
-/// largest height, each the mean of its column; none without a value above 0.
+/// Draws values as heights in up to `columns` columns, each of which is the mean of its values. The heights begin at 0,
+/// so that a steady rate looks steady. Returns the smallest and the largest mean too; none without a value above 0.
 pub fn sparkline(values: &[f64], columns: usize) -> Option<(String, [f64; 2])> {
     let columns = values.len().min(columns);
     let mut means = Vec::new();

@@ -182,7 +182,7 @@ impl SeriesVerdict {
 }
 
 impl RuleResult {
-    /// The runs that have it, of so many: `all 24 runs`, `2 of 24 runs: read SEQ1M-Q8T1 x2`.
+    /// Names the runs in which it was found, out of `runs`: `all 24 runs`, `2 of 24 runs: read SEQ1M-Q8T1 x2`.
     pub fn runs_words(&self, runs: usize) -> String {
         if self.runs == runs {
             return if runs == 1 { "the only run".to_string() } else { format!("all {runs} runs") };

@@ -39,7 +39,7 @@ pub(super) fn element(document: &[u8]) -> String {
     packed_element(&packed(document))
 }
 
-/// The same of one that is packed already.
+/// The element of a document that is already packed.
 pub(super) fn packed_element(packed: &str) -> String {
     format!("{OPEN}{packed}{CLOSE}")
 }
