@@ -218,7 +218,7 @@ impl Custody {
     }
 
     /// This run wrote what it holds.
-    pub(super) fn is_of_this_run(&self, identity: Identity) -> bool {
+    pub fn is_of_this_run(&self, identity: Identity) -> bool {
         self.own.contains(&identity)
     }
 

@@ -188,7 +188,7 @@ pub fn run(
     let targets = profile.targets();
     let looked_at = targets.zip(checked.iter().flat_map(|checked| &checked.things));
     let looked_at = looked_at.filter_map(|(target, thing)| {
-        Some(KnownTarget { typed: target.path.clone(), thing: thing.clone()? })
+        Some(KnownTarget { typed: target.path.clone(), thing: thing.clone()?.thing })
     });
     let known = options.known.iter().cloned().chain(looked_at).collect();
     let options = &Options { known, ..options.clone() };

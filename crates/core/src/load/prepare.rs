@@ -51,10 +51,19 @@ pub struct Checked {
     /// Processors to pin threads to.
     pub cpus: Vec<u32>,
     /// Each target that was there.
-    pub things: Vec<Option<Thing>>,
+    pub things: Vec<Option<CheckedThing>>,
     pub warnings: Vec<String>,
     /// What the user should know besides.
     pub notes: Vec<String>,
+}
+
+/// A target that was there when it was checked.
+#[derive(Debug, Clone)]
+pub struct CheckedThing {
+    pub thing: Thing,
+    /// It must not get another size before it is opened: it is written, or it is compared with the other runs of a
+    /// series. A file that is only read may grow, as logs do.
+    pub keeps_size: bool,
 }
 
 /// Checks every time span against machine and targets. Touches nothing.
@@ -168,7 +177,7 @@ impl TargetCheck<'_> {
         span: &TimeSpan,
         target: &Target,
         checked: &mut Checked,
-    ) -> Result<(Option<Thing>, bool), Refusal> {
+    ) -> Result<(Option<CheckedThing>, bool), Refusal> {
         let (typed, roots, guard) = (target.path.as_str(), self.guard.roots, self.guard);
         let is_made = self.made.contains(typed);
         let path = resolve(typed, roots).map_err(|e| e.refusal(RefusalKind::Machine))?.path;
@@ -253,11 +262,13 @@ impl TargetCheck<'_> {
     }
 
     /// The open target, which must be the one that was looked at before this run, if it was.
-    fn check_known(&self, target: &Target, file: &File) -> Result<Option<Thing>, Refusal> {
+    fn check_known(&self, target: &Target, file: &File) -> Result<Option<CheckedThing>, Refusal> {
         let (typed, roots) = (target.path.as_str(), self.guard.roots);
         let Ok(now) = Thing::of(file, roots) else { return Ok(None) };
         let known = self.options.known.iter().find(|known| known.is(typed, roots));
-        let Some(change) = known.and_then(|known| known.thing.change(&now)) else { return Ok(Some(now)) };
+        let Some(change) = known.and_then(|known| known.thing.change(&now)) else {
+            return Ok(Some(CheckedThing { thing: now, keeps_size: target.writes() || known.is_some() }));
+        };
         let is_allowed = target.writes() && self.guard.is_let_through(typed, Path::new(typed), Some(file));
         let when = if is_allowed { "when you allowed it to be overwritten" } else { "at the first look" };
         let words = match change {

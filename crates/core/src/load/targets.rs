@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::context::{Event, OnEvent};
+use super::prepare::CheckedThing;
 use crate::access::{DataRng, data};
 use crate::engine::Handle;
 use crate::guard::mark::{Ended, Marks, Whose, Writing};
@@ -20,7 +21,7 @@ use truespd_platform::machine::storage::{
     Access, AccessHint, OpenFlags, OpenedTarget, ReadFlags, TargetError, TargetFacts, TargetKind,
     probe_direct_read, resolve,
 };
-use truespd_platform::machine::thing::Thing;
+use truespd_platform::machine::thing::{Change, Thing};
 use truespd_platform::machine::{chain, storage};
 use truespd_platform::sys::buffer::IoBuffer;
 use truespd_platform::sys::error::{Code, system_text};
@@ -83,7 +84,7 @@ fn hints(target: &Target) -> Vec<AccessHint> {
 pub fn open_all(
     span: &TimeSpan,
     guard: &Guard<'_>,
-    checked: &[Option<Thing>],
+    checked: &[Option<CheckedThing>],
     separation_bytes: u64,
     custody: &mut Custody,
 ) -> Result<Vec<TargetState>, Vec<Failure>> {
@@ -103,7 +104,7 @@ fn open_one(
     span: &TimeSpan,
     target: &Target,
     guard: &Guard<'_>,
-    checked: Option<&Thing>,
+    checked: Option<&CheckedThing>,
     custody: &mut Custody,
     sources: &mut SourceMaker,
 ) -> Result<TargetState, Failure> {
@@ -114,14 +115,14 @@ fn open_one(
         // From here on nobody else can take a device.
         let look = storage::open(&path, ReadFlags::CACHED, guard.roots);
         let look = look.map_err(TargetError::wanting_to_write)?;
-        thing = thing_of(target, &look.file, checked, guard.roots)?;
+        thing = thing_of(target, &look.file, checked, custody, guard.roots)?;
         let permitted = guard.permit(&target.path, &look, Range::tested(target), custody)?;
         let written = permitted.open(open_flags(target), guard.roots);
         opened = written.map_err(|e| not_opened(&target.path, e, false))?;
         permit = Some(permitted);
     } else {
         opened = storage::open(&path, ReadFlags { direct: target.is_direct() }, guard.roots)?;
-        thing = thing_of(target, &opened.file, checked, guard.roots)?;
+        thing = thing_of(target, &opened.file, checked, custody, guard.roots)?;
         guard.attend(&target.path, &opened, custody)?;
         permit = None;
     }
@@ -161,12 +162,23 @@ fn open_one(
 }
 
 /// The open target, which must be what was checked.
-fn thing_of(target: &Target, file: &File, checked: Option<&Thing>, roots: &Roots) -> Result<Thing, Failure> {
-    let thing = Thing::of(file, roots).map_err(|e| PermitError::Unknown(system_text(&e)));
-    match thing {
-        Ok(thing) if checked.is_none_or(|checked| checked.replacement(&thing).is_none()) => Ok(thing),
-        Ok(_) => Err(not_opened(&target.path, PermitError::Changed, false)),
-        Err(error) => Err(not_opened(&target.path, error, false)),
+fn thing_of(
+    target: &Target,
+    file: &File,
+    checked: Option<&CheckedThing>,
+    custody: &Custody,
+    roots: &Roots,
+) -> Result<Thing, Failure> {
+    let path = &target.path;
+    let now = Thing::of(file, roots).map_err(|e| PermitError::Unknown(system_text(&e)));
+    let now = now.map_err(|error| not_opened(path, error, false))?;
+    match checked.and_then(|checked| checked.thing.change(&now).map(|change| (change, checked.keeps_size))) {
+        Some((Change::Resized { from_bytes, to_bytes }, true)) if !custody.is_of_this_run(now.identity()) => {
+            let words = format!("'{path}' has {to_bytes} bytes, and had {from_bytes} when it was checked");
+            Err(Failure::new(FailureKind::Lost, words).on(path).hint("look at what it holds, and try again"))
+        }
+        None | Some((Change::Resized { .. }, _)) => Ok(now),
+        Some(_) => Err(not_opened(path, PermitError::Changed, false)),
     }
 }
 
@@ -484,5 +496,28 @@ mod tests {
         // What was so at the beginning is no news.
         assert_eq!(gone.lost_until(&gone), []);
         assert_eq!(unmounted.lost_until(&unmounted), []);
+    }
+
+    #[test]
+    fn a_target_that_is_written_keeps_its_size_from_the_check_to_the_open() {
+        let (roots, file) = (Roots::default(), tempfile::tempfile().expect("a file"));
+        let thing = Thing::of(&file, &roots).expect("it tells");
+        file.set_len(4096).expect("room");
+        let opened = |keeps_size: bool| {
+            let checked = CheckedThing { thing: thing.clone(), keeps_size };
+            thing_of(
+                &Target { path: "f".to_string(), ..Target::default() },
+                &file,
+                Some(&checked),
+                &Custody::default(),
+                &roots,
+            )
+        };
+        let failure = opened(true).expect_err("it grew");
+        assert!(
+            failure.to_string().contains("'f' has 4096 bytes, and had 0 when it was checked"),
+            "{failure}"
+        );
+        assert!(opened(false).is_ok(), "a file that is only read may grow");
     }
 }
