@@ -8,7 +8,7 @@ use std::{fs, io};
 use super::beneath::Beneath;
 use super::device::{BlockDevice, DeviceNumber, DevicesUnknown, with_size};
 use super::roots::{Roots, is_number, number_in, read_word};
-use super::storage::{ReadFlags, open_file};
+use super::storage::{ReadFlags, filesystem_of, open_file};
 use crate::sys::device::{is_write_protected, stands_on};
 use crate::sys::error::Code;
 use crate::sys::identity::{Identity, block_device};
@@ -44,11 +44,11 @@ pub fn standing_on(any: &[Below], roots: &Roots) -> Result<Vec<BlockDevice>, Dev
             None if could_be.next().is_some() => {
                 return Err(DevicesUnknown::new(&file, &Code::NOT_FOUND.into()));
             }
-            // What could be below its file are files only, so a device is not meant.
-            Some(Ground { unknown: Some(why), .. })
-                if could_be.any(|one| DeviceNumber::of(one.identity).is_none()) =>
-            {
-                return Err(DevicesUnknown::new(&file, &io::Error::other(why)));
+            Some(ground) if could_be.any(|one| ground.could_share(one.identity)) => {
+                return Err(DevicesUnknown::new(
+                    &file,
+                    &io::Error::other(ground.unknown.unwrap_or_default()),
+                ));
             }
             _ => {}
         }
@@ -106,6 +106,8 @@ pub struct Ground {
     pub identities: Vec<Identity>,
     /// Why not all of them are known.
     pub unknown: Option<String>,
+    /// Other files on its file system have other files below them: overlayfs copies each file by itself.
+    is_apart: bool,
 }
 
 impl Ground {
@@ -116,7 +118,7 @@ impl Ground {
         let path = path.strip_suffix(DELETED).map_or(file, Path::new);
         // The path is that of another mount namespace, or of before a chroot; it may lead to another file here.
         let own = by_node(device, roots).or_else(|| Identity::at(path).ok())?;
-        let mut ground = Ground { identities: vec![own], unknown: None };
+        let mut ground = Ground { identities: vec![own], unknown: None, is_apart: false };
         if has_one_file(own) {
             return Some(ground);
         }
@@ -126,11 +128,19 @@ impl Ground {
                 let beneath = Beneath::of(&opened, roots);
                 ground.identities.extend(beneath.identities());
                 ground.unknown = beneath.unknown;
+                ground.is_apart = filesystem_of(&opened, roots).is_some_and(|f| f.name == "overlay");
             }
             Some(Err(error)) => ground.unknown = Some(error.to_string()),
             _ => ground.unknown = Some("its path does not lead there from here".to_string()),
         }
         Some(ground)
+    }
+
+    /// Whether a file that is not known here could be below both. Below a file there are files only, no devices.
+    fn could_share(&self, other: Identity) -> bool {
+        self.unknown.is_some()
+            && DeviceNumber::of(other).is_none()
+            && !(self.is_apart && self.own().device() == other.device())
     }
 
     /// The file or device itself.
@@ -266,5 +276,18 @@ mod tests {
         assert!(machine.names(below).is_err());
         fs::write(machine.roots.sys.join("block/loop1/loop/sizelimit"), "512").unwrap();
         assert_eq!(machine.names(below).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn two_files_of_one_overlayfs_share_no_file_below_them() {
+        // Device numbers of file systems without a device of their own have the major number 0.
+        let [image, beside, elsewhere] = [(35, 7), (35, 8), (36, 7)].map(Identity::from);
+        let mut ground = Ground { identities: vec![image], unknown: Some("hidden".into()), is_apart: true };
+        let shares = |ground: &Ground| [beside, elsewhere].map(|other| ground.could_share(other));
+        assert_eq!(shares(&ground), [false, true]);
+        ground.is_apart = false;
+        assert_eq!(shares(&ground), [true, true], "FUSE may show one file under two numbers");
+        ground.unknown = None;
+        assert_eq!(shares(&ground), [false, false]);
     }
 }
