@@ -1,6 +1,7 @@
 //! What can be asked of storage with the runs of `diskspd`: suites, comparisons, a history, reports.
 
 pub mod answer;
+pub mod ask;
 pub mod cli;
 pub mod compare;
 pub mod history;
@@ -13,6 +14,5 @@ mod made;
 #[path = "../../../tests/all/support/place.rs"]
 mod place;
 pub mod report;
+pub mod runner;
 pub mod selfcost;
-pub mod series;
-pub mod suite;

@@ -6,9 +6,9 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
+use truespd::ask::{ab, assess, beside, find_max, mark, pts, study, sustain, sweep, workload};
 use truespd::compare::Comparison;
 use truespd::selfcost::CostReport;
-use truespd::suite::{ab, assess, beside, find_max, mark, pts, study, sustain, sweep, workload};
 use truespd_core::result::envelope::{self, DocumentKind};
 use truespd_core::result::json;
 use truespd_platform::text::hides;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use truespd::suite::{ab, assess, beside, find_max, mark, pts, study, sustain, sweep, workload};
+use truespd::ask::{ab, assess, beside, find_max, mark, pts, study, sustain, sweep, workload};
 use truespd_core::profile;
 use truespd_core::result::envelope::{self, DocumentKind};
 use truespd_core::result::{Document, json};

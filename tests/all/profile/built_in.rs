@@ -1,7 +1,7 @@
 //! The profiles and presets that come with the program, held against the DiskSpd lines that they stand for.
 
 use diskspd::grammar::parse::{Invocation, parse};
-use truespd::suite::workload::preset::{BUILT_IN, Form, Load, Preset};
+use truespd::ask::workload::preset::{BUILT_IN, Form, Load, Preset};
 use truespd_core::profile::{Profile, Severity, Target, TimeSpan, validate, xml};
 use truespd_platform::fault::Refusal;
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use truespd::series::undo::{Journal, MadeFolder, Undo, put_token};
+use truespd::runner::undo::{Journal, MadeFolder, Undo, put_token};
 use truespd_platform::machine::roots::Roots;
 use truespd_platform::machine::thing::Thing;
 use truespd_platform::sys::directory::Directory;

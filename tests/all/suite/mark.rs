@@ -7,7 +7,7 @@ use crate::support::devices;
 use crate::support::killed::{self, run, scratch_folders, truespd};
 use crate::support::needs::{Need, has};
 use crate::support::program::{Lab, Ran, Running};
-use truespd::suite::mark::{MarkReport, Operation};
+use truespd::ask::mark::{MarkReport, Operation};
 use truespd_core::result::envelope::read;
 use truespd_core::result::schema;
 use truespd_platform::text::number;

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::clean::note_folder;
-use truespd::series::undo::Journal;
+use truespd::runner::undo::Journal;
 use truespd_platform::machine::roots::Roots;
 
 fn journal(place: &Path) -> (Journal, std::path::PathBuf) {

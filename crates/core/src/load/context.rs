@@ -101,6 +101,15 @@ pub struct Options {
     pub held: HeldDevices,
 }
 
+/// A target that was there when it was checked.
+#[derive(Debug, Clone)]
+pub struct CheckedThing {
+    pub thing: Thing,
+    /// It must not get another size before it is opened: it is written, or it is compared with the other runs of a
+    /// series. A file that is only read may grow, as logs do.
+    pub keeps_size: bool,
+}
+
 /// A target that was looked at before a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KnownTarget {

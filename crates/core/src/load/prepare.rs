@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::context::{Event, OnEvent, Options};
+use super::context::{CheckedThing, Event, OnEvent, Options};
 use super::counters::Wanted;
 use super::fill::{self, Content, FillSpec};
 use super::rounds::KEPT_BESIDE;
@@ -55,15 +55,6 @@ pub struct Checked {
     pub warnings: Vec<String>,
     /// What the user should know besides.
     pub notes: Vec<String>,
-}
-
-/// A target that was there when it was checked.
-#[derive(Debug, Clone)]
-pub struct CheckedThing {
-    pub thing: Thing,
-    /// It must not get another size before it is opened: it is written, or it is compared with the other runs of a
-    /// series. A file that is only read may grow, as logs do.
-    pub keeps_size: bool,
 }
 
 /// Checks every time span against machine and targets. Touches nothing.

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::context::{Event, OnEvent};
-use super::prepare::CheckedThing;
+use super::context::{CheckedThing, Event, OnEvent};
 use crate::access::{DataRng, data};
 use crate::engine::Handle;
 use crate::guard::mark::{Ended, Marks, Whose, Writing};

@@ -1,6 +1,6 @@
 //! Words that name results kept in the history, where a file could be named as well.
 
-use crate::cli::commands::config::known_store;
+use crate::ask::keeping::known_store;
 use crate::history::{Entry, Problem, Store};
 use std::path::Path;
 use truespd_platform::fault::{Refusal, RefusalKind};

@@ -4,7 +4,7 @@
 use std::fmt::Display;
 
 use super::question::{Comparison, GateResult, Held, Kind, MetricRow, Outcome, Run, Side};
-use crate::suite::ab::is_of_use;
+use crate::ask::ab::is_of_use;
 use truespd_core::profile::xml::Writer;
 use truespd_core::result::Grade;
 use truespd_core::result::metrics::Metric;

@@ -2,7 +2,7 @@
 
 use super::metrics::rows;
 use super::*;
-use crate::suite::ab::noise::Random;
+use crate::ask::ab::noise::Random;
 use truespd_core::measure::Histogram;
 use truespd_core::profile::{Profile, Target, TimeSpan};
 use truespd_core::result::Document;

@@ -19,8 +19,8 @@ use crate::answer::html::{
 use crate::answer::picture::{Picture, Words};
 use crate::answer::table::{Cell, Table};
 use crate::answer::word;
+use crate::ask::{RanOn, models};
 use crate::compare::Question;
-use crate::suite::{RanOn, models};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use compared::{Group, compared, facts};

@@ -1,6 +1,6 @@
 //! `truespd adopt` and `truespd clean`, with the questions to the person at the terminal.
 
-use crate::series::undo::{Abandoned, Fate, Undone, journals_of_this_user};
+use crate::runner::undo::{Abandoned, Fate, Undone, journals_of_this_user};
 use clap::Args;
 use std::fmt::Write as _;
 use std::io::{BufRead, IsTerminal};

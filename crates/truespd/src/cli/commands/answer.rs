@@ -1,6 +1,6 @@
 //! What the parser of options answers: help, the version, or why it refuses, in the form of the program's own refusals.
 
-use crate::suite::workload::preset::BUILT_IN;
+use crate::ask::workload::preset::BUILT_IN;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 use diskspd::grammar::hints;

@@ -1,6 +1,6 @@
 //! `truespd bench-self`: what the tool itself costs on this machine.
 
-use crate::cli::commands::values::json_output;
+use crate::ask::values::json_output;
 use crate::selfcost;
 use crate::selfcost::{Case, CostReport, CountedBy, Effort, Load, PerUnit, Spread, WORDS};
 use clap::Args;

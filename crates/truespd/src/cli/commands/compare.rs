@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::commands::values::{json_output, metric, number};
+use crate::ask::values::{json_output, metric, number};
 use crate::cli::operands;
 use crate::compare::{self, Comparison, Gate, Named, Question};
 use diskspd::request::Output;

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use clap::Args;
 
-use crate::cli::commands::values::{GeneratedFile, write_generated};
+use crate::cli::commands::generated::{GeneratedFile, write_generated};
 use crate::cli::completions::{self, Shell};
 use crate::cli::manual::{self, ManualPage};
 use truespd_front::console::tell;

@@ -2,10 +2,10 @@
 //! read documents of every kind here.
 
 use crate::answer::Shown;
+use crate::ask::command::{Stored, shown_on_stdout};
+use crate::ask::table::Row;
+use crate::ask::values::json_output;
 use crate::cli::commands::bench_self;
-use crate::cli::commands::suite::{Stored, shown_on_stdout};
-use crate::cli::commands::suites::Row;
-use crate::cli::commands::values::json_output;
 use crate::cli::kept::kept_one;
 use crate::cli::show::history::{JudgedRow, judged_table};
 use crate::cli::show::rules::rules;

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::answer::html::plain;
+use crate::ask::keeping::store_path;
 use crate::cli::commands::compare::Unlike;
-use crate::cli::commands::config::store_path;
 use crate::cli::commands::history::find::{FilterArguments, HistoryFile};
 use crate::cli::commands::render::{Read, document};
 use crate::cli::kept::Kept;

@@ -1,12 +1,16 @@
 //! `truespd`: the command with subcommands; each lives in a file of its own.
 
+use crate::ask::keeping::Keeping;
+use crate::ask::table::{Chosen, Row};
+use crate::ask::{command, table};
 use crate::cli::commands;
 use crate::cli::commands::adopt::{AdoptArguments, CleanArguments};
 use crate::cli::commands::answer::print_or_refuse;
 use crate::cli::commands::bench_self::BenchArguments;
 use crate::cli::commands::cluster::ClusterArguments;
 use crate::cli::commands::compare::CompareArguments;
-use crate::cli::commands::config::{ConfigArguments, ConfigReport, Keeping};
+use crate::cli::commands::config;
+use crate::cli::commands::config::{ConfigArguments, ConfigReport};
 use crate::cli::commands::doctor::DoctorArguments;
 use crate::cli::commands::history::HistoryCommand;
 use crate::cli::commands::import::ImportArguments;
@@ -14,13 +18,11 @@ use crate::cli::commands::inspect::InspectArguments;
 use crate::cli::commands::manual::{CompletionsArguments, ManualArguments};
 use crate::cli::commands::render::{JudgeArguments, MergeArguments, RenderArguments, ShowArguments};
 use crate::cli::commands::report::ReportArguments;
-use crate::cli::commands::suites::{Chosen, Row};
 use crate::cli::commands::verify::VerifyArguments;
 use crate::cli::commands::watch::WatchArguments;
-use crate::cli::commands::{config, suites};
 use crate::compare::Comparison;
+use crate::runner::CARETAKER;
 use crate::selfcost;
-use crate::series::CARETAKER;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
@@ -114,7 +116,7 @@ fn kinds_of_documents() -> PossibleValuesParser {
     for (name, about) in own {
         kinds.push(PossibleValue::new(name).help(about));
     }
-    for row in &suites::TABLE {
+    for row in &table::TABLE {
         kinds.push(PossibleValue::new(row.name).help(format!("What `{} --json` writes", row.typed())));
     }
     kinds.into()
@@ -197,7 +199,7 @@ fn command_of(program: &Program, args: &[OsString], command: Command) -> ExitCod
         Command::Config(arguments) => commands::config::run(&arguments),
         Command::Judge(arguments) => commands::render::judge_documents(&arguments),
         Command::BenchSelf(arguments) => commands::bench_self::run(&arguments),
-        Command::Caretaker { journal } => commands::suite::caretaker(&journal),
+        Command::Caretaker { journal } => command::caretaker(&journal),
         Command::Manual(arguments) => commands::manual::run(&arguments, &described()),
         Command::Completions(arguments) => commands::manual::complete(&arguments, &described()),
         Command::Schema { of } => print(&schema_of(&of), ExitCode::Done),

@@ -8,10 +8,10 @@ mod switches;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, ValueEnum, ValueHint};
 
-use crate::cli::commands::suites;
+use crate::ask::pts::table::{Class, TESTS};
+use crate::ask::table;
+use crate::ask::workload::preset::BUILT_IN;
 use crate::cli::manual::{self, visible};
-use crate::suite::pts::table::{Class, TESTS};
-use crate::suite::workload::preset::BUILT_IN;
 use diskspd::run::Required;
 use truespd_core::result::Grade;
 use truespd_core::result::metrics::Metric;
@@ -132,7 +132,7 @@ fn values(arg: &Arg, command: &[&str]) -> Vec<&'static str> {
         ("list" | "export" | "stats" | "prune" | "rm", "verdict") => {
             [Grade::Certified, Grade::Suspect, Grade::Invalid].map(Grade::word).into()
         }
-        (_, "kind") => std::iter::once("result").chain(suites::TABLE.iter().map(|row| row.name)).collect(),
+        (_, "kind") => std::iter::once("result").chain(table::TABLE.iter().map(|row| row.name)).collect(),
         ("pts", "test") => TESTS.iter().map(|test| test.name).collect(),
         ("pts", "class") => Class::ALL.map(|(_, name)| name).into(),
         ("workload", "name") => BUILT_IN.iter().map(|(name, ..)| *name).collect(),

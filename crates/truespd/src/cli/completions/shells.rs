@@ -4,7 +4,7 @@ use clap::{Arg, Command};
 use clap_complete::{Shell, generate};
 
 use super::switches::{Switch, switches};
-use crate::suite::workload::preset::BUILT_IN;
+use crate::ask::workload::preset::BUILT_IN;
 
 /// Registers the function of `diskspd`.
 pub(super) const BASH_DISKSPD: &str = "

@@ -10,8 +10,8 @@ use ratatui::widgets::{Paragraph, Sparkline};
 
 use super::{Doing, Message, Model, Outcome, Spread, Weight};
 use super::{filling, message_lead, place, seconds, sums, trims_only};
-use crate::cli::show::series::Throughput;
-use crate::suite::Length;
+use crate::runner::Length;
+use crate::runner::view::Throughput;
 use truespd_core::load::live::Phase;
 use truespd_core::result::Grade;
 use truespd_front::show::{hosts, phase_words};

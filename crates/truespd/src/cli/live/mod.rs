@@ -14,8 +14,8 @@ use std::collections::VecDeque;
 
 use jiff::Timestamp;
 
-use crate::cli::commands::suites::Row;
-use crate::cli::show::series::Throughput;
+use crate::ask::table::Row;
+use crate::runner::view::Throughput;
 use truespd_core::load::live::Phase;
 use truespd_core::result::FindingGrade;
 use truespd_front::show::phase_words;

@@ -3,7 +3,7 @@
 use jiff::tz::TimeZone;
 
 use super::{Message, Model, Outcome, filling, message_lead, place, seconds, sums, trims_only};
-use crate::cli::show::series::Throughput;
+use crate::runner::view::Throughput;
 use truespd_core::load::live::Phase;
 use truespd_front::show::{hosts, phase_words, trimmed, trims};
 use truespd_front::telemetry::{At, Happened, Heard, Span, Sum};

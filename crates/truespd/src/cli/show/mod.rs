@@ -4,6 +4,5 @@ pub mod doctor;
 pub mod history;
 pub mod inspect;
 pub mod rules;
-pub mod series;
 pub mod summary;
 pub mod verify;

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use clap::Args;
 
+use crate::ask::table::Row;
 use crate::cli::commands::answer::print_or_refuse;
 use crate::cli::commands::config::tell_warnings;
-use crate::cli::commands::suites::Row;
 use options::Own;
 use truespd_front::config;
 use truespd_front::console::{tell, write_waiting};

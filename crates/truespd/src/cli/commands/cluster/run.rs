@@ -1,8 +1,8 @@
 //! One rank of a cluster run, from joining to leaving: its line, its folder, and on rank 0 the sum of all.
 
+use crate::ask::keeping::Keeping;
 use crate::cli::commands::cluster::launch::{Joined, Signals, end_as};
 use crate::cli::commands::cluster::options::Own;
-use crate::cli::commands::config::Keeping;
 use diskspd::grammar::parse::{Invocation, parse, refuse_option, refuse_plan};
 use diskspd::request::{Output, Request};
 use diskspd::run::Ready;

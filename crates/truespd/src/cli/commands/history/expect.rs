@@ -1,7 +1,7 @@
 //! `truespd history expect`: what a run will probably show, by the results that are kept.
 
+use crate::ask::values::metric;
 use crate::cli::commands::history::find::{CommandResult, HistoryFile};
-use crate::cli::commands::values::metric;
 use crate::history::{Expectation, Likeness, metric_of};
 use crate::report::words_of_test;
 use clap::Args;

@@ -1,9 +1,9 @@
 //! `truespd history list|show|stats`: kept documents found, listed, shown and counted.
 
-use crate::cli::commands::config::tag;
+use crate::ask::keeping::tag;
+use crate::ask::table;
+use crate::ask::values::{metric, one_of};
 use crate::cli::commands::render::{FormatArgument, Read, SuiteTextArguments, document, rendered};
-use crate::cli::commands::suites;
-use crate::cli::commands::values::{metric, one_of};
 use crate::cli::show::history::{head, standing, statistics, table};
 use crate::history::{Entry, Environment, Filter, Group, Journal, Rank, Store};
 use clap::Args;
@@ -155,7 +155,7 @@ fn grade(text: &str) -> Result<Grade, Refusal> {
 }
 
 fn kind(text: &str) -> Result<String, Refusal> {
-    let names = std::iter::once("result").chain(suites::TABLE.iter().map(|row| row.name));
+    let names = std::iter::once("result").chain(table::TABLE.iter().map(|row| row.name));
     one_of(text, names.map(|name| (name.to_string(), name)))
 }
 

@@ -1,7 +1,7 @@
 //! `truespd history`: kept results named, removed and moved to another file; `find` lists, shows and counts them.
 
-use crate::cli::commands::config;
-use crate::cli::commands::config::{Keeping, store_path};
+use crate::ask::keeping;
+use crate::ask::keeping::{Keeping, store_path};
 use crate::cli::commands::history::find::{CommandResult, FilterArguments, HistoryFile, Moment, ago};
 use crate::cli::commands::render::{Read, faithful, unreadable};
 use crate::history::{Added, Entry, ExportedLine, FORMAT, Facts, Filter, Store};
@@ -99,7 +99,7 @@ pub(crate) struct LabelArguments {
     #[arg(value_name = "DOCUMENT")]
     document: String,
     /// The name
-    #[arg(value_name = "NAME", group = "what", value_parser = config::label)]
+    #[arg(value_name = "NAME", group = "what", value_parser = keeping::label)]
     name: Option<String>,
     /// Take the label away
     #[arg(long, group = "what")]
@@ -125,7 +125,7 @@ pub(crate) struct NoteArguments {
     #[arg(value_name = "DOCUMENT")]
     document: String,
     /// The sentence
-    #[arg(value_name = "TEXT", group = "what", value_parser = config::label)]
+    #[arg(value_name = "TEXT", group = "what", value_parser = keeping::label)]
     text: Option<String>,
     /// Take the note away
     #[arg(long, group = "what")]
@@ -149,8 +149,8 @@ enum TagChange {
 
 fn tag_change(text: &str) -> Result<TagChange, Refusal> {
     match text.strip_prefix('-') {
-        Some(tag) => config::tag(tag).map(TagChange::Remove),
-        None => config::tag(text.strip_prefix('+').unwrap_or(text)).map(TagChange::Add),
+        Some(tag) => keeping::tag(tag).map(TagChange::Remove),
+        None => keeping::tag(text.strip_prefix('+').unwrap_or(text)).map(TagChange::Add),
     }
 }
 
@@ -290,11 +290,11 @@ pub(crate) struct ImportArguments {
 /// What `diskspd` says of a result that it hands over.
 #[derive(Debug, Args)]
 struct GivenArguments {
-    #[arg(long, hide = true, requires = "is_handed_over", value_parser = config::label)]
+    #[arg(long, hide = true, requires = "is_handed_over", value_parser = keeping::label)]
     label: Option<String>,
-    #[arg(long, hide = true, requires = "is_handed_over", value_parser = config::tag)]
+    #[arg(long, hide = true, requires = "is_handed_over", value_parser = keeping::tag)]
     tag: Vec<String>,
-    #[arg(long, hide = true, requires = "is_handed_over", value_parser = config::label)]
+    #[arg(long, hide = true, requires = "is_handed_over", value_parser = keeping::label)]
     revision: Option<String>,
 }
 

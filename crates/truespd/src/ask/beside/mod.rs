@@ -1,0 +1,80 @@
+//! `truespd workload beside`: what one load feels while another one runs on the same target, at shares of that one's
+//! own maximum.
+
+mod answer;
+pub(crate) mod options;
+pub mod pace;
+pub mod report;
+pub mod run;
+
+use crate::answer::{Answer, SeriesVerdict};
+use crate::ask::MEMBERS_ARE_ADDED;
+use crate::ask::SuiteDocument;
+pub use report::BesideReport;
+use report::Point;
+use truespd_core::result::Part;
+use truespd_core::result::envelope::DocumentKind;
+use truespd_core::result::metrics::Metric;
+
+impl DocumentKind for BesideReport {
+    const FORMAT: &'static str = "truespd-beside";
+    const VERSION_ABOUT: &'static str = MEMBERS_ARE_ADDED;
+    const MEMBER: &'static str = "beside";
+    const MEMBER_ABOUT: &'static str = "What was measured.";
+    const TITLE: &'static str = "TrueSpd workload beside, version 1";
+    const ABOUT: &'static str = "One load beside another by TrueSpd, version 1. Units are at the end of names: `_ns`, \
+        `_percent`, `_per_s`.";
+    const NAME: &'static str = "result of truespd workload beside";
+}
+
+impl SuiteDocument for BesideReport {
+    fn has_figures(&self) -> bool {
+        !self.alone.runs.is_empty() || self.points.iter().any(|point| !point.runs.is_empty())
+    }
+
+    fn title(&self) -> String {
+        format!("One load beside another{}", self.ran_on.words())
+    }
+
+    fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
+        vec![("", &self.verdict)]
+    }
+
+    fn ranks(&self) -> u32 {
+        self.ran_on.ranks
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let mut parts = Vec::new();
+        let alone = self.alone.background(|figures| Some(figures.iops)).map(|figure| figure.mean);
+        let bytes = self.alone.background(|figures| Some(figures.bytes_per_s)).map(|figure| figure.mean);
+        let figures = [(Metric::IOPS, alone), (Metric::BYTES, bytes)];
+        let line = [&self.background_line[..], &self.targets[..]].concat();
+        parts.extend(Part::of("beside, the background alone", self.alone.profile.as_deref(), &line, figures));
+        let line = [&self.foreground_line[..], &self.targets[..]].concat();
+        for point in &self.points {
+            let name = format!("beside, the foreground at {} %", point.share_percent);
+            parts.extend(Part::of(name, point.profile.as_deref(), &line, figures_of(point)));
+        }
+        Part::apart(parts)
+    }
+
+    fn answer(&self) -> Answer {
+        answer::of(self)
+    }
+}
+
+/// What the foreground did at a share.
+fn figures_of(point: &Point) -> Vec<(Metric, Option<f64>)> {
+    let mut all = Vec::new();
+    for (metric, figure) in [
+        (Metric::IOPS, point.foreground(|figures| Some(figures.iops))),
+        (Metric::BYTES, point.foreground(|figures| Some(figures.bytes_per_s))),
+        (Metric::MEAN, point.foreground(|figures| figures.mean_ns)),
+        (Metric::P50, point.foreground(|figures| figures.p50_ns)),
+        (Metric::P99, point.foreground(|figures| figures.p99_ns)),
+    ] {
+        all.push((metric, figure.map(|figure| figure.mean)));
+    }
+    all
+}

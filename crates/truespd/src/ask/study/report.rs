@@ -1,0 +1,44 @@
+//! What a study leaves.
+
+use super::nodes::Node;
+use super::questions::Study;
+use crate::ask::ab;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A study.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Report")]
+pub struct StudyReport {
+    /// Version of the tool.
+    pub tool_version: String,
+    /// Which.
+    pub study: Study,
+    /// Its comparisons.
+    pub parts: Vec<ComparedPair>,
+    /// Runs that were made elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<Node>,
+    /// What they mean, in sentences.
+    pub says: Vec<String>,
+}
+
+/// One comparison of a study.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Part")]
+pub struct ComparedPair {
+    /// What is compared.
+    pub title: String,
+    /// What A and B are.
+    pub names: [String; 2],
+    /// The comparison.
+    pub comparison: ab::Comparison,
+}
+
+impl StudyReport {
+    /// Before anything is compared here.
+    pub fn new(study: Study, nodes: Vec<Node>) -> Self {
+        let tool_version = env!("CARGO_PKG_VERSION").to_string();
+        StudyReport { tool_version, study, parts: Vec::new(), nodes, says: Vec::new() }
+    }
+}
