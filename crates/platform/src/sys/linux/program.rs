@@ -78,6 +78,19 @@ fn end(bytes: usize) -> ! {
     }
 }
 
+/// A thread that begins takes memory for its signal stack, and the standard library panics where there is none: this is
+/// the end of the memory, as everywhere else.
+fn end_where_no_thread_can_begin() {
+    const SIGNAL_STACK: &str = "stack_overflow.rs";
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if panic.location().is_some_and(|place| place.file().ends_with(SIGNAL_STACK)) {
+            end(libc::SIGSTKSZ);
+        }
+        usual(panic);
+    }));
+}
+
 /// Text without memory from an allocator.
 struct Words {
     text: [u8; 256],
@@ -104,6 +117,7 @@ const THREAD_STACKS: &str = "RUST_MIN_STACK";
 /// # Errors
 /// There is no memory for the thread; `body` did not run.
 pub fn with_room<R: Send>(body: impl FnOnce() -> R + Send) -> io::Result<R> {
+    end_where_no_thread_can_begin();
     if std::env::var_os(THREAD_STACKS).is_some() {
         // SAFETY: nothing else runs yet that could look at the environment.
         unsafe { std::env::remove_var(THREAD_STACKS) };
